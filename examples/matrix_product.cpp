@@ -48,7 +48,7 @@ Result<std::vector<std::uint32_t>> product(std::string_view target_name, const G
 
 int main() {
   GemmOptions two_runs;
-  two_runs.split_k = 2;
+  two_runs.order.split_k = 2;
   const auto ampere = product("sm_80", {}), hopper = product("sm_90", {}), split = product("sm_90", two_runs);
   for (const auto* d : {&ampere, &hopper, &split})
     if (!*d) return std::fprintf(stderr, "%s\n", d->error().message().c_str());

@@ -47,31 +47,33 @@ void require_shape(const CodeArray& matrix, std::size_t rows, std::size_t column
            "shape (" + std::to_string(rows) + ", " + std::to_string(columns) + ")");
 }
 
-// The order of K in words ("descending", "1:0", "split_k=2"), over this depth, or as a sequence of steps. Errors:
-// those of `computation` (warpbit/compare.hpp).
-void set_k_order(const py::object& order, const Instruction& instruction, std::size_t depth,
-                 GemmOptions& options) {
-  if (!py::isinstance<py::str>(order)) {
-    try {
-      options.k_order = order.cast<std::vector<std::size_t>>();
-    } catch (const py::cast_error&) {
-      refuse(std::string(instruction.canonical()), "k_order is " + std::string(py::repr(order)),
-             "\"ascending\", \"descending\", or the steps of K, each 0 or more");
-    }
-    return;
-  }
-  if (order.equal(py::str("ascending"))) return;
-  const Computation words = value_of(computation(instruction, order.cast<std::string>(), depth));
-  options.k_order = words.k_order;
-  if (words.split_k != 1) options.split_k = words.split_k;
+// A matrix of another format than the instruction's operands have.
+Operand operand_of(std::string_view format) {
+  Operand out;
+  const FormatInfo info = value_of(find_format_info(format));
+  out.format = info.name;
+  out.element_bits = info.bits;
+  return out;
+}
+
+// Factors of f32 for promotions, or for whole rows and columns, if they are given.
+std::optional<CodeArray> factors_of(const Instruction& i, const py::object& given, std::size_t lines,
+                                    std::size_t factors, bool of_a) {
+  if (given.is_none()) return std::nullopt;
+  const std::string where(i.canonical()), name = of_a ? "a_scale" : "b_scale";
+  CodeArray codes = codes_of_matrix(given, operand_of("f32"), where, name);
+  require_shape(codes, of_a ? lines : factors, of_a ? factors : lines, where, name);
+  return codes;
 }
 
 // The scale factors of `lines` rows of A or columns of B, one for each block of K; nothing where the form has none.
 std::optional<CodeArray> scales_of(const Instruction& i, const py::object& given, std::size_t lines,
-                                   std::size_t depth, bool of_a) {
+                                   std::size_t depth, const SumOrder& order, bool of_a) {
   const std::string where(i.canonical()), name = of_a ? "a_scale" : "b_scale";
   const Operand* const operand = i.find(of_a ? Part::scale_a : Part::scale_b);
   if (i.find(Part::metadata) != nullptr) return std::nullopt;  // gemm refuses a sparse A
+  if (operand == nullptr && (order.promote != 0 || order.scales_last))
+    return factors_of(i, given, lines, value_of(scale_factors(i, depth, order)), of_a);
   if (operand == nullptr) {
     if (!given.is_none()) refuse(where, name + " is given", "none: the form has no block scaling");
     return std::nullopt;
@@ -90,25 +92,34 @@ std::optional<CodeArray> scales_of(const Instruction& i, const py::object& given
 
 Executed multiply(const Instruction& i, const Bits& a_object, const Bits& b_object,
                   const OptionalBits& c_object, const OptionalBits& a_scale_object,
-                  const OptionalBits& b_scale_object, const OptionalBits& out,
-                  const As<"Union[str, Sequence[int]]">& k_order, std::size_t split_k, int threads,
-                  std::optional<Kernel> kernel, bool allow_inferred) {
+                  const OptionalBits& b_scale_object, const OptionalBits& bias_object, const OptionalBits& out,
+                  const std::string& order, int threads, std::optional<Kernel> kernel, bool allow_inferred) {
   const std::string where(i.canonical());
   const CodeArray a = codes_of_matrix(a_object, operand_for(i, Part::a), where, "A"),
                   b = codes_of_matrix(b_object, operand_for(i, Part::b), where, "B");
-  const Operand& of_d = operand_for(i, Part::d);
+  const GemmOptions options{value_of(SumOrder::parse(order)),
+                            {Undefined::error, allow_inferred, threads, kernel}};
+  operand_for(i, Part::d);
+  const Operand of_d = operand_of(format_of_result(i, options.order));
   require_shape(b, a.columns, b.columns, where, "B");
-  GemmOptions options{{}, split_k, {Undefined::error, allow_inferred, threads, kernel}};
-  set_k_order(k_order, i, a.columns, options);
   Gemm problem{a.rows, b.columns, a.columns, a.view, b.view, {}, {}};
   std::optional<CodeArray> c;
   if (!c_object.is_none()) {
-    c = codes_of_matrix(c_object, of_d, where, "C");
+    c = codes_of_matrix(c_object, options.order.c_last ? of_d : operand_for(i, Part::d), where, "C");
     require_shape(*c, a.rows, b.columns, where, "C");
     problem.c = c->view;
   }
-  const std::optional<CodeArray> a_scale = scales_of(i, a_scale_object, a.rows, a.columns, true),
-                                 b_scale = scales_of(i, b_scale_object, b.columns, a.columns, false);
+  std::optional<CodeArray> bias;
+  if (!bias_object.is_none()) {
+    bias = codes_of_matrix(bias_object, of_d, where, "bias");
+    if (bias->rows != 1) require_shape(*bias, a.rows, b.columns, where, "bias");
+    require_shape(*bias, bias->rows, b.columns, where, "bias");
+    problem.bias = bias->view;
+    if (bias->rows == 1) problem.bias.row_stride = 0;
+  }
+  const std::optional<CodeArray> a_scale = scales_of(i, a_scale_object, a.rows, a.columns, options.order, true),
+                                 b_scale =
+                                     scales_of(i, b_scale_object, b.columns, a.columns, options.order, false);
   if (a_scale) problem.a_scale = a_scale->view;
   if (b_scale) problem.b_scale = b_scale->view;
   py::object result = out;
@@ -128,6 +139,7 @@ Executed multiply(const Instruction& i, const Bits& a_object, const Bits& b_obje
     apart(b, "B");
     if (a_scale) apart(*a_scale, "a_scale");
     if (b_scale) apart(*b_scale, "b_scale");
+    if (bias) apart(*bias, "bias");
     if (c) check_apart(d.array, c->array, where, "C");
   }
   problem.d = {const_cast<void*>(d.view.data), d.view.row_stride, d.view.column_stride};
@@ -171,8 +183,8 @@ a, b, c: as of `gemm`, as they are meant. d: what the kernel gave, (rows, column
 over K and in the blocks of D are tried, and other orders of the sum along K. pairs: as in `diagnose`. Errors:
 view_mismatch.)");
   m.def("gemm", &multiply, "instruction"_a, "a"_a, "b"_a, "c"_a = py::none(), py::kw_only(),
-        "a_scale"_a = py::none(), "b_scale"_a = py::none(), "out"_a = py::none(), "k_order"_a = "ascending",
-        "split_k"_a = 1, "threads"_a = 0, "kernel"_a = py::none(), "allow_inferred"_a = true,
+        "a_scale"_a = py::none(), "b_scale"_a = py::none(), "bias"_a = py::none(), "out"_a = py::none(),
+        "order"_a = "ascending", "threads"_a = 0, "kernel"_a = py::none(), "allow_inferred"_a = true,
         R"(D = A B + C, bit for bit as the instruction gives it tile by tile along K.
 
 a: (rows, depth), b: (depth, columns), c: (rows, columns) codes, of Operand.code_dtype, or arrays and tensors
@@ -181,9 +193,10 @@ strides of whole items (so that b.T of a column-major matrix is no copy); no c i
 or, where every matrix was given as numbers, float16, float32, float64 or int32. The sizes need not be multiples of
 the instruction's. a_scale: (rows, blocks) and b_scale: (blocks, columns), codes of the scale factors where the form
 has block scaling, one for each block of K; a block is terms / blocks of the instruction deep, and the last one may
-be cut off. out: where D goes; may be c. k_order:
-"ascending", "descending", or the steps of K (each as deep as the instruction), "1:0:3:2" or [1, 0, 3, 2].
-split_k: into how many runs the steps are cut, whose sums are added in IEEE arithmetic of the format of D.
+be cut off. bias: (rows, columns) or (1, columns), added before the store. out: where D goes; may be c. order: how
+the sum along K is made, and D of it, in words: "descending", "1:0:3:2", "split_k=3 unit=64 store=f16"
+(doc/guide/library-products.md has all). With promote a_scale and b_scale are of f32, (rows, promotions) and (promotions,
+columns), with scales=last (rows, 1) and (1, columns); with c=last c is of the format of D.
 threads, kernel, allow_inferred: as in `execute`.
 
 Any dense product whose C has the format of D: mma, with block scaling too, wmma and wgmma, wherever its operands

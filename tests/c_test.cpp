@@ -298,21 +298,18 @@ TEST_CASE("whole matrices, with scale factors", "[quick][c]") {
   CHECK(warpbit_gemm(negated, &product, nullptr) == WARPBIT_OK);
   CHECK(all_are(-70));
   // D is C, in an order of K.
-  const std::size_t order[] = {2, 0, 1};
   product.c = product.d;
-  product.k_order = order;
-  product.k_steps = 3;
-  product.split_k = 2;
+  product.order = "2:0:1 split_k=2";
   CHECK(warpbit_gemm(bare, &product, nullptr) == WARPBIT_OK);
   CHECK(all_are(0));
 
-  product.k_steps = 2;
+  product.order = "2:0";
   CHECK(warpbit_gemm(bare, &product, nullptr) == WARPBIT_EXECUTION);
   CHECK_THAT(warpbit_message(), Catch::Contains("2 steps in k_order; expected each of the 3 steps of K once"));
-  product.k_order = nullptr;
+  product.order = "split_k=x";
   CHECK(warpbit_gemm(bare, &product, nullptr) == WARPBIT_USAGE);
-  CHECK_THAT(warpbit_message(), Catch::Contains("k_order: a null pointer; expected 2 steps"));
-  product.k_steps = 0;
+  CHECK_THAT(warpbit_message(), Catch::Contains("'split_k=x'; expected split_k=4"));
+  product.order = nullptr;
   CHECK(warpbit_gemm(nullptr, &product, nullptr) == WARPBIT_USAGE);
   CHECK(warpbit_gemm(bare, nullptr, nullptr) == WARPBIT_USAGE);
   warpbit_product none{};
@@ -325,7 +322,6 @@ TEST_CASE("whole matrices, with scale factors", "[quick][c]") {
   std::uint8_t twos[9], mixed[3] = {126, 126, 129};
   std::ranges::fill(twos, std::uint8_t{128});
   product.c = {};
-  product.split_k = 0;
   CHECK(warpbit_gemm(scaled, &product, nullptr) == WARPBIT_EXECUTION);
   CHECK_THAT(warpbit_message(), Catch::Contains("a_scale has no data"));
   product.a_scale = {twos, 3, 1};

@@ -216,8 +216,8 @@ Codes product(const Computation& computation, std::size_t rows, std::size_t colu
                      {d.data(), across, 1},
                      {d.data(), across, 1}};
   GemmOptions options;
-  options.k_order = computation.k_order;
-  options.split_k = computation.split_k;
+  options.order.k_order = computation.k_order;
+  options.order.split_k = computation.split_k;
   options.execute.threads = 1;
   REQUIRE(gemm(i, problem, options).ok());
   Codes out(c.size());

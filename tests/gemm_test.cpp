@@ -390,8 +390,8 @@ std::size_t different(const Codes& x, const Codes& y) {
 
 GemmOptions with(Kernel kernel, int threads, std::vector<std::size_t> order = {}, std::size_t split = 1) {
   GemmOptions out;
-  out.k_order = std::move(order);
-  out.split_k = split;
+  out.order.k_order = std::move(order);
+  out.order.split_k = split;
   out.execute.kernel = kernel;
   out.execute.threads = threads;
   return out;
@@ -761,15 +761,15 @@ TEST_CASE("products that are refused", "[gemm]") {
     return refusal(f16, "sm_90", Errc::view_mismatch, good, bad);
   };
   CHECK_THAT(options([](GemmOptions& o) {
-               o.k_order = {0, 1};
+               o.order.k_order = {0, 1};
              }),
              Contains("2 steps in k_order; expected each of the 3 steps of K once"));
-  CHECK_THAT(options([](GemmOptions& o) { o.k_order = {0, 1, 3}; }), Contains("step 3 in k_order; expected"));
+  CHECK_THAT(options([](GemmOptions& o) { o.order.k_order = {0, 1, 3}; }), Contains("step 3 in k_order; expected"));
   CHECK_THAT(options([](GemmOptions& o) {
-               o.k_order = {0, 1, 1};
+               o.order.k_order = {0, 1, 1};
              }),
              Contains("step 1 twice in k_order; expected"));
-  CHECK_THAT(options([](GemmOptions& o) { o.split_k = 0; }), Contains("split_k is 0; expected at least 1"));
+  CHECK_THAT(options([](GemmOptions& o) { o.order.split_k = 0; }), Contains("split_k is 0; expected at least 1"));
 
   GemmOptions strict;
   strict.execute.allow_inferred = false;

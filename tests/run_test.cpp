@@ -147,7 +147,7 @@ TEST_CASE("whole matrices with scale factors", "[quick][run]") {
   const Output got =
       bench.product(form, "sm_120a", csv(a), csv(b),
                     {"--c", bench.put("c.csv", csv(c)), "--a-scale", bench.put("sa.csv", csv(a_scale)),
-                     "--b-scale", bench.put("sb.csv", csv(b_scale)), "--k-order", "descending"});
+                     "--b-scale", bench.put("sb.csv", csv(b_scale)), "--order", "descending"});
   CHECK(got.err == "warpbit: the arithmetic of sm_120a rests on no hardware result\n");
   CHECK(got.out == csv(product(left, right, c)));
   CHECK(got.status == 0);
@@ -202,10 +202,10 @@ TEST_CASE("the order of K decides what is lost", "[quick][run]") {
     return bench.product("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32", "sm_80", csv(a), csv(b), more).out;
   };
   CHECK(sum({}) == "1\n");
-  CHECK(sum({"--k-order", "0:2:1"}) == "0\n");
-  CHECK(sum({"--k-order", "2:0:1"}) == "0\n");
-  CHECK(sum({"--k-order", "0:2:1+split_k=2"}) == "0\n");
-  CHECK(sum({"--k-order", "split_k=2"}) == "1\n");
+  CHECK(sum({"--order", "0:2:1"}) == "0\n");
+  CHECK(sum({"--order", "2:0:1"}) == "0\n");
+  CHECK(sum({"--order", "0:2:1+split_k=2"}) == "0\n");
+  CHECK(sum({"--order", "split_k=2"}) == "1\n");
 }
 
 TEST_CASE("numbers and codes in text", "[quick][run]") {
@@ -321,7 +321,7 @@ TEST_CASE("what does not fit is refused with its place", "[quick][run]") {
   CHECK_THAT(refusal("1\n", "1\n", {"--c", bench.put("c.csv", "1 2\n")}), Catch::Contains("C is 1 x 2"));
   CHECK_THAT(refusal("1\n", "1\n", {"--c", bench.path("none")}), Catch::Contains("no such file"));
   CHECK_THAT(refusal("1\n", "1\n", {"--c", bench.path("")}), Catch::Contains("not a regular file"));
-  CHECK_THAT(refusal("1\n", "1\n", {"--k-order", "1"}), Catch::Contains("k_order"));
+  CHECK_THAT(refusal("1\n", "1\n", {"--order", "1"}), Catch::Contains("k_order"));
   CHECK_THAT(refusal("1\n", "1\n", {"--arrays", "x.npz"}), Catch::Contains("arrays and matrices"));
   const Output integer =
       bench.product("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32", "sm_80", "300\n", "1\n");

@@ -6,7 +6,7 @@ second is what TritonSemantic.dot_scaled calls, and the interpreter itself has n
     create_dot(self, a, b, d, input_precision, max_num_imprecise_acc)
     create_dot_scaled(self, lhs, lhs_scale, lhs_format, rhs, rhs_scale, rhs_format, fast_math, lhs_k_pack, rhs_k_pack, acc)
 A TensorHandle has .data, of NumPy (bf16 as uint16, fp8 as uint8), and .dtype. Types without a form stay as they were. The order
-of K is that of one instruction after the other; a compiled kernel may have another (k_order, split_k of warpbit.gemm).
+of K is that of one instruction after the other; a compiled kernel may have another (order of warpbit.gemm).
 """
 
 import functools

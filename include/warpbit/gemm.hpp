@@ -3,11 +3,12 @@
 #pragma once
 
 #include <cstddef>
-#include <vector>
+#include <string_view>
 
 #include "warpbit/execute.hpp"
 #include "warpbit/instruction.hpp"
 #include "warpbit/result.hpp"
+#include "warpbit/sum_order.hpp"
 
 #pragma GCC visibility push(default)
 namespace warpbit {
@@ -28,7 +29,8 @@ struct MatrixResult {
 
 /// D = A B + C: A is rows x depth, B depth x columns, C and D rows x columns. The sizes need not be multiples
 /// of the instruction's. Elements of D must not share items with each other, nor with A or B. D and C are
-/// either the same matrix, with equal strides, or disjoint.
+/// either the same matrix, with equal strides, or disjoint. C has the format of the accumulators; with SumOrder::c_last
+/// it has that of D, SumOrder::store.
 struct Gemm {
   std::size_t rows = 0, columns = 0, depth = 0;
   MatrixView a, b;
@@ -36,28 +38,25 @@ struct Gemm {
   MatrixResult d;
   /// With block scaling, a factor for each block of K: rows x blocks for A, blocks x columns for B. A block is
   /// Instruction::terms() / Instruction::blocks() deep, and `blocks` is depth over that, rounded up: the last block
-  /// may be cut off by the matrix. Without block scaling these have no data.
+  /// may be cut off by the matrix. Without block scaling these are of f32, or have no data: rows x promotions and
+  /// promotions x columns, or one for each row and column (SumOrder::promote, SumOrder::scales_last).
   MatrixView a_scale = {}, b_scale = {};
+  MatrixView bias = {};  ///< in the format of D, added before the store; strides may be 0. Without data: none
 };
 
-/// How a product over a long K is split into instructions.
+/// How a product over a long K is computed.
 struct GemmOptions {
-  /// The order of the K steps, each as deep as the instruction: a permutation of 0 .. steps - 1, where steps
-  /// is depth / Instruction::depth(), rounded up. Empty: ascending.
-  std::vector<std::size_t> k_order = {};
-  /// The maximum number of runs into which the steps, in their order, are cut. Each run has steps / split_k
-  /// steps, rounded up; the last may be shorter, and empty runs do not exist. The first run starts from C,
-  /// each further one from +0. The sum of each further run is added to the sum of those before it. That
-  /// addition follows IEEE 754 in the format of D, rounded to nearest even, with a canonical NaN; integers
-  /// wrap, or clamp if the instruction has .satfinite. At least 1.
-  std::size_t split_k = 1;
+  /// The order of the sum and the formats on the way to D.
+  SumOrder order = {};
   /// The number of threads, the kernel, and whether inferred arithmetic is allowed.
   ExecuteOptions execute = {};
 };
 
 /// Computes D, bit for bit as the instruction does when it is executed for each of its tiles of D and each K
-/// step in that order, with D of one step as C of the next. Elements outside the matrices are +0, their scale
-/// factors 1. With a depth of 0, D is C.
+/// step in that order, with D of one step as C of the next, and as the order adds the sums of runs, slices and promotions.
+/// Additions and roundings of numbers follow IEEE 754, to nearest even where nothing else is said, with canonical
+/// NaNs; sums of runs of integers wrap, or clamp if the instruction has .satfinite. Elements outside the matrices are +0,
+/// their scale factors 1. With a depth of 0 the sum is C.
 ///
 /// The instruction is any dense product whose C has the format of D, of a warp or of a warpgroup, with block scaling
 /// or without. Where its operands lie does not matter: neither the names of registers nor descriptors, imm-trans and the
@@ -65,9 +64,15 @@ struct GemmOptions {
 /// A B.) scale-d is 1, a predicate or absent.
 ///
 /// Errors: view_mismatch (another instruction, one with literals for matrices, a scale-d of 0, a matrix without
-/// data, scale factors that the form does not have, sizes above 2^31 - 1, a k_order that is not a permutation, a
-/// split_k of 0), inferred_plan, no_such_kernel.
+/// data, scale factors that nothing takes, sizes above 2^31 - 1, an order that does not fit the depth or the formats of
+/// the instruction), inferred_plan, no_such_kernel.
 Result<Execution> gemm(const Instruction& instruction, const Gemm& problem, const GemmOptions& options = {});
+
+/// The format of D (a name of Operand::format), and of C with SumOrder::c_last.
+std::string_view format_of_result(const Instruction& instruction, const SumOrder& order);
+/// Factors in a row of a_scale and in a column of b_scale: 0 where there are none. Errors: view_mismatch for an order that
+/// does not fit.
+Result<std::size_t> scale_factors(const Instruction& instruction, std::size_t depth, const SumOrder& order);
 
 }  // namespace warpbit
 #pragma GCC visibility pop

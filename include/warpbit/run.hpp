@@ -59,12 +59,13 @@ struct MatrixOperands {
   /// With block scaling: a factor for each block of a row of A (rows x blocks), and of a column of B (blocks
   /// x columns); of whole matrices for each block of K, as in Gemm.
   std::optional<CodeMatrix> a_scale = {}, b_scale = {};
+  std::optional<CodeMatrix> bias = {};  ///< rows x columns, or a row for all rows; in the format of D
 };
 
 /// D as the instruction computes it. gemm() handles any size if the instruction is a dense product whose C has the
 /// format of D. Otherwise, with a sparse A for example, the matrices must fit one tile; elements outside the
 /// matrices are +0. Errors: those of gemm, execute_element and compress; view_mismatch for sizes that do not
-/// match, for missing or superfluous scale factors, and for a K order with a single tile.
+/// match, for missing or superfluous scale factors, and for an order of the sum or a bias with a single tile.
 Result<CodeMatrix> run_matrices(const Instruction& instruction, const MatrixOperands& operands,
                                 const GemmOptions& options = {});
 

@@ -183,9 +183,8 @@ typedef struct warpbit_product {
   warpbit_matrix c;    /**< without data: +0 */
   warpbit_matrix d;
   warpbit_matrix a_scale, b_scale; /**< with block scaling: rows x blocks of K, blocks of K x columns */
-  const size_t* k_order; /**< the steps of K in the order in which they are executed; null: ascending */
-  size_t k_steps;        /**< entries of k_order */
-  size_t split_k;        /**< the maximum number of runs that the steps are cut into; 0 counts as 1 */
+  const char* order;   /**< "split_k=2 store=f16": SumOrder in words (warpbit/sum_order.hpp); null: ascending */
+  warpbit_matrix bias; /**< in the format of D; without data: none */
 } warpbit_product;
 /** Computes D with a dense product (mma, with block scaling or without, wmma, wgmma), bit for bit as the
  * instruction does tile by tile along K. `options` may be null; its threads share D. */

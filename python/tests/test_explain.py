@@ -183,7 +183,7 @@ def test_a_diagnosis():
 def test_a_diagnosis_of_whole_matrices():
     rng = np.random.default_rng(1)
     a, b = (rng.uniform(-2, 2, size).astype(np.float16) for size in [(40, 56), (56, 24)])
-    d = warpbit.gemm(SM_90, a, b, k_order="descending").d
+    d = warpbit.gemm(SM_90, a, b, order="descending").d
     found = warpbit.diagnose_product(SM_90, a, b, d=d)
     assert found.verdict == "mistake" and found.findings[0].kind == "k_order"
     assert "descending" in found.findings[0].mistake

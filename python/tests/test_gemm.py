@@ -30,7 +30,7 @@ def test_integers(shape):
     wide = np.zeros((rows, 2 * columns), np.uint32)
     by_columns = np.ascontiguousarray(b.T).view(np.uint8).T
     backwards = np.ascontiguousarray(a[::-1]).view(np.uint8)[::-1]
-    out = warpbit.gemm(S8, backwards, by_columns, c.view(np.uint32), out=wide[:, ::2], k_order="descending", split_k=2).d
+    out = warpbit.gemm(S8, backwards, by_columns, c.view(np.uint32), out=wide[:, ::2], order="descending split_k=2").d
     assert np.array_equal(out.astype(np.uint32).view(np.int32), wanted + c)
     assert np.array_equal(wide[:, ::2], out) and not wide[:, 1::2].any()
 
@@ -47,13 +47,13 @@ def test_the_order_of_k():
         return warpbit.decode("f32", d)[0, 0]
 
     assert product() == 2.0**24
-    assert product(k_order="descending") == 2.0**24 + 2
-    assert product(k_order=[1, 2, 0]) == product(k_order="1:2:0") == 2.0**24 + 2
-    assert product(k_order=[0, 2, 1]) == 2.0**24
-    assert product(split_k=3) == 2.0**24  # 2^24 + 1, to nearest even, twice
-    assert product(k_order="1:2:0", split_k=2) == 2.0**24 + 2  # runs of 1 + 1, and of 2^24
-    assert product(k_order="2:0:1", split_k=2) == 2.0**24  # 2^24 + 1, cut; and 1 more, to even
-    assert "expected each of the 3 steps of K once" in str(refusal(lambda: product(k_order=[0, 1])))
+    assert product(order="descending") == 2.0**24 + 2
+    assert product(order="1:2:0") == 2.0**24 + 2
+    assert product(order="0:2:1") == 2.0**24
+    assert product(order="split_k=3") == 2.0**24  # 2^24 + 1, to nearest even, twice
+    assert product(order="1:2:0 split_k=2") == 2.0**24 + 2  # runs of 1 + 1, and of 2^24
+    assert product(order="2:0:1 split_k=2") == 2.0**24  # 2^24 + 1, cut; and 1 more, to even
+    assert "expected each of the 3 steps of K once" in str(refusal(lambda: product(order="0:1")))
 
 
 def test_a_tile_is_what_a_gpu_recorded():
@@ -75,7 +75,7 @@ def test_wgmma_rounds_as_hopper_does_for_fp8():
     codes = warpbit.encode("e4m3", a), warpbit.encode("e4m3", b)
     result = warpbit.gemm(i, *codes)
     assert result.inferred is False and (warpbit.decode("f32", result.d) == 1 + 2.0**-13).all()
-    small_first = warpbit.gemm(i, *codes, k_order="descending").d
+    small_first = warpbit.gemm(i, *codes, order="descending").d
     assert (warpbit.decode("f32", small_first) == 1 + 2.0**-13).all()  # 3 2^-14, cut
     negated = warpbit.Instruction(i.canonical + " {d}, a_desc, b_desc, p, -1, 1;", "sm_90a")
     assert (warpbit.decode("f32", warpbit.gemm(negated, *codes).d) == -1 - 2.0**-13).all()
@@ -124,7 +124,7 @@ A, B = np.zeros((16, 32), np.uint8), np.zeros((32, 8), np.uint8)
     (lambda: warpbit.gemm(S8, A, B, out=np.zeros((16, 8), np.float32)), "out is float32 of shape (16, 8); expected uint32 or int32"),
     (lambda: warpbit.gemm(S8, A, B, out=np.broadcast_to(np.zeros(8, np.uint32), (16, 8))), "out is read-only; expected an array that can"),
     (lambda: warpbit.gemm(S8, A.ravel(), B), "A is uint8 of shape (512,); expected uint8 or int8 with two dimensions"),
-    (lambda: warpbit.gemm(S8, A, B, split_k=0), "expected at least 1"),
+    (lambda: warpbit.gemm(S8, A, B, order="split_k=0"), "expected at least 1"),
     (lambda: warpbit.gemm(NVFP4, A, B), "a_scale is not given; expected codes of ue4m3 of shape (16, 2), one for each 16 of K"),
     (lambda: warpbit.gemm(S8, A, B, b_scale=B), "b_scale is given; expected none: the form has no block scaling"),
     (lambda: warpbit.gemm(warpbit.Instruction("cvt.bf16.f16", "sm_90"), A, B), "it is no product of matrices"),

@@ -249,8 +249,8 @@ warpbit_status warpbit_gemm(const warpbit_instruction* instruction, const warpbi
     const Result<ExecuteOptions> how = options_of(options);
     if (!how) return refuse(how.error());
     const warpbit_product& p = *read;
-    if (p.k_order == nullptr && p.k_steps != 0)
-      return wrong_argument("k_order", "a null pointer", fmt::format("{} steps, or 0 k_steps", p.k_steps));
+    const Result<SumOrder> order = SumOrder::parse(p.order == nullptr ? "ascending" : p.order);
+    if (!order) return refuse(order.error());
     const auto view = [](const warpbit_matrix& m) { return MatrixView{m.data, m.row_stride, m.column_stride}; };
     const Gemm problem{p.rows,
                        p.columns,
@@ -260,9 +260,8 @@ warpbit_status warpbit_gemm(const warpbit_instruction* instruction, const warpbi
                        view(p.c),
                        {p.d.data, p.d.row_stride, p.d.column_stride},
                        view(p.a_scale),
-                       view(p.b_scale)};
-    GemmOptions along_k{{}, std::max<std::size_t>(p.split_k, 1), *how};
-    if (p.k_order != nullptr) along_k.k_order.assign(p.k_order, p.k_order + p.k_steps);
-    return status_of(gemm(instruction->instruction, problem, along_k));
+                       view(p.b_scale),
+                       view(p.bias)};
+    return status_of(gemm(instruction->instruction, problem, {*order, *how}));
   });
 }

@@ -18,7 +18,7 @@ using Json = nlohmann::ordered_json;
 constexpr std::array kLayouts{CaptureLayout::registers, CaptureLayout::elements, CaptureLayout::scalars};
 
 struct RunArguments {
-  std::string statement, target, layout, arrays, a, b, c, a_scale, b_scale, k_order, out;
+  std::string statement, target, layout, arrays, a, b, c, a_scale, b_scale, bias, order, out;
   bool codes = false, as_measured = false, json = false;
 };
 
@@ -56,8 +56,12 @@ void run_on_arrays(const RunArguments& o) {
              report.header.target, name(report.header.layout));
 }
 
-MatrixOperands read_operands(const Instruction& i, const RunArguments& o, std::vector<std::string>& notes) {
+MatrixOperands read_operands(const Instruction& i, const RunArguments& o, const SumOrder& order,
+                             std::vector<std::string>& notes) {
   MatrixOperands out;
+  const auto read_as = [&](std::string_view format, const std::string& file, auto& to) {
+    if (!file.empty()) to = required(read_matrix(file, format, notes));
+  };
   const auto read = [&](Part part, const std::string& file, auto& to) {
     const Operand* operand = i.find(part);
     if (operand == nullptr && part == Part::c) operand = &i.operands()[0];
@@ -71,9 +75,18 @@ MatrixOperands read_operands(const Instruction& i, const RunArguments& o, std::v
   };
   read(Part::a, o.a, out.a);
   read(Part::b, o.b, out.b);
-  read(Part::c, o.c, out.c);
-  read(Part::scale_a, o.a_scale, out.a_scale);
-  read(Part::scale_b, o.b_scale, out.b_scale);
+  if (order.c_last)
+    read_as(format_of_result(i, order), o.c, out.c);
+  else
+    read(Part::c, o.c, out.c);
+  read_as(format_of_result(i, order), o.bias, out.bias);
+  if (order.promote != 0 || order.scales_last) {
+    read_as("f32", o.a_scale, out.a_scale);
+    read_as("f32", o.b_scale, out.b_scale);
+  } else {
+    read(Part::scale_a, o.a_scale, out.a_scale);
+    read(Part::scale_b, o.b_scale, out.b_scale);
+  }
   return out;
 }
 
@@ -92,17 +105,13 @@ Json cells_of(const CodeMatrix& d, std::string_view format, bool codes) {
 
 // D's size and, unless it was written to a file, its cells.
 void print_product(const RunArguments& o, const Instruction& i, std::size_t depth, const CodeMatrix& d,
-                   const std::vector<std::string>& notes) {
-  const std::string_view format = i.operands()[0].format;
-  Json out{{"form", i.canonical()},
-           {"target", i.target().name()},
-           {"inferred", i.inferred()},
-           {"evidence", evidence_of(i)},
-           {"rows", d.rows},
-           {"columns", d.columns},
-           {"depth", depth},
-           {"format", format},
-           {"notes", notes}};
+                   const SumOrder& order, const std::vector<std::string>& notes) {
+  const std::string_view format = format_of_result(i, order);
+  Json out{{"form", i.canonical()},    {"target", i.target().name()},
+           {"inferred", i.inferred()}, {"evidence", evidence_of(i)},
+           {"rows", d.rows},           {"columns", d.columns},
+           {"depth", depth},           {"order", order.text()},
+           {"format", format},         {"notes", notes}};
   if (o.out.empty())
     out["d"] = cells_of(d, format, o.codes);
   else
@@ -120,26 +129,22 @@ void run_on_matrices(const RunArguments& o) {
              fmt::format("{}: matrices need a form, --target, --a and --b", what));
   const Instruction instruction = instruction_of(asked_form(o.statement, o.target));
   std::vector<std::string> notes;
-  const MatrixOperands operands = read_operands(instruction, o, notes);
+  GemmOptions options;
+  if (!o.order.empty()) options.order = required(SumOrder::parse(o.order));
+  const MatrixOperands operands = read_operands(instruction, o, options.order, notes);
   if (!o.json)
     for (const std::string& note : notes) fmt::print(stderr, "warpbit: {}\n", note);
-  GemmOptions options;
-  if (!o.k_order.empty()) {
-    const Computation along_k = required(computation(instruction, o.k_order, operands.a.columns));
-    options.k_order = along_k.k_order;
-    options.split_k = along_k.split_k;
-  }
   const CodeMatrix d = required(run_matrices(instruction, operands, options));
-  const std::string_view format = instruction.operands()[0].format;
+  const std::string_view format = format_of_result(instruction, options.order);
   if (!o.out.empty()) required(write_matrix(o.out, d, format, o.codes));
-  if (o.json) return print_product(o, instruction, operands.a.columns, d, notes);
+  if (o.json) return print_product(o, instruction, operands.a.columns, d, options.order, notes);
   note_basis(instruction.inferred(), instruction.target().name());
   if (o.out.empty()) return fmt::print("{}", required(matrix_text(d, format, o.codes)));
   fmt::print("{}: {} x {} {}\n", o.out, d.rows, d.columns, format);
 }
 
 int run(const RunArguments& o) {
-  if (o.arrays.empty() == (o.a + o.b + o.c + o.a_scale + o.b_scale).empty())
+  if (o.arrays.empty() == (o.a + o.b + o.c + o.a_scale + o.b_scale + o.bias).empty())
     refuse("run", o.arrays.empty() ? "no operands" : "arrays and matrices",
            "--arrays FILE.npz, or matrices --a and --b");
   o.arrays.empty() ? run_on_matrices(o) : run_on_arrays(o);
@@ -163,9 +168,11 @@ void add_run(CLI::App& command, int& status) {
   command.add_option("--c", o.c, "C; 0 unless given");
   command.add_option("--a-scale", o.a_scale, "scale factors of A, rows x blocks of K: numbers or codes");
   command.add_option("--b-scale", o.b_scale, "scale factors of B, blocks of K x columns");
-  command.add_option("--k-order", o.k_order,
-                     "the order of the steps of K: ascending (unless given), descending, the steps (1:0:3:2), "
-                     "split_k=2, descending+split_k=2");
+  command.add_option("--bias", o.bias, "added before the store: rows x columns, or a row for all rows");
+  command.add_option(
+      "--order", o.order,
+      "the order of the sum, in words: ascending (unless given), descending, the steps (1:0:3:2), "
+      "split_k=2, \"split_k=3 unit=64 store=f16\"; warpbit order --words lists them");
   command.add_option("--out", o.out,
                      "where to write: a capture of source model (.npz), or D as .npy or text; D is printed "
                      "unless given");

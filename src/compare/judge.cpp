@@ -53,7 +53,9 @@ Result<Matrix> product_of(const Chain& chain, const Matrices& m) {
                      {m.b.bytes.data(), 1, down},
                      {m.c.bytes.data(), across, 1},
                      {d.bytes.data(), across, 1}};
-  GemmOptions options{chain.computation->k_order, chain.computation->split_k};
+  GemmOptions options;
+  options.order.k_order = chain.computation->k_order;
+  options.order.split_k = chain.computation->split_k;
   options.execute.threads = 1;
   const Result<Execution> executed = gemm(chain.computation->instruction, problem, options);
   if (!executed) return executed.error();

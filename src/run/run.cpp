@@ -52,6 +52,9 @@ Result<void> check_sizes(const Instruction& i, const MatrixOperands& m) {
                     "as many rows of B as A has columns");
   if (m.c && !has_size(*m.c, m.a.rows, m.b.columns))
     return mismatch(i, fmt::format("C is {}", size_text(*m.c)), size_text(m.a.rows, m.b.columns));
+  if (m.bias && !has_size(*m.bias, m.a.rows, m.b.columns) && !has_size(*m.bias, 1, m.b.columns))
+    return mismatch(i, fmt::format("the bias is {}", size_text(*m.bias)),
+                    fmt::format("{} or {}", size_text(m.a.rows, m.b.columns), size_text(1, m.b.columns)));
   return {};
 }
 
@@ -61,17 +64,18 @@ Result<void> check_scales(const Instruction& i, const MatrixOperands& m, std::si
                          std::size_t columns) -> Result<void> {
     if (given ? blocks != 0 && has_size(*given, rows, columns) : blocks == 0) return {};
     return mismatch(i, fmt::format("{} is {}", name, given ? size_text(*given) : "not given"),
-                    i.blocks() == 0 ? "none: the form has no block scaling"
-                                    : fmt::format("{}, a factor for each {} of K", size_text(rows, columns),
-                                                  i.terms() / i.blocks()));
+                    blocks == 0       ? "none: the form has no block scaling, and the order no promotions"
+                    : i.blocks() == 0 ? size_text(rows, columns)
+                                      : fmt::format("{}, a factor for each {} of K", size_text(rows, columns),
+                                                    i.terms() / i.blocks()));
   };
   if (Result<void> left = check("a_scale", m.a_scale, m.a.rows, blocks); !left) return left;
   return check("b_scale", m.b_scale, blocks, m.b.columns);
 }
 
 // Codes as gemm() wants them: in items of the least of 1, 2, 4 and 8 bytes that holds one.
-Array items_of(const CodeMatrix& m, const Operand& operand) {
-  Array out = Array::zeros("", code_bytes(operand.element_bits), {m.rows, m.columns});
+Array items_of(const CodeMatrix& m, std::string_view format) {
+  Array out = Array::zeros("", code_bytes(find_format(format)->bits), {m.rows, m.columns});
   for (std::size_t i = 0; i < m.codes.size(); ++i) out.set(i, m.codes[i]);
   return out;
 }
@@ -82,22 +86,31 @@ MatrixView view_of(const Array& items) {
 
 // Whole matrices.
 Result<CodeMatrix> run_product(const Instruction& i, const MatrixOperands& m, const GemmOptions& options) {
-  const auto block = static_cast<std::size_t>(i.terms() / std::max(i.blocks(), 1));
-  const std::size_t blocks = i.blocks() == 0 ? 0 : (m.a.columns + block - 1) / block;
-  if (Result<void> checked = check_scales(i, m, blocks); !checked) return checked.error();
-  const Operand& result = i.operands()[0];
+  const Result<std::size_t> factors = scale_factors(i, m.a.columns, options.order);
+  if (!factors) return factors.error();
+  const bool has_scales = i.blocks() != 0 || m.a_scale || m.b_scale;
+  if (has_scales)
+    if (Result<void> checked = check_scales(i, m, *factors); !checked) return checked.error();
+  const std::string_view of_d = format_of_result(i, options.order),
+                         of_c = options.order.c_last ? of_d : i.operands()[0].format;
   CodeMatrix out{m.a.rows, m.b.columns, {}};
   out.codes.resize(out.rows * out.columns);
-  const Array a = items_of(m.a, *i.find(Part::a)), b = items_of(m.b, *i.find(Part::b)),
-              c = items_of(m.c ? *m.c : out, result);
-  Array d = items_of(out, result), a_scale, b_scale;
-  Gemm problem{out.rows, out.columns, m.a.columns, view_of(a), view_of(b), view_of(c), {}};
+  const Array a = items_of(m.a, i.find(Part::a)->format), b = items_of(m.b, i.find(Part::b)->format),
+              c = items_of(m.c ? *m.c : out, of_c);
+  Array d = items_of(out, of_d), a_scale, b_scale, bias;
+  Gemm problem{out.rows, out.columns, m.a.columns, view_of(a), view_of(b), {}, {}};
+  if (m.c) problem.c = view_of(c);
   problem.d = {d.data.data(), static_cast<std::ptrdiff_t>(out.columns), 1};
-  if (blocks != 0) {
-    a_scale = items_of(*m.a_scale, *i.find(Part::scale_a));
-    b_scale = items_of(*m.b_scale, *i.find(Part::scale_b));
+  if (has_scales) {
+    a_scale = items_of(*m.a_scale, i.blocks() != 0 ? i.find(Part::scale_a)->format : "f32");
+    b_scale = items_of(*m.b_scale, i.blocks() != 0 ? i.find(Part::scale_b)->format : "f32");
     problem.a_scale = view_of(a_scale);
     problem.b_scale = view_of(b_scale);
+  }
+  if (m.bias) {
+    bias = items_of(*m.bias, of_d);
+    problem.bias = view_of(bias);
+    if (m.bias->rows == 1) problem.bias.row_stride = 0;
   }
   if (Result<Execution> done = gemm(i, problem, options); !done) return done.error();
   for (std::size_t n = 0; n < out.codes.size(); ++n) out.codes[n] = d.at(n);
@@ -192,8 +205,9 @@ Result<CodeMatrix> run_matrices(const Instruction& instruction, const MatrixOper
     return mismatch(instruction, "it is no product of matrices", "an instruction of the form D = A B + C");
   if (!tile->sparsity.is_sparse() && tile->c.format == tile->d.format && !tile->starts_at_zero)
     return run_product(instruction, operands, options);
-  if (!options.k_order.empty() || options.split_k != 1)
-    return mismatch(instruction, "an order of K", "none: of this form one tile is computed");
+  if (options.order != SumOrder() || operands.bias)
+    return mismatch(instruction, operands.bias ? "a bias" : "an order of the sum",
+                    "none: of this form one tile is computed");
   return run_tile(instruction, *tile, operands);
 }
 

@@ -95,10 +95,9 @@ OFFSET(warpbit_product, c, 80);
 OFFSET(warpbit_product, d, 104);
 OFFSET(warpbit_product, a_scale, 128);
 OFFSET(warpbit_product, b_scale, 152);
-OFFSET(warpbit_product, k_order, 176);
-OFFSET(warpbit_product, k_steps, 184);
-OFFSET(warpbit_product, split_k, 192);
-SIZE(warpbit_product, 200);
+OFFSET(warpbit_product, order, 176);
+OFFSET(warpbit_product, bias, 184);
+SIZE(warpbit_product, 208);
 
 OFFSET(warpbit_report, size, 0);
 OFFSET(warpbit_report, cases, 8);

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// A product in an order of its sum: each block by the engine of whole products, what is between blocks by sums.hpp.
+#pragma once
+
+#include <vector>
+
+#include "api/sum_runs.hpp"
+#include "kernel/gemm.hpp"
+#include "numeric/formats.hpp"
+
+namespace warpbit {
+
+/// What is to be computed. C is where accumulators start or, with c_last, has the format `stored`.
+struct OrderedProduct {
+  MatrixProduct base;  ///< tile, sizes, A, B and threads
+  const Body* body = nullptr;
+  const SumOrder* order = nullptr;
+  const std::vector<SumRun>* runs = nullptr;
+  const Format *promoted = nullptr, *partials = nullptr, *merged = nullptr, *stored = nullptr;
+  ItemMatrix c, bias, d, a_scale, b_scale;
+};
+
+/// Errors: view_mismatch for steps of block scaling that begin within a step.
+Result<void> run_ordered(const Instruction& instruction, const OrderedProduct& product);
+
+}  // namespace warpbit
