@@ -41,7 +41,8 @@ const Arrows kArrows = {
     {"replay", {"record", "capture", "api", "format"}},
     {"explain", {"replay", "format", "text"}},
     {"compare", {"explain", "probes"}},
-    {"diagnose", {"replay", "format"}},
+    {"order", {"replay"}},
+    {"diagnose", {"replay", "format", "order"}},
     {"layout", {"api", "capture", "text"}},
     {"run", {"replay", "format", "text"}},
     // Kernels.
@@ -51,7 +52,7 @@ const Arrows kArrows = {
     {"ptx", {"isa"}},
     {"scalar", {"ptx"}},
     {"grid", {"scalar", "async"}},
-    {"cli", {"grid", "tensor_map", "device", "explain", "compare", "diagnose", "layout", "run", "record"}},
+    {"cli", {"grid", "tensor_map", "device", "explain", "compare", "order", "diagnose", "layout", "run", "record"}},
 };
 
 bool reaches(const std::string& from, const std::string& to) {
@@ -87,6 +88,7 @@ const std::map<std::string, std::string, std::less<>> kHeaders = {
     {"compare", "explain"},
     {"layout", "layout"},
     {"diagnose", "diagnose"},
+    {"find_order", "order"},
     {"catch2", "diagnose"},
     {"gmock", "diagnose"},
     {"vectors", "diagnose"},

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a product to the order of its sum: which description gives exactly this D?
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "warpbit/gemm.hpp"
+#include "warpbit/instruction.hpp"
+#include "warpbit/replay.hpp"
+#include "warpbit/result.hpp"
+#include "warpbit/sum_order.hpp"
+
+#pragma GCC visibility push(default)
+namespace warpbit {
+
+/// An element of D.
+struct ResultElement {
+  std::size_t row = 0, column = 0;
+  std::uint64_t code = 0;
+  friend bool operator==(const ResultElement&, const ResultElement&) = default;
+};
+
+/// What is known of a product.
+struct FoundProduct {
+  /// Sizes, A, B, C, bias and scale factors as of gemm(); `d` is the result, which is only read, or has no data.
+  Gemm product;
+  /// Without d: the elements of D that are known.
+  std::vector<ResultElement> elements = {};
+};
+
+/// How to search.
+struct FindOrderOptions {
+  /// What is known of the order: its words for C, alpha, beta, scale factors and the store are taken as they are, the
+  /// others are the first hypothesis.
+  SumOrder known = {};
+  /// Orders to try before all others.
+  std::vector<SumOrder> first = {};
+  /// Which hypotheses are tried, counted in the order in which they are tried.
+  Shard shard = {};
+  /// About how many products a b are computed at most, in all.
+  double most_products = 1e11;
+  /// How many descriptions are listed, of those that explain D and of the nearest.
+  std::size_t most_found = 8;
+  ExecuteOptions execute = {};
+  /// Called from the searching thread from time to time: hypotheses that were tried.
+  std::function<void(std::uint64_t)> progress = {};
+};
+
+/// A description, and how it fits.
+struct FoundOrder {
+  Instruction instruction;
+  SumOrder order;
+  std::uint64_t equal = 0,
+                elements = 0;  ///< elements of D that come out bit for bit, of those that were compared
+  std::optional<ResultElement> first_wrong = {};  ///< with the code that D has
+  std::uint64_t computed = 0;                     ///< and the one that the description gives
+  std::size_t left_out = 0;                       ///< values at the end of K that the description does not sum
+  bool explains() const { return equal == elements; }
+};
+
+/// The outcome.
+struct OrderSearch {
+  /// Those that give all elements, the most plausible first. D does not tell them apart.
+  std::vector<FoundOrder> found;
+  /// If there are none: those that give most of the elements that were looked at.
+  std::vector<FoundOrder> nearest;
+  std::uint64_t tried = 0;  ///< hypotheses
+  /// All that are as plausible as the first one found were tried, or all that there are.
+  bool complete = false;
+  /// The instruction's arithmetic was not verified on hardware.
+  bool inferred = false;
+
+  /// What was found, for a person, in lines.
+  std::string text() const;
+};
+
+/// The instructions that make such products on a target, the most usual first: A and B of these formats, accumulators of
+/// floating-point numbers of f32 first. Errors: usage for formats of which there are none.
+Result<std::vector<Instruction>> instructions_of_products(std::string_view a, std::string_view b,
+                                                          Target target);
+
+/// Searches the order in which a product was summed: the instruction and its depth, split-K in equal and unequal runs,
+/// sliced K, residues first, promotions, values that are left out, how sums of runs are merged, and how f32 became
+/// tf32; the simple ones first. A hypothesis is tried on a few elements, chosen where hypotheses differ, and those left
+/// on all. The outcome depends on nothing else than the arguments. Errors: usage without instructions, view_mismatch
+/// for a product that gemm() refuses, or without elements of D.
+Result<OrderSearch> find_order(std::span<const Instruction> instructions, const FoundProduct& product,
+                               const FindOrderOptions& options = {});
+
+}  // namespace warpbit
+#pragma GCC visibility pop

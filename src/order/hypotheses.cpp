@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "order/hypotheses.hpp"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+namespace warpbit::order {
+namespace {
+
+constexpr std::size_t kMostRuns = 128;
+constexpr std::size_t kUnits[] = {0, 64, 32, 128, 16, 256, 8, 4, 512, 1};
+constexpr Spread kSpreads[] = {Spread::up, Spread::last, Spread::first, Spread::cut, Spread::down};
+constexpr std::size_t kResidues[] = {32, 64, 16, 128, 8, 256};
+constexpr std::size_t kPromotions[] = {128, 64, 32, 256, 512, 16, 1024};
+constexpr std::size_t kWidths[] = {32, 16, 64, 8, 128};
+constexpr std::size_t kOmitted[] = {64, 32, 128, 16, 8, 256};
+constexpr MergeOrder kMergeOrders[] = {MergeOrder::ascending, MergeOrder::tree, MergeOrder::descending,
+                                       MergeOrder::pairs, MergeOrder::halves};
+
+class Collection {
+ public:
+  Collection(const Question& question, int level, const std::function<bool(const SumOrder&)>& visit)
+      : q_(question), level_(level), visit_(visit) {}
+
+  void run() {
+    switch (level_) {
+      case 0: simple(); break;
+      case 1: splits({{}}); break;
+      case 2: splits(extras(1)); break;
+      case 3: slices(); break;
+      default: splits(extras(2)); two_runs();
+    }
+  }
+
+ private:
+  using Lengths = std::vector<std::size_t>;
+  using Change = std::function<void(SumOrder&)>;
+  using Changes = std::vector<std::vector<Change>>;
+
+  std::size_t units(std::size_t unit) const { return (q_.depth + unit - 1) / unit; }
+
+  // ---- Changes of what a run is
+
+  std::vector<std::pair<int, Change>> changes() const {
+    std::vector<std::pair<int, Change>> out;
+    for (const std::size_t n : kResidues)
+      if (q_.depth % n != 0 || n > q_.terms) out.emplace_back(0, [n](SumOrder& o) { o.short_first = n; });
+    if (q_.is_number)
+      for (const std::size_t n : kPromotions)
+        if (n % q_.terms == 0 && n < q_.depth) out.emplace_back(1, [n](SumOrder& o) { o.promote = n; });
+    for (const std::size_t n : kOmitted)
+      if (q_.depth % n != 0 && n < q_.depth) out.emplace_back(2, [n](SumOrder& o) { o.omit = n; });
+    out.emplace_back(3, [](SumOrder& o) { o.descending = true; });
+    if (q_.rounds_tf32)
+      for (const Tf32Rounding r : {Tf32Rounding::cut, Tf32Rounding::nearest_away})
+        out.emplace_back(4, [r](SumOrder& o) { o.tf32 = r; });
+    return out;
+  }
+  // Sets of so many changes of different kinds.
+  Changes extras(int count) const {
+    const auto all = changes();
+    Changes out;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (count == 1) out.push_back({all[i].second});
+      for (std::size_t k = i + 1; count == 2 && k < all.size(); ++k)
+        if (all[i].first != all[k].first) out.push_back({all[i].second, all[k].second});
+    }
+    return out;
+  }
+
+  // ---- Partitions
+
+  void simple() {
+    merges(1, q_.known);
+    for (const std::vector<Change>& change : extras(1)) {
+      SumOrder order = q_.known;
+      for (const Change& c : change) c(order);
+      merges(1, order);
+    }
+  }
+
+  // The lengths of runs, to see which words mean the same.
+  Lengths lengths(std::size_t unit, std::size_t runs, Spread spread) const {
+    const std::size_t n = units(unit), least = n / runs, more = n % runs;
+    Lengths out;
+    std::size_t first = 0;
+    const std::size_t cut = std::max<std::size_t>(1, (q_.depth / runs + unit - 1) / unit);
+    for (std::size_t i = 0; i < runs; ++i) {
+      const std::size_t each = spread == Spread::up      ? (n + runs - 1) / runs
+                               : spread == Spread::first ? least + (i < more)
+                               : spread == Spread::last  ? least + (i >= runs - more)
+                               : spread == Spread::cut   ? cut
+                                                         : (i + 1 < runs ? least : n);
+      const std::size_t last = std::min(first + each, n);
+      if (last > first) out.push_back(std::min(last * unit, q_.depth) - first * unit);
+      first = last;
+    }
+    return out;
+  }
+
+  void splits(const Changes& sets) {
+    std::set<Lengths> seen;
+    for (std::size_t runs = 2; runs <= std::min(kMostRuns, units(1)); ++runs)
+      for (const std::size_t given : kUnits)
+        for (const Spread spread : kSpreads) {
+          const std::size_t unit = given == 0 ? q_.terms : given;
+          if (given == q_.terms || units(unit) < 2 || units(unit) < runs) continue;
+          Lengths partition = lengths(unit, runs, spread);
+          const std::size_t count = partition.size();
+          if (count < 2 || !seen.insert(std::move(partition)).second) continue;
+          if (!goes_on_) return;
+          for (const std::vector<Change>& set : sets) {
+            SumOrder order = q_.known;
+            order.split_k = runs;
+            order.unit = given;
+            order.spread = spread;
+            for (const Change& change : set) change(order);
+            if (order.descending && (order.short_first != 0 || unit % q_.terms != 0)) continue;
+            merges(count, order);
+          }
+        }
+  }
+
+  // Accumulators by turns.
+  void slices() {
+    for (std::size_t count = 2; count <= 32 && goes_on_; ++count)
+      for (const std::size_t width : kWidths) {
+        if (count * width >= 2 * q_.depth || width >= q_.depth) continue;
+        SumOrder order = q_.known;
+        order.slices = count;
+        order.slice_width = width;
+        merges(1, order);
+        for (const std::size_t n : kResidues) {
+          if (q_.depth % n == 0) continue;
+          order.short_first = n;
+          merges(1, order);
+        }
+        order.short_first = 0;
+        if (count > 4) continue;
+        for (std::size_t runs = 2; runs <= 16; ++runs)
+          for (const std::size_t unit : {std::size_t{0}, count * width}) {
+            order.split_k = runs;
+            order.unit = unit;
+            if (units(unit == 0 ? q_.terms : unit) >= runs) merges(runs, order);
+          }
+        order.split_k = 1;
+        order.unit = 0;
+      }
+  }
+
+  // One cut at any step.
+  void two_runs() {
+    const std::size_t step = std::min<std::size_t>(q_.terms, 8);
+    for (std::size_t at = step; at < q_.depth && goes_on_; at += step) {
+      SumOrder order = q_.known;
+      order.runs = {at, q_.depth - at};
+      merges(2, order);
+    }
+  }
+
+  // ---- What follows the runs
+
+  void merges(std::size_t runs, const SumOrder& order) {
+    put(order);
+    if (!q_.is_number || runs == 1) return;
+    const bool is_narrow = order.store == "f16" || order.store == "bf16";
+    for (const std::string& partials : narrow(is_narrow, order.store))
+      for (const std::string& merge : narrow(is_narrow, order.store))
+        for (const MergeOrder by : kMergeOrders) {
+          const bool is_first = partials.empty() && merge.empty() && by == MergeOrder::ascending;
+          // Of two sums the order counts only where the first one is rounded.
+          const bool is_twin =
+              (runs == 2 && by != MergeOrder::ascending &&
+               (by != MergeOrder::descending || merge.empty() || !partials.empty())) ||
+              (runs == 3 && (by == MergeOrder::pairs || (by == MergeOrder::tree && merge.empty())));
+          if (is_first || is_twin) continue;
+          SumOrder other = order;
+          other.partials = partials;
+          other.merge = merge;
+          other.merge_order = by;
+          put(other);
+        }
+  }
+  void put(const SumOrder& order) { goes_on_ = goes_on_ && visit_(order); }
+  static std::vector<std::string> narrow(bool is_narrow, const std::string& store) {
+    return is_narrow ? std::vector<std::string>{"", store} : std::vector<std::string>{""};
+  }
+
+  const Question& q_;
+  int level_;
+  const std::function<bool(const SumOrder&)>& visit_;
+  bool goes_on_ = true;
+};
+
+}  // namespace
+
+void for_each_hypothesis(const Question& question, int level,
+                         const std::function<bool(const SumOrder&)>& visit) {
+  Collection(question, level, visit).run();
+}
+
+}  // namespace warpbit::order

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// Orders are found from D: of products that were made in an order that the search does not see.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cstring>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "warp.hpp"
+#include "warpbit/find_order.hpp"
+#include "warpbit/format.hpp"
+#include "warpbit/gemm.hpp"
+
+namespace find_order_test {
+
+using namespace warpbit;
+
+// Operands near 1 with signs, in items.
+struct Product {
+  Instruction instruction;
+  std::size_t rows, columns, depth;
+  std::vector<std::byte> a, b, d;
+  std::size_t item, result = 4;
+
+  Product(const std::string& form, std::size_t m, std::size_t n, std::size_t k, unsigned seed)
+      : instruction(warp::parse(form, "sm_90a")), rows(m), columns(n), depth(k) {
+    const Operand& operand = *instruction.find(Part::a);
+    item = static_cast<std::size_t>(operand.element_bits) / 8;
+    std::mt19937_64 random(seed);
+    const Codec codec = Codec::find(operand.format == "tf32" ? "f32" : operand.format).value();
+    for (auto* matrix : {&a, &b}) {
+      matrix->resize((matrix == &a ? m : n) * k * item);
+      for (std::size_t i = 0; i < matrix->size(); i += item) {
+        const double x = static_cast<double>(static_cast<int>(random() % 65535) - 32767) / 16384;
+        const std::uint64_t code = operand.format == "s8" ? random() & 0xFF : codec.encode(x).value();
+        std::memcpy(&(*matrix)[i], &code, item);
+      }
+    }
+  }
+
+  Gemm problem() const {
+    const auto stride = [](std::size_t n) { return static_cast<std::ptrdiff_t>(n); };
+    Gemm g{rows, columns, depth, {a.data(), stride(depth), 1}, {b.data(), 1, stride(depth)}, {}, {}};
+    g.d = {const_cast<std::byte*>(d.data()), stride(columns), 1};
+    return g;
+  }
+  void make(const SumOrder& order) {
+    const std::string_view format = format_of_result(instruction, order);
+    result = format == "f32" || format == "s32" ? 4 : 2;
+    d.assign(rows * columns * result, std::byte{0});
+    const Result<Execution> done = gemm(instruction, problem(), {order});
+    REQUIRE((done ? "" : done.error().message()) == "");
+  }
+  std::uint64_t code(std::size_t row, std::size_t column) const {
+    std::uint64_t out = 0;
+    std::memcpy(&out, &d[(row * columns + column) * result], result);
+    return out;
+  }
+};
+
+// The bits of D by a description that was found.
+std::vector<std::byte> bits_by(const FoundOrder& found, Product p) {
+  const std::vector<std::byte> before = p.d;
+  p.instruction = found.instruction;
+  p.d.assign(before.size(), std::byte{0});
+  REQUIRE(gemm(found.instruction, p.problem(), {found.order}).ok());
+  return p.d;
+}
+
+FindOrderOptions options_for(const SumOrder& order) {
+  FindOrderOptions out;
+  out.known.store = order.store;
+  out.most_found = 3;
+  return out;
+}
+
+std::vector<Instruction> candidates(const Instruction& i) {
+  return instructions_of_products(i.find(Part::a)->format, i.find(Part::b)->format, i.target()).value();
+}
+
+const char* const kForms[] = {
+    "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", "mma.sync.aligned.m16n8k8.row.col.f32.bf16.bf16.f32",
+    "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32", "wgmma.mma_async.sync.aligned.m64n8k32.f32.e4m3.e4m3",
+    "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32"};
+
+// A description that a library might have.
+SumOrder random_order(std::mt19937_64& random, std::size_t depth, std::size_t terms, bool is_tf32) {
+  const auto one_of = [&](std::initializer_list<std::size_t> list) {
+    return list.begin()[random() % list.size()];
+  };
+  SumOrder out;
+  if (is_tf32) out.tf32 = Tf32Rounding::nearest_even;
+  out.store = std::string(std::vector<std::string>{"f32", "f16", "bf16"}[random() % 3]);
+  switch (random() % 6) {
+    case 0: out.descending = true; break;
+    case 1: out.promote = terms * one_of({1, 2, 4}); break;
+    case 2: out.short_first = one_of({16, 32, 64}); break;
+    case 3: out.slices = one_of({2, 3, 4}), out.slice_width = one_of({16, 32}); break;
+    default: break;
+  }
+  if (out.slices == 1 && random() % 4 != 0) {
+    out.split_k = 2 + random() % 9;
+    out.unit = out.descending ? 0 : one_of({0, 64, 32});
+    out.spread = static_cast<Spread>(random() % 5);
+    out.merge_order = static_cast<MergeOrder>(random() % 5);
+    if (random() % 4 == 0) out.merge = out.store;
+    if (random() % 4 == 0) out.partials = out.store;
+  }
+  if (random() % 8 == 0 && depth > 64) out.omit = 64;
+  return out;
+}
+
+TEST_CASE("orders of random products are found", "[find_order]") {
+  const unsigned seed = GENERATE(range(1U, 31U));
+  std::mt19937_64 random(seed);
+  const std::string form = kForms[random() % std::size(kForms)];
+  const std::size_t depth = 100 + random() % 500;
+  Product p(form, 16, 24, depth, seed);
+  const SumOrder order = random_order(random, depth, static_cast<std::size_t>(p.instruction.terms()),
+                                      form.find("tf32") != form.npos);
+  INFO(form << ", K " << depth << ": " << order.text());
+  p.make(order);
+  const Result<OrderSearch> search = find_order(candidates(p.instruction), {p.problem()}, options_for(order));
+  REQUIRE(search.ok());
+  INFO(search->text());
+  REQUIRE_FALSE(search->found.empty());
+  for (const FoundOrder& found : search->found) {
+    CHECK(found.explains());
+    CHECK(found.elements == 16 * 24);
+    CHECK((bits_by(found, p) == p.d));
+  }
+}
+
+}  // namespace find_order_test
