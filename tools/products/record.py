@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Records matrix products of PyTorch's libraries on a GPU: inputs by generator, results by digest and sample.
 
-    record.py [--out products.jsonl] [--only REGEX] [--limit SECONDS] [--list]
+    record.py [--out products.jsonl] [--drawn N --seed N] [--only REGEX] [--limit SECONDS] [--list]
 
 needs PyTorch and NumPy. It runs each product of `table()` and of `held_out()`, with each profile twice, and writes a
 line of JSON for each. A product that raises is written with its error. As a module, without PyTorch: element,
@@ -238,6 +238,40 @@ def held_out():
     return out
 
 
+def drawn(count, seed):
+    """Any number of others, of all kinds, for questions that the table leaves open."""
+    out = []
+    for i in range(count):
+        x = [int(word) for word in shift_right(mix(np.arange(16 * i, 16 * i + 16), signed(seed << 32)), 16)]
+
+        def size(word, least, most, step):
+            bits = least + word % (most - least)
+            return (((1 << bits) + (word >> 8) % (1 << bits)) + step - 1) // step * step
+        step = [1, 2, 4, 8, 8, 16, 64][x[0] % 7]
+        m, n, k = (size(word, *range_, step) for word, range_ in zip(x[1:4], ((0, 13), (0, 13), (3, 14))))
+        layout, flag, choice = LAYOUTS[x[4] % 4], x[5] % 8, x[6] % 16
+        kind, tf32 = FLOATS[x[7] % 3]
+        if choice < 3:
+            m, n, k = (size(word, 4, most, 16) for word, most in zip(x[1:4], (13, 13, 14)))
+            scales = ["one", "one", "scalar", "rows"][x[8] % 4]
+            d = "bf16" if scales == "rows" else ["f32", "bf16", "f16"][x[9] % 3]
+            p = Product("scaled_mm", "e4m3", d, "NT", m, n, k, scales=scales, fast=flag % 2 == 1)
+        elif choice < 5:
+            batch = 2 + x[8] % 7
+            p = Product("bmm", kind, kind, layout, m, min(n, 1024), min(k, 4096), batch=batch, tf32=tf32)
+        elif choice < 7:
+            beta = [1.0, 0.5, -0.3][x[8] % 3]
+            p = Product("addmm", kind, kind, layout, m, n, k, tf32=tf32, alpha=[1.0, 0.7][x[9] % 2], beta=beta)
+        elif choice < 8:
+            p = Product("bias", kind, kind, layout, m, n, k, tf32=tf32)
+        else:
+            d = "f32" if choice < 10 else kind
+            p = Product("mm", kind, d, layout, m, n, k, tf32=tf32, reduced=flag != 0 or tf32, lt=flag == 1)
+        p.seed, p.held_out = 1000 * seed + i, True
+        out.append(p)
+    return out
+
+
 # ---- What is sampled
 
 def sample(p):
@@ -437,10 +471,13 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", default="products.jsonl", metavar="FILE", help="where the lines go (products.jsonl)")
     parser.add_argument("--only", default="", metavar="REGEX", help="products whose name matches")
+    parser.add_argument("--drawn", type=int, default=0, metavar="N", help="instead of the table N products that --seed draws")
+    parser.add_argument("--seed", type=int, default=2, metavar="N", help="of --drawn (2)")
     parser.add_argument("--limit", type=float, default=330, metavar="SECONDS", help="begin no product after that (330)")
     parser.add_argument("--list", action="store_true", help="only print the names")
     options = parser.parse_args()
-    products = [p for p in table() + held_out() if re.search(options.only, p.name())]
+    products = drawn(options.drawn, options.seed) if options.drawn else table() + held_out()
+    products = [p for p in products if re.search(options.only, p.name())]
     if options.list:
         for p in products:
             print(p.seed, p.name())
