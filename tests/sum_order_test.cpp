@@ -174,7 +174,7 @@ Formats formats_of(const SumOrder& o) {
 
 // Sums of runs as they are merged, by the words of the manual page.
 double merged(std::vector<double> sums, const SumOrder& o, const std::string& to) {
-  const auto add = [&](double x, double y) { return rounded(exact_sum(x, y), to); };
+  const auto add = [&](double x, double y) { return rounded(rounded(exact_sum(x, y), "f32"), to); };
   if (o.merge_order == MergeOrder::descending) std::ranges::reverse(sums);
   if (o.merge_order == MergeOrder::ascending || o.merge_order == MergeOrder::descending) {
     double out = rounded(sums[0], to);
@@ -376,8 +376,8 @@ TEST_CASE("promotions take scale factors", "[sum_order]") {
 
 TEST_CASE("orders of a sum are written and read", "[quick][sum_order]") {
   const std::string full =
-      "descending omit=64 tf32=rn split_k=4 unit=64 spread=cut promote=128:f16 scales=last partials=bf16 merge=f16 "
-      "merge_order=halves c=last alpha=0.5 beta=1e+20 fused=none between=f16 store=f16:rz";
+      "descending omit=64 tf32=rn split_k=4 unit=64 spread=cut promote=128:f16 scales=last scale_order=b "
+      "partials=bf16 merge=f16 merge_order=halves c=last alpha=0.5 beta=1e+20 fused=none between=f16 store=f16:rz";
   CHECK(SumOrder::parse(full).value().text() == full);
   CHECK(SumOrder().text() == "ascending");
   const std::pair<std::string, std::string> rows[] = {

@@ -40,6 +40,13 @@ enum class FusedScaling {
   none,   ///< both are rounded
 };
 
+/// By which scale factor a sum is multiplied first. A product that is no addend is rounded.
+enum class FactorOrder {
+  together,  ///< by a b
+  a_first,   ///< by a, and then by b
+  b_first,   ///< by b, and then by a
+};
+
 /// How f32 operands become tf32.
 enum class Tf32Rounding {
   cut,           ///< the instruction ignores their low bits
@@ -83,13 +90,15 @@ struct SumOrder {
   std::size_t promote = 0;
   std::string promote_format = {};
 
-  /// Gemm::a_scale and b_scale of an instruction without block scaling are factors of f32: a b, rounded, times what is
-  /// promoted, added with one rounding, a factor for each promotion. Or, if this is set, a factor for each row and
+  /// Gemm::a_scale and b_scale of an instruction without block scaling are factors of f32, one for each promotion: a b,
+  /// rounded (or see scale_order), times what is promoted, added with one rounding. Or, if this is set, a factor for each row and
   /// column: times the sum, before alpha.
   bool scales_last = false;
+  FactorOrder scale_order = FactorOrder::together;
 
   /// The format to which the sum of a run is rounded before it is merged, and the one of the running sum of runs.
-  /// Each addition is exact, and rounded once. Empty: the accumulators', or those of the promotion.
+  /// Additions are rounded to f32 (or f64, if they have it), and then to that format. Empty: the accumulators', or those
+  /// of the promotion.
   std::string partials = {}, merge = {};
   MergeOrder merge_order = MergeOrder::ascending;
 

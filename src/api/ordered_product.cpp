@@ -88,8 +88,8 @@ class RowsOfProduct {
     }
     Sums sums = converted(merged(), *p_.merged, threads_);
     if (p_.order->scales_last)
-      sums =
-          promoted(Sums(scaled_format(), base_.rows, base_.columns), sums, a_scale_, p_.b_scale, 0, threads_);
+      sums = promoted(Sums(scaled_format(), base_.rows, base_.columns), sums, a_scale_, p_.b_scale, 0,
+                      p_.order->scale_order, threads_);
     store({p_.order, p_.stored, c_, bias_, d_}, sums, threads_);
   }
 
@@ -180,7 +180,7 @@ class RowsOfProduct {
       Sums inner(of_d, base_.rows, base_.columns);
       execute(block, {}, inner.items());
       outer = promoted(std::move(outer), inner, scaled ? a_scale_ : ItemMatrix(),
-                       scaled ? p_.b_scale : ItemMatrix(), promotion_++, threads_);
+                       scaled ? p_.b_scale : ItemMatrix(), promotion_++, p_.order->scale_order, threads_);
     }
     return outer;
   }

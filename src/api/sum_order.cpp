@@ -59,6 +59,8 @@ constexpr Name<MergeOrder> kMergeOrders[] = {{"ascending", MergeOrder::ascending
                                              {"tree", MergeOrder::tree}};
 constexpr Name<FusedScaling> kFused[] = {
     {"alpha", FusedScaling::alpha}, {"beta", FusedScaling::beta}, {"none", FusedScaling::none}};
+constexpr Name<FactorOrder> kFactorOrders[] = {
+    {"ab", FactorOrder::together}, {"a", FactorOrder::a_first}, {"b", FactorOrder::b_first}};
 constexpr Name<Tf32Rounding> kTf32[] = {
     {"rz", Tf32Rounding::cut}, {"rn", Tf32Rounding::nearest_even}, {"rna", Tf32Rounding::nearest_away}};
 constexpr Name<Rounding> kRoundings[] = {{"rn", Rounding::nearest_even},
@@ -203,6 +205,13 @@ return to.scales_last || value == "each";
 }
 , WARPBIT_WRITE {
   return from.scales_last ? "last" : "";
+}
+}
+, {{"scale_order", "ab, a, b", "by which scale factor the sum is multiplied first; by their product unless given"},
+   WARPBIT_READ{return read_name(kFactorOrders, value, to.scale_order);
+}
+, WARPBIT_WRITE {
+  return name_text(kFactorOrders, from.scale_order);
 }
 }
 , {{"partials", "f16", "the sums of runs are rounded to this format before they are merged"},

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/sums.hpp"
 
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 #include <utility>
@@ -75,6 +77,9 @@ Sums converted(Sums x, const Format& to, int threads) {
 Sums added(const Tile& tile, Sums x, const Sums& y, const Format& to, int threads) {
   Sums other(to, x.format == &to ? 0 : x.rows, x.columns);
   Sums& out = x.format == &to ? x : other;
+  const bool is_f64 = std::ranges::any_of(std::array{x.format, y.format, &to},
+                                          [](const Format* f) { return f->id == FormatId::f64; });
+  const Format& in = format(is_f64 ? FormatId::f64 : FormatId::f32);
   const bool is_f32 = x.format->id == FormatId::f32 && y.format == x.format && to.id == FormatId::f32;
   for_each_row(y.rows, y.columns, threads, [&](std::size_t row) {
     const std::size_t first = row * y.columns;
@@ -82,10 +87,11 @@ Sums added(const Tile& tile, Sums x, const Sums& y, const Format& to, int thread
     for (std::size_t i = first; i < first + y.columns; ++i) {
       const std::uint64_t p = item_at(&x.codes[i * x.item()], x.item()),
                           q = item_at(&y.codes[i * y.item()], y.item());
+      const auto total = [&] {
+        return sum(value_at(*x.format, p), value_at(*y.format, q), Rounding::nearest_even);
+      };
       const std::uint64_t code =
-          to.is_integer
-              ? add_partial_sums(tile, p, q)
-              : nearest(to, sum(value_at(*x.format, p), value_at(*y.format, q), Rounding::nearest_even));
+          to.is_integer ? add_partial_sums(tile, p, q) : nearest(to, value_at(in, nearest(in, total())));
       std::memcpy(&out.codes[i * out.item()], &code, out.item());
     }
   });
@@ -93,18 +99,21 @@ Sums added(const Tile& tile, Sums x, const Sums& y, const Format& to, int thread
 }
 
 Sums promoted(Sums outer, const Sums& inner, const ItemMatrix& a_scale, const ItemMatrix& b_scale,
-              std::size_t block, int threads) {
+              std::size_t block, FactorOrder order, int threads) {
   const Format &f32 = format(FormatId::f32), &to = *outer.format;
   const auto scale_at = [&](const ItemMatrix& m, std::size_t row, std::size_t column) {
     return m.data == nullptr ? Value{Class::finite, {false, 1, 0}} : value_at(f32, m.get(row, column));
   };
+  const auto rounded = [&](const Value& value) { return value_at(f32, nearest(f32, value)); };
   for_each_row(outer.rows, outer.columns, threads, [&](std::size_t row) {
     const Value left = scale_at(a_scale, row, block);
     for (std::size_t column = 0; column < outer.columns; ++column) {
       const std::size_t i = row * outer.columns + column;
-      const Value scale = value_at(f32, nearest(f32, product(left, scale_at(b_scale, block, column))));
-      const Value scaled =
-          product(scale, value_at(*inner.format, item_at(&inner.codes[i * inner.item()], inner.item())));
+      const Value right = scale_at(b_scale, block, column),
+                  x = value_at(*inner.format, item_at(&inner.codes[i * inner.item()], inner.item()));
+      const Value scaled = order == FactorOrder::together  ? product(rounded(product(left, right)), x)
+                           : order == FactorOrder::a_first ? product(right, rounded(product(left, x)))
+                                                           : product(left, rounded(product(right, x)));
       std::byte* const at = &outer.codes[i * outer.item()];
       const std::uint64_t code =
           nearest(to, sum(value_at(to, item_at(at, outer.item())), scaled, Rounding::nearest_even));

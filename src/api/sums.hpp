@@ -29,13 +29,13 @@ struct Sums {
 /// Each sum rounded to nearest even.
 Sums converted(Sums x, const Format& to, int threads);
 
-/// x + y, exact and rounded once, to nearest even. Integers, of `tile`'s D, wrap or are clamped as its plan has it.
+/// x + y in f32, or in f64 if one of the three formats is that, and then in `to`; to nearest even. Integers, of `tile`'s D, wrap or are clamped as its plan has it.
 Sums added(const Tile& tile, Sums x, const Sums& y, const Format& to, int threads);
 
-/// outer + a_scale b_scale inner: the product of the scales is rounded to f32, the rest once to the format of
+/// outer + a_scale b_scale inner: the first product in that order is rounded to f32, the rest once to the format of
 /// `outer`. Scales of f32; without data 1.
 Sums promoted(Sums outer, const Sums& inner, const ItemMatrix& a_scale, const ItemMatrix& b_scale,
-              std::size_t block, int threads);
+              std::size_t block, FactorOrder order, int threads);
 
 /// What becomes D. Without data there is no C, no bias.
 struct Epilogue {
