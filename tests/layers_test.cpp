@@ -86,6 +86,7 @@ const std::map<std::string, std::string, std::less<>> kHeaders = {
     {"replay", "replay"},
     {"explain", "explain"},
     {"compare", "explain"},
+    {"kernel_order", "compare"},
     {"layout", "layout"},
     {"diagnose", "diagnose"},
     {"find_order", "order"},

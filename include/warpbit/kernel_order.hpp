@@ -21,12 +21,12 @@ struct NamedLaunch {
 
 /// A product of matrices that a library computed: D = alpha A B + beta C, rows x columns, row-major as PyTorch has it.
 struct NamedProduct {
-  std::string a, b, d;  ///< formats, "f16"; f32 that may be rounded to tf32 is "tf32"
+  std::string a, b, d;  ///< names of formats; of A and B those that the instruction has
   std::size_t rows = 0, columns = 0, depth = 0;
   std::size_t batch = 1;  ///< products of one call
   bool has_c = false;
   float alpha = 1, beta = 1;
-  bool has_scales = false;            ///< A and B have scale factors of f32
+  bool has_scales = false;            ///< A and B have scale factors
   std::vector<NamedLaunch> launches;  ///< in order; copies and settings of memory may be among them
 };
 

@@ -97,8 +97,8 @@ struct SumOrder {
   FactorOrder scale_order = FactorOrder::together;
 
   /// The format to which the sum of a run is rounded before it is merged, and the one of the running sum of runs.
-  /// Additions are rounded to f32 (or f64, if they have it), and then to that format. Empty: the accumulators', or those
-  /// of the promotion.
+  /// Additions are rounded to single precision (to double, if one of the formats is that), and then to that format.
+  /// Empty: the accumulators', or those of the promotion.
   std::string partials = {}, merge = {};
   MergeOrder merge_order = MergeOrder::ascending;
 

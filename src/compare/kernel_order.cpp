@@ -90,7 +90,7 @@ std::size_t bits_of(std::string_view format) {
   return format == "tf32" ? 32 : format == "f16" || format == "bf16" ? 16 : 8;
 }
 
-std::string form(const NamedProduct& p, bool of_warpgroup, std::size_t depth) {
+std::string product_form(const NamedProduct& p, bool of_warpgroup, std::size_t depth) {
   const std::string_view sum = p.a == "s8" || p.a == "u8" ? "s32" : "f32";
   if (of_warpgroup) return fmt::format("wgmma.mma_async.sync.aligned.m64n8k{}.{}.{}.{}", depth, sum, p.a, p.b);
   return fmt::format("mma.sync.aligned.m16n8k{}.row.col.{}.{}.{}.{}", depth, sum, p.a, p.b, sum);
@@ -99,7 +99,7 @@ std::string form(const NamedProduct& p, bool of_warpgroup, std::size_t depth) {
 // ---- Families of kernels
 
 // Names speak of cuBLAS's A and B: row-major ones are exchanged.
-void scale(const Name& name, SumOrder& order) {
+void add_scales(const Name& name, SumOrder& order) {
   const bool has_blocks = !name.with("blk").empty();
   order.scales_last = name.with("vec").empty() && !has_blocks;
   if (name.has("ovscale")) order.scale_order = FactorOrder::b_first;
@@ -112,7 +112,7 @@ Result<KernelOrder> nvjet(const Call& call) {
   const std::vector<Sizes> sizes = call.name.sizes();
   if (sizes.size() != 3) return refusal(call, "", "nvjet_sm90_TYPES_TILE_DEPTHxSTAGES_CLUSTER_...");
   const std::size_t depth = sizes[1][0];
-  KernelOrder out{form(call.product, true, 256 / bits_of(call.product.a)), {}};
+  KernelOrder out{product_form(call.product, true, 256 / bits_of(call.product.a)), {}};
   if (call.name.has("splitK")) {
     out.order.split_k = std::max<std::size_t>(call.blocks() / call.tiles(sizes[0], sizes[2]), 1);
     out.order.unit = depth;
@@ -120,7 +120,7 @@ Result<KernelOrder> nvjet(const Call& call) {
   }
   if (call.name.has("algo2")) out.order.promote = depth;
   if (call.name.has("badd")) out.order.between = call.product.d;
-  if (call.product.has_scales) scale(call.name, out.order);
+  if (call.product.has_scales) add_scales(call.name, out.order);
   return out;
 }
 
@@ -135,7 +135,7 @@ Result<KernelOrder> cutlass(const Call& call) {
   if (sizes.empty() || shape.empty())
     return refusal(call, "", "cutlass_80_tensorop_SHAPEgemm_TYPES_TILE_DEPTHxSTAGES_LAYOUTS_...");
   const bool is_narrow = bits_of(call.product.a) == 16 && shape.find("1688") != shape.npos;
-  KernelOrder out{form(call.product, false, is_narrow ? 8 : 256 / bits_of(call.product.a)), {}};
+  KernelOrder out{product_form(call.product, false, is_narrow ? 8 : 256 / bits_of(call.product.a)), {}};
   SumOrder& order = out.order;
   if (call.product.a == "s8") return out;
   order.short_first = sizes.size() == 1 ? 32 : sizes[1][0];
@@ -160,8 +160,8 @@ Result<KernelOrder> xmma(const Call& call) {
   tile.remove_prefix(std::min(kTile.size(), tile.size()));
   const Sizes sizes = sizes_in(tile);
   if (sizes.size() != 3) return refusal(call, "", "sm80_xmma_gemm_TYPES_LAYOUTS_tilesizeAxBxC_...");
-  KernelOrder out{form(call.product, !call.name.with("warpgroupsize").empty(), 256 / bits_of(call.product.a)),
-                  {}};
+  KernelOrder out{
+      product_form(call.product, !call.name.with("warpgroupsize").empty(), 256 / bits_of(call.product.a)), {}};
   SumOrder& order = out.order;
   if (call.collects) {
     order.slices = std::max<std::size_t>(call.gemm.grid[2] / call.batch(), 1);
