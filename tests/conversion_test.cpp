@@ -10,6 +10,7 @@
 #include <set>
 
 #include "cvt_cases.hpp"
+#include "kernel/conversion_table.hpp"
 #include "profiles.hpp"
 #include "tally.hpp"
 #include "warpbit/capture.hpp"
@@ -129,6 +130,41 @@ TEST_CASE("bits above the source's width are ignored") {
                   [&] { return fmt::format("{} of {:x} with bits above", describe(m.ours), code); });
   }
   tally.judge("bits above");
+}
+
+TEST_CASE("a table of a conversion has what the specification gives", "[once]") {
+  std::size_t tables = 0;
+  for (const auto& [text, m] : conversions()) {
+    const bool has = ConversionTable::has(m.ours);
+    const bool is_wide = format(m.ours.from).bits > 32 || format(m.ours.to).bits > 32;
+    INFO(text);
+    CHECK(has == !(m.ours.rounding == CvtRounding::rs || is_wide));
+    if (!has) continue;
+    ++tables;
+    const ConversionTable table(m.ours);
+    CHECK(table.size() <= std::size_t{1} << 21);
+    Tally tally;
+    const auto check = [&](std::uint64_t code) {
+      tally.check(table(static_cast<std::uint32_t>(code)) == convert(m.ours, code, 0),
+                  [&] { return fmt::format("{} of {:x}", text, code); });
+    };
+    for (const std::uint64_t code : sources(m.oracles.from, m.oracles.to)) check(code);
+    profiles::Stream stream(19, tables);
+    for (int i = 0; i < 10'000; ++i) check(stream.bits() >> 32);
+    tally.judge(text);
+  }
+  CHECK(tables > 100);
+}
+
+TEST_CASE("a table is made when as many elements are converted as it has codes") {
+  const Conversion conversion{FormatId::e5m2, FormatId::f16, CvtRounding::rz};  // of no form
+  CHECK(find_table(conversion, 255) == nullptr);
+  const ConversionTable* const table = find_table(conversion, 1);
+  REQUIRE(table != nullptr);
+  CHECK(table->size() == 256);
+  CHECK((*table)(0xBC) == 0xBC00);
+  CHECK(find_table(conversion, 0) == table);
+  CHECK(find_table({FormatId::f32, FormatId::bf16, CvtRounding::rs}, std::size_t{1} << 40) == nullptr);
 }
 
 // ---- rbits
