@@ -31,6 +31,8 @@ inline constexpr int kYes = 0, kNo = 1, kNoAnswer = 2;
   command(tensormap, "say what the 128 bytes of a tensor map mean, and what looks wrong about them (exit status 1)") \
   command(pack, "copy captures, deflated") \
   command(diagnose, "find the mistake in a kernel that explains a wrong D, from the intended inputs and that D") \
+  command(order, "find the order in which a library summed a product of matrices, from A, B and D (exit status 1 if none " \
+                 "explains D)") \
   command(format, "say what a code of a format means, which code a number becomes, what a format can represent") \
   command(launch, "run a kernel of PTX as a grid, on arrays (exit status 1 for a fault)") \
   command(run, "execute a statement on arrays of an .npz, or an instruction on matrices") \
