@@ -5,6 +5,7 @@
 #include "module.hpp"
 #include "warpbit/compare.hpp"
 #include "warpbit/diagnose.hpp"
+#include "warpbit/find_order.hpp"
 
 namespace warpbit::python {
 namespace {
@@ -172,9 +173,79 @@ Diagnosis diagnose_product(const Instruction& i, const Bits& a_object, const Bit
   return interruptible([&] { return value_of(diagnose(i, product, options)); });
 }
 
+// Whole D, or some elements of it: (rows, columns, codes).
+OrderSearch search_order(const Bits& a_object, const Bits& b_object, const Bits& d_object,
+                         const std::string& target, const std::string& types, const std::string& order,
+                         const As<"Sequence[str]">& first, const OptionalBits& c_object, double limit,
+                         std::size_t most) {
+  const std::string where = "order of the sum";
+  const std::size_t dot = std::min(types.find('.'), types.size());
+  const std::string left = types.substr(0, dot), right = dot == types.size() ? left : types.substr(dot + 1);
+  const std::vector<Instruction> instructions =
+      value_of(instructions_of_products(left, right, value_of(Target::find(target))));
+  const Instruction& i = instructions[0];
+  FindOrderOptions options;
+  options.known = value_of(SumOrder::parse(order));
+  for (const auto& words : first.cast<std::vector<std::string>>())
+    options.first.push_back(value_of(SumOrder::parse(words)));
+  options.most_products = limit;
+  options.most_found = most;
+  const Operand of_d = operand_of(format_of_result(i, options.known));
+  const auto factor = [&](Part part) {
+    const Operand& operand = operand_for(i, part);
+    return operand.format == "tf32" ? operand_of("f32") : operand;
+  };
+  const CodeArray a = codes_of_matrix(a_object, factor(Part::a), where, "A"),
+                  b = codes_of_matrix(b_object, factor(Part::b), where, "B");
+  require_shape(b, a.columns, b.columns, where, "B");
+  const CodeArray d = codes_of_matrix(d_object, of_d, where, "D");
+  require_shape(d, a.rows, b.columns, where, "D");
+  FoundProduct product{{a.rows, b.columns, a.columns, a.view, b.view, {}, {}}};
+  product.product.d = {const_cast<void*>(d.view.data), d.view.row_stride, d.view.column_stride};  // only read
+  std::optional<CodeArray> c;
+  if (!c_object.is_none()) {
+    c = codes_of_matrix(c_object, options.known.c_last ? of_d : operand_for(i, Part::d), where, "C");
+    require_shape(*c, a.rows, b.columns, where, "C");
+    product.product.c = c->view;
+  }
+  return interruptible([&] { return value_of(find_order(instructions, product, options)); });
+}
+
+void add_find_order(py::module_& m) {
+  py::class_<FoundOrder>(m, "FoundOrder",
+                         "An instruction and an order of the sum, and how many elements of D they give.")
+      .def_readonly("instruction", &FoundOrder::instruction, "The instruction of each step.")
+      .def_property_readonly(
+          "order", [](const FoundOrder& f) { return f.order.text(); },
+          "The order in words, as gemm takes them.")
+      .def_readonly("equal", &FoundOrder::equal, "Elements that come out bit for bit,")
+      .def_readonly("elements", &FoundOrder::elements, "of so many.")
+      .def_readonly("left_out", &FoundOrder::left_out, "Values at the end of K that are not in the sum.")
+      .def("__repr__", [](const FoundOrder& f) {
+        return "<FoundOrder " + std::string(f.instruction.canonical()) + ": " + f.order.text() + ", " +
+               std::to_string(f.equal) + " of " + std::to_string(f.elements) + ">";
+      });
+  py::class_<OrderSearch>(m, "OrderSearch", "What find_order found.")
+      .def_readonly("found", &OrderSearch::found, "Those that give all of D, the most plausible first.")
+      .def_readonly("nearest", &OrderSearch::nearest, "If there are none: those that give most elements.")
+      .def_readonly("tried", &OrderSearch::tried, "How many were tried.")
+      .def_readonly("complete", &OrderSearch::complete, "Whether all as plausible as the first were tried.")
+      .def_readonly("inferred", &OrderSearch::inferred, "Whether the arithmetic was not verified on hardware.")
+      .def("__str__", &OrderSearch::text);
+  m.def("find_order", &search_order, "a"_a, "b"_a, "d"_a, py::kw_only(), "target"_a, "types"_a,
+        "order"_a = "ascending", "first"_a = py::make_tuple(), "c"_a = py::none(),
+        "limit"_a = FindOrderOptions().most_products, "most_found"_a = FindOrderOptions().most_found,
+        R"(In which order did a library sum this D = A B?
+
+a, b, d: as of `gemm`; of tf32 as f32. types: the formats of A and B, "f16", "tf32", "e4m3.e5m2". order: what is known of
+the order, in words: "store=f16" where D is f16, c=last, alpha. first: orders to try before all others. limit: about how many
+products of two numbers are computed. Errors: usage, view_mismatch.)");
+}
+
 }  // namespace
 
 void add_gemm(py::module_& m) {
+  add_find_order(m);
   m.def("diagnose_product", &diagnose_product, "instruction"_a, "a"_a, "b"_a, "c"_a = py::none(), py::kw_only(),
         "d"_a, "pairs"_a = true,
         R"(Which mistake gives this wrong D of a product of whole matrices, made with this instruction?

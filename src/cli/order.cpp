@@ -26,8 +26,11 @@ struct OrderArguments {
 };
 
 ordered_json found_json(const FoundOrder& f) {
-  ordered_json out{{"form", f.instruction.canonical()}, {"order", f.order.text()}, {"equal", f.equal},
-                   {"elements", f.elements},            {"left_out", f.left_out}};
+  ordered_json out{{"form", f.instruction.canonical()},
+                   {"order", f.order.text()},
+                   {"equal", f.equal},
+                   {"elements", f.elements},
+                   {"left_out", f.left_out}};
   if (f.first_wrong)
     out["first_wrong"] = {{"row", f.first_wrong->row},
                           {"column", f.first_wrong->column},
@@ -37,7 +40,15 @@ ordered_json found_json(const FoundOrder& f) {
 }
 
 void print_search(const OrderSearch& search, bool as_json) {
-  if (!as_json) return print_fitted(search.text());
+  if (!as_json) {
+    const std::string text = search.text();
+    for (std::size_t first = 0; first < text.size();) {
+      const std::size_t end = std::min(text.find('\n', first), text.size());
+      print_fitted(text.substr(first, end - first));
+      first = end + 1;
+    }
+    return;
+  }
   ordered_json found = ordered_json::array(), nearest = ordered_json::array();
   for (const FoundOrder& f : search.found) found.push_back(found_json(f));
   for (const FoundOrder& f : search.nearest) nearest.push_back(found_json(f));
@@ -90,7 +101,8 @@ std::vector<Instruction> asked_instructions(const OrderArguments& o) {
   const std::optional<Target> target = find_target(o.target);
   if (!target) refuse("order", "no --target", "the target on which D was computed");
   const std::size_t dot = std::min(o.types.find('.'), o.types.size());
-  const std::string left = o.types.substr(0, dot), right = dot == o.types.size() ? left : o.types.substr(dot + 1);
+  const std::string left = o.types.substr(0, dot),
+                    right = dot == o.types.size() ? left : o.types.substr(dot + 1);
   if (left.empty()) refuse("order", "no --types", "the formats of A and B (f16, e4m3.e5m2), or --form");
   return required(instructions_of_products(left, right, *target));
 }
@@ -141,11 +153,13 @@ void add_order(CLI::App& command, int& status) {
   command.add_option("--target", o.target, "the target on which it did");
   command.add_option("--types", o.types, "the formats of A and B: f16, bf16, tf32, e4m3.e5m2, s8, f64");
   command.add_option("--form", o.form, "one form instead of all of these types");
-  command.add_option("--order", o.known,
-                     "what is known of the order, in words: store=f16 where D is f16; c=last, alpha=2; the others "
-                     "are tried first");
+  command.add_option(
+      "--order", o.known,
+      "what is known of the order, in words: store=f16 where D is f16; c=last, alpha=2; the others "
+      "are tried first");
   command.add_option("--top", o.top, "descriptions to list")->check(whole_number(1))->capture_default_str();
-  command.add_option("--limit", o.limit, "about how many products of two numbers to compute")->capture_default_str();
+  command.add_option("--limit", o.limit, "about how many products of two numbers to compute")
+      ->capture_default_str();
   add_shard(command, o.shard, "try this share of the hypotheses");
   command.add_flag("--words", o.words, "list the words of an order");
   command.add_flag("--json", o.json, "print JSON");

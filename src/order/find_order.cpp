@@ -359,6 +359,10 @@ class Search {
         });
     (void)done;  // it was executed before
     spent_ += known_.products();
+    SumOrder without = c.order;
+    without.store.clear();
+    if (format_of_result(i, without) == c.order.store && c.order.store_rounding == Rounding::nearest_even)
+      out.order = without;
     out.left_out = p_.product.depth - summed_depth(i, p_.product.depth, c.order);
     return out;
   }

@@ -27,8 +27,8 @@ class Collection {
     switch (level_) {
       case 0: simple(); break;
       case 1: splits({{}}); break;
-      case 2: splits(extras(1)); break;
-      case 3: slices(); break;
+      case 2: slices(); break;
+      case 3: splits(extras(1)); break;
       default: splits(extras(2)); two_runs();
     }
   }
@@ -76,7 +76,11 @@ class Collection {
     for (const std::vector<Change>& change : extras(1)) {
       SumOrder order = q_.known;
       for (const Change& c : change) c(order);
-      merges(1, order);
+      // The same steps as without: the part that comes first is whole steps, or all of K; one step alone.
+      const bool is_twin = (order.short_first != 0 &&
+                            (order.short_first >= q_.depth || q_.depth % order.short_first % q_.terms == 0)) ||
+                           (order.descending && q_.depth <= q_.terms);
+      if (!is_twin) merges(1, order);
     }
   }
 
