@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The order of a sum, found from D."""
+import numpy as np
+import pytest
+
+import warpbit
+
+MMA = warpbit.Instruction("mma.m16n8k16.f32.f16", "sm_90a")
+
+
+def operands():
+    random = np.random.default_rng(1)
+    return (random.standard_normal(shape).astype(np.float16) for shape in ((32, 584), (584, 24)))
+
+
+def test_left_out_values_are_found():
+    a, b = operands()
+    d = warpbit.gemm(MMA, a, b, order="split_k=9 unit=64 spread=cut store=f16").d
+    assert d.dtype == np.float16
+    search = warpbit.find_order(a, b, d, target="H200", types="f16", order="store=f16")
+    best = search.found[0]
+    assert (best.equal, best.elements, best.left_out) == (768, 768, 8)
+    assert "the last 8 values of K are not in the sum" in str(search)
+    again = warpbit.gemm(best.instruction, a, b, order=best.order).d
+    assert (again.view(np.uint16) == d.view(np.uint16)).all()
+
+
+def test_first_orders_are_tried_first():
+    a, b = operands()
+    d = warpbit.gemm(MMA, a, b, order="runs=100:484").d
+    search = warpbit.find_order(a, b, d, target="sm_90a", types="f16", first=["split_k=2", "runs=100:484"], most_found=1)
+    assert [f.order for f in search.found] == ["runs=100:484"]
+    assert search.tried <= 8
+
+
+def test_bias_and_factors():
+    a, b = operands()
+    bias = np.arange(24, dtype=np.float32)[None]
+    plain, added = (warpbit.gemm(MMA, a, b, bias=x).d for x in (None, bias))
+    assert (added == plain + bias).all()  # one rounding of f32, as NumPy's
+    rows, columns = np.full((32, 1), 2, np.float32), np.full((1, 24), 0.25, np.float32)
+    assert (warpbit.gemm(MMA, a, b, a_scale=rows, b_scale=columns, order="scales=last").d == plain / 2).all()
+    with pytest.raises(warpbit.Error, match="a_scale"):
+        warpbit.gemm(MMA, a, b, a_scale=rows[:3], b_scale=columns, order="scales=last")
+
+
+def test_refusals():
+    a, b = operands()
+    d = warpbit.gemm(MMA, a, b).d
+    with pytest.raises(warpbit.Error, match="expected shape"):
+        warpbit.find_order(a, b, d[:3], target="H200", types="f16")
+    with pytest.raises(warpbit.Error, match="operands of f16.s8"):
+        warpbit.find_order(a, b, d, target="H200", types="f16.s8")
+    with pytest.raises(warpbit.Error, match="'backward'"):
+        warpbit.find_order(a, b, d, target="H200", types="f16", order="backward")
