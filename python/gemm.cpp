@@ -49,7 +49,7 @@ void require_shape(const CodeArray& matrix, std::size_t rows, std::size_t column
 }
 
 // A matrix of another format than the instruction's operands have.
-Operand operand_of(const Operand& like, std::string_view format) {
+Operand operand_in(const Operand& like, std::string_view format) {
   Operand out = like;
   const FormatInfo info = value_of(find_format_info(format));
   out.format = info.name;
@@ -62,7 +62,7 @@ std::optional<CodeArray> factors_of(const Instruction& i, const py::object& give
                                     std::size_t factors, bool of_a) {
   if (given.is_none()) return std::nullopt;
   const std::string where(i.canonical()), name = of_a ? "a_scale" : "b_scale";
-  CodeArray codes = codes_of_matrix(given, operand_of(operand_for(i, Part::d), "f32"), where, name);
+  CodeArray codes = codes_of_matrix(given, operand_in(operand_for(i, Part::d), "f32"), where, name);
   require_shape(codes, of_a ? lines : factors, of_a ? factors : lines, where, name);
   return codes;
 }
@@ -100,7 +100,7 @@ Executed multiply(const Instruction& i, const Bits& a_object, const Bits& b_obje
                   b = codes_of_matrix(b_object, operand_for(i, Part::b), where, "B");
   const GemmOptions options{value_of(SumOrder::parse(order)),
                             {Undefined::error, allow_inferred, threads, kernel}};
-  const Operand of_d = operand_of(operand_for(i, Part::d), format_of_result(i, options.order));
+  const Operand of_d = operand_in(operand_for(i, Part::d), format_of_result(i, options.order));
   require_shape(b, a.columns, b.columns, where, "B");
   Gemm problem{a.rows, b.columns, a.columns, a.view, b.view, {}, {}};
   std::optional<CodeArray> c;
@@ -189,10 +189,10 @@ OrderSearch search_order(const Bits& a_object, const Bits& b_object, const Bits&
     options.first.push_back(value_of(SumOrder::parse(words)));
   options.most_products = limit;
   options.most_found = most;
-  const Operand of_d = operand_of(operand_for(i, Part::d), format_of_result(i, options.known));
+  const Operand of_d = operand_in(operand_for(i, Part::d), format_of_result(i, options.known));
   const auto factor = [&](Part part) {
     const Operand& operand = operand_for(i, part);
-    return operand.format == "tf32" ? operand_of(operand, "f32") : operand;
+    return operand.format == "tf32" ? operand_in(operand, "f32") : operand;
   };
   const CodeArray a = codes_of_matrix(a_object, factor(Part::a), where, "A"),
                   b = codes_of_matrix(b_object, factor(Part::b), where, "B");
