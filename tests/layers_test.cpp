@@ -52,7 +52,8 @@ const Arrows kArrows = {
     {"ptx", {"isa"}},
     {"scalar", {"ptx"}},
     {"grid", {"scalar", "async"}},
-    {"cli", {"grid", "tensor_map", "device", "explain", "compare", "order", "diagnose", "layout", "run", "record"}},
+    {"cli",
+     {"grid", "tensor_map", "device", "explain", "compare", "order", "diagnose", "layout", "run", "record"}},
 };
 
 bool reaches(const std::string& from, const std::string& to) {
@@ -246,7 +247,7 @@ bool may_name(const fs::path& path) {
   static const std::set<std::string> kNaming = {"device.hpp",         "tensor_map.hpp",
                                                 "fragment_moves.hpp", "tensor_memory.hpp",
                                                 "execute_tensor.hpp", "instruction_descriptor.hpp",
-                                                "descriptor.hpp"};
+                                                "descriptor.hpp",     "sum_order.hpp"};
   return path.parent_path().filename() == "device" || kNaming.contains(path.filename().string());
 }
 

@@ -82,13 +82,13 @@ struct OrderSearch {
 };
 
 /// The instructions that make such products on a target, the most usual first: A and B of these formats, accumulators of
-/// floating-point numbers of f32 first. Errors: usage for formats of which there are none.
+/// single precision first. Errors: usage for formats of which there are none.
 Result<std::vector<Instruction>> instructions_of_products(std::string_view a, std::string_view b,
                                                           Target target);
 
 /// Searches the order in which a product was summed: the instruction and its depth, split-K in equal and unequal runs,
-/// sliced K, residues first, promotions, values that are left out, how sums of runs are merged, and how f32 became
-/// tf32; the simple ones first. A hypothesis is tried on a few elements, chosen where hypotheses differ, and those left
+/// sliced K, residues first, promotions, values that are left out, how sums of runs are merged, and how
+/// operands were rounded; the simple ones first. A hypothesis is tried on a few elements, chosen where hypotheses differ, and those left
 /// on all. The outcome depends on nothing else than the arguments. Errors: usage without instructions, view_mismatch
 /// for a product that gemm() refuses, or without elements of D.
 Result<OrderSearch> find_order(std::span<const Instruction> instructions, const FoundProduct& product,

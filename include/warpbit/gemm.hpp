@@ -38,7 +38,7 @@ struct Gemm {
   MatrixResult d;
   /// With block scaling, a factor for each block of K: rows x blocks for A, blocks x columns for B. A block is
   /// Instruction::terms() / Instruction::blocks() deep, and `blocks` is depth over that, rounded up: the last block
-  /// may be cut off by the matrix. Without block scaling these are of f32, or have no data: rows x promotions and
+  /// may be cut off by the matrix. Without block scaling these are of single precision, or have no data: rows x promotions and
   /// promotions x columns, or one for each row and column (SumOrder::promote, SumOrder::scales_last).
   MatrixView a_scale = {}, b_scale = {};
   MatrixView bias = {};  ///< in the format of D, added before the store; strides may be 0. Without data: none
