@@ -207,7 +207,8 @@ return to.scales_last || value == "each";
   return from.scales_last ? "last" : "";
 }
 }
-, {{"scale_order", "ab, a, b", "by which scale factor the sum is multiplied first; by their product unless given"},
+, {{"scale_order", "ab, a, b",
+    "by which scale factor the sum is multiplied first; by their product unless given"},
    WARPBIT_READ{return read_name(kFactorOrders, value, to.scale_order);
 }
 , WARPBIT_WRITE {
