@@ -82,6 +82,13 @@ const Call kCalls[] = {
      "schema form target evidence rows d"},
     {"run", kForm + " --target sm_90 --a {}/none.csv --b {}/one.csv --json", 2, ""},
     {"run", "--arrays {}/a.npz --out {}/run.npz --json", 0, "schema statement target cases layout written"},
+    {"order", "{}/one.csv {}/one.csv {}/square.csv --target sm_90 --types f16 --json", 0,
+     "schema found nearest tried complete inferred"},
+    {"order", "{}/one.csv {}/one.csv {}/one.csv --target sm_90 --types f16 --limit 1e5 --json", 1,
+     "schema found nearest tried complete inferred"},
+    {"order", "--words --json", 0, "schema words"},
+    {"order", "{}/one.csv {}/one.csv {}/none.csv --target sm_90 --types f16 --json", 2, ""},
+    {"order", "{}/one.csv {}/one.csv {}/one.csv --json", 2, ""},
     {"compare", kForm + " --targets sm_90,sm_90a --a 1 --b 1 --json", 0, "schema"},
     {"compare", kForm + " --targets sm_80,sm_90 --a '-1 2^-12' --b '1 2^-13' --json", 1, "schema"},
     {"compare", kForm + " --targets sm_80,sm_90 --random ordinary --cases 1 --json", 1, "schema cases"},
@@ -107,6 +114,7 @@ struct Files {
     write(file("a.npz"), zip_of(good()));
     write(file("wrong.npz"), zip_of(with("d.npy", registers(2, 4, 0))));
     write(file("one.csv"), "1 2\n3 4\n");
+    write(file("square.csv"), "7 10\n15 22\n");
     write(file("good.ptx"), module);
     write(file("bad.ptx"), module + "nonsense\n");
   }
