@@ -159,9 +159,10 @@ void add_merge(CLI::App& command, int& status) {
           ->excludes(quiet, show);
   command.add_flag("--csv", o.csv, "of compare: print the statistics, a row for each computation")
       ->excludes(show, json);
-  command.footer(examples({"warpbit verify golden/sm_90a/ldmatrix --shard 1/2 --part part1.json",
-                           "warpbit verify golden/sm_90a/ldmatrix --shard 2/2 --part part2.json",
-                           "warpbit merge part1.json part2.json"}));
+  command.footer(
+      examples({"warpbit verify golden/sm_90a/ldmatrix --part all.json && warpbit merge all.json",
+                "for i in 1 2; do warpbit verify golden/sm_90a/ldmatrix --shard $i/2 --part $i.json; done; "
+                "warpbit merge 1.json 2.json"}));
 }
 
 }  // namespace warpbit::cli
