@@ -655,7 +655,8 @@ TEST_CASE("standard streams that are full or closed", "[quick][cli]") {
 TEST_CASE("a command that is nearly one is suggested", "[quick][cli]") {
   CHECK(run({"chek"}).err == "warpbit: 'chek': not a command; expected check? (warpbit --help lists all)\n");
   CHECK_THAT(run({"layuot", "x"}).err, Contains("expected layout?"));
-  CHECK_THAT(run({"nonsense"}).err, Contains("'nonsense': not a command; expected verify, merge, diff, check, "));
+  CHECK_THAT(run({"nonsense"}).err,
+             Contains("'nonsense': not a command; expected verify, merge, diff, check, "));
   CHECK(run({"nonsense"}).status == 2);
   CHECK(run({"check", "setmaxnreg.inc.sync.aligned.u32 240;"}).err.empty());
   CHECK_THAT(run({"check", "ldmatix.sync.aligned.m8n8.x4.shared.b16"}).err,

@@ -764,12 +764,16 @@ TEST_CASE("products that are refused", "[gemm]") {
                o.order.k_order = {0, 1};
              }),
              Contains("2 steps in k_order; expected each of the 3 steps of K once"));
-  CHECK_THAT(options([](GemmOptions& o) { o.order.k_order = {0, 1, 3}; }), Contains("step 3 in k_order; expected"));
+  CHECK_THAT(options([](GemmOptions& o) {
+               o.order.k_order = {0, 1, 3};
+             }),
+             Contains("step 3 in k_order; expected"));
   CHECK_THAT(options([](GemmOptions& o) {
                o.order.k_order = {0, 1, 1};
              }),
              Contains("step 1 twice in k_order; expected"));
-  CHECK_THAT(options([](GemmOptions& o) { o.order.split_k = 0; }), Contains("split_k is 0; expected at least 1"));
+  CHECK_THAT(options([](GemmOptions& o) { o.order.split_k = 0; }),
+             Contains("split_k is 0; expected at least 1"));
 
   GemmOptions strict;
   strict.execute.allow_inferred = false;
