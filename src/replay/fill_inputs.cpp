@@ -59,6 +59,19 @@ void fill(const CaptureMember& member, const Member& m, Key key, Profile profile
   const bool dense = m.lanes == 1 || m.registers == member.registers;
   const bool in_runs = dense && m.fill == Fill::elements && places.size() > 1 &&
                        profile != Profile::exhaustive && sizeof(Register) == (m.format.bits > 32 ? 8 : 4);
+  if (m.fill == Fill::elements &&
+      profile == Profile::exhaustive) {  // multiples of what case 1 has (elements_word)
+    for (const std::uint32_t place : places) {
+      const std::uint64_t one = elements_word(m, setting_of(m, key, profile, 1), key, 1,
+                                              static_cast<int>(place >> 16), static_cast<int>(place & 0xFFFF));
+      std::byte* to = at(place);
+      for (std::uint64_t i = first; i < first + cases; ++i, to += member.case_bytes()) {
+        const auto value = static_cast<Register>(i * one);
+        std::memcpy(to, &value, sizeof(Register));
+      }
+    }
+    return;
+  }
   for (std::uint64_t i = first; i < first + cases; ++i, array += member.case_bytes()) {
     const Setting setting = setting_of(m, key, profile, i);
     if (in_runs) {
