@@ -3,49 +3,41 @@
 
 #include <algorithm>
 #include <array>
+#include <vector>
 
 namespace bench {
 namespace {
 
-constexpr std::string_view
-    kF16 = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32",
-    kBf16 = "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32",
-    kE4m3 = "mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32",
-    kHalf = "mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16",
-    kTf32 = "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32",
-    kE4m3Sm120 = "mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.e4m3.e4m3.f32",
-    kSparse = "mma.sp::ordered_metadata.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32",
-    kMx =
-        "mma.sync.aligned.m16n8k32.row.col.kind::mxf8f6f4.block_scale.f32.e4m3.e4m3.f32.ue8m0"
-        " {d}, {a}, {b}, {c}, scale_a, {0, 0}, scale_b, {0, 0};",
-    kNv =
-        "mma.sync.aligned.m16n8k64.row.col.kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.ue4m3"
-        " {d}, {a}, {b}, {c}, scale_a, {0, 0}, scale_b, {0, 0};",
-    kS8 = "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32",
-    kS4 = "mma.sync.aligned.m16n8k64.row.col.s32.s4.s4.s32",
-    kB1 = "mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.xor.popc",
-    kF64 = "mma.sync.aligned.m16n8k16.row.col.f64.f64.f64.f64",
-    kWgmma = "wgmma.mma_async.sync.aligned.m64n256k16.f32.f16.f16",
-    kTensor = "tcgen05.mma.cta_group::1.kind::f16";
+constexpr std::string_view kF16 = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32",
+                           kBf16 = "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32",
+                           kE4m3 = "mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32";
 
 constexpr std::array kRows{
     Row{"m16n8k16 f16->f32", "sm_90", kF16, 8},
     Row{"m16n8k16 f16->f32", "sm_80", kF16, 9},
     Row{"m16n8k16 bf16->f32", "sm_90", kBf16, 9},
-    Row{"m16n8k16 f16->f16", "sm_90", kHalf, 9},
-    Row{"m16n8k8 tf32->f32", "sm_90", kTf32, 9},
+    Row{"m16n8k16 f16->f16", "sm_90", "mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16", 9},
+    Row{"m16n8k8 tf32->f32", "sm_90", "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32", 9},
     Row{"m16n8k32 e4m3->f32", "sm_89", kE4m3, 9},
     Row{"m16n8k32 e4m3->f32", "sm_90", kE4m3, 9},
-    Row{"m16n8k32 e4m3->f32", "sm_120a", kE4m3Sm120, 9},
-    Row{"sparse m16n8k32 f16->f32", "sm_90", kSparse, 12},
-    Row{"m16n8k32 mxf8f6f4 e4m3->f32", "sm_120a", kMx, 12},
-    Row{"m16n8k64 mxf4nvf4 e2m1->f32", "sm_120a", kNv, 12},
-    Row{"m16n8k32 s8->s32", "sm_80", kS8, 1},
-    Row{"m16n8k64 s4->s32", "sm_80", kS4, 1},
-    Row{"m16n8k256 b1->s32", "sm_80", kB1, 1},
-    Row{"m16n8k16 f64->f64", "sm_90", kF64, 2.5},
-    Row{"m64n256k16 f16->f32", "sm_90a", kWgmma, 7, Kind::warpgroup},
-    Row{"m128n256k16 f16->f32", "sm_100a", kTensor, 7, Kind::tensor},
+    Row{"m16n8k32 e4m3->f32", "sm_120a", "mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.e4m3.e4m3.f32", 9},
+    Row{"sparse m16n8k32 f16->f32", "sm_90",
+        "mma.sp::ordered_metadata.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32", 12},
+    Row{"m16n8k32 mxf8f6f4 e4m3->f32", "sm_120a",
+        "mma.sync.aligned.m16n8k32.row.col.kind::mxf8f6f4.block_scale.f32.e4m3.e4m3.f32.ue8m0"
+        " {d}, {a}, {b}, {c}, scale_a, {0, 0}, scale_b, {0, 0};",
+        12},
+    Row{"m16n8k64 mxf4nvf4 e2m1->f32", "sm_120a",
+        "mma.sync.aligned.m16n8k64.row.col.kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.ue4m3"
+        " {d}, {a}, {b}, {c}, scale_a, {0, 0}, scale_b, {0, 0};",
+        12},
+    Row{"m16n8k32 s8->s32", "sm_80", "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32", 1},
+    Row{"m16n8k64 s4->s32", "sm_80", "mma.sync.aligned.m16n8k64.row.col.s32.s4.s4.s32", 1},
+    Row{"m16n8k256 b1->s32", "sm_80", "mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.xor.popc", 1},
+    Row{"m16n8k16 f64->f64", "sm_90", "mma.sync.aligned.m16n8k16.row.col.f64.f64.f64.f64", 2.5},
+    Row{"m64n256k16 f16->f32", "sm_90a", "wgmma.mma_async.sync.aligned.m64n256k16.f32.f16.f16", 7,
+        Kind::warpgroup},
+    Row{"m128n256k16 f16->f32", "sm_100a", "tcgen05.mma.cta_group::1.kind::f16", 7, Kind::tensor},
     Row{"GEMM 1024 bf16->f32, 1 thread", "sm_90", kBf16, 0, Kind::gemm},
     Row{"GEMM 1024 bf16->f32, 2 threads", "sm_90", kBf16, 6, Kind::gemm, Values::ordinary, 2, 1.9},
     Row{"parse", "sm_90",
@@ -61,44 +53,40 @@ constexpr std::array kRows{
     Row{"PTX: wgmma 1024 bf16 checked, 1 thread", "sm_90a", kBf16, 2, Kind::ptx_wgmma_checked},
     Row{"PTX: an instruction", "sm_90", {}, 20, Kind::ptx_products},
     Row{"PTX: 10,000 instructions loaded", "sm_90", {}, 5e7, Kind::ptx_load},
-    // The same of random bits: exponents far apart, subnormals, infinities and NaNs.
-    Row{"m16n8k16 f16->f32 any bits", "sm_90", kF16, 3, Kind::tile, Values::any_bits},
-    Row{"m16n8k16 f16->f32 any bits", "sm_80", kF16, 3, Kind::tile, Values::any_bits},
-    Row{"m16n8k16 bf16->f32 any bits", "sm_90", kBf16, 3, Kind::tile, Values::any_bits},
-    Row{"m16n8k16 f16->f16 any bits", "sm_90", kHalf, 3, Kind::tile, Values::any_bits},
-    Row{"m16n8k8 tf32->f32 any bits", "sm_90", kTf32, 3, Kind::tile, Values::any_bits},
-    Row{"m16n8k32 e4m3->f32 any bits", "sm_89", kE4m3, 3, Kind::tile, Values::any_bits},
-    Row{"m16n8k32 e4m3->f32 any bits", "sm_90", kE4m3, 3, Kind::tile, Values::any_bits},
-    Row{"m16n8k32 e4m3->f32 any bits", "sm_120a", kE4m3Sm120, 3, Kind::tile, Values::any_bits},
-    Row{"sparse m16n8k32 f16->f32 any bits", "sm_90", kSparse, 3, Kind::tile, Values::any_bits},
-    Row{"m16n8k32 mxf8f6f4 e4m3->f32 any bits", "sm_120a", kMx, 3, Kind::tile, Values::any_bits},
-    Row{"m16n8k64 mxf4nvf4 e2m1->f32 any bits", "sm_120a", kNv, 3, Kind::tile, Values::any_bits},
-    Row{"m16n8k32 s8->s32 any bits", "sm_80", kS8, 3, Kind::tile, Values::any_bits},
-    Row{"m16n8k64 s4->s32 any bits", "sm_80", kS4, 3, Kind::tile, Values::any_bits},
-    Row{"m16n8k256 b1->s32 any bits", "sm_80", kB1, 3, Kind::tile, Values::any_bits},
-    Row{"m16n8k16 f64->f64 any bits", "sm_90", kF64, 3, Kind::tile, Values::any_bits},
-    Row{"m64n256k16 f16->f32 any bits", "sm_90a", kWgmma, 3, Kind::warpgroup, Values::any_bits},
-    Row{"m128n256k16 f16->f32 any bits", "sm_100a", kTensor, 3, Kind::tensor, Values::any_bits},
-    Row{"GEMM 1024 bf16->f32, 1 thread any bits", "sm_90", kBf16, 3, Kind::gemm, Values::any_bits},
 };
+
+constexpr double kAnyBits = 3;  // the limit of random bits, times ordinary numbers
+
+// What is computed by tiles, whose operands may be any bits.
+bool takes_any_bits(const Row& row) {
+  return row.threads == 1 && (row.kind == Kind::tile || row.kind == Kind::warpgroup ||
+                              row.kind == Kind::tensor || row.kind == Kind::gemm);
+}
 
 }  // namespace
 
 std::span<const Row> rows() {
-  return kRows;
+  static const std::vector<Row> all = [] {
+    std::vector<Row> out(kRows.begin(), kRows.end());
+    for (Row row : kRows)
+      if (takes_any_bits(row)) {
+        row.values = Values::any_bits;
+        row.limit = kAnyBits;
+        out.push_back(row);
+      }
+    return out;
+  }();
+  return all;
 }
 
 std::string name(const Row& row) {
-  return std::string(row.name).append(" ").append(row.target);
+  return std::string(row.name).append(row.values == Values::any_bits ? " any bits " : " ").append(row.target);
 }
 
 const Row* ordinary(const Row& row) {
   if (row.values == Values::ordinary) return nullptr;
-  const auto is_same = [&](const Row& x) {
-    return x.values == Values::ordinary && x.target == row.target && x.text == row.text && x.kind == row.kind &&
-           x.threads == row.threads;
-  };
-  return &*std::ranges::find_if(kRows, is_same);
+  return &*std::ranges::find_if(kRows,
+                                [&](const Row& x) { return x.name == row.name && x.target == row.target; });
 }
 
 }  // namespace bench

@@ -43,8 +43,9 @@ struct Row {
   double speedup = 0;  ///< how many times as fast as on one thread it must be; 0: no limit
 };
 
+/// Those of ordinary numbers, and again of any bits what is computed by tiles.
 std::span<const Row> rows();
-/// With the target: "m16n8k16 f16->f32 sm_90".
+/// With the values, unless ordinary, and the target: "m16n8k16 f16->f32 any bits sm_90".
 std::string name(const Row& row);
 /// The row of the same work on ordinary values; null if it has these.
 const Row* ordinary(const Row& row);

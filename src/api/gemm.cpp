@@ -186,7 +186,6 @@ Result<Execution> gemm(const Instruction& instruction, const Gemm& problem, cons
                   {},
                   {},
                   {},
-                  1,
                   options.execute.threads};
   product.body = body;
   product.order = &order;

@@ -9,30 +9,26 @@
 
 #include "api/checks.hpp"
 #include "api/sums.hpp"
+#include "kernel/conversion_table.hpp"
 
 namespace warpbit {
 namespace {
 
 // ---- f32 as tf32
 
-//     31   30..23    22..13      12..0
-//     S    EEEEEEEE  MMMMMMMMMM  cut, or rounded into the bits above, which carry into the exponent
-std::uint32_t rounded_to_tf32(std::uint32_t code, Tf32Rounding rounding) {
-  constexpr std::uint32_t kInfinity = 0x7F800000, kCut = 0x1FFF, kHalf = 0x1000;
-  if ((code & ~(1U << 31)) > kInfinity) return 0x7FFFFFFF;
-  if ((code & kInfinity) == kInfinity) return code;
-  const std::uint32_t odd = code >> 13 & 1;
-  return (code + (rounding == Tf32Rounding::nearest_even ? kHalf - 1 + odd : kHalf)) & ~kCut;
-}
-
 // A dense copy of a matrix of f32.
 struct RoundedMatrix {
   RoundedMatrix(const ItemMatrix& from, std::size_t rows, std::size_t columns, Tf32Rounding rounding)
       : codes(rows * columns) {
+    const bool nearest = rounding == Tf32Rounding::nearest_even;
+    const Conversion conversion{FormatId::f32, FormatId::tf32, nearest ? CvtRounding::rn : CvtRounding::rna};
+    const ConversionTable* const table = find_table(conversion, rows * columns);
+    const auto rounded = [&](std::uint32_t code) {
+      return table != nullptr ? (*table)(code) : static_cast<std::uint32_t>(convert(conversion, code, 0));
+    };
     for (std::size_t row = 0; row < rows; ++row)
       for (std::size_t column = 0; column < columns; ++column)
-        codes[row * columns + column] =
-            rounded_to_tf32(static_cast<std::uint32_t>(from.get(row, column)), rounding);
+        codes[row * columns + column] = rounded(static_cast<std::uint32_t>(from.get(row, column)));
     matrix = {reinterpret_cast<std::byte*>(codes.data()), static_cast<std::ptrdiff_t>(columns), 1, 4};
   }
   std::vector<std::uint32_t> codes;
@@ -196,7 +192,6 @@ class RowsOfProduct {
     MatrixProduct product = base_;
     product.c = c;
     product.d = d;
-    product.run = std::max<std::size_t>(1, steps.size());
     const auto terms = static_cast<std::size_t>(base_.tile->terms);
     if (std::ranges::all_of(steps, [&](const SumStep& s) { return is_step_of_engine(s); })) {
       for (const SumStep& step : steps) product.steps.push_back(step.first / terms);

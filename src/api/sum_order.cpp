@@ -41,7 +41,7 @@ bool read_format(std::string_view text, std::string& to) {
   return true;
 }
 
-// Names of the values of an enumeration, the default first.
+// Names of the values of an enumeration or a choice, the default first.
 template <class Enum>
 struct Name {
   std::string_view name;
@@ -63,6 +63,8 @@ constexpr Name<FactorOrder> kFactorOrders[] = {
     {"ab", FactorOrder::together}, {"a", FactorOrder::a_first}, {"b", FactorOrder::b_first}};
 constexpr Name<Tf32Rounding> kTf32[] = {
     {"rz", Tf32Rounding::cut}, {"rn", Tf32Rounding::nearest_even}, {"rna", Tf32Rounding::nearest_away}};
+constexpr Name<bool> kScales[] = {{"each", false}, {"last", true}};
+constexpr Name<bool> kPlacesOfC[] = {{"first", false}, {"last", true}};
 constexpr Name<Rounding> kRoundings[] = {{"rn", Rounding::nearest_even},
                                          {"rz", Rounding::toward_zero},
                                          {"rm", Rounding::down},
@@ -81,9 +83,6 @@ template <class Enum, std::size_t kCount>
 std::string name_text(const Name<Enum> (&names)[kCount], Enum value) {
   return value == names[0].value ? std::string()
                                  : std::string(std::ranges::find(names, value, &Name<Enum>::value)->name);
-}
-std::string number_text(std::size_t value, std::size_t usual = 0) {
-  return value == usual ? std::string() : std::to_string(value);
 }
 
 struct Word {
@@ -107,6 +106,17 @@ bool read_slices(SumOrder& to, std::string_view value) {
          read_number(value.substr(x + 1), to.slice_width);
 }
 
+std::string slices_text(const SumOrder& from) {
+  return from.slices == 1 ? "" : fmt::format("{}x{}", from.slices, from.slice_width);
+}
+
+bool read_runs(SumOrder& to, std::string_view value) {
+  return read_list(value, to.runs);
+}
+std::string runs_text(const SumOrder& from) {
+  return list_text(from.runs);
+}
+
 bool read_promotion(SumOrder& to, std::string_view value) {
   const std::size_t colon = std::min(value.find(':'), value.size());
   return read_number(value.substr(0, colon), to.promote) &&
@@ -127,158 +137,103 @@ std::string store_text(const SumOrder& from) {
   return from.store + (rounding.empty() ? "" : ":") + rounding;
 }
 
-std::string scale_text(float value) {
-  return value == 1 ? std::string() : fmt::format("{}", value);
+// What a word with a member of SumOrder reads and writes.
+template <auto kMember>
+bool read_number_of(SumOrder& to, std::string_view value) {
+  return read_number(value, to.*kMember);
+}
+template <auto kMember, std::size_t kUsual = 0>
+std::string number_of(const SumOrder& from) {
+  return from.*kMember == kUsual ? std::string() : std::to_string(from.*kMember);
+}
+template <auto kMember>
+std::string factor_of(const SumOrder& from) {
+  return from.*kMember == 1 ? std::string() : fmt::format("{}", from.*kMember);
+}
+template <auto kMember>
+bool read_format_of(SumOrder& to, std::string_view value) {
+  return read_format(value, to.*kMember);
+}
+template <auto kMember>
+std::string format_of(const SumOrder& from) {
+  return from.*kMember;
+}
+template <const auto& kNames, auto kMember>
+bool read_name_of(SumOrder& to, std::string_view value) {
+  return read_name(kNames, value, to.*kMember);
+}
+template <const auto& kNames, auto kMember>
+std::string name_of(const SumOrder& from) {
+  return name_text(kNames, from.*kMember);
 }
 
-#define WARPBIT_READ  [](SumOrder & to, std::string_view value) -> bool
-#define WARPBIT_WRITE [](const SumOrder& from) -> std::string
-const Word kWords[] = {
+using O = SumOrder;
+constexpr Word kWords[] = {
     {{"", "ascending, descending, 1:0:3:2", "the order of the instruction's steps, before K is cut into runs"},
      read_steps,
      steps_text},
     {{"omit", "64", "the last (K mod this) values are left out of the sum"},
-     WARPBIT_READ{return read_number(value, to.omit);
-}  // namespace
-, WARPBIT_WRITE {
-  return number_text(from.omit);
-}
-}  // namespace warpbit
-, {{"tf32", "rn, rna, rz", "how f32 operands become tf32; rz, cut off, unless given"},
-   WARPBIT_READ{return read_name(kTf32, value, to.tf32);
-}
-, WARPBIT_WRITE {
-  return name_text(kTf32, from.tf32);
-}
-}
-, {{"split_k", "4", "the maximum number of runs, each summed on accumulators of its own"},
-   WARPBIT_READ{return read_number(value, to.split_k);
-}
-, WARPBIT_WRITE {
-  return number_text(from.split_k, 1);
-}
-}
-, {{"unit", "64", "runs have multiples of this many values of K; the depth of the instruction unless given"},
-   WARPBIT_READ{return read_number(value, to.unit);
-}
-, WARPBIT_WRITE {
-  return number_text(from.unit);
-}
-}
-, {{"spread", "up, first, last, down, cut",
-    "where units do not divide evenly: rounded up (unless given), one more for the first or the last runs, "
-    "rounded down and all the rest in the last run; cut: K / runs, rounded down, and that up to units, which may "
-    "leave values out"},
-   WARPBIT_READ{return read_name(kSpreads, value, to.spread);
-}
-, WARPBIT_WRITE {
-  return name_text(kSpreads, from.spread);
-}
-}
-, {{"runs", "1024:1024:512", "the length of each run, instead of split_k"},
-   WARPBIT_READ{return read_list(value, to.runs);
-}
-, WARPBIT_WRITE {
-  return list_text(from.runs);
-}
-}
-, {{"short_first", "32", "in each run the (length mod this) values come first, not last"},
-   WARPBIT_READ{return read_number(value, to.short_first);
-}
-, WARPBIT_WRITE {
-  return number_text(from.short_first);
-}
-}
-, {{"sliced", "2x32", "so many accumulators in a run take so many values by turns, and are added in the end"},
-   read_slices,
-   WARPBIT_WRITE{return from.slices == 1 ? "" : fmt::format("{}x{}", from.slices, from.slice_width);
-}
-}
-,
+     read_number_of<&O::omit>,
+     number_of<&O::omit>},
+    {{"tf32", "rn, rna, rz", "how f32 operands become tf32; rz, cut off, unless given"},
+     read_name_of<kTf32, &O::tf32>,
+     name_of<kTf32, &O::tf32>},
+    {{"split_k", "4", "the maximum number of runs, each summed on accumulators of its own"},
+     read_number_of<&O::split_k>,
+     number_of<&O::split_k, 1>},
+    {{"unit", "64", "runs have multiples of this many values of K; the depth of the instruction unless given"},
+     read_number_of<&O::unit>,
+     number_of<&O::unit>},
+    {{"spread", "up, first, last, down, cut",
+      "where units do not divide evenly: rounded up (unless given), one more for the first or the last runs, "
+      "rounded down and all the rest in the last run; cut: K / runs, rounded down, and that up to units, which may "
+      "leave values out"},
+     read_name_of<kSpreads, &O::spread>,
+     name_of<kSpreads, &O::spread>},
+    {{"runs", "1024:1024:512", "the length of each run, instead of split_k"}, read_runs, runs_text},
+    {{"short_first", "32", "in each run the (length mod this) values come first, not last"},
+     read_number_of<&O::short_first>,
+     number_of<&O::short_first>},
+    {{"sliced", "2x32", "so many accumulators in a run take so many values by turns, and are added in the end"},
+     read_slices,
+     slices_text},
     {{"promote", "128, 128:f32",
       "after so many values the accumulators are added to outer ones of that format (f32 unless given)"},
      read_promotion,
      promotion_text},
     {{"scales", "each, last", "a_scale and b_scale are of each promotion, or of whole rows and columns"},
-     WARPBIT_READ{to.scales_last = value == "last";
-return to.scales_last || value == "each";
-}
-, WARPBIT_WRITE {
-  return from.scales_last ? "last" : "";
-}
-}
-, {{"scale_order", "ab, a, b",
-    "by which scale factor the sum is multiplied first; by their product unless given"},
-   WARPBIT_READ{return read_name(kFactorOrders, value, to.scale_order);
-}
-, WARPBIT_WRITE {
-  return name_text(kFactorOrders, from.scale_order);
-}
-}
-, {{"partials", "f16", "the sums of runs are rounded to this format before they are merged"},
-   WARPBIT_READ{return read_format(value, to.partials);
-}
-, WARPBIT_WRITE {
-  return from.partials;
-}
-}
-, {{"merge", "f16", "the running sum of runs has this format"},
-   WARPBIT_READ{return read_format(value, to.merge);
-}
-, WARPBIT_WRITE {
-  return from.merge;
-}
-}
-, {{"merge_order", "ascending, descending, pairs, halves, tree",
-    "the order in which the sums of runs are added: pairs (0+1)+(2+3), halves (0+2)+(1+3), tree 0+(1+2)"},
-   WARPBIT_READ{return read_name(kMergeOrders, value, to.merge_order);
-}
-, WARPBIT_WRITE {
-  return name_text(kMergeOrders, from.merge_order);
-}
-}
-, {{"c", "first, last", "accumulators start at C, or alpha sum + beta C"},
-   WARPBIT_READ{to.c_last = value == "last";
-return to.c_last || value == "first";
-}
-, WARPBIT_WRITE {
-  return from.c_last ? "last" : "";
-}
-}
-, {{"alpha", "0.5", "the factor of the sum, in f32"}, WARPBIT_READ{return read_number(value, to.alpha);
-}
-, WARPBIT_WRITE {
-  return scale_text(from.alpha);
-}
-}
-, {{"beta", "2", "the factor of C, in f32"}, WARPBIT_READ{return read_number(value, to.beta);
-}
-, WARPBIT_WRITE {
-  return scale_text(from.beta);
-}
-}
-, {{"fused", "alpha, beta, none",
-    "which of the two products is not rounded before they are added; alpha's unless given"},
-   WARPBIT_READ{return read_name(kFused, value, to.fused);
-}
-, WARPBIT_WRITE {
-  return name_text(kFused, from.fused);
-}
-}
-, {{"between", "f16", "alpha sum is rounded to this format before C is added"},
-   WARPBIT_READ{return read_format(value, to.between);
-}
-, WARPBIT_WRITE {
-  return from.between;
-}
-}
-, {
-  {"store", "f16, f16:rz", "the format of D, and the rounding to it (rn unless given)"}, read_store, store_text
-}
-}
-;
-#undef WARPBIT_READ
-#undef WARPBIT_WRITE
+     read_name_of<kScales, &O::scales_last>,
+     name_of<kScales, &O::scales_last>},
+    {{"scale_order", "ab, a, b",
+      "by which scale factor the sum is multiplied first; by their product unless given"},
+     read_name_of<kFactorOrders, &O::scale_order>,
+     name_of<kFactorOrders, &O::scale_order>},
+    {{"partials", "f16", "the sums of runs are rounded to this format before they are merged"},
+     read_format_of<&O::partials>,
+     format_of<&O::partials>},
+    {{"merge", "f16", "the running sum of runs has this format"},
+     read_format_of<&O::merge>,
+     format_of<&O::merge>},
+    {{"merge_order", "ascending, descending, pairs, halves, tree",
+      "the order in which the sums of runs are added: pairs (0+1)+(2+3), halves (0+2)+(1+3), tree 0+(1+2)"},
+     read_name_of<kMergeOrders, &O::merge_order>,
+     name_of<kMergeOrders, &O::merge_order>},
+    {{"c", "first, last", "accumulators start at C, or alpha sum + beta C"},
+     read_name_of<kPlacesOfC, &O::c_last>,
+     name_of<kPlacesOfC, &O::c_last>},
+    {{"alpha", "0.5", "the factor of the sum, in f32"}, read_number_of<&O::alpha>, factor_of<&O::alpha>},
+    {{"beta", "2", "the factor of C, in f32"}, read_number_of<&O::beta>, factor_of<&O::beta>},
+    {{"fused", "alpha, beta, none",
+      "which of the two products is not rounded before they are added; alpha's unless given"},
+     read_name_of<kFused, &O::fused>,
+     name_of<kFused, &O::fused>},
+    {{"between", "f16", "alpha sum is rounded to this format before C is added"},
+     read_format_of<&O::between>,
+     format_of<&O::between>},
+    {{"store", "f16, f16:rz", "the format of D, and the rounding to it (rn unless given)"},
+     read_store,
+     store_text},
+};
 
 // "descending+split_k=2 unit=64" as words: a + before a letter separates, too.
 std::vector<std::string_view> words_of(std::string_view text) {

@@ -135,11 +135,10 @@ struct BlockView {
 /// A lane of a block that a body leaves to the specification.
 struct LeftLane {
   std::size_t index;  ///< of the case; 0 where there is one
-  int step;           ///< after which
   int row, column;    ///< of blocks
   int lane;
 };
-/// What the specification gives there: the code of D, from that of C or, after the first step, of the last D.
+/// What the specification gives there: the code of D, from that of C.
 struct ExactCode {
   std::uint64_t (*code)(void* context, const LeftLane& at, std::uint64_t c) = nullptr;
   void* context = nullptr;

@@ -172,7 +172,7 @@ class Runner {
         down_(divide_up(most_.pairs, kRangePairs)),
         across_(divide_up(most_.panels, range_panels)),
         depths_(depths()),
-        steps_(depths_.size() * divide_up(p_.rows, kRows) * divide_up(p_.columns, kColumns)),
+        steps_(depths_ * divide_up(p_.rows, kRows) * divide_up(p_.columns, kColumns)),
         running_(most_.pairs * most_.panels * kBlock * p_.d.item_bytes),
         pack_(std::max(down_, across_), p_.threads),
         decode_(std::max(down_, across_), p_.threads),
@@ -197,33 +197,17 @@ class Runner {
  private:
   static constexpr std::size_t kRows = 2 * kStripePairs, kColumns = 8 * kStripePanels;
 
-  // Some steps of K, in a partial sum.
-  struct Depth {
-    std::size_t first = 0, count = 0;
-    bool starts = true, ends = true;  // the partial sum
-    bool is_first = true;             // of the partial sums
-  };
-  std::vector<Depth> depths() const {
-    std::vector<Depth> out;
-    for (std::size_t first = 0; first < p_.steps.size(); first += p_.run) {
-      const std::size_t last = std::min(first + p_.run, p_.steps.size());
-      for (std::size_t at = first; at < last; at += most_.steps)
-        out.push_back(
-            {at, std::min(most_.steps, last - at), at == first, at + most_.steps >= last, first == 0});
-    }
-    if (out.empty()) out.emplace_back();  // D is C
-    return out;
-  }
-  const Depth& depth(std::uint64_t step) const { return depths_[step % depths_.size()]; }
+  // How often a stripe of D is computed, over other steps of K; once where D is C.
+  std::size_t depths() const { return p_.steps.empty() ? 1 : divide_up(p_.steps.size(), most_.steps); }
   Stripe stripe(std::uint64_t step) const {
-    const std::size_t number = step / depths_.size(), columns = divide_up(p_.columns, kColumns);
+    const std::size_t number = step / depths_, columns = divide_up(p_.columns, kColumns);
     Stripe out;
     out.first_row = number / columns * kRows;
     out.first_column = number % columns * kColumns;
     out.pairs = divide_up(std::min(kRows, p_.rows - out.first_row), 2);
     out.panels = divide_up(std::min(kColumns, p_.columns - out.first_column), 8);
-    out.first_step = depth(step).first;
-    out.steps = depth(step).count;
+    out.first_step = step % depths_ * most_.steps;
+    out.steps = std::min(most_.steps, p_.steps.size() - out.first_step);
     out.slot = step % p_.slots();
     return out;
   }
@@ -284,14 +268,13 @@ class Runner {
   bool multiply(std::uint64_t step, std::size_t part) {
     --not_begun_;
     const Stripe s = stripe(step);
-    const Depth& at = depth(step);
     const std::size_t pair = part / across_ * kRangePairs, panel = part % across_ * range_panels_;
     if (pair < s.pairs && panel < s.panels) {
       const BlockRange range{pair, std::min(pair + kRangePairs, s.pairs), panel,
                              std::min(panel + range_panels_, s.panels)};
-      if (at.starts) start(s, range, at.is_first);
+      if (step % depths_ == 0) start(s, range);
       if (s.steps > 0) engine_.multiply(s, range, blocks());
-      if (at.ends) finish(s, range, at.is_first);
+      if ((step + 1) % depths_ == 0) finish(s, range);
     }
     multiply_.end(step, part, [] {});
     return true;
@@ -327,13 +310,13 @@ class Runner {
     }
   }
 
-  // The first partial sum starts from C, the others from +0.
-  void start(const Stripe& s, const BlockRange& range, bool from_c) {
+  // From C; +0 where there is none.
+  void start(const Stripe& s, const BlockRange& range) {
     const RunningBlocks running = blocks();
     for (std::size_t panel = range.first_panel; panel < range.last_panel; ++panel)
       std::memset(running.block(range.first_pair, panel), 0,
                   (range.last_pair - range.first_pair) * kBlock * p_.d.item_bytes);
-    if (!from_c || p_.c.data == nullptr) return;
+    if (p_.c.data == nullptr) return;
     with_item([&]<class Item>(Item) {
       for_each_element<Item>(s, range, p_.c, [](std::byte* code, const std::byte* element) {
         std::memcpy(code, element, sizeof(Item));
@@ -341,19 +324,10 @@ class Runner {
     });
   }
 
-  // The first one becomes D, the others are added to it.
-  void finish(const Stripe& s, const BlockRange& range, bool is_first) {
+  void finish(const Stripe& s, const BlockRange& range) {
     with_item([&]<class Item>(Item) {
-      for_each_element<Item>(s, range, p_.d, [&](const std::byte* code, std::byte* element) {
-        if (is_first) {
-          std::memcpy(element, code, sizeof(Item));
-          return;
-        }
-        Item before, partial;
-        std::memcpy(&before, element, sizeof(Item));
-        std::memcpy(&partial, code, sizeof(Item));
-        before = static_cast<Item>(add_partial_sums(*p_.tile, before, partial));
-        std::memcpy(element, &before, sizeof(Item));
+      for_each_element<Item>(s, range, p_.d, [](const std::byte* code, std::byte* element) {
+        std::memcpy(element, code, sizeof(Item));
       });
     });
   }
@@ -362,7 +336,7 @@ class Runner {
   GemmEngine& engine_;
   Stripe most_;
   std::size_t range_panels_, down_, across_;  // ranges of the largest stripe
-  std::vector<Depth> depths_;
+  std::size_t depths_;
   std::uint64_t steps_;
   Lines<std::byte> running_;
   PartsOfSteps pack_, decode_, multiply_;

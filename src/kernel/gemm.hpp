@@ -42,7 +42,6 @@ struct MatrixProduct {
   std::size_t rows = 0, columns = 0, depth = 0;
   ItemMatrix a, b, c, d;           ///< c.data may be null: +0
   std::vector<std::size_t> steps;  ///< of K, in the order in which they are executed
-  std::size_t run = 1;             ///< steps of a partial sum, the last of which may have fewer
   int threads = 1;
   ItemMatrix a_scale = {}, b_scale = {};  ///< with block scaling: (row, block of K) and (block of K, column)
 

@@ -169,7 +169,7 @@ void NativeTile::compute(const FastRun& run, const Parts& given, std::size_t) co
       const int lane = at % kBlock / 4 * 4 + at % 2 * 2 + at / 2 % 2;
       std::uint32_t code = 0;
       std::memcpy(&code, part.c + 4 * at, sizeof code);
-      code = static_cast<std::uint32_t>(given.exact({cursor.index(), 0, at / kBlock, 0, lane}, code));
+      code = static_cast<std::uint32_t>(given.exact({cursor.index(), at / kBlock, 0, lane}, code));
       std::memcpy(part.d + 4 * at, &code, sizeof code);
     }
   }

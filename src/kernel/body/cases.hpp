@@ -169,7 +169,7 @@ class PartReader {
       const int row = i / kBlock, lane = i % kBlock;
       __builtin_memcpy(codes + i, element(const_cast<std::byte*>(part_.c), parts_.c_stride, row, lane, c_bytes),
                        c_bytes);
-      codes[i] = parts_.exact({cursor_.index(), 0, row, 0, lane}, codes[i]);
+      codes[i] = parts_.exact({cursor_.index(), row, 0, lane}, codes[i]);
     }
     for (int i = 0; i < parts_.rows * kBlock; ++i)
       __builtin_memcpy(element(part_.d, parts_.d_stride, i / kBlock, i % kBlock, d_bytes), codes + i, d_bytes);

@@ -342,7 +342,7 @@ void one_part(const GroupProgram& program, const Parts& parts, const PartCursor&
     if (__builtin_expect(suspicious != 0, 0))
       for (int i = 0; i < kBlock; ++i)
         if (suspicious >> i & 1)
-          d[block][i] = static_cast<std::uint32_t>(parts.exact({at.index(), 0, block, 0, i}, c[i]));
+          d[block][i] = static_cast<std::uint32_t>(parts.exact({at.index(), block, 0, i}, c[i]));
   }
   for (int block = 0; block < kRowBlocks; ++block)
     for (int lane = 0; lane < kBlock; lane += kLanes)
