@@ -643,7 +643,7 @@ TEST_CASE("parts of threads are of any size, and none may have a thread of its o
   CHECK(different(in_a_team, plain) == 0);
 }
 
-TEST_CASE("values that bodies leave to the specification", "[gemm]") {
+TEST_CASE("values that are beyond ordinary ones", "[gemm]") {
   const std::string bf16 = "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32";
   Problem problem(bf16, "sm_90", {40, 24, 96}, Values::ordinary, 4);
   // A NaN, an Inf, and rows of numbers so small or large that sums are no normal numbers.
@@ -661,6 +661,36 @@ TEST_CASE("values that bodies leave to the specification", "[gemm]") {
   for (const Kernel kernel : kernels()) {
     INFO(name(kernel));
     CHECK(different(problem.result(with(kernel, 2)), plain) == 0);
+  }
+}
+
+// Where exponents are far apart powers of two find E. Subnormals have none; here two whose products cancel are the largest, a
+// little above the others, so that E shows in the bits of C that are cut.
+TEST_CASE("subnormals that decide E", "[gemm]") {
+  for (const auto& [form, format] : {std::pair("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32", "bf16"),
+                                     {"mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32", "tf32"}}) {
+    const auto layout = std::ranges::find(kLayouts, std::string_view(format), &Layout::format);
+    const int low = layout->fraction_bits + layout->unused;
+    constexpr std::size_t kRows = 32, kColumns = 16, kRow = 5;
+    const std::size_t depth = std::string_view(format) == "bf16" ? 16 : 8;
+    Problem problem(form, "sm_90", {kRows, kColumns, depth}, Values::ordinary, 11);
+    const auto set_exponents = [](Codes& codes, int at, std::uint64_t field) {
+      for (std::uint64_t& code : codes) code = (code & ~(0xFFULL << at)) | field << at;
+    };
+    set_exponents(problem.a, low, 60);   // 2^-67
+    set_exponents(problem.b, low, 120);  // 2^-7
+    set_exponents(problem.c, 23, 53);    // 2^-74
+    for (const std::size_t k : {2, 5}) {
+      for (std::size_t row = 0; row < kRows; ++row) problem.a[row * depth + k] = 0;
+      problem.a[kRow * depth + k] = 1ULL << (low - 1) | std::uint64_t{k == 5} << (low + 8);  // 2^-127, -2^-127
+      for (std::size_t column = 0; column < kColumns; ++column)
+        problem.b[k * kColumns + column] = std::uint64_t{127 + 57} << low;
+    }
+    const Codes plain = problem.naive({}, 1);
+    for (const Kernel kernel : kernels()) {
+      INFO(form << " by " << name(kernel));
+      CHECK(different(problem.result(with(kernel, 1)), plain) == 0);
+    }
   }
 }
 
