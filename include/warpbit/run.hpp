@@ -80,6 +80,10 @@ Result<CodeMatrix> run_matrices(const Instruction& instruction, const MatrixOper
 Result<CodeMatrix> read_matrix(const std::filesystem::path& path, std::string_view format,
                                std::vector<std::string>& notes, const ReadOptions& options = {});
 
+/// The codes of a matrix row by row in items as gemm() takes them: a MatrixView is {data, columns, 1}. Precondition: a format
+/// of find_format_info().
+std::vector<std::byte> matrix_items(const CodeMatrix& matrix, std::string_view format);
+
 /// The matrix as text, a row per line, cells separated by commas: integers; for floating-point formats the
 /// shortest decimal that reads back as the same code, inf, or the hexadecimal code of a NaN; with `codes`,
 /// hexadecimal codes. Errors: usage for an unknown format.

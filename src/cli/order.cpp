@@ -2,7 +2,6 @@
 // warpbit order
 #include <fmt/format.h>
 
-#include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "cli/arguments.hpp"
@@ -77,13 +76,7 @@ int print_words(bool as_json) {
 // A matrix as gemm() takes it.
 struct OrderMatrix {
   OrderMatrix(const std::string& file, std::string_view format, std::vector<std::string>& notes)
-      : matrix(required(read_matrix(file, format, notes))) {
-    const int bits = required(find_format_info(format)).bits;
-    std::size_t item = 1;
-    while (item * 8 < static_cast<std::size_t>(bits)) item *= 2;
-    bytes.resize(matrix.codes.size() * item);
-    for (std::size_t i = 0; i < matrix.codes.size(); ++i) std::memcpy(&bytes[i * item], &matrix.codes[i], item);
-  }
+      : matrix(required(read_matrix(file, format, notes))), bytes(matrix_items(matrix, format)) {}
   MatrixView view() const { return {bytes.data(), static_cast<std::ptrdiff_t>(matrix.columns), 1}; }
 
   CodeMatrix matrix;

@@ -74,7 +74,7 @@ Result<void> check_scales(const Instruction& i, const MatrixOperands& m, std::si
 }
 
 // Codes as gemm() wants them: in items of the least of 1, 2, 4 and 8 bytes that holds one.
-Array items_of(const CodeMatrix& m, std::string_view format) {
+Array array_of(const CodeMatrix& m, std::string_view format) {
   Array out = Array::zeros("", code_bytes(find_format(format)->bits), {m.rows, m.columns});
   for (std::size_t i = 0; i < m.codes.size(); ++i) out.set(i, m.codes[i]);
   return out;
@@ -95,20 +95,20 @@ Result<CodeMatrix> run_product(const Instruction& i, const MatrixOperands& m, co
                          of_c = options.order.c_last ? of_d : i.operands()[0].format;
   CodeMatrix out{m.a.rows, m.b.columns, {}};
   out.codes.resize(out.rows * out.columns);
-  const Array a = items_of(m.a, i.find(Part::a)->format), b = items_of(m.b, i.find(Part::b)->format),
-              c = items_of(m.c ? *m.c : out, of_c);
-  Array d = items_of(out, of_d), a_scale, b_scale, bias;
+  const Array a = array_of(m.a, i.find(Part::a)->format), b = array_of(m.b, i.find(Part::b)->format),
+              c = array_of(m.c ? *m.c : out, of_c);
+  Array d = array_of(out, of_d), a_scale, b_scale, bias;
   Gemm problem{out.rows, out.columns, m.a.columns, view_of(a), view_of(b), {}, {}};
   if (m.c) problem.c = view_of(c);
   problem.d = {d.data.data(), static_cast<std::ptrdiff_t>(out.columns), 1};
   if (has_scales) {
-    a_scale = items_of(*m.a_scale, i.blocks() != 0 ? i.find(Part::scale_a)->format : "f32");
-    b_scale = items_of(*m.b_scale, i.blocks() != 0 ? i.find(Part::scale_b)->format : "f32");
+    a_scale = array_of(*m.a_scale, i.blocks() != 0 ? i.find(Part::scale_a)->format : "f32");
+    b_scale = array_of(*m.b_scale, i.blocks() != 0 ? i.find(Part::scale_b)->format : "f32");
     problem.a_scale = view_of(a_scale);
     problem.b_scale = view_of(b_scale);
   }
   if (m.bias) {
-    bias = items_of(*m.bias, of_d);
+    bias = array_of(*m.bias, of_d);
     problem.bias = view_of(bias);
     if (m.bias->rows == 1) problem.bias.row_stride = 0;
   }
@@ -116,6 +116,14 @@ Result<CodeMatrix> run_product(const Instruction& i, const MatrixOperands& m, co
   for (std::size_t n = 0; n < out.codes.size(); ++n) out.codes[n] = d.at(n);
   return out;
 }
+
+}  // namespace
+
+std::vector<std::byte> matrix_items(const CodeMatrix& matrix, std::string_view format) {
+  return array_of(matrix, format).data;
+}
+
+namespace {
 
 // ---- One tile, with zeros outside the matrices, element by element
 
