@@ -151,6 +151,14 @@ std::string fish_completion(const CLI::App& app) {
 
 // ---- What the scripts ask for
 
+// Whether a text that begins so may stand for the form: each word of a short one is a part of a word of the full one.
+bool may_begin(const std::string& begin, const std::string& form) {
+  std::istringstream in(begin);
+  for (std::string word; std::getline(in, word, '.');)
+    if (form.find(word) == form.npos) return false;
+  return true;
+}
+
 // Forms that begin with it, full and short; behind '@' with their targets.
 int print_forms(const std::string& begin) {
   if (const std::size_t at = begin.find('@'); at != begin.npos) {
@@ -161,7 +169,8 @@ int print_forms(const std::string& begin) {
   const std::string opcode = begin.substr(0, begin.find('.'));
   std::string last;
   for (const FormInfo& form : forms()) {
-    if (form.canonical == last || !form.canonical.starts_with(opcode)) continue;
+    if (form.canonical == last || !form.canonical.starts_with(opcode) || !may_begin(begin, form.canonical))
+      continue;
     last = form.canonical;
     if (last.starts_with(begin)) fmt::print("{}\n", last);
     for (const std::string& text : short_forms(last))
