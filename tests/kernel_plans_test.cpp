@@ -23,7 +23,7 @@ using namespace combinations;
 using profiles::ScaledCase;
 using Codes = std::vector<std::uint64_t>;
 
-constexpr std::uint64_t kProfiles = 10;  // inputs of each form beside the probes
+constexpr std::uint64_t kProfiles = 5;  // inputs of each form beside the probes
 
 // ---- One dot product in every element of a tile
 
@@ -224,13 +224,20 @@ struct Counts {
   std::size_t refused = 0, computed = 0, products = 0;
 };
 
-// A plan that the fast kernels accept, by all of them.
+// What the specification makes of them, with the target's own plan.
+Codes own_results(const Combination& x, const std::vector<ScaledCase>& inputs) {
+  Codes out;
+  for (const ScaledCase& in : inputs) out.push_back(expected(x.tile(), *x.tile().plan, in));
+  return out;
+}
+
+// A plan that the fast kernels accept, by all of them; `own` is what the target's has.
 void compare(const Combination& x, const Tile& tile, const Other& other, const std::vector<ScaledCase>& inputs,
-             std::vector<Registers>& registers, Counts& counts) {
+             const Codes& own, std::vector<Registers>& registers, Counts& counts) {
   bool is_shown = false;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const std::uint64_t wanted = expected(x.tile(), *tile.plan, inputs[i]);
-    is_shown = is_shown || wanted != expected(x.tile(), *x.tile().plan, inputs[i]);
+    is_shown = is_shown || wanted != own[i];
     for (const Kernel kernel : kernels()) {
       const Body* body = find_body(kernel);
       if (body == nullptr) continue;
@@ -252,6 +259,7 @@ TEST_CASE("a plan beside a target's own is refused or computed as the specificat
   Counts counts;
   for (const Combination& x : subjects()) {
     std::vector<ScaledCase> inputs;
+    Codes own;
     std::vector<Registers> registers;
     for (const Other& other : others(x.tile())) {
       Tile tile = x.tile();
@@ -263,11 +271,12 @@ TEST_CASE("a plan beside a target's own is refused or computed as the specificat
       }
       if (inputs.empty()) {
         inputs = inputs_of(x);
+        own = own_results(x, inputs);
         registers.reserve(inputs.size());
         for (const ScaledCase& in : inputs) registers.emplace_back(x.tile(), in);
       }
       ++counts.computed;
-      compare(x, tile, other, inputs, registers, counts);
+      compare(x, tile, other, inputs, own, registers, counts);
     }
   }
   fmt::print("{} plans refused, {} computed, {} tiles\n", counts.refused, counts.computed, counts.products);
@@ -325,7 +334,7 @@ TEST_CASE("the fast kernels compute the plans of tcgen05.mma as the specificatio
     std::vector<Registers> registers;
     registers.reserve(inputs.size());
     for (const ScaledCase& in : inputs) registers.emplace_back(x.tile(), in);
-    compare(x, tile, {"tcgen05", *plan, true}, inputs, registers, counts);
+    compare(x, tile, {"tcgen05", *plan, true}, inputs, own_results(x, inputs), registers, counts);
     plans.insert(describe(*plan));
   }
   fmt::print("{} plans of tcgen05.mma, {} tiles\n", plans.size(), counts.products);

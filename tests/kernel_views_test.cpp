@@ -236,9 +236,12 @@ TEST_CASE("literals take the place of registers") {
         for (const int step : {1, 2}) {
           // The assembler takes vectors of literals only where they are of f32 (tests/decoder_test.cpp).
           if (step == 1 ? operand.format != "f32" : operand.registers == 1) continue;
+          const std::uint64_t literal =
+              operand.register_bits == 64 ? std::uint64_t{word} << 32 | word : std::uint64_t{word};
+          const std::optional<Subject> with = with_literals(x, at, literal, step);
+          if (!with) continue;
           Inputs::Batch batch = Inputs(x.instruction, x.problem)(4, kCases);
           Cells& cells = batch.sources[at - 1];
-          const std::uint64_t literal = cells.bits == 64 ? word << 32 | word : word;
           const auto size = static_cast<std::size_t>(cells.bits / 8);
           for (std::size_t r = 0; r < cells.bytes.size() / size; ++r)
             if (static_cast<int>(r) % cells.count % step == 0)
@@ -246,8 +249,6 @@ TEST_CASE("literals take the place of registers") {
           const Bytes wanted = expected(x, batch);
           std::vector<OperandView> views = batch.views();
           if (step == 1) views[at - 1] = {};
-          const std::optional<Subject> with = with_literals(x, at, literal, step);
-          if (!with) continue;
           taken.insert(fmt::format("{} of {}", operand.role, operand.format));
           Cells d(x.instruction, 0, kCases);
           CHECK(execute(*with, views, d.result_view(), kCases, kernel).kernel == kernel);

@@ -76,7 +76,7 @@ std::vector<std::string> where(const Points& points, const std::string& question
   return output.lines();
 }
 
-// Commands and a line that each prints, for all of which one shell is enough. With WARPBIT_QUESTIONS=N one in N is asked.
+// Commands and a line that each prints, for all of which one shell is enough. With WARPBIT_QUESTIONS=N one in N is asked (3).
 class Questions {
  public:
   void ask(const Points& points, const std::string& question, std::string expected) {
@@ -106,7 +106,7 @@ class Questions {
   }
 
  private:
-  const std::size_t step_ = count_wanted("WARPBIT_QUESTIONS", 1);
+  const std::size_t step_ = count_wanted("WARPBIT_QUESTIONS", 3);
   std::size_t count_ = 0;
   std::string script_;
   std::vector<std::string> expected_;

@@ -73,7 +73,7 @@ void check(const Combination& x, const Outcome& outcome, std::uint64_t count) {
 }
 
 TEST_CASE("each plan and pair of formats equals the oracle") {
-  const std::uint64_t count = count_wanted("WARPBIT_PROPERTY_COUNT", 10000);
+  const std::uint64_t count = count_wanted("WARPBIT_PROPERTY_COUNT", 5000);
   const std::vector<Combination> list = distinct_combinations();
   std::uint64_t total = 0;
   for (const Combination& x : list) {
@@ -94,7 +94,7 @@ TEST_CASE("each plan and pair of formats equals the oracle") {
 
 // A target that was given another target's plan is not seen above.
 TEST_CASE("each form on each target equals the oracle", "[once]") {
-  const std::uint64_t count = std::max<std::uint64_t>(count_wanted("WARPBIT_PROPERTY_COUNT", 10000) / 100, 56);
+  const std::uint64_t count = std::max<std::uint64_t>(count_wanted("WARPBIT_PROPERTY_COUNT", 5000) / 100, 56);
   const std::vector<Combination> list = all_combinations();
   std::vector<Outcome> outcomes(list.size());
 #pragma omp parallel for schedule(dynamic)

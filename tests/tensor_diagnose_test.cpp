@@ -10,6 +10,7 @@
 #include <random>
 
 #include "archive.hpp"
+#include "in_turn.hpp"
 #include "tensor_formulas.hpp"
 #include "warpbit/diagnose.hpp"
 #include "warpbit/format.hpp"
@@ -497,6 +498,7 @@ Answer answer(const Instruction& instruction, Made& given, int blocks, const std
 
 TEST_CASE("mistakes in products of tensor memory are named", "[quick][tensor]") {
   int seen = 0, wanted = 0;
+  std::size_t turn = 0;
   for (const std::vector<Row>* table : {&rows(), &scale_rows()})
     for (const Row& row : *table) {
       CAPTURE(row.name);
@@ -518,7 +520,11 @@ TEST_CASE("mistakes in products of tensor memory are named", "[quick][tensor]") 
       };
       const int blocks = right.shape.blocks;
       using Compared = TensorDiagnoseOptions::Compared;
-      check(answer(*instruction, of_right, blocks, of_wrong.d, Compared::seen), seen);
+      const bool is_lost = row.kind == "scale_one" || row.kind == "block_repeated",
+                 is_both = !wrong.read && !is_lost && row.kind != "shape";
+      turn += is_both;
+      if (!is_both || has_turn(turn, 0, 2))
+        check(answer(*instruction, of_right, blocks, of_wrong.d, Compared::seen), seen);
       if (row.kind == "shape") {  // D says already that it has another
         const auto blocks_then = of_wrong.memories.blocks(blocks);
         const Result<TensorDiagnosis> refused = diagnose_tensor(
@@ -527,12 +533,11 @@ TEST_CASE("mistakes in products of tensor memory are named", "[quick][tensor]") 
         CHECK(refused.error().code == Errc::view_mismatch);
         continue;
       }
-      const bool is_lost = row.kind == "scale_one" || row.kind == "block_repeated";
-      if (!wrong.read && !is_lost)
+      if (is_both && has_turn(turn, 1, 2))
         check(answer(*instruction, of_wrong, blocks, of_right.d, Compared::wanted), wanted);
     }
-  CHECK(seen == 43);
-  CHECK(wanted == 35);
+  CHECK(seen == (tries_all() ? 43 : 25));
+  CHECK(wanted == (tries_all() ? 35 : 18));
 }
 
 // Two explain all, and the inputs cannot tell.
