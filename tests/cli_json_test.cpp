@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
+#include "in_turn.hpp"
 #include "tool.hpp"
 
 namespace cli_json_test {
@@ -128,7 +129,9 @@ struct Files {
 
 TEST_CASE("--json prints one object with a schema, or nothing", "[quick][cli]") {
   const Files files;
+  std::size_t number = 0;
   for (const Call& call : kCalls) {
+    if (!has_turn(number++, 0, 3)) continue;
     INFO(call.command << " " << call.arguments);
     const Output output = files.answer(call);
     CHECK(output.status == call.status);

@@ -159,7 +159,7 @@ TEST_CASE("a recursion without end is a stack overflow", "[quick][device]") {
   require_ok(run([] { __syncwarp(); }));
 }
 
-TEST_CASE("each stack has a guard, or the launch says that there is no room", "[quick][device]") {
+TEST_CASE("each stack has a guard, or the launch says that there is no room", "[quick][device][once]") {
   std::vector<Stacks> all;
   for (;;) {
     Result<Stacks> more = Stacks::make(1024, 16 * 1024);

@@ -267,7 +267,7 @@ TEST_CASE("what is named fills and stores the fragments of all forms", "[quick][
         continue;
       }
       used.insert(move.form);
-      if (!has_turn(forms_tried, number++ % 4, 4)) continue;
+      if (!has_turn(forms_tried, number++ % 12, 12)) continue;
       check_move(*form, move);
       check_formulas(move);
       ++moves_tried;
@@ -282,7 +282,7 @@ TEST_CASE("what is named fills and stores the fragments of all forms", "[quick][
   fmt::print("fragment moves: {} forms, {} moves by {} forms, {} refused, {} chains\n", forms_tried,
              moves_tried, used.size(), refused, chains);
   CHECK(forms_tried >= 40);
-  CHECK(moves_tried >= (tries_all() ? 150 : 20));
+  CHECK(moves_tried >= (tries_all() ? 150 : 6));
   CHECK(used.size() >= 10);
   CHECK(chains >= 10);
 }

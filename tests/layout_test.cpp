@@ -562,7 +562,7 @@ std::vector<TextBox> text_boxes(const std::string& svg) {
   return out;
 }
 
-TEST_CASE("no text of a picture lies over another or outside", "[quick][layout]") {
+TEST_CASE("no text of a picture lies over another or outside", "[quick][layout][once]") {
   std::size_t checked = 0;
   const auto check = [&](const Layout& found, bool by_lanes) {
     const std::string svg = layout_svg(found, {by_lanes});

@@ -49,7 +49,7 @@ Words comparison(const Words& more, const std::string& cases = "7", const std::s
   return joined({"compare", kForm, "--random", "mixed", "--cases", cases, "--seed", seed}, more);
 }
 
-TEST_CASE("parts of a comparison make the whole", "[quick][cli]") {
+TEST_CASE("parts of a comparison make the whole", "[quick][cli][once]") {
   for (const Words& of :
        {Words{"--targets", "sm_80,sm_90"}, Words{"--targets", "sm_90", "--k-order", "ascending,split_k=2"},
         Words{"--targets", "sm_90,sm_90a"}}) {

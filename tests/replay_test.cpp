@@ -95,9 +95,9 @@ TEST_CASE("every file in golden/ is replayed without a mismatch", "[golden]") {
   CHECK(captured == known);
 }
 
-TEST_CASE("one in 256 digests of golden-digests/ is that of the inputs it names", "[digests]") {
+TEST_CASE("one in 1024 digests of golden-digests/ is that of the inputs it names", "[digests]") {
   ReplayOptions options;
-  options.shard = {1, 256};
+  options.shard = {1, 1024};
   for (const FileReport& r : require_equal({"golden-digests"}, options))
     CHECK(r.header.layout == CaptureLayout::digests);
 }

@@ -117,7 +117,7 @@ TEST_CASE("check without a target is a table", "[quick][cli]") {
 }
 
 // Every target stands in the first column of exactly one row.
-TEST_CASE("the table fits, for one form of each family", "[quick][cli]") {
+TEST_CASE("the table fits, for one form of each family", "[quick][cli][once]") {
   std::set<std::string_view> families;
   for (const warpbit::FormInfo& form : warpbit::forms()) {
     if (!families.insert(form.family).second) continue;

@@ -569,7 +569,7 @@ TEST_CASE("a mistake in a tensor product is not certain where another has the sa
   }
 }
 
-TEST_CASE("nothing explains random words, and few changed ones explain nothing", "[quick][tensor]") {
+TEST_CASE("nothing explains random words, and few changed ones explain nothing", "[quick][tensor][once]") {
   for (Kernel (*const make)() : {f16, m64}) {
     Kernel kernel = make();
     kernel.a_said = kernel.a, kernel.b_said = kernel.b;

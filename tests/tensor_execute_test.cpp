@@ -304,7 +304,7 @@ std::vector<TensorBlock> blocks_of(std::array<TensorMemory, 2>& tensor, const st
   return out;
 }
 
-TEST_CASE("products of small integers are exact, wherever their operands lie", "[quick][tensor]") {
+TEST_CASE("products of small integers are exact, wherever their operands lie", "[quick][tensor][once]") {
   int products = 0;
   for (const Kind& kind : kKinds)
     for (const Variant& v : kVariants)
