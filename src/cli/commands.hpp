@@ -19,22 +19,28 @@ namespace warpbit::cli {
 
 inline constexpr int kYes = 0, kNo = 1, kNoAnswer = 2;
 
-// command(name, help): all commands, in the order of the help.
+// command(name, help): all commands, in the order of the help. Hosted ones need the files or the shell of a host, which a page
+// does not have.
+#ifndef WARPBIT_HOSTED
+#define WARPBIT_HOSTED(command, name, help) command(name, help)
+#endif
 // clang-format off
 #define WARPBIT_COMMANDS(command) \
-  command(verify, "replay capture files and compare every element bit for bit") \
-  command(merge, "make one answer of the parts of a work that verify or compare have kept (--shard I/N --part FILE)") \
-  command(diff, "compare the results in two captures of the same inputs") \
+  WARPBIT_HOSTED(command, verify, "replay capture files and compare every element bit for bit") \
+  WARPBIT_HOSTED(command, merge, "make one answer of the parts of a work that verify or compare have kept (--shard I/N " \
+                                 "--part FILE)") \
+  WARPBIT_HOSTED(command, diff, "compare the results in two captures of the same inputs") \
   command(check, "say whether a form or statement exists, on which targets, and why not") \
   command(list, "list what results rest on, by instruction and target: captured, published or inferred") \
   command(descriptor, "say what a matrix descriptor of wgmma reads, and what looks wrong about it (exit status 1)") \
   command(tensormap, "say what the 128 bytes of a tensor map mean, and what looks wrong about them (exit status 1)") \
-  command(pack, "copy captures, deflated") \
-  command(diagnose, "find the mistake in a kernel that explains a wrong D, from the intended inputs and that D") \
-  command(order, "find the order in which a library summed a product of matrices, from A, B and D (exit status 1 if none " \
-                 "explains D)") \
+  WARPBIT_HOSTED(command, pack, "copy captures, deflated") \
+  WARPBIT_HOSTED(command, diagnose, "find the mistake in a kernel that explains a wrong D, from the intended inputs and " \
+                                    "that D") \
+  WARPBIT_HOSTED(command, order, "find the order in which a library summed a product of matrices, from A, B and D (exit " \
+                                 "status 1 if none explains D)") \
   command(format, "say what a code of a format means, which code a number becomes, what a format can represent") \
-  command(launch, "run a kernel of PTX as a grid, on arrays (exit status 1 for a fault)") \
+  WARPBIT_HOSTED(command, launch, "run a kernel of PTX as a grid, on arrays (exit status 1 for a fault)") \
   command(run, "execute a statement on arrays of an .npz, or an instruction on matrices") \
   command(explain, "show how one element of D came about: what is added, cut and rounded (exit status 1 if " \
                    "a capture has another code there)") \
@@ -42,8 +48,8 @@ inline constexpr int kYes = 0, kNo = 1, kNoAnswer = 2;
   command(layout, "show which lane, register and bits hold each element of each operand") \
   command(where, "say where an element lies, or which elements lie in a register or byte (exit status 1 if " \
                  "none does)") \
-  command(completion, "print a script that completes command lines in a shell") \
-  command(man, "print a manual page")
+  WARPBIT_HOSTED(command, completion, "print a script that completes command lines in a shell") \
+  WARPBIT_HOSTED(command, man, "print a manual page")
 // clang-format on
 
 inline constexpr std::string_view kCommands[] = {

@@ -83,7 +83,7 @@ Table evidence_by_type() {
   };
   for (const EvidenceRow& row : evidence_table()) {
     add(fmt::format("{}: {}", row.unit, row.type), row.by_target);
-    if (std::ranges::any_of(row.floor_by_target, &std::optional<BasisRange>::has_value))
+    if (std::ranges::any_of(row.floor_by_target, [](const auto& basis) { return basis.has_value(); }))
       add(fmt::format("{}, floor: {}", row.unit, row.type), row.floor_by_target);
   }
   std::ranges::stable_sort(table.begin() + 1, table.end(), {},

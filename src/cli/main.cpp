@@ -1,56 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fcntl.h>
-#include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <unistd.h>  // STDERR_FILENO
 
-#include <algorithm>
-#include <array>
-#include <cerrno>
-#include <cstdio>
-#include <exception>
-#include <iostream>  // std::cout, to which CLI11 writes
-#include <new>       // std::bad_alloc
-#include <system_error>
+#include <initializer_list>
 
-#include "cli/commands.hpp"
-#include "cli/help.hpp"
-#include "cli/json.hpp"
-#include "cli/terminal.hpp"
-#include "warpbit/detail/letters.hpp"
-#include "warpbit/instruction.hpp"
-#include "warpbit/version.hpp"
-
-namespace warpbit::cli {
-
-std::string examples(std::initializer_list<std::string_view> lines) {
-  std::string out;
-  for (const std::string_view line : lines) out += fmt::format("\n  {}", line);
-  const bool has_captures = out.find(" golden") != out.npos;
-  return (has_captures ? "golden/ is a folder of warpbit's repository.\n" : "") + ("Examples:" + out);
-}
-
-std::vector<std::string> near_forms(const Error& error, std::string_view text, std::optional<Target> target) {
-  constexpr std::size_t kMost = 3;
-  constexpr std::array kNoForm = {Errc::unknown_instruction, Errc::unknown_qualifier, Errc::repeated_qualifier,
-                                  Errc::qualifier_order,     Errc::missing_qualifier, Errc::no_such_form,
-                                  Errc::undocumented_form};
-  if (text.empty() || std::ranges::find(kNoForm, error.code) == kNoForm.end()) return {};
-  std::vector<std::string> near = nearest_forms(text, target, kMost);
-  if (error.code == Errc::unknown_instruction)
-    std::erase_if(near, [given = text.substr(0, text.find('.'))](std::string_view form) {
-      return 2 * letters_apart(given, form.substr(0, form.find('.'))) >= given.size();
-    });
-  return near;
-}
-
-void suggest_forms(const Error& error, std::string_view text, std::optional<Target> target) {
-  const std::vector<std::string> near = near_forms(error, text, target);
-  if (near.empty()) return;
-  std::fflush(stdout);  // what was refused stands above
-  fmt::print(stderr, "did you mean\n");
-  for (const std::string& form : near) fmt::print(stderr, "  {}\n", form);
-}
+#include "cli/command_line.hpp"
 
 namespace {
 
@@ -60,103 +14,9 @@ void open_standard_streams() {
     if (fcntl(stream, F_GETFD) == -1) ::open("/dev/null", stream == STDERR_FILENO ? O_WRONLY : O_RDONLY);
 }
 
-// Refuses to have no command, and a first argument that is neither one nor an option.
-void check_command(int argc, char** argv) {
-  if (argc < 2)
-    refuse("warpbit", "no command", fmt::format("{}; warpbit --help says more", fmt::join(kCommands, ", ")));
-  const std::string_view word = argv[1];
-  if (word.empty() || word.starts_with('-') || std::ranges::find(kCommands, word) != std::end(kCommands))
-    return;
-  const auto nearest =
-      std::ranges::min_element(kCommands, {}, [&](auto name) { return letters_apart(word, name); });
-  refuse(fmt::format("'{}'", word), "not a command",
-         2 * letters_apart(word, *nearest) <= word.size()
-             ? fmt::format("{}? (warpbit --help lists all)", *nearest)
-             : fmt::format("{}", fmt::join(kCommands, ", ")));
-}
-
-// Refuses a command without an argument that it must have.
-void check_required(const CLI::App& app) {
-  for (const CLI::App* command : app.get_subcommands())
-    for (const CLI::Option* option : command->get_options())
-      if (option->get_required() && option->empty())
-        refuse(command->get_name(), name_of(*option) + " is required", option->get_description());
-}
-
-// Refuses an option that the command does not have, and names the nearest.
-void check_options(const CLI::App& app) {
-  for (const CLI::App* command : app.get_subcommands())
-    for (const std::string& word : command->remaining()) {
-      if (!word.starts_with("--")) continue;
-      const std::string given = word.substr(0, word.find('='));
-      std::vector<std::string> known;
-      for (const CLI::Option* option : options_of(*command, false)) known.push_back(name_of(*option));
-      const auto nearest =
-          std::ranges::min_element(known, {}, [&](const auto& name) { return letters_apart(given, name); });
-      const bool is_near = nearest != known.end() && 3 * letters_apart(given, *nearest) <= given.size();
-      refuse(command->get_name(), fmt::format("'{}' is no option of it", given),
-             is_near ? *nearest + "?" : fmt::format("{}", fmt::join(known, ", ")));
-    }
-}
-
-// The name of a target or of a file is not empty, as it is where a variable of the shell is not set.
-void refuse_empty_names(CLI::App& app) {
-  constexpr std::string_view kNamed[] = {"--target", "--targets", "--svg", "--out"};
-  const CLI::Validator named([](const std::string& text) { return text.empty() ? "an empty name" : ""; }, "");
-  for (CLI::App* command : app.get_subcommands([](CLI::App*) { return true; }))
-    for (CLI::Option* option : command->get_options())
-      if (std::ranges::find(kNamed, name_of(*option)) != std::end(kNamed)) option->check(named);
-}
-
-// The exit status, where no refusal is thrown.
-int answer(CLI::App& app, int argc, char** argv, const int& status) try {
-  check_command(argc, argv);
-  app.parse(argc, argv);
-  return status;
-} catch (const CLI::ParseError& error) {
-  if (error.get_name() == "RequiredError") check_required(app);
-  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) check_options(app);
-  return app.exit(error) == 0 ? kYes : kNoAnswer;
-}
-
-int run(int argc, char** argv) {
-  CLI::App app("NVIDIA's tensor instructions on a CPU, bit by bit as real GPUs compute them.", "warpbit");
-  app.formatter(help_formatter());
-  app.footer(fmt::format("Exit status of every command: 0 yes, 1 no, 2 could not answer.\n{}", kJsonPromise));
-  app.set_version_flag("--version", WARPBIT_VERSION_TEXT);
-  app.require_subcommand(1);
-  int status = kNoAnswer;
-#define WARPBIT_ADD(name, help) add_##name(*app.add_subcommand(#name, help), status);
-  WARPBIT_COMMANDS(WARPBIT_ADD)
-#undef WARPBIT_ADD
-  refuse_empty_names(app);
-  try {
-    status = answer(app, argc, argv, status);
-  } catch (const Refusal& refusal) {
-    fmt::print(stderr, "warpbit: {}\n", printable(refusal.error.message()));
-    suggest_forms(refusal.error, refusal.text, refusal.target);
-  }
-  errno = 0;
-  const bool is_written = std::cout.flush() && std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
-  if (is_written) return status;
-  if (errno != EPIPE) std::fputs("warpbit: the output could not be written\n", stderr);
-  return kNoAnswer;
-}
-
 }  // namespace
-}  // namespace warpbit::cli
 
 int main(int argc, char** argv) {
-  using namespace warpbit::cli;
   open_standard_streams();
-  try {
-    return run(argc, argv);
-  } catch (const std::bad_alloc&) {
-    std::fputs("warpbit: there is not enough memory for this\n", stderr);
-  } catch (const std::exception& error) {  // among them, that stdout cannot be written
-    const auto* system = dynamic_cast<const std::system_error*>(&error);
-    const bool is_unread = system != nullptr && system->code() == std::errc::broken_pipe;
-    if (!is_unread) std::fprintf(stderr, "warpbit: %s\n", error.what());
-  }
-  return kNoAnswer;
+  return warpbit::cli::run_command_line(argc, argv);
 }

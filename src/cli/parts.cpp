@@ -133,7 +133,8 @@ std::vector<SavedPart> read_parts(const std::vector<std::string>& files) {
   }
   const auto number = [](const SavedPart& part) { return part.shard.number; };
   std::ranges::stable_sort(out, {}, number);
-  out.erase(std::ranges::unique(out, {}, number).begin(), out.end());
+  const auto same = [&](const SavedPart& x, const SavedPart& y) { return number(x) == number(y); };
+  out.erase(std::unique(out.begin(), out.end(), same), out.end());
   std::vector<std::uint64_t> missing;
   auto at = out.begin();
   for (std::uint64_t i = 1; i <= out[0].shard.count && missing.size() < 10; ++i)

@@ -201,7 +201,8 @@ std::span<const DescriptorMap::Element> DescriptorMap::at(std::uint64_t first_bi
       elements_, [&](const Element& e) { return e.bit + element_bits_ <= first_bit; });
   const auto last = std::ranges::partition_point(first, elements_.end(),
                                                  [&](const Element& e) { return e.bit < first_bit + bits; });
-  return {first, last};
+  return std::span(elements_).subspan(static_cast<std::size_t>(first - elements_.begin()),
+                                      static_cast<std::size_t>(last - first));
 }
 
 std::vector<ByteRange> DescriptorMap::ranges() const {

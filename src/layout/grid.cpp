@@ -21,8 +21,10 @@ using Cells = std::span<const LayoutCell>;
 Cells places_of(const OperandLayout& op, const Coordinate& element) {
   const auto key = [](const Coordinate& c) { return std::tuple(c.product, c.row, c.column); };
   const auto key_of = [&](const LayoutCell& cell) { return key(cell.element); };
-  return {std::ranges::lower_bound(op.cells, key(element), {}, key_of),
-          std::ranges::upper_bound(op.cells, key(element), {}, key_of)};
+  const auto first = std::ranges::lower_bound(op.cells, key(element), {}, key_of);
+  const auto last = std::ranges::upper_bound(op.cells, key(element), {}, key_of);
+  return Cells(op.cells).subspan(static_cast<std::size_t>(first - op.cells.begin()),
+                                 static_cast<std::size_t>(last - first));
 }
 
 // The number of adjacent elements that share a cell.

@@ -107,20 +107,20 @@ Result<std::vector<std::uint64_t>> digests(const Instruction& instruction, const
   if (!members) return members.error();
   const Generator generator{instruction, *std::move(members), choice};
   const std::uint64_t part = cases_at_once(generator), parts = (blocks.of_block - 1) / part + 1;
-  std::vector<std::uint64_t> out(which.size());
+  std::vector<std::atomic<std::uint64_t>> sums(which.size());
   ExecuteOptions each = options;
   each.threads = 1;
   // The first of the cases that fail, whichever thread is there first.
   std::atomic<std::uint64_t> first_failure = UINT64_MAX;
   std::optional<Error> error;
   std::mutex mutex;
-  for_each_piece(options.threads, out.size() * parts, [&](std::uint64_t i) {
+  for_each_piece(options.threads, sums.size() * parts, [&](std::uint64_t i) {
     const std::uint64_t block = which[i / parts], before = i % parts * part, cases = blocks.cases_in(block);
     const std::uint64_t first = blocks.first_case(block) + before;
     if (before >= cases || first_failure < first) return;
     const Result<std::uint64_t> sum = generator.digest(first, std::min(part, cases - before), each);
     if (sum) {
-      std::atomic_ref(out[i / parts]) += *sum;
+      sums[i / parts] += *sum;
       return;
     }
     const std::lock_guard lock(mutex);
@@ -130,7 +130,7 @@ Result<std::vector<std::uint64_t>> digests(const Instruction& instruction, const
     }
   });
   if (error) return *error;
-  return out;
+  return std::vector<std::uint64_t>(sums.begin(), sums.end());
 }
 
 }  // namespace warpbit

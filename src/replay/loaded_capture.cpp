@@ -255,8 +255,8 @@ Result<const ArrayHeader*> find_member(const CaptureReader& reader, std::string_
   if (h == nullptr) return Error{Errc::member_missing, where, {}, fmt::format("{} {}", dtype, shape_text)};
   if (item_bytes == 0 ? h->kind != 'S' : h->kind != 'u' || h->item_bytes != item_bytes)
     return Error{Errc::member_dtype, where, h->dtype(), dtype};
-  if (!std::ranges::equal(shape, h->shape,
-                          [](auto wanted, auto seen) { return wanted.value_or(seen) == seen; }))
+  if (!std::equal(shape.begin(), shape.end(), h->shape.begin(), h->shape.end(),
+                  [](auto wanted, auto seen) { return wanted.value_or(seen) == seen; }))
     return Error{Errc::member_shape, where, h->shape_text(), shape_text};
   return h;
 }

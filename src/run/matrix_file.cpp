@@ -110,7 +110,9 @@ Result<CodeMatrix> from_array(std::string_view file, const Array& array, const F
     return Error{Errc::member_dtype, std::string(file), h.dtype(), "numbers, or unsigned codes"};
   if (h.shape.empty() || h.shape.size() > 2 || h.items() == 0)
     return Error{Errc::member_shape, std::string(file), h.shape_text(), "(rows, columns)"};
-  CodeMatrix out{h.shape.size() == 1 ? 1 : h.shape[0], h.shape.back(), {}};
+  CodeMatrix out{static_cast<std::size_t>(h.shape.size() == 1 ? 1 : h.shape[0]),
+                 static_cast<std::size_t>(h.shape.back()),
+                 {}};
   for (std::uint64_t i = 0; i < h.items(); ++i) {
     const std::uint64_t item = array.at(i);
     Result<EncodedNumber> number = EncodedNumber{item, true, "", false};

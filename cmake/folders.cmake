@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: Apache-2.0
+# The folders of src/ that the three libraries are made of.
+set(WARPBIT_LIBRARIES core tools kernels)
+set(WARPBIT_core_FOLDERS . numeric fragment machine target isa isa/families kernel format api block c)
+set(WARPBIT_tools_FOLDERS text capture record probes replay explain compare order diagnose layout run c/tools)
+set(WARPBIT_kernels_FOLDERS async device tensor_map ptx scalar grid c/kernels)
+
+# The index of the captures, a string for each line.
+set(WARPBIT_ROOT ${CMAKE_CURRENT_LIST_DIR}/..)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${WARPBIT_ROOT}/golden/index.tsv)
+file(READ ${WARPBIT_ROOT}/golden/index.tsv WARPBIT_INDEX_LINES)
+string(REGEX REPLACE "([^\n]+)\n" "    R\"tsv(\\1)tsv\",\n" WARPBIT_INDEX_LINES "${WARPBIT_INDEX_LINES}")
+file(CONFIGURE OUTPUT golden_index.inc CONTENT "@WARPBIT_INDEX_LINES@" @ONLY)

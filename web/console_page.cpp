@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// A page has no files: what the C library asks of its host is answered here.
+#include <wasi/api.h>
+#include <cerrno>
+#include <cstdio>
+#include <utility>
+
+#include "console.hpp"
+
+namespace {
+
+warpbit::web::Printed g_printed;
+
+}  // namespace
+
+namespace warpbit::web {
+
+Printed printed_by(const std::function<void()>& work) {
+  work();
+  std::fflush(stdout);
+  return std::exchange(g_printed, {});
+}
+
+}  // namespace warpbit::web
+
+extern "C" {
+
+__wasi_errno_t __wasi_fd_write(__wasi_fd_t fd, const __wasi_ciovec_t* pieces, size_t count,
+                               __wasi_size_t* written) {
+  std::string& to = fd == 2 ? g_printed.messages : g_printed.out;
+  *written = 0;
+  for (size_t i = 0; i < count; ++i) {
+    to.append(reinterpret_cast<const char*>(pieces[i].buf), pieces[i].buf_len);
+    *written += pieces[i].buf_len;
+  }
+  return __WASI_ERRNO_SUCCESS;
+}
+
+// Standard input is empty, and there is no other file.
+__wasi_errno_t __wasi_fd_read(__wasi_fd_t, const __wasi_iovec_t*, size_t, __wasi_size_t* read) {
+  *read = 0;
+  return __WASI_ERRNO_SUCCESS;
+}
+__wasi_errno_t __wasi_fd_close(__wasi_fd_t) {
+  return __WASI_ERRNO_SUCCESS;
+}
+__wasi_errno_t __wasi_fd_seek(__wasi_fd_t, __wasi_filedelta_t, __wasi_whence_t, __wasi_filesize_t*) {
+  return __WASI_ERRNO_SPIPE;
+}
+__wasi_errno_t __wasi_fd_fdstat_get(__wasi_fd_t, __wasi_fdstat_t*) {
+  return __WASI_ERRNO_BADF;
+}
+int __syscall_open(const char*, int, int) {
+  return -ENOENT;
+}
+int __syscall_stat64(const char*, void*) {
+  return -ENOENT;
+}
+int __syscall_lstat64(const char*, void*) {
+  return -ENOENT;
+}
+int __syscall_fstatat64(int, const char*, void*, int) {
+  return -ENOENT;
+}
+int __syscall_faccessat(int, const char*, int, int) {
+  return -ENOENT;
+}
+int __syscall_readlink(const char*, char*, size_t) {
+  return -ENOENT;
+}
+int __syscall_getcwd(char*, size_t) {
+  return -ENOENT;
+}
+int __syscall_getdents64(int, void*, size_t) {
+  return -EBADF;
+}
+int __syscall_linkat(int, const char*, int, const char*, int) {
+  return -ENOENT;
+}
+int __syscall_rename(const char*, const char*) {
+  return -ENOENT;
+}
+int __syscall_rmdir(const char*) {
+  return -ENOENT;
+}
+int __syscall_unlink(const char*) {
+  return -ENOENT;
+}
+int __syscall_fchmod(int, int) {
+  return -EBADF;
+}
+int __syscall_fcntl64(int, int, int) {
+  return -EBADF;
+}
+int __syscall_ioctl(int, int, int) {
+  return -ENOTTY;
+}
+
+}  // extern "C"

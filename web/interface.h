@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What a page calls: the command line, in this process. */
+#pragma once
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Runs `warpbit ARGUMENTS`. The arguments are JSON, an array of strings: ["layout", "mma.m16n8k16.f32.f16@H100"].
+ * Returns JSON, {"status": 0, "stdout": "...", "stderr": "..."}; the text lives until the next call. One thread at a time. */
+const char* warpbit_web_command(const char* arguments);
+
+#ifdef __cplusplus
+}
+#endif
