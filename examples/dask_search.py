@@ -85,6 +85,17 @@ def search(client, instructions, dot_products, seed=0, profile="mixed", shares=2
     return warpbit.merge(sweep(client, work, shares, **how))
 
 
+def order_share(question, share):
+    """One of the shares of hypotheses about the order of a sum, on a worker."""
+    return warpbit.find_order(**question, shard=share)
+
+
+def find_order(client, question, shares=50, **how):
+    """warpbit.find_order(**question), by all workers: the same answer."""
+    work = functools.partial(order_share, question)
+    return warpbit.merge_orders(sweep(client, work, shares, **how))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--form", default="mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32")

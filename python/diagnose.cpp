@@ -43,7 +43,10 @@ void add_diagnose(py::module_& m) {
              field("contradicted", &Finding::contradicted, "Elements of D that are something else."),
              field("elements", &Finding::elements, "All that were compared."),
              field("certain", &Finding::certain,
-                   "It explains every element, no other mistake does, and it is no chance."));
+                   "It explains every element, no other mistake does, and it is no chance."),
+             field("form", &Finding::form, "Of an order of the sum: the instruction."),
+             field("order", &Finding::order, "Of an order of the sum: its words, as gemm takes them."),
+             field("left_out", &Finding::left_out, "Values at the end of K that the order leaves out."));
   auto diagnosis = add_record(
       m, "Diagnosis", "Which mistake gives exactly this wrong D. str() of it says so.",
       field("verdict", &Diagnosis::verdict,

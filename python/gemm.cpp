@@ -172,11 +172,33 @@ Diagnosis diagnose_product(const Instruction& i, const Bits& a_object, const Bit
   return interruptible([&] { return value_of(diagnose(i, product, options)); });
 }
 
-// Whole D, or some elements of it: (rows, columns, codes).
-OrderSearch search_order(const Bits& a_object, const Bits& b_object, const Bits& d_object,
+// Elements of D: a number, which must be one of its format, or a code.
+using Elements = As<"Optional[Iterable[Tuple[int, int, Union[int, float]]]]", py::object>;
+std::vector<ResultElement> elements_of(const py::object& objects, const std::string& format) {
+  std::vector<ResultElement> out;
+  if (objects.is_none()) return out;
+  const Codec codec = value_of(Codec::find(format));
+  for (const py::handle& object : objects) {
+    const auto [row, column, value] = object.cast<std::tuple<std::size_t, std::size_t, py::object>>();
+    ResultElement& to = out.emplace_back(ResultElement{row, column, 0});
+    if (!py::isinstance<py::float_>(value)) {
+      to.code = value.cast<std::uint64_t>();
+      continue;
+    }
+    const auto number = value.cast<double>();
+    to.code = value_of(codec.encode(number));
+    if (codec.decode(to.code) != number && number == number)
+      refuse(Errc::usage, "order of the sum", py::repr(value).cast<std::string>(),
+             "a number of the format of D, " + format + ", or its code as an int");
+  }
+  return out;
+}
+
+// Whole D, or some elements of it.
+OrderSearch search_order(const Bits& a_object, const Bits& b_object, const OptionalBits& d_object,
                          const std::string& target, const std::string& types, const std::string& order,
-                         const As<"Sequence[str]">& first, const OptionalBits& c_object, double limit,
-                         std::size_t most) {
+                         const As<"Sequence[str]">& first, const OptionalBits& c_object,
+                         const Elements& elements, Share shard, double limit, std::size_t most) {
   const std::string where = "order of the sum";
   const std::size_t dot = std::min(types.find('.'), types.size());
   const std::string left = types.substr(0, dot), right = dot == types.size() ? left : types.substr(dot + 1);
@@ -189,6 +211,7 @@ OrderSearch search_order(const Bits& a_object, const Bits& b_object, const Bits&
     options.first.push_back(value_of(SumOrder::parse(words)));
   options.most_products = limit;
   options.most_found = most;
+  options.shard = shard_of(shard);
   const Operand of_d = operand_in(operand_for(i, Part::d), format_of_result(i, options.known));
   const auto factor = [&](Part part) {
     const Operand& operand = operand_for(i, part);
@@ -197,11 +220,18 @@ OrderSearch search_order(const Bits& a_object, const Bits& b_object, const Bits&
   const CodeArray a = codes_of_matrix(a_object, factor(Part::a), where, "A"),
                   b = codes_of_matrix(b_object, factor(Part::b), where, "B");
   require_shape(b, a.columns, b.columns, where, "B");
-  const CodeArray d = codes_of_matrix(d_object, of_d, where, "D");
-  require_shape(d, a.rows, b.columns, where, "D");
   FoundProduct product{{a.rows, b.columns, a.columns, a.view, b.view, {}, {}}};
-  product.product.d = {const_cast<void*>(d.view.data), d.view.row_stride, d.view.column_stride};  // only read
-  std::optional<CodeArray> c;
+  product.elements = elements_of(elements, std::string(of_d.format));
+  if (d_object.is_none() == product.elements.empty())
+    refuse(Errc::usage, where, d_object.is_none() ? "no elements of D" : "both d and elements",
+           "d, or elements");
+  std::optional<CodeArray> c, d;
+  if (!d_object.is_none()) {
+    d = codes_of_matrix(d_object, of_d, where, "D");
+    require_shape(*d, a.rows, b.columns, where, "D");
+    product.product.d = {const_cast<void*>(d->view.data), d->view.row_stride,
+                         d->view.column_stride};  // only read
+  }
   if (!c_object.is_none()) {
     c = codes_of_matrix(c_object, options.known.c_last ? of_d : operand_for(i, Part::d), where, "C");
     require_shape(*c, a.rows, b.columns, where, "C");
@@ -210,35 +240,107 @@ OrderSearch search_order(const Bits& a_object, const Bits& b_object, const Bits&
   return interruptible([&] { return value_of(find_order(instructions, product, options)); });
 }
 
-void add_find_order(py::module_& m) {
-  py::class_<FoundOrder>(m, "FoundOrder",
-                         "An instruction and an order of the sum, and how many elements of D they give.")
-      .def_readonly("instruction", &FoundOrder::instruction, "The instruction of each step.")
+// ---- Pickles
+
+py::tuple state_of_order(const FoundOrder& f) {
+  py::object wrong = py::none();
+  if (f.first_wrong)
+    wrong = py::make_tuple(f.first_wrong->row, f.first_wrong->column, f.first_wrong->code, f.computed);
+  return py::make_tuple(f.instruction, f.order.text(), f.equal, f.elements, wrong, f.left_out, f.number);
+}
+FoundOrder order_of_state(const py::tuple& s) {
+  FoundOrder out{s[0].cast<Instruction>(), value_of(SumOrder::parse(s[1].cast<std::string>())),
+                 s[2].cast<std::uint64_t>(), s[3].cast<std::uint64_t>()};
+  out.left_out = s[5].cast<std::size_t>();
+  out.number = s[6].cast<std::uint64_t>();
+  if (s[4].is_none()) return out;
+  const auto [row, column, code, computed] =
+      s[4].cast<std::tuple<std::size_t, std::size_t, std::uint64_t, std::uint64_t>>();
+  out.first_wrong = ResultElement{row, column, code};
+  out.computed = computed;
+  return out;
+}
+
+py::list states_of(const std::vector<FoundOrder>& orders) {
+  py::list out;
+  for (const FoundOrder& f : orders) out.append(state_of_order(f));
+  return out;
+}
+std::vector<FoundOrder> orders_of(const py::handle& states) {
+  std::vector<FoundOrder> out;
+  for (const py::handle& s : states) out.push_back(order_of_state(s.cast<py::tuple>()));
+  return out;
+}
+
+py::tuple answer_of(const OrderSearch& s) {
+  return py::make_tuple(states_of(s.found), states_of(s.nearest), s.tried, s.complete, s.inferred);
+}
+py::tuple state_of_search(const OrderSearch& s) {
+  py::list near;
+  for (const OrderShare::Near& n : s.share.near)
+    near.append(py::make_tuple(state_of_order(n.order), n.first_equal, n.looked_equal));
+  return py::make_tuple(answer_of(s), s.share.tried, s.share.is_limited, s.share.most_found, near);
+}
+OrderSearch search_of_state(const py::tuple& s) {
+  const auto answer = s[0].cast<py::tuple>();
+  OrderSearch out{orders_of(answer[0]), orders_of(answer[1]), answer[2].cast<std::uint64_t>(),
+                  answer[3].cast<bool>(), answer[4].cast<bool>()};
+  out.share.tried = s[1].cast<std::vector<std::uint64_t>>();
+  out.share.is_limited = s[2].cast<bool>();
+  out.share.most_found = s[3].cast<std::uint64_t>();
+  for (const py::handle& object : s[4]) {
+    const auto n = object.cast<py::tuple>();
+    out.share.near.push_back(
+        {order_of_state(n[0].cast<py::tuple>()), n[1].cast<std::uint64_t>(), n[2].cast<std::uint64_t>()});
+  }
+  return out;
+}
+
+void add_found_order(py::module_& m) {
+  py::class_<FoundOrder> order(m, "FoundOrder",
+                               "An instruction and an order of the sum, and how many elements of D they give.");
+  order.def_readonly("instruction", &FoundOrder::instruction, "The instruction of each step.")
       .def_property_readonly(
           "order", [](const FoundOrder& f) { return f.order.text(); },
           "The order in words, as gemm takes them.")
       .def_readonly("equal", &FoundOrder::equal, "Elements that come out bit for bit,")
       .def_readonly("elements", &FoundOrder::elements, "of so many.")
       .def_readonly("left_out", &FoundOrder::left_out, "Values at the end of K that are not in the sum.")
+      .def_readonly("number", &FoundOrder::number, "Of the hypothesis, in the order in which they are tried.")
       .def("__repr__", [](const FoundOrder& f) {
         return "<FoundOrder " + std::string(f.instruction.canonical()) + ": " + f.order.text() + ", " +
                std::to_string(f.equal) + " of " + std::to_string(f.elements) + ">";
       });
-  py::class_<OrderSearch>(m, "OrderSearch", "What find_order found.")
-      .def_readonly("found", &OrderSearch::found, "Those that give all of D, the most plausible first.")
+  order.def(py::pickle(&state_of_order, &order_of_state));
+}
+
+void add_find_order(py::module_& m) {
+  add_found_order(m);
+  py::class_<OrderSearch> search(m, "OrderSearch", "What find_order found. Equal if the answers are.");
+  search.def_readonly("found", &OrderSearch::found, "Those that give all of D, the most plausible first.")
       .def_readonly("nearest", &OrderSearch::nearest, "If there are none: those that give most elements.")
       .def_readonly("tried", &OrderSearch::tried, "How many were tried.")
       .def_readonly("complete", &OrderSearch::complete, "Whether all as plausible as the first were tried.")
       .def_readonly("inferred", &OrderSearch::inferred, "Whether the arithmetic was not verified on hardware.")
       .def("__str__", &OrderSearch::text);
-  m.def("find_order", &search_order, "a"_a, "b"_a, "d"_a, py::kw_only(), "target"_a, "types"_a,
-        "order"_a = "ascending", "first"_a = py::make_tuple(), "c"_a = py::none(),
-        "limit"_a = FindOrderOptions().most_products, "most_found"_a = FindOrderOptions().most_found,
+  search.def(py::pickle(&state_of_search, &search_of_state));
+  add_equality(search,
+               [](const OrderSearch& x, const OrderSearch& y) { return answer_of(x).equal(answer_of(y)); });
+  m.def("find_order", &search_order, "a"_a, "b"_a, "d"_a = py::none(), py::kw_only(), "target"_a, "types"_a,
+        "order"_a = "ascending", "first"_a = py::make_tuple(), "c"_a = py::none(), "elements"_a = py::none(),
+        "shard"_a = Share{1, 1}, "limit"_a = FindOrderOptions().most_products,
+        "most_found"_a = FindOrderOptions().most_found,
         R"(In which order did a library sum this D = A B?
 
 a, b, d: as of `gemm`; of tf32 as f32. types: the formats of A and B, "f16", "tf32", "e4m3.e5m2". order: what is known of
-the order, in words: "store=f16" where D is f16, c=last, alpha. first: orders to try before all others. limit: about how many
-products of two numbers are computed. Errors: usage, view_mismatch.)");
+the order, in words: "store=f16" where D is f16, c=last, alpha. first: orders to try before all others. elements: where
+not all of D is known, (row, column, value) of some elements; a float is a number of D's format, an int a code. shard: (i, n)
+for share i, from 1, of n shares of the hypotheses; `merge_orders` makes the answer of the whole of them. limit: about how
+many products of two numbers are computed, by all shares. Errors: usage, view_mismatch.)");
+  m.def(
+      "merge_orders", [](const std::vector<OrderSearch>& shares) { return value_of(merge_orders(shares)); },
+      "shares"_a,
+      "What find_order answers without shares, from those of all shares in any order. Error: usage.");
 }
 
 }  // namespace

@@ -975,4 +975,85 @@ TEST_CASE("everyday mistakes in products of matrices are named", "[diagnose]") {
   CHECK(tally.wrongly_certain == 0);
 }
 
+// ---- Orders of the sum
+
+// A product in some order, whose D is given for one of the plain chain: what is named.
+struct SummedProduct {
+  std::string form, order;
+  int depth;
+  std::string kind, part;  // of the finding, and of its words
+  std::size_t left_out = 0;
+  bool certain = true;
+};
+const SummedProduct kSummed[] = {
+    {std::string(kF16), "split_k=3", 480, "k_order", "D is the sum by split_k=3"},
+    {std::string(kF16), "split_k=5 unit=64 merge_order=descending", 600, "k_order", "merge_order=descending"},
+    {std::string(kF16), "promote=64 short_first=32", 200, "k_order", "promote=64"},
+    {std::string(kF16), "descending", 100, "k_order", "D is the sum by descending"},
+    {std::string(kF16), "sliced=3x32", 300, "k_order", "D is the sum by sliced=3x32"},
+    {std::string(kF16), "runs=100:60", 160, "k_order", "D is the sum by "},
+    {"mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32", "ascending", 64, "shape",
+     "D is the sum by mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32"},
+    // 584 / 9 is 64, and 9 runs of 64 leave 8 out; 4 runs of 64 leave 3 out.
+    {std::string(kF16), "split_k=9 unit=64 spread=cut", 584, "values_left_out",
+     "the last 8 values of K are not in the sum", 8},
+    {std::string(kF16), "split_k=4 unit=64 spread=cut", 259, "values_left_out",
+     "the last 3 values of K are not in the sum", 3},
+    // The same as a loop that is not rounded up.
+    {std::string(kF16), "omit=64", 200, "tail_missing", "the last 8 of K are not summed", 0, false}};
+
+TEST_CASE("orders of the sum are named", "[diagnose]") {
+  constexpr std::size_t kRows = 24, kColumns = 40;
+  const Instruction plain = warp::parse(std::string(kF16), "sm_90a");
+  for (const SummedProduct& row : kSummed) {
+    INFO(row.order << " over " << row.depth);
+    Random random(kNoise);
+    std::vector<std::uint16_t> a(kRows * size(row.depth)), b(kColumns * size(row.depth));
+    for (auto* matrix : {&a, &b})
+      for (std::uint16_t& code : *matrix) code = static_cast<std::uint16_t>((random() & 0x8FFF) + 0x3000);
+    std::vector<std::uint32_t> d(kRows * kColumns);
+    const Gemm product{kRows,
+                       kColumns,
+                       size(row.depth),
+                       {a.data(), row.depth, 1},
+                       {b.data(), 1, row.depth},
+                       {},
+                       {d.data(), kColumns, 1}};
+    REQUIRE(gemm(warp::parse(row.form, "sm_90a"), product, {SumOrder::parse(row.order).value()}).ok());
+    const Result<Diagnosis> found = diagnose(plain, product);
+    REQUIRE(found.ok());
+    INFO(found->text());
+    REQUIRE_FALSE(found->findings.empty());
+    const Finding& first = found->findings[0];
+    CHECK(first.kind == row.kind);
+    CHECK_THAT(first.mistake, Catch::Contains(row.part));
+    CHECK(first.left_out == row.left_out);
+    CHECK(first.explains_all());
+    CHECK(first.certain == row.certain);
+    CHECK(found->verdict == (row.certain ? Verdict::mistake : Verdict::ambiguous));
+    CHECK(std::ranges::none_of(found->findings, [](const Finding& f) { return f.order.starts_with("omit="); }));
+    if (row.left_out != 0) CHECK_THAT(first.hint, Catch::Contains("a defect known of cuBLAS"));
+    if (row.left_out == 0 && row.certain)
+      CHECK_THAT(found->text(), Catch::StartsWith("another order: D is the sum by "));
+  }
+}
+
+// Of one element nothing is certain, and a mistake stands beside the orders.
+TEST_CASE("orders and mistakes that explain a D are both named", "[diagnose]") {
+  const Instruction plain = warp::parse(std::string(kF16), "sm_90a");
+  // 2048 x 16384, and 31 times 1: 2^25 + 31. Without the second step of 16: 2^25 + 15, rounded by 4: 2^25 + 12.
+  std::vector<std::uint16_t> a(32, 0x3C00), b(32, 0x3C00);
+  a[0] = 0x6800, b[0] = 0x7400;
+  std::vector<std::uint32_t> d = {0x4C000003};
+  const Result<Diagnosis> found =
+      diagnose(plain, Gemm{1, 1, 32, {a.data(), 32, 1}, {b.data(), 1, 32}, {}, {d.data(), 1, 1}});
+  REQUIRE(found.ok());
+  INFO(found->text());
+  CHECK(std::ranges::none_of(found->findings, &Finding::certain));
+  const auto has = [&](std::string_view kind) {
+    return std::ranges::any_of(found->findings, [&](const Finding& f) { return f.kind == kind; });
+  };
+  CHECK(has("step_missing"));
+}
+
 }  // namespace diagnose_everyday_test

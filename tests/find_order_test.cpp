@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "order/run_sums.hpp"
 #include "warp.hpp"
 #include "warpbit/find_order.hpp"
 #include "warpbit/format.hpp"
@@ -214,6 +215,95 @@ TEST_CASE("questions about orders that are none", "[quick][find_order]") {
   const Result<std::vector<Instruction>> none = instructions_of_products("f16", "s8", p.instruction.target());
   REQUIRE_FALSE(none.ok());
   CHECK_THAT(none.error().message(), Catch::Contains("operands of f16.s8 on sm_90a"));
+}
+
+// ---- Shards
+
+bool is_same(const std::vector<FoundOrder>& x, const std::vector<FoundOrder>& y) {
+  return std::ranges::equal(x, y, [](const FoundOrder& p, const FoundOrder& q) {
+    return p.instruction.canonical() == q.instruction.canonical() && p.order == q.order && p.equal == q.equal &&
+           p.elements == q.elements && p.first_wrong == q.first_wrong && p.computed == q.computed &&
+           p.left_out == q.left_out && p.number == q.number;
+  });
+}
+
+TEST_CASE("shards of a search make the answer of one", "[quick][find_order]") {
+  struct Row {
+    const char* order;
+    double most_products;
+    std::size_t most_found;
+    bool changed = false;  // an element, so that no order gives D
+  };
+  const Row rows[] = {{"split_k=3 unit=8 merge_order=descending", 5e7, 8},
+                      {"split_k=5 promote=32", 7e7, 2},
+                      {"ascending", 1e11, 1},
+                      {"ascending", 2e6, 8, true}};
+  for (const Row& row : rows) {
+    INFO(row.order);
+    Product p(kForms[0], 10, 12, 150, 9);
+    p.make(SumOrder::parse(row.order).value());
+    if (row.changed) p.d[4 * 7] ^= std::byte{2};
+    FindOrderOptions options;
+    options.most_products = row.most_products;
+    options.most_found = row.most_found;
+    const auto search = [&](Shard shard) {
+      options.shard = shard;
+      return find_order(candidates(p.instruction), {p.problem()}, options).value();
+    };
+    const OrderSearch whole = search({});
+    CHECK(whole.found.empty() == row.changed);
+    for (const std::uint64_t count : {2, 5}) {
+      std::vector<OrderSearch> shares;
+      for (std::uint64_t i = count; i > 0; --i) shares.push_back(search({i, count}));
+      const OrderSearch merged = merge_orders(shares).value();
+      CHECK(merged.text() == whole.text());
+      CHECK(merged.tried == whole.tried);
+      CHECK(merged.complete == whole.complete);
+      CHECK(is_same(merged.found, whole.found));
+      CHECK(is_same(merged.nearest, whole.nearest));
+    }
+  }
+  CHECK_THAT(merge_orders({}).error().message(),
+             Catch::Contains("no share; expected all shares of one search"));
+}
+
+// ---- What hypotheses have in common
+
+// Any codes: NaN, Inf, subnormals and numbers far apart, too.
+TEST_CASE("sums that are remembered are those of gemm", "[quick][find_order]") {
+  const unsigned seed = GENERATE(range(1U, 41U));
+  std::mt19937_64 random(seed);
+  const char* const forms[] = {kForms[0], kForms[1], kForms[2], kForms[3],
+                               "mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16"};
+  const std::string form = forms[random() % std::size(forms)];
+  const std::size_t depth = 60 + random() % 200;
+  Product p(form, 3, 5, depth, seed);
+  if (seed % 2 == 0)
+    for (auto* matrix : {&p.a, &p.b})
+      for (std::size_t i = 0; i < 2 + seed % 9; ++i) (*matrix)[random() % matrix->size()] = std::byte(random());
+  std::vector<std::uint64_t> c(3 * 5);
+  for (std::uint64_t& code : c) code = random() % 4 == 0 ? random() : 0x3C003C003C003C00;
+  const std::vector<std::size_t> places = {0, 4, 7, 13};
+  Gemm problem = p.problem();
+  if (seed % 3 == 0) problem.c = {c.data(), 5, 1};
+  order::RunSums sums(p.instruction, problem, places, {});
+  for (int n = 0; n < 40; ++n) {
+    SumOrder tried = random_order(random, depth, static_cast<std::size_t>(p.instruction.terms()),
+                                  form.find("tf32") != form.npos);
+    if (n % 3 == 1) tried.merge_order = static_cast<MergeOrder>(random() % 5), tried.split_k = 2 + random() % 5;
+    if (n % 5 == 2) tried.c_last = true, tried.alpha = 0.5F, tried.beta = 3;
+    if (n % 7 == 3) tried.store_rounding = Rounding::toward_zero;
+    INFO(form << ", K " << depth << ": " << tried.text());
+    const std::string_view stored = format_of_result(p.instruction, tried);
+    p.result = stored == "f32" ? 4 : 2;
+    p.d.assign(15 * p.result, std::byte{0});
+    problem.d = p.problem().d;
+    const bool is_done = gemm(p.instruction, problem, {tried}).ok();
+    const auto codes = sums.codes(tried);
+    REQUIRE(codes.has_value() == is_done);
+    for (std::size_t i = 0; is_done && i < places.size(); ++i)
+      CHECK((*codes)[i] == p.code(places[i] / 5, places[i] % 5));
+  }
 }
 
 }  // namespace find_order_test

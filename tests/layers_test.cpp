@@ -42,7 +42,7 @@ const Arrows kArrows = {
     {"explain", {"replay", "format", "text"}},
     {"compare", {"explain", "probes"}},
     {"order", {"replay", "text"}},
-    {"diagnose", {"replay", "format"}},
+    {"diagnose", {"order", "replay", "format"}},
     {"layout", {"api", "capture", "text"}},
     {"run", {"replay", "format", "text"}},
     // Kernels.

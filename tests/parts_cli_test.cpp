@@ -63,6 +63,99 @@ TEST_CASE("parts of a comparison make the whole", "[quick][cli][once]") {
   }
 }
 
+// A matrix of numbers of sixteenths as text.
+std::string text_matrix(int rows, int columns, int seed) {
+  std::string out;
+  for (int i = 0; i < rows; ++i)
+    for (int j = 0; j < columns; ++j)
+      out += fmt::format("{}{}", ((i * 37 + j * 211 + seed) * 1031 % 1999 - 999) / 16.0,
+                         j + 1 < columns ? "," : "\n");
+  return out;
+}
+
+TEST_CASE("parts of a search for an order make the whole", "[quick][cli]") {
+  const Directory directory;
+  const auto path = [&](const char* name) { return (directory.path / name).string(); };
+  write(path("a.csv"), text_matrix(4, 90, 1));
+  write(path("b.csv"), text_matrix(90, 5, 2));
+  const Words product = {"--target", "sm_90", "--a", path("a.csv"), "--b", path("b.csv")};
+  for (const char* order : {"split_k=3 unit=8 merge_order=descending", "ascending"}) {
+    INFO(order);
+    Output d = run(joined({"run", kForm, "--order", order}, product));
+    REQUIRE(d.status == 0);
+    const bool is_wrong = std::string_view(order) == "ascending";
+    if (is_wrong) d.out = "1" + d.out;
+    write(path("d.csv"), d.out);
+    const Words command = joined(
+        {"order", "--types", "f16", "--top", "2", "--limit", is_wrong ? "1e6" : "1e9", "--d", path("d.csv")},
+        product);
+    const Directory kept;
+    const Words parts = parts_of(command, 3, kept.path);
+    CHECK(run(command).status == (is_wrong ? 1 : 0));
+    for (const Words& how : {Words{}, {"--json"}})
+      check_same(run(joined(joined({"merge"}, how), parts)), run(joined(command, how)));
+    if (is_wrong) continue;
+    // Elements say the same as all of D.
+    std::string row = d.out.substr(0, d.out.find('\n')), elements = "# row, column, value\n";
+    for (int column = 0; column < 5; ++column) {
+      const std::size_t end = std::min(row.find_first_of(", \t"), row.size());
+      elements += fmt::format("0,{},{}\n", column, row.substr(0, end));
+      row.erase(0, std::min(row.find_first_not_of(", \t", end), row.size()));
+    }
+    write(path("e.csv"), elements);
+    Words some = {"order", "--types", "f16", "--elements", path("e.csv")};
+    const Output found = run(joined(some, product));
+    CHECK(found.status == 0);
+    CHECK_THAT(found.out, Contains("all 5 elements come out with"));
+    write(path("e.csv"), "0,0,1e-9x\n");
+    CHECK_THAT(run(joined(some, product)).err, Contains("e.csv:1: '1e-9x'"));
+    write(path("e.csv"), "0;1\n");
+    CHECK_THAT(run(joined(some, product)).err, Contains("e.csv:1: '0;1'; expected row,column,value"));
+  }
+}
+
+TEST_CASE("kernels' names come first in a search for an order", "[quick][cli]") {
+  const Directory directory;
+  const auto path = [&](const char* name) { return (directory.path / name).string(); };
+  write(path("a.csv"), text_matrix(4, 160, 1));
+  write(path("b.csv"), text_matrix(160, 5, 2));
+  const Words product = {"--target", "sm_90", "--a", path("a.csv"), "--b", path("b.csv")};
+  const Output d = run(joined({"run", kForm, "--order", "split_k=2 unit=64"}, product));
+  write(path("d.csv"), d.out);
+  // D is one tile of 64 x 8; the grid has so many blocks as runs.
+  const std::string kernel = "nvjet_sm90_hss_64x8_64x16_1x1_h_bz_splitK_TNT@";
+  const Words types = {"--types", "f16"};
+  const auto searched = [&](const std::string& grid) {
+    return run(joined(joined({"order", "--top", "1", "--d", path("d.csv"), "--kernel", kernel + grid}, types),
+                      product));
+  };
+  const Output right = searched("1,2,1"), wrong = searched("1x1x3");
+  CHECK_THAT(right.out,
+             Contains("wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16: split_k=2 unit=64 spread=cut") &&
+                 Contains("the kernel's name says so, too"));
+  CHECK_THAT(wrong.out, Contains("but the kernel's name says") && Contains("which D contradicts"));
+  const Words alone = {"order",   "--target",  "sm_90",   "--types",   "f16",
+                       "--order", "store=f16", "--shape", "64x64x4096"};
+  const Output printed = run(joined(alone, {"--kernel", "nvjet_sm90_hsh_32x64_64x16_2x1_v_bz_splitK_NTN@2,3,1",
+                                            "--kernel", "splitKreduce_kernel@2,4"}));
+  CHECK(printed.status == 0);
+  CHECK_THAT(
+      printed.out,
+      Contains("wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16: split_k=3 unit=64 spread=cut store=f16"));
+  const std::pair<Words, const char*> refused[] = {
+      {joined(alone, {"--kernel", "gemv"}), "the kernel gemv"},
+      {joined(alone, {"--kernel", "nvjet@0,1"}), "the grid 0,1"},
+      {joined(alone, {"--kernel", "nvjet@"}), "no grid behind the @"},
+      {{"order", "--target", "sm_90", "--types", "f16", "--kernel", "nvjet", "--shape", "64x64"},
+       "'64x64'; expected MxNxK"},
+      {{"order", "--target", "sm_90", "--types", "f16", "--kernel", "nvjet"}, "no --shape"}};
+  for (const auto& [command, message] : refused) {
+    const Output out = run(command);
+    CHECK(out.status == 2);
+    CHECK_THAT(out.err, Contains(message));
+  }
+}
+
 // More parts than cases: some have none.
 TEST_CASE("parts without a case", "[quick][cli]") {
   const Words command = comparison({"--targets", "sm_80,sm_90"}, "2");

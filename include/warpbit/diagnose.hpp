@@ -32,6 +32,9 @@ struct DiagnoseOptions {
   ReadOptions read;
   /// Whether to try pairs of simple mistakes if no single one explains everything.
   bool pairs = true;
+  /// Of a product of whole matrices: about how many products a b the search for the order of its sum computes (find_order);
+  /// 0: none.
+  double most_products = 1e10;
 };
 
 /// A mistake and the elements that it explains. An element that would depend on data outside the inputs
@@ -48,6 +51,11 @@ struct Finding {
   /// It explains every element, no other mistake does, and there are enough distinct values that a
   /// coincidence is ruled out.
   bool certain = false;
+  /// Of an order of the sum: the instruction, the order in the words of SumOrder, and how many values at the end of K it
+  /// leaves out. An order is certain if it is the only one found of those as plausible, and so many elements differ from
+  /// the plain chain's that it is no coincidence. 0 values left out: the order is no mistake.
+  std::string form = {}, order = {};
+  std::size_t left_out = 0;
 
   bool explains_all() const { return explained == elements; }
 };
@@ -90,7 +98,8 @@ Result<Diagnosis> diagnose(const Instruction& instruction, std::span<const Opera
 
 /// The same of a product of whole matrices, D = A B + C, that a kernel computes with this instruction, tile by tile
 /// along K. `product.d` holds the wrong result and is only read. Mistakes in the loop over K, in the blocks of D and
-/// in the addresses of whole matrices are tried, too, and orders of the sum along K. The instruction must be a dense
+/// in the addresses of whole matrices are tried, too, and orders of the sum along K, also those of other instructions and
+/// those that leave values of K out (find_order). The instruction must be a dense
 /// product in registers without block scaling, whose C has the format of D. Errors: view_mismatch, also for matrices of
 /// more than 2^20 elements, or 2^26 products; those of execute_batch.
 Result<Diagnosis> diagnose(const Instruction& instruction, const Gemm& product,

@@ -44,13 +44,15 @@ struct FindOrderOptions {
   std::vector<SumOrder> first = {};
   /// Which hypotheses are tried, counted in the order in which they are tried.
   Shard shard = {};
-  /// About how many products a b are computed at most, in all.
+  /// About how many products a b are computed at most, by all shards together: hypotheses beyond a number that follows from
+  /// this and from the product are not tried.
   double most_products = 1e11;
   /// How many descriptions are listed, of those that explain D and of the nearest.
   std::size_t most_found = 8;
   ExecuteOptions execute = {};
-  /// Called from the searching thread from time to time: hypotheses that were tried.
-  std::function<void(std::uint64_t)> progress = {};
+  /// Called from the searching thread from time to time: hypotheses that were tried, and how many there are at the levels of
+  /// plausibility that were begun.
+  std::function<void(std::uint64_t tried, std::uint64_t of)> progress = {};
 };
 
 /// A description, and how it fits.
@@ -62,7 +64,22 @@ struct FoundOrder {
   std::optional<ResultElement> first_wrong = {};  ///< with the code that D has
   std::uint64_t computed = 0;                     ///< and the one that the description gives
   std::size_t left_out = 0;                       ///< values at the end of K that the description does not sum
+  std::uint64_t number = 0;                       ///< of the hypothesis, in the order in which they are tried
   bool explains() const { return equal == elements; }
+};
+
+/// What a share of a search knows beside its own answer; merge_orders makes the answer of the whole of all.
+struct OrderShare {
+  /// A description, by how many elements of the first group looked at it was chosen, and of all groups. Some were not compared
+  /// with all of D, as they cannot be among the nearest.
+  struct Near {
+    FoundOrder order;
+    std::uint64_t first_equal = 0, looked_equal = 0;
+  };
+  std::vector<std::uint64_t> tried;  ///< at each level of plausibility that was begun
+  bool is_limited = false;           ///< the last one was left: most_products
+  std::uint64_t most_found = 0;      ///< as asked
+  std::vector<Near> near;            ///< where nothing was found
 };
 
 /// The outcome.
@@ -76,6 +93,8 @@ struct OrderSearch {
   bool complete = false;
   /// The instruction's arithmetic was not verified on hardware.
   bool inferred = false;
+  /// For merge_orders.
+  OrderShare share = {};
 
   /// What was found, for a person, in lines.
   std::string text() const;
@@ -93,6 +112,10 @@ Result<std::vector<Instruction>> instructions_of_products(std::string_view a, st
 /// for a product that gemm() refuses, or without elements of D.
 Result<OrderSearch> find_order(std::span<const Instruction> instructions, const FoundProduct& product,
                                const FindOrderOptions& options = {});
+
+/// The answer to the whole question, from those of all of its shards (FindOrderOptions::shard) in any order: the same as
+/// without shards. Errors: usage if there are none, or if they are of other questions.
+Result<OrderSearch> merge_orders(std::span<const OrderSearch> shares);
 
 }  // namespace warpbit
 #pragma GCC visibility pop

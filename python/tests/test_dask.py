@@ -93,6 +93,32 @@ def test_digests_are_verified_by_two_workers_of_which_one_dies():
     assert warpbit.totals(whole) == warpbit.totals(one)
 
 
+def test_an_order_is_found_by_two_workers_of_which_one_dies(tmp_path):
+    random = np.random.default_rng(1)
+    a, b = (random.standard_normal(shape).astype(np.float16) for shape in ((16, 300), (300, 12)))
+    d = warpbit.gemm(warpbit.Instruction("mma.m16n8k16.f32.f16", "H100"), a, b, order="split_k=4 unit=64 promote=32").d
+    question = {"a": a, "b": b, "d": d, "target": "H100", "types": "f16", "limit": 3e8}
+    whole = warpbit.find_order(**question)
+    assert whole.found and "promote=32" in whole.found[0].order
+    sys.path.insert(0, EXAMPLES)
+    import dask_search as search
+    with cluster_of_two() as cluster, Client(cluster) as client:
+        client.run(lambda: sys.path.insert(0, EXAMPLES))
+        workers = sorted(client.run(os.getpid).values())
+        killed = []
+
+        def kill_one(done, of):
+            if done == 1 and not killed:
+                killed.append(workers[0])
+                os.kill(workers[0], signal.SIGKILL)
+
+        found = search.find_order(client, question, shares=6, folder=tmp_path, progress=kill_one)
+        assert killed and found == whole and str(found) == str(whole)
+        # Where a search was ended, the next goes on.
+        (tmp_path / "4-of-6.pickle").unlink()
+        assert search.find_order(client, question, shares=6, folder=tmp_path) == whole
+
+
 def test_the_example():
     done = subprocess.run([sys.executable, EXAMPLES + "/dask_search.py", "--dot-products", "100000", "--shares", "4", "--seed", "7"],
                           capture_output=True, text=True, timeout=120)

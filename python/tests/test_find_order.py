@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The order of a sum, found from D."""
+import pickle
+
 import numpy as np
 import pytest
 
@@ -31,6 +33,39 @@ def test_first_orders_are_tried_first():
     search = warpbit.find_order(a, b, d, target="sm_90a", types="f16", first=["split_k=2", "runs=100:484"], most_found=1)
     assert [f.order for f in search.found] == ["runs=100:484"]
     assert search.tried <= 8
+
+
+def test_some_elements_are_enough():
+    a, b = operands()
+    d = warpbit.gemm(MMA, a, b, order="split_k=3 unit=64").d
+    places = [(7 * n % 32, 11 * n % 24) for n in range(60)]
+    codes = [(row, column, int(d.view(np.uint32)[row, column])) for row, column in places]
+    numbers = [(row, column, float(d[row, column])) for row, column in places]
+    by_codes, by_numbers = (warpbit.find_order(a, b, target="H100", types="f16", elements=e) for e in (codes, numbers))
+    assert by_codes == by_numbers
+    assert by_codes.found[0].elements == 60
+    assert "split_k=3 unit=64" in [f.order for f in by_codes.found]
+    with pytest.raises(warpbit.Error, match="both d and elements"):
+        warpbit.find_order(a, b, d, target="H100", types="f16", elements=codes)
+    with pytest.raises(warpbit.Error, match="no elements of D"):
+        warpbit.find_order(a, b, target="H100", types="f16")
+    with pytest.raises(warpbit.Error, match="0.1; expected a number of the format of D, f32"):
+        warpbit.find_order(a, b, target="H100", types="f16", elements=[(0, 0, 0.1)])
+
+
+def test_shards_are_pickled_and_merged():
+    a, b = operands()
+    d = warpbit.gemm(MMA, a, b, order="split_k=5 unit=32 merge_order=descending").d
+    wrong = d.copy()
+    wrong[3, 4] += 1
+    for result, limit in ((d, 5e8), (wrong, 1e8)):
+        whole, *shares = (warpbit.find_order(a, b, result, target="H100", types="f16", shard=shard, limit=limit)
+                          for shard in ((1, 1), (2, 3), (1, 3), (3, 3)))
+        merged = warpbit.merge_orders(pickle.loads(pickle.dumps(shares)))
+        assert merged == whole and str(merged) == str(whole)
+        assert merged != shares[0]
+    with pytest.raises(warpbit.Error, match="no share"):
+        warpbit.merge_orders([])
 
 
 def test_bias_and_factors():

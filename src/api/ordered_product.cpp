@@ -14,21 +14,10 @@
 namespace warpbit {
 namespace {
 
-// ---- f32 as tf32
-
-// A dense copy of a matrix of f32.
+// A dense copy of a matrix of f32, as tf32.
 struct RoundedMatrix {
   RoundedMatrix(const ItemMatrix& from, std::size_t rows, std::size_t columns, Tf32Rounding rounding)
-      : codes(rows * columns) {
-    const bool nearest = rounding == Tf32Rounding::nearest_even;
-    const Conversion conversion{FormatId::f32, FormatId::tf32, nearest ? CvtRounding::rn : CvtRounding::rna};
-    const ConversionTable* const table = find_table(conversion, rows * columns);
-    const auto rounded = [&](std::uint32_t code) {
-      return table != nullptr ? (*table)(code) : static_cast<std::uint32_t>(convert(conversion, code, 0));
-    };
-    for (std::size_t row = 0; row < rows; ++row)
-      for (std::size_t column = 0; column < columns; ++column)
-        codes[row * columns + column] = rounded(static_cast<std::uint32_t>(from.get(row, column)));
+      : codes(rounded_to_tf32(from, rows, columns, rounding)) {
     matrix = {reinterpret_cast<std::byte*>(codes.data()), static_cast<std::ptrdiff_t>(columns), 1, 4};
   }
   std::vector<std::uint32_t> codes;
@@ -234,6 +223,21 @@ Result<void> check_blocks(const Instruction& i, const OrderedProduct& p) {
 }
 
 }  // namespace
+
+std::vector<std::uint32_t> rounded_to_tf32(const ItemMatrix& from, std::size_t rows, std::size_t columns,
+                                           Tf32Rounding rounding) {
+  std::vector<std::uint32_t> out(rows * columns);
+  const bool nearest = rounding == Tf32Rounding::nearest_even;
+  const Conversion conversion{FormatId::f32, FormatId::tf32, nearest ? CvtRounding::rn : CvtRounding::rna};
+  const ConversionTable* const table = find_table(conversion, rows * columns);
+  for (std::size_t row = 0; row < rows; ++row)
+    for (std::size_t column = 0; column < columns; ++column) {
+      const auto code = static_cast<std::uint32_t>(from.get(row, column));
+      out[row * columns + column] =
+          table != nullptr ? (*table)(code) : static_cast<std::uint32_t>(convert(conversion, code, 0));
+    }
+  return out;
+}
 
 Result<void> run_ordered(const Instruction& instruction, const OrderedProduct& given) {
   if (Result<void> checked = check_blocks(instruction, given); !checked) return checked;

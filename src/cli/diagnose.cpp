@@ -24,9 +24,14 @@ struct DiagnoseArguments {
 };
 
 ordered_json json(const Finding& f) {
-  return {{"kind", f.kind},         {"operand", f.operand},     {"mistake", f.mistake},
-          {"hint", f.hint},         {"explained", f.explained}, {"contradicted", f.contradicted},
-          {"elements", f.elements}, {"certain", f.certain}};
+  ordered_json out{{"kind", f.kind},         {"operand", f.operand},     {"mistake", f.mistake},
+                   {"hint", f.hint},         {"explained", f.explained}, {"contradicted", f.contradicted},
+                   {"elements", f.elements}, {"certain", f.certain}};
+  if (f.order.empty()) return out;
+  out["form"] = f.form;
+  out["order"] = f.order;
+  out["left_out"] = f.left_out;
+  return out;
 }
 
 void print_diagnosis_json(const Diagnosis& d, std::size_t top) {

@@ -2,13 +2,18 @@
 // warpbit order
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "cli/arguments.hpp"
 #include "cli/json.hpp"
+#include "cli/parts.hpp"
 #include "cli/terminal.hpp"
 #include "warpbit/find_order.hpp"
 #include "warpbit/format.hpp"
+#include "warpbit/kernel_order.hpp"
 #include "warpbit/run.hpp"
 
 namespace warpbit::cli {
@@ -17,12 +22,15 @@ namespace {
 using nlohmann::ordered_json;
 
 struct OrderArguments {
-  std::string a, b, c, d, target, types, form, known;
+  std::string a, b, c, d, elements, target, types, form, known, shape, part;
+  std::vector<std::string> kernels;
   double limit = FindOrderOptions().most_products;
   std::size_t top = FindOrderOptions().most_found;
   Shard shard;
   bool words = false, json = false;
 };
+
+// ---- What was found
 
 ordered_json found_json(const FoundOrder& f) {
   ordered_json out{{"form", f.instruction.canonical()},
@@ -38,24 +46,90 @@ ordered_json found_json(const FoundOrder& f) {
   return out;
 }
 
-void print_search(const OrderSearch& search, bool as_json) {
+// What the kernels' names say; nothing without --kernel.
+using NamedOrder = std::optional<KernelOrder>;
+
+bool is_named(const FoundOrder& f, const KernelOrder& named) {
+  return f.instruction.canonical() == named.form && f.order.text() == named.order.text();
+}
+
+void print_search(const OrderSearch& search, const NamedOrder& named, bool as_json) {
+  const bool is_right =
+      named && std::ranges::any_of(search.found, [&](const FoundOrder& f) { return is_named(f, *named); });
   if (!as_json) {
-    const std::string text = search.text();
-    for (std::size_t first = 0; first < text.size();) {
-      const std::size_t end = std::min(text.find('\n', first), text.size());
-      print_fitted(text.substr(first, end - first));
-      first = end + 1;
-    }
+    std::istringstream lines(search.text());
+    for (std::string line; std::getline(lines, line);) print_fitted(line);
+    if (named)
+      print_fitted(fmt::format(
+          "{} {}: {}, {}", is_right ? "the kernel's name says so, too:" : "but the kernel's name says",
+          named->form, named->order.text(), is_right ? "tried first" : "which D contradicts"));
     return;
   }
   ordered_json found = ordered_json::array(), nearest = ordered_json::array();
   for (const FoundOrder& f : search.found) found.push_back(found_json(f));
   for (const FoundOrder& f : search.nearest) nearest.push_back(found_json(f));
-  print_json("order", {{"found", found},
-                       {"nearest", nearest},
-                       {"tried", search.tried},
-                       {"complete", search.complete},
-                       {"inferred", search.inferred}});
+  ordered_json out{{"found", found},
+                   {"nearest", nearest},
+                   {"tried", search.tried},
+                   {"complete", search.complete},
+                   {"inferred", search.inferred}};
+  if (named) out["kernel"] = {{"form", named->form}, {"order", named->order.text()}, {"explains", is_right}};
+  print_json("order", out);
+}
+
+// ---- Parts
+
+ordered_json part_json(const FoundOrder& f) {
+  ordered_json out{
+      {"form", f.instruction.text()}, {"order", f.order.text()}, {"equal", f.equal}, {"elements", f.elements},
+      {"left_out", f.left_out},       {"number", f.number},      {"wrong", nullptr}};
+  if (f.first_wrong)
+    out["wrong"] = {f.first_wrong->row, f.first_wrong->column, f.first_wrong->code, f.computed};
+  return out;
+}
+ordered_json part_json(const OrderSearch& s) {
+  ordered_json out{{"target", ""},           {"found", ordered_json::array()}, {"near", ordered_json::array()},
+                   {"tried", s.share.tried}, {"limited", s.share.is_limited},  {"most", s.share.most_found}};
+  const auto add = [&](const char* list, ordered_json item, const FoundOrder& f) {
+    out[list].push_back(std::move(item));
+    out["target"] = f.instruction.target().name();
+  };
+  for (const FoundOrder& f : s.found) add("found", part_json(f), f);
+  for (const OrderShare::Near& n : s.share.near)
+    add("near", {part_json(n.order), n.first_equal, n.looked_equal}, n.order);
+  return out;
+}
+FoundOrder found_of(const ordered_json& j, Target target) {
+  FoundOrder out{required(Instruction::parse(j.at("form").get<std::string>(), target)),
+                 required(SumOrder::parse(j.at("order").get<std::string>())), j.at("equal"), j.at("elements")};
+  out.left_out = j.at("left_out");
+  out.number = j.at("number");
+  const ordered_json& wrong = j.at("wrong");
+  if (wrong.is_null()) return out;
+  out.first_wrong = ResultElement{wrong.at(0), wrong.at(1), wrong.at(2)};
+  out.computed = wrong.at(3);
+  return out;
+}
+OrderSearch search_of(const ordered_json& j) {
+  OrderSearch out;
+  out.share.tried = j.at("tried").get<std::vector<std::uint64_t>>();
+  out.share.is_limited = j.at("limited");
+  out.share.most_found = j.at("most");
+  if (j.at("found").empty() && j.at("near").empty()) return out;
+  const Target target = required(Target::find(j.at("target").get<std::string>()));
+  for (const ordered_json& f : j.at("found")) out.found.push_back(found_of(f, target));
+  for (const ordered_json& n : j.at("near"))
+    out.share.near.push_back({found_of(n.at(0), target), n.at(1), n.at(2)});
+  return out;
+}
+
+ordered_json named_json(const NamedOrder& named) {
+  if (!named) return nullptr;
+  return {{"form", named->form}, {"order", named->order.text()}};
+}
+NamedOrder named_of(const ordered_json& j) {
+  if (j.is_null()) return std::nullopt;
+  return KernelOrder{j.at("form"), required(SumOrder::parse(j.at("order").get<std::string>()))};
 }
 
 int print_words(bool as_json) {
@@ -100,11 +174,136 @@ std::vector<Instruction> asked_instructions(const OrderArguments& o) {
   return required(instructions_of_products(left, right, *target));
 }
 
+// ---- Kernels' names
+
+// NAME@GRID, as a profiler shows it: @2,3,1 or @2x3x1; without, 1 block.
+NamedLaunch launch_of(const std::string& typed) {
+  const std::size_t at = typed.rfind('@');
+  NamedLaunch out{typed.substr(0, at)};
+  if (at == typed.npos) return out;
+  std::string sizes = typed.substr(at + 1);
+  std::ranges::replace(sizes, 'x', ',');
+  std::istringstream in(sizes);
+  std::size_t n = 0;
+  for (std::string size; std::getline(in, size, ','); ++n) {
+    const auto blocks = number<std::size_t>(size);
+    if (n >= out.grid.size() || !blocks || *blocks == 0)
+      refuse("--kernel", fmt::format("the grid {}", typed.substr(at + 1)), "NAME@X,Y,Z: numbers of blocks");
+    out.grid[n] = *blocks;
+  }
+  if (n == 0) refuse("--kernel", "no grid behind the @", "NAME@X,Y,Z, or NAME");
+  return out;
+}
+
+struct ProductShape {
+  std::size_t rows = 0, columns = 0, depth = 0;
+};
+ProductShape shape_of(const std::string& typed) {
+  std::vector<std::size_t> sizes;
+  std::istringstream in(typed);
+  for (std::string size; std::getline(in, size, 'x');) sizes.push_back(number<std::size_t>(size).value_or(0));
+  if (sizes.size() != 3 || std::ranges::find(sizes, std::size_t{0}) != sizes.end())
+    refuse("--shape", typed, "MxNxK: rows and columns of D, and the depth, as 64x128x4096");
+  return {sizes[0], sizes[1], sizes[2]};
+}
+
+KernelOrder order_of_kernels(const OrderArguments& o, const Instruction& i, const SumOrder& known,
+                             const ProductShape& shape) {
+  NamedProduct product;
+  product.a = i.find(Part::a)->format;
+  product.b = i.find(Part::b)->format;
+  product.d = format_of_result(i, known);
+  product.rows = shape.rows, product.columns = shape.columns, product.depth = shape.depth;
+  product.has_c = !o.c.empty() || known.c_last;
+  product.alpha = known.alpha, product.beta = known.beta;
+  for (const std::string& kernel : o.kernels) product.launches.push_back(launch_of(kernel));
+  return required(kernel_order(product));
+}
+
+int print_kernel_order(const KernelOrder& named, bool as_json) {
+  if (as_json)
+    print_json("order", {{"kernel", named_json(named)}});
+  else
+    fmt::print("the kernel's name says\n  {}: {}\n", named.form, named.order.text());
+  return kYes;
+}
+
+// ---- Elements of D
+
+// Lines of "row, column, value"; empty ones and those that begin with # are none.
+std::vector<ResultElement> read_elements(const std::string& file, std::string_view format) {
+  std::ifstream in(file);
+  if (!in) refuse(file, "no such file", "lines of row,column,value", Errc::file_unreadable);
+  std::vector<ResultElement> out;
+  std::size_t count = 0;
+  for (std::string line; std::getline(in, line);) {
+    const std::string where = fmt::format("{}:{}", file, ++count), given = line;
+    std::ranges::replace_if(
+        line, [](char c) { return c == ',' || c == ';' || c == '\r'; }, ' ');
+    std::istringstream cells(line);
+    std::string row, column, value, more;
+    if (!(cells >> row) || row[0] == '#') continue;
+    cells >> column >> value;
+    const auto at_row = number<std::size_t>(row), at_column = number<std::size_t>(column);
+    if (!at_row || !at_column || value.empty() || cells >> more)
+      refuse(where, given, "row,column,value: two numbers from 0 and a number or code of D");
+    const Result<EncodedNumber> code = parse_code(format, value);
+    if (!code) refuse(where, code.error().seen, code.error().accepted, code.error().code);
+    if (!code->is_exact)
+      refuse(where, fmt::format("{}, which is not in {}", value, format),
+             "a number of the format of D, or its code");
+    out.push_back({*at_row, *at_column, code->code});
+  }
+  if (out.empty()) refuse(file, "no elements", "lines of row,column,value");
+  return out;
+}
+
+// ---- The command
+
+void require_files(const OrderArguments& o) {
+  if (o.d.empty() == o.elements.empty())
+    refuse("order", o.d.empty() ? "no --d" : "both --d and --elements", "--d or --elements, or --words");
+  for (const auto& [name, file] : {std::pair("--a", &o.a), std::pair("--b", &o.b)})
+    if (file->empty()) refuse("order", fmt::format("no {}", name), "--a, --b and --d, or --words");
+}
+
+// Puts the instruction and the order that the name tells in front.
+void try_first(const KernelOrder& named, std::vector<Instruction>& instructions, FindOrderOptions& options) {
+  const auto found = std::ranges::find(instructions, named.form,
+                                       [](const Instruction& i) { return std::string(i.canonical()); });
+  if (found != instructions.end())
+    std::rotate(instructions.begin(), found, found + 1);
+  else
+    instructions.insert(instructions.begin(),
+                        required(Instruction::parse(named.form, instructions[0].target())));
+  options.first = {named.order};
+}
+
+OrderSearch searched(const std::vector<Instruction>& instructions, const FoundProduct& product,
+                     FindOrderOptions options, bool shows) {
+  ProgressBar bar(shows);
+  options.progress = [&](std::uint64_t tried, std::uint64_t of) { bar.show(std::min(tried, of), of); };
+  return required(find_order(instructions, product, options));
+}
+
+ordered_json question_of(const OrderArguments& o, const NamedOrder& named) {
+  ordered_json out{{"a", o.a},         {"b", o.b},           {"d", o.d},         {"elements", o.elements},
+                   {"c", o.c},         {"target", o.target}, {"types", o.types}, {"form", o.form},
+                   {"order", o.known}, {"limit", o.limit},   {"top", o.top}};
+  out["kernel"] = named_json(named);
+  return out;
+}
+
+int answer_order(const OrderSearch& search, const NamedOrder& named, bool as_json) {
+  print_search(search, named, as_json);
+  return search.found.empty() ? kNo : kYes;
+}
+
 int order_command(const OrderArguments& o) {
   if (o.words) return print_words(o.json);
-  for (const auto& [name, file] : {std::pair("--a", &o.a), std::pair("--b", &o.b), std::pair("--d", &o.d)})
-    if (file->empty()) refuse("order", fmt::format("no {}", name), "--a, --b and --d, or --words");
-  const std::vector<Instruction> instructions = asked_instructions(o);
+  const bool has_files = !(o.a + o.b + o.d + o.elements).empty();
+  if (o.kernels.empty() || has_files) require_files(o);
+  std::vector<Instruction> instructions = asked_instructions(o);
   const Instruction& i = instructions[0];
   if (i.find(Part::a) == nullptr || i.find(Part::b) == nullptr)
     refuse(std::string(i.canonical()), "no product", "an instruction D = A B + C", Errc::view_mismatch);
@@ -113,29 +312,57 @@ int order_command(const OrderArguments& o) {
   options.most_products = o.limit;
   options.most_found = o.top;
   options.shard = o.shard;
+  if (!has_files) {
+    if (o.shape.empty()) refuse("order", "no --shape", "--shape MxNxK with --kernel, or --a, --b and --d");
+    return print_kernel_order(order_of_kernels(o, i, options.known, shape_of(o.shape)), o.json);
+  }
+  if (!o.shape.empty()) refuse("--shape", "it and matrices", "one of them");
   std::vector<std::string> notes;
   const auto format_of_factor = [&](Part part) {
     const std::string_view format = i.find(part)->format;
     return format == "tf32" ? std::string_view("f32") : format;  // its items are f32, whose low bits may count
   };
-  const std::string_view of_d = format_of_result(i, options.known);
-  const OrderMatrix a(o.a, format_of_factor(Part::a), notes), b(o.b, format_of_factor(Part::b), notes),
-      d(o.d, of_d, notes);
-  std::optional<OrderMatrix> c;
-  if (!o.c.empty()) c.emplace(o.c, options.known.c_last ? of_d : i.operands()[0].format, notes);
-  for (const std::string& note : notes) fmt::print(stderr, "warpbit: {}\n", note);
+  const std::string of_d(format_of_result(i, options.known));
+  const OrderMatrix a(o.a, format_of_factor(Part::a), notes), b(o.b, format_of_factor(Part::b), notes);
   const std::size_t rows = a.matrix.rows, depth = a.matrix.columns, columns = b.matrix.columns;
   require_order_size("b", b, depth, columns);
-  require_order_size("d", d, rows, columns);
+  NamedOrder named;
+  if (!o.kernels.empty()) {
+    named = order_of_kernels(o, i, options.known, {rows, columns, depth});
+    options.known.c_last = options.known.c_last || named->order.c_last;
+  }
+  std::optional<OrderMatrix> c, d;
+  if (!o.d.empty()) d.emplace(o.d, of_d, notes);
+  if (!o.c.empty())
+    c.emplace(o.c, options.known.c_last ? std::string_view(of_d) : i.operands()[0].format, notes);
+  for (const std::string& note : notes) fmt::print(stderr, "warpbit: {}\n", note);
+  if (d) require_order_size("d", *d, rows, columns);
   if (c) require_order_size("c", *c, rows, columns);
   FoundProduct product{{rows, columns, depth, a.view(), b.view(), c ? c->view() : MatrixView(), {}}};
-  product.product.d = {const_cast<std::byte*>(d.bytes.data()), static_cast<std::ptrdiff_t>(columns), 1};
-  const OrderSearch search = required(find_order(instructions, product, options));
-  print_search(search, o.json);
-  return search.found.empty() ? kNo : kYes;
+  if (d)
+    product.product.d = {const_cast<std::byte*>(d->bytes.data()), static_cast<std::ptrdiff_t>(columns), 1};
+  else
+    product.elements = read_elements(o.elements, of_d);
+  if (named) try_first(*named, instructions, options);
+  const auto search = [&] { return searched(instructions, product, options, !o.json); };
+  if (o.part.empty()) return answer_order(search(), named, o.json);
+  const ordered_json part =
+      kept(o.part, {"order", question_of(o, named), o.shard}, [&] { return part_json(search()); });
+  return read_part(o.part, [&] {
+    const OrderSearch share = search_of(part);
+    return answer_order(required(merge_orders(std::span(&share, 1))), named, o.json);
+  });
 }
 
 }  // namespace
+
+int merge_order(const MergeArguments& o, const std::vector<SavedPart>& parts) {
+  return read_part(o.files[0], [&] {
+    std::vector<OrderSearch> shares;
+    for (const SavedPart& part : parts) shares.push_back(search_of(part.answer));
+    return answer_order(required(merge_orders(shares)), named_of(parts[0].question.at("kernel")), o.json);
+  });
+}
 
 void add_order(CLI::App& command, int& status) {
   OrderArguments& o = add_arguments(command, status, order_command);
@@ -143,6 +370,9 @@ void add_order(CLI::App& command, int& status) {
   command.add_option("b,--b", o.b, "B, the same");
   command.add_option("d,--d", o.d, "what the library made of them");
   command.add_option("--c", o.c, "C; 0 unless given");
+  command.add_option(
+      "--elements", o.elements,
+      "known elements instead of all of D: lines of row,column,value, both from 0, numbers or codes (0x3c00)");
   command.add_option("--target", o.target, "the target on which it did");
   command.add_option("--types", o.types, "the formats of A and B: f16, bf16, tf32, e4m3.e5m2, s8, f64");
   command.add_option("--form", o.form, "one form instead of all of these types");
@@ -150,15 +380,26 @@ void add_order(CLI::App& command, int& status) {
       "--order", o.known,
       "what is known of the order, in words: store=f16 where D is f16; c=last, alpha=2; the others "
       "are tried first");
+  command
+      .add_option(
+          "--kernel", o.kernels,
+          "a kernel that cuBLAS launched and its grid, NAME@X,Y,Z, as a profiler shows them; more of them in order. What "
+          "the name says is tried first; without matrices it is printed")
+      ->allow_extra_args(false);
+  command.add_option("--shape", o.shape,
+                     "with --kernel, without matrices: MxNxK, D's rows and columns and the depth");
   command.add_option("--top", o.top, "descriptions to list")->check(whole_number(1))->capture_default_str();
   command.add_option("--limit", o.limit, "about how many products of two numbers to compute")
       ->capture_default_str();
   add_shard(command, o.shard, "try this share of the hypotheses");
+  add_part(command, o.part);
   command.add_flag("--words", o.words, "list the words of an order");
   command.add_flag("--json", o.json, "print JSON");
   command.footer(examples(
       {"printf '1 2\\n3 4\\n' > a.csv && printf '7 10\\n15 22\\n' > d.csv && warpbit order a.csv a.csv d.csv "
        "--target H200 --types f16",
+       "warpbit order --target H100 --types f16 --order store=f16 --shape 64x64x4096 --kernel "
+       "nvjet_sm90_hsh_32x64_64x16_2x1_v_bz_splitK_NTN@2,3,1 --kernel splitKreduce_kernel",
        "warpbit order --words"}));
 }
 

@@ -95,6 +95,7 @@ int merge_parts(const MergeArguments& o) {
   only(o.show, "--explain", "compare");
   if (command == "verify") return merge_verify(o, parts);
   if (command == "compare") return merge_compare(o, parts);
+  if (command == "order") return merge_order(o, parts);
   refuse_part(o.files[0], command);
 }
 
@@ -156,7 +157,7 @@ void add_merge(CLI::App& command, int& status) {
   CLI::Option* quiet = command.add_flag("--quiet", o.quiet, "of verify: print the last line alone");
   CLI::Option* show = command.add_flag("--explain", o.show, "of compare: also explain the element by each");
   CLI::Option* json =
-      command.add_flag("--json", o.json, "print one JSON object instead, as verify or compare does")
+      command.add_flag("--json", o.json, "print one JSON object instead, as the command does")
           ->excludes(quiet, show);
   command.add_flag("--csv", o.csv, "of compare: print the statistics, a row for each computation")
       ->excludes(show, json);

@@ -57,5 +57,6 @@ struct MergeArguments {
 };
 int merge_verify(const MergeArguments& o, const std::vector<SavedPart>& parts);
 int merge_compare(const MergeArguments& o, const std::vector<SavedPart>& parts);
+int merge_order(const MergeArguments& o, const std::vector<SavedPart>& parts);
 
 }  // namespace warpbit::cli

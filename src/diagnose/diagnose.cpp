@@ -4,10 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <set>
 
 #include "api/checks.hpp"
 #include "diagnose/hypothesis.hpp"
+#include "diagnose/orders.hpp"
 #include "diagnose/verdict.hpp"
 #include "threads.hpp"
 
@@ -165,8 +167,23 @@ class Search {
   Judge wider_;   // that one and its neighbours
 };
 
+// A loop that leaves the end of K out is a mistake and an order; it is one explanation, the mistake.
+void drop_twins(std::vector<Candidate>& candidates, std::vector<Finding>& orders) {
+  const bool is_tail = std::ranges::any_of(candidates, [&](const Candidate& c) {
+    return c.together.size() == 1 && c.together[0]->kind == "tail_missing" && !orders.empty() &&
+           c.score.explained == orders[0].elements;
+  });
+  if (is_tail)
+    std::erase_if(orders, [](const Finding& f) {
+      return f.order.starts_with("omit=") && f.order.find(' ') == f.order.npos;
+    });
+}
+
+// Looks for orders of the sum, given how many elements are right.
+using FindOrders = std::function<Result<OrderFindings>(std::uint64_t)>;
+
 Result<Diagnosis> diagnose_problem(const Problem& capture, const Result<Array>& right,
-                                   const DiagnoseOptions& options) {
+                                   const DiagnoseOptions& options, const FindOrders& find_orders = {}) {
   if (!right) return right.error();
   Diagnosis out;
   out.statement = capture.instruction.text();
@@ -185,21 +202,46 @@ Result<Diagnosis> diagnose_problem(const Problem& capture, const Result<Array>& 
   for (const auto& collect : {collect_statements, collect_depth, collect_words, collect_products})
     collect(hypotheses);
   std::ranges::stable_sort(hypotheses.all, {}, &Hypothesis::cost);
-  out.hypotheses = hypotheses.all.size();
+  Result<OrderFindings> orders = find_orders ? find_orders(out.right) : OrderFindings();
+  if (!orders) return orders.error();
+  out.hypotheses = hypotheses.all.size() + orders->tried;
+  out.inferred = out.inferred || orders->inferred;
   const Search search(judge, hypotheses.all, capture.cases);
   std::vector<Candidate> candidates = search.singles();
   const auto explains_all = [&](const Candidate& c) { return c.score.explained == out.elements; };
-  if (options.pairs && std::ranges::none_of(candidates, explains_all)) {
+  if (options.pairs && orders->all.empty() && std::ranges::none_of(candidates, explains_all)) {
     const std::vector<Candidate> pairs = search.pairs();
     candidates.insert(candidates.end(), pairs.begin(), pairs.end());
     std::ranges::stable_sort(candidates, is_better);
   }
-  conclude(candidates, out);
+  drop_twins(candidates, orders->all);
+  conclude(candidates, std::move(orders->all), out);
   return out;
 }
 Result<Diagnosis> diagnose_loaded(LoadedCapture capture, const DiagnoseOptions& options) {
   const Problem problem(std::move(capture));
   return diagnose_problem(problem, execute_trial(problem), options);
+}
+
+bool is_order(const Finding& f) {
+  return !f.order.empty() && f.left_out == 0;
+}
+
+std::string text_of(const Finding& f, std::uint64_t wrong) {
+  if (is_order(f))
+    return fmt::format("{}: {} (all {} elements, {} of which the plain chain gives otherwise)",
+                       f.certain ? "another order" : "probably another order", f.mistake, f.elements, wrong);
+  return fmt::format("{}: {} (explains all {} elements, {} of which are wrong)",
+                     f.certain ? "mistake" : "probable mistake", f.mistake, f.elements, wrong);
+}
+
+std::string ambiguous_text(const Diagnosis& d) {
+  const auto orders = static_cast<std::size_t>(std::ranges::count_if(d.findings, is_order));
+  const std::string_view what = orders == 0                   ? "mistakes"
+                                : orders == d.findings.size() ? "orders of the sum"
+                                                              : "mistakes and orders of the sum";
+  return fmt::format("ambiguous: {} {} explain all {} elements and cannot be told apart by these inputs",
+                     d.findings.size(), what, d.elements);
 }
 
 }  // namespace
@@ -212,14 +254,8 @@ std::string_view name(Verdict verdict) {
 std::string Diagnosis::text() const {
   switch (verdict) {
     case Verdict::correct: return fmt::format("correct: all {} elements are right", elements);
-    case Verdict::mistake:
-      return fmt::format("{}: {} (explains all {} elements, {} of which are wrong)",
-                         findings[0].certain ? "mistake" : "probable mistake", findings[0].mistake, elements,
-                         elements - right);
-    case Verdict::ambiguous:
-      return fmt::format(
-          "ambiguous: {} mistakes explain all {} elements and cannot be told apart by these inputs",
-          findings.size(), elements);
+    case Verdict::mistake: return text_of(findings[0], elements - right);
+    case Verdict::ambiguous: return ambiguous_text(*this);
     case Verdict::partial:
       return fmt::format("no single mistake explains everything; the best explains {} of {} elements{}: {}",
                          findings[0].explained, elements,
@@ -289,7 +325,9 @@ Result<Diagnosis> diagnose(const Instruction& instruction, const Gemm& product,
   const Problem problem = problem_of(instruction, matrices);
   const Result<Array> right = execute_trial(problem);
   if (right) matrices->right = matrix_of(problem, fragments_of(problem).back(), *right);
-  Result<Diagnosis> out = diagnose_problem(problem, right, options);
+  Result<Diagnosis> out = diagnose_problem(problem, right, options, [&](std::uint64_t right_count) {
+    return find_orders(instruction, product, *matrices, right_count, options);
+  });
   if (out) out->cases = 1;
   return out;
 }

@@ -131,7 +131,7 @@ Result<Diagnosis> diagnose(const Operand& operand, int lanes, std::span<const st
     judge(change.h, predicted, {});
   }
   std::ranges::stable_sort(candidates, is_better);
-  conclude(candidates, out);
+  conclude(candidates, {}, out);
   return out;
 }
 

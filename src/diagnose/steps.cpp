@@ -6,7 +6,6 @@
 #include <set>
 
 #include "diagnose/matrix_moves.hpp"
-#include "isa/instruction.hpp"
 
 namespace warpbit::diagnosis {
 namespace {
@@ -18,7 +17,6 @@ class StepCollection {
   void run() {
     steps();
     orders();
-    shapes();
     accumulators();
   }
 
@@ -142,75 +140,20 @@ class StepCollection {
                  [=](int s) { return (s ^ two) < n ? s ^ two : s; });
   }
 
-  // Another order of the sum: what is summed is right, the roundings are others.
+  // Steps by turns: what is summed is right, the roundings are others. find_order knows the other orders.
   void orders() {
-    const int n = to_.to.capture.steps;
-    if (n < 2) return;
-    const std::string hint = "the order is no mistake, but the bits follow from it";
-    const auto order = [&](const std::string& text, int cost, std::vector<std::vector<int>> runs) {
-      add_runs({"k_order", "d", "the sum has another order along K: " + text, hint, cost}, std::move(runs));
-    };
-    std::vector<int> down = ascending();
-    std::ranges::reverse(down);
-    order("descending", 1, {down});
-    for (const std::vector<int>& steps : {ascending(), down}) {
-      const bool descends = steps != ascending();
-      const std::string_view first = descends ? "descending, " : "";
-      for (const int parts : {2, 3, 4, 5, 6, 7, 8, 16, 32, n})
-        if (parts <= n)
-          split(steps, parts, [&](const std::string& text, int cost, std::vector<std::vector<int>> runs) {
-            order(std::string(first) + text, cost + (descends ? 1 : 0), std::move(runs));
-          });
-    }
-  }
-
-  // The steps in this order in runs, each summed from 0, or by turns.
-  template <class Order>
-  static void split(const std::vector<int>& steps, int parts, Order order) {
-    const auto n = static_cast<int>(steps.size()), each = (n + parts - 1) / parts;
-    std::vector<std::vector<int>> runs, sliced(static_cast<std::size_t>(parts));
-    for (int s = 0; s < n; ++s) {
-      if (s % each == 0) runs.emplace_back();
-      runs.back().push_back(steps[static_cast<std::size_t>(s)]);
-      sliced[static_cast<std::size_t>(s % parts)].push_back(steps[static_cast<std::size_t>(s)]);
-    }
-    std::vector<int> by_turns;
-    for (const std::vector<int>& run : sliced) by_turns.insert(by_turns.end(), run.begin(), run.end());
-    order(parts == n ? "each step is summed from 0 and added in the format of D"
-                     : fmt::format("split into {} runs, whose sums are added", parts),
-          1, runs);
-    order(fmt::format("{} accumulators by turns, which are added", parts), 2, sliced);
-    order(fmt::format("first each {}. step, then the ones behind them", parts), 2, {by_turns});
-    std::ranges::reverse(runs);
-    std::ranges::reverse(sliced);
-    order(fmt::format("split into {} runs, whose sums are added from the last on", parts), 2, runs);
-    order(fmt::format("{} accumulators by turns, which are added from the last on", parts), 3, sliced);
-  }
-
-  // An instruction of another depth: the same sum in other nodes.
-  void shapes() {
-    const Statement& statement = to_.instruction().decoded().statement;
-    for (const int depth : {4, 8, 16, 32, 64, 128, 256}) {
-      Statement changed = statement;
-      const std::string shape =
-          fmt::format("m{}n{}k{}", to_.instruction().rows(), to_.instruction().columns(), depth);
-      for (std::string_view& q : changed.qualifiers)
-        if (q == fmt::format("m{}n{}k{}", to_.instruction().rows(), to_.instruction().columns(),
-                             to_.instruction().depth()))
-          q = shape;
-      const Result<Instruction> other = Instruction::parse(text(changed), to_.instruction().target());
-      if (depth == to_.instruction().depth() || !other || other->depth() != depth || other->terms() != depth)
-        continue;
-      if (other->operands()[0].fragment != to_.instruction().operands()[0].fragment) continue;
-      to_.to
-          .add({"shape", "",
-                fmt::format("the product is made by {} instead of {}", shape,
-                            fmt::format("m{}n{}k{}", to_.instruction().rows(), to_.instruction().columns(),
-                                        to_.instruction().depth())),
-                "another instruction rounds at other places", 1})
-          .execution = [other = *other](const Problem& in) {
-        return execute_trial(problem_of(other, in.matrices, in.first, in.cases));
-      };
+    const std::vector<int>& steps = ascending();
+    const auto n = to_.to.capture.steps;
+    for (const int parts : {2, 3, 4, 5, 6, 7, 8, 16, 32}) {
+      if (parts >= n) break;
+      std::vector<int> by_turns;
+      for (int first = 0; first < parts; ++first)
+        for (int s = first; s < n; s += parts) by_turns.push_back(steps[static_cast<std::size_t>(s)]);
+      add_runs({"k_order", "d",
+                fmt::format("the sum has another order along K: first each {}. step, then the ones behind them",
+                            parts),
+                "the order is no mistake, but the bits follow from it", 2},
+               {by_turns});
     }
   }
 

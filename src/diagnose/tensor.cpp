@@ -204,7 +204,7 @@ void search(const TensorSubject& x, const TensorJudge& judge, bool with_pairs, D
     candidates.insert(candidates.end(), pairs.begin(), pairs.end());
     std::ranges::stable_sort(candidates, is_better);
   }
-  conclude(candidates, out);
+  conclude(candidates, {}, out);
   // Nor does anything contradict one that leaves words open.
   if (std::ranges::count_if(candidates, &Candidate::is_consistent) > 1)
     for (Finding& finding : out.findings) finding.certain = false;

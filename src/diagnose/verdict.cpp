@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace warpbit::diagnosis {
 namespace {
@@ -44,10 +45,11 @@ bool is_better(const Candidate& x, const Candidate& y) {
   return x.cost() < y.cost();
 }
 
-void conclude(const std::vector<Candidate>& candidates, Diagnosis& out) {
+void conclude(const std::vector<Candidate>& candidates, std::vector<Finding> orders, Diagnosis& out) {
   const std::uint64_t wrong = out.elements - out.right;
-  const auto full =
+  const auto mistakes =
       std::ranges::count_if(candidates, [&](const Candidate& c) { return c.score.explained == out.elements; });
+  const std::size_t full = static_cast<std::size_t>(mistakes) + orders.size();
   for (const Candidate& c : candidates)
     if (c.score.explained == out.elements || (full == 0 && is_claim(c, wrong)))
       out.findings.push_back(finding_of(c, out.elements));
@@ -55,7 +57,12 @@ void conclude(const std::vector<Candidate>& candidates, Diagnosis& out) {
                 : full == 1            ? Verdict::mistake
                 : out.findings.empty() ? Verdict::none
                                        : Verdict::partial;
-  if (full == 1) out.findings[0].certain = candidates[0].together.size() == 1 && is_claim(candidates[0], wrong);
+  if (full == 1 && mistakes == 1)
+    out.findings[0].certain = candidates[0].together.size() == 1 && is_claim(candidates[0], wrong);
+  for (Finding& order : orders) {
+    order.certain = order.certain && full == 1;
+    out.findings.push_back(std::move(order));
+  }
 }
 
 }  // namespace warpbit::diagnosis

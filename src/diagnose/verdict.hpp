@@ -34,7 +34,7 @@ struct Candidate {
 // The better one first: what nothing contradicts, then what explains more, then what is simpler.
 bool is_better(const Candidate& x, const Candidate& y);
 
-// The verdict on candidates, the best first; out.elements and out.right are known.
-void conclude(const std::vector<Candidate>& candidates, Diagnosis& out);
+// The verdict on candidates, the best first, and on orders of the sum that explain all; out.elements and out.right are known.
+void conclude(const std::vector<Candidate>& candidates, std::vector<Finding> orders, Diagnosis& out);
 
 }  // namespace warpbit::diagnosis

@@ -5,7 +5,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <map>
+#include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
 
@@ -13,12 +16,14 @@
 #include "api/sum_runs.hpp"
 #include "numeric/formats.hpp"
 #include "order/hypotheses.hpp"
+#include "order/run_sums.hpp"
 #include "threads.hpp"
 
 namespace warpbit {
 namespace {
 
-constexpr std::size_t kTogether = 8;  // columns of a group, and rows of one whose elements are a diagonal
+using order::kTogether;  // columns of a group, and rows of one whose elements are a diagonal
+using order::RunSums;
 constexpr std::size_t kGroups = 8;
 
 // Bytes of an item of each matrix.
@@ -61,6 +66,12 @@ std::vector<std::size_t> up_to(std::size_t count) {
   return out;
 }
 
+// What threads remember of a small product, for one that tries more hypotheses.
+struct Remembered {
+  std::mutex mutex;
+  std::map<const Instruction*, std::vector<std::unique_ptr<RunSums>>> unused;
+};
+
 // A small product that has some elements of D.
 class Group {
  public:
@@ -84,6 +95,25 @@ class Group {
     }
   }
 
+  // What is remembered, until it is given back.
+  std::unique_ptr<RunSums> take(const Instruction& i, const ExecuteOptions& how) const {
+    {
+      const std::lock_guard lock(remembered_->mutex);
+      if (auto& unused = remembered_->unused[&i]; !unused.empty()) {
+        std::unique_ptr<RunSums> out = std::move(unused.back());
+        unused.pop_back();
+        return out;
+      }
+    }
+    std::vector<std::size_t> places;
+    for (const auto& [element, at] : elements_) places.push_back(at);
+    return std::make_unique<RunSums>(i, problem(), places, on_one_thread(how));
+  }
+  void give_back(const Instruction& i, std::unique_ptr<RunSums> sums) const {
+    const std::lock_guard lock(remembered_->mutex);
+    remembered_->unused[&i].push_back(std::move(sums));
+  }
+
   std::size_t size() const { return elements_.size(); }
   double products() const {
     return static_cast<double>((rows_.size() + 1) / 2 * 16) * static_cast<double>(depth_);
@@ -97,31 +127,52 @@ class Group {
   };
   std::optional<Outcome> test(const Instruction& i, const SumOrder& order, const ExecuteOptions& how) const {
     std::vector<std::byte> d(rows_.size() * columns_.size() * item_);
-    Gemm g{rows_.size(), columns_.size(), depth_,          a_.view(),   b_.view(), c_.view(),
-           {},           a_scale_.view(), b_scale_.view(), bias_.view()};
+    Gemm g = problem();
     g.d = {d.data(), static_cast<std::ptrdiff_t>(columns_.size()), 1};
-    GemmOptions options{order, how};
-    options.execute.threads = 1;
-    if (!gemm(i, g, options).ok()) return std::nullopt;
-    Outcome out;
-    for (const auto& [element, at] : elements_) {
+    if (!gemm(i, g, {order, on_one_thread(how)}).ok()) return std::nullopt;
+    return outcome([&](std::size_t n) {
       std::uint64_t code = 0;
-      std::memcpy(&code, &d[at * item_], item_);
-      if (code == element.code) {
+      std::memcpy(&code, &d[elements_[n].second * item_], item_);
+      return code;
+    });
+  }
+  // The same by what is remembered.
+  std::optional<Outcome> test(const Instruction& i, const SumOrder& order, const ExecuteOptions& how,
+                              RunSums& sums) const {
+    const auto codes = sums.codes(order);
+    if (!codes) return test(i, order, how);
+    return outcome([&](std::size_t n) { return (*codes)[n]; });
+  }
+
+ private:
+  static ExecuteOptions on_one_thread(ExecuteOptions how) {
+    how.threads = 1;
+    return how;
+  }
+  Gemm problem() const {
+    return {rows_.size(), columns_.size(), depth_,          a_.view(),   b_.view(), c_.view(),
+            {},           a_scale_.view(), b_scale_.view(), bias_.view()};
+  }
+  template <class Code>
+  Outcome outcome(Code code_of_element) const {
+    Outcome out;
+    for (std::size_t n = 0; n < elements_.size(); ++n) {
+      const std::uint64_t code = code_of_element(n);
+      if (code == elements_[n].first.code) {
         ++out.equal;
       } else if (!out.wrong) {
-        out.wrong = element;
+        out.wrong = elements_[n].first;
         out.computed = code;
       }
     }
     return out;
   }
 
- private:
   std::vector<std::size_t> rows_, columns_;
   PickedMatrix a_, b_, c_, bias_, a_scale_, b_scale_;
   std::size_t item_, depth_;
   std::vector<std::pair<ResultElement, std::size_t>> elements_;  // and where in d
+  std::unique_ptr<Remembered> remembered_ = std::make_unique<Remembered>();
 };
 
 // ---- All known elements
@@ -217,8 +268,9 @@ struct Candidate {
   std::uint64_t number = 0;
   std::size_t first_equal = 0;
   bool survives = false;
-  double products = 0;
 };
+
+constexpr std::size_t kMostNear = 64;  // that are looked at closer
 
 class Search {
  public:
@@ -231,13 +283,18 @@ class Search {
     rounds_tf32_ = needs_rounding();
     if (rounds_tf32_ && base_.tf32 == Tf32Rounding::cut) base_.tf32 = Tf32Rounding::nearest_even;
     if (Result<void> chosen = choose_elements(); !chosen) return chosen.error();
-    for (int level = -1; level < order::kLevels && out_.found.empty() && !is_spent_; ++level)
+    const double most = std::max(o_.most_products - known_.products(), 0.0) / groups_[0].products();
+    most_ = static_cast<std::uint64_t>(std::min(std::max(most, 1.0), 1e18));
+    share_.most_found = o_.most_found;
+    for (int level = -1; level < order::kLevels && out_.found.empty() && !share_.is_limited; ++level) {
+      share_.tried.push_back(0);
       for (std::size_t i = 0; i < instructions_.size() && !is_full(); ++i) try_level(i, level);
-    out_.complete = !is_spent_ && !is_full();
+    }
     if (out_.found.empty()) find_nearest();
-    for (const std::vector<FoundOrder>* list : {&out_.found, &out_.nearest})
-      for (const FoundOrder& f : *list) out_.inferred = out_.inferred || f.instruction.inferred();
-    return std::move(out_);
+    out_.share = std::move(share_);
+    Result<OrderSearch> whole = merge_orders(std::span(&out_, 1));
+    if (whole) whole->share = std::move(out_.share);
+    return whole;
   }
 
  private:
@@ -271,7 +328,6 @@ class Search {
             right.push_back(e);
           ++seen;
         });
-    spent_ += known_.products();
     if (!done) return done;
     std::vector<const std::vector<ResultElement>*> rows;
     for (const auto& [row, elements] : wrong) rows.push_back(&elements);
@@ -300,44 +356,71 @@ class Search {
 
   void try_level(std::size_t instruction, int level) {
     constexpr std::size_t kBatch = 256;
-    const Instruction& i = instructions_[instruction];
+    if (o_.progress) count_level(instruction, level);
     std::vector<Candidate> batch;
     const auto visit = [&](const SumOrder& order) {
+      if (number_ >= most_) share_.is_limited = true;
+      if (share_.is_limited) return false;
       const std::uint64_t number = number_++;
       if (number % o_.shard.count != o_.shard.number - 1) return true;
       batch.push_back({instruction, order, number});
       return batch.size() < kBatch || finish(batch);
     };
+    for_each_at(instruction, level, visit);
+    finish(batch);
+  }
+
+  void for_each_at(std::size_t instruction, int level,
+                   const std::function<bool(const SumOrder&)>& visit) const {
+    const Instruction& i = instructions_[instruction];
     if (level < 0) {
       for (const SumOrder& order : o_.first) visit(order);
-    } else {
-      const order::Question question{p_.product.depth, static_cast<std::size_t>(i.terms()), base_,
-                                     !find_format(i.operands()[0].format)->is_integer, rounds_tf32_};
-      order::for_each_hypothesis(question, level, visit);
+      return;
     }
-    finish(batch);
+    const order::Question question{p_.product.depth, static_cast<std::size_t>(i.terms()), base_,
+                                   !find_format(i.operands()[0].format)->is_integer, rounds_tf32_};
+    order::for_each_hypothesis(question, level, visit);
+  }
+  void count_level(std::size_t instruction, int level) {
+    for_each_at(instruction, level, [&](const SumOrder&) { return ++begun_ < most_; });
+    begun_ = std::min(begun_, most_);
   }
 
   // True if the search goes on.
   bool finish(std::vector<Candidate>& batch) {
-    if (is_full() || is_spent_) return false;
-    for_each_piece(o_.execute.threads, batch.size(), [&](std::uint64_t n) { test(batch[n]); });
-    out_.tried += batch.size();
+    if (is_full()) return false;
+    constexpr std::size_t kPiece = 32;
+    for_each_piece(o_.execute.threads, (batch.size() + kPiece - 1) / kPiece, [&](std::uint64_t n) {
+      const std::size_t first = n * kPiece;
+      test(std::span(batch).subspan(first, std::min(kPiece, batch.size() - first)));
+    });
+    share_.tried.back() += batch.size();
+    tried_ += batch.size();
     for (const Candidate& c : batch) {
-      spent_ += c.products;
       if (c.survives && !is_full()) confirm(c);
       remember(c);
     }
     batch.clear();
-    if (o_.progress) o_.progress(out_.tried);
-    is_spent_ = spent_ > o_.most_products;
-    return !is_full() && !is_spent_;
+    if (o_.progress) o_.progress(tried_, begun_ / o_.shard.count);
+    return !is_full();
   }
 
-  void test(Candidate& c) const {
-    for (std::size_t g = 0; g < groups_.size(); ++g) {
-      const auto outcome = groups_[g].test(instructions_[c.instruction], c.order, o_.execute);
-      c.products += groups_[g].products();
+  // Hypotheses of one instruction. The first group is looked at first, as it chooses what is near; then what refuted others.
+  void test(std::span<Candidate> candidates) const {
+    const Instruction& i = instructions_[candidates[0].instruction];
+    std::vector<const Group*> groups = {&groups_[0]};
+    for (const Group& group : refuting_) groups.push_back(&group);
+    for (std::size_t g = 1; g < groups_.size(); ++g) groups.push_back(&groups_[g]);
+    std::vector<std::unique_ptr<RunSums>> remembered(groups.size());
+    for (Candidate& c : candidates) test(c, i, groups, remembered);
+    for (std::size_t g = 0; g < groups.size(); ++g)
+      if (remembered[g]) groups[g]->give_back(i, std::move(remembered[g]));
+  }
+  void test(Candidate& c, const Instruction& i, std::span<const Group* const> groups,
+            std::vector<std::unique_ptr<RunSums>>& remembered) const {
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+      if (!remembered[g]) remembered[g] = groups[g]->take(i, o_.execute);
+      const auto outcome = groups[g]->test(i, c.order, o_.execute, *remembered[g]);
       if (!outcome) return;
       if (g == 0) c.first_equal = outcome->equal;
       if (outcome->wrong) return;
@@ -358,7 +441,7 @@ class Search {
           }
         });
     (void)done;  // it was executed before
-    spent_ += known_.products();
+    out.number = c.number;
     SumOrder without = c.order;
     without.store.clear();
     if (format_of_result(i, without) == c.order.store && c.order.store_rounding == Rounding::nearest_even)
@@ -371,31 +454,36 @@ class Search {
     if (found.explains() && found.elements != 0)
       out_.found.push_back(std::move(found));
     else if (found.first_wrong)
-      groups_.insert(groups_.begin(), known_.group({*found.first_wrong}));
+      refuting_.push_back(known_.group({*found.first_wrong}));
   }
 
   // ---- The nearest
 
   void remember(const Candidate& c) {
-    constexpr std::size_t kMost = 64;
     const auto before = [](const Candidate& x, const Candidate& y) { return x.first_equal > y.first_equal; };
-    if (best_.size() >= kMost && best_.back().first_equal >= c.first_equal) return;
+    if (best_.size() >= kMostNear && best_.back().first_equal >= c.first_equal) return;
     best_.insert(std::ranges::upper_bound(best_, c, before), c);
-    if (best_.size() > kMost) best_.pop_back();
+    if (best_.size() > kMostNear) best_.pop_back();
   }
   void find_nearest() {
-    std::vector<std::pair<std::size_t, const Candidate*>> order;
     for (const Candidate& c : best_) {
-      std::size_t equal = 0;
+      const Instruction& i = instructions_[c.instruction];
+      OrderShare::Near& near = share_.near.emplace_back(OrderShare::Near{{i, c.order}, c.first_equal});
+      near.order.number = c.number;
       for (const Group& group : groups_)
-        if (const auto outcome = group.test(instructions_[c.instruction], c.order, o_.execute))
-          equal += outcome->equal;
-      order.emplace_back(equal, &c);
+        if (const auto outcome = group.test(i, c.order, o_.execute)) near.looked_equal += outcome->equal;
     }
-    std::ranges::stable_sort(order, std::greater(), [](const auto& x) { return x.first; });
-    order.resize(std::min(order.size(), o_.most_found));
-    for (const auto& [equal, c] : order) out_.nearest.push_back(compared(*c));
-    std::ranges::stable_sort(out_.nearest, std::greater(), &FoundOrder::equal);
+    for (std::size_t n = 0; n < share_.near.size(); ++n)
+      if (may_be_nearest(n)) share_.near[n].order = compared(best_[n]);
+  }
+  // Whether less than most_found others are nearer; in a share, others of the share that are before it in the whole, too.
+  bool may_be_nearest(std::size_t n) const {
+    const auto& near = share_.near;
+    std::size_t nearer = 0;
+    for (std::size_t other = 0; other < near.size(); ++other)
+      nearer += other < n ? near[other].looked_equal >= near[n].looked_equal
+                          : o_.shard.count == 1 && near[other].looked_equal > near[n].looked_equal;
+    return nearer < o_.most_found;
   }
 
   std::span<const Instruction> instructions_;
@@ -403,11 +491,11 @@ class Search {
   const FindOrderOptions& o_;
   const Known& known_;
   SumOrder base_;
-  bool rounds_tf32_ = false, is_spent_ = false;
-  std::vector<Group> groups_;
+  bool rounds_tf32_ = false;
+  std::vector<Group> groups_, refuting_;
   std::vector<Candidate> best_;
-  std::uint64_t number_ = 0;
-  double spent_ = 0;
+  std::uint64_t number_ = 0, most_ = 0, begun_ = 0, tried_ = 0;  // hypotheses; the last, of the share
+  OrderShare share_;
   OrderSearch out_;
 };
 
@@ -470,6 +558,51 @@ Result<std::vector<Instruction>> instructions_of_products(std::string_view a, st
   if (!out.empty()) return out;
   return Error{Errc::usage, "order of the sum", fmt::format("operands of {} on {}", types, target.name()),
                "f16, bf16, tf32, e4m3, e5m2, s8 or f64, as far as the target has products of them"};
+}
+
+Result<OrderSearch> merge_orders(std::span<const OrderSearch> shares) {
+  const auto of_another = [&](const OrderSearch& s) {
+    return s.share.most_found != shares[0].share.most_found || s.share.tried.empty();
+  };
+  if (shares.empty() || std::ranges::any_of(shares, of_another))
+    return Error{Errc::usage, "order of the sum", shares.empty() ? "no share" : "shares of several searches",
+                 "all shares of one search"};
+  const std::uint64_t most = shares[0].share.most_found;
+  // The answer is of the first level at which something was found.
+  std::size_t levels = 0;
+  bool any = false;
+  for (const OrderSearch& s : shares) {
+    if (!s.found.empty() && (!any || s.share.tried.size() < levels)) levels = s.share.tried.size();
+    any = any || !s.found.empty();
+    if (!any) levels = std::max(levels, s.share.tried.size());
+  }
+  OrderSearch out;
+  out.complete = true;
+  std::vector<OrderShare::Near> near;
+  for (const OrderSearch& s : shares) {
+    for (std::size_t level = 0; level < std::min(levels, s.share.tried.size()); ++level)
+      out.tried += s.share.tried[level];
+    out.complete = out.complete && !(s.share.is_limited && s.share.tried.size() <= levels);
+    if (s.share.tried.size() == levels) out.found.insert(out.found.end(), s.found.begin(), s.found.end());
+    if (!any) near.insert(near.end(), s.share.near.begin(), s.share.near.end());
+  }
+  std::ranges::sort(out.found, {}, &FoundOrder::number);
+  if (out.found.size() >= most && most != 0) {
+    out.found.erase(out.found.begin() + static_cast<std::ptrdiff_t>(most), out.found.end());
+    out.tried = out.found.back().number + 1;
+    out.complete = false;
+  }
+  using Near = OrderShare::Near;
+  std::ranges::sort(near, {}, [](const Near& n) { return n.order.number; });
+  std::ranges::stable_sort(near, std::greater(), &Near::first_equal);
+  if (near.size() > kMostNear) near.erase(near.begin() + kMostNear, near.end());
+  std::ranges::stable_sort(near, std::greater(), &Near::looked_equal);
+  for (std::size_t i = 0; i < std::min<std::size_t>(most, near.size()); ++i)
+    out.nearest.push_back(near[i].order);
+  std::ranges::stable_sort(out.nearest, std::greater(), &FoundOrder::equal);
+  for (const std::vector<FoundOrder>* list : {&out.found, &out.nearest})
+    for (const FoundOrder& f : *list) out.inferred = out.inferred || f.instruction.inferred();
+  return out;
 }
 
 Result<OrderSearch> find_order(std::span<const Instruction> instructions, const FoundProduct& product,
