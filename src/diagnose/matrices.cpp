@@ -265,7 +265,7 @@ class MatrixPlaces {
       if (const int bound = k / step * step; bound < k && bound > 0) {
         const auto kept = [bound](int i) { return i < bound; };
         to_.add({"tail_missing", "", fmt::format("the last {} of K are not summed (K mod {})", k - bound, step),
-                 "the last step of the loop over K, rounded up", 1},
+                 "the last step of the loop over K, rounded up; a defect known of cuBLAS, where K is split", 1},
                 {{Part::a,
                   [=](int row, int i) {
                     return kept(i) ? From{row, i} : From{kZero, 0};

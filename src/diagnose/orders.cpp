@@ -100,7 +100,7 @@ Finding finding_of(const Instruction& plain, const FoundOrder& f, const OrderSea
   Finding out;
   const bool is_shape = f.instruction.canonical() != plain.canonical() && f.order.text() == "ascending";
   out.kind = f.left_out != 0 ? kLeftOutKind : is_shape ? "shape" : kOrderKind;
-  out.operand = f.left_out != 0 ? "a b" : "d";
+  out.operand = f.left_out != 0 ? "a b" : is_shape ? "" : "d";
   out.order = f.order.text();
   out.form = f.instruction.canonical();
   out.left_out = f.left_out;
