@@ -63,12 +63,12 @@ TEST_CASE("parts of a comparison make the whole", "[quick][cli][once]") {
   }
 }
 
-// A matrix of numbers of sixteenths as text.
+// A matrix of numbers as text, whose products have other exponents and no sum along K without roundings.
 std::string text_matrix(int rows, int columns, int seed) {
   std::string out;
   for (int i = 0; i < rows; ++i)
     for (int j = 0; j < columns; ++j)
-      out += fmt::format("{}{}", ((i * 37 + j * 211 + seed) * 1031 % 1999 - 999) / 16.0,
+      out += fmt::format("{}{}", ((i * 37 + j * 211 + seed) * 1031 % 1999 - 999) / 16.0 / (1 << (i + j) % 6),
                          j + 1 < columns ? "," : "\n");
   return out;
 }
@@ -84,16 +84,20 @@ TEST_CASE("parts of a search for an order make the whole", "[quick][cli]") {
     Output d = run(joined({"run", kForm, "--order", order}, product));
     REQUIRE(d.status == 0);
     const bool is_wrong = std::string_view(order) == "ascending";
-    if (is_wrong) d.out = "1" + d.out;
+    if (is_wrong) d.out.replace(0, d.out.find_first_of(" ,\t\n"), "1");
     write(path("d.csv"), d.out);
     const Words command = joined(
-        {"order", "--types", "f16", "--top", "2", "--limit", is_wrong ? "1e6" : "1e9", "--d", path("d.csv")},
+        {"order", "--types", "f16", "--top", "2", "--limit", is_wrong ? "1e6" : "1e8", "--d", path("d.csv")},
         product);
     const Directory kept;
     const Words parts = parts_of(command, 3, kept.path);
     CHECK(run(command).status == (is_wrong ? 1 : 0));
-    for (const Words& how : {Words{}, {"--json"}})
-      check_same(run(joined(joined({"merge"}, how), parts)), run(joined(command, how)));
+    // Notes about the numbers in the files are of each search.
+    for (const Words& how : {Words{}, {"--json"}}) {
+      const Output merged = run(joined(joined({"merge"}, how), parts)), whole = run(joined(command, how));
+      CHECK(merged.out == whole.out);
+      CHECK(merged.status == whole.status);
+    }
     if (is_wrong) continue;
     // Elements say the same as all of D.
     std::string row = d.out.substr(0, d.out.find('\n')), elements = "# row, column, value\n";
@@ -108,9 +112,9 @@ TEST_CASE("parts of a search for an order make the whole", "[quick][cli]") {
     CHECK(found.status == 0);
     CHECK_THAT(found.out, Contains("all 5 elements come out with"));
     write(path("e.csv"), "0,0,1e-9x\n");
-    CHECK_THAT(run(joined(some, product)).err, Contains("e.csv:1: '1e-9x'"));
+    CHECK_THAT(run(joined(some, product)).err, Contains("e.csv:1: ") && Contains("1e-9x"));
     write(path("e.csv"), "0;1\n");
-    CHECK_THAT(run(joined(some, product)).err, Contains("e.csv:1: '0;1'; expected row,column,value"));
+    CHECK_THAT(run(joined(some, product)).err, Contains("e.csv:1: 0;1; expected row,column,value"));
   }
 }
 
@@ -119,7 +123,7 @@ TEST_CASE("kernels' names come first in a search for an order", "[quick][cli]") 
   const auto path = [&](const char* name) { return (directory.path / name).string(); };
   write(path("a.csv"), text_matrix(4, 160, 1));
   write(path("b.csv"), text_matrix(160, 5, 2));
-  const Words product = {"--target", "sm_90", "--a", path("a.csv"), "--b", path("b.csv")};
+  const Words product = {"--target", "sm_90a", "--a", path("a.csv"), "--b", path("b.csv")};
   const Output d = run(joined({"run", kForm, "--order", "split_k=2 unit=64"}, product));
   write(path("d.csv"), d.out);
   // D is one tile of 64 x 8; the grid has so many blocks as runs.
@@ -146,9 +150,9 @@ TEST_CASE("kernels' names come first in a search for an order", "[quick][cli]") 
       {joined(alone, {"--kernel", "gemv"}), "the kernel gemv"},
       {joined(alone, {"--kernel", "nvjet@0,1"}), "the grid 0,1"},
       {joined(alone, {"--kernel", "nvjet@"}), "no grid behind the @"},
-      {{"order", "--target", "sm_90", "--types", "f16", "--kernel", "nvjet", "--shape", "64x64"},
-       "'64x64'; expected MxNxK"},
-      {{"order", "--target", "sm_90", "--types", "f16", "--kernel", "nvjet"}, "no --shape"}};
+      {{"order", "--target", "sm_90a", "--types", "f16", "--kernel", "nvjet", "--shape", "64x64"},
+       "--shape: 64x64; expected MxNxK"},
+      {{"order", "--target", "sm_90a", "--types", "f16", "--kernel", "nvjet"}, "no --shape"}};
   for (const auto& [command, message] : refused) {
     const Output out = run(command);
     CHECK(out.status == 2);

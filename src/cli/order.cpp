@@ -231,11 +231,12 @@ int print_kernel_order(const KernelOrder& named, bool as_json) {
 // ---- Elements of D
 
 // Lines of "row, column, value"; empty ones and those that begin with # are none.
-std::vector<ResultElement> read_elements(const std::string& file, std::string_view format) {
+std::vector<ResultElement> read_elements(const std::string& file, std::string_view format,
+                                         std::vector<std::string>& notes) {
   std::ifstream in(file);
   if (!in) refuse(file, "no such file", "lines of row,column,value", Errc::file_unreadable);
   std::vector<ResultElement> out;
-  std::size_t count = 0;
+  std::size_t count = 0, rounded = 0;
   for (std::string line; std::getline(in, line);) {
     const std::string where = fmt::format("{}:{}", file, ++count), given = line;
     std::ranges::replace_if(
@@ -249,12 +250,13 @@ std::vector<ResultElement> read_elements(const std::string& file, std::string_vi
       refuse(where, given, "row,column,value: two numbers from 0 and a number or code of D");
     const Result<EncodedNumber> code = parse_code(format, value);
     if (!code) refuse(where, code.error().seen, code.error().accepted, code.error().code);
-    if (!code->is_exact)
-      refuse(where, fmt::format("{}, which is not in {}", value, format),
-             "a number of the format of D, or its code");
+    rounded += !code->is_exact;
     out.push_back({*at_row, *at_column, code->code});
   }
   if (out.empty()) refuse(file, "no elements", "lines of row,column,value");
+  if (rounded != 0)
+    notes.push_back(
+        fmt::format("{}: {} numbers are not in {}, rounded to nearest even", file, rounded, format));
   return out;
 }
 
@@ -335,6 +337,8 @@ int order_command(const OrderArguments& o) {
   if (!o.d.empty()) d.emplace(o.d, of_d, notes);
   if (!o.c.empty())
     c.emplace(o.c, options.known.c_last ? std::string_view(of_d) : i.operands()[0].format, notes);
+  std::vector<ResultElement> elements;
+  if (!d) elements = read_elements(o.elements, of_d, notes);
   for (const std::string& note : notes) fmt::print(stderr, "warpbit: {}\n", note);
   if (d) require_order_size("d", *d, rows, columns);
   if (c) require_order_size("c", *c, rows, columns);
@@ -342,7 +346,7 @@ int order_command(const OrderArguments& o) {
   if (d)
     product.product.d = {const_cast<std::byte*>(d->bytes.data()), static_cast<std::ptrdiff_t>(columns), 1};
   else
-    product.elements = read_elements(o.elements, of_d);
+    product.elements = std::move(elements);
   if (named) try_first(*named, instructions, options);
   const auto search = [&] { return searched(instructions, product, options, !o.json); };
   if (o.part.empty()) return answer_order(search(), named, o.json);

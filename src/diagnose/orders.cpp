@@ -96,7 +96,7 @@ std::string order_words(const Instruction& plain, const FoundOrder& f) {
   return fmt::format("{}{}", f.instruction.canonical(), words == "ascending" ? "" : ", " + words);
 }
 
-Finding finding_of(const Instruction& plain, const FoundOrder& f, const OrderSearch& search) {
+Finding order_finding(const Instruction& plain, const FoundOrder& f, const OrderSearch& search) {
   Finding out;
   const bool is_shape = f.instruction.canonical() != plain.canonical() && f.order.text() == "ascending";
   out.kind = f.left_out != 0 ? kLeftOutKind : is_shape ? "shape" : kOrderKind;
@@ -135,7 +135,7 @@ Result<OrderFindings> find_orders(const Instruction& instruction, const Gemm& pr
     const Result<OrderSearch> search = find_order(instructions, {product}, how);
     if (!search) return search.error();
     out.tried += search->tried;
-    for (const FoundOrder& f : search->found) out.all.push_back(finding_of(instruction, f, *search));
+    for (const FoundOrder& f : search->found) out.all.push_back(order_finding(instruction, f, *search));
     out.inferred = out.inferred || (search->inferred && !search->found.empty());
     if (out.all.empty()) continue;
     // Each element that the plain chain gives otherwise is worth a bit or more: another order has it by chance in half of the
