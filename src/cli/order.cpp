@@ -49,13 +49,13 @@ ordered_json found_json(const FoundOrder& f) {
 // What the kernels' names say; nothing without --kernel.
 using NamedOrder = std::optional<KernelOrder>;
 
-bool is_named(const FoundOrder& f, const KernelOrder& named) {
+bool is_as_named(const FoundOrder& f, const KernelOrder& named) {
   return f.instruction.canonical() == named.form && f.order.text() == named.order.text();
 }
 
 void print_search(const OrderSearch& search, const NamedOrder& named, bool as_json) {
   const bool is_right =
-      named && std::ranges::any_of(search.found, [&](const FoundOrder& f) { return is_named(f, *named); });
+      named && std::ranges::any_of(search.found, [&](const FoundOrder& f) { return is_as_named(f, *named); });
   if (!as_json) {
     std::istringstream lines(search.text());
     for (std::string line; std::getline(lines, line);) print_fitted(line);

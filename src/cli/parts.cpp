@@ -156,9 +156,8 @@ void add_merge(CLI::App& command, int& status) {
   command.add_option("parts", o.files, "the files of all parts of one work, in any order")->required();
   CLI::Option* quiet = command.add_flag("--quiet", o.quiet, "of verify: print the last line alone");
   CLI::Option* show = command.add_flag("--explain", o.show, "of compare: also explain the element by each");
-  CLI::Option* json =
-      command.add_flag("--json", o.json, "print one JSON object instead, as the command does")
-          ->excludes(quiet, show);
+  CLI::Option* json = command.add_flag("--json", o.json, "print one JSON object instead, as the command does")
+                          ->excludes(quiet, show);
   command.add_flag("--csv", o.csv, "of compare: print the statistics, a row for each computation")
       ->excludes(show, json);
   command.footer(
