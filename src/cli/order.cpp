@@ -374,9 +374,11 @@ void add_order(CLI::App& command, int& status) {
   command.add_option("b,--b", o.b, "B, the same");
   command.add_option("d,--d", o.d, "what the library made of them");
   command.add_option("--c", o.c, "C; 0 unless given");
-  command.add_option(
-      "--elements", o.elements,
-      "known elements instead of all of D: lines of row,column,value, both from 0, numbers or codes (0x3c00)");
+  command
+      .add_option(
+          "--elements", o.elements,
+          "known elements instead of all of D: lines of row,column,value, both from 0, numbers or codes (0x3c00)")
+      ->type_name("FILE");
   command.add_option("--target", o.target, "the target on which it did");
   command.add_option("--types", o.types, "the formats of A and B: f16, bf16, tf32, e4m3.e5m2, s8, f64");
   command.add_option("--form", o.form, "one form instead of all of these types");
@@ -389,9 +391,12 @@ void add_order(CLI::App& command, int& status) {
           "--kernel", o.kernels,
           "a kernel that cuBLAS launched and its grid, NAME@X,Y,Z, as a profiler shows them; more of them in order. What "
           "the name says is tried first; without matrices it is printed")
-      ->allow_extra_args(false);
-  command.add_option("--shape", o.shape,
-                     "with --kernel, without matrices: MxNxK, D's rows and columns and the depth");
+      ->allow_extra_args(false)
+      ->type_name("NAME@X,Y,Z");
+  command
+      .add_option("--shape", o.shape,
+                  "with --kernel, without matrices: MxNxK, D's rows and columns and the depth")
+      ->type_name("MxNxK");
   command.add_option("--top", o.top, "descriptions to list")->check(whole_number(1))->capture_default_str();
   command.add_option("--limit", o.limit, "about how many products of two numbers to compute")
       ->capture_default_str();
