@@ -224,7 +224,9 @@ int print_kernel_order(const KernelOrder& named, bool as_json) {
   if (as_json)
     print_json("order", {{"kernel", named_json(named)}});
   else
-    fmt::print("the kernel's name says\n  {}: {}\n", named.form, named.order.text());
+    for (const std::string& line :
+         {std::string("the kernel's name says"), fmt::format("  {}: {}", named.form, named.order.text())})
+      print_fitted(line);
   return kYes;
 }
 
