@@ -115,6 +115,7 @@ const std::map<std::string, std::string, std::less<>> kHeaders = {
     {"quantize", "format"},
     {"tensor_memory", "machine"},
     {"instruction_descriptor", "isa"},
+    {"machine_code", "isa"},
 };
 
 // "src/isa/families/mma.cpp" -> isa, "warpbit/target.hpp" -> target, "isa/form.hpp" -> isa.

@@ -23,6 +23,7 @@
 #include "warpbit/kernel_order.hpp"
 #include "warpbit/layout.hpp"
 #include "warpbit/machine.hpp"
+#include "warpbit/machine_code.hpp"
 #include "warpbit/quantize.hpp"
 #include "warpbit/record.hpp"
 #include "warpbit/registers.hpp"

@@ -18,6 +18,7 @@
 #include "warpbit/explain.hpp"
 #include "warpbit/instruction.hpp"
 #include "warpbit/kernel.hpp"
+#include "warpbit/machine_code.hpp"
 #include "warpbit/ptx.hpp"
 
 namespace warpbit::cli {
@@ -69,6 +70,8 @@ int check_one(const std::string& text, Target target) {
   };
   row("plan", i->plan());
   row("machine", fmt::format("{} ({})", i->machine(), i->toolkit()));
+  if (const std::optional<MachineCode> code = machine_code(i->canonical(), target))
+    row("compiled", fmt::format("{} (seen with {})", warpbit::text(*code), kMachineCodeToolkit));
   fmt::print("{}", evidence_text(i->evidence()));
   row("kernel", path_of(*i, kernel));
   if (const std::string trap = note(*i); !trap.empty()) row("note", trap);
@@ -151,6 +154,32 @@ int check_all(const std::string& text, bool strict) {
   return kNo;
 }
 
+// What was seen in machine code, by target.
+int check_machine(const std::string& text, const std::vector<Target>& targets) {
+  Table table{{"target", "compiled to", "by the kind of its arithmetic"}};
+  std::vector<Target> same;
+  for (const Target target : targets) {
+    const Result<Instruction> i = Instruction::parse(text, target);
+    if (!i) continue;
+    const std::optional<MachineCode> code = machine_code(i->canonical(), target);
+    const Row cells{code ? warpbit::text(*code) : "-", i->machine()};
+    if (same.empty() || !std::equal(cells.begin(), cells.end(), table.back().begin() + 1)) {
+      same.clear();
+      table.push_back(joined({""}, cells));
+    }
+    same.push_back(target);
+    table.back()[0] = names(same);
+  }
+  if (table.size() == 1) return check_all(text, false);
+  print(table, false);
+  fmt::print("\n");
+  print_fitted(fmt::format(
+      "Compiled to: as seen when {} compiled a kernel with the instruction alone, from the bits of opcodes; another "
+      "toolkit may compile otherwise",
+      kMachineCodeToolkit));
+  return kYes;
+}
+
 // ---- Lines
 
 // target<TAB>form or statement[<TAB>operands]
@@ -220,7 +249,7 @@ int check_module(const std::string& file, std::optional<Target> target, bool jso
 
 struct CheckArguments {
   std::string text, target, module;
-  bool batch = false, strict = false, json = false;
+  bool batch = false, strict = false, machine = false, json = false;
 };
 
 int check_json(const CheckArguments& o, const Result<AskedForm>& form) {
@@ -247,6 +276,7 @@ int check(const CheckArguments& o) {
   }
   if (!form->short_form.empty())
     print_fitted(fmt::format("{} is short for {}; ptxas takes that only", form->short_form, form->text));
+  if (o.machine) return check_machine(form->text, form->target ? std::vector{*form->target} : Target::all());
   return form->target ? check_one(form->text, *form->target) : check_all(form->text, o.strict);
 }
 
@@ -264,19 +294,22 @@ void add_check(CLI::App& command, int& status) {
       ->excludes(text, target);
   command.add_flag("--strict", o.strict,
                    "exit status 1 if anything is refused: a line, or the form on any target");
+  CLI::Option* machine = command.add_flag(
+      "--machine", o.machine, "show what it becomes in machine code, by target; --json has that always");
   command
       .add_option(
           "--ptx", o.module,
           "check a module of PTX instead: show all that ptxas or a launch would refuse, with line and column; on its "
           "own target unless one is given")
-      ->excludes(text);
+      ->excludes(text, machine);
   add_json(command, o.json)
       ->description(
           "print JSON, of the schema check/1; with --batch a line for each, of the schema check-line/1");
-  command.footer(examples({"warpbit check mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32",
-                           "warpbit check mma.m16n8k32.f32.e4m3@H100",
-                           "warpbit check mma.sync.aligned.m16n8k64.row.col.f32.e4m3.e4m3.f32 --target sm_90",
-                           "printf 'sm_90a\\tcvt.rn.f16.f32\\n' | warpbit check --batch --strict"}));
+  command.footer(
+      examples({"warpbit check mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32",
+                "warpbit check mma.m16n8k32.f32.e4m3@H100", "warpbit check mma.m16n8k32.f32.e4m3 --machine",
+                "warpbit check mma.sync.aligned.m16n8k64.row.col.f32.e4m3.e4m3.f32 --target sm_90",
+                "printf 'sm_90a\\tcvt.rn.f16.f32\\n' | warpbit check --batch --strict"}));
 }
 
 }  // namespace warpbit::cli

@@ -7,6 +7,7 @@
 #include "warpbit/execute.hpp"
 #include "warpbit/explain.hpp"
 #include "warpbit/kernel.hpp"
+#include "warpbit/machine_code.hpp"
 
 namespace warpbit::cli {
 namespace {
@@ -62,6 +63,15 @@ ordered_json accepted_json(const Instruction& i) {
                    {"machine", i.machine()},
                    {"toolkit", i.toolkit()},
                    {"kernel", path_of(i, required(chosen_kernel()))}};
+  if (const std::optional<MachineCode> code = machine_code(i.canonical(), i.target())) {
+    ordered_json instructions = ordered_json::array();
+    for (const MachineInstruction& seen : code->instructions)
+      instructions.push_back({{"name", seen.name}, {"count", seen.count}});
+    out["machine_code"] = {{"text", text(*code)},
+                           {"instructions", instructions},
+                           {"calls_routine", code->calls_routine},
+                           {"seen_with", kMachineCodeToolkit}};
+  }
   if (const std::string trap = note(i); !trap.empty()) out["note"] = trap;
   return out;
 }

@@ -11,6 +11,7 @@
 #include <span>
 
 #include "cli/arguments.hpp"
+#include "warpbit/machine_code.hpp"
 
 namespace warpbit::cli {
 namespace {
@@ -156,7 +157,34 @@ ordered_json names_json(std::span<const Target> targets) {
   return out;
 }
 
+// With --machine: the forms that become the instruction, and on which targets that was seen.
+int list_machine(const ListArguments& o) {
+  const MachineForms found = required(forms_of_machine_code(o.machine));
+  const std::vector<FormInfo> wanted = wanted_forms(o);
+  const std::optional<Target> target = find_target(o.target);
+  Table table{{"form", "becomes", "targets"}};
+  ordered_json rows = ordered_json::array();
+  for (const bool is_whole : {true, false})
+    for (const MachineForm& form : is_whole ? found.forms : found.composing) {
+      if (std::ranges::find(wanted, form.form, &FormInfo::canonical) == wanted.end()) continue;
+      if (target && std::ranges::find(form.targets, *target) == form.targets.end()) continue;
+      const auto code = machine_code(form.form, form.targets.front());
+      const std::string becomes = code ? text(*code) : found.name;
+      table.push_back({form.form, becomes, names(form.targets)});
+      rows.push_back({{"form", form.form},
+                      {"machine_code", becomes},
+                      {"is_whole", is_whole},
+                      {"targets", names_json(form.targets)}});
+    }
+  return print_listing(o, table,
+                       {{"machine_instruction", found.name},
+                        {"ignored", found.ignored},
+                        {"seen_with", kMachineCodeToolkit},
+                        {"forms", rows}});
+}
+
 int list_forms(const ListArguments& o) {
+  if (!o.machine.empty()) return list_machine(o);
   Table table{{"form", "operands", "targets"}};
   ordered_json rows = ordered_json::array();
   for (const FormInfo& form : wanted_forms(o)) {
@@ -264,11 +292,17 @@ void add_list(CLI::App& command, int& status) {
   CLI::Option* target =
       command.add_option("--target", o.target, "the target of --forms, --ptx, --probes and --evidence");
   ptx->needs(target);
+  command
+      .add_option(
+          "--machine", o.machine,
+          "of --forms only those that become this machine instruction, as ptxas 13.0 compiled them: HMMA.16816.F32, LDSM, ...")
+      ->needs(forms);
   probes->needs(target);
   command.add_option("REGEX", o.pattern, "part of the forms of --forms, --ptx, --probes and --evidence");
   command.footer(
       examples({"warpbit list --types", "warpbit list --targets", "warpbit list --forms ^ldmatrix",
-                "warpbit list --forms ^ldmatrix --csv", "warpbit list --evidence --target sm_90a ^wgmma"}));
+                "warpbit list --forms ^ldmatrix --csv", "warpbit list --forms --machine HMMA.16816.F32",
+                "warpbit list --evidence --target sm_90a ^wgmma"}));
 }
 
 }  // namespace warpbit::cli

@@ -18,11 +18,11 @@ inline constexpr std::array kBases{Basis::captured, Basis::published, Basis::val
 struct ListArguments {
   bool forms = false, types = false, ptx = false, probes = false, evidence = false, targets = false;
   bool markdown = false, csv = false, json = false;
-  std::string target, pattern;
+  std::string target, pattern, machine;
   std::vector<std::string> captures;
 };
 
-/// The forms that the pattern is found in, on the target if there is one.
+/// The forms that the pattern is found in, on the target if there is one, and that become the machine instruction if one is given.
 std::vector<FormInfo> wanted_forms(const ListArguments& o);
 
 /// Calls visit(instruction) for these, on the target or on each.
