@@ -34,6 +34,9 @@ const Call kCalls[] = {
     {"diff", "{}/a.npz {}/a.npz --json", 0, "schema cases elements differences details"},
     {"diff", "{}/a.npz {}/wrong.npz --json", 1, "schema cases elements differences details"},
     {"diff", "{}/a.npz {}/none.npz --json", 2, ""},
+    {"ask", kForm + " H100 --json", 0, "schema line understood kind form target views also suggestions"},
+    {"ask", "'hello world' --json", 1, "schema line understood kind views also suggestions"},
+    {"ask", "--json", 2, ""},
     {"check", kForm + " --json", 0, "schema text accepted answers"},
     {"check", kForm + " --json --target sm_90", 0, "schema text accepted answers"},
     {"check", kForm + " --json --target sm_70", 1, "schema text accepted answers near"},
@@ -46,6 +49,8 @@ const Call kCalls[] = {
     {"list", "--types --json", 0, "schema rows"},
     {"list", "--forms --json ^ldmatrix", 0, "schema forms"},
     {"list", "--forms --json ^nonsense", 1, "schema forms"},
+    {"list", "--forms --machine LDSM.16.M88.4 --json", 0, "schema machine_instruction ignored seen_with forms"},
+    {"list", "--forms --machine nonsense --json", 2, ""},
     {"list", "--evidence --json --target sm_90 ^movmatrix", 0, "schema families"},
     {"list", "--evidence --forms --json --target sm_90 ^movmatrix", 0, "schema forms"},
     {"list", "--evidence --json ^nonsense", 1, "schema families"},
@@ -199,6 +204,10 @@ TEST_CASE("objects say what the text says", "[quick][cli]") {
   CHECK(answer["operands"][1]["rows"] == 16);
   CHECK_THAT(run({"check", kForm, "--target", "sm_90"}).out,
              Catch::Contains(answer["plan"].get<std::string>()));
+  CHECK_FALSE(answer.contains("machine_code"));
+  const ordered_json seen = ordered_json::parse(run({"check", kForm, "--target", "sm_90a", "--json"}).out);
+  CHECK(seen["answers"][0]["machine_code"]["text"] == "HMMA");
+  CHECK_THAT(run({"check", kForm, "--machine"}).out, Catch::Contains("sm_90a"));
   const ordered_json read =
       ordered_json::parse(run({"descriptor", "0x4000004000010040", "--form", kWgmma, "--json"}).out);
   CHECK(read["start"] == 0x400);

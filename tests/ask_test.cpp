@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+// `warpbit ask`: what lines mean that people hold, and that every command of an answer answers.
+#include <fmt/format.h>
+
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <set>
+
+#include "tool.hpp"
+
+namespace ask_test {
+
+using namespace tool;
+using nlohmann::json;
+
+// A line, what it is, its form if there is one, and the first command.
+struct Asked {
+  std::string line, kind, form, command;
+};
+
+const std::string kMma = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32";
+const std::string kWgmma = "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16";
+const std::string kMap = "7f0000000000 20000066510 0 0 3ff00000fff 0 3f00000000000000 7f 4000 400 0 0 0 0 0 0";
+
+const Asked kAsked[] = {
+    // PTX
+    {kMma, "form", kMma, "layout " + kMma + "@sm_90a --json"},
+    {"mma.m16n8k16.f32.f16@H100", "form", kMma, "layout " + kMma + "@sm_90a --json"},
+    {"mma m16n8k16 fp32 fp16 RTX 4090", "form", kMma, "layout " + kMma + "@sm_89 --json"},
+    {"mma m16n8k16 f16 H100", "form", kMma, "layout " + kMma + "@sm_90a --json"},
+    {kMma + " {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%10,%11,%12,%13};", "statement", kMma,
+     "layout " + kMma + " {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%10,%11,%12,%13}; --target sm_90a --json"},
+    {"asm volatile(\"" + kMma +
+         " \" \"{%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%10,%11,%12,%13};\\n\" : \"=f\"(d0) : \"r\"(a0));",
+     "statement", kMma,
+     "layout " + kMma + " {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%10,%11,%12,%13}; --target sm_90a --json"},
+    {"@%p1 " + kMma + " {%f0,%f1,%f2,%f3}, {%r4,%r5,%r6,%r7}, {%r8,%r9}, {%f10,%f11,%f12,%f13};", "statement",
+     kMma,
+     "layout " + kMma +
+         " {%f0,%f1,%f2,%f3}, {%r4,%r5,%r6,%r7}, {%r8,%r9}, {%f10,%f11,%f12,%f13}; --target sm_90a --json"},
+    {"wgmma m64n128k16 f32 bf16", "form", kWgmma, "layout " + kWgmma + "@sm_90a --json"},
+    {"ldmatrix x4 trans", "form", "ldmatrix.sync.aligned.m8n8.x4.trans.b16",
+     "layout ldmatrix.sync.aligned.m8n8.x4.trans.b16@sm_90a --json"},
+    {"tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32", "form",
+     "tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32",
+     "check tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 --json"},
+    {"ptxas error : Instruction '" + kMma + "' requires .target sm_80 or higher", "form", kMma,
+     "layout " + kMma + "@sm_90a --json"},
+    {"mma.m16n8k64.f32.f16", "error", "", "check mma.m16n8k64.f32.f16 --json"},
+    {"mma.m16n8k16.f32.f16@H10", "error", "", ""},
+    // CuTe, CUTLASS, wmma, Triton
+    {"SM80_16x8x16_F32F16F16F32_TN", "atom", kMma, "layout " + kMma + "@sm_80 --json"},
+    {"MMA_Atom<SM80_16x8x16_F32F16F16F32_TN>{} H100", "atom", kMma, "layout " + kMma + "@sm_90a --json"},
+    {"SM80_16x8x32_S32S8U8S32_TN_SATURATE", "atom", "mma.sync.aligned.m16n8k32.row.col.satfinite.s32.s8.u8.s32",
+     "layout mma.sync.aligned.m16n8k32.row.col.satfinite.s32.s8.u8.s32@sm_80 --json"},
+    {"SM80_16x8x256_S32U1U1S32_TN_XORPOPC", "atom", "mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.xor.popc",
+     "layout mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.xor.popc@sm_80 --json"},
+    {"SM70_8x8x4_F32F16F16F32_NT", "atom", "mma.sync.aligned.m8n8k4.col.row.f32.f16.f16.f32",
+     "layout mma.sync.aligned.m8n8k4.col.row.f32.f16.f16.f32@sm_70 --json"},
+    {"SM90_64x128x16_F32BF16BF16_SS<GMMA::Major::K, GMMA::Major::MN>", "atom", kWgmma,
+     "layout " + kWgmma + " {d}, a_desc, b_desc, p, 1, 1, 0, 1; --target sm_90a --json"},
+    {"SM90_64x128x16_F32BF16BF16_RS", "atom", kWgmma, "layout " + kWgmma + "@sm_90a --json"},
+    {"SM75_U32x4_LDSM_N", "atom", "ldmatrix.sync.aligned.m8n8.x4.shared.b16",
+     "layout ldmatrix.sync.aligned.m8n8.x4.shared.b16@sm_75 --json"},
+    {"SM75_U16x8_LDSM_T", "atom", "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16",
+     "layout ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16@sm_75 --json"},
+    {"SM90_U32x2_STSM_N", "atom", "stmatrix.sync.aligned.m8n8.x2.shared.b16",
+     "layout stmatrix.sync.aligned.m8n8.x2.shared.b16@sm_90a --json"},
+    {"SM100_MMA_F16BF16_2x1SM_SS", "atom", "tcgen05.mma.cta_group::2.kind::f16", ""},
+    {"SM100_MMA_MXF4_SS<float_e2m1_t, float_e2m1_t, float, float_ue4m3_t, 128, 128, 16>", "atom",
+     "tcgen05.mma.cta_group::1.kind::mxf4nvf4.block_scale.scale_vec::4X", ""},
+    {"SM120_16x8x32_TN<float_e4m3_t, float_e2m1_t, float>", "atom",
+     "mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.e4m3.e2m1.f32", ""},
+    {"SM100::TMEM::LOAD::SM100_TMEM_LOAD_32dp32b32x", "atom", "tcgen05.ld.sync.aligned.32x32b.x32.b32", ""},
+    {"SM100_UTCCP_4x32dp128bit_1cta", "atom", "tcgen05.cp.cta_group::1.32x128b.warpx4", ""},
+    {"SM80_16x8x64_F32F16F16F32_TN", "error", "",
+     "check mma.sync.aligned.m16n8k64.row.col.f32.f16.f16.f32 --json"},
+    {"nvcuda::wmma::fragment<matrix_a, 16, 16, 16, half, row_major>", "atom",
+     "wmma.load.a.sync.aligned.row.m16n16k16.f16", ""},
+    {"#ttg.nvidia_mma<{versionMajor = 3, instrShape = [16, 128, 16]}>", "atom",
+     "wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16", ""},
+    // Machine code
+    {"/*0070*/ HMMA.16816.F32 R4, R8, R26, R4 ;", "machine", kMma, "layout " + kMma + "@sm_80 --json"},
+    {"LDSM.16.M88.4", "machine", "ldmatrix.sync.aligned.m8n8.x4.b16", ""},
+    {"HGMMA.64x128x16.F32.BF16", "machine", kWgmma, ""},
+    {"UTCHMMA", "machine", "tcgen05.mma.cta_group::1.kind::f16", ""},
+    {"HMMA.999.F32", "error", "", ""},
+    // Words of hexadecimal digits
+    {"0x4000004000010040", "descriptor", "wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16",
+     "descriptor 0x4000004000010040 --form wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 --json"},
+    {"0x4000404000010040", "descriptor", "tcgen05.mma.cta_group::1.kind::f16",
+     "descriptor 0x4000404000010040 --form tcgen05.mma.cta_group::1.kind::f16 --idesc 0x8200490 --json"},
+    {"idesc 0x8200490", "idesc", "tcgen05.mma.cta_group::1.kind::f16",
+     "descriptor 0x8200490 --form tcgen05.mma.cta_group::1.kind::f16 --json"},
+    {kMap, "tensormap", "", "tensormap " + kMap + " --json"},
+    // Formats, codes, numbers
+    {"e4m3 0x7e", "code", "", "format e4m3 --json 0x7e"},
+    {"0x3c00 f16", "code", "", "format f16 --json 0x3c00"},
+    {"0x3c00", "code", "", "format f16 --json 0x3c00"},
+    {"3.3 in e4m3", "number", "", "format e4m3 --json 3.3"},
+    {"f16 -inf", "number", "", "format f16 --json -- -inf"},
+    {"nvfp4 0.1 -0.4", "format", "", "format nvfp4 --json 0.1 -0.4"},
+    {"e4m3", "format", "", "format e4m3 --json"},
+    {"0.1", "number", "", "format f32 --json 0.1"},
+    // GPUs
+    {"H100", "target", "", "list --evidence --target sm_90a --json"},
+    {"NVIDIA GeForce RTX 4090", "target", "", "list --evidence --target sm_89 --json"},
+    {"blackwell", "target", "", "list --targets --json"},
+    // Sums
+    {"1 + 2^-12 - 3.5", "sum", kMma,
+     "explain " + kMma + " --target sm_80,sm_90a,sm_100a,sm_120a --a 1 2^-12 -3.5 --b 1 1 1 --json"},
+    {"1*1 + 2^-12*1 + 0.1 on H100 and A100", "sum", kMma,
+     "explain " + kMma + " --target sm_90a,sm_80 --a 1 2^-12 0.1 --b 1 1 1 --json"},
+    {"sum 1 2^-12 -3.5 f16 A100,H100", "sum", kMma,
+     "explain " + kMma + " --target sm_80,sm_90a --a 1 2^-12 -3.5 --b 1 1 1 --json"},
+    {"16777216 + 1 - 16777216", "sum", "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32", ""},
+    // Nothing
+    {"hello world", "error", "", ""},
+    {"", "error", "", ""},
+};
+
+json answer(const Output& output) {
+  const json out = json::parse(output.out, nullptr, false);
+  REQUIRE(out.is_object());
+  CHECK(out["schema"] == "ask/1");
+  CHECK_FALSE(out["understood"].get<std::string>().empty());
+  CHECK(output.err.empty());
+  CHECK(output.status == (out["kind"] == "error" ? 1 : 0));
+  return out;
+}
+
+json asked(const std::string& line) {
+  return answer(run({"ask", "--json", "--", line}));
+}
+
+std::string joined(const json& command) {
+  std::string out;
+  for (const std::string word : command) out += (out.empty() ? "" : " ") + word;
+  return out;
+}
+
+// Every command of the answer answers.
+void require_answers(const json& found, std::set<std::string>& known) {
+  for (const json& view : found["views"]) {
+    CHECK_FALSE(view["title"].get<std::string>().empty());
+    CHECK_FALSE(view["commands"].empty());
+    for (const json& command : view["commands"]) {
+      if (!known.insert(joined(command)).second) continue;
+      const Output output = run(command.get<std::vector<std::string>>());
+      INFO(joined(command) << ": " << output.err);
+      CHECK((output.status == 0 || output.status == 1));
+    }
+  }
+}
+
+TEST_CASE("lines that people hold are understood", "[quick][cli]") {
+  std::set<std::string> known;
+  for (const auto& [line, kind, form, command] : kAsked) {
+    INFO(line);
+    const json found = asked(line);
+    CHECK(found["line"] == line);
+    CHECK(found["kind"] == kind);
+    CHECK(found.value("form", "") == form);
+    if (!command.empty()) {
+      REQUIRE_FALSE(found["views"].empty());
+      CHECK(joined(found["views"][0]["commands"][0]) == command);
+    }
+    require_answers(found, known);
+  }
+}
+
+TEST_CASE("several readings of a line are listed, and near names suggested", "[quick][cli]") {
+  const json word = asked("0x4000004000010040");
+  REQUIRE(word["also"].size() == 2);
+  CHECK(word["also"][0]["form"] == "tcgen05.mma.cta_group::1.kind::f16");
+  CHECK(word["also"][1]["kind"] == "code");
+  CHECK(asked("0x3c00")["also"][0]["understood"] == "0x3c00 is a code of bf16: 0.0078125");
+  const std::pair<std::string, std::string> near[] = {
+      {"H10", "H100"},
+      {"HMMMA", "HMMA"},
+      {"e4m4", "e4m3"},
+      {"mma.m16n8k16.f32.f16@H10", "mma.m16n8k16.f32.f16@H100"},
+      {"fp8", "e5m2"},
+      {"RTX 4091", "RTX 4090"},
+      {"mma.m16n8k61.f32.f16", kMma},
+  };
+  for (const auto& [line, name] : near) {
+    INFO(line);
+    const json found = asked(line);
+    CHECK(std::ranges::any_of(found["suggestions"],
+                              [&](const json& s) { return s["line"] == name && !s["why"].empty(); }));
+  }
+}
+
+TEST_CASE("what is asked is answered as text, too, and words need no quotes", "[quick][cli]") {
+  const Output text = run({"ask", "mma", "m16n8k16", "f32", "f16", "H100"});
+  CHECK(text.status == 0);
+  CHECK_THAT(text.out,
+             Catch::StartsWith("form: ") && Catch::Contains("\n    warpbit layout " + kMma + "@sm_90a\n"));
+  CHECK(run({"ask", "frobnicate"}).status == 1);
+}
+
+TEST_CASE("no line is too strange", "[quick][cli]") {
+  std::vector<std::string> lines;
+  for (const Asked& row : kAsked)
+    for (std::size_t part = 1; part < 4; ++part)
+      lines.push_back(row.line.substr(0, row.line.size() * part / 4));
+  std::mt19937 random(1);
+  const std::string_view kSigns = "0123456789abcdefxSM_<>{}[],;.:@%^*+-/ \"'mkn\n\\\xC3\x97\xFF";
+  for (int i = 0; i < 60; ++i) {
+    std::string line;
+    for (std::size_t n = random() % 200; n > 0; --n) line += kSigns[random() % kSigns.size()];
+    lines.push_back(line);
+  }
+  for (const std::string repeated : {"1+", "(", "0x", "SM", "mma.", "@", "\"", "2^", "-", "<", "{"}) {
+    std::string line;
+    for (int i = 0; i < 3000; ++i) line += repeated;
+    lines.push_back(line);
+  }
+  lines.push_back(std::string(100'000, 'a'));
+  std::set<std::string> known;
+  for (const std::string& line : lines) {
+    INFO(line.substr(0, 300));
+    require_answers(asked(line), known);
+  }
+}
+
+}  // namespace ask_test
