@@ -140,22 +140,24 @@ std::string joined(const json& command) {
   return out;
 }
 
-// Every command of the answer answers.
-void require_answers(const json& found, std::set<std::string>& known) {
+// Every command of the answer answers, whenever it is new. What results rest on takes longer to say: a few times are enough.
+void require_answers(const json& found) {
+  static std::set<std::string> known;
+  static int evidence = 0;
   for (const json& view : found["views"]) {
     CHECK_FALSE(view["title"].get<std::string>().empty());
     CHECK_FALSE(view["commands"].empty());
     for (const json& command : view["commands"]) {
-      if (!known.insert(joined(command)).second) continue;
+      const std::string text = joined(command);
+      if (!known.insert(text).second || (text.starts_with("list --evidence") && ++evidence > 3)) continue;
       const Output output = run(command.get<std::vector<std::string>>());
-      INFO(joined(command) << ": " << output.err);
+      INFO(text << ": " << output.err);
       CHECK((output.status == 0 || output.status == 1));
     }
   }
 }
 
 TEST_CASE("lines that people hold are understood", "[quick][cli]") {
-  std::set<std::string> known;
   for (const auto& [line, kind, form, command] : kAsked) {
     INFO(line);
     const json found = asked(line);
@@ -166,7 +168,7 @@ TEST_CASE("lines that people hold are understood", "[quick][cli]") {
       REQUIRE_FALSE(found["views"].empty());
       CHECK(joined(found["views"][0]["commands"][0]) == command);
     }
-    require_answers(found, known);
+    require_answers(found);
   }
 }
 
@@ -208,7 +210,7 @@ TEST_CASE("no line is too strange", "[quick][cli]") {
       lines.push_back(row.line.substr(0, row.line.size() * part / 4));
   std::mt19937 random(1);
   const std::string_view kSigns = "0123456789abcdefxSM_<>{}[],;.:@%^*+-/ \"'mkn\n\\\xC3\x97\xFF";
-  for (int i = 0; i < 60; ++i) {
+  for (int i = 0; i < 40; ++i) {
     std::string line;
     for (std::size_t n = random() % 200; n > 0; --n) line += kSigns[random() % kSigns.size()];
     lines.push_back(line);
@@ -219,10 +221,9 @@ TEST_CASE("no line is too strange", "[quick][cli]") {
     lines.push_back(line);
   }
   lines.push_back(std::string(100'000, 'a'));
-  std::set<std::string> known;
   for (const std::string& line : lines) {
     INFO(line.substr(0, 300));
-    require_answers(asked(line), known);
+    require_answers(asked(line));
   }
 }
 

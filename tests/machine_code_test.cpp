@@ -68,8 +68,10 @@ struct Name {
   std::string name, form;
   std::size_t whole, parts;
 };
+// Parts of HMMA.16816.F32 are wmma's with f32 in C or D (3 shapes, 4 layouts, 3 pairs of types) and those of e4m3 and e5m2 with
+// f32 (4 pairs, with and without a kind); of IMMA.16832.S8.S8 those of s4 with twice its K.
 const Name kNames[] = {
-    {"HMMA.16816.F32", "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", 1, 48},
+    {"HMMA.16816.F32", "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", 1, 44},
     {"hmma.16816.f32.bf16 R4, R8, R26, R4;", "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32", 1, 12},
     {"HMMA.1688.F32.TF32", "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32", 1, 0},
     {"HMMA.SP.16832.F32.BF16", "mma.sp.sync.aligned.m16n8k32.row.col.f32.bf16.bf16.f32", 2, 0},

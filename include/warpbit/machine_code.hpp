@@ -35,8 +35,8 @@ std::string text(const MachineCode& code);
 /// The toolkit with which it was seen.
 inline constexpr std::string_view kMachineCodeToolkit = "ptxas 13.0";
 
-/// The machine code of a documented form in full; nothing if it was not seen for this form and target. Targets that were
-/// compiled for are sm_75, sm_80, sm_89, and from sm_90a on the newest of each generation.
+/// The machine code of a documented form in full; nothing if it was not seen for this form and target. Not every target was
+/// compiled for: of those that share a generation's forms the one that has all of them.
 std::optional<MachineCode> machine_code(std::string_view form, Target target);
 
 /// A form and the targets on which it becomes an instruction.
@@ -52,8 +52,8 @@ struct MachineForms {
   std::vector<MachineForm> composing;  ///< forms that become several, or one with others
 };
 /// The documented forms that become an instruction, as a disassembler writes it: "HMMA.16816.F32", "IMMA.16832.S8.S8", "LDSM.16.M88.4",
-/// "HGMMA.64x128x16.F32.BF16"; operands behind it are left out, case does not matter. Those of tcgen05 are found by the kind
-/// of their arithmetic. Error: unknown_instruction, with the names that are known.
+/// "HGMMA.64x128x16.F32.BF16"; operands behind it are left out, case does not matter. Products in tensor memory are found
+/// by the kind of their arithmetic. Error: unknown_instruction, with the names that are known.
 Result<MachineForms> forms_of_machine_code(std::string_view instruction);
 
 }  // namespace warpbit

@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "cli/commands.hpp"
+#include "cli/help.hpp"
 #include "cli/json.hpp"
 #include "cli/terminal.hpp"
 #include "warpbit/detail/letters.hpp"
@@ -18,7 +19,7 @@
 namespace warpbit::cli {
 namespace {
 
-constexpr std::size_t kMostBytes = 20'000, kMostSuggestions = 5;
+constexpr std::size_t kMostBytes = 20'000, kMostSuggestions = 5, kNoLimit = 1'000'000;
 
 // ---- The recognisers, in the order in which their readings are listed
 
@@ -182,7 +183,9 @@ void print_answer(const AskReadings& readings) {
     fmt::print("{}{}\n", &reading == readings.data() ? "" : "\n", fmt::join(broken(what), "\n"));
     for (const AskView& view : reading.views) {
       fmt::print("{}\n", fmt::join(broken(fmt::format("  {}: {}", view.view, view.title)), "\n"));
-      for (const AskCommand& command : view.commands) fmt::print("    {}\n", printable(shell_line(command)));
+      for (const AskCommand& command : view.commands)
+        fmt::print("  {}\n", shell_lines(printable(shell_line(command)),
+                                         terminal().is_one ? terminal().columns - 2 : kNoLimit));
     }
     for (const AskSuggestion& s : reading.suggestions)
       print_fitted(fmt::format("  or {}  ({})", printable(s.line), s.why));

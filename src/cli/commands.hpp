@@ -30,8 +30,6 @@ inline constexpr int kYes = 0, kNo = 1, kNoAnswer = 2;
   WARPBIT_HOSTED(command, merge, "make one answer of the parts of a work that verify or compare have kept (--shard I/N " \
                                  "--part FILE)") \
   WARPBIT_HOSTED(command, diff, "compare the results in two captures of the same inputs") \
-  command(ask, "say what a line means that you hold (a form, a name, machine code, numbers), and which commands say more " \
-               "(exit status 1 if it is not understood)") \
   command(check, "say whether a form or statement exists, on which targets, and why not") \
   command(list, "list what results rest on, by instruction and target: captured, published or inferred") \
   command(descriptor, "say what a matrix descriptor of wgmma reads, and what looks wrong about it (exit status 1)") \
@@ -50,6 +48,8 @@ inline constexpr int kYes = 0, kNo = 1, kNoAnswer = 2;
   command(layout, "show which lane, register and bits hold each element of each operand") \
   command(where, "say where an element lies, or which elements lie in a register or byte (exit status 1 if " \
                  "none does)") \
+  command(ask, "say what a line means that you hold (a form, a name, machine code, numbers), and which commands say more " \
+               "(exit status 1 if it is not understood)") \
   WARPBIT_HOSTED(command, completion, "print a script that completes command lines in a shell") \
   WARPBIT_HOSTED(command, man, "print a manual page")
 // clang-format on

@@ -26,21 +26,6 @@ std::string beside(std::string_view text, std::size_t indent) {
   return fmt::format("{}", fmt::join(broken(text, columns), "\n"));
 }
 
-// A command line in lines of the shell. What stands in quotes is not broken.
-std::string shell_lines(const std::string& command, std::size_t columns) {
-  static const std::regex kWord(R"re(([^ '"]|'[^']*'|"[^"]*")+)re");
-  constexpr std::string_view kBreak = " \\\n      ";
-  std::string out, line = "  ";
-  for (std::sregex_iterator word(command.begin(), command.end(), kWord), end; word != end; ++word) {
-    if (line.size() > kBreak.size() && line.size() + word->str().size() + 3 > columns) {
-      out += line + std::string(kBreak.substr(0, 3));
-      line = kBreak.substr(3);
-    }
-    line += (line.back() == ' ' ? "" : " ") + word->str();
-  }
-  return out + line;
-}
-
 class HelpFormatter : public CLI::Formatter {
  public:
   HelpFormatter() { column_width(kNames); }
@@ -75,6 +60,20 @@ class HelpFormatter : public CLI::Formatter {
 
 }  // namespace
 
+std::string shell_lines(const std::string& command, std::size_t columns) {
+  static const std::regex kWord(R"re(([^ '"]|'[^']*'|"[^"]*")+)re");
+  constexpr std::string_view kBreak = " \\\n      ";
+  std::string out, line = "  ";
+  for (std::sregex_iterator word(command.begin(), command.end(), kWord), end; word != end; ++word) {
+    if (line.size() > kBreak.size() && line.size() + word->str().size() + 3 > columns) {
+      out += line + std::string(kBreak.substr(0, 3));
+      line = kBreak.substr(3);
+    }
+    line += (line.back() == ' ' ? "" : " ") + word->str();
+  }
+  return out + line;
+}
+
 std::shared_ptr<CLI::FormatterBase> help_formatter() {
   return std::make_shared<HelpFormatter>();
 }
@@ -96,7 +95,7 @@ bool takes_value(const CLI::Option& option) {
 }
 
 bool takes_form(const CLI::Option& option) {
-  constexpr std::string_view kForms[] = {"form", "forms", "statement", "--form"};
+  constexpr std::string_view kForms[] = {"form", "forms", "line", "statement", "--form"};
   return std::ranges::find(kForms, name_of(option)) != std::end(kForms);
 }
 

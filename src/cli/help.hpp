@@ -35,4 +35,7 @@ std::string value_word(const CLI::Option& option);
 /// All that there are; empty if it may be anything.
 std::vector<std::string> values_of(const CLI::Option& option);
 
+/// A command line in lines of the shell, which begin with two blanks. What stands in quotes is not broken.
+std::string shell_lines(const std::string& command, std::size_t columns);
+
 }  // namespace warpbit::cli

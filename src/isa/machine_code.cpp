@@ -184,29 +184,29 @@ MachineName read_name(std::string_view text) {
   const auto says = [&](std::string_view word) {
     return std::ranges::find(out.words, word) != out.words.end();
   };
-  if (out.is_move() && says("m8n8") && !says("x2") && !says("x4") && !says("x1")) out.words.emplace_back("x1");
+  if (out.is_of("LDSM STSM") && says("m8n8") && !says("x2") && !says("x4") && !says("x1"))
+    out.words.emplace_back("x1");
   return out;
 }
 
 // ---- Forms of an instruction
 
-// The type that a factor has where the toolkit emulates its own.
-FormatId as_executed(FormatId id, const MachineName& name) {
+// The type of a factor in each of `count` instructions: several emulate a type that the GPU has none for.
+FormatId as_executed(FormatId id, const MachineName& name, int count) {
+  if (count == 1) return id;
   if (name.is_of("HMMA") && kFp8.contains(id)) return FormatId::f16;
   if (name.is_of("IMMA") && id == FormatId::s4) return FormatId::s8;
   if (name.is_of("IMMA") && id == FormatId::u4) return FormatId::u8;
   return id;
 }
 
-bool has_types(const MachineName& name, const Arithmetic& of) {
+bool has_types(const MachineName& name, const Arithmetic& of, int count) {
   const auto is = [](FormatId id, const std::string& type) { return format(id).name == type; };
-  const FormatId a = as_executed(of.a, name), b = as_executed(of.b, name);
+  const FormatId a = as_executed(of.a, name, count), b = as_executed(of.b, name, count);
   const std::vector<std::string>& types = name.types;
   if (types.empty()) return true;
   if (name.is_of("DMMA")) return is(of.a, types[0]);
-  if (name.is_of("IMMA IGMMA"))
-    return (is(a, types[0]) || is(of.a, types[0])) &&
-           (types.size() < 2 || is(b, types[1]) || is(of.b, types[1]));
+  if (name.is_of("IMMA IGMMA")) return is(a, types[0]) && (types.size() < 2 || is(b, types[1]));
   if (!is(of.d, types[0]) && !is(of.c, types[0])) return false;
   if (!name.is_of("HMMA HGMMA"))
     return (types.size() < 2 || is(of.a, types[1])) && (types.size() < 3 || is(of.b, types[2]));
@@ -244,8 +244,8 @@ int count_of(const MachineName& name, const MachineCode& code) {
 }
 
 bool is_meant(const MachineName& name, const Form& form, int count) {
-  return has_shape(name, form, count) && has_types(name, form.arithmetic) && has_code_words(name, form) &&
-         (name.is_bare() || name.is_sparse == form.sparsity.is_sparse());
+  return has_shape(name, form, count) && has_types(name, form.arithmetic, count) &&
+         has_code_words(name, form) && (name.is_bare() || name.is_sparse == form.sparsity.is_sparse());
 }
 
 // Instructions on tensor memory, and the word behind tcgen05 that becomes each.
