@@ -187,7 +187,8 @@ TEST_CASE("several readings of a line are listed, and near names suggested", "[q
       {"RTX 4091", "RTX 4090"},
       {"mma.m16n8k61.f32.f16", kMma},
   };
-  for (const auto& [line, name] : near) {
+  for (const auto& pair : near) {
+    const std::string &line = pair.first, &name = pair.second;
     INFO(line);
     const json found = asked(line);
     CHECK(std::ranges::any_of(found["suggestions"],
@@ -205,12 +206,11 @@ TEST_CASE("what is asked is answered as text, too, and words need no quotes", "[
 
 TEST_CASE("no line is too strange", "[quick][cli]") {
   std::vector<std::string> lines;
-  for (const Asked& row : kAsked)
-    for (std::size_t part = 1; part < 4; ++part)
-      lines.push_back(row.line.substr(0, row.line.size() * part / 4));
+  for (std::size_t i = 0; i < std::size(kAsked); i += 2)
+    lines.push_back(kAsked[i].line.substr(0, kAsked[i].line.size() * (1 + i / 2 % 3) / 4));
   std::mt19937 random(1);
   const std::string_view kSigns = "0123456789abcdefxSM_<>{}[],;.:@%^*+-/ \"'mkn\n\\\xC3\x97\xFF";
-  for (int i = 0; i < 40; ++i) {
+  for (int i = 0; i < 20; ++i) {
     std::string line;
     for (std::size_t n = random() % 200; n > 0; --n) line += kSigns[random() % kSigns.size()];
     lines.push_back(line);

@@ -130,7 +130,7 @@ TEST_CASE("bad arguments give one message, on a terminal, too", "[quick][cli]") 
   for (const std::string& command : commands())
     for (const std::string bad : {" --nonsense", " x y z a b c d", ""}) {
       if (command == "list" || command == "man" || command == "format")
-        if (bad.empty()) continue;  // lists all, is the page of the tool
+        if (bad.empty()) continue;                      // lists all, is the page of the tool
       if (command == "ask" && bad[1] == 'x') continue;  // which answers any words
       INFO(command << bad);
       const Output piped = shell(tool + " " + command + bad);

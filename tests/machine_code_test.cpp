@@ -41,7 +41,8 @@ TEST_CASE("machine code is what the assembler made", "[quick][isa]") {
   for (const isa_table::Row& row : isa_table::read("lowering")) {
     const std::string form = row.at("instruction");
     if (!documented.contains(form)) continue;
-    for (const auto& [target, cell] : row) {
+    for (const auto& column : row) {
+      const std::string &target = column.first, &cell = column.second;
       if (!target.starts_with("sm_")) continue;
       const auto code = warpbit::machine_code(form, *Target::find_ptx(target));
       const std::string seen = code ? text(*code) : "-";

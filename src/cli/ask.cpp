@@ -90,10 +90,12 @@ std::vector<AskSuggestion> near_lines(const AskedLine& line) {
   for (const std::string& word : given) {
     const std::string name = in_small_letters(up_to(word, ".<@"));
     if (name.size() < 2 || name.size() > 80) continue;
-    for (const auto& [known, why] : known_names()) {
-      const std::size_t apart = letters_apart(name, in_small_letters(known));
-      const bool is_known = std::ranges::any_of(found, [&](const auto& f) { return f.second.line == known; });
-      if (!is_known && 3 * apart <= name.size()) found.emplace_back(apart, AskSuggestion{known, why});
+    for (const KnownName& known : known_names()) {
+      const std::size_t apart = letters_apart(name, in_small_letters(known.name));
+      const bool is_known =
+          std::ranges::any_of(found, [&](const auto& f) { return f.second.line == known.name; });
+      if (!is_known && 3 * apart <= name.size())
+        found.emplace_back(apart, AskSuggestion{known.name, known.why});
     }
   }
   std::ranges::stable_sort(found, {}, [](const auto& f) { return f.first; });

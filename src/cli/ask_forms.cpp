@@ -121,8 +121,8 @@ std::optional<std::string> common_descriptor(const TensorMma& mma, Target target
 }
 
 // A form or statement on a target, as an argument.
-AskCommand with_target(std::string_view command, const std::string& text, Target target,
-                       std::vector<std::string> more) {
+AskCommand aimed_command(std::string_view command, const std::string& text, Target target,
+                         std::vector<std::string> more) {
   AskCommand out{std::string(command)};
   if (text.find(' ') == text.npos)
     out.push_back(fmt::format("{}@{}", text, target.name()));
@@ -133,7 +133,7 @@ AskCommand with_target(std::string_view command, const std::string& text, Target
   return out;
 }
 
-void add_layout(std::vector<AskView>& out, const Instruction& i, const std::string& text) {
+void add_layout_view(std::vector<AskView>& out, const Instruction& i, const std::string& text) {
   AskView view{"layout", "Where the elements of each operand lie", {}};
   LayoutOptions options;
   std::vector<std::string> more;
@@ -145,8 +145,9 @@ void add_layout(std::vector<AskView>& out, const Instruction& i, const std::stri
     view.title += fmt::format(", with the instruction descriptor {}", *idesc);
   }
   if (!layout(i, options)) return;
-  view.commands.push_back(with_target("layout", text, i.target(), more));
-  if (fragment_moves(i)) view.commands.push_back(with_target("layout", text, i.target(), {"--by", "ldmatrix"}));
+  view.commands.push_back(aimed_command("layout", text, i.target(), more));
+  if (fragment_moves(i))
+    view.commands.push_back(aimed_command("layout", text, i.target(), {"--by", "ldmatrix"}));
   options.swizzle = Swizzle::bytes_128;
   for (const std::string operand : {"a", "b"}) {
     options.operand = operand;
@@ -154,12 +155,12 @@ void add_layout(std::vector<AskView>& out, const Instruction& i, const std::stri
     if (described == nullptr || described->kind != OperandKind::descriptor || !layout(i, options)) continue;
     std::vector<std::string> swizzled = more;
     swizzled.insert(swizzled.end(), {"--operand", operand, "--swizzle", "128"});
-    view.commands.push_back(with_target("layout", text, i.target(), swizzled));
+    view.commands.push_back(aimed_command("layout", text, i.target(), swizzled));
   }
   out.push_back(view);
 }
 
-void add_sums(std::vector<AskView>& out, const Instruction& i, const std::vector<Target>& given) {
+void add_sum_view(std::vector<AskView>& out, const Instruction& i, const std::vector<Target>& given) {
   const Operand *a = i.find(Part::a), *b = i.find(Part::b);
   if (a == nullptr || b == nullptr || i.terms() == 0) return;
   const std::string form(i.canonical());
@@ -169,7 +170,7 @@ void add_sums(std::vector<AskView>& out, const Instruction& i, const std::vector
                          is_integer ? "1 1" : "1 2^-12", "1 1"));
 }
 
-void add_formats(std::vector<AskView>& out, const Instruction& i) {
+void add_format_view(std::vector<AskView>& out, const Instruction& i) {
   std::vector<std::string_view> names;
   for (const Operand& operand : i.operands())
     if (find_format_info(operand.format) && std::ranges::find(names, operand.format) == names.end())
@@ -355,10 +356,10 @@ Result<AskReading> form_reading(std::string_view kind, const std::string& form,
     const std::vector<Target> having = targets_with(out.form);
     out.understood += fmt::format(", which {} does not have, but {}", target_text(targets[0]), names(having));
   }
-  add_layout(out.views, *i, text);
-  add_sums(out.views, *i, targets);
+  add_layout_view(out.views, *i, text);
+  add_sum_view(out.views, *i, targets);
   out.views.push_back(gpu_view(*i));
-  add_formats(out.views, *i);
+  add_format_view(out.views, *i);
   return out;
 }
 

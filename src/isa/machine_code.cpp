@@ -139,9 +139,9 @@ std::optional<std::array<int, 3>> machine_shape(std::string_view text) {
 }
 
 bool is_machine_type(std::string_view word) {
-  constexpr std::string_view kTypes[] = {"F64",  "F32",  "TF32", "F16", "BF16", "E5M2", "E4M3",
-                                         "E3M2", "E2M3", "E2M1", "S8",  "U8",   "S4",   "U4"};
-  return std::ranges::find(kTypes, word) != std::end(kTypes);
+  constexpr std::string_view kMachineTypes[] = {"F64",  "F32",  "TF32", "F16", "BF16", "E5M2", "E4M3",
+                                                "E3M2", "E2M3", "E2M1", "S8",  "U8",   "S4",   "U4"};
+  return std::ranges::find(kMachineTypes, word) != std::end(kMachineTypes);
 }
 
 void read_move(MachineName& out, const std::string& word) {
