@@ -70,8 +70,6 @@ int check_one(const std::string& text, Target target) {
   };
   row("plan", i->plan());
   row("machine", fmt::format("{} ({})", i->machine(), i->toolkit()));
-  if (const std::optional<MachineCode> code = machine_code(i->canonical(), target))
-    row("compiled", fmt::format("{} (seen with {})", warpbit::text(*code), kMachineCodeToolkit));
   fmt::print("{}", evidence_text(i->evidence()));
   row("kernel", path_of(*i, kernel));
   if (const std::string trap = note(*i); !trap.empty()) row("note", trap);
