@@ -70,6 +70,19 @@ TEST_CASE("an element of a capture", "[quick][cli]") {
   CHECK(json["target"] == "sm_90a");
   CHECK(json["sums"].size() == 1);
   CHECK(json["sums"][0]["addends"].size() == 17);
+  // 1 + 2^-30: of the bits from 2^0 to 2^-25, the second addend has none.
+  const auto cut =
+      nlohmann::json::parse(run({"explain", "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", "--target",
+                                 "sm_90", "--a", "1 2^-15", "--b", "1 2^-15", "--json"})
+                                .out)["sums"][0];
+  CHECK(cut["columns"]["top"] == 0);
+  CHECK(cut["columns"]["low"] == -25);
+  CHECK(cut["columns"]["rows"].size() == 4);
+  const auto lost = cut["columns"]["rows"][1];
+  CHECK(lost["name"] == "a[1] b[1]");
+  CHECK(lost["kept"] == std::string(26, ' '));
+  CHECK(lost["cut"] == "    1");
+  CHECK(cut["sentences"][1] == "15 addends are zero");
 }
 
 TEST_CASE("explanations fit the terminal and have no colour codes", "[quick][cli][once]") {

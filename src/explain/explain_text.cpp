@@ -17,6 +17,12 @@ constexpr std::size_t kValueWidth = 24;  // of the last column
 
 // ---- One sum
 
+// "13 addends are zero"; empty if none is.
+std::string zeros_text(const ExplainedSum& sum) {
+  const auto zeros = std::ranges::count_if(sum.addends, [](const auto& a) { return a.value.bits.empty(); });
+  return zeros == 0 ? "" : fmt::format("{} {} zero", zeros, zeros == 1 ? "addend is" : "addends are");
+}
+
 // Labels, signs and bits under each other:
 //
 //     c             +    00110011001100110|011     0.1
@@ -51,8 +57,7 @@ std::string table(const ExplainedSum& sum, std::size_t width) {
                     with_values ? "  " + cut_off(short_text(x), kValueWidth - 2) : "");
     out += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
   }
-  const std::size_t zeros = sum.addends.size() - addends;
-  if (zeros > 0) out += fmt::format("  {} {} zero\n", zeros, zeros == 1 ? "addend is" : "addends are");
+  if (const std::string zeros = zeros_text(sum); !zeros.empty()) out += "  " + zeros + "\n";
   for (const ExplainedAddend& addend : sum.addends)
     if (addend.group && !addend.group->sum.is_zero()) out += wrapped("  " + group_text(addend), width);
   return out;
@@ -71,6 +76,33 @@ nlohmann::ordered_json to_json(const ExactNumber& x) {
 }
 std::string hex(std::uint64_t code) {
   return fmt::format("{:#x}", code);
+}
+
+// The table above as data: what is kept and what is cut, from the column 2^top on.
+nlohmann::ordered_json columns_json(const ExplainedSum& sum) {
+  const BitColumns at(sum);
+  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+  const auto add = [&](std::string_view name, std::string_view is, const ExactNumber& x,
+                       const std::string& kept) {
+    rows.push_back(
+        {{"name", name}, {"is", is}, {"sign", x.negative ? "-" : "+"}, {"kept", kept}, {"cut", at.cut(x)}});
+    rows.back()["value"] = short_text(x);
+  };
+  for (const ExplainedAddend& addend : sum.addends)
+    if (!addend.value.bits.empty()) add(addend.name, "addend", addend.value, at.kept(addend.value));
+  add("sum of kept", "total", sum.total, at.kept(sum.total));
+  add(sum.format, "result", sum.result, at.kept(sum.result, last_bit(sum)));
+  return {{"top", at.top()}, {"low", at.low()}, {"rows", rows}};
+}
+
+// The sentences around it: which bits are kept or what is added, what comes of it, and how groups came about.
+nlohmann::ordered_json sentences_json(const ExplainedSum& sum) {
+  nlohmann::ordered_json out = {has_columns(sum) ? window_text(sum) : addition_text(sum)};
+  for (const ExplainedAddend& addend : sum.addends)
+    if (addend.group && !addend.group->sum.is_zero()) out.push_back(group_text(addend));
+  if (const std::string zeros = zeros_text(sum); has_columns(sum) && !zeros.empty()) out.push_back(zeros);
+  out.push_back("-> " + code_text(sum.format, sum.code) + precision_text(sum));
+  return out;
 }
 
 }  // namespace
@@ -119,6 +151,8 @@ std::string json(const Explanation& e) {
     of_sum["format"] = sum.format;
     of_sum["code"] = hex(sum.code);
     of_sum["result"] = to_json(sum.result);
+    if (has_columns(sum)) of_sum["columns"] = columns_json(sum);
+    of_sum["sentences"] = sentences_json(sum);
     out["sums"].push_back(of_sum);
   }
   out["format"] = e.format;
@@ -128,6 +162,7 @@ std::string json(const Explanation& e) {
   out["exact"] = to_json(e.exact);
   if (e.nearest) out["nearest"] = hex(*e.nearest);
   if (e.ulps) out["ulps"] = e.ulps->decimal();
+  out["sentence"] = code_text(e.format, e.code) + (e.ulps ? "; error " + error_text(e) : "");
   return out.dump(2) + "\n";
 }
 
