@@ -97,6 +97,7 @@ struct Comparison {
     std::uint64_t index;  ///< the case
     Coordinate at;        ///< of D
     ElementComparison comparison;
+    ElementInputs inputs = {};  ///< what it is computed from
   };
   std::optional<First> first;
   std::vector<std::string> names = {};  ///< of the computations: distinct_names()

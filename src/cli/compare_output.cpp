@@ -68,6 +68,13 @@ Json codes(const std::vector<std::uint64_t>& list) {
   return out;
 }
 
+Json inputs_json(const ElementInputs& in) {
+  Json out = {{"a", codes(in.a)}, {"b", codes(in.b)}, {"c", fmt::format("{:#x}", in.c)}};
+  if (!in.a_scale.empty()) out["a_scale"] = codes(in.a_scale);
+  if (!in.b_scale.empty()) out["b_scale"] = codes(in.b_scale);
+  return out;
+}
+
 }  // namespace
 
 void print_json(const ElementComparison& comparison, const std::vector<Computation>& computations) {
@@ -91,6 +98,7 @@ void print_json(const Comparison& c, const std::vector<Computation>& computation
                   {"row", c.first->at.row},
                   {"column", c.first->at.column},
                   {"product", c.first->at.product}};
+    first["inputs"] = inputs_json(c.first->inputs);
     add_element(first, c.first->comparison);
     out["first"] = first;
   }
@@ -119,10 +127,7 @@ void print_json(const DifferenceSearch& search, const std::vector<Computation>& 
               {"equal_steps", search.equal_steps},
               {"tried", search.tried}};
   if (search.found) {
-    const ElementInputs& in = search.found->inputs;
-    out["inputs"] = {{"a", codes(in.a)}, {"b", codes(in.b)}, {"c", fmt::format("{:#x}", in.c)}};
-    if (!in.a_scale.empty()) out["inputs"]["a_scale"] = codes(in.a_scale);
-    if (!in.b_scale.empty()) out["inputs"]["b_scale"] = codes(in.b_scale);
+    out["inputs"] = inputs_json(search.found->inputs);
     add_element(out, search.found->comparison);
   }
   print_json("compare", out);

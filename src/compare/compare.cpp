@@ -84,10 +84,10 @@ Result<Comparison> compare_inputs(std::span<const LoadedCapture> captures,
   }
   if (first == nullptr) return out;
   const Coordinate at{std::max(first->row, 0), std::max(first->column, 0), first->product};
-  const Result<ElementComparison> comparison =
-      compare_element(computations, inputs_along_k(captures, first->index, {&at, 1})[0]);
+  const ElementInputs inputs = inputs_along_k(captures, first->index, {&at, 1})[0];
+  const Result<ElementComparison> comparison = compare_element(computations, inputs);
   if (!comparison) return comparison.error();
-  out.first = {first->index, at, *comparison};
+  out.first = {first->index, at, *comparison, inputs};
   return out;
 }
 
