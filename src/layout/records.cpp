@@ -9,9 +9,12 @@
 
 #include "layout/grid.hpp"
 #include "warpbit/layout.hpp"
+#include "warpbit/state.hpp"  // bank_conflicts
 
 namespace warpbit {
 namespace {
+
+constexpr std::uint64_t kBanks = 32, kBankBytes = 4;
 
 using RecordValue = std::optional<std::uint64_t>;
 
@@ -45,6 +48,29 @@ std::string_view name(Medium medium) {
   return kNames[static_cast<std::size_t>(medium)];
 }
 
+// What eight rows of 16 bytes cost that lanes point to, as ldmatrix reads them: those of the elements [0..7, 0], or [0, 0..7] where
+// rows are contiguous.
+std::optional<nlohmann::ordered_json> banks(const OperandLayout& o) {
+  constexpr int kLines = 8;
+  if (o.medium != Medium::shared_memory) return std::nullopt;
+  const auto at = [&](int row, int column) -> std::optional<std::uint64_t> {
+    const auto found = std::ranges::find(o.cells, Coordinate{row, column, 0}, &LayoutCell::element);
+    return found == o.cells.end() ? std::nullopt : std::optional(found->bit);
+  };
+  const auto first = at(0, 0), right = at(0, 1);
+  const bool by_rows = first && right && *right == *first + static_cast<std::uint64_t>(o.element_bits);
+  std::vector<std::uint64_t> addresses;
+  for (int line = 0; line < kLines; ++line)
+    if (const auto bit = by_rows ? at(line, 0) : at(0, line)) addresses.push_back(*bit / 8);
+  if (addresses.size() < kLines) return std::nullopt;
+  const int extra = bank_conflicts(addresses).total;
+  return nlohmann::ordered_json{
+      {"extra_wavefronts", extra},
+      {"sentence", fmt::format("16 bytes of each of {} 0 to 7 are read {}", by_rows ? "rows" : "columns",
+                               extra == 0 ? "at once: no two of them lie in the same banks"
+                                          : fmt::format("in {} wavefronts: they share banks", extra + 1))}};
+}
+
 nlohmann::ordered_json description(const OperandLayout& o) {
   nlohmann::ordered_json out{{"operand", o.role}, {"format", o.format},   {"medium", name(o.medium)},
                              {"rows", o.rows},    {"columns", o.columns}, {"products", o.products}};
@@ -59,6 +85,8 @@ nlohmann::ordered_json description(const OperandLayout& o) {
     out["cute_domain"] = o.cute_domain;
   }
   if (o.step > 0) out["step"] = o.step;
+  out["heading"] = heading(o);
+  if (const auto cost = banks(o)) out["banks"] = *cost;
   return out;
 }
 
@@ -66,6 +94,7 @@ nlohmann::ordered_json record(const OperandLayout& o, const LayoutCell& cell) {
   nlohmann::ordered_json out{{"operand", o.role}};
   for (const Field& field : kFields)
     if (const RecordValue value = field.value(o, cell)) out[std::string(field.name)] = *value;
+  if (o.medium == Medium::shared_memory) out["bank"] = cell.bit / 8 / kBankBytes % kBanks;
   return out;
 }
 
@@ -77,16 +106,21 @@ std::string layout_json(const Layout& layout) {
     operands.push_back("  " + description(operand).dump());
     for (const LayoutCell& cell : operand.cells) elements.push_back("  " + record(operand, cell).dump());
   }
-  return fmt::format("{{\"form\": {}, \"target\": {}, \"operands\": [\n{}\n], \"elements\": [\n{}\n]}}\n",
-                     nlohmann::json(layout.form).dump(), nlohmann::json(layout.target).dump(),
-                     fmt::join(operands, ",\n"), fmt::join(elements, ",\n"));
+  return fmt::format(
+      "{{\"form\": {}, \"target\": {}, \"operands\": [\n{}\n], \"elements\": [\n{}\n], \"unknown\": {}}}\n",
+      nlohmann::json(layout.form).dump(), nlohmann::json(layout.target).dump(), fmt::join(operands, ",\n"),
+      fmt::join(elements, ",\n"), nlohmann::json(layout.unknown).dump());
 }
 
 std::string answers_json(const Layout& layout, std::string_view question,
                          const std::vector<LayoutAnswer>& answers) {
   nlohmann::ordered_json out{{"form", layout.form}, {"target", layout.target}, {"question", question}};
   out["answers"] = nlohmann::ordered_json::array();
-  for (const LayoutAnswer& a : answers) out["answers"].push_back(record(*a.operand, a.cell));
+  const Result<LayoutQuestion> asked = parse_layout_question(question);
+  for (const LayoutAnswer& a : answers) {
+    out["answers"].push_back(record(*a.operand, a.cell));
+    if (asked) out["answers"].back()["sentence"] = text(a, *asked);
+  }
   return out.dump() + "\n";
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 
 #include "capture/whole_file.hpp"
 #include "layout/grid.hpp"
@@ -121,20 +122,28 @@ class Picture {
     const int height = y_ + kMargin;
     return fmt::format(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" "
-        "height=\"{1}\" viewBox=\"0 0 {0} {1}\" font-family=\"DejaVu Sans Mono, Menlo, Consolas, monospace\">\n"
-        "<title>{2}</title>\n<rect width=\"{0}\" height=\"{1}\" fill=\"#ffffff\"/>\n{3}</svg>\n",
-        width_, height, escaped(title), body_);
+        "height=\"{1}\" viewBox=\"0 0 {0} {1}\" font-family=\"DejaVu Sans Mono, Menlo, Consolas, monospace\" "
+        "font-size=\"{4}\" text-anchor=\"middle\">\n"
+        "<title>{2}</title>\n<rect width=\"{0}\" height=\"{1}\" fill=\"#ffffff\"/>\n{5}{3}</svg>\n",
+        width_, height, escaped(title), texts_, kText, boxes());
   }
 
  private:
   void place(int x, int y, std::string_view text, int size, std::string_view anchor, bool bold = false) {
-    body_ += fmt::format("<text x=\"{}\" y=\"{}\" font-size=\"{}\" text-anchor=\"{}\"{}>{}</text>\n", x, y,
-                         size, anchor, bold ? " font-weight=\"bold\"" : "", escaped(text));
+    texts_ += fmt::format("<text x=\"{}\" y=\"{}\"", x, y);
+    if (size != kText) texts_ += fmt::format(" font-size=\"{}\"", size);
+    if (anchor != "middle") texts_ += fmt::format(" text-anchor=\"{}\"", anchor);
+    texts_ += fmt::format("{}>{}</text>\n", bold ? " font-weight=\"bold\"" : "", escaped(text));
   }
   void box(int x, int y, int width, int height, const std::string& colour) {
-    body_ +=
-        fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"{}\" stroke=\"#555555\"/>\n", x,
-                    y, width, height, colour);
+    boxes_[colour] += fmt::format("M{} {}h{}v{}h-{}z", x, y, width, height, width);
+  }
+  // One path for each colour: a picture has thousands of boxes.
+  std::string boxes() const {
+    std::string out;
+    for (const auto& [colour, path] : boxes_)
+      out += fmt::format("<path fill=\"{}\" stroke=\"#555555\" d=\"{}\"/>\n", colour, path);
+    return out;
   }
   void draw_cell(int x, int y, int width, int height, const std::optional<GridCell>& cell) {
     box(x, y, width, height, cell ? fill(cell->colour) : "#f4f4f4");
@@ -147,7 +156,8 @@ class Picture {
     }
   }
 
-  std::string body_;
+  std::map<std::string, std::string> boxes_;  // by colour
+  std::string texts_;                         // above them
   int y_ = kMargin, width_ = 2 * kMargin;
 };
 
