@@ -60,11 +60,12 @@ const Call kCalls[] = {
     {"list", "--probes --json --target sm_90 ^movmatrix", 1, "schema forms"},
     {"list", "--captures {}/a.npz --json", 0, "schema captures"},
     {"list", "--captures {}/none.npz --json", 2, ""},
-    {"descriptor", "0x4000004000010040 --json --form " + kWgmma, 0, "schema descriptor start leading stride"},
+    {"descriptor", "0x4000004000010040 --json --form " + kWgmma, 0,
+     "schema descriptor start leading stride fields text"},
     {"descriptor", "0x4000004000010040 --json --size 512 --form " + kWgmma, 1, "schema descriptor findings"},
     {"descriptor", "0x4000004000010040 --json --form nonsense", 2, ""},
     {"tensormap", "7f0000000000 20000066510 0 0 3ff00000fff 0 3f00000000000000 7f 4000 400 0 0 0 0 0 0 --json",
-     0, "schema mode elemtype rank findings"},
+     0, "schema mode elemtype rank findings fields words"},
     {"tensormap", "7f0000000008 20000066510 0 0 3ff00000fff 0 3f00000000000000 7f 4000 400 0 0 0 0 0 0 --json",
      1, "schema mode elemtype rank findings"},
     {"tensormap", "0 --json", 2, ""},
@@ -214,6 +215,13 @@ TEST_CASE("objects say what the text says", "[quick][cli]") {
   CHECK(read["swizzle_bytes"] == 128);
   CHECK(read["bytes"] == 16 * 16 * 2);
   CHECK(read["findings"].empty());
+  CHECK(read["fields"][0]["meaning"] == "0x400");
+  CHECK(read["fields"].back()["value"] == 1);
+  CHECK(read["fields"].back()["meaning"] == "128-byte swizzle");
+  // M 128, N 16, f32 = f16 x f16: bits 24-28 M / 16, 17-22 N / 8, 4-5 f32.
+  const ordered_json of_tensor =
+      ordered_json::parse(run({"list", "--forms", "--json", "^tcgen05.mma.cta_group::1.kind::f16$"}).out);
+  CHECK(of_tensor["forms"][0]["idesc_example"] == "0x8040010");
   const ordered_json forms = ordered_json::parse(run({"list", "--forms", "--json", "^movmatrix"}).out);
   REQUIRE(forms["forms"].size() == 1);
   CHECK(forms["forms"][0]["operands"] == "d:b32 a:b32");

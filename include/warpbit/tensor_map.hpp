@@ -124,5 +124,14 @@ struct TensorMapFinding {
 /// What looks wrong about the bytes of a map, by issue. A map of unknown codes has this finding alone.
 std::vector<TensorMapFinding> check_tensor_map(std::span<const std::byte, 128> map);
 
+/// One field of a map.
+struct TensorMapField {
+  std::string name;  ///< the member that it holds, and how: "global_dim[0] - 1", "global_stride[0] >> 4"
+  int first_bit = 0, bits = 0;
+  std::uint64_t value = 0;  ///< its bits
+};
+/// The fields of a map, from bit 0 on; those alone that say what others there are, if one has an unknown code.
+std::vector<TensorMapField> tensor_map_fields(std::span<const std::byte, 128> map);
+
 }  // namespace warpbit
 #pragma GCC visibility pop

@@ -2,6 +2,8 @@
 // warpbit descriptor
 #include <fmt/format.h>
 
+#include <span>
+
 #include "cli/arguments.hpp"
 #include "cli/json.hpp"
 #include "warpbit/descriptor.hpp"
@@ -78,6 +80,64 @@ void print_reading(const Reading& r, bool all_ranges) {
   for (const DescriptorFinding& f : r.findings) fmt::print("{}: {}\n", name(f.issue), f.message);
 }
 
+// ---- Their fields
+
+struct MatrixDescriptorField {
+  std::string_view name;
+  int first_bit, bits;
+  std::string (*meaning)(const Descriptor& d);
+};
+
+std::string no_meaning(const Descriptor&) {
+  return "";
+}
+std::string swizzle_meaning(const Descriptor& d) {
+  return d.swizzle == Swizzle::bytes_128_atoms_32 ? "128-byte swizzle, atoms of 32 bytes" : name(d.swizzle);
+}
+
+// From bit 0 on (warpbit/descriptor.hpp).
+constexpr MatrixDescriptorField kStart{"start >> 4", 0, 14,
+                                       [](const Descriptor&d) { return hexadecimal(d.start); }},
+    kLeading{"LBO >> 4", 16, 14, [](const Descriptor&d) { return fmt::format("{} bytes", d.leading); }},
+    kStride{"SBO >> 4", 32, 14, [](const Descriptor&d) { return fmt::format("{} bytes", d.stride); }},
+    kBase{"base offset", 49, 3, [](const Descriptor&d) { return fmt::format("{}", d.base_offset); }};
+constexpr MatrixDescriptorField kWgmmaFields[] = {kStart,
+                                                  {"ignored", 14, 2, no_meaning},
+                                                  kLeading,
+                                                  {"ignored", 30, 2, no_meaning},
+                                                  kStride,
+                                                  {"ignored", 46, 3, no_meaning},
+                                                  kBase,
+                                                  {"ignored", 52, 10, no_meaning},
+                                                  {"swizzle", 62, 2, swizzle_meaning}};
+constexpr MatrixDescriptorField kTensorFields[] = {
+    kStart,
+    {"0", 14, 2, no_meaning},
+    kLeading,
+    {"0", 30, 2, no_meaning},
+    kStride,
+    {"1", 46, 3, no_meaning},
+    kBase,
+    {"LBO mode", 52, 1,
+     [](const Descriptor& d) {
+       return std::string(d.absolute_leading ? "LBO is an address" : "LBO is an offset");
+     }},
+    {"0", 53, 8, no_meaning},
+    {"swizzle", 61, 3, swizzle_meaning}};
+
+nlohmann::ordered_json fields_json(std::uint64_t bits, DescriptorForm form) {
+  const Descriptor d = Descriptor::decode(bits, form);
+  nlohmann::ordered_json out = nlohmann::ordered_json::array();
+  for (const MatrixDescriptorField& f :
+       form == DescriptorForm::wgmma ? std::span<const MatrixDescriptorField>(kWgmmaFields) : kTensorFields)
+    out.push_back({{"field", f.name},
+                   {"first_bit", f.first_bit},
+                   {"bits", f.bits},
+                   {"value", bits >> f.first_bit & ((std::uint64_t{1} << f.bits) - 1)},
+                   {"meaning", f.meaning(d)}});
+  return out;
+}
+
 void print_reading_json(const Reading& r) {
   using nlohmann::ordered_json;
   const Descriptor d = Descriptor::decode(r.bits, r.form);
@@ -102,7 +162,9 @@ void print_reading_json(const Reading& r) {
                             {"padded", r.matrix.padded},
                             {"bytes", r.bytes},
                             {"ranges", ranges},
-                            {"findings", findings}});
+                            {"findings", findings},
+                            {"fields", fields_json(r.bits, r.form)},
+                            {"text", descriptor_text(r.bits, r.form)}});
 }
 
 int print_matrix(const DescriptorArguments& o, const Instruction& instruction, const std::string& operand) {

@@ -66,6 +66,17 @@ TensorMapBytes parse(const std::vector<std::string>& arguments) {
   return out;
 }
 
+// "0x20000066510", the 16 words of 64 bits.
+ordered_json memory_words(const TensorMapBytes& map) {
+  ordered_json out = ordered_json::array();
+  for (std::size_t i = 0; i < kBytes; i += 8) {
+    std::uint64_t word = 0;
+    for (std::size_t b = 0; b < 8; ++b) word |= std::to_integer<std::uint64_t>(map[i + b]) << 8 * b;
+    out.push_back(hexadecimal(word));
+  }
+  return out;
+}
+
 template <class Numbers>
 auto first(const Numbers& numbers, int count) {
   return std::span(numbers).first(static_cast<std::size_t>(count));
@@ -113,6 +124,11 @@ int tensormap(const TensorMapArguments& o) {
     all["findings"] = ordered_json::array();
     for (const TensorMapFinding& f : findings)
       all["findings"].push_back({{"issue", name(f.issue)}, {"message", f.message}});
+    all["fields"] = ordered_json::array();
+    for (const TensorMapField& f : tensor_map_fields(map))
+      all["fields"].push_back(
+          {{"field", f.name}, {"first_bit", f.first_bit}, {"bits", f.bits}, {"value", f.value}});
+    all["words"] = memory_words(map);
     print_json("tensormap", all);
   } else {
     for (const auto& [key, value] : all.items())

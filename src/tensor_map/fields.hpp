@@ -49,26 +49,30 @@ inline unsigned corner_bits(int rank) {
   return rank == 3 ? 16 : rank == 4 ? 8 : 5;
 }
 
-/// Calls visit(place, member) for each field of the other members. A stride has two.
+/// Calls visit(place, member, its name, its index) for each field of the other members. A stride has two.
 template <class Map, class Visit>
 void visit_fields(Map& m, Visit visit) {
   const auto rank = static_cast<unsigned>(m.rank);
-  visit(Field{0, 64}, m.global_address);
-  visit(Field{79, 1}, m.fill_mode);
-  visit(Field{81, 2}, m.l2_promotion);
-  for (unsigned i = 0; i < rank; ++i) visit(Field{256 + 32 * i, 32, 1}, m.global_dim[i]);
-  for (unsigned i = 0; i + 1 < rank; ++i) visit(Field{96 + 32 * i, 32, 0, 4}, m.global_stride[i]);
-  for (unsigned i = 0; i + 1 < rank; ++i) visit(Field{224 + 4 * i, 4, 0, 36}, m.global_stride[i]);
-  for (unsigned i = 0; i < rank; ++i) visit(Field{416 + 3 * i, 3, 1}, m.element_stride[i]);
+  visit(Field{0, 64}, m.global_address, "global_address", 0U);
+  visit(Field{79, 1}, m.fill_mode, "fill_mode", 0U);
+  visit(Field{81, 2}, m.l2_promotion, "l2_promotion", 0U);
+  for (unsigned i = 0; i < rank; ++i) visit(Field{256 + 32 * i, 32, 1}, m.global_dim[i], "global_dim", i);
+  for (unsigned i = 0; i + 1 < rank; ++i)
+    visit(Field{96 + 32 * i, 32, 0, 4}, m.global_stride[i], "global_stride", i);
+  for (unsigned i = 0; i + 1 < rank; ++i)
+    visit(Field{224 + 4 * i, 4, 0, 36}, m.global_stride[i], "global_stride", i);
+  for (unsigned i = 0; i < rank; ++i) visit(Field{416 + 3 * i, 3, 1}, m.element_stride[i], "element_stride", i);
   if (m.mode == TensorMapMode::tiled) {
-    for (unsigned i = 0; i < rank; ++i) visit(Field{440 + 8 * i, 8, 1}, m.box_dim[i]);
+    for (unsigned i = 0; i < rank; ++i) visit(Field{440 + 8 * i, 8, 1}, m.box_dim[i], "box_dim", i);
     return;
   }
-  visit(Field{440, 8, 1}, m.channels_per_pixel);
-  visit(Field{480, 10, 1}, m.pixels_per_column);
+  visit(Field{440, 8, 1}, m.channels_per_pixel, "channels_per_pixel", 0U);
+  visit(Field{480, 10, 1}, m.pixels_per_column, "pixels_per_column", 0U);
   const unsigned bits = corner_bits(m.rank);
-  for (unsigned i = 0; i + 2 < rank; ++i) visit(Field{448 + bits * i, bits}, m.pixel_box_lower[i]);
-  for (unsigned i = 0; i + 2 < rank; ++i) visit(Field{464 + bits * i, bits}, m.pixel_box_upper[i]);
+  for (unsigned i = 0; i + 2 < rank; ++i)
+    visit(Field{448 + bits * i, bits}, m.pixel_box_lower[i], "pixel_box_lower", i);
+  for (unsigned i = 0; i + 2 < rank; ++i)
+    visit(Field{464 + bits * i, bits}, m.pixel_box_upper[i], "pixel_box_upper", i);
 }
 
 /// The words of a map, and back. Precondition of `packed`: element strides are not 0.

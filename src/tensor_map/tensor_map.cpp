@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <type_traits>
 
 #include "tensor_map/fields.hpp"
@@ -82,7 +83,7 @@ Words packed(const TensorMap& m) {
   set(out, kTf32, tf32);
   set(out, kInterleave, static_cast<std::uint64_t>(m.interleave_layout));
   set(out, kSwizzle, swizzle_code(m.swizzle_mode));
-  visit_fields(m, [&](Field at, const auto& value) {
+  visit_fields(m, [&](Field at, const auto& value, const char*, unsigned) {
     set(out, at, (static_cast<std::uint64_t>(value) - at.less) >> at.shift);
   });
   set(out, kBoxBytes, m.box_bytes());
@@ -118,7 +119,7 @@ Result<TensorMap> TensorMap::decode(std::span<const std::byte, 128> map) {
   const Words words = tensor_map::words_of(map);
   Result<TensorMap> out = decode_codes(words);
   if (!out) return out;
-  visit_fields(*out, [&](Field at, auto& value) {
+  visit_fields(*out, [&](Field at, auto& value, const char*, unsigned) {
     using Value = std::remove_cvref_t<decltype(value)>;
     const std::uint64_t bits = bits_of(words, at);
     if constexpr (std::is_enum_v<Value>)
@@ -128,6 +129,33 @@ Result<TensorMap> TensorMap::decode(std::span<const std::byte, 128> map) {
     else
       value = static_cast<Value>(value + ((bits << at.shift) + at.less));
   });
+  return out;
+}
+
+std::vector<TensorMapField> tensor_map_fields(std::span<const std::byte, 128> map) {
+  const Words words = tensor_map::words_of(map);
+  std::vector<TensorMapField> out;
+  const auto add = [&](Field at, std::string field) {
+    out.push_back({std::move(field), static_cast<int>(at.bit), static_cast<int>(at.bits), bits_of(words, at)});
+  };
+  add(tensor_map::kMode, "mode");
+  add(tensor_map::kRank, "rank - 1");
+  add(tensor_map::kElemtype, "elemtype");
+  add(tensor_map::kInterleave, "interleave_layout");
+  add(tensor_map::kSwizzle, "swizzle_mode");
+  add(tensor_map::kTf32, "tf32");
+  if (const Result<TensorMap> decoded = TensorMap::decode(map))
+    visit_fields(*decoded, [&](Field at, const auto& value, const char* member, unsigned index) {
+      std::string field = member;
+      if (std::is_integral_v<std::remove_cvref_t<decltype(value)>> && !field.starts_with("global_address"))
+        field += fmt::format("[{}]", index);
+      if (at.shift > 0) field += fmt::format(" >> {}", at.shift);
+      if (at.less > 0) field += fmt::format(" - {}", at.less);
+      add(at, std::move(field));
+    });
+  add(tensor_map::kBoxBytes, "box_bytes");
+  add(tensor_map::kAlignment, "alignment");
+  std::ranges::sort(out, {}, &TensorMapField::first_bit);
   return out;
 }
 
