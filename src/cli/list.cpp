@@ -192,7 +192,7 @@ std::optional<std::uint32_t> example_descriptor(const FormInfo& form) {
     std::string_view d, a, scale;
   };
   using enum TensorKind;
-  constexpr Types kTypes[] = {{f16, "f32", "f16", ""},         {tf32, "f32", "tf32", ""},
+  constexpr Types kUsual[] = {{f16, "f32", "f16", ""},         {tf32, "f32", "tf32", ""},
                               {f8f6f4, "f32", "e4m3", ""},     {i8, "s32", "s8", ""},
                               {mxf8f6f4, "", "e4m3", "ue8m0"}, {mxf4, "", "e2m1", "ue8m0"},
                               {mxf4nvf4, "", "e2m1", "ue4m3"}, {mxf4nvf4, "", "e2m1", "ue8m0"}};
@@ -200,7 +200,7 @@ std::optional<std::uint32_t> example_descriptor(const FormInfo& form) {
   const Result<Instruction> instruction = Instruction::parse(form.canonical, form.targets.back());
   const std::optional<TensorMma> mma = instruction ? tensor_mma(*instruction) : std::nullopt;
   if (!mma) return std::nullopt;
-  for (const Types& types : kTypes)
+  for (const Types& types : kUsual)
     for (const int n : {16, 32, 64}) {
       InstructionDescriptor out;
       out.m = 128 * mma->cta_group, out.n = n;

@@ -207,28 +207,46 @@ __attribute__((noinline)) void chosen_rows(FusedBlocks& blocks, int first, int l
   }
 }
 
+// Whether rows are worth a try: where those before were suspicious, these probably are. Twice as many are given to any.hpp
+// at once after each try in vain, up to 15.
+class Tries {
+ public:
+  bool skips() { return left_ > 0 && left_-- > 0; }
+  void tried(bool in_vain) {
+    next_ = in_vain ? (next_ < 15 ? 2 * next_ + 1 : 15) : 0;
+    left_ = next_;
+  }
+
+ private:
+  int next_ = 0, left_ = 0;
+};
+
 // Some rows of one column of blocks: all are computed before one is stored, since D may be C, and again if a
 // lane of one is suspicious.
 template <Fixed kFixed, class Exponent>
 inline void some_rows(FusedBlocks& given, const FusedBlocks& blocks, const FusedProgram& program, Bounds bounds,
-                      int first, int last, int column, AnyPanels& panels) {
-  const HeldColumns<kFixed, Exponent> held(blocks, program, column);
+                      int first, int last, int column, Tries& tries, AnyPanels& panels) {
   Codes<kFixed> d[kRowsAtOnce * 16 / kLanes];
-  I32 suspicious{};
   Codes<kFixed>* to = d;
   const bool marked = blocks.has_special;
   const auto is_special = [&](int row) {
     return marked && (given.a_special == nullptr || given.a_special[row] || given.b_special[column]);
   };
-  for (int row = first; row < last; ++row) {
-    if (__builtin_expect(is_special(row), 0)) {
-      to += kBlock / kLanes;
-      continue;
+  bool all = tries.skips();
+  if (__builtin_expect(!all, 1)) {
+    const HeldColumns<kFixed, Exponent> held(blocks, program, column);
+    I32 suspicious{};
+    for (int row = first; row < last; ++row) {
+      if (__builtin_expect(is_special(row), 0)) {
+        to += kBlock / kLanes;
+        continue;
+      }
+      for (int lane = 0; lane < kBlock; lane += kLanes)
+        *to++ = all_steps<kFixed>(blocks, program, bounds, held, {row, column, lane}, suspicious);
     }
-    for (int lane = 0; lane < kBlock; lane += kLanes)
-      *to++ = all_steps<kFixed>(blocks, program, bounds, held, {row, column, lane}, suspicious);
+    all = negative_lanes(suspicious) != 0;
+    tries.tried(all);
   }
-  const bool all = negative_lanes(suspicious) != 0;
   if (__builtin_expect(marked || all, 0))
     chosen_rows<kFixed>(
         given, first, last, column, [&](int row) { return all || is_special(row); }, panels, d);
@@ -278,6 +296,7 @@ bool all_blocks(FusedBlocks& given) {
   FusedBlocks blocks = given;  // copies that stay in registers: no store to D can change them
   const FusedProgram program = *given.program;
   AnyPanels panels;
+  Tries tries;
   for (;;) {
     const Bounds bounds = bounds_of(given, program);
     // Rows outside: their lines of D stay in the first cache for several columns.
@@ -285,7 +304,7 @@ bool all_blocks(FusedBlocks& given) {
       for (int column = 0; column < blocks.columns; ++column)
         some_rows<kFixed, Exponent>(given, blocks, program, bounds, row,
                                     row + kRowsAtOnce < blocks.rows ? row + kRowsAtOnce : blocks.rows, column,
-                                    panels);
+                                    tries, panels);
     if (!kFixed.single || given.next == nullptr || !given.next(given)) return false;
     if (kind_of_exponents(given.a_top) != kind_of_exponents(blocks.a_top)) return true;
     blocks.c.base = given.c.base;
