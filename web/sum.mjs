@@ -7,7 +7,7 @@ import { html, list, refusal } from "./html.mjs";
 const kNumbers = ["a", "b", "c", "a-scale", "b-scale"];
 
 export const parameters = [
-  { name: "targets", label: "GPUs", hint: "sm_80,sm_90a or A100,H100" },
+  { name: "targets", label: "GPUs", hint: "sm_80,sm_90a or A100,H100", middle: true },
 ];
 
 const words = text => (text ?? "").split(/[\s,]+/).filter(Boolean);
