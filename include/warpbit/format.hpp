@@ -94,7 +94,7 @@ struct EncodedNumber {
   bool is_beyond_largest;  ///< the number's magnitude exceeds the largest one of its sign
 };
 /// Encodes a number given as text: decimal ("3.3", "1e-20"), hexadecimal with an exponent of two
-/// ("0x1.8p-3"), a fraction ("1/3"), "inf" or "nan", each with an optional sign. It is read exactly and
+/// ("0x1.8p-3"), a power of two ("2^-12"), a fraction ("1/3"), "inf" or "nan", each with an optional sign. It is read exactly and
 /// rounded once. Beyond the largest number the result is Inf or the largest number, as the rounding requires
 /// (IEEE 754-2019, 7.4); the canonical NaN if the format has no Inf; the largest number if it has no NaN
 /// either. Integers wrap. With `satfinite` the result is the largest number, and integers are clamped. In a
@@ -108,8 +108,8 @@ Result<EncodedNumber> encode_number(std::string_view format, std::string_view te
 /// "0x3f800000 (1)": a code in hexadecimal and its value. `format` is a name of Operand::format.
 std::string code_text(std::string_view format, std::uint64_t code);
 
-/// Parses a person's notation of an element: a code in hexadecimal ("0x3c00"), or a number as above, also
-/// "2^-12", rounded to nearest even. Errors: those of explain_code and encode_number.
+/// Parses a person's notation of an element: a code in hexadecimal ("0x3c00"), or a number as above, rounded
+/// to nearest even. Errors: those of explain_code and encode_number.
 Result<EncodedNumber> parse_code(std::string_view format, std::string_view word);
 
 // ---- Many codes

@@ -259,11 +259,7 @@ Result<EncodedNumber> parse_code(std::string_view format_name, std::string_view 
     if (!explained) return explained.error();
     return EncodedNumber{code, true, "", false};
   }
-  // "-2^3" means -0x1p3 for encode_number.
-  const std::string sign(word.substr(0, word.starts_with('-') || word.starts_with('+') ? 1 : 0));
-  const std::string_view rest = word.substr(sign.size());
-  return encode_number(format_name,
-                       rest.starts_with("2^") ? fmt::format("{}0x1p{}", sign, rest.substr(2)) : word);
+  return encode_number(format_name, word);
 }
 
 std::string code_text(std::string_view format_name, std::uint64_t code) {

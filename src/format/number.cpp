@@ -131,6 +131,7 @@ Result<Number> parse_number(std::string_view text) {
     out.cls = lower == "nan" ? Class::nan : Class::infinity;
     return out;
   }
+  if (rest.starts_with("2^")) return parse_positional(text, fmt::format("0x1p{}", rest.substr(2)), out);
   return rest.find('/') != rest.npos ? parse_fraction(text, rest, out) : parse_positional(text, rest, out);
 }
 
