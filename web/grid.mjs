@@ -62,7 +62,7 @@ export function asTable(operand, product, elements, name = operand.operand) {
   }
   let heads = "";
   for (let column = 0; column < operand.columns; ++column) heads += `<th scope=col>${column}`;
-  return html`<table class="grid" role="grid" aria-label="${name}: ${operand.rows} x ${operand.columns} ${operand.format}"
+  return html`<table class="grid" style="--columns: ${operand.columns}" role="grid" aria-label="${name}: ${operand.rows} x ${operand.columns} ${operand.format}"
  data-operand="${operand.operand}" data-product="${product}"><thead><tr role="row"><td class="corner">${name}</td>${raw(heads)}</thead><tbody>${raw(rows)}</tbody></table>`;
 }
 
