@@ -157,7 +157,7 @@ void require_answers(const json& found) {
   }
 }
 
-TEST_CASE("lines that people hold are understood", "[quick][cli]") {
+TEST_CASE("lines that people hold are understood", "[quick][cli][once]") {
   for (const auto& [line, kind, form, command] : kAsked) {
     INFO(line);
     const json found = asked(line);
