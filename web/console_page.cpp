@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A page has no files: what the C library asks of its host is answered here.
+// A page has no files: what the C library asks of its host is answered here. Those that a command writes are kept in memory.
+#include <fcntl.h>
 #include <wasi/api.h>
 #include <cerrno>
 #include <cstdio>
@@ -9,7 +10,16 @@
 
 namespace {
 
+constexpr int kFirstFile = 3;  // behind the standard streams
+
 warpbit::web::Printed g_printed;
+std::map<int, std::string> g_open;  // the names of files that are being written
+
+std::string& stream(__wasi_fd_t fd) {
+  const auto file = g_open.find(static_cast<int>(fd));
+  if (file != g_open.end()) return g_printed.files[file->second];
+  return fd == 2 ? g_printed.messages : g_printed.out;
+}
 
 }  // namespace
 
@@ -27,7 +37,7 @@ extern "C" {
 
 __wasi_errno_t __wasi_fd_write(__wasi_fd_t fd, const __wasi_ciovec_t* pieces, size_t count,
                                __wasi_size_t* written) {
-  std::string& to = fd == 2 ? g_printed.messages : g_printed.out;
+  std::string& to = stream(fd);
   *written = 0;
   for (size_t i = 0; i < count; ++i) {
     to.append(reinterpret_cast<const char*>(pieces[i].buf), pieces[i].buf_len);
@@ -36,12 +46,16 @@ __wasi_errno_t __wasi_fd_write(__wasi_fd_t fd, const __wasi_ciovec_t* pieces, si
   return __WASI_ERRNO_SUCCESS;
 }
 
-// Standard input is empty, and there is no other file.
+// Standard input is empty, and there is no other file to read.
 __wasi_errno_t __wasi_fd_read(__wasi_fd_t, const __wasi_iovec_t*, size_t, __wasi_size_t* read) {
   *read = 0;
   return __WASI_ERRNO_SUCCESS;
 }
-__wasi_errno_t __wasi_fd_close(__wasi_fd_t) {
+__wasi_errno_t __wasi_fd_close(__wasi_fd_t fd) {
+  g_open.erase(static_cast<int>(fd));
+  return __WASI_ERRNO_SUCCESS;
+}
+__wasi_errno_t __wasi_fd_sync(__wasi_fd_t) {
   return __WASI_ERRNO_SUCCESS;
 }
 __wasi_errno_t __wasi_fd_seek(__wasi_fd_t, __wasi_filedelta_t, __wasi_whence_t, __wasi_filesize_t*) {
@@ -50,8 +64,12 @@ __wasi_errno_t __wasi_fd_seek(__wasi_fd_t, __wasi_filedelta_t, __wasi_whence_t, 
 __wasi_errno_t __wasi_fd_fdstat_get(__wasi_fd_t, __wasi_fdstat_t*) {
   return __WASI_ERRNO_BADF;
 }
-int __syscall_open(const char*, int, int) {
-  return -ENOENT;
+int __syscall_open(const char* path, int flags, int) {
+  if ((flags & O_CREAT) == 0) return -ENOENT;
+  const int fd = g_open.empty() ? kFirstFile : g_open.rbegin()->first + 1;
+  g_open.emplace(fd, path);
+  g_printed.files[path].clear();
+  return fd;
 }
 int __syscall_stat64(const char*, void*) {
   return -ENOENT;
@@ -77,14 +95,17 @@ int __syscall_getdents64(int, void*, size_t) {
 int __syscall_linkat(int, const char*, int, const char*, int) {
   return -ENOENT;
 }
-int __syscall_rename(const char*, const char*) {
-  return -ENOENT;
+int __syscall_rename(const char* from, const char* to) {
+  auto file = g_printed.files.extract(from);
+  if (file.empty()) return -ENOENT;
+  g_printed.files.insert_or_assign(to, std::move(file.mapped()));
+  return 0;
 }
 int __syscall_rmdir(const char*) {
   return -ENOENT;
 }
-int __syscall_unlink(const char*) {
-  return -ENOENT;
+int __syscall_unlink(const char* path) {
+  return g_printed.files.erase(path) == 1 ? 0 : -ENOENT;
 }
 int __syscall_fchmod(int, int) {
   return -EBADF;

@@ -20,8 +20,9 @@ bool is_list_of_strings(const Json& json) {
 }
 
 std::string text_of(int status, const warpbit::web::Printed& printed) {
-  return Json{{"status", status}, {"stdout", printed.out}, {"stderr", printed.messages}}.dump(
-      -1, ' ', false, Json::error_handler_t::replace);
+  Json out = {{"status", status}, {"stdout", printed.out}, {"stderr", printed.messages}};
+  if (!printed.files.empty()) out["files"] = printed.files;
+  return out.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 std::string answer(const char* text) {

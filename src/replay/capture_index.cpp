@@ -140,20 +140,25 @@ const std::vector<IndexedCapture>& golden_captures() {
   return all;
 }
 
+// By the name of their form, with which a statement begins. Only the statements that a question needs are parsed: all take
+// longer than a reader waits.
 std::vector<const IndexedCapture*> golden_captures(const Instruction& form) {
-  static const auto by_form = [] {
-    std::multimap<const Form*, const IndexedCapture*> all;
-    for (const IndexedCapture& c : golden_captures()) {
-      const Result<Target> target = Target::find_ptx(c.target);
-      if (!target) continue;
-      if (const auto parsed = Instruction::parse(c.statement, *target)) all.emplace(parsed->decoded().form, &c);
-    }
+  static const auto by_name = [] {
+    std::multimap<std::string_view, const IndexedCapture*> all;
+    for (const IndexedCapture& c : golden_captures())
+      all.emplace(std::string_view(c.statement).substr(0, c.statement.find_first_of(" ;")), &c);
     return all;
   }();
   std::vector<const IndexedCapture*> out;
-  const auto [begin, end] = by_form.equal_range(form.decoded().form);
-  for (auto at = begin; at != end; ++at)
-    if (without_letter(at->second->target) == without_letter(form.target().name())) out.push_back(at->second);
+  const auto [begin, end] = by_name.equal_range(form.canonical());
+  for (auto at = begin; at != end; ++at) {
+    const IndexedCapture& c = *at->second;
+    if (without_letter(c.target) != without_letter(form.target().name())) continue;
+    const Result<Target> target = Target::find_ptx(c.target);
+    if (!target) continue;
+    const auto parsed = Instruction::parse(c.statement, *target);
+    if (parsed && parsed->decoded().form == form.decoded().form) out.push_back(&c);
+  }
   return out;
 }
 

@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The page in Chromium says what the command-line tool says, to everybody, within its limits."""
+import gzip
+import os
+import re
+import shlex
+import time
+
+import pytest
+from conftest import ROOT, SITE, Files, tool
+from questions import FP8, MAP, MMA, NVFP4, QUESTIONS, TCGEN05, WGMMA, ULP_ADDRESS
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.ui import Select, WebDriverWait
+
+PATIENCE = 60  # seconds, on a busy machine
+LIMIT = float(os.environ.get("WEB_SECONDS", 1))  # until the first view
+AXE = ROOT / "build/web/npm/node_modules/axe-core/axe.min.js"
+TEXTS = r"""
+  const [caption, rest] = arguments[0].includes(" | ") ? arguments[0].split(" | ") : [null, arguments[0]];
+  const within = caption === null ? document : [...document.querySelectorAll("table")].find(t => t.caption?.textContent === caption);
+  return [...within?.querySelectorAll(rest) ?? []].map(e => e.textContent.trim().replace(/\s+/g, " "));"""
+VIEWS = {"home": "#/home", "layout": f"#/layout/{MMA}?select=a[3,5]&by=ldmatrix", "layout-shared": f"#/layout/{WGMMA}?swizzle=128&select=b[9,8]",
+         "layout-tensor": f"#/layout/{TCGEN05}?select=d[17,5]", "layout-scales": f"#/layout/{NVFP4}?select=scale_a[3,0]",
+         "sum": f"#/sum/{MMA}?targets=sm_80,sm_90a&{ULP_ADDRESS}", "gpu": f"#/gpu/{FP8}",
+         "descriptor": f"#/descriptor/0x4000004000010041?form={WGMMA}", "tensormap": f"#/tensormap/{MAP}",
+         "format": "#/format/e4m3?number=3.3", "refusal": "#/layout/mma.m16n8k16.f64.f16",
+         "form": f"form/{MMA}.html", "forms": "form/family-mma.html"}
+GUIDE = (ROOT / "doc/guide/in-the-browser.md").read_text()
+LINKS = re.findall(r"`(#/[^`]+)`", GUIDE)
+
+
+def texts(browser, selector):
+    return browser.execute_script(TEXTS, selector)
+
+
+def wait(browser, condition, what):
+    WebDriverWait(browser, PATIENCE, 0.05).until(lambda _: condition(), what)
+
+
+def is_drawn(browser):
+    return browser.execute_script("""return !document.body.classList.contains("busy") && !document.querySelector("[data-captures]:not(:empty)")?.textContent.includes("…")
+      && (document.querySelector("#view > :not(.hint)") !== null)""")
+
+
+def visit(browser, address):
+    """As in a new tab, so that nothing is left of another test."""
+    browser.get("about:blank")
+    browser.get(address)
+    wait(browser, lambda: is_drawn(browser), f"{address}: no view is drawn")
+
+
+def do(browser, step):
+    verb, _, rest = step.partition(" ")
+    what, _, value = rest.partition(" = ")
+    if verb == "back":
+        return browser.back()
+    if verb == "key":
+        return browser.switch_to.active_element.send_keys(getattr(Keys, rest))
+    selector = {"click": rest, "type": what, "set": f"#parameters [name='{what}']", "line": "#input"}[verb]
+    wait(browser, lambda: browser.find_elements(By.CSS_SELECTOR, selector), f"{step}: no such element")
+    at = browser.find_element(By.CSS_SELECTOR, selector)
+    browser.execute_script("arguments[0].scrollIntoView({ block: 'center' })", at)
+    if verb == "click":
+        at.click()
+    elif at.tag_name == "select":
+        Select(at).select_by_visible_text(value)
+    else:
+        at.clear()
+        at.send_keys((rest if verb == "line" else value) + Keys.ENTER)
+    wait(browser, lambda: is_drawn(browser), f"{step}: no view is drawn")
+
+
+@pytest.mark.parametrize("q", QUESTIONS, ids=lambda q: " ".join([q.address[:60], *q.steps])[:100])
+def test_page_says_what_the_tool_says(browser, site, q):
+    expected = [" ".join(text.split()) for text in q.texts(tool(*q.command))]
+    assert expected and all(text is not None for text in expected)
+    visit(browser, site + q.address)
+    for step in q.steps:
+        do(browser, step)
+    try:
+        wait(browser, lambda: texts(browser, q.selector) == expected, q.selector)
+    except Exception:
+        assert texts(browser, q.selector) == expected
+
+
+def test_there_are_forty_questions():
+    assert len(QUESTIONS) >= 40
+
+
+@pytest.mark.parametrize("link", LINKS)
+def test_links_of_the_guide(browser, site, link):
+    """A link opens without a refusal, and the tool accepts the command lines that it shows."""
+    visit(browser, site + link)
+    lines = texts(browser, "#commands code")
+    assert lines and texts(browser, "#view .refusal") == []
+    for line in lines:
+        answer = tool(*shlex.split(line)[1:], "--json")
+        assert isinstance(answer, dict), answer
+
+
+def test_guide_has_ten_links():
+    assert len(LINKS) >= 10 and len(set(LINKS)) == len(LINKS)
+
+
+def test_size_and_time(browser, site):
+    """All that the page loads, compressed, and how long it takes; on a busy machine WEB_SECONDS may be more than one."""
+    Files.asked.clear()
+    visit(browser, site + VIEWS["layout"])
+    loaded = {path.split("?")[0].lstrip("/") or "index.html" for path in Files.asked}
+    assert {"index.html", "style.css", "main.mjs", "worker.js", "warpbit.js", "warpbit.wasm"} <= loaded
+    size = sum(len(gzip.compress((SITE / path).read_bytes(), 9)) for path in loaded)
+    seconds = {}
+    for view in ("home", "layout"):
+        visit(browser, site + VIEWS[view])
+        time.sleep(0.1)
+        seconds[view] = browser.execute_script("return window.firstView") / 1000
+    print(f"{len(loaded)} files, {size} bytes compressed; first view after {seconds} s")
+    assert size < 2_000_000
+    assert seconds["home"] < LIMIT and seconds["layout"] < LIMIT
+
+
+def test_answers_without_a_network(browser, site):
+    visit(browser, site + VIEWS["layout"])
+    browser.execute_cdp_cmd("Network.enable", {})
+    condition = {"offline": True, "latency": 0, "downloadThroughput": 0, "uploadThroughput": 0}
+    browser.execute_cdp_cmd("Network.emulateNetworkConditions", condition)
+    try:
+        do(browser, "set select = b[2,1]")
+        wait(browser, lambda: texts(browser, ".chosen-words .answer span") == tool("where", MMA, "b[2,1]").splitlines(), "b[2,1]")
+        do(browser, "line e4m3 0x7e")
+        wait(browser, lambda: texts(browser, "#heading") == ["Format: e4m3"], "the view of e4m3")
+    finally:
+        browser.execute_cdp_cmd("Network.emulateNetworkConditions", {**condition, "offline": False, "downloadThroughput": -1, "uploadThroughput": -1})
+
+
+def look(browser, colours, width):
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": colours}]})
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600})
+
+
+@pytest.mark.parametrize("width", [1280, 360])
+@pytest.mark.parametrize("colours", ["light", "dark"])
+@pytest.mark.parametrize("view", VIEWS)
+def test_accessible(browser, site, view, colours, width):
+    """axe reports nothing; the page is not wider than the window. Pictures for people: build/web/screenshots."""
+    look(browser, colours, width)
+    try:
+        visit(browser, site + VIEWS[view])
+        browser.execute_script(AXE.read_text())
+        found = browser.execute_async_script("axe.run().then(arguments[0])")["violations"]
+        wide = browser.execute_script("return document.documentElement.scrollWidth")
+        folder = ROOT / "build/web/screenshots"
+        folder.mkdir(exist_ok=True)
+        browser.get_screenshot_as_file(str(folder / f"{view}-{colours}-{width}.png"))
+    finally:
+        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+    assert [(v["id"], v["help"], [n["html"][:200] for n in v["nodes"]][:3]) for v in found] == []
+    assert wide <= width
+
+
+def test_print_shows_the_view_alone(browser, site):
+    visit(browser, site + VIEWS["layout"])
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    try:
+        shown = {name: browser.find_element(By.CSS_SELECTOR, name).is_displayed() for name in ("#view", "#line", "#views", "#parameters", "#copy")}
+    finally:
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+    assert shown == {"#view": True, "#line": False, "#views": False, "#parameters": False, "#copy": False}
