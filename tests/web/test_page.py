@@ -27,7 +27,7 @@ VIEWS = {"home": "#/home", "layout": f"#/layout/{MMA}?select=a[3,5]&by=ldmatrix"
          "format": "#/format/e4m3?number=3.3", "refusal": "#/layout/mma.m16n8k16.f64.f16",
          "form": f"form/{MMA}.html", "forms": "form/family-mma.html"}
 GUIDE = (ROOT / "doc/guide/in-the-browser.md").read_text()
-LINKS = re.findall(r"`(#/[^`]+)`", GUIDE)
+LINKS = re.findall(r"^ +`(#/[^`]+)`$", GUIDE, re.M)
 
 
 def texts(browser, selector):
