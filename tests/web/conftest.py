@@ -60,7 +60,7 @@ def browser():
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     driver = webdriver.Chrome(service=Service("/usr/bin/chromedriver"), options=options)
     driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": """
-      addEventListener("DOMContentLoaded", () => new MutationObserver((_, observer) => {
+      addEventListener("DOMContentLoaded", () => document.getElementById("view") && new MutationObserver((_, observer) => {
         if (!document.querySelector("#view > div > *")) return;
         requestAnimationFrame(() => { window.firstView = performance.now(); });
         observer.disconnect();
