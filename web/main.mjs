@@ -51,6 +51,13 @@ const report = error => {
 
 // ---- Drawing
 
+// Boxes that scroll are reached by keys.
+const scrolling = new ResizeObserver(boxes => {
+  for (const { target: box } of boxes)
+    if (box.scrollWidth > box.clientWidth || box.scrollHeight > box.clientHeight) box.tabIndex = 0; else box.removeAttribute("tabindex");
+});
+const watch = root => { for (const box of root.querySelectorAll(".scroll, .panel")) scrolling.observe(box); };
+
 function chrome(state, view) {
   document.title = [state.subject, view.title, "warpbit"].filter(Boolean).join(" · ");
   at("views").innerHTML = Object.entries(views).map(([name, v]) => {
@@ -96,6 +103,7 @@ async function show() {
     const root = document.createElement("div");
     root.innerHTML = view.render(state, data);
     at("view").replaceChildren(root);
+    watch(root);
     shown = { state, hooks: view.enliven?.(root, state, data, { ask, go, busy }) ?? {} };
     for (const a of root.querySelectorAll('a[href^="form/"]')) a.href = new URL(a.getAttribute("href"), base);
     if (wanted) root.querySelector(wanted)?.focus();
@@ -140,6 +148,7 @@ at("parameters").addEventListener("change", ({ target }) => {
   const state = current(), value = target.type === "checkbox" ? (target.checked ? target.value : "") : target.value.trim();
   go({ ...state, parameters: { ...state.parameters, [target.name]: value } }, null);
 });
+at("view").addEventListener("toggle", ({ target }) => setTimeout(() => watch(target)), true);
 at("parameters").addEventListener("submit", event => event.preventDefault());
 at("copy").addEventListener("click", async () => {
   const link = new URL(address(current()), new URL("index.html", base)).href;

@@ -60,11 +60,11 @@ def browser():
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     driver = webdriver.Chrome(service=Service("/usr/bin/chromedriver"), options=options)
     driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": """
-      addEventListener("DOMContentLoaded", () => document.getElementById("view") && new MutationObserver((_, observer) => {
+      new MutationObserver((_, observer) => {
         if (!document.querySelector("#view > div > *")) return;
-        requestAnimationFrame(() => { window.firstView = performance.now(); });
         observer.disconnect();
-      }).observe(document.getElementById("view"), { childList: true, subtree: true }));"""})
+        requestAnimationFrame(() => { window.firstView = performance.now(); });
+      }).observe(document, { childList: true, subtree: true });"""})
     yield driver
     driver.quit()
 
