@@ -208,12 +208,12 @@ __attribute__((noinline)) void chosen_rows(FusedBlocks& blocks, int first, int l
 }
 
 // Whether rows are worth a try: where those before were suspicious, these probably are. Twice as many are given to any.hpp
-// at once after each try in vain, up to 15.
+// at once after each try in vain, up to 255: on some processors a product that underflows takes a hundred times as long.
 class Tries {
  public:
   bool skips() { return left_ > 0 && left_-- > 0; }
   void tried(bool in_vain) {
-    next_ = in_vain ? (next_ < 15 ? 2 * next_ + 1 : 15) : 0;
+    next_ = in_vain ? (next_ < 255 ? 2 * next_ + 1 : 255) : 0;
     left_ = next_;
   }
 
