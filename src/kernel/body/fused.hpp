@@ -236,16 +236,18 @@ inline void some_rows(FusedBlocks& given, const FusedBlocks& blocks, const Fused
   if (__builtin_expect(!all, 1)) {
     const HeldColumns<kFixed, Exponent> held(blocks, program, column);
     I32 suspicious{};
+    bool tried = false;
     for (int row = first; row < last; ++row) {
       if (__builtin_expect(is_special(row), 0)) {
         to += kBlock / kLanes;
         continue;
       }
+      tried = true;
       for (int lane = 0; lane < kBlock; lane += kLanes)
         *to++ = all_steps<kFixed>(blocks, program, bounds, held, {row, column, lane}, suspicious);
     }
     all = negative_lanes(suspicious) != 0;
-    tries.tried(all);
+    if (tried) tries.tried(all);
   }
   if (__builtin_expect(marked || all, 0))
     chosen_rows<kFixed>(
