@@ -298,7 +298,8 @@ bool all_blocks(FusedBlocks& given) {
   FusedBlocks blocks = given;  // copies that stay in registers: no store to D can change them
   const FusedProgram program = *given.program;
   AnyPanels panels;
-  Tries tries;
+  static thread_local Tries of_thread;  // a batch comes in parts
+  Tries& tries = of_thread;
   for (;;) {
     const Bounds bounds = bounds_of(given, program);
     // Rows outside: their lines of D stay in the first cache for several columns.
