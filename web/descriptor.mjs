@@ -13,7 +13,7 @@ export const parameters = [
   { name: "operand", label: "Operand", choices: ["", "a", "b", "idesc", "mask", "source"] },
   { name: "idesc", label: "Instruction descriptor", hint: "0x8200010", shown: s => (s.parameters.form ?? "").startsWith("tcgen05") && !isShort(s.subject) },
   { name: "transposed", label: "M or N contiguous", flag: true, shown: s => !isShort(s.subject) },
-  { name: "size", label: "Bytes of shared memory", hint: "232448", shown: s => !isShort(s.subject) },
+  { name: "size", label: "Bytes of shared memory", hint: "233472", shown: s => !isShort(s.subject) },
 ];
 
 export const load = async (state, ask) => {

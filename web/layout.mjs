@@ -23,7 +23,7 @@ export const parameters = [
   { name: "rows", label: "Rows", hint: "256", shown: s => s.subject === "scale_factors" },
   { name: "blocks", label: "Blocks", hint: "8", shown: s => s.subject === "scale_factors" },
   { name: "order", label: "Order", choices: ["", "128x4", "linear"], shown: s => s.subject === "scale_factors" },
-  { name: "by", label: "Rows that ldmatrix reads", flag: true, value: "ldmatrix", shown: s => s.layout?.operands.some(o => inLanes(o)) && /mma/.test(s.subject) },
+  { name: "by", label: "Rows that ldmatrix and stmatrix move", flag: true, value: "ldmatrix", shown: s => s.layout?.operands.some(o => inLanes(o)) && /mma/.test(s.subject) && !/^tcgen05/.test(s.subject) },
 ];
 
 // Selectors are operands: a form becomes a statement.
