@@ -28,7 +28,7 @@ json answer(const json& arguments) {
   return json::parse(warpbit_web_command(arguments.dump().c_str()));
 }
 
-TEST_CASE("A page gets what the tool prints") {
+TEST_CASE("A page gets what the tool prints", "[once]") {
   std::ifstream file("web/test/command_lines.txt");
   std::size_t count = 0;
   for (std::string line; std::getline(file, line); ++count) {
