@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "api/checks.hpp"
+#include "api/merged_runs.hpp"
 #include "api/sums.hpp"
 #include "kernel/conversion_table.hpp"
 
@@ -95,43 +96,11 @@ class RowsOfProduct {
   // ---- The sums of runs
 
   Sums merged() {
-    const std::size_t count = p_.runs->size();
-    switch (p_.order->merge_order) {
-      case MergeOrder::ascending: return in_turn(0, 1);
-      case MergeOrder::descending: return in_turn(count - 1, -1);
-      case MergeOrder::tree: return tree(0, count);
-      default: return node(sizes_of_levels(count), 0);
-    }
-  }
-  Sums in_turn(std::size_t first, std::ptrdiff_t next) {
-    Sums out = converted(sum_of_run(first), *p_.merged, threads_);
-    for (std::size_t i = 1; i < p_.runs->size(); ++i) {
-      first += static_cast<std::size_t>(next);
-      out = added(*base_.tile, std::move(out), sum_of_run(first), *p_.merged, threads_);
-    }
-    return out;
-  }
-  Sums tree(std::size_t first, std::size_t last) {
-    if (last - first == 1) return sum_of_run(first);
-    const std::size_t middle = first + (last - first) / 2;
-    Sums out = tree(first, middle);
-    return added(*base_.tile, std::move(out), tree(middle, last), *p_.merged, threads_);
-  }
-  // How many sums are left after each level of the tree; 1 in the end.
-  static std::vector<std::size_t> sizes_of_levels(std::size_t count) {
-    std::vector<std::size_t> out = {count};
-    while (out.back() > 1) out.push_back((out.back() + 1) / 2);
-    return out;
-  }
-  // Sum `i` of the last of these levels.
-  Sums node(const std::vector<std::size_t>& sizes, std::size_t i) {
-    if (sizes.size() == 1) return sum_of_run(i);
-    const std::vector<std::size_t> before(sizes.begin(), sizes.end() - 1);
-    const bool halves = p_.order->merge_order == MergeOrder::halves;
-    const std::size_t left = halves ? i : 2 * i, right = halves ? i + sizes.back() : 2 * i + 1;
-    Sums out = node(before, left);
-    if (right >= before.back()) return out;
-    return added(*base_.tile, std::move(out), node(before, right), *p_.merged, threads_);
+    return RunMerge(
+        p_.runs->size(), [&](std::size_t run) { return sum_of_run(run); },
+        [&](Sums x) { return converted(std::move(x), *p_.merged, threads_); },
+        [&](Sums x, const Sums& y) { return added(*base_.tile, std::move(x), y, *p_.merged, threads_); })(
+        p_.order->merge_order);
   }
 
   Sums sum_of_run(std::size_t run) {

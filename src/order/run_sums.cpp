@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "api/merged_runs.hpp"
 #include "api/sums.hpp"
 #include "kernel/floating.hpp"
 #include "numeric/formats.hpp"
@@ -73,54 +74,18 @@ void add(const Values& y, const Format& to, Values& x) {
 
 // ---- The merge
 
-class Merge {
- public:
-  Merge(std::span<const Values> runs, const Format& to) : runs_(runs), to_(to) {}
-
-  Values operator()(MergeOrder by) const {
-    Values out = by == MergeOrder::ascending    ? in_turn(0, 1)
-                 : by == MergeOrder::descending ? in_turn(runs_.size() - 1, -1)
-                 : by == MergeOrder::tree       ? tree(0, runs_.size())
-                                                : levels(by == MergeOrder::halves);
-    round_to(to_, out);
-    return out;
-  }
-
- private:
-  Values in_turn(std::size_t at, std::ptrdiff_t next) const {
-    Values out = runs_[at];
-    round_to(to_, out);
-    for (std::size_t i = 1; i < runs_.size(); ++i) {
-      at += static_cast<std::size_t>(next);
-      add(runs_[at], to_, out);
-    }
-    return out;
-  }
-  Values tree(std::size_t first, std::size_t last) const {
-    if (last - first == 1) return runs_[first];
-    const std::size_t middle = first + (last - first) / 2;
-    Values out = tree(first, middle);
-    add(tree(middle, last), to_, out);
-    return out;
-  }
-  // Each sum with the one behind it, or half of them further on.
-  Values levels(bool halves) const {
-    std::vector<Values> sums(runs_.begin(), runs_.end());
-    while (sums.size() > 1) {
-      const std::size_t count = sums.size(), kept = (count + 1) / 2;
-      for (std::size_t i = 0; i < kept; ++i) {
-        const std::size_t left = halves ? i : 2 * i, right = halves ? i + kept : 2 * i + 1;
-        sums[i] = sums[left];
-        if (right < count) add(sums[right], to_, sums[i]);
-      }
-      sums.resize(kept);
-    }
-    return sums[0];
-  }
-
-  std::span<const Values> runs_;
-  const Format& to_;
-};
+Values merged_runs(std::span<const Values> runs, MergeOrder by, const Format& to) {
+  const auto rounded = [&](Values x) {
+    round_to(to, x);
+    return x;
+  };
+  const auto added = [&](Values x, const Values& y) {
+    add(y, to, x);
+    return x;
+  };
+  return rounded(RunMerge(
+      runs.size(), [&](std::size_t run) { return runs[run]; }, rounded, added)(by));
+}
 
 // The steps as lines of equal ones: (first, values of each, distance, steps).
 std::vector<std::uint32_t> key_of(const SumBlock& steps, bool from_c) {
@@ -138,12 +103,14 @@ std::vector<std::uint32_t> key_of(const SumBlock& steps, bool from_c) {
   return out;
 }
 
-// Whether two hypotheses have the same runs.
-bool has_same_runs(const SumOrder& x, const SumOrder& y) {
-  return x.split_k == y.split_k && x.unit == y.unit && x.spread == y.spread && x.short_first == y.short_first &&
-         x.promote == y.promote && x.omit == y.omit && x.descending == y.descending && x.tf32 == y.tf32 &&
-         x.slices == y.slices && x.slice_width == y.slice_width && x.runs == y.runs && x.k_order == y.k_order &&
-         x.c_last == y.c_last;
+// What an order says of the runs, without what is done with their sums.
+SumOrder order_of_runs(SumOrder o) {
+  const SumOrder usual;
+  o.partials = o.merge = o.between = o.store = "";
+  o.merge_order = usual.merge_order;
+  o.alpha = usual.alpha, o.beta = usual.beta, o.fused = usual.fused;
+  o.store_rounding = usual.store_rounding;
+  return o;
 }
 
 }  // namespace
@@ -215,7 +182,8 @@ Values RunSums::of_slice(Rounded& from, const SumSlice& slice, bool from_c, bool
 
 // False if there are none.
 bool RunSums::find_run_sums(const SumOrder& order) {
-  if (last_ && has_same_runs(*last_, order)) return true;
+  SumOrder of_runs = order_of_runs(order);
+  if (last_ == of_runs) return true;
   last_.reset();
   const Result<std::vector<SumRun>> runs = find_runs(i_, g_.depth, order);
   if (!runs) return false;
@@ -239,7 +207,7 @@ bool RunSums::find_run_sums(const SumOrder& order) {
       add(of_slice(from, run[i], false, promotes), format_of_slices, sum);
     runs_.push_back(sum);
   }
-  last_ = order;
+  last_ = std::move(of_runs);
   return true;
 }
 
@@ -281,7 +249,7 @@ std::optional<std::span<const std::uint64_t>> RunSums::codes(const SumOrder& ord
     for (Values& sum : rounded) round_to(partials, sum);
     runs = rounded;
   }
-  store(order, merged, stored, Merge(runs, merged)(order.merge_order));
+  store(order, merged, stored, merged_runs(runs, order.merge_order, merged));
   return std::span(codes_).first(places_.size());
 }
 
