@@ -29,7 +29,7 @@ json answer(const json& arguments) {
 }
 
 TEST_CASE("A page gets what the tool prints", "[once]") {
-  std::ifstream file("web/test/command_lines.txt");
+  std::ifstream file("tests/web/command_lines.txt");
   std::size_t count = 0;
   for (std::string line; std::getline(file, line); ++count) {
     INFO(line);

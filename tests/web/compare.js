@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// node web/test/compare.js build/web/site/warpbit.js build/release/warpbit: does the page print what the tool prints?
+// node tests/web/compare.js build/web/site/warpbit.js build/release/warpbit: does the page print what the tool prints?
 const {spawnSync} = require("child_process");
 const fs = require("fs");
 const path = require("path");
