@@ -176,22 +176,29 @@ std::vector<Instruction> asked_instructions(const OrderArguments& o) {
 
 // ---- Kernels' names
 
+// "2x3x1" with its separator 'x'; 0 for what is no number.
+std::vector<std::size_t> sizes_of(const std::string& typed, char separator) {
+  std::vector<std::size_t> out;
+  std::istringstream in(typed);
+  for (std::string size; std::getline(in, size, separator);)
+    out.push_back(number<std::size_t>(size).value_or(0));
+  return out;
+}
+bool has_zero(const std::vector<std::size_t>& sizes) {
+  return std::ranges::find(sizes, std::size_t{0}) != sizes.end();
+}
+
 // NAME@GRID, as a profiler shows it: @2,3,1 or @2x3x1; without, 1 block.
 NamedLaunch launch_of(const std::string& typed) {
   const std::size_t at = typed.rfind('@');
   NamedLaunch out{typed.substr(0, at)};
   if (at == typed.npos) return out;
-  std::string sizes = typed.substr(at + 1);
-  std::ranges::replace(sizes, 'x', ',');
-  std::istringstream in(sizes);
-  std::size_t n = 0;
-  for (std::string size; std::getline(in, size, ','); ++n) {
-    const auto blocks = number<std::size_t>(size);
-    if (n >= out.grid.size() || !blocks || *blocks == 0)
-      refuse("--kernel", fmt::format("the grid {}", typed.substr(at + 1)), "NAME@X,Y,Z: numbers of blocks");
-    out.grid[n] = *blocks;
-  }
-  if (n == 0) refuse("--kernel", "no grid behind the @", "NAME@X,Y,Z, or NAME");
+  const std::string grid = typed.substr(at + 1);
+  const std::vector<std::size_t> sizes = sizes_of(grid, grid.find('x') == grid.npos ? ',' : 'x');
+  if (sizes.empty() || sizes.size() > out.grid.size() || has_zero(sizes))
+    refuse("--kernel", grid.empty() ? "no grid behind the @" : fmt::format("the grid {}", grid),
+           "NAME@X,Y,Z: numbers of blocks; or NAME");
+  std::ranges::copy(sizes, out.grid.begin());
   return out;
 }
 
@@ -199,10 +206,8 @@ struct ProductShape {
   std::size_t rows = 0, columns = 0, depth = 0;
 };
 ProductShape shape_of(const std::string& typed) {
-  std::vector<std::size_t> sizes;
-  std::istringstream in(typed);
-  for (std::string size; std::getline(in, size, 'x');) sizes.push_back(number<std::size_t>(size).value_or(0));
-  if (sizes.size() != 3 || std::ranges::find(sizes, std::size_t{0}) != sizes.end())
+  const std::vector<std::size_t> sizes = sizes_of(typed, 'x');
+  if (sizes.size() != 3 || has_zero(sizes))
     refuse("--shape", typed, "MxNxK: rows and columns of D, and the depth, as 64x128x4096");
   return {sizes[0], sizes[1], sizes[2]};
 }
@@ -303,12 +308,68 @@ int answer_order(const OrderSearch& search, const NamedOrder& named, bool as_jso
   return search.found.empty() ? kNo : kYes;
 }
 
+// The matrices of the question, in the formats of the first instruction.
+class OrderFiles {
+ public:
+  OrderFiles(const OrderArguments& o, const Instruction& i) {
+    const auto format_of_factor = [&](Part part) {
+      const std::string_view format = i.find(part)->format;
+      return format == "tf32" ? std::string_view("f32")
+                              : format;  // its items are f32, whose low bits may count
+    };
+    a_.emplace(o.a, format_of_factor(Part::a), notes_);
+    b_.emplace(o.b, format_of_factor(Part::b), notes_);
+    require_order_size("b", *b_, shape().depth, shape().columns);
+  }
+  ProductShape shape() const { return {a_->matrix.rows, b_->matrix.columns, a_->matrix.columns}; }
+
+  // C and what is known of D, whose formats the order tells.
+  void read_results(const OrderArguments& o, const Instruction& i, const SumOrder& known) {
+    const std::string of_d(format_of_result(i, known));
+    const auto read = [&](std::string_view name, const std::string& file, std::string_view format,
+                          std::optional<OrderMatrix>& to) {
+      if (file.empty()) return;
+      to.emplace(file, format, notes_);
+      require_order_size(name, *to, shape().rows, shape().columns);
+    };
+    read("d", o.d, of_d, d_);
+    read("c", o.c, known.c_last ? std::string_view(of_d) : i.operands()[0].format, c_);
+    if (!d_) elements_ = read_elements(o.elements, of_d, notes_);
+    for (const std::string& note : notes_) fmt::print(stderr, "warpbit: {}\n", note);
+  }
+  FoundProduct product() const {
+    FoundProduct out{{shape().rows,
+                      shape().columns,
+                      shape().depth,
+                      a_->view(),
+                      b_->view(),
+                      c_ ? c_->view() : MatrixView(),
+                      {}},
+                     elements_};
+    if (d_)
+      out.product.d = {const_cast<std::byte*>(d_->bytes.data()), static_cast<std::ptrdiff_t>(shape().columns),
+                       1};
+    return out;
+  }
+
+ private:
+  std::vector<std::string> notes_;
+  std::optional<OrderMatrix> a_, b_, c_, d_;
+  std::vector<ResultElement> elements_;
+};
+
+// With --kernel alone: what the name says.
+int answer_kernel(const OrderArguments& o, const Instruction& i, const SumOrder& known) {
+  if (o.shape.empty()) refuse("order", "no --shape", "--shape MxNxK with --kernel, or --a, --b and --d");
+  return print_kernel_order(order_of_kernels(o, i, known, shape_of(o.shape)), o.json);
+}
+
 int order_command(const OrderArguments& o) {
   if (o.words) return print_words(o.json);
   const bool has_files = !(o.a + o.b + o.d + o.elements).empty();
   if (o.kernels.empty() || has_files) require_files(o);
   std::vector<Instruction> instructions = asked_instructions(o);
-  const Instruction& i = instructions[0];
+  const Instruction i = instructions[0];
   if (i.find(Part::a) == nullptr || i.find(Part::b) == nullptr)
     refuse(std::string(i.canonical()), "no product", "an instruction D = A B + C", Errc::view_mismatch);
   FindOrderOptions options;
@@ -316,41 +377,17 @@ int order_command(const OrderArguments& o) {
   options.most_products = o.limit;
   options.most_found = o.top;
   options.shard = o.shard;
-  if (!has_files) {
-    if (o.shape.empty()) refuse("order", "no --shape", "--shape MxNxK with --kernel, or --a, --b and --d");
-    return print_kernel_order(order_of_kernels(o, i, options.known, shape_of(o.shape)), o.json);
-  }
+  if (!has_files) return answer_kernel(o, i, options.known);
   if (!o.shape.empty()) refuse("--shape", "it and matrices", "one of them");
-  std::vector<std::string> notes;
-  const auto format_of_factor = [&](Part part) {
-    const std::string_view format = i.find(part)->format;
-    return format == "tf32" ? std::string_view("f32") : format;  // its items are f32, whose low bits may count
-  };
-  const std::string of_d(format_of_result(i, options.known));
-  const OrderMatrix a(o.a, format_of_factor(Part::a), notes), b(o.b, format_of_factor(Part::b), notes);
-  const std::size_t rows = a.matrix.rows, depth = a.matrix.columns, columns = b.matrix.columns;
-  require_order_size("b", b, depth, columns);
+  OrderFiles files(o, i);
   NamedOrder named;
   if (!o.kernels.empty()) {
-    named = order_of_kernels(o, i, options.known, {rows, columns, depth});
+    named = order_of_kernels(o, i, options.known, files.shape());
     options.known.c_last = options.known.c_last || named->order.c_last;
+    try_first(*named, instructions, options);
   }
-  std::optional<OrderMatrix> c, d;
-  if (!o.d.empty()) d.emplace(o.d, of_d, notes);
-  if (!o.c.empty())
-    c.emplace(o.c, options.known.c_last ? std::string_view(of_d) : i.operands()[0].format, notes);
-  std::vector<ResultElement> elements;
-  if (!d) elements = read_elements(o.elements, of_d, notes);
-  for (const std::string& note : notes) fmt::print(stderr, "warpbit: {}\n", note);
-  if (d) require_order_size("d", *d, rows, columns);
-  if (c) require_order_size("c", *c, rows, columns);
-  FoundProduct product{{rows, columns, depth, a.view(), b.view(), c ? c->view() : MatrixView(), {}}};
-  if (d)
-    product.product.d = {const_cast<std::byte*>(d->bytes.data()), static_cast<std::ptrdiff_t>(columns), 1};
-  else
-    product.elements = std::move(elements);
-  if (named) try_first(*named, instructions, options);
-  const auto search = [&] { return searched(instructions, product, options, !o.json); };
+  files.read_results(o, i, options.known);
+  const auto search = [&] { return searched(instructions, files.product(), options, !o.json); };
   if (o.part.empty()) return answer_order(search(), named, o.json);
   const ordered_json part =
       kept(o.part, {"order", question_of(o, named), o.shard}, [&] { return part_json(search()); });
