@@ -102,6 +102,9 @@ TEST_CASE("names of machine instructions stand for forms", "[quick][isa]") {
   const auto kind = warpbit::forms_of_machine_code("UTCQMMA");
   REQUIRE(kind);
   CHECK(kind->forms[0].form == "tcgen05.mma.cta_group::1.kind::f8f6f4");
+  const std::vector<std::string_view> all = warpbit::machine_instructions();
+  for (const std::string_view name : {"HMMA", "QGMMA", "LDSM", "UTCHMMA", "UTCOMMA", "LDTM"})
+    CHECK(std::ranges::find(all, name) != all.end());
   const auto unknown = warpbit::forms_of_machine_code("FROB.16816");
   REQUIRE_FALSE(unknown);
   CHECK(unknown.error().code == warpbit::Errc::unknown_instruction);

@@ -39,6 +39,9 @@ inline constexpr std::string_view kMachineCodeToolkit = "ptxas 13.0";
 /// compiled for: of those that share a generation's forms the one that has all of them.
 std::optional<MachineCode> machine_code(std::string_view form, Target target);
 
+/// The names of all machine instructions that forms become, without shape and types, in alphabetical order.
+std::vector<std::string_view> machine_instructions();
+
 /// A form and the targets on which it becomes an instruction.
 struct MachineForm {
   std::string form;

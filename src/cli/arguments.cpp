@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "warpbit/format.hpp"
+#include "warpbit/instruction_descriptor.hpp"
 #include "warpbit/layout.hpp"
 
 namespace warpbit::cli {
@@ -42,6 +43,30 @@ Instruction instruction_of(const AskedForm& form) {
 
 Instruction instruction_anywhere(const AskedForm& form) {
   return form.target ? instruction_of(form) : required(parse_on_newest(form.text), form.text);
+}
+
+std::optional<std::uint32_t> example_descriptor(const Instruction& instruction) {
+  struct Types {
+    TensorKind kind;
+    std::string_view d, a, scale;
+  };
+  using enum TensorKind;
+  constexpr Types kUsual[] = {{f16, "f32", "f16", ""},         {tf32, "f32", "tf32", ""},
+                              {f8f6f4, "f32", "e4m3", ""},     {i8, "s32", "s8", ""},
+                              {mxf8f6f4, "", "e4m3", "ue8m0"}, {mxf4, "", "e2m1", "ue8m0"},
+                              {mxf4nvf4, "", "e2m1", "ue4m3"}, {mxf4nvf4, "", "e2m1", "ue8m0"}};
+  const std::optional<TensorMma> mma = tensor_mma(instruction);
+  if (!mma) return std::nullopt;
+  for (const Types& types : kUsual)
+    for (const int n : {16, 32, 64}) {
+      if (types.kind != mma->kind) continue;
+      InstructionDescriptor out;
+      out.m = 128 * mma->cta_group, out.n = n;
+      out.a = out.b = types.a, out.d = types.d, out.scale = types.scale;
+      out.is_sparse = mma->is_sparse;
+      if (const auto bits = out.encode(*mma, instruction.target())) return *bits;
+    }
+  return std::nullopt;
 }
 
 ReplayOptions with_target(ReplayOptions options, const std::string& name) {

@@ -32,6 +32,10 @@ Instruction instruction_of(const AskedForm& form);
 /// The instruction on its target, or on the newest that has it.
 Instruction instruction_anywhere(const AskedForm& form);
 
+/// An instruction descriptor that a form of tcgen05.mma may have, as an example: common types, M 128 of a block, a small N.
+/// None of other forms.
+std::optional<std::uint32_t> example_descriptor(const Instruction& instruction);
+
 /// The options with that target.
 ReplayOptions with_target(ReplayOptions options, const std::string& name);
 

@@ -73,8 +73,7 @@ std::vector<KnownName> known_names() {
     if (const std::string opcode = form.canonical.substr(0, form.canonical.find('.'));
         out.back().name != opcode)
       out.push_back({opcode, "an instruction of PTX"});
-  for (const std::string_view name :
-       {"HMMA", "IMMA", "QMMA", "OMMA", "DMMA", "BMMA", "HGMMA", "QGMMA", "IGMMA", "LDSM", "STSM"})
+  for (const std::string_view name : machine_instructions())
     out.push_back({std::string(name), "a machine instruction"});
   for (const Recogniser& recogniser : kRecognisers)
     out.push_back({std::string(recogniser.example), std::string(recogniser.what)});
@@ -174,7 +173,8 @@ std::string shell_line(const AskCommand& command) {
     const bool is_plain =
         word.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_:.,@=/+-") ==
         word.npos;
-    out += is_plain ? " " + word : fmt::format(" '{}'", word);
+    out += ' ';
+    out += is_plain ? word : fmt::format("'{}'", quoted(word));
   }
   return out;
 }

@@ -12,6 +12,7 @@
 
 #include "cli/ask.hpp"
 #include "warpbit/detail/letters.hpp"
+#include "warpbit/format.hpp"
 
 namespace warpbit::cli {
 namespace {
@@ -42,46 +43,21 @@ constexpr TypeWord kAtomTypes[] = {{"TF32", "tf32"}, {"BF16", "bf16"}, {"F16", "
                                    {"F64", "f64"},   {"S32", "s32"},   {"S8", "s8"},       {"U8", "u8"},
                                    {"S4", "s4"},     {"U4", "u4"},     {"U1", "b1"},       {"B1", "b1"},
                                    {"E4M3", "e4m3"}, {"E5M2", "e5m2"}, {"C64", "complex"}, {"GC64", "complex"}};
-// In C++, without namespaces.
-constexpr TypeWord kCppTypes[] = {{"half", "f16"},
-                                  {"half_t", "f16"},
-                                  {"__half", "f16"},
-                                  {"float16_t", "f16"},
-                                  {"bfloat16_t", "bf16"},
-                                  {"__nv_bfloat16", "bf16"},
-                                  {"nv_bfloat16", "bf16"},
-                                  {"float", "f32"},
-                                  {"double", "f64"},
-                                  {"tfloat32_t", "tf32"},
-                                  {"tf32", "tf32"},
-                                  {"int", "s32"},
-                                  {"int32_t", "s32"},
-                                  {"int8_t", "s8"},
-                                  {"signed char", "s8"},
-                                  {"char", "s8"},
-                                  {"uint8_t", "u8"},
-                                  {"unsigned char", "u8"},
-                                  {"s4", "s4"},
-                                  {"u4", "u4"},
-                                  {"int4_t", "s4"},
-                                  {"uint4_t", "u4"},
-                                  {"int4b_t", "s4"},
-                                  {"b1", "b1"},
-                                  {"uint1_t", "b1"},
-                                  {"float_e4m3_t", "e4m3"},
-                                  {"__nv_fp8_e4m3", "e4m3"},
-                                  {"float_e5m2_t", "e5m2"},
-                                  {"__nv_fp8_e5m2", "e5m2"},
-                                  {"float_e2m1_t", "e2m1"},
-                                  {"float_e2m3_t", "e2m3"},
-                                  {"float_e3m2_t", "e3m2"},
-                                  {"float_ue8m0_t", "ue8m0"},
-                                  {"float_ue4m3_t", "ue4m3"}};
+// In C++, without namespaces, beside the names of formats (find_format_info).
+constexpr TypeWord kCppTypes[] = {
+    {"half_t", "f16"},         {"__half", "f16"},          {"float16_t", "f16"},      {"bfloat16_t", "bf16"},
+    {"__nv_bfloat16", "bf16"}, {"nv_bfloat16", "bf16"},    {"tfloat32_t", "tf32"},    {"int", "s32"},
+    {"int32_t", "s32"},        {"int8_t", "s8"},           {"signed char", "s8"},     {"char", "s8"},
+    {"uint8_t", "u8"},         {"unsigned char", "u8"},    {"int4_t", "s4"},          {"uint4_t", "u4"},
+    {"int4b_t", "s4"},         {"uint1_t", "b1"},          {"float_e4m3_t", "e4m3"},  {"__nv_fp8_e4m3", "e4m3"},
+    {"float_e5m2_t", "e5m2"},  {"__nv_fp8_e5m2", "e5m2"},  {"float_e2m1_t", "e2m1"},  {"float_e2m3_t", "e2m3"},
+    {"float_e3m2_t", "e3m2"},  {"float_ue8m0_t", "ue8m0"}, {"float_ue4m3_t", "ue4m3"}};
 
 std::string cpp_type(std::string_view word) {
   for (const auto& [seen, meant] : kCppTypes)
     if (word == seen) return std::string(meant);
-  return "";
+  const Result<FormatInfo> format = find_format_info(word);
+  return format ? std::string(format->name) : "";
 }
 
 std::string AtomName::type(std::size_t i, std::string_view otherwise) const {

@@ -7,13 +7,13 @@
 #include <cctype>
 #include <set>
 
+#include "cli/arguments.hpp"
 #include "cli/ask.hpp"
 #include "cli/commands.hpp"
 #include "cli/json.hpp"
 #include "warpbit/detail/letters.hpp"
 #include "warpbit/format.hpp"
 #include "warpbit/fragment_moves.hpp"
-#include "warpbit/instruction_descriptor.hpp"
 #include "warpbit/layout.hpp"
 #include "warpbit/machine_code.hpp"
 
@@ -92,34 +92,6 @@ std::string exactly(std::string_view form) {
   return out + "$";
 }
 
-struct TensorTypes {
-  TensorKind kind;
-  std::string_view a, b, d, scale;
-};
-constexpr TensorTypes kTensorTypes[] = {
-    {TensorKind::f16, "f16", "f16", "f32", ""},          {TensorKind::tf32, "tf32", "tf32", "f32", ""},
-    {TensorKind::f8f6f4, "e4m3", "e4m3", "f32", ""},     {TensorKind::i8, "s8", "s8", "s32", ""},
-    {TensorKind::mxf8f6f4, "e4m3", "e4m3", "", "ue8m0"}, {TensorKind::mxf4, "e2m1", "e2m1", "", "ue8m0"},
-    {TensorKind::mxf4nvf4, "e2m1", "e2m1", "", "ue4m3"}, {TensorKind::mxf4nvf4, "e2m1", "e2m1", "", "ue8m0"},
-};
-
-// An instruction descriptor that fits the form, with common types and shapes.
-std::optional<std::string> common_descriptor(const TensorMma& mma, Target target) {
-  for (const TensorTypes& types : kTensorTypes)
-    for (const int m : {128, 256, 64})
-      for (const int n : {128, 64})
-        for (const int k : {0, 32, 64, 128}) {
-          if (types.kind != mma.kind) continue;
-          InstructionDescriptor d;
-          d.m = m, d.n = n, d.k = k;
-          d.a = types.a, d.b = types.b, d.d = types.d, d.scale = types.scale;
-          d.is_sparse = mma.is_sparse;
-          const Result<std::uint32_t> bits = d.encode(mma, target);
-          if (bits && InstructionDescriptor::decode(*bits, mma, target)) return hexadecimal(*bits);
-        }
-  return std::nullopt;
-}
-
 // A form or statement on a target, as an argument.
 AskCommand aimed_command(std::string_view command, const std::string& text, Target target,
                          std::vector<std::string> more) {
@@ -137,12 +109,10 @@ void add_layout_view(std::vector<AskView>& out, const Instruction& i, const std:
   AskView view{"layout", "Where the elements of each operand lie", {}};
   LayoutOptions options;
   std::vector<std::string> more;
-  if (const auto mma = tensor_mma(i)) {
-    const auto idesc = common_descriptor(*mma, i.target());
-    if (!idesc) return;
-    options.instruction_descriptor = static_cast<std::uint32_t>(std::stoul(*idesc, nullptr, 16));
-    more = {"--idesc", *idesc};
-    view.title += fmt::format(", with the instruction descriptor {}", *idesc);
+  if (const auto idesc = example_descriptor(i)) {
+    options.instruction_descriptor = *idesc;
+    more = {"--idesc", hexadecimal(*idesc)};
+    view.title += fmt::format(", with the instruction descriptor {}", more.back());
   }
   if (!layout(i, options)) return;
   view.commands.push_back(aimed_command("layout", text, i.target(), more));
@@ -235,16 +205,11 @@ AskReadings ambiguous_form(const std::string& text, const Error& error, const st
   return {*first};
 }
 
-// What people write for the words of PTX.
+// What people write for the words of PTX, beside other names of formats (find_format_info).
 struct WordSpelling {
   std::string_view seen, meant;
 };
-constexpr WordSpelling kWordSpellings[] = {
-    {"fp64", "f64"},        {"double", "f64"},    {"fp32", "f32"}, {"float", "f32"},   {"fp16", "f16"},
-    {"half", "f16"},        {"int8", "s8"},       {"uint8", "u8"}, {"int32", "s32"},   {"int4", "s4"},
-    {"uint4", "u4"},        {"bfloat16", "bf16"}, {"fp8", "e4m3"}, {"e4m3fn", "e4m3"}, {"fp4", "e2m1"},
-    {"transpose", "trans"}, {"trans.", "trans"},
-};
+constexpr WordSpelling kWordSpellings[] = {{"e4m3fn", "e4m3"}, {"transpose", "trans"}, {"trans.", "trans"}};
 
 // "mma m16n8k16 f16" -> "mma.m16n8k16.f16"
 std::string joined_words(const std::string& form, const std::vector<std::string>& words) {
@@ -253,6 +218,7 @@ std::string joined_words(const std::string& form, const std::vector<std::string>
     std::string word = in_small_letters(typed);
     for (const auto& [seen, meant] : kWordSpellings)
       if (word == seen) word = meant;
+    if (const Result<FormatInfo> format = find_format_info(word)) word = format->name;
     while (word.starts_with('.')) word.erase(0, 1);
     if (!word.empty()) out += "." + word;
   }

@@ -18,20 +18,8 @@ struct CompletionArguments : HelpArguments {
   std::optional<std::string> forms;
 };
 
-// Each of the characters with something before it.
-std::string escaped(const std::string& text, std::string_view characters, std::string_view before) {
-  std::string out;
-  for (const char c : text) out.append(characters.find(c) == characters.npos ? "" : before).push_back(c);
-  return out;
-}
-
 std::string spaced(const std::vector<std::string>& words) {
   return fmt::format("{}", fmt::join(words, " "));
-}
-
-// For text between single quotes in bash and zsh.
-std::string quoted(const std::string& text) {
-  return escaped(text, "'", "'\\'");
 }
 
 std::string zsh_values(const CLI::Option& option) {

@@ -60,8 +60,18 @@ class HelpFormatter : public CLI::Formatter {
 
 }  // namespace
 
+std::string escaped(const std::string& text, std::string_view characters, std::string_view before) {
+  std::string out;
+  for (const char c : text) out.append(characters.find(c) == characters.npos ? "" : before).push_back(c);
+  return out;
+}
+
+std::string quoted(const std::string& text) {
+  return escaped(text, "'", "'\\'");
+}
+
 std::string shell_lines(const std::string& command, std::size_t columns) {
-  static const std::regex kWord(R"re(([^ '"]|'[^']*'|"[^"]*")+)re");
+  static const std::regex kWord(R"re((\\.|[^ '"\\]|'[^']*'|"[^"]*")+)re");
   constexpr std::string_view kBreak = " \\\n      ";
   std::string out, line = "  ";
   for (std::sregex_iterator word(command.begin(), command.end(), kWord), end; word != end; ++word) {

@@ -35,6 +35,10 @@ std::string value_word(const CLI::Option& option);
 /// All that there are; empty if it may be anything.
 std::vector<std::string> values_of(const CLI::Option& option);
 
+/// The text with `before` in front of each of these characters.
+std::string escaped(const std::string& text, std::string_view characters, std::string_view before);
+/// Text for between single quotes in a shell.
+std::string quoted(const std::string& text);
 /// A command line in lines of the shell, which begin with two blanks. What stands in quotes is not broken.
 std::string shell_lines(const std::string& command, std::size_t columns);
 

@@ -12,7 +12,6 @@
 
 #include "cli/arguments.hpp"
 #include "cli/json.hpp"
-#include "warpbit/instruction_descriptor.hpp"
 #include "warpbit/machine_code.hpp"
 
 namespace warpbit::cli {
@@ -185,33 +184,6 @@ int list_machine(const ListArguments& o) {
                         {"forms", rows}});
 }
 
-// Of tcgen05.mma: an instruction descriptor that it may have, as an example. One row for each kind: D, A and B.
-std::optional<std::uint32_t> example_descriptor(const FormInfo& form) {
-  struct Types {
-    TensorKind kind;
-    std::string_view d, a, scale;
-  };
-  using enum TensorKind;
-  constexpr Types kUsual[] = {{f16, "f32", "f16", ""},         {tf32, "f32", "tf32", ""},
-                              {f8f6f4, "f32", "e4m3", ""},     {i8, "s32", "s8", ""},
-                              {mxf8f6f4, "", "e4m3", "ue8m0"}, {mxf4, "", "e2m1", "ue8m0"},
-                              {mxf4nvf4, "", "e2m1", "ue4m3"}, {mxf4nvf4, "", "e2m1", "ue8m0"}};
-  if (!form.family.starts_with("tcgen05.mma")) return std::nullopt;
-  const Result<Instruction> instruction = Instruction::parse(form.canonical, form.targets.back());
-  const std::optional<TensorMma> mma = instruction ? tensor_mma(*instruction) : std::nullopt;
-  if (!mma) return std::nullopt;
-  for (const Types& types : kUsual)
-    for (const int n : {16, 32, 64}) {
-      InstructionDescriptor out;
-      out.m = 128 * mma->cta_group, out.n = n;
-      out.a = out.b = types.a, out.d = types.d, out.scale = types.scale;
-      out.is_sparse = mma->is_sparse;
-      if (types.kind != mma->kind) continue;
-      if (const auto bits = out.encode(*mma, form.targets.back())) return *bits;
-    }
-  return std::nullopt;
-}
-
 int list_forms(const ListArguments& o) {
   if (!o.machine.empty()) return list_machine(o);
   Table table{{"form", "operands", "targets"}};
@@ -222,7 +194,8 @@ int list_forms(const ListArguments& o) {
                     {"family", form.family},
                     {"operands", form.operands},
                     {"targets", names_json(form.targets)}});
-    if (const auto bits = o.json ? example_descriptor(form) : std::nullopt)
+    if (!o.json || !form.family.starts_with("tcgen05.mma")) continue;
+    if (const auto bits = example_descriptor(required(Instruction::parse(form.canonical, form.targets.back()))))
       rows.back()["idesc_example"] = hexadecimal(*bits);
   }
   return print_listing(o, table, {{"forms", rows}});

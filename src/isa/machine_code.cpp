@@ -254,7 +254,6 @@ struct TensorName {
 };
 constexpr TensorName kTensorMoves[] = {
     {"LDTM", "ld"}, {"STTM", "st"}, {"UTCCP", "cp"}, {"UTCBAR", "commit"}, {"UTCSHIFT", "shift"}};
-constexpr std::string_view kTensorProducts[] = {"UTCHMMA", "UTCQMMA", "UTCIMMA", "UTCOMMA"};
 
 bool is_tensor_form(const MachineName& name, const Form& form, Target target) {
   std::string_view rest = form.canonical;
@@ -270,9 +269,15 @@ bool is_tensor_form(const MachineName& name, const Form& form, Target target) {
   });
 }
 
-bool is_tensor_name(std::string_view name) {
-  return std::ranges::find(kTensorProducts, name) != std::end(kTensorProducts) ||
-         std::ranges::find(kTensorMoves, name, &TensorName::name) != std::end(kTensorMoves);
+// Those of products: what the rows of plans say.
+std::set<std::string_view> tensor_products() {
+  std::set<std::string_view> out;
+  for (const TargetRow& target : target_rows())
+    for (const Block& block : target.blocks)
+      for (const PlanRow& row : block.rows)
+        if (row.operands.unit == Unit::tcgen05 || row.operands.unit == Unit::tcgen05_block_scale)
+          out.insert(row.machine);
+  return out;
 }
 
 // Adds a target to a form, which is the last if it is there.
@@ -311,7 +316,7 @@ void add_forms(MachineForms& out, const MachineName& name) {
 
 // The names of all opcodes.
 std::set<std::string_view> known_names() {
-  std::set<std::string_view> out(std::begin(kTensorProducts), std::end(kTensorProducts));
+  std::set<std::string_view> out = tensor_products();
   for (const TensorName& move : kTensorMoves) out.insert(move.name);
   for (const CodeRow& row : kCodes)
     for (const std::string_view code : codes_by_target(row.codes))
@@ -341,6 +346,11 @@ std::optional<MachineCode> machine_code(std::string_view form, Target target) {
   return code == "-" ? std::nullopt : std::optional(read_code(code));
 }
 
+std::vector<std::string_view> machine_instructions() {
+  const std::set<std::string_view> out = known_names();
+  return {out.begin(), out.end()};
+}
+
 Result<MachineForms> forms_of_machine_code(std::string_view instruction) {
   const MachineName name = read_name(instruction);
   const std::set<std::string_view> known = known_names();
@@ -353,7 +363,10 @@ Result<MachineForms> forms_of_machine_code(std::string_view instruction) {
   if (name.shape) out.name += fmt::format(" m{}n{}k{}", (*name.shape)[0], (*name.shape)[1], (*name.shape)[2]);
   for (const auto* words : {&name.types, &name.words})
     for (const std::string& word : *words) out.name += " " + word;
-  is_tensor_name(name.base) ? add_tensor_forms(out, name) : add_forms(out, name);
+  const bool is_tensor =
+      tensor_products().contains(name.base) ||
+      std::ranges::find(kTensorMoves, name.base, &TensorName::name) != std::end(kTensorMoves);
+  is_tensor ? add_tensor_forms(out, name) : add_forms(out, name);
   return out;
 }
 
