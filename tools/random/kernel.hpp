@@ -2,6 +2,7 @@
 // A random kernel, a function of its kind and seed: 30 to 80 statements, each register written before it is read.
 #pragma once
 
+#include <algorithm>
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -33,8 +34,9 @@ class Builder {
   int threads() const { return threads_; }
 
  private:
+  /// `degree`: of how many inputs it is a product, or about as large as one. Products of many are infinite or zero.
   struct Value {
-    int number;
+    int number, degree = 1;
     bool used = false;
   };
   using Pool = std::vector<Value>;
@@ -60,27 +62,53 @@ class Builder {
     return name_of(letter, number);
   }
   /// Those of the statement that has ended can be read.
-  void publish() {
-    for (const auto& [letter, number] : pending_) pool(letter).push_back({number});
+  void publish(int degree) {
+    for (const auto& [letter, number] : pending_) pool(letter).push_back({number, degree});
     made_.insert(made_.end(), pending_.begin(), pending_.end());
     pending_.clear();
+    degrees_.clear();
   }
-  std::string source(char letter) {
-    Pool& values = pool(letter);
+  /// A recent one, any, or one that nobody has read.
+  Value& candidate(Pool& values) {
     const int size = static_cast<int>(values.size());
     int at = draw_.below(size);
     const int way = draw_.below(100);
     if (way < 35) at = size - 1 - draw_.below(size < 5 ? size : 5);
     if (way >= 65)
       for (int step = 0; step < size && values[static_cast<std::size_t>(at)].used; ++step) at = (at + 1) % size;
-    values[static_cast<std::size_t>(at)].used = true;
-    return name_of(letter, values[static_cast<std::size_t>(at)].number);
+    return values[static_cast<std::size_t>(at)];
+  }
+  std::string source(char letter) {
+    const int highest = letter == 'h' || letter == 'x' ? 2 : 4;
+    Pool& values = pool(letter);
+    Value* best = &candidate(values);
+    for (int tries = 0; tries < 4 && (best->degree > highest || (best == last_ && !draw_.percent(15))); ++tries)
+      best = &candidate(values);
+    for (std::size_t step = 0, at = static_cast<std::size_t>(best - values.data()); step < values.size() && best->degree > highest; ++step)
+      best = &values[(at + step) % values.size()];
+    last_ = best;
+    best->used = true;
+    degrees_.push_back(best->degree);
+    return name_of(letter, best->number);
+  }
+  /// Of what a statement makes of its sources.
+  int degree_of(std::string_view statement) const {
+    const auto is = [&](std::string_view opcode) { return statement.find(opcode) != std::string_view::npos; };
+    int sum = 0, highest = 0;
+    for (const int one : degrees_) sum += one, highest = one > highest ? one : highest;
+    if (is(" ex2.")) return 5;
+    if (is(" sin.") || is(" cos.") || is(" tanh.") || is(" lg2.") || is(".sat.")) return 1;
+    if (is(" sqrt.") || is(" rsqrt.")) return (highest + 1) / 2;
+    if (is(" mul.") || is(" div.")) return sum;
+    if (is(" fma.")) return degrees_.size() == 3 ? std::max(degrees_[0] + degrees_[1], degrees_[2]) : sum;
+    return highest;
   }
   /// The last, or last but some, that this row has made.
   std::string made(char letter, int back) {
     for (std::size_t i = made_.size(); i-- > 0;)
       if (made_[i].first == letter && back-- == 0) {
-        for (Value& one : pool(letter)) one.used |= one.number == made_[i].second;
+        for (Value& one : pool(letter))
+          if (one.number == made_[i].second) one.used = true, degrees_.push_back(one.degree);
         return name_of(letter, made_[i].second);
       }
     return "?";
@@ -231,7 +259,7 @@ class Builder {
   void end(const std::string& statement) {
     body_ += statement + ";\n";
     ++statements_;
-    publish();
+    publish(degree_of(statement));
   }
   template <class Rows>
   const Row& weighted(const Rows& rows) {
@@ -338,26 +366,29 @@ class Builder {
   }
   /// Values that nobody has read, then others, until the results are full.
   void store() {
-    for (int tries = 0; tries < 200 && slot_ < 4 * kWords; ++tries) {
-      const Class& one = kClasses[draw_.below(std::size(kClasses))];
-      Pool& values = pool(one.letter);
-      const int bytes = one.letter == 'p' ? 4 : one.bytes;
-      if (values.empty() || (slot_ + bytes - 1) / bytes * bytes + bytes > 4 * kWords) continue;
-      std::size_t at = values.size();
-      while (at > 0 && values[at - 1].used) --at;
-      if (at == 0 && (tries < 60 || one.letter == 'p')) continue;
-      if (at == 0) at = values.size() - static_cast<std::size_t>(draw_.below(static_cast<int>(values.size() < 6 ? values.size() : 6)));
-      values[at - 1].used = true;
-      std::string from = name_of(one.letter, values[at - 1].number);
-      std::string_view type = one.declared;
-      if (one.letter == 'p') {
-        const std::string word = fresh('r');
-        end("  selp.b32 " + word + ", 1, 0, " + from);
-        pool('r').back().used = true;
-        from = word, type = "b32";
+    for (const bool used : {false, true}) {
+      std::vector<std::pair<const Class*, int>> left;
+      for (const Class& one : kClasses)
+        for (const Value& value : pool(one.letter))
+          if (value.used == used && !(used && one.letter == 'p')) left.push_back({&one, value.number});
+      for (int predicates = 0; !left.empty() && slot_ < 4 * kWords;) {
+        const auto at = left.begin() + draw_.below(static_cast<int>(left.size()));
+        const auto [one, number] = *at;
+        left.erase(at);
+        if (one->letter != 'p' || predicates++ == 0) result(*one, name_of(one->letter, number));
       }
-      end("  st.global." + std::string(type) + " [%rd6+" + std::to_string(place(bytes)) + "], " + from);
     }
+  }
+  void result(const Class& one, std::string from) {
+    const int bytes = one.letter == 'p' ? 4 : one.bytes;
+    if ((slot_ + bytes - 1) / bytes * bytes + bytes > 4 * kWords) return;
+    std::string_view type = one.declared;
+    if (one.letter == 'p') {
+      const std::string word = name_of('r', count('r')++);
+      end("  selp.b32 " + word + ", 1, 0, " + from);
+      from = word, type = "b32";
+    }
+    end("  st.global." + std::string(type) + " [%rd6+" + std::to_string(place(bytes)) + "], " + from);
   }
   std::string head() const {
     std::string out = ".visible .entry " + name_ + "(.param .u64 in, .param .u64 out)\n{\n ";
@@ -381,6 +412,8 @@ class Builder {
   Pool pools_[std::size(kClasses)];
   int counts_[std::size(kClasses)] = {0, 0, 10, 10};  ///< the first 32-bit and 64-bit ones are the head's
   std::vector<std::pair<char, int>> pending_, made_;
+  std::vector<int> degrees_;  ///< of the sources of a statement
+  const Value* last_ = nullptr;
   int statements_ = 0, slot_ = 0, depth_ = 0, diverged_ = 0, labels_ = 0;
 };
 

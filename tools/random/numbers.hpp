@@ -25,12 +25,11 @@ constexpr Format format_of(char letter) {
   }
 }
 
-/// A number with an exponent from -spread to +spread.
-constexpr std::uint64_t ordinary(Format format, std::uint64_t word, int spread) {
+/// A number with an exponent from centre - spread to centre + spread.
+constexpr std::uint64_t ordinary(Format format, std::uint64_t word, int spread, int centre = 0) {
   const int bias = (1 << (format.exponent - 1)) - 1;
-  const int limited = spread < bias ? spread : bias - 1;
-  const auto exponent = static_cast<std::uint64_t>(bias - limited + static_cast<int>((word >> 53) % static_cast<unsigned>(2 * limited + 1)));
-  const std::uint64_t sign = word >> 52 & 1, fraction = word & ((std::uint64_t{1} << format.fraction) - 1);
+  const auto exponent = static_cast<std::uint64_t>(bias + centre - spread + static_cast<int>((word >> 53) % static_cast<unsigned>(2 * spread + 1)));
+  const std::uint64_t sign = word >> 52 & 1, fraction = (word ^ word >> 11) & ((std::uint64_t{1} << format.fraction) - 1);
   return ((sign << format.exponent | exponent) << format.fraction) | fraction;
 }
 /// Zeros, infinities, NaNs, subnormal numbers, the ends of the range, and one.
@@ -42,20 +41,22 @@ constexpr std::uint64_t special(Format format, std::uint64_t word) {
   return codes[(word >> 8) % codes.size()] | (word & 1) << (format.exponent + format.fraction);
 }
 
-/// How the floating inputs of a kernel are drawn.
+/// How the floating inputs of a kernel are drawn: shares in percent. The product of two tiny numbers is subnormal or near it.
 struct Inputs {
-  int special_percent, spread;
+  int special_percent, tiny_percent, spread = 3;
 };
 constexpr Inputs inputs_of(const Kind& kind, std::uint64_t seed) {
-  if (kind.name == "special") return {25, seed % 2 ? 120 : 6};
-  return seed % 4 == 3 ? Inputs{6, 4} : seed % 4 == 2 ? Inputs{0, 50} : Inputs{0, 3};
+  if (kind.name == "special") return {25, seed % 2 ? 40 : 0};
+  return seed % 4 == 3 ? Inputs{5, 0} : seed % 4 == 2 ? Inputs{0, 50} : Inputs{0, 0, kind.name == "conversions" ? 16 : 3};
 }
 
 constexpr std::uint64_t element(char letter, const Inputs& how, std::uint64_t word) {
   const std::uint64_t choice = mixed(word + kGamma);
   const auto one = [&](std::uint64_t x, std::uint64_t y) {
     const Format format = format_of(letter);
-    return static_cast<int>(y % 100) < how.special_percent ? special(format, x) : ordinary(format, x, how.spread);
+    if (static_cast<int>(y % 100) < how.special_percent) return special(format, x);
+    const int half_way = -(1 << (format.exponent - 2)), spread = format.exponent == 5 ? 1 : how.spread;
+    return ordinary(format, x, spread, static_cast<int>(y / 128 % 100) < how.tiny_percent ? half_way + 3 : 0);
   };
   switch (letter) {
     case 'r': case 'l': case 's':

@@ -110,22 +110,24 @@ inline constexpr Row kDivisions[] = {
     {1, "ex2.approx$z.f32 =f, %f; div.approx$z.f32 =f, %f, ^f"},
 };
 inline constexpr Row kFunctions[] = {
-    {6, "(sqrt|rsqrt|ex2|lg2|sin|cos|rcp).approx$z.f32 =f, %f"},
+    {2, "(sqrt|rsqrt|ex2|lg2|sin|cos|rcp).approx$z.f32 =f, %f"},
+    {4, "(ex2|sin|cos|rcp).approx$z.f32 =f, %f"},
     {1, "(sqrt|rsqrt|ex2|lg2|sin|cos|rcp).approx(|.ftz).f32 =f, %f"},
-    {2, "abs$z.f32 =f, %f; (sqrt|rsqrt|lg2).approx$z.f32 =f, ^f"},
+    {5, "abs$z.f32 =f, %f; (sqrt|rsqrt|lg2).approx$z.f32 =f, ^f"},
     {2, "tanh.approx.f32 =f, %f"},
-    {2, "(sqrt|rcp).rn$z.f32 =f, %f"},
+    {2, "rcp.rn$z.f32 =f, %f"},
+    {2, "abs$z.f32 =f, %f; sqrt.rn$z.f32 =f, ^f"},
     {1, "(sqrt|rcp).(rz|rm|rp)$z.f32 =f, %f"},
     {2, "(sqrt|rsqrt|ex2|lg2|sin|cos|rcp).approx$z.f32 =f, #k"},
     {1, "tanh.approx.f32 =f, #k"},
     {1, "(sqrt|rcp).rn$z.f32 =f, #k"},
     {1, "mov.u32 =r, #[1:300]; cvt.rn.f32.u32 =f, ^r; (sqrt|rsqrt|ex2|lg2|sin|cos|rcp).approx$z.f32 =f, ^f"},
     {1, "mov.f32 =f, #k; (mul|add|max)$z.f32 =f, ^f, #k; (sqrt|rsqrt|ex2|lg2|sin|cos|rcp).approx$z.f32 =f, ^f"},
-    {2, "(sqrt|rsqrt|ex2|lg2|sin|cos|rcp).approx$z.f32 =f, %f; (add|sub|mul)$z.f32 =f, ^f, ?f"},
-    {2, "mul$z.f32 =f, %f, %f; (sqrt|rsqrt|ex2|lg2|sin|cos|rcp).approx$z.f32 =f, ^f; fma.rn$z.f32 =f, ^f, ?f, ^^f"},
+    {2, "(ex2|sin|cos|rcp).approx$z.f32 =f, %f; (add|sub|mul)$z.f32 =f, ^f, ?f"},
+    {2, "mul$z.f32 =f, %f, %f; (ex2|sin|cos|rcp).approx$z.f32 =f, ^f; fma.rn$z.f32 =f, ^f, ?f, ^^f"},
     {1, "mul$z.f32 =f, %f, 0f3FB8AA3B; ex2.approx$z.f32 =f, ^f; add$z.f32 =f, ^f, 0f3F800000; rcp.approx$z.f32 =f, ^f"},
     {1, "ex2.approx$z.f32 =f, %f; rcp.approx$z.f32 =f, ^f"},
-    {1, "lg2.approx$z.f32 =f, %f; mul$z.f32 =f, ^f, %f; ex2.approx$z.f32 =f, ^f"},
+    {1, "abs$z.f32 =f, %f; lg2.approx$z.f32 =f, ^f; mul$z.f32 =f, ^f, %f; ex2.approx$z.f32 =f, ^f"},
 };
 inline constexpr Row kDoubles[] = {
     {14, "mul(|||.rn).f64 =d, ?d, ?d"},
@@ -148,8 +150,9 @@ inline constexpr Row kDoubles[] = {
 };
 inline constexpr Row kDoubleFunctions[] = {
     {2, "div.rn.f64 =d, ?d, %d"},  {1, "div.(rz|rm|rp).f64 =d, %d, ?d"}, {1, "rcp.rn.f64 =d, %d"},
-    {1, "rcp.(rz|rm|rp).f64 =d, %d"}, {1, "sqrt.rn.f64 =d, %d"},          {1, "sqrt.(rz|rm|rp).f64 =d, %d"},
-    {1, "rcp.approx.ftz.f64 =d, %d"}, {1, "rsqrt.approx(|.ftz).f64 =d, %d"},
+    {1, "rcp.(rz|rm|rp).f64 =d, %d"}, {1, "(sqrt.rn|sqrt.rz|sqrt.rp|rsqrt.approx).f64 =d, %d"},
+    {3, "abs.f64 =d, %d; (sqrt.rn|sqrt.rn|sqrt.rz|sqrt.rm|rsqrt.approx).f64 =d, ^d"},
+    {1, "rcp.approx.ftz.f64 =d, %d"}, {1, "abs.f64 =d, %d; rsqrt.approx.ftz.f64 =d, ^d"},
 };
 inline constexpr Row kIntegers[] = {
     {6, "(add|sub).(u32|s32) =r, ?r, ?r"},
@@ -166,7 +169,8 @@ inline constexpr Row kIntegers[] = {
     {1, "(not|cnot).b64 =l, %l"},
     {3, "lop3.b32 =r, %r, ?r, %r, #[0:255]"},
     {2, "(shl.b32|shr.u32|shr.s32|shr.b32) =r, %r, #[0:34]"},
-    {2, "(shl.b32|shr.u32|shr.s32|shr.b32) =r, %r, %r"},
+    {2, "and.b32 =r, %r, 31; (shl.b32|shr.u32|shr.s32|shr.b32) =r, %r, ^r"},
+    {1, "(shl.b32|shr.u32|shr.s32|shr.b32) =r, ?r, %r"},
     {1, "(shl.b64|shr.u64|shr.s64|shr.b64) =l, %l, (#[0:66]|%r)"},
     {2, "shf.(l|r).(wrap|clamp).b32 =r, %r, %r, (#[0:40]|%r)"},
     {3, "(min|max).(u32|s32) =r, %r, ?r"},
@@ -183,6 +187,7 @@ inline constexpr Row kIntegers[] = {
     {1, "brev.b32 =r, %r"},
     {1, "brev.b64 =l, %l"},
     {2, "bfe.(u32|s32) =r, %r, #[0:40], #[0:34]"},
+    {1, "and.b32 =r, %r, 31; bfe.(u32|s32) =r, %r, ^r, #[1:31]"},
     {1, "bfe.(u32|s32) =r, %r, %r, (%r|#[1:31])"},
     {1, "bfe.(u64|s64) =l, %l, (%r|#[0:70]), #[0:66]"},
     {2, "bfi.b32 =r, %r, ?r, #[0:36], #[0:34]"},
