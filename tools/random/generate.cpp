@@ -19,7 +19,8 @@ int main(int argc, char** argv) {
   if (argc != 5) return 2;
   for (const Kind& kind : kKinds) {
     if (kind.name != argv[1]) continue;
-    const std::uint64_t first = std::strtoull(argv[2], nullptr, 10), count = std::strtoull(argv[3], nullptr, 10);
+    const std::uint64_t first = std::strtoull(argv[2], nullptr, 10),
+                        count = std::strtoull(argv[3], nullptr, 10);
     const std::string path = argv[4];
     std::ofstream ptx(path + ".ptx"), threads(path + ".threads"), words(path + ".in", std::ios::binary);
     ptx << kHead;

@@ -13,12 +13,15 @@ namespace random_kernels {
 
 inline constexpr std::string_view kHead = ".version 8.7\n.target sm_90a\n.address_size 64\n";
 inline constexpr int kMaxThreads = 128;
-inline constexpr int kPrivateBytes = 2048;  ///< of shared memory behind the tile, 16 for each of at most 128 threads
+inline constexpr int kPrivateBytes =
+    2048;  ///< of shared memory behind the tile, 16 for each of at most 128 threads
 
 class Builder {
  public:
   Builder(const Kind& kind, std::uint64_t seed)
-      : kind_(kind), name_(std::string(kind.name) + "_" + std::to_string(seed)), draw_(hash_of(kind.name, seed)) {
+      : kind_(kind),
+        name_(std::string(kind.name) + "_" + std::to_string(seed)),
+        draw_(hash_of(kind.name, seed)) {
     threads_ = draw_.percent(50) ? 64 : 128;
     ftz_ = kind.ftz == Ftz::always || (kind.ftz == Ftz::either && draw_.percent(50));
   }
@@ -43,9 +46,7 @@ class Builder {
 
   // ---- Registers
 
-  static std::size_t index_of(char letter) {
-    return static_cast<std::size_t>(&class_of(letter) - kClasses);
-  }
+  static std::size_t index_of(char letter) { return static_cast<std::size_t>(&class_of(letter) - kClasses); }
   Pool& pool(char letter) { return pools_[index_of(letter)]; }
   /// Classes with one kind of register share its numbers: those of the first of them.
   int& count(char letter) {
@@ -84,7 +85,8 @@ class Builder {
     Value* best = &candidate(values);
     for (int tries = 0; tries < 4 && (best->degree > highest || (best == last_ && !draw_.percent(15))); ++tries)
       best = &candidate(values);
-    for (std::size_t step = 0, at = static_cast<std::size_t>(best - values.data()); step < values.size() && best->degree > highest; ++step)
+    for (std::size_t step = 0, at = static_cast<std::size_t>(best - values.data());
+         step < values.size() && best->degree > highest; ++step)
       best = &values[(at + step) % values.size()];
     last_ = best;
     best->used = true;
@@ -127,7 +129,8 @@ class Builder {
     return code;
   }
   std::uint64_t simple() {
-    static constexpr float kNumbers[] = {0, 1, -1, 0.5F, 2, -2, 0.25F, 4, 3, 6, -2.5F, 10, 37, 1.5F, 0.75F, 100, 255, -7, 16, 0.125F};
+    static constexpr float kNumbers[] = {0,     1,  -1, 0.5F, 2,     -2,  0.25F, 4,  3,  6,
+                                         -2.5F, 10, 37, 1.5F, 0.75F, 100, 255,   -7, 16, 0.125F};
     return code_of(kNumbers[draw_.below(20)]);
   }
   std::uint64_t real() {
@@ -136,7 +139,8 @@ class Builder {
   }
   std::uint64_t known() {
     if (draw_.percent(50)) return code_of(static_cast<float>(draw_.between(1, 300)));
-    if (draw_.percent(50)) return code_of(static_cast<float>(draw_.between(1, 64)) / static_cast<float>(1 << draw_.between(0, 8)));
+    if (draw_.percent(50))
+      return code_of(static_cast<float>(draw_.between(1, 64)) / static_cast<float>(1 << draw_.between(0, 8)));
     return ordinary(format_of('f'), draw_.word(), 8) & (draw_.percent(80) ? 0x7FFFFFFFU : 0xFFFFFFFFU);
   }
   std::uint64_t power_of_two() {
@@ -155,12 +159,16 @@ class Builder {
       case 'f': return hex("0f%08llX", real());
       case 'g': return hex("0f%08llX", power_of_two());
       case 'k': return hex("0f%08llX", known());
-      case 'd': return hex("0d%016llX", draw_.percent(40) ? ordinary(format_of('d'), draw_.word() & ~0xFFFFFFFFULL, 3) & ~0x3FFFFFFFFFFFFULL
-                                                          : ordinary(format_of('d'), draw_.word(), 3));
+      case 'd':
+        return hex("0d%016llX", draw_.percent(40) ? ordinary(format_of('d'), draw_.word() & ~0xFFFFFFFFULL, 3) &
+                                                        ~0x3FFFFFFFFFFFFULL
+                                                  : ordinary(format_of('d'), draw_.word(), 3));
       case 'l': return hex("0x%llX", draw_.percent(60) ? whole() : draw_.word() >> 1);
       case 's': return hex("0x%llX", draw_.word() & (draw_.percent(50) ? 0x1F : 0x7FFF));
-      case 'h': case 'b': return hex("0x%04llX", ordinary(format_of(letter), draw_.word(), 2));
-      case 'x': case 'y': {
+      case 'h':
+      case 'b': return hex("0x%04llX", ordinary(format_of(letter), draw_.word(), 2));
+      case 'x':
+      case 'y': {
         const std::uint64_t low = ordinary(format_of(letter), draw_.word(), 2);
         return hex("0x%08llX", low | ordinary(format_of(letter), draw_.word(), 2) << 16);
       }
@@ -183,8 +191,10 @@ class Builder {
         out += inside.substr(0, inside.find('|'));
         i = end;
       } else if (row[i] == '$') {
-        if (row[++i] == 'z') out += ftz_ ? ".ftz" : "";
-        else out += draw_.percent(12) ? ".rn" : "";
+        if (row[++i] == 'z')
+          out += ftz_ ? ".ftz" : "";
+        else
+          out += draw_.percent(12) ? ".rn" : "";
       } else if (row[i] == '<') {
         const std::size_t end = row.find('>', i);
         const std::string_view word = row.substr(i + 1, end - i - 1);
@@ -208,8 +218,10 @@ class Builder {
   std::string range(std::string_view row, std::size_t& i) {
     int numbers[3] = {0, 0, 1}, at = 0;
     for (++i; row[i] != ']'; ++i) {
-      if (row[i] == ':') numbers[++at] = 0;
-      else numbers[at] = 10 * numbers[at] + (row[i] - '0');
+      if (row[i] == ':')
+        numbers[++at] = 0;
+      else
+        numbers[at] = 10 * numbers[at] + (row[i] - '0');
     }
     return std::to_string(numbers[0] + numbers[2] * draw_.below((numbers[1] - numbers[0]) / numbers[2] + 1));
   }
@@ -275,8 +287,10 @@ class Builder {
     const Group* group = kind_.groups;
     while ((at -= group->percent) >= 0) ++group;
     const Row& row = weighted(group->rows);
-    if (row.text.front() == ':') block(row.text);
-    else add(row.text);
+    if (row.text.front() == ':')
+      block(row.text);
+    else
+      add(row.text);
   }
 
   // ---- Blocks of statements
@@ -295,7 +309,8 @@ class Builder {
   std::vector<std::pair<char, std::string>> carried() {
     std::vector<std::pair<char, std::string>> out;
     for (int i = draw_.between(1, 3); i > 0; --i) {
-      const char letter = kind_.carried[static_cast<std::size_t>(draw_.below(static_cast<int>(kind_.carried.size())))];
+      const char letter =
+          kind_.carried[static_cast<std::size_t>(draw_.below(static_cast<int>(kind_.carried.size())))];
       if (pool(letter).empty()) continue;
       made_.clear();
       const std::string from = source(letter), to = fresh(letter);
@@ -317,11 +332,16 @@ class Builder {
     const std::string z = ftz_ ? ".ftz" : "";
     const int way = draw_.below(4);
     const std::string first = source(letter);
-    if (letter == 'f' && way == 0) end("  fma.rn" + z + ".f32 " + to + ", " + first + ", " + source(letter) + ", " + to);
-    else if (letter == 'f' && way < 3) end("  add" + z + ".f32 " + to + ", " + to + ", " + first);
-    else if (letter == 'd' && way < 3) end("  add.f64 " + to + ", " + first + ", " + to);
-    else if (letter == 'r' && way < 3) end("  add.u32 " + to + ", " + to + ", " + first);
-    else end("  mov." + std::string(class_of(letter).moved) + " " + to + ", " + first);
+    if (letter == 'f' && way == 0)
+      end("  fma.rn" + z + ".f32 " + to + ", " + first + ", " + source(letter) + ", " + to);
+    else if (letter == 'f' && way < 3)
+      end("  add" + z + ".f32 " + to + ", " + to + ", " + first);
+    else if (letter == 'd' && way < 3)
+      end("  add.f64 " + to + ", " + first + ", " + to);
+    else if (letter == 'r' && way < 3)
+      end("  add.u32 " + to + ", " + to + ", " + first);
+    else
+      end("  mov." + std::string(class_of(letter).moved) + " " + to + ", " + first);
   }
   void branch(bool other) {
     if (pool('p').empty() && !add("setp.lt.f32 =p, %f, ?f")) return;
@@ -340,7 +360,8 @@ class Builder {
   }
   void loop(int turns, int statements, bool nest) {
     const auto hand = carried();
-    const int first = draw_.percent(60) ? 0 : draw_.between(1, 9), step = draw_.percent(75) ? 1 : draw_.between(2, 5);
+    const int first = draw_.percent(60) ? 0 : draw_.between(1, 9),
+              step = draw_.percent(75) ? 1 : draw_.between(2, 5);
     made_.clear();
     const std::string counter = fresh('r'), top = label();
     end("  mov.b32 " + counter + ", " + std::to_string(first));
@@ -359,7 +380,8 @@ class Builder {
     int at = 0;
     for (const char letter : kind_.inputs) {
       const Class& one = class_of(letter);
-      end("  ld.global." + std::string(one.declared) + " " + fresh(letter) + ", [%rd5+" + std::to_string(at) + "]");
+      end("  ld.global." + std::string(one.declared) + " " + fresh(letter) + ", [%rd5+" + std::to_string(at) +
+          "]");
       at += one.bytes == 8 ? 8 : 4;
     }
     statements_ = 0;
@@ -396,11 +418,14 @@ class Builder {
       if (counts_[i] > 0)
         out += " .reg ." + std::string(kClasses[i].declared) + " " + std::string(kClasses[i].prefix) + "<" +
                std::to_string(counts_[i]) + ">;";
-    out += "\n  ld.param.u64 %rd1, [in]; ld.param.u64 %rd2, [out]; mov.u32 %r1, %tid.x; mul.wide.u32 %rd4, %r1, 32;"
-           "\n  add.s64 %rd5, %rd1, %rd4; add.s64 %rd6, %rd2, %rd4;\n";
+    out +=
+        "\n  ld.param.u64 %rd1, [in]; ld.param.u64 %rd2, [out]; mov.u32 %r1, %tid.x; mul.wide.u32 %rd4, %r1, 32;"
+        "\n  add.s64 %rd5, %rd1, %rd4; add.s64 %rd6, %rd2, %rd4;\n";
     if (tile_)
-      out += "  .shared .align 16 .b8 tile_" + name_ + "[" + std::to_string(2 * kPrivateBytes) + "];\n  mov.u32 %r2, tile_" + name_ +
-             "; mov.b32 %r4, 0; mad.lo.u32 %r3, %r1, 16, %r2;\n  st.shared.v4.b32 [%r3], {%r4, %r4, %r4, %r4};\n";
+      out +=
+          "  .shared .align 16 .b8 tile_" + name_ + "[" + std::to_string(2 * kPrivateBytes) +
+          "];\n  mov.u32 %r2, tile_" + name_ +
+          "; mov.b32 %r4, 0; mad.lo.u32 %r3, %r1, 16, %r2;\n  st.shared.v4.b32 [%r3], {%r4, %r4, %r4, %r4};\n";
     return out;
   }
 

@@ -39,8 +39,10 @@ class Loaded {
       return;
     }
     warpbit::Result<warpbit::ptx::Function> function = module->function(builder_.name());
-    if (function) function_ = *function;
-    else said_ = function.error().message();
+    if (function)
+      function_ = *function;
+    else
+      said_ = function.error().message();
   }
 
   /// What is left of zeros; nothing after a fault, which `said` tells.
@@ -52,7 +54,8 @@ class Loaded {
     how.contract = !as_written;
     how.execute.threads = 1;
     const Words& in = inputs_;
-    const warpbit::ptx::Report report = function_->launch(how, {warpbit::ptx::buffer(in), warpbit::ptx::buffer(words)});
+    const warpbit::ptx::Report report =
+        function_->launch(how, {warpbit::ptx::buffer(in), warpbit::ptx::buffer(words)});
     if (!report.fault) return words;
     said_ = report.fault->message();
     return {};

@@ -19,8 +19,10 @@ struct Format {
 constexpr Format format_of(char letter) {
   switch (letter) {
     case 'd': return {11, 52};
-    case 'h': case 'x': return {5, 10};
-    case 'b': case 'y': return {8, 7};
+    case 'h':
+    case 'x': return {5, 10};
+    case 'b':
+    case 'y': return {8, 7};
     default: return {8, 23};
   }
 }
@@ -28,16 +30,20 @@ constexpr Format format_of(char letter) {
 /// A number with an exponent from centre - spread to centre + spread.
 constexpr std::uint64_t ordinary(Format format, std::uint64_t word, int spread, int centre = 0) {
   const int bias = (1 << (format.exponent - 1)) - 1;
-  const auto exponent = static_cast<std::uint64_t>(bias + centre - spread + static_cast<int>((word >> 53) % static_cast<unsigned>(2 * spread + 1)));
-  const std::uint64_t sign = word >> 52 & 1, fraction = (word ^ word >> 11) & ((std::uint64_t{1} << format.fraction) - 1);
+  const auto exponent = static_cast<std::uint64_t>(
+      bias + centre - spread + static_cast<int>((word >> 53) % static_cast<unsigned>(2 * spread + 1)));
+  const std::uint64_t sign = word >> 52 & 1,
+                      fraction = (word ^ word >> 11) & ((std::uint64_t{1} << format.fraction) - 1);
   return ((sign << format.exponent | exponent) << format.fraction) | fraction;
 }
 /// Zeros, infinities, NaNs, subnormal numbers, the ends of the range, and one.
 constexpr std::uint64_t special(Format format, std::uint64_t word) {
-  const std::uint64_t unit = std::uint64_t{1} << format.fraction, top = ((std::uint64_t{1} << format.exponent) - 1) * unit;
+  const std::uint64_t unit = std::uint64_t{1} << format.fraction,
+                      top = ((std::uint64_t{1} << format.exponent) - 1) * unit;
   const std::uint64_t bias = (std::uint64_t{1} << (format.exponent - 1)) - 1, drawn = word >> 20 & (unit - 1);
-  const std::array<std::uint64_t, 12> codes = {0, 0, top, top | unit >> 1, top | unit >> 1 | drawn >> 1, top | 1, 1, unit - 1,
-                                               drawn, unit, top - 1, bias * unit};
+  const std::array<std::uint64_t, 12> codes = {
+      0,     0,    top,     top | unit >> 1, top | unit >> 1 | drawn >> 1, top | 1, 1, unit - 1,
+      drawn, unit, top - 1, bias * unit};
   return codes[(word >> 8) % codes.size()] | (word & 1) << (format.exponent + format.fraction);
 }
 
@@ -47,7 +53,9 @@ struct Inputs {
 };
 constexpr Inputs inputs_of(const Kind& kind, std::uint64_t seed) {
   if (kind.name == "special") return {25, seed % 2 ? 40 : 0};
-  return seed % 4 == 3 ? Inputs{5, 0} : seed % 4 == 2 ? Inputs{0, 50} : Inputs{0, 0, kind.name == "conversions" ? 16 : 3};
+  return seed % 4 == 3   ? Inputs{5, 0}
+         : seed % 4 == 2 ? Inputs{0, 50}
+                         : Inputs{0, 0, kind.name == "conversions" ? 16 : 3};
 }
 
 constexpr std::uint64_t element(char letter, const Inputs& how, std::uint64_t word) {
@@ -59,8 +67,9 @@ constexpr std::uint64_t element(char letter, const Inputs& how, std::uint64_t wo
     return ordinary(format, x, spread, static_cast<int>(y / 128 % 100) < how.tiny_percent ? half_way + 3 : 0);
   };
   switch (letter) {
-    case 'r': case 'l': case 's':
-      return choice % 4 ? word : word >> (choice / 4 % 60);
+    case 'r':
+    case 'l':
+    case 's': return choice % 4 ? word : word >> (choice / 4 % 60);
     case 'x': return one(word, choice) | one(mixed(word + 1), choice >> 32) << 16;
     case 'y': return one(word, choice) | one(mixed(word + 1), choice >> 32) << 16;
     default: return one(word, choice);

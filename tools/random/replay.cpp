@@ -81,11 +81,13 @@ int replay(const char* path, bool list) {
         counts[line.kind].equal[level] += line.said[level].empty();
       }
   for (const auto& [kind, count] : counts)
-    std::printf("%-12s O0 %5d of %5d   O3 %5d of %5d\n", kind.c_str(), count.equal[0], count.all[0], count.equal[1], count.all[1]);
+    std::printf("%-12s O0 %5d of %5d   O3 %5d of %5d\n", kind.c_str(), count.equal[0], count.all[0],
+                count.equal[1], count.all[1]);
   for (const Line& line : lines)
     for (const int level : {0, 1})
       if (list && !line.said[level].empty())
-        std::printf("%s %llu %s %s\n", line.kind.c_str(), static_cast<unsigned long long>(line.seed), level ? "O3" : "O0",
+        std::printf("%s %llu %s %s\n", line.kind.c_str(), static_cast<unsigned long long>(line.seed),
+                    level ? "O3" : "O0",
                     line.digests[level].size() == 16 ? line.said[level].c_str() : line.digests[level].c_str());
   return 0;
 }
@@ -123,6 +125,7 @@ int main(int argc, char** argv) {
     std::cerr << kernel.said() << '\n';
     return 1;
   }
-  std::cout.write(reinterpret_cast<const char*>(words->data()), static_cast<std::streamsize>(4 * words->size()));
+  std::cout.write(reinterpret_cast<const char*>(words->data()),
+                  static_cast<std::streamsize>(4 * words->size()));
   return 0;
 }

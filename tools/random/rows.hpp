@@ -22,9 +22,10 @@ struct Class {
   int bytes;                                 ///< in memory
 };
 inline constexpr Class kClasses[] = {
-    {'f', "%f", "f32", "f32", 4}, {'d', "%d", "f64", "f64", 8}, {'r', "%r", "b32", "b32", 4}, {'l', "%rd", "b64", "b64", 8},
-    {'s', "%h", "b16", "b16", 2}, {'h', "%h", "b16", "b16", 2}, {'b', "%h", "b16", "b16", 2}, {'x', "%r", "b32", "b32", 4},
-    {'y', "%r", "b32", "b32", 4}, {'p', "%p", "pred", "pred", 0},
+    {'f', "%f", "f32", "f32", 4},   {'d', "%d", "f64", "f64", 8}, {'r', "%r", "b32", "b32", 4},
+    {'l', "%rd", "b64", "b64", 8},  {'s', "%h", "b16", "b16", 2}, {'h', "%h", "b16", "b16", 2},
+    {'b', "%h", "b16", "b16", 2},   {'x', "%r", "b32", "b32", 4}, {'y', "%r", "b32", "b32", 4},
+    {'p', "%p", "pred", "pred", 0},
 };
 constexpr const Class& class_of(char letter) {
   for (const Class& one : kClasses)
@@ -37,8 +38,8 @@ struct Row {
   std::string_view text;
 };
 
-#define COMPARE "(eq|ne|lt|le|gt|ge|lt|gt|le|ge|equ|neu|ltu|leu|gtu|geu|num|nan)"
-#define ROUND "(rn|rz|rm|rp)"
+#define COMPARE   "(eq|ne|lt|le|gt|ge|lt|gt|le|ge|equ|neu|ltu|leu|gtu|geu|num|nan)"
+#define ROUND     "(rn|rz|rm|rp)"
 #define ROUND_INT "(rni|rzi|rmi|rpi)"
 
 inline constexpr Row kArithmetic[] = {
@@ -125,7 +126,8 @@ inline constexpr Row kFunctions[] = {
     {1, "mov.f32 =f, #k; (mul|add|max)$z.f32 =f, ^f, #k; (sqrt|rsqrt|ex2|lg2|sin|cos|rcp).approx$z.f32 =f, ^f"},
     {2, "(ex2|sin|cos|rcp).approx$z.f32 =f, %f; (add|sub|mul)$z.f32 =f, ^f, ?f"},
     {2, "mul$z.f32 =f, %f, %f; (ex2|sin|cos|rcp).approx$z.f32 =f, ^f; fma.rn$z.f32 =f, ^f, ?f, ^^f"},
-    {1, "mul$z.f32 =f, %f, 0f3FB8AA3B; ex2.approx$z.f32 =f, ^f; add$z.f32 =f, ^f, 0f3F800000; rcp.approx$z.f32 =f, ^f"},
+    {1,
+     "mul$z.f32 =f, %f, 0f3FB8AA3B; ex2.approx$z.f32 =f, ^f; add$z.f32 =f, ^f, 0f3F800000; rcp.approx$z.f32 =f, ^f"},
     {1, "ex2.approx$z.f32 =f, %f; rcp.approx$z.f32 =f, ^f"},
     {1, "abs$z.f32 =f, %f; lg2.approx$z.f32 =f, ^f; mul$z.f32 =f, ^f, %f; ex2.approx$z.f32 =f, ^f"},
 };
@@ -149,10 +151,14 @@ inline constexpr Row kDoubles[] = {
     {1, "mov.f64 =d, %d; @(|!)%p (add|mul|sub).f64 ^d, ?d, ?d"},
 };
 inline constexpr Row kDoubleFunctions[] = {
-    {2, "div.rn.f64 =d, ?d, %d"},  {1, "div.(rz|rm|rp).f64 =d, %d, ?d"}, {1, "rcp.rn.f64 =d, %d"},
-    {1, "rcp.(rz|rm|rp).f64 =d, %d"}, {1, "(sqrt.rn|sqrt.rz|sqrt.rp|rsqrt.approx).f64 =d, %d"},
+    {2, "div.rn.f64 =d, ?d, %d"},
+    {1, "div.(rz|rm|rp).f64 =d, %d, ?d"},
+    {1, "rcp.rn.f64 =d, %d"},
+    {1, "rcp.(rz|rm|rp).f64 =d, %d"},
+    {1, "(sqrt.rn|sqrt.rz|sqrt.rp|rsqrt.approx).f64 =d, %d"},
     {3, "abs.f64 =d, %d; (sqrt.rn|sqrt.rn|sqrt.rz|sqrt.rm|rsqrt.approx).f64 =d, ^d"},
-    {1, "rcp.approx.ftz.f64 =d, %d"}, {1, "abs.f64 =d, %d; rsqrt.approx.ftz.f64 =d, ^d"},
+    {1, "rcp.approx.ftz.f64 =d, %d"},
+    {1, "abs.f64 =d, %d; rsqrt.approx.ftz.f64 =d, ^d"},
 };
 inline constexpr Row kIntegers[] = {
     {6, "(add|sub).(u32|s32) =r, ?r, ?r"},
@@ -398,17 +404,23 @@ inline constexpr Row kConversions[] = {
 };
 inline constexpr Row kMemory[] = {
     {3, "!shfl.sync.(bfly|up|down|idx).b32 =r|=p, %r, #[0:31], (31|0|31), -1"},
-    {4, "!mov.b32 =r, %f; shfl.sync.(bfly|down).b32 =r, ^r, (1|2|4|8|16), 31, -1; mov.b32 =f, ^r; (add|max|sub)$z.f32 =f, ^f, %f"},
-    {3, "!mul$z.f32 =f, %f, %f; mov.b32 =r, ^f; shfl.sync.bfly.b32 =r, ^r, (1|2|4|8|16), 31, -1; mov.b32 =f, ^r; "
-        "(add|sub)$z.f32 =f, ^f, ^^f"},
-    {4, "!bar.sync 0; st.shared.f32 [<own>+#[0:12:4]], %f; bar.sync 0; xor.b32 =r, <tid>, #[1:63]; shl.b32 =r, ^r, 4; "
-        "add.u32 =r, ^r, <tile>; ld.shared.f32 =f, [^r+#[0:12:4]]"},
-    {2, "!bar.sync 0; st.shared.v2.f32 [<own>], {%f, %f}; bar.sync 0; xor.b32 =r, <tid>, #[1:63]; shl.b32 =r, ^r, 4; "
-        "add.u32 =r, ^r, <tile>; ld.shared.v4.f32 {=f, =f, =f, =f}, [^r]"},
-    {1, "!bar.sync 0; st.shared.v4.f32 [<own>], {%f, %f, %f, %f}; bar.sync 0; ld.shared.v4.b32 {=r, =r, =r, =r}, [<own>]"},
+    {4,
+     "!mov.b32 =r, %f; shfl.sync.(bfly|down).b32 =r, ^r, (1|2|4|8|16), 31, -1; mov.b32 =f, ^r; (add|max|sub)$z.f32 =f, ^f, %f"},
+    {3,
+     "!mul$z.f32 =f, %f, %f; mov.b32 =r, ^f; shfl.sync.bfly.b32 =r, ^r, (1|2|4|8|16), 31, -1; mov.b32 =f, ^r; "
+     "(add|sub)$z.f32 =f, ^f, ^^f"},
+    {4,
+     "!bar.sync 0; st.shared.f32 [<own>+#[0:12:4]], %f; bar.sync 0; xor.b32 =r, <tid>, #[1:63]; shl.b32 =r, ^r, 4; "
+     "add.u32 =r, ^r, <tile>; ld.shared.f32 =f, [^r+#[0:12:4]]"},
+    {2,
+     "!bar.sync 0; st.shared.v2.f32 [<own>], {%f, %f}; bar.sync 0; xor.b32 =r, <tid>, #[1:63]; shl.b32 =r, ^r, 4; "
+     "add.u32 =r, ^r, <tile>; ld.shared.v4.f32 {=f, =f, =f, =f}, [^r]"},
+    {1,
+     "!bar.sync 0; st.shared.v4.f32 [<own>], {%f, %f, %f, %f}; bar.sync 0; ld.shared.v4.b32 {=r, =r, =r, =r}, [<own>]"},
     {2, "st.shared.f32 [<own>+2052], %f; ld.shared.f32 =f, [<own>+2052]"},
     {1, "mov.f32 =f, %f; @(|!)%p ld.global.f32 ^f, [<in>+#[0:28:4]]"},
-    {1, "mul$z.f32 =f, %f, %f; mov.f32 =f, %f; @(|!)%p ld.global.f32 ^f, [<in>+#[0:28:4]]; add$z.f32 =f, ^^f, %f"},
+    {1,
+     "mul$z.f32 =f, %f, %f; mov.f32 =f, %f; @(|!)%p ld.global.f32 ^f, [<in>+#[0:28:4]]; add$z.f32 =f, ^^f, %f"},
     {2, "ld.global.(nc.|)f32 =f, [<in>+#[0:28:4]]"},
     {1, "@(|!)%p st.global.f32 [<out>+&f], %f"},
     {1, "mul$z.f32 =f, %f, %f; @(|!)%p st.global.f32 [<out>+&f], %f; add$z.f32 =f, ^f, %f"},
@@ -416,19 +428,32 @@ inline constexpr Row kMemory[] = {
     {1, "!vote.sync.(any|all|uni).pred =p, %p, -1"},
     {1, "!redux.sync.(add|min|max).(u32|s32) =r, %r, -1"},
     {1, "!match.any.sync.b32 =r, %r, -1"},
-    {1, "!bar.sync 0; st.shared.b32 [<own>], %r; atom.shared.(add.u32|min.s32|max.u32|and.b32|or.b32|exch.b32) =r, [<own>], %r; "
-        "ld.shared.b32 =r, [<own>]; bar.sync 0"},
+    {1,
+     "!bar.sync 0; st.shared.b32 [<own>], %r; atom.shared.(add.u32|min.s32|max.u32|and.b32|or.b32|exch.b32) =r, [<own>], %r; "
+     "ld.shared.b32 =r, [<own>]; bar.sync 0"},
 };
 inline constexpr Row kMemoryExtra[] = {
-    {3, "setp." COMPARE ".f32 =p, %f, ?f"}, {1, "(add.u32|xor.b32|sub.s32) =r, %r, ?r"}, {1, "cvt.rn.f32.s32 =f, %r"},
+    {3, "setp." COMPARE ".f32 =p, %f, ?f"},
+    {1, "(add.u32|xor.b32|sub.s32) =r, %r, ?r"},
+    {1, "cvt.rn.f32.s32 =f, %r"},
 };
 // The classes meet.
 inline constexpr Row kBridges[] = {
-    {1, "cvt.rn.f32.(u32|s32) =f, %r"}, {1, "cvt.rzi.(u32|s32).f32 =r, %f"},   {1, "cvt.f64.f32 =d, %f"},
-    {1, "cvt.rn.f32.f64 =f, %d"},       {1, "cvt.rn.f16x2.f32 =x, %f, %f"},    {1, "cvt.rn.bf16x2.f32 =y, %f, %f"},
-    {1, "mov.b32 {=h, =h}, %x"},        {1, "mov.b32 {=b, =b}, %y"},           {1, "cvt.f32.f16 =f, %h"},
-    {1, "cvt.f32.bf16 =f, %b"},         {1, "cvt.u64.u32 =l, %r"},             {1, "cvt.u32.u64 =r, %l"},
-    {1, "mov.b32 {=s, =s}, %r"},        {1, "cvt.u32.u16 =r, %s"},             {1, "mov.b32 =r, %f"},
+    {1, "cvt.rn.f32.(u32|s32) =f, %r"},
+    {1, "cvt.rzi.(u32|s32).f32 =r, %f"},
+    {1, "cvt.f64.f32 =d, %f"},
+    {1, "cvt.rn.f32.f64 =f, %d"},
+    {1, "cvt.rn.f16x2.f32 =x, %f, %f"},
+    {1, "cvt.rn.bf16x2.f32 =y, %f, %f"},
+    {1, "mov.b32 {=h, =h}, %x"},
+    {1, "mov.b32 {=b, =b}, %y"},
+    {1, "cvt.f32.f16 =f, %h"},
+    {1, "cvt.f32.bf16 =f, %b"},
+    {1, "cvt.u64.u32 =l, %r"},
+    {1, "cvt.u32.u64 =r, %l"},
+    {1, "mov.b32 {=s, =s}, %r"},
+    {1, "cvt.u32.u16 =r, %s"},
+    {1, "mov.b32 =r, %f"},
 };
 // Integer divisions by zero, which the manual leaves open.
 inline constexpr Row kByZero[] = {
@@ -449,8 +474,8 @@ enum class Ftz { never, always, either };
 
 struct Kind {
   std::string_view name;
-  std::string_view inputs;  ///< classes of the eight words of a thread, in order; a double has two
-  std::string_view carried; ///< classes that loops and branches hand on
+  std::string_view inputs;   ///< classes of the eight words of a thread, in order; a double has two
+  std::string_view carried;  ///< classes that loops and branches hand on
   Ftz ftz;
   int literals;  ///< percent of the sources that may be one
   Group groups[6];
@@ -461,7 +486,12 @@ inline constexpr Kind kKinds[] = {
     {"ftz", "ffffffff", "f", Ftz::always, 12, {{55, kArithmetic}, {45, kDense}}},
     {"literals", "ffffffff", "f", Ftz::never, 50, {{65, kArithmetic}, {35, kDense}}},
     {"guards", "ffffffff", "f", Ftz::either, 12, {{35, kArithmetic}, {30, kDense}, {35, kGuards}}},
-    {"branches", "ffffffff", "f", Ftz::either, 12, {{45, kArithmetic}, {33, kDense}, {12, kGuards}, {10, kBranches}}},
+    {"branches",
+     "ffffffff",
+     "f",
+     Ftz::either,
+     12,
+     {{45, kArithmetic}, {33, kDense}, {12, kGuards}, {10, kBranches}}},
     {"loops", "ffffffff", "f", Ftz::either, 12, {{50, kArithmetic}, {38, kDense}, {12, kLoops}}},
     {"divisions", "ffffffff", "f", Ftz::either, 15, {{40, kArithmetic}, {30, kDense}, {30, kDivisions}}},
     {"functions", "ffffffff", "f", Ftz::either, 12, {{35, kArithmetic}, {25, kDense}, {40, kFunctions}}},
@@ -471,12 +501,29 @@ inline constexpr Kind kKinds[] = {
     {"bhalves", "yyyyybbb", "yb", Ftz::never, 12, {{85, kBhalves}, {15, kBhalvesToWide}}},
     {"packing", "rrrrrsss", "rs", Ftz::never, 20, {{100, kPacking}}},
     {"conversions", "ffrrhbd", "f", Ftz::either, 15, {{100, kConversions}}},
-    {"memory", "ffffffrr", "f", Ftz::either, 12, {{30, kArithmetic}, {25, kDense}, {30, kMemory}, {15, kMemoryExtra}}},
-    {"mixed", "ffffffff", "fr", Ftz::either, 15,
+    {"memory",
+     "ffffffrr",
+     "f",
+     Ftz::either,
+     12,
+     {{30, kArithmetic}, {25, kDense}, {30, kMemory}, {15, kMemoryExtra}}},
+    {"mixed",
+     "ffffffff",
+     "fr",
+     Ftz::either,
+     15,
      {{45, kArithmetic}, {20, kDense}, {12, kFunctions}, {10, kDivisions}, {8, kGuards}, {5, kLoops}}},
-    {"mixed_types", "ffffrrd", "frd", Ftz::either, 15,
+    {"mixed_types",
+     "ffffrrd",
+     "frd",
+     Ftz::either,
+     15,
      {{25, kArithmetic}, {25, kBridges}, {15, kIntegers}, {15, kDoubles}, {10, kMemory}, {10, kBranches}}},
-    {"special", "ffffrrd", "fr", Ftz::either, 15,
+    {"special",
+     "ffffrrd",
+     "fr",
+     Ftz::either,
+     15,
      {{30, kArithmetic}, {15, kDense}, {15, kFunctions}, {15, kDivisions}, {20, kConversions}, {5, kByZero}}},
 };
 
