@@ -143,6 +143,25 @@ struct OrderDependence {
   int source_line;
 };
 
+/// A rule by which the assembler (ptxas) changes the bits that a kernel leaves. At -O0 none acts.
+struct AssemblerRule {
+  std::string_view name;             ///< as Launch::without takes it
+  std::string_view pattern, result;  ///< what it sees, and what it makes of it
+  std::string_view since;            ///< the ptxas in which it was first seen
+  std::string_view evidence;
+};
+/// All of them, in the order in which they act.
+std::span<const AssemblerRule> assembler_rules();
+
+/// A rule of the assembler has acted on a statement.
+struct AssembledLine {
+  std::string rule;
+  int line;               ///< of the module's text
+  std::string statement;  ///< in one line, as it was
+  std::string file;       ///< by .loc; empty without it
+  int source_line;        ///< in that file
+};
+
 /// How to run a kernel.
 struct Launch {
   Dim3 grid = {}, block = {};
@@ -152,6 +171,10 @@ struct Launch {
   std::uint64_t shared_bytes = 0;  ///< dynamic shared memory of a block
   /// Products and sums are fused as the assembler does by default (`ptxas --fmad=true`).
   bool contract = true;
+  /// Each statement by itself, as `ptxas -O0` has it: no rule of the assembler acts.
+  bool as_written = false;
+  /// Names of rules that do not act (assembler_rules).
+  std::vector<std::string> without = {};
   /// Accesses to shared memory that no barrier orders are faults, and reads of bytes that were never written.
   bool check_shared = true;
   /// What check_shared finds is collected in Report::findings, and the launch goes on. A fault behind which nothing can go on
@@ -186,7 +209,9 @@ struct Finding {
 struct Report {
   std::optional<Fault> fault;     ///< after a fault, the content of the arrays is unspecified
   bool inferred = false;          ///< as in Execution, for any instruction of the launch
-  bool contracted = false;        ///< products and sums were fused, by the rule of the project's numerics page
+  bool contracted = false;        ///< products became part of other instructions, as `--fmad=true` has it
+  /// Where rules of the assembler have acted, by line: in all functions that the kernel may call.
+  std::vector<AssembledLine> assembled;
   std::uint64_t blocks = 0;       ///< that have ended
   std::uint64_t steps = 0;        ///< instructions of warps
   std::string printed;            ///< by printf, block by block
@@ -209,8 +234,8 @@ class Function {
   const std::string& name() const;
   const std::vector<Parameter>& parameters() const;
   std::uint64_t shared_bytes() const;  ///< static shared memory of a block
-  /// The statements that a launch may execute, by line. With `contract` those that are fused into others are not there.
-  std::vector<CodeLine> lines(bool contract = true) const;
+  /// The statements that such a launch may execute, by line. Those that the assembler makes part of others are not there.
+  std::vector<CodeLine> lines(const Launch& how = {}) const;
 
   /// Runs the kernel; launches of a module take turns. Arguments are given in the order of the parameters, each with
   /// the bytes of its parameter. Faults: launch_shape for an impossible launch; argument_mismatch; those of the

@@ -24,7 +24,7 @@ struct LaunchArguments {
   std::vector<std::string> arguments;
   ptx::Launch how;
   WatchArguments watch;
-  bool separate = false, unchecked = false, json = false;
+  bool unchecked = false, json = false;
 };
 
 // "4", "4,4" or "4,4,2"
@@ -74,6 +74,17 @@ ordered_json findings_json(const ptx::Report& report) {
   return out;
 }
 
+ordered_json assembled_json(const ptx::Report& report) {
+  ordered_json out = ordered_json::array();
+  for (const ptx::AssembledLine& one : report.assembled)
+    out.push_back({{"rule", one.rule},
+                   {"ptx_line", one.line},
+                   {"statement", one.statement},
+                   {"file", one.file},
+                   {"line", one.source_line}});
+  return out;
+}
+
 ordered_json order_json(const ptx::Report& report) {
   ordered_json out = ordered_json::array();
   for (const ptx::OrderDependence& one : report.order_dependent)
@@ -107,6 +118,7 @@ ordered_json report_json(const ptx::Function& kernel, Target target, const ptx::
                    {"steps", report.steps},
                    {"inferred", report.inferred},
                    {"contracted", report.contracted},
+                   {"assembled", assembled_json(report)},
                    {"printed", report.printed},
                    {"fault", nullptr},
                    {"findings", findings_json(report)},
@@ -162,7 +174,6 @@ ptx::Report run_kernel(const LaunchArguments& o, const ptx::Function& kernel, La
   how.grid = parse_dim3("--grid", o.grid);
   how.block = parse_dim3("--block", o.block);
   if (!o.cluster.empty()) how.cluster = parse_dim3("--cluster", o.cluster);
-  how.contract = !o.separate;
   how.check_shared = !o.unchecked;
   watch.follow(how);
   ProgressBar bar(!watch.prints_steps());
@@ -175,7 +186,7 @@ int launch(const LaunchArguments& o) {
   const ptx::Function kernel = kernel_of(module, o.entry);
   std::deque<LaunchArray> arrays;  // which stay where they are
   const std::vector<ptx::Argument> arguments = parse_arguments(o.arguments, kernel, arrays);
-  LaunchWatch watch(o.watch, kernel, !o.separate, o.json);
+  LaunchWatch watch(o.watch, kernel, o.how, o.json);
   const ptx::Report report = run_kernel(o, kernel, watch, arguments);
   if (report.fault && report.fault->lanes.empty()) throw Refusal{report.fault->error};  // nothing has run
   for (const LaunchArray& one : arrays)
@@ -217,7 +228,15 @@ void add_launch(CLI::App& command, int& status) {
           "bytes_128), l2_promotion, fill_mode")
       ->type_name("ARGUMENT")
       ->allow_extra_args(false);
-  command.add_flag("--no-contract", o.separate, "fuse no products and sums, as ptxas --fmad=false");
+  command.add_flag("--as-written", o.how.as_written,
+                   "each statement by itself, as ptxas -O0: no rule of the assembler acts");
+  command
+      .add_option("--without", o.how.without,
+                  "a rule of the assembler that does not act: unroll, fold, identity, pair, divide, contract, "
+                  "quotient, scale, exchange")
+      ->type_name("RULE")
+      ->allow_extra_args(false);
+  command.add_flag("!--no-contract", o.how.contract, "fuse no products and sums, as ptxas --fmad=false");
   command.add_flag("--no-check-shared", o.unchecked,
                    "look for no races and no bytes never written in shared memory");
   command.add_flag(

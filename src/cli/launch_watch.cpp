@@ -98,8 +98,8 @@ std::vector<ptx::CodeLine> find_source(const std::string& text, std::size_t colo
   return out;
 }
 
-std::vector<ptx::CodeLine> find_lines(const std::string& text, const ptx::Function& kernel, bool contract) {
-  const std::vector<ptx::CodeLine> all = kernel.lines(contract);
+std::vector<ptx::CodeLine> find_lines(const std::string& text, const ptx::Function& kernel, const ptx::Launch& how) {
+  const std::vector<ptx::CodeLine> all = kernel.lines(how);
   const std::size_t colon = text.rfind(':');
   if (colon != text.npos) return find_source(text, colon, all);
   const auto line = number<int>(text);
@@ -111,10 +111,10 @@ std::vector<ptx::CodeLine> find_lines(const std::string& text, const ptx::Functi
     if (one.line == *line) out.push_back(one);
   }
   if (!out.empty()) return out;
-  const std::vector<ptx::CodeLine> separate = contract ? kernel.lines(false) : all;
+  const std::vector<ptx::CodeLine> separate = kernel.lines({.as_written = true});
   if (std::ranges::find(separate, *line, &ptx::CodeLine::line) != separate.end())
-    refuse("--break", fmt::format("line {}, whose product is part of a sum", *line),
-           fmt::format("--no-contract, or a line near it: {}", near(lines, *line)));
+    refuse("--break", fmt::format("line {}, which the assembler makes part of another one", *line),
+           fmt::format("--as-written, or a line near it: {}", near(lines, *line)));
   refuse("--break", fmt::format("line {}, which has no statement that {} may execute", *line, kernel.name()),
          fmt::format("a line near it that has one: {}", near(lines, *line)));
 }
@@ -266,10 +266,11 @@ ordered_json profile_json(const std::vector<ptx::LineCounts>& profile) {
 
 // ---- The watch
 
-LaunchWatch::LaunchWatch(const WatchArguments& arguments, const ptx::Function& kernel, bool contract, bool json)
+LaunchWatch::LaunchWatch(const WatchArguments& arguments, const ptx::Function& kernel, const ptx::Launch& how,
+                         bool json)
     : arguments_(arguments), json_(json) {
   if (!arguments.trace.empty()) parse_warp(arguments.trace, block_, warp_);
-  if (!arguments.break_at.empty()) stops_ = find_lines(arguments.break_at, kernel, contract);
+  if (!arguments.break_at.empty()) stops_ = find_lines(arguments.break_at, kernel, how);
 }
 
 void LaunchWatch::follow(ptx::Launch& how) {

@@ -138,6 +138,11 @@ const Result<std::vector<ptx::MatchedForm>>& Compiler::matched() {
       .first->second;
 }
 
+// Of the assembler's: its words are not all of PTX.
+void Compiler::made_statement() {
+  statement_->opcode == "mov" ? move() : scalar();
+}
+
 void Compiler::statement() {
   const std::string_view opcode = statement_->opcode;
   if (opcode == "call") return call();
@@ -199,54 +204,23 @@ bool has_products(const ptx::FunctionText& function) {
 
 void Compiler::function(std::size_t index, std::vector<Error>* refused) {
   FunctionCode code = program_.functions[index];
-  function_ = code.function;
+  declared_ = code.function;
   code_ = &code;
   code.first_step = static_cast<int>(program_.steps.size());
   const std::size_t first_list = program_.places.size();
   if (refused != nullptr) cta_group_ = 0;  // each function alone
+  assembler::Assembled assembled = assembler::assemble(*declared_, rules_);
+  function_ = &assembled.function;
+  for (const assembler::Use& one : assembled.uses)
+    program_.uses.push_back({one.rule, {declared_, one.statement}});
   lay_out_registers();
   lay_out_variables();
-  const Contraction contraction = program_.contracts ? contract(*function_) : Contraction{};
-  std::vector<bool> is_product(function_->statements.size());
-  for (const Fused& sum : contraction.sums)
-    if (sum.product >= 0) is_product[static_cast<std::size_t>(sum.product)] = true;
-  products_.clear();
-  const std::vector<bool> is_reached =
-      refused == nullptr ? reached(*function_) : std::vector<bool>(function_->statements.size(), true);
-  definitions_.emplace(*function_);
-  pending_.clear();
-  pending_tables_.clear();
-  std::vector<std::int32_t> step_of;
-  for (std::size_t i = 0; i < function_->statements.size(); ++i) {
-    statement_ = &function_->statements[i];
-    if (i > 0) definitions_->pass(static_cast<int>(i) - 1);
-    step_of.push_back(static_cast<std::int32_t>(program_.steps.size()));
-    program_.origins.push_back({function_, static_cast<int>(i)});
-    if (!is_reached[i]) continue;
-    try {
-      if (is_product[i]) product(static_cast<int>(i), contraction.saved[i]);
-      if (program_.contracts && contraction.dropped[i]) continue;
-      if (program_.contracts && contraction.sums[i].product >= 0)
-        fused(contraction.sums[i]);
-      else
-        statement();
-    } catch (Refused& refusal) {
-      if (refused == nullptr) throw;
-      refused->push_back(std::move(refusal.error));
-    }
-  }
-  step_of.push_back(static_cast<std::int32_t>(program_.steps.size()));
+  const std::vector<std::int32_t> step_of = statements(assembled, refused);
   program_.steps.push_back({.run = steps::go_back});  // behind the last statement
-  for (const Pending& one : pending_)
-    program_.steps[one.step].target = step_of[static_cast<std::size_t>(one.statement)];
-  for (const auto& [step, table] : pending_tables_) {
-    std::vector<std::int32_t> targets;
-    for (const int label : table->labels) targets.push_back(step_of[static_cast<std::size_t>(label)]);
-    program_.steps[step].extra = static_cast<std::int32_t>(program_.tables.size());
-    program_.tables.push_back(std::move(targets));
-  }
+  resolve(step_of);
   statement_ = nullptr;
   code.slot = slot_;
+  code.registers = std::move(assembled.function.registers);
   find_read_results(program_, code);
   if (program_.shares_slots || (refused == nullptr && has_products(*code.function)))
     share_slots(program_, code, first_list, program_.shares_slots);
@@ -255,6 +229,45 @@ void Compiler::function(std::size_t index, std::vector<Error>* refused) {
       may_read_unwritten(program_, code, code.first_step, static_cast<int>(program_.steps.size())))
     program_.follows_written = true;
   program_.functions[index] = std::move(code);
+  function_ = nullptr;
+}
+
+// The steps of all statements that can be reached. By statement, its first one; at the end, the one behind.
+std::vector<std::int32_t> Compiler::statements(const assembler::Assembled& from, std::vector<Error>* refused) {
+  const std::vector<bool> is_reached = refused == nullptr
+                                           ? assembler::reached(*function_)
+                                           : std::vector<bool>(function_->statements.size(), true);
+  definitions_.emplace(*function_);
+  pending_.clear();
+  pending_tables_.clear();
+  std::vector<std::int32_t> step_of;
+  for (std::size_t i = 0; i < function_->statements.size(); ++i) {
+    statement_ = &function_->statements[i];
+    if (i > 0) definitions_->pass(static_cast<int>(i) - 1);
+    step_of.push_back(static_cast<std::int32_t>(program_.steps.size()));
+    program_.origins.push_back({declared_, from.origins[i]});
+    if (!is_reached[i]) continue;
+    try {
+      from.made[i] ? made_statement() : statement();
+    } catch (Refused& refusal) {
+      if (refused == nullptr) throw;
+      refused->push_back(std::move(refusal.error));
+    }
+  }
+  step_of.push_back(static_cast<std::int32_t>(program_.steps.size()));
+  return step_of;
+}
+
+// Branches go to steps.
+void Compiler::resolve(const std::vector<std::int32_t>& step_of) {
+  for (const Pending& one : pending_)
+    program_.steps[one.step].target = step_of[static_cast<std::size_t>(one.statement)];
+  for (const auto& [step, table] : pending_tables_) {
+    std::vector<std::int32_t> targets;
+    for (const int label : table->labels) targets.push_back(step_of[static_cast<std::size_t>(label)]);
+    program_.steps[step].extra = static_cast<std::int32_t>(program_.tables.size());
+    program_.tables.push_back(std::move(targets));
+  }
 }
 
 std::uint64_t function_address(const ptx::ModuleText& module, std::string_view name) {
@@ -267,9 +280,8 @@ std::uint64_t function_address(const ptx::ModuleText& module, std::string_view n
 Result<Program> compile(std::shared_ptr<const ptx::ModuleText> module, std::string_view entry, Target target,
                         const Addresses& addresses, const CompileOptions& options) {
   Program out(std::move(module), target);
-  out.contracts = options.contracts;
   out.shares_slots = options.shares_slots;
-  Compiler compiler(out, addresses);
+  Compiler compiler(out, addresses, options.rules);
   try {
     const std::size_t kernel = compiler.index_of(entry, nullptr);
     const Named names = named(*out.module, *out.functions[kernel].function);
@@ -292,8 +304,8 @@ std::vector<Error> check(std::shared_ptr<const ptx::ModuleText> module, Target t
                          const Addresses& addresses) {
   std::vector<Error> out;
   Program program(std::move(module), target);
-  program.contracts = program.shares_slots = false;
-  Compiler compiler(program, addresses);
+  program.shares_slots = false;
+  Compiler compiler(program, addresses, assembler::Rules::none());
   compiler.lay_out_shared([](const ptx::Variable&) { return true; });
   for (const ptx::FunctionText& function : program.module->functions)
     if (function.has_body) compiler.index_of(function.name, nullptr);

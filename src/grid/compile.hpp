@@ -2,6 +2,7 @@
 // A kernel of a module -> Program.
 #pragma once
 
+#include "assembler/rules.hpp"
 #include "grid/program.hpp"
 #include "warpbit/result.hpp"
 
@@ -13,8 +14,9 @@ using Addresses = std::vector<std::pair<const ptx::Variable*, std::uint64_t>>;
 std::uint64_t function_address(const ptx::ModuleText& module, std::string_view name);
 
 struct CompileOptions {
-  bool contracts = true;     ///< products and sums are fused as the assembler does by default
-  bool shares_slots = true;  ///< registers lie in one slot where no value is lost (slots.hpp)
+  assembler::Rules rules = assembler::Rules::all();  ///< what the assembler does to the text
+  bool shares_slots = true;                          ///< registers lie in one slot where no value is lost (slots.hpp)
+  auto operator<=>(const CompileOptions&) const = default;
 };
 /// The program of a kernel. Errors: those of ptx::match_scalar and of Instruction::parse, for the first statement that it
 /// reaches and that cannot run, with line and column. Precondition: the module has the kernel.

@@ -21,14 +21,8 @@ void Compiler::compute(const scalar::Operation& operation) {
   if (operation.opcode == "addc" || operation.opcode == "subc" || operation.opcode == "madc")
     step.target = static_cast<std::int32_t>(carry_);
   for (int i = 1; i < count(); ++i) {
-    Type type = operation.type;
+    Type type = scalar::source_type(operation, i - 1);
     const Operand& from = operand(i);
-    const bool amount = (operation.opcode == "shl" || operation.opcode == "shr") && i == 2;
-    if (amount || (operation.opcode == "bfe" && i > 1) || (operation.opcode == "bfi" && i > 2))
-      type = Type::u32;
-    if (operation.opcode == "slct" && i == 3) type = operation.third;
-    if (operation.mode == scalar::Mode::wide && i == 3) type = operation.to;
-    if (operation.opcode.starts_with("dp") || operation.opcode == "cvt.pack") type = Type::b32;
     if (from.kind == Operand::Kind::reg &&
         function_->registers[static_cast<std::size_t>(from.index)].type == Type::pred)
       type = Type::pred;
@@ -36,49 +30,16 @@ void Compiler::compute(const scalar::Operation& operation) {
   }
   constexpr std::array<std::string_view, 4> kExchanged = {"add", "sub", "mul", "fma"};
   scalar::Operation as_assembled = operation;
-  if (operation.to == Type::f64 && std::ranges::find(kExchanged, operation.opcode) != kExchanged.end())
+  if (operation.opcode == "fma") {  // of signs that the assembler has put there
+    as_assembled.negate_product = operand(1).negated != operand(2).negated;
+    as_assembled.negate_addend = operand(3).negated;
+    for (std::size_t i = 2; i < 5; ++i) step.place[i].negated = false;
+  }
+  if (rules_.has(assembler::Rule::exchange) && operation.to == Type::f64 &&
+      std::ranges::find(kExchanged, operation.opcode) != kExchanged.end())
     as_assembled.exchanged = definitions_->is_later(operand(1), operand(2));
   vectorise(step, &as_assembled);
   step.extra = keep(std::move(as_assembled));
-  add(step);
-}
-
-// The factors of a mul that sums are fused with; where registers change before, what they have now.
-void Compiler::product(int at, bool saves) {
-  const Type type = scalar::operation("mul", words()).type;
-  Product out{{source(operand(1), type), source(operand(2), type)},
-              definitions_->is_later(operand(1), operand(2))};
-  for (Place& factor : out.factors) {
-    if (!saves || factor.kind != Place::Kind::reg) continue;
-    Step step;
-    step.run = steps::move;
-    step.place[2] = factor;
-    factor.slot = static_cast<std::uint32_t>(code_->slots);
-    code_->slots += factor.bits <= 32 ? 1 : factor.bits / 32;
-    step.place[0] = factor;
-    add(step);
-  }
-  products_[at] = out;
-}
-
-// d = a b + c, where the statement is the sum and a mul before it is the product: each of a, b and c with its sign.
-void Compiler::fused(const Fused& sum) {
-  scalar::Operation operation = scalar::operation("fma", words());
-  const Product& product = products_.at(sum.product);
-  Step step;
-  step.run = steps::compute;
-  step.place[0] = destination(operand(0));
-  step.place[2] = product.factors[0];
-  step.place[3] = product.factors[1];
-  step.place[4] = source(operand(3 - sum.operand), operation.type);
-  const bool subtracts = statement_->opcode == "sub";
-  operation.negate_product = (subtracts && sum.operand == 2) != sum.negated;
-  operation.negate_addend = subtracts && sum.operand == 1;
-  operation.exchanged = product.exchanged;
-  step.extra = keep(operation);
-  vectorise(step, &operation);
-  program_.contracted = true;
-  note_evidence();
   add(step);
 }
 

@@ -55,7 +55,7 @@ void Compiler::call() {
   }
   const auto is_formal = [&](const ptx::Variable* variable) {
     const auto is_it = [&](const ptx::Variable& one) { return &one == variable; };
-    return std::ranges::any_of(function_->parameters, is_it) || std::ranges::any_of(function_->returns, is_it);
+    return std::ranges::any_of(declared_->parameters, is_it) || std::ranges::any_of(declared_->returns, is_it);
   };
   const auto copies = [&](const Operand* list, std::vector<Call::Copy>& out) {
     for (int k = 0; list != nullptr && k < list->count; ++k) {

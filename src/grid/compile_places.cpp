@@ -54,20 +54,20 @@ void Compiler::lay_out_variables() {
     at += variable.bytes;
     return local_[&variable];
   };
-  if (!function_->is_entry) {
-    for (const ptx::Variable& one : function_->parameters)
+  if (!declared_->is_entry) {
+    for (const ptx::Variable& one : declared_->parameters)
       code_->parameters.push_back(one.space == StateSpace::param ? place(one) : -1);
-    for (const ptx::Variable& one : function_->returns)
+    for (const ptx::Variable& one : declared_->returns)
       code_->returns.push_back(one.space == StateSpace::param ? place(one) : -1);
   } else {
-    for (const ptx::Variable& one : function_->parameters) {  // places in the buffer of all parameters
+    for (const ptx::Variable& one : declared_->parameters) {  // places in the buffer of all parameters
       at = (at + one.alignment - 1) / one.alignment * one.alignment;
       local_[&one] = at;
       at += one.bytes;
     }
     at = 0;
   }
-  for (const ptx::Variable& one : function_->variables) {
+  for (const ptx::Variable& one : declared_->variables) {
     if (one.space == StateSpace::local || one.space == StateSpace::param) place(one);
   }
   if (std::ranges::find(function_->statements, "alloca", &Statement::opcode) != function_->statements.end()) {
@@ -122,8 +122,8 @@ Place Compiler::symbol(const Operand& operand) {
 }
 
 bool Compiler::is_kernel_parameter(const Operand& symbol) const {
-  return symbol.kind == Operand::Kind::symbol && function_->is_entry &&
-         std::ranges::any_of(function_->parameters,
+  return symbol.kind == Operand::Kind::symbol && declared_->is_entry &&
+         std::ranges::any_of(declared_->parameters,
                              [&](const ptx::Variable& one) { return &one == symbol.variable; });
 }
 

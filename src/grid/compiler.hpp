@@ -17,9 +17,10 @@
 #include <utility>
 #include <vector>
 
+#include "assembler/assemble.hpp"
+#include "assembler/definitions.hpp"
+#include "assembler/flow.hpp"
 #include "grid/compile.hpp"
-#include "grid/contract.hpp"
-#include "grid/flow.hpp"
 #include "grid/steps.hpp"
 #include "isa/tensor_action.hpp"
 #include "ptx/forms.hpp"
@@ -36,7 +37,8 @@ struct Refused {
 /// One function at a time; what all share is in the program.
 class Compiler {
  public:
-  Compiler(Program& program, const Addresses& addresses) : program_(program), addresses_(addresses) {}
+  Compiler(Program& program, const Addresses& addresses, assembler::Rules rules)
+      : program_(program), addresses_(addresses), rules_(rules) {}
   /// Before any function. Variables that are not used have no bytes.
   void lay_out_shared(const std::function<bool(const ptx::Variable&)>& is_used);
   /// Every refusal is kept in `refused`, if there is one, instead of being thrown.
@@ -93,7 +95,10 @@ class Compiler {
     std::string_view name, reason;
   };
   static const NotModelled kNotModelled[];
+  std::vector<std::int32_t> statements(const assembler::Assembled& from, std::vector<Error>* refused);
+  void resolve(const std::vector<std::int32_t>& step_of);
   void statement();
+  void made_statement();
   const Result<std::vector<ptx::MatchedForm>>& matched();
   bool is_unmeasured(const ptx::MatchedForm& form) const;
   void check_modelled() const;
@@ -112,8 +117,6 @@ class Compiler {
   // ---- Each lane alone
   void scalar();
   void compute(const scalar::Operation& operation);
-  void product(int at, bool saves);
-  void fused(const Fused& sum);
   void move();
   void logic();
 
@@ -163,11 +166,13 @@ class Compiler {
 
   Program& program_;
   const Addresses& addresses_;
-  const ptx::FunctionText* function_ = nullptr;
+  assembler::Rules rules_;
+  const ptx::FunctionText* declared_ = nullptr;  // the function at hand, with its variables
+  const ptx::FunctionText* function_ = nullptr;  // what the assembler makes of its statements
   FunctionCode* code_ = nullptr;
   const Statement* statement_ = nullptr;
   std::vector<Place> listed_;               // of the statement
-  std::optional<Definitions> definitions_;  // above it
+  std::optional<assembler::Definitions> definitions_;  // above it
   std::vector<std::uint32_t> slot_;         // by register
   std::uint32_t carry_ = 0;
   int cta_group_ = 0;  // of the kernel's instructions; 0: there are none yet
@@ -187,11 +192,6 @@ class Compiler {
     int statement;
   };
   std::vector<Pending> pending_;
-  struct Product {
-    std::array<Place, 2> factors;
-    bool exchanged;
-  };
-  std::map<int, Product> products_;  // by statement
   std::vector<std::pair<std::size_t, const ptx::LabelTable*>> pending_tables_;
 };
 

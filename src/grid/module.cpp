@@ -179,21 +179,21 @@ struct Function::State {
   std::string name;
   std::vector<Parameter> parameters;
   grid::Program usual;
-  // By CompileOptions; compiled when it is asked for.
-  struct Other {
-    std::once_flag once = {};
-    std::optional<Result<grid::Program>> program = {};
-  };
-  mutable std::array<Other, 4> others = {};
+  // Compiled when they are asked for.
+  mutable std::mutex compiling;
+  mutable std::map<grid::CompileOptions, Result<grid::Program>> others = {};
 
   Result<const grid::Program*> program(const grid::CompileOptions& options) const {
-    if (options.contracts && options.shares_slots) return &usual;
-    Other& other = others[(options.contracts ? 1U : 0U) | (options.shares_slots ? 2U : 0U)];
-    std::call_once(other.once, [&] {
-      other.program = grid::compile(module->text, name, module->target, module->addresses, options);
-    });
-    if (!*other.program) return other.program->error();
-    return &**other.program;
+    if (options == grid::CompileOptions()) return &usual;
+    const std::lock_guard turn(compiling);
+    auto found = others.find(options);
+    if (found == others.end())
+      found = others
+                  .emplace(options,
+                           grid::compile(module->text, name, module->target, module->addresses, options))
+                  .first;
+    if (!found->second) return found->second.error();
+    return &*found->second;
   }
 };
 
@@ -332,6 +332,51 @@ Result<Function> Module::function(std::string_view name) const {
       new Function::State{state_, found, std::string(name), parameters_of(*found), *std::move(usual)}));
 }
 
+std::span<const AssemblerRule> assembler_rules() {
+  static const std::vector<AssemblerRule> all = [] {
+    std::vector<AssemblerRule> out;
+    for (const assembler::RuleRow& row : assembler::rules())
+      out.push_back({row.name, row.pattern, row.result, row.since, row.evidence});
+    return out;
+  }();
+  return all;
+}
+
+namespace {
+
+Result<assembler::Rules> rules_of(const Launch& how) {
+  if (how.as_written) return assembler::Rules::none();
+  assembler::Rules out = assembler::Rules::all();
+  if (!how.contract) out = out.separate();
+  for (const std::string& name : how.without) {
+    const auto rule = assembler::find_rule(name);
+    if (!rule) {
+      std::vector<std::string_view> names;
+      for (const assembler::RuleRow& row : assembler::rules()) names.push_back(row.name);
+      return Error{Errc::no_such_rule, {}, name, fmt::format("{}", fmt::join(names, ", "))};
+    }
+    out = out.without(*rule);
+  }
+  return out;
+}
+
+// Of each rule and line one.
+std::vector<AssembledLine> assembled(const grid::Program& program) {
+  std::map<std::tuple<int, assembler::Rule>, AssembledLine> out;
+  for (const grid::Program::Use& use : program.uses) {
+    const Statement& statement = grid::statement_of(use.origin);
+    const auto [file, line] = source_of(*program.module, statement);
+    out.try_emplace({statement.position.line, use.rule},
+                    AssembledLine{std::string(assembler::row(use.rule).name), statement.position.line,
+                                  one_line(statement.text), std::string(file), line});
+  }
+  std::vector<AssembledLine> lines;
+  for (auto& [key, line] : out) lines.push_back(std::move(line));
+  return lines;
+}
+
+}  // namespace
+
 const std::string& Function::name() const {
   return state_->name;
 }
@@ -342,8 +387,10 @@ std::uint64_t Function::shared_bytes() const {
   return state_->usual.shared_bytes;
 }
 
-std::vector<CodeLine> Function::lines(bool contract) const {
-  const Result<const grid::Program*> program = state_->program({contract, true});
+std::vector<CodeLine> Function::lines(const Launch& how) const {
+  const Result<assembler::Rules> rules = rules_of(how);
+  if (!rules) return {};
+  const Result<const grid::Program*> program = state_->program({*rules, true});
   return program ? grid::lines(**program) : std::vector<CodeLine>();
 }
 
@@ -372,7 +419,9 @@ Report Function::launch(const Launch& how, std::span<const Argument> arguments) 
     return std::move(out);
   };
   // Who observes a launch sees what each register had before.
-  const Result<const grid::Program*> compiled = state_->program({how.contract, !how.observe});
+  const Result<assembler::Rules> rules = rules_of(how);
+  if (!rules) return fail(rules.error());
+  const Result<const grid::Program*> compiled = state_->program({*rules, !how.observe});
   if (!compiled) return fail(compiled.error());
   const grid::Program& program = **compiled;
   const std::uint64_t shared = program.shared_bytes + how.shared_bytes;
@@ -422,7 +471,10 @@ Report Function::launch(const Launch& how, std::span<const Argument> arguments) 
       grid::run(all, thread_count(how.execute.threads, block::product(how.grid)), how.progress);
   out.fault = std::move(report.fault);
   out.inferred = report.inferred || !program.inferred.empty();
-  out.contracted = program.contracted;
+  out.assembled = assembled(program);
+  out.contracted = std::ranges::any_of(program.uses, [](const grid::Program::Use& use) {
+    return !assembler::Rules::all().separate().has(use.rule);
+  });
   out.blocks = report.blocks;
   out.steps = report.steps;
   out.order_dependent =

@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "assembler/rules.hpp"
 #include "grid/async_tables.hpp"
 #include "grid/vector.hpp"
 #include "ptx/module.hpp"
@@ -150,6 +151,7 @@ struct Touch {
 
 struct FunctionCode {
   const ptx::FunctionText* function = nullptr;
+  std::vector<ptx::Register> registers = {};  ///< those of the function, and what the assembler adds
   int first_step = 0;
   int slots = 0, predicates = 0;
   std::vector<std::uint32_t> slot;  ///< or predicate, by register of the function
@@ -206,7 +208,12 @@ struct Program {
   bool orders_by_memory =
       false;             ///< it has fences, or accesses with an order: threads may wait for each other so
   std::string inferred;  ///< the first form without recorded results (scalar::is_captured); empty: none
-  bool contracts = true, contracted = false;  ///< products and sums may be fused; some are
+  /// Where a rule of the assembler has acted, by origins.
+  struct Use {
+    assembler::Rule rule;
+    Origin origin;
+  };
+  std::vector<Use> uses;
   bool shares_slots = true;                   ///< registers may lie in one slot
 };
 

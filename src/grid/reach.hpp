@@ -8,12 +8,7 @@
 
 namespace warpbit::grid {
 
-/// Which statements of a function can be executed: those to which control can flow from the first one.
-std::vector<bool> reached(const ptx::FunctionText& function);
-
-/// Adds the statements that may follow one.
-void followers(const ptx::FunctionText& function, std::size_t statement, std::vector<std::size_t>& to);
-/// The same of the steps of a function. Behind its last one is none of its own.
+/// Adds the steps of a function that may follow one. Behind its last one is none of its own.
 void followers(const Program& program, int step, std::vector<int>& to);
 
 /// What a kernel may use.

@@ -80,7 +80,7 @@ class Sharing {
   }
 
   void find_registers() {
-    const std::vector<ptx::Register>& all = code_.function->registers;
+    const std::vector<ptx::Register>& all = code_.registers;
     for (std::size_t i = 0; i < all.size(); ++i)
       if (all[i].type != ptx::Type::pred) registers_[code_.slot[i]].of = static_cast<int>(i);
   }
@@ -93,7 +93,7 @@ class Sharing {
         if (place.kind != Place::Kind::reg) return;
         touches_.push_back({place.slot, use == Use::result});
         Register& reg = registers_[place.slot];
-        reg.bits = reg.of >= 0 ? ptx::bits(code_.function->registers[index(reg.of)].type) : place.bits;
+        reg.bits = reg.of >= 0 ? ptx::bits(code_.registers[index(reg.of)].type) : place.bits;
       });
     }
     begin_.push_back(touches_.size());

@@ -104,9 +104,9 @@ const ptx::Register* find_register(const FunctionCode& function, const Place& pl
   };
   if (place.kind == Place::Kind::reg)
     if (const auto found = std::ranges::find_if(function.held, has); found != function.held.end())
-      return &function.function->registers[static_cast<std::size_t>(found->reg)];
+      return &function.registers[static_cast<std::size_t>(found->reg)];
   for (std::size_t i = 0; i < function.slot.size(); ++i) {
-    const ptx::Register& one = function.function->registers[i];
+    const ptx::Register& one = function.registers[i];
     if (function.slot[i] == place.slot &&
         (one.type == ptx::Type::pred) == (place.kind == Place::Kind::predicate))
       return &one;

@@ -228,20 +228,17 @@ std::uint32_t turns(Source x) {
   if (x.is_zero() || x.magnitude() >= kInfinity) return x.code;
   return cut_to_float(x.sign(), (x.fraction() | kUnit) * kTurn, 23 + 26 - x.exponent());
 }
-std::uint32_t div_approx(std::uint32_t a, std::uint32_t b, bool ftz) {
-  if (!ftz && is_tiny(b)) {
-    a = times(a, power(24), false);
-    b = times(b, power(24), false);
-  }
-  return times(unit_rcp({b}), a, ftz);
+/// By which div multiplies both its sources, so that the reciprocal of b is a normal number: nothing, 2^24 or 1/4.
+std::uint32_t scaling(std::uint32_t b, bool full, bool ftz) {
+  if (full && is_huge(b)) return power(-2);
+  return !ftz && is_tiny(b) ? power(24) : power(0);
 }
-std::uint32_t div_full(std::uint32_t a, std::uint32_t b, bool ftz) {
-  if (is_huge(b) || (!ftz && is_tiny(b))) {
-    const std::uint32_t scale = is_huge(b) ? power(-2) : power(24);
-    a = times(a, scale, ftz);
-    b = times(b, scale, ftz);
-  }
-  return times(unit_rcp({b}), a, ftz);
+std::uint32_t scaled(std::uint32_t x, std::uint32_t by, bool ftz) {
+  return by == power(0) ? x : times(x, by, ftz);
+}
+std::uint32_t div(std::uint32_t a, std::uint32_t b, bool full, bool ftz) {
+  const std::uint32_t by = scaling(b, full, ftz);
+  return times(unit_rcp({scaled(b, by, ftz)}), scaled(a, by, ftz), ftz);
 }
 
 std::uint32_t of_f32(const Operation& o, const Sources& s) {
@@ -252,8 +249,8 @@ std::uint32_t of_f32(const Operation& o, const Sources& s) {
   if (o.opcode == "rsqrt") return rsqrt(x, o.ftz);
   if (o.opcode == "sqrt") return sqrt(x, o.ftz);
   if (o.opcode == "tanh") return unit_tanh({x});
-  if (o.opcode == "div")
-    return o.precision == Precision::full ? div_full(x, y, o.ftz) : div_approx(x, y, o.ftz);
+  const bool full = o.precision == Precision::full;
+  if (o.opcode == "div") return o.scaled ? scaled(x, scaling(y, full, o.ftz), o.ftz) : div(x, y, full, o.ftz);
   return unit_sin({turns({x})}, o.opcode == "cos");
 }
 

@@ -93,8 +93,10 @@ Results add(const Operation& o, const Sources& s) {
 Results sub(const Operation& o, const Sources& s) {
   return finish(o, s, sum(source(o, s, 0), negated(value_taken(o, s[1], o.to)), o.rounding));
 }
+// With .scaled by a power of two before it is rounded.
 Results mul(const Operation& o, const Sources& s) {
-  return finish(o, s, product(source(o, s, 0), source(o, s, 1)));
+  const Value ab = product(source(o, s, 0), source(o, s, 1));
+  return finish(o, s, o.scaled ? product(ab, source(o, s, 2)) : ab);
 }
 /// The NaN that a tensor map fills places with that do not exist, of either sign: with .oob a factor that is one makes the
 /// result +0, whatever the addend is.

@@ -22,6 +22,7 @@ constexpr Word kWords[] = {
     {"ftz", [](Operation& o) { o.ftz = true; }},
     {"sat", [](Operation& o) { o.sat = true; }},
     {"relu", [](Operation& o) { o.relu = true; }},
+    {"scaled", [](Operation& o) { o.scaled = true; }},
     {"oob", [](Operation& o) { o.oob = true; }},
     {"NaN", [](Operation& o) { o.nan = true; }},
     {"xorsign", [](Operation& o) { o.xorsign = true; }},
@@ -137,6 +138,15 @@ Operation operation(std::string_view opcode, std::span<const std::string_view> w
   set_types(out, types);
   out.execute = find(out.opcode, ptx::row(out.type).element);
   return out;
+}
+
+Type source_type(const Operation& o, int i) {
+  const bool amount = (o.opcode == "shl" || o.opcode == "shr") && i == 1;
+  if (amount || (o.opcode == "bfe" && i > 0) || (o.opcode == "bfi" && i > 1)) return Type::u32;
+  if (o.opcode == "slct" && i == 2) return o.third;
+  if (o.mode == Mode::wide && i == 2) return o.to;
+  if (o.opcode.starts_with("dp") || o.opcode == "cvt.pack") return Type::b32;
+  return o.type;
 }
 
 bool is_captured(std::string_view opcode, std::span<const std::string_view> words, Target target) {

@@ -60,6 +60,7 @@ struct Operation {
   bool ftz = false, sat = false, relu = false, oob = false, nan = false, xorsign = false, abs = false;
   bool carry = false;                                  ///< .cc
   bool negate_product = false, negate_addend = false;  ///< of an fma that the assembler made
+  bool scaled = false;     ///< a product or a part of a quotient that the assembler made (assembler/assemble.hpp)
   bool exchanged = false;  ///< the assembler has exchanged the two factors or addends
   bool clamp = false;      ///< .clamp, otherwise .wrap
   bool left = false;       ///< shf.l
@@ -74,6 +75,9 @@ struct Operation {
 /// Precondition: the words are those of a form (ptx::match_scalar). `execute` is null if the opcode has no value of its
 /// own to compute (ld, bar and so on).
 Operation operation(std::string_view opcode, std::span<const std::string_view> words);
+
+/// The type of a source that is no predicate, by its number.
+Type source_type(const Operation& operation, int source);
 
 /// The result of one lane. A packed type is executed half by half.
 Results execute(const Operation& operation, const Sources& sources);

@@ -51,7 +51,7 @@ class Loaded {
     Words words(inputs_.size());
     warpbit::ptx::Launch how;
     how.block = {static_cast<unsigned>(builder_.threads())};
-    how.contract = !as_written;
+    how.as_written = as_written;
     how.execute.threads = 1;
     const Words& in = inputs_;
     const warpbit::ptx::Report report =

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "grid/flow.hpp"
+#include "assembler/flow.hpp"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <limits>
 #include <utility>  // exchange
 
-#include "grid/reach.hpp"
+#include "assembler/editor.hpp"
+#include "scalar/operation.hpp"
 
-namespace warpbit::grid {
+namespace warpbit::assembler {
 
 using ptx::FunctionText, ptx::Operand, ptx::Statement;
 
@@ -19,12 +21,15 @@ bool is_one_of(std::string_view opcode, const std::array<std::string_view, N>& o
   return std::ranges::find(opcodes, opcode) != opcodes.end();
 }
 
-/// Whether the first operand is what an instruction writes.
+}  // namespace
+
 bool writes_first(const FunctionText& f, const Statement& s) {
   constexpr std::array<std::string_view, 7> kNone = {"st", "red", "bra", "call", "bar", "barrier", "stmatrix"};
   return s.operands > 0 && !is_one_of(s.opcode, kNone) &&
          f.operands[static_cast<std::size_t>(s.first_operand)].kind != Operand::Kind::address;
 }
+
+namespace {
 
 /// Whether an instruction does more than to write registers.
 bool has_effect(const FunctionText& f, const Statement& s) {
@@ -37,24 +42,86 @@ bool contains(const std::vector<std::uint64_t>& set, int reg) {
   return (set[static_cast<std::size_t>(reg) / 64] >> reg % 64 & 1) != 0;
 }
 
+// The statements that follow one by a jump.
+void jumps(const FunctionText& function, const Statement& statement, std::vector<std::size_t>& to) {
+  for (int i = 0; i < statement.operands; ++i) {
+    const Operand& operand = function.operands[static_cast<std::size_t>(statement.first_operand + i)];
+    if (operand.kind == Operand::Kind::label) to.push_back(static_cast<std::size_t>(operand.index));
+    if (operand.kind != Operand::Kind::table) continue;
+    for (const int label : function.tables[static_cast<std::size_t>(operand.index)].labels)
+      to.push_back(static_cast<std::size_t>(label));
+  }
+}
+
 const Statement& statement(const FunctionText& f, int i) {
   return f.statements[static_cast<std::size_t>(i)];
 }
 
-/// Calls read(register) and write(register) for those of a statement. Its guard is read.
-template <class Read, class Write>
-void for_each_access(const FunctionText& f, int i, Read read, Write write) {
-  const Statement& s = statement(f, i);
-  if (s.guard >= 0) read(s.guard);
-  const bool writes = writes_first(f, s);
-  for (int n = 0; n < s.operands; ++n) {
-    const Operand& operand = f.operands[static_cast<std::size_t>(s.first_operand + n)];
-    if (n == 0 && writes) for_each_register(f, operand, write);
-    if (n > 0 || !writes || s.opcode == "wgmma") for_each_register(f, operand, read);
-  }
+/// Statements that become branches of machine code, and so end a basic block; they do also where nobody needs them. Asked
+/// of ptxas 13.0 (sm_90a), which fuses a product before such a statement with a sum behind it or does not.
+struct Branching {
+  std::string_view opcode, types;  ///< types: empty: any
+  enum { always, rounded, approximate } how = always;
+};
+constexpr Branching kBranching[] = {
+    {"div", "f32 f64", Branching::rounded},
+    {"rcp", "f32 f64", Branching::rounded},
+    {"sqrt", "f32 f64", Branching::rounded},
+    {"rsqrt", "f64", Branching::approximate},
+    {"div", "s32 s16 u16 s64 u64"},
+    {"rem", "s32 s16 u16 s64 u64"},
+    {"bfind", "u64 s64"},
+    {"fence", "acq_rel.cta acq_rel.cluster acq_rel.gpu acq_rel.sys sc.cta sc.cluster sc.gpu sc.sys"},
+    {"membar", ""},
+    {"setmaxnreg", ""},
+    {"brkpt", ""},
+};
+
+/// The last word of a statement, or its last two, is among those of a list.
+bool is_listed(const View& view, std::string_view list) {
+  if (list.empty()) return true;
+  std::string last(view.type());
+  if (view.opcode() == "fence" && view.words().size() == 2) last = fmt::format("{}.{}", view.words()[0], last);
+  return fmt::format(" {} ", list).find(fmt::format(" {} ", last)) != std::string::npos;
+}
+
+/// A reciprocal or a root of a literal is known, and no branch.
+bool becomes_branches(const View& view) {
+  const bool is_known = (view.opcode() == "rcp" || view.opcode() == "sqrt") && !view.is_register(1);
+  const auto fits = [&](const Branching& row) {
+    const bool is_so = row.how == Branching::always || (row.how == Branching::rounded ? view.rounds() : !view.has("ftz"));
+    return row.opcode == view.opcode() && is_so && is_listed(view, row.types);
+  };
+  if (!is_known && std::ranges::any_of(kBranching, fits)) return true;
+  if (!view.is_guarded() || view.opcode() == "mov") return false;
+  return scalar::operation(view.opcode(), view.words()).execute == nullptr;  // guarded, and no computation
 }
 
 }  // namespace
+
+bool goes_on(std::string_view opcode, bool has_guard) {
+  constexpr std::array<std::string_view, 4> kLast = {"bra", "brx", "ret", "exit"};
+  return has_guard || std::ranges::find(kLast, opcode) == kLast.end();
+}
+
+void followers(const ptx::FunctionText& function, std::size_t i, std::vector<std::size_t>& to) {
+  const ptx::Statement& statement = function.statements[i];
+  if (goes_on(statement.opcode, statement.guard >= 0)) to.push_back(i + 1);
+  jumps(function, statement, to);
+}
+
+std::vector<bool> reached(const ptx::FunctionText& function) {
+  std::vector<bool> out(function.statements.size(), false);
+  std::vector<std::size_t> next = {0};
+  while (!next.empty()) {
+    const std::size_t i = next.back();
+    next.pop_back();
+    if (i >= out.size() || out[i]) continue;
+    out[i] = true;
+    followers(function, i, next);
+  }
+  return out;
+}
 
 Flow::Flow(const FunctionText& function) : f_(function) {
   idle_.resize(f_.statements.size());
@@ -73,7 +140,8 @@ void Flow::find_blocks() {
   constexpr std::array<std::string_view, 6> kEnds = {"bra", "brx", "ret", "exit", "call", "trap"};
   std::vector<std::size_t> to;
   for (int i = 0; i < count; ++i) {
-    if (idle_[static_cast<std::size_t>(i)] || !is_one_of(statement(f_, i).opcode, kEnds)) continue;
+    const bool ends = is_one_of(statement(f_, i).opcode, kEnds) || becomes_branches({f_, i});
+    if (idle_[static_cast<std::size_t>(i)] || !ends) continue;
     to = {static_cast<std::size_t>(i) + 1};
     followers(f_, static_cast<std::size_t>(i), to);
     for (const std::size_t one : to) begins[one] = true;
@@ -184,6 +252,20 @@ Flow::Uses Flow::uses(int from, int reg) const {
   return out;
 }
 
+int Flow::only_use(int from, int reg) const {
+  const std::vector<Access>& all = accesses_[static_cast<std::size_t>(reg)];
+  int writes = 0, use = -1, uses_found = 0;
+  for (const Access& one : all) {
+    writes += one.writes ? 1 : 0;
+    if (!one.reads || !needed_[static_cast<std::size_t>(one.statement)]) continue;
+    use = one.statement;
+    ++uses_found;
+  }
+  if (writes == 1) return uses_found == 1 ? use : -1;
+  const Uses in_block = uses(from, reg);
+  return in_block.elsewhere || in_block.statements.size() != 1 ? -1 : in_block.statements.front();
+}
+
 bool Flow::is_written(int reg, int first, int last) const {
   const std::vector<Access>& all = accesses_[static_cast<std::size_t>(reg)];
   for (auto at = std::ranges::upper_bound(all, first, {}, &Access::statement);
@@ -192,57 +274,4 @@ bool Flow::is_written(int reg, int first, int last) const {
   return false;
 }
 
-// ---- Definitions
-
-Definitions::Definitions(const FunctionText& function)
-    : f_(function),
-      count_(function.registers.size()),
-      last_(function.registers.size()),
-      at_(function.registers.size()),
-      joins_(function.statements.size() + 1) {
-  for (const Operand& one : f_.operands)
-    if (one.kind == Operand::Kind::label && one.index >= 0) joins_[static_cast<std::size_t>(one.index)] = true;
-  for (const ptx::LabelTable& table : f_.tables)
-    for (const int label : table.labels) joins_[static_cast<std::size_t>(label)] = true;
-  std::vector<int> block_of(function.registers.size(), -1);  // of a register's last definition
-  int block = 0;
-  for (int i = 0; i < static_cast<int>(f_.statements.size()); ++i) {
-    if (joins_[static_cast<std::size_t>(i)]) ++block;
-    for_each_access(
-        f_, i, [](int) {},
-        [&](int reg) {
-          if (std::exchange(block_of[static_cast<std::size_t>(reg)], block) != block)
-            ++count_[static_cast<std::size_t>(reg)];
-        });
-    if (statement(f_, i).opcode == "bra") ++block;
-  }
-}
-
-int Definitions::at(const Operand& operand) const {
-  if (operand.kind != Operand::Kind::reg) return std::numeric_limits<int>::max();
-  const auto reg = static_cast<std::size_t>(operand.index);
-  return count_[reg] > 1 && last_[reg] < join_ ? 2 * join_ + 1 : at_[reg];
-}
-
-void Definitions::pass(int i) {
-  const Statement& s = statement(f_, i);
-  const auto has = [&](std::string_view word) {
-    const auto first = f_.qualifiers.begin() + s.first_qualifier, last = first + s.qualifiers;
-    return std::find(first, last, word) != last;
-  };
-  const bool is_parameter = f_.is_entry && s.opcode == "ld" && has("param");
-  int place = is_parameter ? std::numeric_limits<int>::max() : 2 * i + 2;
-  if ((s.opcode == "mov" || s.opcode == "neg" || s.opcode == "abs") && s.guard < 0) {
-    const Operand& from = f_.operands[static_cast<std::size_t>(s.first_operand + 1)];
-    if (from.kind != Operand::Kind::vector) place = at(from);
-  }
-  for_each_access(
-      f_, i, [](int) {},
-      [&](int reg) {
-        at_[static_cast<std::size_t>(reg)] = place;
-        last_[static_cast<std::size_t>(reg)] = i;
-      });
-  if (joins_[static_cast<std::size_t>(i) + 1]) join_ = i + 1;
-}
-
-}  // namespace warpbit::grid
+}  // namespace warpbit::assembler

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "assembler/contract.hpp"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <string_view>
+#include <utility>  // pair
+
+#include "assembler/flow.hpp"
+
+namespace warpbit::assembler {
+namespace {
+
+/// An add or sub that becomes an fma.
+struct Fused {
+  int product = -1;      ///< the statement of its product; -1: it is no fma
+  int operand = 0;       ///< which source of the sum is the product: 1 or 2
+  bool negated = false;  ///< an odd number of neg lies between
+};
+
+class Finder {
+ public:
+  Finder(Assembled& function, Rules rules)
+      : f_(function.function), rules_(rules), flow_(f_), editor_(function) {
+    sums_.resize(f_.statements.size());
+    products_.resize(f_.statements.size());
+    candidates_.resize(f_.statements.size());
+  }
+
+  void run() {
+    for (int i = 0; i < size(); ++i)
+      if (is_product(i)) find_uses(i);
+    for (int i = 0; i < size(); ++i) choose(i);
+    const int count = size();
+    for (int i = 0; i < count; ++i) finish(i);
+    for (int i = 0; i < count; ++i)
+      if (fused(i).product >= 0) fuse(i);
+    editor_.apply();
+  }
+
+ private:
+  /// A sum that uses a product, by way of other statements.
+  struct Way {
+    int sum, operand;
+    bool negated;
+    std::vector<int> through;
+  };
+  struct Product {
+    std::vector<Way> ways = {};
+    int others = 0;  // uses that are no sums
+    int uses() const { return static_cast<int>(ways.size()) + others; }
+  };
+  struct Candidate {
+    int product, operand;
+    bool negated;
+  };
+
+  int size() const { return static_cast<int>(f_.statements.size()); }
+  View view(int i) const { return {f_, i}; }
+  const Operand& operand(int i, int n) const { return view(i).operand(n); }
+  static bool is_floating(std::string_view type) {
+    constexpr std::array<std::string_view, 6> kTypes = {"f32", "f64", "f16", "f16x2", "bf16", "bf16x2"};
+    return std::ranges::find(kTypes, type) != kTypes.end();
+  }
+  bool is_product(int i) const {
+    const View v = view(i);
+    if (v.is_guarded() || v.rounds() || v.has("sat")) return false;
+    if (is_quotient(v)) return rules_.has(Rule::quotient);
+    return v.opcode() == "mul" && is_floating(v.type()) && rules_.has(Rule::contract);
+  }
+  bool is_sum_for(int i, int product) const {
+    const View v = view(i), p = view(product);
+    return (v.opcode() == "add" || v.opcode() == "sub") && !v.rounds() && v.type() == p.type() &&
+           v.has("ftz") == p.has("ftz") && v.words().size() < 4;
+  }
+  // A statement through which a product is fused: 1, or -1 if it changes the sign; 0 if it is none.
+  int passes(int i, int product) const {
+    const View v = view(i), p = view(product);
+    if (v.is_guarded() || !v.is_register(0) || !v.is_register(1)) return 0;
+    if (v.opcode() == "mov") return 1;
+    if (v.type() != p.type() || v.has("ftz") != p.has("ftz")) return 0;
+    return v.opcode() == "neg" && v.type() != "bf16x2" ? -1 : v.unit_factor();
+  }
+
+  // Adds the uses of what a statement writes.
+  void follow(int definition, int product, bool negated, const std::vector<int>& through, Product& out) const {
+    const int reg = operand(definition, 0).index;
+    const Flow::Uses uses = flow_.uses(definition, reg);
+    out.others += uses.elsewhere ? 1 : 0;
+    for (const int i : uses.statements) {
+      const auto is = [&](int n) { return view(i).is_register(n) && operand(i, n).index == reg; };
+      if (is_sum_for(i, product) && is(1) != is(2)) {
+        out.ways.push_back({i, is(1) ? 1 : 2, negated, through});
+      } else if (const int sign = passes(i, product); sign != 0 && is(1)) {
+        std::vector<int> further = through;
+        further.push_back(i);
+        follow(i, product, negated != (sign < 0), further, out);
+      } else {
+        ++out.others;
+      }
+    }
+  }
+
+  void find_uses(int i) {
+    Product& product = products_[static_cast<std::size_t>(i)];
+    if (operand(i, 0).kind != Operand::Kind::reg) return;
+    follow(i, i, false, {}, product);
+    std::ranges::stable_sort(product.ways, {}, &Way::sum);
+    if (std::ranges::adjacent_find(product.ways, {}, &Way::sum) != product.ways.end())
+      ++product.others;  // t - t
+    for (const Way& way : product.ways) candidates(way.sum).push_back({i, way.operand, way.negated});
+  }
+
+  const Product& product(int i) const { return products_[static_cast<std::size_t>(i)]; }
+  std::vector<Candidate>& candidates(int sum) { return candidates_[static_cast<std::size_t>(sum)]; }
+  Fused& fused(int sum) { return sums_[static_cast<std::size_t>(sum)]; }
+
+  bool have_same_factors(int x, int y) const {
+    const auto same = [&](int n, int m) {
+      const Operand &a = operand(x, n), &b = operand(y, m);
+      return a.kind == Operand::Kind::reg && b.kind == Operand::Kind::reg && a.index == b.index;
+    };
+    return (same(1, 1) && same(2, 2)) || (same(1, 2) && same(2, 1));
+  }
+
+  // Whether a sum keeps one of its products from being fused anywhere: the other one, which nothing else uses, is fused
+  // there, or it is the same product, so that the sum is t + t.
+  bool keeps(const Way& way, int i) {
+    for (const Candidate& other : candidates(way.sum)) {
+      if (other.product == i) continue;
+      const bool only = product(i).uses() == 1, other_only = product(other.product).uses() == 1;
+      if (!only && other_only) return true;
+      if ((only || other_only) && view(way.sum).opcode() == "add" && way.negated == other.negated &&
+          have_same_factors(i, other.product))
+        return true;
+    }
+    return false;
+  }
+  // Whether all that uses a product is sums, as they stand.
+  bool can_fuse(int i) {
+    return product(i).others == 0 && std::ranges::all_of(product(i).ways, [&](const Way& way) {
+             const int by = fused(way.sum).product;
+             return by >= 0 ? by == i : !keeps(way, i);
+           });
+  }
+
+  // Of two products the one with fewer uses; of as many that of the first operand.
+  void choose(int sum) {
+    const Candidate* best = nullptr;
+    const auto rank = [&](const Candidate& one) { return std::pair(product(one.product).uses(), one.operand); };
+    for (const Candidate& one : candidates(sum))
+      if (can_fuse(one.product) && (best == nullptr || rank(one) < rank(*best))) best = &one;
+    if (best != nullptr) fused(sum) = {best->product, best->operand, best->negated};
+  }
+
+  // A product that is fused wherever it is used is not computed. Its factors may be gone before the last sum.
+  void finish(int i) {
+    const std::vector<Way>& ways = product(i).ways;
+    bool drops = !ways.empty() && product(i).others == 0, saves = false, any = false;
+    for (const Way& way : ways) {
+      const bool is = fused(way.sum).product == i;
+      drops = drops && is;
+      any = any || is;
+      for (int n = 1; is && n <= 2; ++n)
+        saves = saves || (view(i).is_register(n) && flow_.is_written(operand(i, n).index, i - 1, way.sum));
+    }
+    if (!any) return;
+    const bool quotient = is_quotient(view(i));
+    Made& made = made_[i];
+    made = {quotient ? quotient_factors(editor_, view(i)) : factors_of(i, saves),
+            quotient ? Rule::quotient : Rule::contract};
+    if (drops) {
+      editor_.drop(i);
+      for (const Way& way : ways) std::ranges::for_each(way.through, [&](int one) { editor_.drop(one); });
+    } else if (quotient) {
+      editor_.replace(i, editor_.make(i, "mul", product_words(i), {operand(i, 0), made.factors[0], made.factors[1]}));
+    }
+  }
+  std::array<Operand, 2> factors_of(int i, bool saves) {
+    std::array<Operand, 2> out = {operand(i, 1), operand(i, 2)};
+    for (Operand& factor : out) {
+      if (!saves || factor.kind != Operand::Kind::reg) continue;
+      const Operand saved =
+          register_operand(editor_.temporary(f_.registers[static_cast<std::size_t>(factor.index)].type));
+      editor_.insert_before(i, editor_.make(i, "mov", {view(i).type()}, {saved, factor}));
+      factor = saved;
+    }
+    return out;
+  }
+  std::vector<std::string_view> product_words(int i) const {
+    return view(i).has("ftz") ? std::vector<std::string_view>{"ftz", "f32"} : std::vector<std::string_view>{"f32"};
+  }
+
+  // d = a b + c, where the statement is the sum: each of a, b and c with its sign.
+  void fuse(int sum) {
+    const Fused& by = fused(sum);
+    auto [a, b] = made_.at(by.product).factors;
+    Operand c = operand(sum, 3 - by.operand);
+    const bool subtracts = view(sum).opcode() == "sub";
+    if ((subtracts && by.operand == 2) != by.negated) a = negated(a);
+    if (subtracts && by.operand == 1) c = negated(c);
+    std::vector<std::string_view> words = {"rn"};
+    words.insert(words.end(), view(sum).words().begin(), view(sum).words().end());
+    editor_.acted(made_.at(by.product).rule, sum);
+    editor_.replace(sum, editor_.make(sum, "fma", std::move(words), {operand(sum, 0), a, b, c}));
+  }
+
+  FunctionText& f_;
+  Rules rules_;
+  Flow flow_;
+  Editor editor_;
+  std::vector<Fused> sums_;                         // by statement
+  std::vector<Product> products_;                   // by statement
+  std::vector<std::vector<Candidate>> candidates_;  // by sum
+  struct Made {
+    std::array<Operand, 2> factors;
+    Rule rule;
+  };
+  std::map<int, Made> made_;  // by product
+};
+
+}  // namespace
+
+bool is_quotient(const View& v) {
+  return v.opcode() == "div" && v.type() == "f32" && (v.has("approx") || v.has("full")) && !v.has("scaled");
+}
+
+std::array<Operand, 2> quotient_factors(Editor& editor, const View& v) {
+  const bool ftz = v.has("ftz");
+  std::vector<std::string_view> words = {"scaled", v.has("full") ? "full" : "approx"};
+  if (ftz) words.emplace_back("ftz");
+  words.emplace_back("f32");
+  const int at = v.i;
+  const std::array<Operand, 2> sources = {v.operand(1), v.operand(2)};
+  std::array<Operand, 2> scaled;
+  for (std::size_t n = 0; n < 2; ++n) {
+    scaled[n] = register_operand(editor.temporary(ptx::Type::f32));
+    editor.insert_before(at, editor.make(at, "div", words, {scaled[n], sources[n], sources[1]}));
+  }
+  const Operand reciprocal = register_operand(editor.temporary(ptx::Type::f32));
+  editor.insert_before(at, editor.make(at, "rcp", {"approx", "ftz", "f32"}, {reciprocal, scaled[1]}));
+  return {reciprocal, scaled[0]};
+}
+
+void contract(Assembled& function, Rules rules) {
+  Finder(function, rules).run();
+}
+
+}  // namespace warpbit::assembler

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which products and sums the assembler fuses (ptxas -fmad=true, its default): found in machine code of real kernels, in
+// recordings of tests/kernels/cuda/contraction.cu and of random kernels (golden/kernels/random_*, golden-digests/random).
+//
+// A mul without a rounding is fused into an add or sub, if each of its uses is one: in the same basic block, without a
+// rounding, with the same type and the same .ftz; neg, mov and mul by 1 may lie between. It is not if it has several uses,
+// and one of them adds another such product, which nothing else uses. What nobody needs is no use, and an fma that the
+// product is a part of already is none; an fma that adds it is. A mul with .sat or with a guard is not fused; an add with
+// .sat or with a guard is. Sums are looked at in the order of the text; of two products the one with fewer uses is fused,
+// of as many the first operand; of two with the same factors, one of which nothing else uses, none. A bf16x2 product is
+// not fused through neg.
+//
+// div.approx.f32 and div.full.f32 end in such a product: the reciprocal of the divisor times the dividend, both scaled
+// (assemble.hpp).
+#pragma once
+
+#include <array>
+
+#include "assembler/editor.hpp"
+
+namespace warpbit::assembler {
+
+void contract(Assembled& function, Rules rules);
+
+/// div.approx.f32 and div.full.f32, which end in a product.
+bool is_quotient(const View& statement);
+/// What such a product multiplies: statements before it that compute the reciprocal and the dividend. Precondition:
+/// is_quotient.
+std::array<Operand, 2> quotient_factors(Editor& editor, const View& statement);
+
+}  // namespace warpbit::assembler

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// Changes to a function, collected while its statements keep their numbers, and made at once.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "assembler/assemble.hpp"
+
+namespace warpbit::assembler {
+
+using ptx::FunctionText, ptx::Operand, ptx::Statement;
+
+/// An operand that is a register, a literal; the same with the other sign.
+Operand register_operand(int index);
+Operand literal_operand(std::uint64_t bits, ptx::Type type);
+Operand negated(Operand operand);
+
+class Editor {
+ public:
+  /// Precondition: `of` outlives the editor.
+  explicit Editor(Assembled& of) : of_(of), edits_(of.function.statements.size()) {}
+
+  /// A new register.
+  int temporary(ptx::Type type);
+  /// A statement with the guard and the place of another one.
+  Statement make(int at, std::string_view opcode, std::vector<std::string_view> words,
+                 const std::vector<Operand>& operands);
+  void insert_before(int at, Statement statement) { edit(at).before.push_back(statement); }
+  void replace(int at, Statement statement);
+  void drop(int at) { edit(at).dropped = true; }
+  bool is_dropped(int at) const { return edits_[static_cast<std::size_t>(at)].dropped; }
+  /// Notes that a rule has acted.
+  void acted(Rule rule, int at);
+  /// Makes the changes. Whether there were any.
+  bool apply();
+
+ private:
+  struct Edit {
+    std::vector<Statement> before = {};
+    bool dropped = false, replaced = false;
+  };
+  Edit& edit(int at) {
+    changed_ = true;
+    return edits_[static_cast<std::size_t>(at)];
+  }
+
+  Assembled& of_;
+  std::vector<Edit> edits_;
+  bool changed_ = false;
+};
+
+/// What a statement says, for the files of this folder.
+struct View {
+  const FunctionText& f;
+  int i;
+
+  const Statement& statement() const { return f.statements[static_cast<std::size_t>(i)]; }
+  std::string_view opcode() const { return statement().opcode; }
+  const Operand& operand(int n) const {
+    return f.operands[static_cast<std::size_t>(statement().first_operand + n)];
+  }
+  int operands() const { return statement().operands; }
+  bool is_register(int n) const { return n < operands() && operand(n).kind == Operand::Kind::reg; }
+  std::span<const std::string_view> words() const { return ptx::words_of(f, statement()); }
+  bool has(std::string_view word) const;
+  std::string_view type() const { return words().empty() ? std::string_view() : words().back(); }
+  bool is_guarded() const { return statement().guard >= 0; }
+  /// .rn and the like.
+  bool rounds() const;
+  /// The bits of a literal; nothing if the operand is none.
+  std::optional<std::uint64_t> literal(int n) const;
+  /// 1 or -1 of a product of f32 by it; otherwise 0.
+  int unit_factor() const;
+};
+
+}  // namespace warpbit::assembler

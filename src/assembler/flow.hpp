@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the registers of a function get their values, and who uses them, as the assembler sees it: what nobody needs
+// is not there.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "ptx/module.hpp"
+
+namespace warpbit::assembler {
+
+/// Calls f(register) for each register that an operand has.
+template <class F>
+void for_each_register(const ptx::FunctionText& function, const ptx::Operand& in, F f) {
+  if (in.kind == ptx::Operand::Kind::reg) f(in.index);
+  if (in.second >= 0) f(in.second);
+  for (int k = 0; k < in.count; ++k)
+    for_each_register(function, function.operands[static_cast<std::size_t>(in.first + k)], f);
+}
+
+/// Whether the first operand is what an instruction writes.
+bool writes_first(const ptx::FunctionText& function, const ptx::Statement& statement);
+
+/// Calls read(register) and write(register) for those of a statement. Its guard is read.
+template <class Read, class Write>
+void for_each_access(const ptx::FunctionText& f, int i, Read read, Write write) {
+  const ptx::Statement& s = f.statements[static_cast<std::size_t>(i)];
+  if (s.guard >= 0) read(s.guard);
+  const bool writes = writes_first(f, s);
+  for (int n = 0; n < s.operands; ++n) {
+    const ptx::Operand& operand = f.operands[static_cast<std::size_t>(s.first_operand + n)];
+    if (n == 0 && writes) for_each_register(f, operand, write);
+    if (n > 0 || !writes || s.opcode == "wgmma") for_each_register(f, operand, read);
+  }
+}
+
+/// Whether the next statement may follow one of this opcode.
+bool goes_on(std::string_view opcode, bool has_guard);
+/// Adds the statements that may follow one.
+void followers(const ptx::FunctionText& function, std::size_t statement, std::vector<std::size_t>& to);
+/// Which statements of a function can be executed: those to which control can flow from the first one.
+std::vector<bool> reached(const ptx::FunctionText& function);
+
+/// Basic blocks, as the assembler has them, and who uses a value. A block ends with a branch, a call, before a label that
+/// a branch names, and with a statement that becomes branches of machine code (flow.cpp, kBranching); a branch over
+/// statements that nobody needs is none.
+class Flow {
+ public:
+  explicit Flow(const ptx::FunctionText& function);
+
+  using Set = std::vector<std::uint64_t>;  // of registers, a bit each
+  struct Block {
+    int first = 0, last = 0;  ///< statements; last is behind
+    std::vector<int> next = {};
+    Set live = {};  ///< at its end
+  };
+  const std::vector<Block>& blocks() const { return blocks_; }
+  int block(int statement) const { return block_[static_cast<std::size_t>(statement)]; }
+
+  /// Who needs what a statement writes to a register: statements of its block, in their order, and others.
+  struct Uses {
+    std::vector<int> statements = {};
+    bool elsewhere = false;
+  };
+  Uses uses(int statement, int reg) const;
+  /// Whether a statement after the first and before the last writes to a register.
+  bool is_written(int reg, int first, int last) const;
+  /// Whether a statement is there: it has an effect, or what it writes is used.
+  bool is_needed(int statement) const { return needed_[static_cast<std::size_t>(statement)]; }
+  /// The only statement that uses what one writes to a register, in any block; -1 if there are others or none, or if the
+  /// register has another value at times.
+  int only_use(int statement, int reg) const;
+
+ private:
+  struct Access {
+    int statement;
+    bool reads, writes;
+  };
+  void find_blocks();
+  bool find_idle();
+  void find_accesses();
+  void find_live();
+  bool is_needed(int statement, const Set& live) const;
+  void pass(int statement, Set& live) const;
+
+  const ptx::FunctionText& f_;
+  std::vector<int> block_;  // by statement
+  std::vector<Block> blocks_;
+  std::vector<bool> needed_, idle_;            // by statement; idle: a branch that is none
+  std::vector<std::vector<Access>> accesses_;  // by register
+};
+
+}  // namespace warpbit::assembler

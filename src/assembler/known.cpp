@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "assembler/known.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "assembler/rounded.hpp"
+#include "scalar/operation.hpp"
+
+namespace warpbit::assembler {
+namespace {
+
+using ptx::Type;
+
+/// Instructions of which the assembler computes the result if it knows the sources, by the types among their words.
+struct Folding {
+  std::string_view opcode, types;
+};
+constexpr std::string_view kNumbers = "f32 f64 u16 s16 u32 s32 u64 s64", kIntegers = "u16 s16 u32 s32 u64 s64",
+                           kBits = "pred b16 b32 b64", kSmall = "u8 s8 u16 s16 u32 s32 f32 f64 f16 bf16";
+constexpr Folding kFoldings[] = {
+    {"add", kNumbers}, {"sub", kNumbers},   {"mul", kNumbers}, {"min", kNumbers}, {"max", kNumbers},
+    {"neg", kNumbers}, {"abs", kNumbers},   {"mad", kIntegers}, {"and", kBits},   {"or", kBits},
+    {"xor", kBits},    {"not", kBits},      {"shl", kBits},    {"shr", "b16 b32 b64 u16 s16 u32 s32 u64 s64"},
+    {"bfe", kIntegers}, {"clz", kBits},     {"popc", kBits},   {"shf", kBits},
+    {"selp", "f32 b32 u32 s32 b16 u16 s16"}, {"slct", "f32 s32 u32 b32"}, {"set", "f32 u32 s32"}, {"setp", kNumbers},
+    {"cvt", kSmall},
+};
+
+bool is_among(std::string_view word, std::string_view list) {
+  return fmt::format(" {} ", list).find(fmt::format(" {} ", word)) != std::string::npos;
+}
+
+bool is_folded(const View& v) {
+  const auto found = std::ranges::find(kFoldings, v.opcode(), &Folding::opcode);
+  if (found == std::end(kFoldings) || v.has("cc") || v.has("rz") || v.has("rm") || v.has("rp")) return false;
+  if (v.opcode() == "cvt" && v.words().size() >= 2 && is_among(v.type(), "u64 s64"))
+    return is_among(v.words()[v.words().size() - 2], kIntegers);  // of 64 bits to an integer alone
+  return std::ranges::all_of(v.words(), [&](std::string_view word) {
+    return !ptx::find_type(word) || is_among(word, found->types);
+  });
+}
+
+bool is_approximate(const View& v) {
+  return v.has("approx") && v.type() == "f32" && !v.has("scaled");
+}
+
+}  // namespace
+
+Known::Known(const FunctionText& function, const Flow& flow) : f_(function), flow_(flow), in_(flow.blocks().size()) {
+  if (f_.statements.empty()) return;
+  in_[0] = Values();
+  for (next_ = {0}; !next_.empty();) {
+    const int block = next_.back();
+    next_.pop_back();
+    follow(block);
+  }
+}
+
+void Known::follow(int block) {
+  const Flow::Block& of = flow_.blocks()[static_cast<std::size_t>(block)];
+  Values values = *in_[static_cast<std::size_t>(block)];
+  for (int i = of.first; i < of.last; ++i) pass(i, values);
+  for (const int next : of.next) {
+    std::optional<Values>& in = in_[static_cast<std::size_t>(next)];
+    if (!in) {
+      in = values;
+      next_.push_back(next);
+      continue;
+    }
+    const std::size_t before = in->size();
+    std::erase_if(*in, [&](const auto& one) {
+      const auto found = values.find(one.first);
+      return found == values.end() || found->second != one.second;
+    });
+    if (in->size() != before) next_.push_back(next);
+  }
+}
+
+// Notes what is known at the statement, for the last time that control comes to it.
+void Known::pass(int i, Values& values) {
+  const View v{f_, i};
+  Values& sources = sources_[i];
+  sources.clear();
+  for_each_access(
+      f_, i,
+      [&](int reg) {
+        if (const auto found = values.find(reg); found != values.end()) sources.insert(*found);
+      },
+      [](int) {});
+  std::optional<std::uint64_t> result = v.opcode() == "mov" ? moved(v) : computed(v);
+  const Operand* const d = v.operands() > 0 ? &v.operand(0) : nullptr;
+  const bool has_register = d != nullptr && d->kind == Operand::Kind::reg;
+  if (result && has_register)
+    *result = scalar::cut(*result, ptx::bits(f_.registers[static_cast<std::size_t>(d->index)].type));
+  results_.erase(i);
+  if (result) results_[i] = *result;
+  // Behind a guard the register has the result or what it had.
+  if (result && v.is_guarded() && has_register) {
+    const auto had = values.find(d->index);
+    if (had == values.end() || had->second != *result) result.reset();
+  }
+  const std::vector<std::pair<int, std::uint64_t>> parts = unpacked(v);
+  for_each_access(
+      f_, i, [](int) {}, [&](int reg) { values.erase(reg); });
+  if (result && has_register) values[d->index] = *result;
+  for (const auto& [reg, part] : parts) values[reg] = part;
+}
+
+std::optional<std::uint64_t> Known::value(const View& v, const Operand& operand, Type type) const {
+  if (operand.kind == Operand::Kind::literal) return ptx::literal_bits(operand.literal, type);
+  if (operand.kind != Operand::Kind::reg) return {};
+  const auto at = sources_.find(v.i);
+  if (at == sources_.end()) return {};
+  const auto found = at->second.find(operand.index);
+  if (found == at->second.end()) return {};
+  return found->second;
+}
+
+std::optional<std::uint64_t> Known::moved(const View& v) const {
+  const Type type = ptx::find_type(v.type()).value_or(Type::b32);
+  const Operand &d = v.operand(0), &a = v.operand(1);
+  if (d.kind != Operand::Kind::reg) return {};
+  if (a.kind != Operand::Kind::vector) return value(v, a, type);
+  std::uint64_t out = 0;
+  const int size = ptx::bits(type) / a.count;
+  if (ptx::bits(type) > 64) return {};
+  for (int k = 0; k < a.count; ++k) {
+    const auto part = value(v, f_.operands[static_cast<std::size_t>(a.first + k)], Type::b64);
+    if (!part) return {};
+    out |= scalar::cut(*part, size) << k * size;
+  }
+  return out;
+}
+
+// mov {a, b}, x
+std::vector<std::pair<int, std::uint64_t>> Known::unpacked(const View& v) const {
+  std::vector<std::pair<int, std::uint64_t>> out;
+  if (v.opcode() != "mov" || v.is_guarded() || v.operand(0).kind != Operand::Kind::vector) return out;
+  const Type type = ptx::find_type(v.type()).value_or(Type::b32);
+  const auto whole = value(v, v.operand(1), type);
+  if (!whole || ptx::bits(type) > 64) return out;
+  const Operand& d = v.operand(0);
+  const int size = ptx::bits(type) / d.count;
+  for (int k = 0; k < d.count; ++k) {
+    const Operand& part = f_.operands[static_cast<std::size_t>(d.first + k)];
+    if (part.kind == Operand::Kind::reg) out.emplace_back(part.index, scalar::cut(*whole >> k * size, size));
+  }
+  return out;
+}
+
+std::optional<std::uint64_t> Known::computed(const View& v) const {
+  const bool approximate = is_approximate(v) || is_quotient(v);
+  if (!approximate && !is_folded(v)) return {};
+  const scalar::Operation operation = scalar::operation(v.opcode(), v.words());
+  if (operation.execute == nullptr) return {};
+  scalar::Sources sources;
+  for (int n = 1; n < v.operands(); ++n) {
+    const Operand& operand = v.operand(n);
+    const bool is_predicate = operand.kind == Operand::Kind::reg &&
+                              f_.registers[static_cast<std::size_t>(operand.index)].type == Type::pred;
+    const bool of_predicates = operation.type == Type::pred;
+    const auto bits = value(v, operand, is_predicate ? Type::pred : scalar::source_type(operation, n - 1));
+    if (!bits) return {};
+    if (is_predicate && !of_predicates)
+      sources.predicate = (*bits != 0) != operand.negated;
+    else
+      sources.value[static_cast<std::size_t>(sources.count++)] =
+          is_predicate ? static_cast<std::uint64_t>((*bits != 0) != operand.negated) : *bits;
+  }
+  if (is_quotient(v)) return {};  // becomes a product first
+  if (approximate) return rounded(v.opcode(), static_cast<std::uint32_t>(sources[0]), operation.ftz);
+  if (operation.type == Type::pred) {
+    const std::uint64_t a = sources[0], b = sources[1];
+    return v.opcode() == "and" ? a & b : v.opcode() == "or" ? a | b : v.opcode() == "xor" ? a ^ b : 1 - a;
+  }
+  const std::uint64_t out = scalar::execute(operation, sources).value;
+  return ptx::is_signed(operation.to)
+             ? static_cast<std::uint64_t>(scalar::extend(out, ptx::bits(operation.to)))
+             : out;
+}
+
+std::optional<std::uint64_t> Known::source(const View& v, int n) const {
+  return value(v, v.operand(n), ptx::find_type(v.type()).value_or(Type::b32));
+}
+std::optional<std::uint64_t> Known::result(const View& v) const {
+  const auto found = results_.find(v.i);
+  if (found == results_.end()) return {};
+  return found->second;
+}
+
+}  // namespace warpbit::assembler

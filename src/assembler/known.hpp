@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which registers hold a number that the assembler knows: literals, and what some instructions make of known numbers. Asked
+// of ptxas 13.0, which folds rsqrt.approx of such a number and of no other: products and sums to nearest do, also of
+// integers; fma, div.rn, integer division, prmt, lop3 and arithmetic of f16 do not.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "assembler/contract.hpp"
+#include "assembler/flow.hpp"
+
+namespace warpbit::assembler {
+
+class Known {
+ public:
+  Known(const FunctionText& function, const Flow& flow);
+
+  /// The bits of a source of a statement, in the type of the instruction.
+  std::optional<std::uint64_t> source(const View& statement, int operand) const;
+  /// The bits of its result, where it is executed.
+  std::optional<std::uint64_t> result(const View& statement) const;
+
+ private:
+  using Values = std::map<int, std::uint64_t>;  // by register
+  void follow(int block);
+  void pass(int statement, Values& values);
+  std::optional<std::uint64_t> value(const View& statement, const Operand& operand, ptx::Type type) const;
+  std::optional<std::uint64_t> moved(const View& statement) const;
+  std::vector<std::pair<int, std::uint64_t>> unpacked(const View& statement) const;
+  std::optional<std::uint64_t> computed(const View& statement) const;
+
+  const FunctionText& f_;
+  const Flow& flow_;
+  std::vector<std::optional<Values>> in_;  // by block; nothing: control has not come to it yet
+  std::vector<int> next_;
+  std::map<int, Values> sources_;          // by statement: those of its registers that are known
+  std::map<int, std::uint64_t> results_;   // by statement
+};
+
+}  // namespace warpbit::assembler

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "assembler/rules.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace warpbit::assembler {
+namespace {
+
+constexpr std::string_view kBoth = "12.8";
+
+constexpr std::array<RuleRow, kRules> kRows = {{
+    {Rule::unroll, "unroll", "a loop whose number of rounds is known", "its rounds, one after another", kBoth,
+     "machine code of ptxas 13.0"},
+    {Rule::fold, "fold",
+     "rcp, rsqrt, sqrt, ex2, lg2, sin, cos .approx.f32 of a number that is known: a literal, or what mov, cvt, "
+     "add, sub, mul, min, max and the like make of known numbers",
+     "the function's value, rounded correctly; the GPU's unit gives another number for up to 99 % of arguments",
+     kBoth, "rsqrt of 128: H100; machine code of ptxas 13.0"},
+    {Rule::identity, "identity", "mul.f32 by 1 or -1; neg.f32 of neg.f32", "x, -x; x", kBoth,
+     "machine code of ptxas 13.0"},
+    {Rule::pair, "pair", "rcp.approx.ftz of ex2.approx.ftz x or of rcp.approx.ftz x, which nothing else uses",
+     "ex2.approx.ftz of -x; x", kBoth, "machine code of ptxas 13.0"},
+    {Rule::divide, "divide", "div.approx.f32 and div.full.f32 by a number c that is known",
+     "a product with 1 / c, rounded correctly", kBoth, "machine code of ptxas 13.0"},
+    {Rule::contract, "contract",
+     "mul without a rounding, each of whose uses is an add or sub without a rounding in the same basic block",
+     "fma", kBoth, "H100: golden/kernels/contraction, golden/kernels/random_*"},
+    {Rule::quotient, "quotient", "div.approx.f32 and div.full.f32 in the place of such a mul",
+     "the dividend times the reciprocal, and the sum, are one fma", kBoth, "H100"},
+    {Rule::scale, "scale", "mul.f32 by 2, 4, 8, 1/2, 1/4, 1/8 of a mul.f32 without a rounding that nothing else uses",
+     "one product, rounded once", kBoth, "H100"},
+    {Rule::exchange, "exchange", "the two factors or addends of an f64 instruction, both NaNs",
+     "the one that is defined later in the text comes second", kBoth,
+     "H100: golden/kernels/functions_f64, golden/kernels/random_f64"},
+}};
+
+}  // namespace
+
+std::span<const RuleRow> rules() {
+  return kRows;
+}
+
+const RuleRow& row(Rule rule) {
+  return kRows[static_cast<std::size_t>(rule)];
+}
+
+std::optional<Rule> find_rule(std::string_view name) {
+  const auto found = std::ranges::find(kRows, name, &RuleRow::name);
+  if (found == kRows.end()) return {};
+  return found->rule;
+}
+
+}  // namespace warpbit::assembler
