@@ -48,7 +48,10 @@ class Finder {
   };
   struct Product {
     std::vector<Way> ways = {};
-    int others = 0;  // uses that are no sums
+    int others = 0;      // uses that are no sums
+    bool stays = false;   // a neg or a product by 1 of it is needed itself
+    bool direct = false;  // a sum uses it without these between
+    int changes = 0;      // of these
     int uses() const { return static_cast<int>(ways.size()) + others; }
   };
   struct Candidate {
@@ -67,7 +70,7 @@ class Finder {
     const View v = view(i);
     if (v.is_guarded() || v.rounds() || v.has("sat")) return false;
     if (is_quotient(v)) return rules_.has(Rule::quotient);
-    return v.opcode() == "mul" && is_floating(v.type()) && rules_.has(Rule::contract);
+    return v.opcode() == "mul" && is_floating(v.type()) && v.unit_factor() == 0 && rules_.has(Rule::contract);
   }
   bool is_sum_for(int i, int product) const {
     const View v = view(i), p = view(product);
@@ -82,22 +85,39 @@ class Finder {
     if (v.type() != p.type() || v.has("ftz") != p.has("ftz")) return 0;
     return v.opcode() == "neg" && v.type() != "bf16x2" ? -1 : v.unit_factor();
   }
-
-  // Adds the uses of what a statement writes.
-  void follow(int definition, int product, bool negated, const std::vector<int>& through, Product& out) const {
+  /// What lies between a product and its use.
+  struct Between {
+    bool negated = false;  // an odd number of neg
+    bool changed = false;  // any neg, or product by 1
+    std::vector<int> through = {};
+  };
+  // Adds the uses of what a statement writes. With .ftz a neg or a product by 1 is a sum of the machine, an addition of -0,
+  // and is no part of a subtraction of its result, nor of another neg. What uses its result otherwise than in a sum keeps
+  // the product from being fused only if a sum uses the product itself.
+  void follow(int definition, int product, const Between& between, Product& out) const {
     const int reg = operand(definition, 0).index;
+    const bool is_sum = between.changed && view(product).has("ftz") && view(product).type() == "f32";
+    const auto otherwise = [&] { is_sum ? out.stays = true : static_cast<bool>(++out.others); };
     const Flow::Uses uses = flow_.uses(definition, reg);
-    out.others += uses.elsewhere ? 1 : 0;
+    if (uses.elsewhere) otherwise();
     for (const int i : uses.statements) {
-      const auto is = [&](int n) { return view(i).is_register(n) && operand(i, n).index == reg; };
-      if (is_sum_for(i, product) && is(1) != is(2)) {
-        out.ways.push_back({i, is(1) ? 1 : 2, negated, through});
-      } else if (const int sign = passes(i, product); sign != 0 && is(1)) {
-        std::vector<int> further = through;
-        further.push_back(i);
-        follow(i, product, negated != (sign < 0), further, out);
+      const View v = view(i);
+      const auto is = [&](int n) { return v.is_register(n) && v.operand(n).index == reg; };
+      const bool subtracted = is_sum && v.opcode() == "sub" && is(2);
+      const int sign = passes(i, product);
+      if (subtracted) out.stays = true;
+      if (is_sum_for(i, product) && (is(1) != is(2) || subtracted)) {
+        if (!subtracted || is(1)) out.ways.push_back({i, is(1) ? 1 : 2, between.negated, between.through});
+        out.direct = out.direct || !between.changed;
+      } else if (sign != 0 && is(1) && !(is_sum && v.opcode() == "neg")) {
+        Between further = between;
+        further.through.push_back(i);
+        further.negated = between.negated != (sign < 0);
+        further.changed = between.changed || v.opcode() != "mov";
+        if (further.changed && !between.changed) ++out.changes;
+        follow(i, product, further, out);
       } else {
-        ++out.others;
+        otherwise();
       }
     }
   }
@@ -105,7 +125,8 @@ class Finder {
   void find_uses(int i) {
     Product& product = products_[static_cast<std::size_t>(i)];
     if (operand(i, 0).kind != Operand::Kind::reg) return;
-    follow(i, i, false, {}, product);
+    follow(i, i, {}, product);
+    if (product.stays && (product.direct || product.changes > 1)) ++product.others;
     std::ranges::stable_sort(product.ways, {}, &Way::sum);
     if (std::ranges::adjacent_find(product.ways, {}, &Way::sum) != product.ways.end())
       ++product.others;  // t - t
@@ -157,7 +178,7 @@ class Finder {
   // A product that is fused wherever it is used is not computed. Its factors may be gone before the last sum.
   void finish(int i) {
     const std::vector<Way>& ways = product(i).ways;
-    bool drops = !ways.empty() && product(i).others == 0, saves = false, any = false;
+    bool drops = !ways.empty() && product(i).others == 0 && !product(i).stays, saves = false, any = false;
     for (const Way& way : ways) {
       const bool is = fused(way.sum).product == i;
       drops = drops && is;

@@ -44,6 +44,7 @@ class Folder {
  private:
   void look(const View& v) {
     if (!v.is_register(0) || (v.type() != "f32" && v.type() != "f64")) return;
+    if (selects_same(v)) return select(v);
     const bool multiplies = v.opcode() == "mul";
     const auto result = known_.result(v);
     if (result && rules_.has(Rule::fold)) {
@@ -55,6 +56,17 @@ class Folder {
     } else if (multiplies && v.type() == "f32") {
       multiply(v);
     }
+  }
+
+  // selp d, a, a, p
+  static bool selects_same(const View& v) {
+    return v.opcode() == "selp" && v.is_register(1) && v.is_register(2) &&
+           v.operand(1).index == v.operand(2).index;
+  }
+  void select(const View& v) {
+    if (!rules_.has(Rule::identity)) return;
+    editor_.acted(Rule::identity, v.i);
+    editor_.replace(v.i, editor_.make(v.i, "mov", {v.type()}, {v.operand(0), v.operand(1)}));
   }
 
   void become(const View& v, std::uint64_t bits) {

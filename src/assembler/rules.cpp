@@ -17,7 +17,7 @@ constexpr std::array<RuleRow, kRules> kRows = {{
      "add, sub, mul, min, max and the like make of known numbers",
      "the function's value, rounded correctly; the GPU's unit gives another number for up to 99 % of arguments",
      kBoth, "rsqrt of 128: H100; machine code of ptxas 13.0"},
-    {Rule::identity, "identity", "mul.f32 by 1 or -1; neg.f32 of neg.f32", "x, -x; x", kBoth,
+    {Rule::identity, "identity", "mul.f32 by 1 or -1; neg.f32 of neg.f32; selp of twice the same", "x, -x; x; x", kBoth,
      "machine code of ptxas 13.0"},
     {Rule::pair, "pair", "rcp.approx.ftz of ex2.approx.ftz x or of rcp.approx.ftz x, which nothing else uses",
      "ex2.approx.ftz of -x; x", kBoth, "machine code of ptxas 13.0"},

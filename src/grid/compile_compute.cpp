@@ -35,9 +35,11 @@ void Compiler::compute(const scalar::Operation& operation) {
     as_assembled.negate_addend = operand(3).negated;
     for (std::size_t i = 2; i < 5; ++i) step.place[i].negated = false;
   }
-  if (rules_.has(assembler::Rule::exchange) && operation.to == Type::f64 &&
-      std::ranges::find(kExchanged, operation.opcode) != kExchanged.end())
-    as_assembled.exchanged = definitions_->is_later(operand(1), operand(2));
+  // A literal cannot be the first source of an instruction of the machine.
+  if (operation.to == Type::f64 && std::ranges::find(kExchanged, operation.opcode) != kExchanged.end())
+    as_assembled.exchanged = rules_.has(assembler::Rule::exchange)
+                                 ? definitions_->is_later(operand(1), operand(2))
+                                 : operand(1).kind == Operand::Kind::literal;
   vectorise(step, &as_assembled);
   step.extra = keep(std::move(as_assembled));
   add(step);
