@@ -85,6 +85,17 @@ class Finder {
     if (v.type() != p.type() || v.has("ftz") != p.has("ftz")) return 0;
     return v.opcode() == "neg" && v.type() != "bf16x2" ? -1 : v.unit_factor();
   }
+  // Whether a factor is one that an instruction of the machine takes from constant memory, or has itself: a literal, a
+  // parameter of the kernel. Such a product is fused in all blocks.
+  bool has_constant(int product) const {
+    const View v = view(product);
+    if (v.opcode() == "div") return false;
+    for (const int n : {1, 2})
+      if (v.operand(n).kind == Operand::Kind::literal || (v.is_register(n) && flow_.is_constant(v.operand(n).index)))
+        return true;
+    return false;
+  }
+
   /// What lies between a product and its use.
   struct Between {
     bool negated = false;  // an odd number of neg
@@ -98,7 +109,7 @@ class Finder {
     const int reg = operand(definition, 0).index;
     const bool is_sum = between.changed && view(product).has("ftz") && view(product).type() == "f32";
     const auto otherwise = [&] { is_sum ? out.stays = true : static_cast<bool>(++out.others); };
-    const Flow::Uses uses = flow_.uses(definition, reg);
+    const Flow::Uses uses = has_constant(product) ? flow_.all_uses(definition, reg) : flow_.uses(definition, reg);
     if (uses.elsewhere) otherwise();
     for (const int i : uses.statements) {
       const View v = view(i);
@@ -183,8 +194,10 @@ class Finder {
       const bool is = fused(way.sum).product == i;
       drops = drops && is;
       any = any || is;
+      const bool far = flow_.block(i) != flow_.block(way.sum);
       for (int n = 1; is && n <= 2; ++n)
-        saves = saves || (view(i).is_register(n) && flow_.is_written(operand(i, n).index, i - 1, way.sum));
+        saves = saves ||
+                (view(i).is_register(n) && (far || flow_.is_written(operand(i, n).index, i - 1, way.sum)));
     }
     if (!any) return;
     const bool quotient = is_quotient(view(i));

@@ -16,7 +16,8 @@ Operand register_operand(int index) {
 Operand literal_operand(std::uint64_t bits, ptx::Type type) {
   Operand out;
   out.kind = Operand::Kind::literal;
-  out.literal = {ptx::is_floating(type), type == ptx::Type::f32, bits};
+  const bool f32 = type == ptx::Type::f32;
+  out.literal = {f32 || type == ptx::Type::f64, f32, bits};
   return out;
 }
 Operand negated(Operand operand) {

@@ -252,18 +252,29 @@ Flow::Uses Flow::uses(int from, int reg) const {
   return out;
 }
 
-int Flow::only_use(int from, int reg) const {
+Flow::Uses Flow::all_uses(int from, int reg) const {
   const std::vector<Access>& all = accesses_[static_cast<std::size_t>(reg)];
-  int writes = 0, use = -1, uses_found = 0;
-  for (const Access& one : all) {
-    writes += one.writes ? 1 : 0;
-    if (!one.reads || !needed_[static_cast<std::size_t>(one.statement)]) continue;
-    use = one.statement;
-    ++uses_found;
-  }
-  if (writes == 1) return uses_found == 1 ? use : -1;
-  const Uses in_block = uses(from, reg);
-  return in_block.elsewhere || in_block.statements.size() != 1 ? -1 : in_block.statements.front();
+  if (std::ranges::count_if(all, &Access::writes) != 1) return uses(from, reg);
+  Uses out;
+  for (const Access& one : all)
+    if (one.reads && is_needed(one.statement)) out.statements.push_back(one.statement);
+  return out;
+}
+
+int Flow::only_use(int from, int reg) const {
+  const Uses all = all_uses(from, reg);
+  return all.elsewhere || all.statements.size() != 1 ? -1 : all.statements.front();
+}
+
+bool Flow::is_constant(int reg) const {
+  const std::vector<Access>& all = accesses_[static_cast<std::size_t>(reg)];
+  const auto definition = std::ranges::find_if(all, &Access::writes);
+  if (std::ranges::count_if(all, &Access::writes) != 1) return false;
+  const View v{f_, definition->statement};
+  if (v.opcode() != "ld" || v.is_guarded() || (!v.has("const") && !(v.has("param") && f_.is_entry))) return false;
+  const Operand& address = v.operand(1);
+  return address.count == 1 &&
+         f_.operands[static_cast<std::size_t>(address.first)].kind == Operand::Kind::symbol;
 }
 
 bool Flow::is_written(int reg, int first, int last) const {

@@ -67,8 +67,12 @@ class Flow {
   Uses uses(int statement, int reg) const;
   /// Whether a statement after the first and before the last writes to a register.
   bool is_written(int reg, int first, int last) const;
+  /// Whether a register is never anything but a value of constant memory: a parameter of the kernel, a variable in .const.
+  bool is_constant(int reg) const;
   /// Whether a statement is there: it has an effect, or what it writes is used.
   bool is_needed(int statement) const { return needed_[static_cast<std::size_t>(statement)]; }
+  /// The same in all blocks, of a register that has no other value.
+  Uses all_uses(int statement, int reg) const;
   /// The only statement that uses what one writes to a register, in any block; -1 if there are others or none, or if the
   /// register has another value at times.
   int only_use(int statement, int reg) const;

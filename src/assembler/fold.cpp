@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "assembler/fold.hpp"
 
+#include <optional>
+
 #include "assembler/contract.hpp"
 #include "assembler/known.hpp"
 #include "assembler/rounded.hpp"
@@ -43,9 +45,12 @@ class Folder {
 
  private:
   void look(const View& v) {
-    if (!v.is_register(0) || (v.type() != "f32" && v.type() != "f64")) return;
+    if (!v.is_register(0)) return;
     if (selects_same(v)) return select(v);
-    const bool multiplies = v.opcode() == "mul";
+    const bool multiplies = v.opcode() == "mul", is_half = v.type() == "f16" || v.type() == "f16x2" ||
+                                                           v.type() == "bf16" || v.type() == "bf16x2";
+    if (multiplies && is_half) return multiply(v);
+    if (v.type() != "f32" && v.type() != "f64") return;
     const auto result = known_.result(v);
     if (result && rules_.has(Rule::fold)) {
       const bool approximate = v.has("approx");
@@ -53,7 +58,7 @@ class Folder {
       if (approximate || multiplies || v.opcode() == "add" || v.opcode() == "sub") become(v, *result);
     } else if (is_quotient(v) && rules_.has(Rule::divide)) {
       if (const auto c = known_.source(v, 2)) divide(v, static_cast<std::uint32_t>(*c));
-    } else if (multiplies && v.type() == "f32") {
+    } else if (multiplies) {
       multiply(v);
     }
   }
@@ -96,7 +101,7 @@ class Folder {
     for (const int n : {2, 1}) {
       const auto factor = known_.source(v, n);
       if (!factor) continue;
-      const bool one = *factor == 0x3F80'0000, minus_one = *factor == 0xBF80'0000;
+      const bool f32 = v.type() == "f32", one = f32 && *factor == 0x3F80'0000, minus_one = f32 && *factor == 0xBF80'0000;
       const Operand d = v.operand(0), other = v.operand(3 - n);
       if ((one || minus_one) && v.words().size() == 1 && rules_.has(Rule::identity)) {
         editor_.acted(Rule::identity, v.i);
@@ -104,7 +109,7 @@ class Folder {
       } else if (n == 1 || v.is_register(n)) {
         const std::vector<std::string_view> words(v.words().begin(), v.words().end());
         if (other.kind == Operand::Kind::literal) return;
-        editor_.replace(v.i, editor_.make(v.i, "mul", words, {d, other, literal_operand(*factor, Type::f32)}));
+        editor_.replace(v.i, editor_.make(v.i, "mul", words, {d, other, literal_operand(*factor, *ptx::find_type(v.type()))}));
       }
       return;
     }
@@ -140,42 +145,66 @@ class Pairs {
   }
 
   bool look(const View& inner) {
-    const bool reciprocal = is_flushing(inner, "rcp"), power = is_flushing(inner, "ex2"),
-               negation = is(inner, "neg") && !inner.has("ftz");
-    if (!reciprocal && !power && !negation) return false;
+    if (is(inner, "neg") && !inner.has("ftz") && rules_.has(Rule::identity)) return negate(inner);
+    if (!rules_.has(Rule::pair)) return false;
+    if (is_flushing(inner, "rcp")) return invert(inner);
+    return is_flushing(inner, "ex2") && raise(inner);
+  }
+  bool takes(const View& outer, int n, const View& inner) const {
+    return outer.is_register(n) && outer.operand(n).index == inner.operand(0).index;
+  }
+
+  // neg of neg x, which nothing else uses.
+  bool negate(const View& inner) {
     const int use = flow_.only_use(inner.i, inner.operand(0).index);
     if (use < 0) return false;
     const View outer{f_, use};
-    const auto takes = [&](int n) { return outer.is_register(n) && outer.operand(n).index == inner.operand(0).index; };
-    if (negation) {
-      if (!is(outer, "neg") || outer.has("ftz") || !takes(1) || !rules_.has(Rule::identity)) return false;
-      become(inner, "mov", {"f32"}, inner.operand(1));
-      return becomes_move(outer, Rule::identity);
+    if (!is(outer, "neg") || outer.has("ftz")) return false;
+    become(inner, "mov", {"f32"}, inner.operand(1));
+    become_move(outer, Rule::identity, outer.operand(1));
+    return true;
+  }
+  // rcp of rcp x and div by rcp x, whoever else uses it.
+  bool invert(const View& inner) {
+    std::optional<Operand> x;
+    for (const int use : flow_.all_uses(inner.i, inner.operand(0).index).statements) {
+      const View outer{f_, use};
+      const bool inverts = is_flushing(outer, "rcp"), divides = is_flushing(outer, "div") && takes(outer, 2, inner);
+      if (!inverts && !divides) continue;
+      if (!x) {
+        x = register_operand(editor_.temporary(ptx::Type::f32));
+        editor_.insert_before(inner.i, editor_.make(inner.i, "mov", {"f32"}, {*x, inner.operand(1)}));
+      }
+      inverts ? become_move(outer, Rule::pair, *x) : multiply(outer, *x);
     }
-    const bool inverts = is_flushing(outer, "rcp") && takes(1), divides = is_flushing(outer, "div") && takes(2);
-    if ((!inverts && !divides) || !rules_.has(Rule::pair)) return false;
-    if (divides && takes(1)) return false;
-    if (power) {
-      const Operand negative = register_operand(editor_.temporary(ptx::Type::f32));
-      editor_.insert_before(inner.i, editor_.make(inner.i, "neg", {"f32"}, {negative, inner.operand(1)}));
-      become(inner, "ex2", {"approx", "ftz", "f32"}, negative);
-    } else {
-      become(inner, "mov", {"f32"}, inner.operand(1));
-    }
-    if (inverts) return becomes_move(outer, Rule::pair);
-    editor_.acted(Rule::pair, outer.i);
-    editor_.replace(outer.i, editor_.make(outer.i, "mul", {"ftz", "f32"},
-                                          {outer.operand(0), outer.operand(1), outer.operand(2)}));
+    return x.has_value();
+  }
+  // rcp of ex2 x and div by ex2 x, if nothing else uses it.
+  bool raise(const View& inner) {
+    const int use = flow_.only_use(inner.i, inner.operand(0).index);
+    if (use < 0) return false;
+    const View outer{f_, use};
+    const bool inverts = is_flushing(outer, "rcp");
+    if (!inverts && !(is_flushing(outer, "div") && takes(outer, 2, inner) && !takes(outer, 1, inner))) return false;
+    const Operand negative = register_operand(editor_.temporary(ptx::Type::f32));
+    editor_.insert_before(inner.i, editor_.make(inner.i, "neg", {"f32"}, {negative, inner.operand(1)}));
+    become(inner, "ex2", {"approx", "ftz", "f32"}, negative);
+    inverts ? become_move(outer, Rule::pair, outer.operand(1)) : multiply(outer, outer.operand(2));
     return true;
   }
 
   void become(const View& v, std::string_view opcode, std::vector<std::string_view> words, const Operand& source) {
     editor_.replace(v.i, editor_.make(v.i, opcode, std::move(words), {v.operand(0), source}));
   }
-  bool becomes_move(const View& outer, Rule rule) {
+  void become_move(const View& outer, Rule rule, const Operand& source) {
     editor_.acted(rule, outer.i);
-    become(outer, "mov", {"f32"}, outer.operand(1));
-    return true;
+    become(outer, "mov", {"f32"}, source);
+  }
+  // A quotient becomes a product.
+  void multiply(const View& quotient, const Operand& factor) {
+    editor_.acted(Rule::pair, quotient.i);
+    editor_.replace(quotient.i, editor_.make(quotient.i, "mul", {"ftz", "f32"},
+                                             {quotient.operand(0), quotient.operand(1), factor}));
   }
 
   FunctionText& f_;
