@@ -34,6 +34,11 @@ std::optional<FormatInfo> format_named(std::string_view name) {
   return std::move(found).value();
 }
 
+// The format of what an operand has in its registers: f32 of tf32, whose low bits the instruction cuts off.
+std::string_view held(std::string_view format) {
+  return format == "tf32" ? "f32" : format;
+}
+
 // PyTorch, if it is loaded and this is one of its tensors.
 std::optional<py::object> torch_of(const py::handle& object) {
   static PyObject* const modules = PySys_GetObject("modules");
@@ -124,14 +129,14 @@ std::optional<Items> items_in(const py::handle& object) {
 std::optional<py::array> bits_in(const py::handle& object, std::size_t item_bytes, std::string_view format) {
   std::optional<Items> items = items_in(object);
   const bool fits = items && static_cast<std::size_t>(items->array.itemsize()) == item_bytes &&
-                    (items->format.empty() || items->format == format);
+                    (items->format.empty() || items->format == held(format));
   if (!fits) return std::nullopt;
   return std::move(items->array);
 }
 
 std::string bits_text(std::size_t item_bytes, std::string_view format) {
   const std::string bits = unsigned_name(item_bytes);
-  const std::optional<FormatInfo> info = format_named(format);
+  const std::optional<FormatInfo> info = format_named(held(format));
   const std::string own = info && code_bytes(info->bits) == item_bytes ? dtype_name(*info) : "";
   return bits + (own.empty() || own == bits ? "" : " or " + own);
 }
@@ -424,7 +429,7 @@ class CodeList {
 
 std::vector<std::uint64_t> codes_of(const py::handle& object, const std::string& where,
                                     std::string_view format) {
-  CodeList out(format, where);
+  CodeList out(held(format), where);
   if (const std::optional<Items> items = items_in(object)) {
     if (items->array.ndim() != 1) out.refused(seen_text(object));
     out.add(*items);

@@ -213,12 +213,8 @@ OrderSearch search_order(const Bits& a_object, const Bits& b_object, const Optio
   options.most_found = most;
   options.shard = shard_of(shard);
   const Operand of_d = operand_in(operand_for(i, Part::d), format_of_result(i, options.known));
-  const auto factor = [&](Part part) {
-    const Operand& operand = operand_for(i, part);
-    return operand.format == "tf32" ? operand_in(operand, "f32") : operand;
-  };
-  const CodeArray a = codes_of_matrix(a_object, factor(Part::a), where, "A"),
-                  b = codes_of_matrix(b_object, factor(Part::b), where, "B");
+  const CodeArray a = codes_of_matrix(a_object, operand_for(i, Part::a), where, "A"),
+                  b = codes_of_matrix(b_object, operand_for(i, Part::b), where, "B");
   require_shape(b, a.columns, b.columns, where, "B");
   FoundProduct product{{a.rows, b.columns, a.columns, a.view, b.view, {}, {}}};
   product.elements = elements_of(elements, std::string(of_d.format));
@@ -332,7 +328,7 @@ void add_find_order(py::module_& m) {
         "most_found"_a = FindOrderOptions().most_found,
         R"(In which order did a library sum this D = A B?
 
-a, b, d: as of `gemm`; of tf32 as f32. types: the formats of A and B, "f16", "tf32", "e4m3.e5m2". order: what is known of
+a, b, d: as of `gemm`. types: the formats of A and B, "f16", "tf32", "e4m3.e5m2". order: what is known of
 the order, in words: "store=f16" where D is f16, c=last, alpha. first: orders to try before all others. elements: where
 not all of D is known, (row, column, value) of some elements; a float is a number of D's format, an int a code. shard: (i, n)
 for share i, from 1, of n shares of the hypotheses; `merge_orders` makes the answer of the whole of them. limit: about how
@@ -360,8 +356,8 @@ view_mismatch.)");
         R"(D = A B + C, bit for bit as the instruction gives it tile by tile along K.
 
 a: (rows, depth), b: (depth, columns), c: (rows, columns) codes, of Operand.code_dtype, or arrays and tensors
-whose dtype says the operand's format, as their bits: float16, float32, int8, bfloat16, float8_e4m3fn, ...; with
-strides of whole items (so that b.T of a column-major matrix is no copy); no c is +0. D is of the same kind: codes,
+whose dtype says the operand's format, as their bits: float16, float32 (of tf32 too: `order` says how it is rounded),
+int8, bfloat16, float8_e4m3fn, ...; with strides of whole items (so that b.T of a column-major matrix is no copy); no c is +0. D is of the same kind: codes,
 or, where every matrix was given as numbers, float16, float32, float64 or int32. The sizes need not be multiples of
 the instruction's. a_scale: (rows, blocks) and b_scale: (blocks, columns), codes of the scale factors where the form
 has block scaling, one for each block of K; a block is terms / blocks of the instruction deep, and the last one may

@@ -12,11 +12,13 @@
 #include <sstream>
 
 #include "plan_evidence.hpp"
+#include "published_results.hpp"
 
 namespace published_test {
 
 using namespace warpbit;
 using namespace plan_evidence;
+using namespace published_results;
 namespace fs = std::filesystem;
 
 constexpr int kNotRun = 77;
@@ -40,20 +42,10 @@ const std::vector<Publication> kPublications{
 
 // The folder that has them, whole; exits where no folder is named that has any.
 fs::path published_folder() {
-  const char* value = std::getenv("WARPBIT_GOLDEN_PATH");
-  std::istringstream folders(value ? value : "");
-  for (std::string folder; std::getline(folders, folder, ':');) {
-    INFO(folder);
-    REQUIRE(fs::is_directory(folder));
-    if (fs::exists(fs::path(folder) / kPublications.front().gpu)) return folder;
-  }
+  if (const std::optional<fs::path> found = find_folder()) return *found;
   fmt::print("not run: WARPBIT_GOLDEN_PATH names no folder of published results\n");
   std::fflush(stdout);
   std::exit(kNotRun);
-}
-
-std::string without_letter(std::string_view target) {
-  return std::string(target.substr(0, target.find_last_of("0123456789") + 1));
 }
 
 TEST_CASE("published results are replayed") {
@@ -75,29 +67,6 @@ TEST_CASE("published results are replayed") {
     }
   fmt::print("{} published results, 0 mismatches\n", elements);
   CHECK(elements == 80000);
-}
-
-// Results near 1 show no more than these.
-const std::map<std::string_view, Parameter> kShownNearOne{{"L", Parameter::order},
-                                                          {"order", Parameter::order},
-                                                          {"C", Parameter::order},
-                                                          {"F", Parameter::window},
-                                                          {"rounding", Parameter::window},
-                                                          {"fraction bits", Parameter::window},
-                                                          {"rounding of C's addition", Parameter::window}};
-
-// What a ground excepts: "X" and "Y" of "..., but for X and Y".
-std::set<std::string> exceptions(std::string_view from) {
-  std::set<std::string> out;
-  const std::string_view mark = ", but for ", conjunction = " and ";
-  const std::size_t at = from.find(mark);
-  if (at == from.npos) return out;
-  for (std::string_view rest = from.substr(at + mark.size());;) {
-    const std::size_t end = rest.find(conjunction);
-    out.emplace(rest.substr(0, end));
-    if (end == rest.npos) return out;
-    rest.remove_prefix(end + conjunction.size());
-  }
 }
 
 TEST_CASE("what is called published is shown by published results, and nothing else") {
@@ -130,8 +99,7 @@ TEST_CASE("what is called published is shown by published results, and nothing e
       for_each_neighbour(uses, captures_of, [&](const Neighbour& n, bool visible, bool shown) {
         const auto parameter = kShownNearOne.find(n.parameter);
         if (!visible || shown || parameter == kShownNearOne.end()) return;
-        const bool is_tie = n.parameter == "rounding" && n.own == "rn" && n.other == "rna";
-        missing[parameter->second].insert(is_tie ? "ties to even" : std::string(n.parameter));
+        missing[parameter->second].insert(name_of(n));
       });
     }
     CHECK((evidence.order.basis == Basis::published) == (deepest > 0));

@@ -267,6 +267,36 @@ TEST_CASE("arrays of NumPy in and out", "[quick][run]") {
   CHECK_FALSE(fs::exists(bench.path("e.npy")));
 }
 
+TEST_CASE("the order says how f32 numbers become tf32", "[quick][run]") {
+  using archive::dictionary, archive::npy;
+  const Bench bench;
+  const std::string form = "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32";
+  const auto d = [&](const std::string& a, const std::vector<std::string>& more) {
+    std::vector<std::string> words = {
+        "run", form, "--target", "sm_80", "--codes", "--a", a, "--b", bench.put("b.csv", "1\n")};
+    words.insert(words.end(), more.begin(), more.end());
+    return run(words);
+  };
+  // 0x3f801fff lies below 1 + 2^-10, 0x3f801000 in the middle between 1 and that.
+  const std::string file = bench.path("a.npy");
+  REQUIRE(warpbit::write_matrix(file, {2, 1, {0x3F80'1FFF, 0x3F80'1000}}, "f32", false).ok());
+  const std::string cut = "0x3f800000\n0x3f800000\n", even = "0x3f802000\n0x3f800000\n",
+                    away = "0x3f802000\n0x3f802000\n";
+  for (const std::string& a : {file, bench.put("codes.csv", "0x3f801fff\n0x3f801000\n"),
+                               bench.put("numbers.csv", "1.0009764432907104\n1.00048828125\n")}) {
+    CHECK(d(a, {}).out == cut);
+    CHECK(d(a, {"--order", "tf32=rz"}).out == cut);
+    CHECK(d(a, {"--order", "tf32=rn"}).out == even);
+    CHECK(d(a, {"--order", "tf32=rna"}).out == away);
+  }
+  CHECK(d(file, {}).err == "");
+  // A float64 becomes f32 first: 1 + 2^-10 - 2^-40 is 1 + 2^-10 there.
+  const std::string bytes = {'\x00', '\xF0', '\xFF', '\xFF', '\xFF', '\x03', '\xF0', '\x3F'};
+  const Output rounded = d(bench.put("d.npy", npy(dictionary("'<f8'", "(1, 1)"), bytes)), {});
+  CHECK(rounded.out == "0x3f802000\n");
+  CHECK_THAT(rounded.err, Catch::Contains("1 number is not in f32, rounded to nearest even"));
+}
+
 TEST_CASE("a matrix that NumPy has column by column", "[quick][run]") {
   // [[1, 2, 3], [4, 5, 6]] as numpy.save writes x.T: 1, 4, 2, 5, 3, 6.
   const Bench bench;

@@ -233,7 +233,8 @@ class Function {
  public:
   const std::string& name() const;
   const std::vector<Parameter>& parameters() const;
-  std::uint64_t shared_bytes() const;  ///< static shared memory of a block
+  /// Static shared memory of a block, as a multiple of the greatest alignment in it: what the driver says.
+  std::uint64_t shared_bytes() const;
   /// The statements that such a launch may execute, by line. Those that the assembler makes part of others are not there.
   std::vector<CodeLine> lines(const Launch& how = {}) const;
 

@@ -10,6 +10,7 @@ from conftest import SM_80, SM_90, refusal
 from warpbit import _core
 
 BF16 = warpbit.Instruction("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32", "sm_90")
+TF32 = warpbit.Instruction("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32", "sm_90")
 E4M3 = warpbit.Instruction("mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32", "sm_90")
 S8 = warpbit.Instruction("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32", "sm_90")
 S8_U8 = warpbit.Instruction("mma.sync.aligned.m16n8k32.row.col.s32.s8.u8.s32", "sm_90")
@@ -66,7 +67,20 @@ def test_orders_and_strides():
         assert np.array_equal(warpbit.gemm(SM_90, a, b).d, a.astype(np.float32) @ b.astype(np.float32))
 
 
+def test_float32_for_tf32():
+    # Below 1 + 2^-10, and in the middle between 1 and that.
+    a, one = np.array([[0x3F801FFF], [0x3F801000]], np.uint32).view(np.float32), np.float32([[1]])
+    for order, expected in {"ascending": (1, 1), "tf32=rz": (1, 1), "tf32=rn": (1 + 2**-10, 1), "tf32=rna": (1 + 2**-10,) * 2}.items():
+        d = warpbit.gemm(TF32, a, one, order=order).d
+        assert d.dtype == np.float32 and d[:, 0].tolist() == list(expected)
+        assert warpbit.gemm(TF32, a.view(np.uint32), one.view(np.uint32), order=order).d.view(np.float32)[:, 0].tolist() == list(expected)
+    assert warpbit.explain(TF32, a[0], one[0]).code == warpbit.explain(TF32, a[0].view(np.uint32), one[0].view(np.uint32)).code == 0x3F800000
+    registers = [np.full((32, count), a[0, 0], np.float32) for count in (4, 2, 4)]
+    assert np.array_equal(warpbit.execute(TF32, *registers).d, warpbit.execute(TF32, *(r.view(np.uint32) for r in registers)).d)
+
+
 @pytest.mark.parametrize("call, message", [
+    (lambda: warpbit.gemm(TF32, np.ones((2, 2)), np.ones((2, 2))), "A is float64 of shape (2, 2); expected uint32 or float32 with"),
     (lambda: warpbit.gemm(SM_90, np.ones((2, 2)), np.ones((2, 2))),
      "A is float64 of shape (2, 2); expected uint16 or float16 with two dimensions, whose strides are whole items (encode gives"),
     (lambda: warpbit.gemm(BF16, np.ones((2, 2), np.float16), np.ones((2, 2), np.float16)), "expected uint16 or bfloat16 with"),

@@ -5,6 +5,8 @@
 #include <array>
 #include <utility>  // exchange
 
+#include "assembler/flow.hpp"
+
 namespace warpbit::assembler {
 
 Operand register_operand(int index) {
@@ -71,8 +73,32 @@ void Editor::acted(Rule rule, int at) {
   of_.uses.push_back({rule, of_.origins[static_cast<std::size_t>(at)]});
 }
 
+void Editor::keep_what_is_read() {
+  const FunctionText& f = of_.function;
+  std::vector<bool> is_read(f.registers.size());
+  const auto read = [&](const Statement& s) {
+    for (int n = writes_first(f, s) ? 1 : 0; n < s.operands; ++n)
+      for_each_register(f, f.operands[static_cast<std::size_t>(s.first_operand + n)],
+                        [&](int reg) { is_read[static_cast<std::size_t>(reg)] = true; });
+  };
+  for (std::size_t i = 0; i < edits_.size(); ++i) {
+    std::ranges::for_each(edits_[i].before, read);
+    if (!edits_[i].dropped) read(f.statements[i]);
+  }
+  for (bool changed = true; std::exchange(changed, false);)
+    for (std::size_t i = 0; i < edits_.size(); ++i) {
+      const View v{f, static_cast<int>(i)};
+      if (!edits_[i].dropped || !v.is_register(0) || !is_read[static_cast<std::size_t>(v.operand(0).index)])
+        continue;
+      edits_[i].dropped = false;
+      changed = true;
+      read(f.statements[i]);
+    }
+}
+
 bool Editor::apply() {
   if (!std::exchange(changed_, false)) return false;
+  keep_what_is_read();
   FunctionText& f = of_.function;
   std::vector<Statement> statements;
   std::vector<int> origins, now;  // now: by old number, the new one

@@ -30,6 +30,7 @@ class Editor {
                  const std::vector<Operand>& operands);
   void insert_before(int at, Statement statement) { edit(at).before.push_back(statement); }
   void replace(int at, Statement statement);
+  /// It stays if a statement that stays reads what it writes: one that nobody needs, whose step is executed.
   void drop(int at) { edit(at).dropped = true; }
   bool is_dropped(int at) const { return edits_[static_cast<std::size_t>(at)].dropped; }
   /// Notes that a rule has acted.
@@ -42,6 +43,7 @@ class Editor {
     std::vector<Statement> before = {};
     bool dropped = false, replaced = false;
   };
+  void keep_what_is_read();
   Edit& edit(int at) {
     changed_ = true;
     return edits_[static_cast<std::size_t>(at)];

@@ -312,13 +312,8 @@ int answer_order(const OrderSearch& search, const NamedOrder& named, bool as_jso
 class OrderFiles {
  public:
   OrderFiles(const OrderArguments& o, const Instruction& i) {
-    const auto format_of_factor = [&](Part part) {
-      const std::string_view format = i.find(part)->format;
-      return format == "tf32" ? std::string_view("f32")
-                              : format;  // its items are f32, whose low bits may count
-    };
-    a_.emplace(o.a, format_of_factor(Part::a), notes_);
-    b_.emplace(o.b, format_of_factor(Part::b), notes_);
+    a_.emplace(o.a, i.find(Part::a)->format, notes_);
+    b_.emplace(o.b, i.find(Part::b)->format, notes_);
     require_order_size("b", *b_, shape().depth, shape().columns);
   }
   ProductShape shape() const { return {a_->matrix.rows, b_->matrix.columns, a_->matrix.columns}; }

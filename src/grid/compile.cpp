@@ -285,7 +285,7 @@ Result<Program> compile(std::shared_ptr<const ptx::ModuleText> module, std::stri
   try {
     const std::size_t kernel = compiler.index_of(entry, nullptr);
     const Named names = named(*out.module, *out.functions[kernel].function);
-    compiler.lay_out_shared([&](const ptx::Variable& variable) { return names.variables.contains(&variable); });
+    compiler.lay_out_shared(names);
     for (const ptx::FunctionText* function : names.functions) {
       compiler.index_of(function->name, nullptr);
       if (has_products(*function)) out.shares_slots = false;
@@ -306,9 +306,15 @@ std::vector<Error> check(std::shared_ptr<const ptx::ModuleText> module, Target t
   Program program(std::move(module), target);
   program.shares_slots = false;
   Compiler compiler(program, addresses, assembler::Rules::none());
-  compiler.lay_out_shared([](const ptx::Variable&) { return true; });
-  for (const ptx::FunctionText& function : program.module->functions)
-    if (function.has_body) compiler.index_of(function.name, nullptr);
+  Named all;
+  for (const ptx::FunctionText& function : program.module->functions) {
+    if (!function.has_body) continue;
+    compiler.index_of(function.name, nullptr);
+    all.functions.push_back(&function);
+  }
+  if (all.functions.empty()) return out;
+  for (const ptx::Variable& variable : program.module->variables) all.variables.insert(&variable);
+  compiler.lay_out_shared(all);
   for (std::size_t i = 0; i < program.functions.size(); ++i) compiler.function(i, &out);
   return out;
 }

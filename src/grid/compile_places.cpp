@@ -5,6 +5,13 @@
 #include "ptx/operands.hpp"
 
 namespace warpbit::grid {
+namespace {
+
+std::uint64_t round_up(std::uint64_t bytes, std::uint64_t alignment) {
+  return (bytes + alignment - 1) / alignment * alignment;
+}
+
+}  // namespace
 
 void Compiler::lay_out_registers() {
   slot_.clear();
@@ -23,25 +30,36 @@ void Compiler::lay_out_registers() {
   code_->predicates = static_cast<int>(predicates);
 }
 
-// Variables of the module and of its functions; behind them what the launch adds.
-void Compiler::lay_out_shared(const std::function<bool(const ptx::Variable&)>& is_used) {
-  std::uint64_t& size = program_.shared_bytes;
-  std::uint64_t alignment = 16;
+// As ptxas lays them out (tests/isa/shared.tsv): what is named, of the kernel, of the module, and of the functions that it may
+// call in the order of the text; then what these functions have and nobody names. Behind them what the launch adds.
+void Compiler::lay_out_shared(const Named& names) {
   const auto place = [&](const ptx::Variable& variable) {
-    if (variable.space != StateSpace::shared || !is_used(variable)) return;
     const auto aligned = static_cast<std::uint64_t>(variable.alignment);
-    if (variable.bytes == 0) {
-      alignment = std::max(alignment, aligned);
-      return;
-    }
-    size = (size + aligned - 1) / aligned * aligned;
-    shared_[&variable] = size;
-    size += static_cast<std::uint64_t>(variable.bytes);
+    program_.shared_alignment = std::max(program_.shared_alignment, aligned);
+    shared_[&variable] = round_up(program_.shared_bytes, aligned);
+    program_.shared_bytes = shared_[&variable] + static_cast<std::uint64_t>(variable.bytes);
   };
-  for (const ptx::Variable& variable : program_.module->variables) place(variable);
-  for (const ptx::FunctionText& function : program_.module->functions)
-    for (const ptx::Variable& variable : function.variables) place(variable);
-  size = (size + alignment - 1) / alignment * alignment;
+  const auto place_all = [&](const auto& variables, bool named) {
+    for (const ptx::Variable& one : variables)
+      if (one.space == StateSpace::shared && one.bytes != 0 && names.variables.contains(&one) == named)
+        place(one);
+  };
+  const ptx::ModuleText& module = *program_.module;
+  const ptx::FunctionText* const kernel = names.functions.front();
+  for (const bool named : {true, false}) {
+    place_all(kernel->variables, named);
+    if (named) place_all(module.variables, named);
+    for (const ptx::FunctionText& one : module.functions)
+      if (&one != kernel && std::ranges::find(names.functions, &one) != names.functions.end())
+        place_all(one.variables, named);
+  }
+  std::uint64_t dynamic = 0;  // its alignment
+  for (const ptx::Variable& one : module.variables)
+    if (one.space == StateSpace::shared && one.bytes == 0)
+      dynamic = std::max({dynamic, std::uint64_t{16}, static_cast<std::uint64_t>(one.alignment)});
+  if (dynamic == 0) return;
+  program_.shared_alignment = std::max(program_.shared_alignment, dynamic);
+  program_.shared_bytes = round_up(program_.shared_bytes, dynamic);
 }
 
 // Local variables, and the parameters of functions and of calls, lie in local memory; shared ones one after another.

@@ -21,6 +21,7 @@
 #include "assembler/definitions.hpp"
 #include "assembler/flow.hpp"
 #include "grid/compile.hpp"
+#include "grid/reach.hpp"
 #include "grid/steps.hpp"
 #include "isa/tensor_action.hpp"
 #include "ptx/forms.hpp"
@@ -39,8 +40,8 @@ class Compiler {
  public:
   Compiler(Program& program, const Addresses& addresses, assembler::Rules rules)
       : program_(program), addresses_(addresses), rules_(rules) {}
-  /// Before any function. Variables that are not used have no bytes.
-  void lay_out_shared(const std::function<bool(const ptx::Variable&)>& is_used);
+  /// Before any function. Precondition: there is one.
+  void lay_out_shared(const Named& names);
   /// Every refusal is kept in `refused`, if there is one, instead of being thrown.
   void function(std::size_t index, std::vector<Error>* refused = nullptr);
   std::size_t index_of(std::string_view name, const Statement* at);

@@ -384,7 +384,9 @@ const std::vector<Parameter>& Function::parameters() const {
   return state_->parameters;
 }
 std::uint64_t Function::shared_bytes() const {
-  return state_->usual.shared_bytes;
+  const grid::Program& program = state_->usual;
+  return (program.shared_bytes + program.shared_alignment - 1) / program.shared_alignment *
+         program.shared_alignment;
 }
 
 std::vector<CodeLine> Function::lines(const Launch& how) const {

@@ -14,6 +14,7 @@ struct Place {
   bool negated = false;    ///< of a predicate
   std::uint32_t slot = 0;  ///< of the frame, or of the constants; the number of a predicate
   bool exists() const { return kind != Kind::none; }
+  friend bool operator==(const Place&, const Place&) = default;
 };
 
 }  // namespace warpbit::grid

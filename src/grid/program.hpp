@@ -200,11 +200,12 @@ struct Program {
   std::vector<std::vector<std::int32_t>> tables;  ///< of brx.idx: steps
   AsyncTables async;
 
-  std::uint64_t shared_bytes = 0;  ///< static
-  int entry = 0;                   ///< of functions
-  bool allocates = false;          ///< it calls malloc
-  bool has_workspace = false;      ///< it reads the address of the grid's workspace
-  bool follows_written = false;    ///< some register may be read before it is written
+  std::uint64_t shared_bytes = 0;  ///< static; there the dynamic ones begin
+  std::uint64_t shared_alignment = 1;
+  int entry = 0;                 ///< of functions
+  bool allocates = false;        ///< it calls malloc
+  bool has_workspace = false;    ///< it reads the address of the grid's workspace
+  bool follows_written = false;  ///< some register may be read before it is written
   bool orders_by_memory =
       false;             ///< it has fences, or accesses with an order: threads may wait for each other so
   std::string inferred;  ///< the first form without recorded results (scalar::is_captured); empty: none

@@ -24,11 +24,39 @@ constexpr Row kRows[] = {
     {"elect", "rrm"},   {"selp", "rraav"},
 };
 
-using Visit = std::function<void(const Place&, Use)>;
+/// The lanes are those that have a part in it.
+using Visit = std::function<void(const Place&, Use, Lanes)>;
 
-void visit_as(const Place& place, char use, const Visit& visit) {
+void visit_as(const Place& place, char use, const Visit& visit, Lanes lanes = kAllLanes) {
   if (!place.exists() || place.kind == Place::Kind::constant) return;
-  visit(place, use == 'r' ? Use::result : use == 'm' ? Use::matters : use == 'a' ? Use::any : Use::value);
+  visit(place,
+        use == 'r'   ? Use::result
+        : use == 'm' ? Use::matters
+        : use == 'a' ? Use::any
+                     : Use::value,
+        lanes);
+}
+
+// The lanes whose registers of a source count: those of ldmatrix and stmatrix that name a row, those that hold metadata or
+// scale factors, none where registers say which these are.
+Lanes lanes_of(const Instruction& instruction, const warpbit::Operand& operand) {
+  const auto* const move = std::get_if<std::reference_wrapper<const Move>>(&instruction.decoded().kernel);
+  if (operand.kind == OperandKind::address && move != nullptr)
+    return move->get().addressing == Addressing::rows && !move->get().every_lane_valid
+               ? kAllLanes >> (kLanes - move->get().lines)
+               : kAllLanes;
+  const bool of_a = operand.part == Part::scale_a, of_b = operand.part == Part::scale_b;
+  if (!of_a && !of_b && operand.part != Part::metadata) return kAllLanes;
+  if (of_a || of_b) {
+    const warpbit::Operand* const selector = instruction.find(of_a ? Part::selector_a : Part::selector_b);
+    if (selector != nullptr && !selector->is_all_literals()) return 0;
+  }
+  Lanes out = 0;
+  for (int lane = 0; lane < kLanes; ++lane)
+    for (int reg = 0; reg < operand.registers; ++reg)
+      for (int slot = 0; slot < operand.fragment.packing().per_register(); ++slot)
+        if (operand.fragment.at(lane, reg, slot)) out |= Lanes{1} << lane;
+  return out;
 }
 
 // An asynchronous product reads D: with scale-d 0 it needs no value.
@@ -42,19 +70,20 @@ void visit_tensor(const Program& program, const Step& step, bool results, const 
     const bool matters =
         operand.kind == OperandKind::address || operand.kind == OperandKind::descriptor || stores;
     const bool is_d = operand.is_destination();
+    const Lanes lanes = is_d ? kAllLanes : lanes_of(instruction, operand);
     for (int r = 0; r < operand.registers; ++r, ++at) {
-      if (is_d == results) visit_as(places[at], results ? 'r' : matters ? 'm' : 'v', visit);
+      if (is_d == results) visit_as(places[at], results ? 'r' : matters ? 'm' : 'v', visit, lanes);
       if (is_d && !results && accumulates) visit_as(places[at], 'a', visit);
     }
   }
 }
 
-}  // namespace
-
-void for_each_use(const Program& program, const Step& step, const Visit& visit) {
+void visit_uses(const Program& program, const Step& step, const Visit& visit) {
   const std::string_view opcode = opcode_of(program, step);
   const auto found = std::ranges::find(kRows, opcode, &Row::opcode);
-  const Row row = found == std::end(kRows) ? Row{opcode, "rr", "v"} : *found;
+  // x xor x needs no value of x.
+  const bool cancels = opcode == "xor" && step.place[2] == step.place[3];
+  const Row row = found != std::end(kRows) ? *found : Row{opcode, cancels ? "rraa" : "rr", "v"};
   const auto places = [&](bool results) {
     for (std::size_t i = 0; i < step.place.size(); ++i) {
       const char use = i < row.places.size() ? row.places[i] : 'v';
@@ -96,6 +125,13 @@ void for_each_use(const Program& program, const Step& step, const Visit& visit) 
     places(results);
     listed(results);
   }
+}
+
+}  // namespace
+
+void for_each_use(const Program& program, const Step& step,
+                  const std::function<void(const Place&, Use)>& visit) {
+  visit_uses(program, step, [&](const Place& place, Use use, Lanes) { visit(place, use); });
 }
 
 const ptx::Register* find_register(const FunctionCode& function, const Place& place, int point) {
@@ -233,14 +269,14 @@ Lanes& Written::of(const Path& path, const Place& place) {
 Written::Missing Written::follow(const Program& program, const Path& path, const Step& step, Lanes lanes) {
   Missing missing;
   Lanes unknown = 0;  // lanes whose results depend on what was never written
-  for_each_use(program, step, [&](const Place& place, Use use) {
+  visit_uses(program, step, [&](const Place& place, Use use, Lanes counted) {
     Lanes& written = of(path, place);
     if (use == Use::result) {
       written = (written & ~lanes) | (lanes & ~unknown);
       return;
     }
     if (use == Use::any) return;
-    const Lanes without = lanes & ~written;
+    const Lanes without = lanes & counted & ~written;
     unknown |= without;
     if (use == Use::matters && without != 0 && missing.lanes == 0) missing = {place, without};
   });

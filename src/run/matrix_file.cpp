@@ -133,6 +133,12 @@ Result<CodeMatrix> from_array(std::string_view file, const Array& array, const F
   return out;
 }
 
+// What an operand of the format has in its registers: of tf32 it is f32, which the instruction cuts off, or the order of the
+// sum rounds.
+const Format& held(const Format& f) {
+  return f.id == FormatId::tf32 ? format(FormatId::f32) : f;
+}
+
 Result<const Format*> known(std::string_view name) {
   const Result<FormatInfo> found = find_format_info(name);
   if (!found) return found.error();
@@ -156,15 +162,16 @@ Result<CodeMatrix> read_matrix(const fs::path& path, std::string_view format_nam
   const Result<std::vector<std::byte>> bytes = capture::read_whole_file(path, options.max_bytes);
   if (!bytes) return bytes.error();
   const std::string file = path.string();
-  Encoder encoder(file, **format);
+  const Format& as = held(**format);
+  Encoder encoder(file, as);
   Result<CodeMatrix> out = CodeMatrix{};
   if (is_npy(path)) {
     const Result<Array> array = capture::parse_npy(file, *bytes);
     if (!array) return array.error();
-    out = from_array(file, *array, **format, encoder);
+    out = from_array(file, *array, as, encoder);
   } else {
     const std::string_view text(reinterpret_cast<const char*>(bytes->data()), bytes->size());
-    out = from_text(file, text, **format, encoder);
+    out = from_text(file, text, as, encoder);
   }
   if (out) encoder.note(notes);
   return out;

@@ -339,7 +339,24 @@ constexpr std::array kWgmmaBitRows{
 // instruction descriptor says.
 
 constexpr Window kTensorCore5{25, kNoFloor, kNoFloor};
-constexpr Ground kWordsB200{Basis::published, "tcgen05-model, words of a B200 (tests/published)"};
+// Which parameters no published word shows, the grounds say after "but for"; none of those of an inferred ground is shown
+// (tests/row_mutants_test.cpp).
+constexpr Ground words(std::string_view from) {
+  return {Basis::published, from};
+}
+constexpr Ground kWordsB200 = words("tcgen05-model, words of a B200 (tests/published)");
+constexpr Ground kWordsButForL = words("tcgen05-model, words of a B200 (tests/published), but for L");
+constexpr Ground kWordsButForF = words("tcgen05-model, words of a B200 (tests/published), but for F");
+constexpr Ground kWordsButForZero =
+    words("tcgen05-model, words of a B200 (tests/published), but for sign of zero");
+constexpr Ground kWordsOfSpecials =
+    words("tcgen05-model, words of a B200 (tests/published), but for overflow and sign of zero");
+constexpr Ground kWordsOfRoundings = words(
+    "tcgen05-model, words of a B200 (tests/published), but for F and exponents and fraction bits and rounding and zero products");
+constexpr Ground kWordsOfBits = words(
+    "tcgen05-model, words of a B200 (tests/published), but for F and exponents and rounding and zero products");
+constexpr Ground kWordsOfGroups =
+    words("tcgen05-model, words of a B200 (tests/published), but for F and exponents and zero products");
 constexpr Ground kModelB200{Basis::inferred, "tcgen05-model, fitted to a B200; no published word shows it"};
 constexpr Ground kNoFloorOfModel{
     Basis::inferred,
@@ -347,33 +364,42 @@ constexpr Ground kNoFloorOfModel{
 constexpr Ground kLeastOfModel{
     Basis::inferred,
     "tcgen05-model; MMA-Sim has a floor of -139, and no published word shows it (NUMERICS.md, \"tcgen05\")"};
-constexpr Evidence kB200Words{kWordsB200, kWordsB200, kNoFloorOfModel, kWordsB200};
-constexpr Evidence kB200Groups{kWordsB200, kWordsB200, kLeastOfModel, kWordsB200};
-constexpr Evidence kB200Specials{kModelB200, kModelB200, kNoFloorOfModel, kWordsB200};
+constexpr Evidence kB200F16{kModelB200, kWordsOfRoundings, kFloorOutOfReach, kWordsButForZero};
+constexpr Evidence kB200Bf16{kModelB200, kModelB200, kNoFloorOfModel, kWordsButForZero};
+constexpr Evidence kB200Tf32{kWordsButForL, kWordsOfRoundings, kNoFloorOfModel, kWordsButForZero};
+constexpr Evidence kB200F8{kModelB200, kWordsOfBits, kFloorOutOfReach, kWordsButForZero};
+constexpr Evidence kB200F8Specials{kModelB200, kModelB200, kNoFloorOfModel, kWordsOfSpecials};
+constexpr Evidence kB200Integers{kWordsB200, kWordsB200, kWordsB200, kModelB200};
+constexpr Evidence kB200Groups{kWordsButForL, kWordsOfGroups, kLeastOfModel, kWordsOfSpecials};
+constexpr Evidence kB200Windowed{kWordsButForL, kWordsButForF, kFloorOutOfReach, kWordsB200};
 constexpr std::array kTensorCore5Rows{
-    PlanRow{{tcgen05, f32, f16, f16, f32}, {to_f32(16, kTensorCore5)}, no_floor(kB200Words), "UTCHMMA"},
+    PlanRow{{tcgen05, f32, f16, f16, f32}, {to_f32(16, kTensorCore5)}, kB200F16, "UTCHMMA"},
     PlanRow{{tcgen05, f16, f16, f16, f16}, {to_f16(16, kTensorCore5)}, all(kModelB200), "UTCHMMA"},
-    PlanRow{{tcgen05, f32, bf16, bf16, f32}, {to_f32(16, kTensorCore5)}, kB200Specials, "UTCHMMA"},
-    PlanRow{{tcgen05, f32, tf32, tf32, f32}, {to_f32(8, kTensorCore5)}, kB200Words, "UTCHMMA"},
-    PlanRow{{tcgen05, f32, kF8f6f4, kF8f6f4, f32}, {to_f32(32, kTensorCore5)}, no_floor(kB200Words), "UTCQMMA"},
-    PlanRow{
-        {tcgen05, f16, kF8f6f4, kF8f6f4, f16}, {to_f16(32, kTensorCore5)}, no_floor(kB200Specials), "UTCQMMA"},
-    PlanRow{{tcgen05, s32, kS8, kS8, s32}, {IntegerSum{Overflow::ieee}}, all(kWordsB200), "UTCIMMA"},
+    PlanRow{{tcgen05, f32, bf16, bf16, f32}, {to_f32(16, kTensorCore5)}, kB200Bf16, "UTCHMMA"},
+    PlanRow{{tcgen05, f32, tf32, tf32, f32}, {to_f32(8, kTensorCore5)}, kB200Tf32, "UTCHMMA"},
+    PlanRow{{tcgen05, f32, kF8f6f4, kF8f6f4, f32}, {to_f32(32, kTensorCore5)}, kB200F8, "UTCQMMA"},
+    PlanRow{{tcgen05, f16, kF8f6f4, kF8f6f4, f16},
+            {to_f16(32, kTensorCore5)},
+            no_floor(kB200F8Specials),
+            "UTCQMMA"},
+    PlanRow{{tcgen05, s32, kS8, kS8, s32}, {IntegerSum{Overflow::ieee}}, kB200Integers, "UTCIMMA"},
     PlanRow{{tcgen05, s32, kS8, kS8, s32, Modifier::satfinite},
             {IntegerSum{Overflow::saturate}},
-            all(kWordsB200),
+            kB200Integers,
             "UTCIMMA"},
 };
 constexpr std::array kTensorCore5ScaleRows{
-    PlanRow{
-        {tcgen05_block_scale, f32, kF8f6f4, kF8f6f4, f32}, {to_f32(32, kTensorCore5)}, kB200Words, "UTCQMMA"},
+    PlanRow{{tcgen05_block_scale, f32, kF8f6f4, kF8f6f4, f32},
+            {to_f32(32, kTensorCore5)},
+            kB200F8Specials,
+            "UTCQMMA"},
     PlanRow{{tcgen05_block_scale, f32, e2m1, e2m1, f32, Modifier::packed_fp4},
             {GroupScaled{16, 35, kNoFloor, f32, Rounding::toward_zero, -174}},
             kB200Groups,
             "UTCOMMA"},
     PlanRow{{tcgen05_block_scale, f32, e2m1, e2m1, f32, Modifier::packed_nvf4},
             {WindowedGroups{4, 16, 35, f32, Rounding::toward_zero}},
-            no_floor(kB200Words),
+            kB200Windowed,
             "UTCOMMA"},
 };
 
