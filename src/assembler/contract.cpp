@@ -82,8 +82,10 @@ class Finder {
     const View v = view(i), p = view(product);
     if (v.is_guarded() || !v.is_register(0) || !v.is_register(1)) return 0;
     if (v.opcode() == "mov") return 1;
-    if (v.type() != p.type() || v.has("ftz") != p.has("ftz")) return 0;
-    return v.opcode() == "neg" && v.type() != "bf16x2" ? -1 : v.unit_factor();
+    if (v.type() != p.type() || (v.has("ftz") && !p.has("ftz"))) return 0;
+    const bool is_packed = v.type().ends_with("x2");
+    if (is_packed && (v.has("ftz") || v.type() == "bf16x2")) return 0;
+    return v.opcode() == "neg" ? -1 : v.unit_factor();
   }
   // Whether a factor is one that an instruction of the machine takes from constant memory, or has itself: a literal, a
   // parameter of the kernel. Such a product is fused in all blocks.
@@ -99,7 +101,7 @@ class Finder {
   /// What lies between a product and its use.
   struct Between {
     bool negated = false;  // an odd number of neg
-    bool changed = false;  // any neg, or product by 1
+    bool changed = false;  // any neg, or product by 1, that is an instruction of its own: it flushes
     std::vector<int> through = {};
   };
   // Adds the uses of what a statement writes. With .ftz a neg or a product by 1 is a sum of the machine, an addition of -0,
@@ -107,7 +109,7 @@ class Finder {
   // the product from being fused only if a sum uses the product itself.
   void follow(int definition, int product, const Between& between, Product& out) const {
     const int reg = operand(definition, 0).index;
-    const bool is_sum = between.changed && view(product).has("ftz") && view(product).type() == "f32";
+    const bool is_sum = between.changed;
     const auto otherwise = [&] { is_sum ? out.stays = true : static_cast<bool>(++out.others); };
     const Flow::Uses uses = has_constant(product) ? flow_.all_uses(definition, reg) : flow_.uses(definition, reg);
     if (uses.elsewhere) otherwise();
@@ -124,7 +126,7 @@ class Finder {
         Between further = between;
         further.through.push_back(i);
         further.negated = between.negated != (sign < 0);
-        further.changed = between.changed || v.opcode() != "mov";
+        further.changed = between.changed || (v.has("ftz") && v.type() == "f32");
         if (further.changed && !between.changed) ++out.changes;
         follow(i, product, further, out);
       } else {
@@ -157,8 +159,10 @@ class Finder {
   }
 
   // Whether a sum keeps one of its products from being fused anywhere: the other one, which nothing else uses, is fused
-  // there, or it is the same product, so that the sum is t + t.
+  // there, or it is the same product, so that the sum is t + t. Of packed types none does: their products are fma with -0
+  // from the beginning.
   bool keeps(const Way& way, int i) {
+    if (view(i).type().ends_with("x2")) return false;
     for (const Candidate& other : candidates(way.sum)) {
       if (other.product == i) continue;
       const bool only = product(i).uses() == 1, other_only = product(other.product).uses() == 1;
