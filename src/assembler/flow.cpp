@@ -57,7 +57,7 @@ const Statement& statement(const FunctionText& f, int i) {
   return f.statements[static_cast<std::size_t>(i)];
 }
 
-/// Statements that become branches of machine code, and so end a basic block; they do also where nobody needs them. Asked
+/// Statements that become branches of machine code, and so end a basic block; nobody need use their result. Asked
 /// of ptxas 13.0 (sm_90a), which fuses a product before such a statement with a sum behind it or does not.
 struct Branching {
   std::string_view opcode, types;  ///< types: empty: any
@@ -192,7 +192,7 @@ void Flow::find_accesses() {
 
 bool Flow::is_needed(int i, const Set& live) const {
   if (idle_[static_cast<std::size_t>(i)]) return false;
-  if (has_effect(f_, statement(f_, i))) return true;
+  if (has_effect(f_, statement(f_, i)) || becomes_branches({f_, i})) return true;
   bool out = false;
   for_each_access(
       f_, i, [](int) {}, [&](int reg) { out = out || contains(live, reg); });

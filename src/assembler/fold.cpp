@@ -14,6 +14,7 @@ namespace {
 using ptx::Type;
 
 constexpr std::uint32_t kMagnitude = 0x7FFF'FFFF;
+constexpr std::uint64_t kOne64 = std::uint64_t{1023} << 52, kSign64 = std::uint64_t{1} << 63;
 
 /// By which the dividend and the divisor c of div.full or div.approx are multiplied.
 struct PowerOfTwo {
@@ -101,11 +102,13 @@ class Folder {
     for (const int n : {2, 1}) {
       const auto factor = known_.source(v, n);
       if (!factor) continue;
-      const bool f32 = v.type() == "f32", one = f32 && *factor == 0x3F80'0000, minus_one = f32 && *factor == 0xBF80'0000;
+      const bool f32 = v.type() == "f32", f64 = v.type() == "f64";
+      const bool one = (f32 && *factor == 0x3F80'0000) || (f64 && *factor == kOne64),
+                 minus_one = (f32 && *factor == 0xBF80'0000) || (f64 && *factor == (kOne64 | kSign64));
       const Operand d = v.operand(0), other = v.operand(3 - n);
       if ((one || minus_one) && v.words().size() == 1 && rules_.has(Rule::identity)) {
         editor_.acted(Rule::identity, v.i);
-        editor_.replace(v.i, editor_.make(v.i, one ? "mov" : "neg", {"f32"}, {d, other}));
+        editor_.replace(v.i, editor_.make(v.i, one ? "mov" : "neg", {v.type()}, {d, other}));
       } else if (n == 1 || v.is_register(n)) {
         const std::vector<std::string_view> words(v.words().begin(), v.words().end());
         if (other.kind == Operand::Kind::literal) return;
@@ -145,7 +148,10 @@ class Pairs {
   }
 
   bool look(const View& inner) {
-    if (is(inner, "neg") && !inner.has("ftz") && rules_.has(Rule::identity)) return negate(inner);
+    if (rules_.has(Rule::identity)) {
+      if (inner.opcode() == "neg" && inner.words().size() == 1) return negate(inner);
+      if (inner.opcode() == "mul" && inner.words().size() == 1) return halve(inner);
+    }
     if (!rules_.has(Rule::pair)) return false;
     if (is_flushing(inner, "rcp")) return invert(inner);
     return is_flushing(inner, "ex2") && raise(inner);
@@ -154,15 +160,42 @@ class Pairs {
     return outer.is_register(n) && outer.operand(n).index == inner.operand(0).index;
   }
 
-  // neg of neg x, which nothing else uses.
+  // neg of neg x.
   bool negate(const View& inner) {
-    const int use = flow_.only_use(inner.i, inner.operand(0).index);
-    if (use < 0) return false;
-    const View outer{f_, use};
-    if (!is(outer, "neg") || outer.has("ftz")) return false;
-    become(inner, "mov", {"f32"}, inner.operand(1));
-    become_move(outer, Rule::identity, outer.operand(1));
-    return true;
+    if (inner.is_guarded() || !inner.is_register(0) || (inner.type() != "f32" && inner.type() != "f64")) return false;
+    return replace_uses(inner, [&](const View& outer) {
+      return outer.opcode() == "neg" && outer.words().size() == 1 && outer.type() == inner.type();
+    });
+  }
+  // x 2 - x.
+  bool halve(const View& inner) {
+    const auto factor = inner.literal(2);
+    const bool f64 = inner.type() == "f64";
+    if (inner.is_guarded() || !inner.is_register(0) || !inner.is_register(1) || (!f64 && inner.type() != "f32") ||
+        factor != (f64 ? std::uint64_t{1024} << 52 : 0x4000'0000))
+      return false;
+    const int x = inner.operand(1).index;
+    return replace_uses(inner, [&](const View& outer) {
+      return outer.opcode() == "sub" && outer.words().size() == 1 && outer.is_register(2) &&
+             outer.operand(2).index == x && flow_.block(inner.i) == flow_.block(outer.i) &&
+             !flow_.is_written(x, inner.i - 1, outer.i);
+    });
+  }
+  // Statements that use the result of one as their first source, and which that source is the result of.
+  template <class Fits>
+  bool replace_uses(const View& inner, Fits fits) {
+    std::optional<Operand> x;
+    for (const int use : flow_.all_uses(inner.i, inner.operand(0).index).statements) {
+      const View outer{f_, use};
+      if (outer.is_guarded() || !outer.is_register(0) || !takes(outer, 1, inner) || !fits(outer)) continue;
+      if (!x) {
+        x = register_operand(editor_.temporary(*ptx::find_type(inner.type())));
+        editor_.insert_before(inner.i, editor_.make(inner.i, "mov", {inner.type()}, {*x, inner.operand(1)}));
+      }
+      editor_.acted(Rule::identity, outer.i);
+      editor_.replace(outer.i, editor_.make(outer.i, "mov", {inner.type()}, {outer.operand(0), *x}));
+    }
+    return x.has_value();
   }
   // rcp of rcp x and div by rcp x, whoever else uses it.
   bool invert(const View& inner) {

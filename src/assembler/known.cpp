@@ -34,7 +34,7 @@ bool is_among(std::string_view word, std::string_view list) {
 
 bool is_folded(const View& v) {
   const auto found = std::ranges::find(kFoldings, v.opcode(), &Folding::opcode);
-  if (found == std::end(kFoldings) || v.has("cc") || v.has("rz") || v.has("rm") || v.has("rp")) return false;
+  if (found == std::end(kFoldings) || v.has("cc") || v.has("NaN") || v.has("rz") || v.has("rm") || v.has("rp")) return false;
   if (v.opcode() == "cvt" && v.words().size() >= 2 && is_among(v.type(), "u64 s64"))
     return is_among(v.words()[v.words().size() - 2], kIntegers);  // of 64 bits to an integer alone
   return std::ranges::all_of(v.words(), [&](std::string_view word) {

@@ -17,7 +17,7 @@ constexpr std::array<RuleRow, kRules> kRows = {{
      "add, sub, mul, min, max and the like make of known numbers",
      "the function's value, rounded correctly; the GPU's unit gives another number for up to 99 % of arguments",
      kBoth, "rsqrt of 128: H100; machine code of ptxas 13.0"},
-    {Rule::identity, "identity", "mul.f32 by 1 or -1; neg.f32 of neg.f32; selp of twice the same", "x, -x; x; x", kBoth,
+    {Rule::identity, "identity", "mul by 1 or -1; neg of neg x; selp of twice x; x 2 - x", "x, -x; x; x; x", kBoth,
      "machine code of ptxas 13.0"},
     {Rule::pair, "pair", "rcp.approx.ftz, or div.approx.ftz by it, of rcp.approx.ftz x, and of ex2.approx.ftz x that nothing else uses",
      "x; ex2.approx.ftz of -x; div becomes a product", kBoth, "machine code of ptxas 13.0"},
