@@ -443,6 +443,20 @@ TEST_CASE("FP8 by mma on Hopper names the form that GEMMs use", "[quick][cli]") 
   CHECK_THAT(one_line(run({"check", kFp8, "--target", "sm_100a"}).out), Contains("tcgen05.mma"));
 }
 
+TEST_CASE("check says what bits beside an element do", "[quick][cli]") {
+  const std::string start = "mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.";
+  const auto says = [](const std::string& form) {
+    return one_line(run({"check", form, "--target", "sm_120a"}).out);
+  };
+  CHECK_THAT(says(start + "e4m3.e2m1.f32"), Contains("the GPU reads bits 5 to 0 as e2m3"));
+  CHECK_THAT(says(start + "e3m2.e4m3.f32"), Contains("ignores bits 7 and 6") && !Contains("e2m3"));
+  CHECK_THAT(says(start + "e4m3.e5m2.f32"), !Contains("note "));
+  CHECK_THAT(says("mma.sync.aligned.m16n8k64.row.col.kind::mxf4.block_scale.f32.e2m1.e2m1.f32.ue8m0"),
+             !Contains("note "));
+  CHECK_THAT(says("ldmatrix.sync.aligned.m8n16.x1.shared.b8x16.b4x16_p64"),
+             Contains("shift left by 2 before it"));
+}
+
 TEST_CASE("a scaled group shows its sum and its scales, and a result where its format ends", "[quick][cli]") {
   // 1 + 4 + 9 + 16 = 30; 30 * 0.3125 = 9.375; its f32 has 23 bits below 2^3.
   const std::vector<std::string> group = {
