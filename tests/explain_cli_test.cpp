@@ -408,15 +408,16 @@ TEST_CASE("statistics of generated inputs, as text, JSON and CSV", "[quick][cli]
              !Contains("error"));
 }
 
+std::string one_line(std::string text) {
+  for (std::size_t at = 0; (at = text.find('\n', at)) != text.npos;) {
+    const std::size_t end = text.find_first_not_of(' ', at + 1);
+    text.replace(at, std::min(end, text.size()) - at, " ");
+  }
+  return text;
+}
+
 TEST_CASE("FP8 by mma on Hopper names the form that GEMMs use", "[quick][cli]") {
   const std::string note = "ask wgmma.mma_async.sync.aligned.m64n8k32.f32.e4m3.e4m3";
-  const auto one_line = [](std::string text) {
-    for (std::size_t at = 0; (at = text.find('\n', at)) != text.npos;) {
-      std::size_t end = text.find_first_not_of(' ', at + 1);
-      text.replace(at, std::min(end, text.size()) - at, " ");
-    }
-    return text;
-  };
   const std::vector<std::string> explained = {"explain", kFp8, "--target", "sm_90", "--a", "1", "--b", "1"};
   CHECK_THAT(one_line(run(explained).out),
              Contains("note: FP8 GEMMs on this GPU use wgmma, which keeps 13 fraction bits") && Contains(note));
