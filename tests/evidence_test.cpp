@@ -12,6 +12,7 @@
 #include <sstream>
 
 #include "plan_evidence.hpp"
+#include "tile_results.hpp"
 #include "warpbit/inputs.hpp"
 
 namespace evidence_test {
@@ -94,6 +95,52 @@ TEST_CASE(
     if (count > 0) fmt::print("{}: {} parameters of plans are captured\n", target, count);
   CHECK(captured.at("sm_90a") > 60);
   CHECK(captured.at("sm_80") == 0);
+}
+
+// ---- Sums of several machine instructions
+
+// Where there is no instruction for 4-bit types, their sums are made of two of 8 bits. A clamp between these, of even and of odd
+// k in either order, is none of the neighbours that probes tell.
+TEST_CASE("whole tiles show that sums of 4-bit types are clamped once, though two instructions compute them") {
+  const Target target = Target::find_ptx("sm_90a").value();
+  int checked = 0;
+  for (const IndexedCapture& c : golden_captures()) {
+    if (c.layout != name(CaptureLayout::registers) || !c.statement.starts_with("mma.sync") ||
+        c.statement.find("satfinite.s32.s4") == c.statement.npos)
+      continue;
+    INFO(c.statement);
+    const Instruction i = Instruction::parse(c.statement, target).value();
+    const Tile& tile = std::get<Tile>(i.decoded().kernel);
+    const auto terms = static_cast<std::size_t>(tile.terms);
+    const Plan halves{IntegerSum{Overflow::saturate, tile.terms / 2}};
+    std::vector<std::vector<std::size_t>> orders(2);
+    for (const std::size_t first : {0, 1})
+      for (const std::size_t parity : {first, 1 - first})
+        for (std::size_t k = parity; k < terms; k += 2) orders[first].push_back(k);
+    const Result<CaptureReader> reader = CaptureReader::open(c.path);
+    REQUIRE(reader.ok());
+    const Array d = reader->read("d").value();
+    std::vector<Array> sources;
+    for (const char* member : {"a", "b", "c"}) sources.push_back(reader->read(member).value());
+    const auto of_case = [&](const Array& array, std::uint64_t n) {
+      const std::uint64_t each = array.header.items() / c.cases;
+      tile_results::Words out;
+      for (std::uint64_t at = n * each; at < (n + 1) * each; ++at) out.push_back(array.at(at));
+      return out;
+    };
+    for (const auto& order : orders) {
+      bool differs = false;
+      for (std::uint64_t n = 0; n < c.cases && !differs; ++n) {
+        tile_results::Operands words(1);
+        for (const Array& source : sources) words.push_back(of_case(source, n));
+        CHECK(tile_results::by_plan(i, *tile.plan)(words) == of_case(d, n));
+        differs = tile_results::by_plan(i, halves, order)(words) != of_case(d, n);
+      }
+      CHECK(differs);
+    }
+    ++checked;
+  }
+  CHECK(checked == 6);
 }
 
 // ---- NaN and Inf, which are no parameters of a plan

@@ -243,7 +243,11 @@ TEST_CASE("what a definition leaves no freedom is not inferred") {
     CHECK(i.evidence().overall() == Basis::inferred);
     CHECK_FALSE(i.inferred());
   }
-  // f64 has a freedom: which NaN it returns.
+  // A clamped sum has one: where it is clamped on its way.
+  const std::string clamped = "mma.sync.aligned.m16n8k32.row.col.satfinite.s32.s8.s8.s32";
+  CHECK(parse(clamped.c_str(), "sm_80").inferred());
+  CHECK_FALSE(parse(clamped.c_str(), "sm_86").inferred());
+  // So has f64: which NaN it returns.
   CHECK(parse("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64", "sm_80").inferred());
 }
 

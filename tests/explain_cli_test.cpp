@@ -408,15 +408,16 @@ TEST_CASE("statistics of generated inputs, as text, JSON and CSV", "[quick][cli]
              !Contains("error"));
 }
 
+std::string one_line(std::string text) {
+  for (std::size_t at = 0; (at = text.find('\n', at)) != text.npos;) {
+    const std::size_t end = text.find_first_not_of(' ', at + 1);
+    text.replace(at, std::min(end, text.size()) - at, " ");
+  }
+  return text;
+}
+
 TEST_CASE("FP8 by mma on Hopper names the form that GEMMs use", "[quick][cli]") {
   const std::string note = "ask wgmma.mma_async.sync.aligned.m64n8k32.f32.e4m3.e4m3";
-  const auto one_line = [](std::string text) {
-    for (std::size_t at = 0; (at = text.find('\n', at)) != text.npos;) {
-      std::size_t end = text.find_first_not_of(' ', at + 1);
-      text.replace(at, std::min(end, text.size()) - at, " ");
-    }
-    return text;
-  };
   const std::vector<std::string> explained = {"explain", kFp8, "--target", "sm_90", "--a", "1", "--b", "1"};
   CHECK_THAT(one_line(run(explained).out),
              Contains("note: FP8 GEMMs on this GPU use wgmma, which keeps 13 fraction bits") && Contains(note));
@@ -441,6 +442,20 @@ TEST_CASE("FP8 by mma on Hopper names the form that GEMMs use", "[quick][cli]") 
   CHECK_THAT(run({"check", kFp8, "--target", "sm_89"}).out, !Contains("note"));
   CHECK_THAT(run({"check", kFp8, "--target", "sm_120"}).out, !Contains("note"));
   CHECK_THAT(one_line(run({"check", kFp8, "--target", "sm_100a"}).out), Contains("tcgen05.mma"));
+}
+
+TEST_CASE("check says what bits beside an element do", "[quick][cli]") {
+  const std::string start = "mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.";
+  const auto says = [](const std::string& form) {
+    return one_line(run({"check", form, "--target", "sm_120a"}).out);
+  };
+  CHECK_THAT(says(start + "e4m3.e2m1.f32"), Contains("the GPU reads bits 5 to 0 as e2m3"));
+  CHECK_THAT(says(start + "e3m2.e4m3.f32"), Contains("ignores bits 7 and 6") && !Contains("e2m3"));
+  CHECK_THAT(says(start + "e4m3.e5m2.f32"), !Contains("note "));
+  CHECK_THAT(says("mma.sync.aligned.m16n8k64.row.col.kind::mxf4.block_scale.f32.e2m1.e2m1.f32.ue8m0"),
+             !Contains("note "));
+  CHECK_THAT(says("ldmatrix.sync.aligned.m8n16.x1.shared.b8x16.b4x16_p64"),
+             Contains("shift left by 2 before it"));
 }
 
 TEST_CASE("a scaled group shows its sum and its scales, and a result where its format ends", "[quick][cli]") {

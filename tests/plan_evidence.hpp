@@ -151,8 +151,8 @@ void for_each_neighbour(const Uses& uses, const std::function<Captures(const Ins
   for (const Use& use : uses)
     for (const IndexedCapture* c : captures_of(use.instruction))
       captures.emplace_back(c, cases_of(*c, t.terms));
-  const SumFormats formats{t.a.format,       t.b.format,       t.c.format,
-                           t.a_scale.format, t.b_scale.format, static_cast<std::size_t>(t.terms)};
+  const SumFormats formats{&t.a.read_format(), &t.b.read_format(), t.c.format,
+                           t.a_scale.format,   t.b_scale.format,   static_cast<std::size_t>(t.terms)};
   for (const Neighbour& n : neighbours(*t.plan, formats.terms)) {
     const bool visible = !why_invisible(*t.plan, n, formats);
     visit(n, visible, visible && std::ranges::any_of(captures, [&](const auto& c) {

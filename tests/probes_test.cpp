@@ -97,7 +97,10 @@ std::set<std::string_view> parameters(const Plan& plan) {
     if (std::holds_alternative<PairSums>(step)) out.insert({"rounding", "order", "L", "C"});
     if (std::holds_alternative<Add>(step)) out.insert({"rounding of C's addition", "C"});
     if (std::holds_alternative<Convert>(step)) out.insert("rounding of the conversion");
-    if (std::holds_alternative<IntegerSum>(step)) out.insert("overflow");
+    if (const auto* sum = std::get_if<IntegerSum>(&step)) {
+      out.insert("overflow");
+      if (sum->overflow == Overflow::saturate) out.insert({"L", "order"});
+    }
     if (std::holds_alternative<BitCount>(step)) out.insert("operation");
   }
   if (plan.operands) out.insert("operands");

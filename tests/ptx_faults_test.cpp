@@ -451,6 +451,34 @@ TEST_CASE("the first faulty block is reported, whatever the number of host threa
   }
 }
 
+// NUMERICS.md, "Padding": 1 times 0.5, thirty-two times, or times the number of e2m3 whose code is that of 0.5 in e2m1.
+TEST_CASE("bits below e2m1 are found, and are a fault of a strict launch") {
+  const auto text = [](const char* codes) {
+    std::string out =
+        kernel_text(std::string("mov.b32 %r4, 0x38383838; mov.b32 %r6, 0; mov.b32 %r5, ") + codes + R"(;
+      mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.e4m3.e2m1.f32
+        {%r10, %r11, %r12, %r13}, {%r4, %r4, %r4, %r4}, {%r5, %r5}, {%r6, %r6, %r6, %r6};
+      st.global.u32 [%rd1], %r10;)");
+    return out.replace(out.find("sm_90a"), 6, "sm_120a");
+  };
+  const Outcome shifted = run(text("0x04040404"), 32), forgotten = run(text("0x01010101"), 32);
+  REQUIRE(shifted.report.ok());
+  CHECK(shifted.report.findings.empty());
+  CHECK(shifted.out[0] == 0x41800000);  // 16
+  REQUIRE(forgotten.report.ok());
+  CHECK(forgotten.out[0] == 0x40800000);  // 4
+  REQUIRE(forgotten.report.findings.size() == 1);
+  CHECK_THAT(forgotten.report.findings[0].fault.message(),
+             Catch::Contains("0x01010101 in register 0 of b has bits below its elements of e2m1") &&
+                 Catch::Contains("zeros in bits 1 and 0 of each byte; the GPU reads bits 5 to 0 as e2m3"));
+  ptx::Launch strict;
+  strict.strict = true;
+  CHECK(run(text("0x04040404"), 32, strict).report.ok());
+  const Outcome refused = run(text("0x01010101"), 32, strict);
+  REQUIRE(refused.report.fault);
+  CHECK(refused.report.fault->error.code == Errc::undefined_operand);
+}
+
 TEST_CASE("launches that no GPU can do are refused") {
   const std::string text = kernel_text("ret;");
   const Result<ptx::Module> module = ptx::Module::load(text);

@@ -102,9 +102,12 @@ TEST_CASE("what is called published is shown by published results, and nothing e
         missing[parameter->second].insert(name_of(n));
       });
     }
-    CHECK((evidence.order.basis == Basis::published) == (deepest > 0));
-    CHECK((evidence.window.basis == Basis::published) == (deepest > 0));
-    for (const Ground* ground : {&evidence.floor, &evidence.specials}) CHECK(ground->basis != Basis::published);
+    const auto is_by_them = [](const Ground& ground) {
+      return ground.basis == Basis::published && !ground.from.starts_with("PantheonSim");  // pantheonsim_test
+    };
+    CHECK(is_by_them(evidence.order) == (deepest > 0));
+    CHECK(is_by_them(evidence.window) == (deepest > 0));
+    for (const Ground* ground : {&evidence.floor, &evidence.specials}) CHECK_FALSE(is_by_them(*ground));
     if (deepest == 0) continue;
     if (std::ranges::any_of(by_key, [&](const auto& k) { return k.second.front().tile().terms > deepest; }))
       missing[Parameter::order].insert("deeper shapes");

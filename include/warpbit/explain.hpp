@@ -116,7 +116,8 @@ std::string mark(const Explanation& explanation);
 std::string mark(const Instruction& instruction);
 
 /// What a result of this instruction would not tell about matrix products on its target: which other form these use
-/// there, and how that differs (src/target/NUMERICS.md). Empty if nothing is known.
+/// there, and how that differs; or what the bits do that lie beside elements in their bytes (src/target/NUMERICS.md). Empty if
+/// nothing is known.
 std::string note(const Instruction& instruction);
 
 /// Text for a person: the addends as aligned bits, in lines of at most `columns` (at least 60).

@@ -35,7 +35,10 @@ Places places_of_rows(int rows, int columns, const Packing& packing) {
 
 TileOperand rows_of(FormatId id, int rows, int columns, const Packing& packing) {
   const int each = packing.per_register();
-  return {&format(id), {(columns + each - 1) / each, kWordBits, {}}, places_of_rows(rows, columns, packing)};
+  return {&format(id),
+          {(columns + each - 1) / each, kWordBits, {}},
+          places_of_rows(rows, columns, packing),
+          packing.slot_bits == 8 ? container_of(id) : nullptr};
 }
 
 constexpr Packing kNibbles{kWordBits, 4, 0, 4};

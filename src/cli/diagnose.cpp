@@ -9,6 +9,7 @@
 #include "cli/arguments.hpp"
 #include "cli/json.hpp"
 #include "cli/terminal.hpp"
+#include "warpbit/capture.hpp"
 #include "warpbit/diagnose.hpp"
 #include "warpbit/run.hpp"
 
@@ -136,6 +137,26 @@ int diagnose_memory(const DiagnoseArguments& o) {
   return found.diagnosis.verdict == Verdict::correct ? kYes : kNo;
 }
 
+// Of a capture: bits below elements in bytes of their own, which the GPU reads with them (NUMERICS.md, "Padding").
+void warn_of_padding(const std::string& file) {
+  const CaptureReader capture = required(CaptureReader::open(file));
+  const CaptureHeader& header = capture.header();
+  const Result<Instruction> i = Instruction::parse(header.statement, required(Target::find_ptx(header.target)));
+  for (const char* role : {"a", "b"}) {
+    const Operand* const operand = i ? i->find(role[0] == 'a' ? Part::a : Part::b) : nullptr;
+    if (operand == nullptr || operand->format != "e2m1" || operand->fragment.packing().slot_bits != 8) continue;
+    const Array array = required(capture.read(role));
+    for (std::uint64_t item = 0; item < array.header.items(); ++item)
+      if ((array.at(item) & 0x03030303) != 0) {
+        fmt::print(
+            stderr,
+            "warpbit: {} has bits below its elements of e2m1; the GPU reads bits 5 to 0 of a byte as e2m3\n",
+            role);
+        break;
+      }
+  }
+}
+
 int diagnose_command(const DiagnoseArguments& o) {
   if (!o.memory.empty()) return diagnose_memory(o);
   DiagnoseOptions options;
@@ -143,6 +164,7 @@ int diagnose_command(const DiagnoseArguments& o) {
   options.target = find_target(o.target);
   const bool is_file = (o.a + o.b + o.c + o.d).empty();
   const Diagnosis d = is_file ? required(diagnose(o.what, options)) : diagnose_product(o, options);
+  if (is_file) warn_of_padding(o.what);
   (o.json ? print_diagnosis_json : print_diagnosis)(d, o.top);
   return d.verdict == Verdict::correct ? kYes : kNo;
 }

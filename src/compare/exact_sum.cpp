@@ -101,9 +101,13 @@ std::vector<Factor> factors_of(const Tile& tile, const TileOperand& operand, con
   std::vector<Factor> out;
   out.reserve(codes.size());
   const auto blocks = static_cast<std::size_t>(scale.blocks), terms = static_cast<std::size_t>(tile.terms);
+  const Format& f = operand.read_format();
   for (std::size_t k = 0; k < codes.size(); ++k) {
-    const Decoded d = decode(*operand.format, codes[k]);
-    Factor factor{d.significand, exponent_of(d, *operand.format), d.negative, is_number(d)};
+    std::uint64_t code = codes[k];
+    if (operand.container != nullptr)
+      code = (code & operand.format->mask()) << operand.format->byte_low | code >> kPaddingAt;
+    const Decoded d = decode(f, code);
+    Factor factor{d.significand, exponent_of(d, f), d.negative, is_number(d)};
     if (blocks > 0) {
       const std::size_t block = k * blocks / terms;
       const Decoded s = decode(*scale.format, block < scales.size() ? scales[block] : 0);

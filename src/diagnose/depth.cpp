@@ -252,7 +252,7 @@ void collect_factor(Collection& to, const Fragment& f) {
                  fmt::format("elements of {} lie in bits 0 to {} of their containers instead of {} to {}", name,
                              packing.bits - 1, low, low + packing.bits - 1),
                  fmt::format("shift each element of {} left by {}", name, low), 1, true},
-                {f.part()}, [low, mask](std::uint64_t x) { return ((x & mask) >> low) & mask; });
+                {f.part()}, [low, mask](std::uint64_t x) { return (x & mask) >> low; });
   to.add_change({"container", f.role(), fmt::format("elements of {} are shifted twice", name),
                  fmt::format("shift each element of {} left by {} once", name, low), 2},
                 {f.part()}, [low, mask](std::uint64_t x) { return ((x & mask) << low) & mask; });

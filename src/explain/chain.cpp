@@ -22,6 +22,8 @@ std::optional<std::size_t> products_of_node(const Plan& plan) {
     return static_cast<std::size_t>(fused->products);
   if (const auto* fma = std::get_if<FmaChain>(&step); fma && fma->start == Start::running) return 1;
   if (std::holds_alternative<PairSums>(step)) return 2;
+  if (const auto* sum = std::get_if<IntegerSum>(&step); sum && sum->overflow == Overflow::saturate)
+    return static_cast<std::size_t>(sum->products);
   return std::nullopt;
 }
 
@@ -44,8 +46,7 @@ std::vector<std::vector<std::size_t>> units_of_runs(const Chain& chain, std::siz
 // Addition modulo 2^32, whose order does not count.
 bool only_wraps(const Plan& plan) {
   if (plan.size() != 1) return false;
-  if (const auto* sum = std::get_if<IntegerSum>(plan.begin()))
-    return sum->overflow == Overflow::ieee && sum->once;
+  if (const auto* sum = std::get_if<IntegerSum>(plan.begin())) return sum->overflow == Overflow::ieee;
   return std::holds_alternative<BitCount>(*plan.begin());
 }
 

@@ -32,6 +32,8 @@ std::optional<Product> product_of(const Program& program, const Step& step) {
   const auto& [d, a, b, c] = plan.registers;
   if (plan.kind != TensorPlan::Kind::dense || d != 4 || c != 4 || a > 4 || b > 2 || !can_run_all(*plan.tile))
     return {};
+  if (plan.tile->a.container != nullptr || plan.tile->b.container != nullptr)
+    return {};  // looked at one by one
   const Places places = program.places[static_cast<std::size_t>(step.target)];
   for (const Place& place : places)
     if (place.kind != Place::Kind::reg || place.bits != 32) return {};

@@ -13,6 +13,8 @@
 namespace warpbit::grid::steps {
 namespace {
 
+constexpr std::uint32_t kPaddingOfBytes = 0x03030303;  // below e2m1
+
 const Instruction& instruction_of(Warp& warp, const Step& step) {
   return warp.program().instructions[static_cast<std::size_t>(step.extra)];
 }
@@ -108,6 +110,36 @@ const GlobalMemory::Range* read_only(Warp& warp, const Effects& effects) {
   return nullptr;
 }
 
+// Bits below elements in bytes of their own that a GPU reads with them, though the manual does not say so. False after a fault.
+bool has_clean_padding(Warp& warp, const Path& path, const Step& step, Lanes lanes) {
+  const Instruction& instruction = instruction_of(warp, step);
+  const auto* const tile = std::get_if<Tile>(&instruction.decoded().kernel);
+  if (tile == nullptr || !warp.block().checks()) return true;
+  const std::vector<Place>& places = places_of(warp, step);
+  std::size_t first = 0;
+  for (const warpbit::Operand& operand : instruction.operands()) {
+    const auto count = static_cast<std::size_t>(operand.registers);
+    const TileOperand* const factor = operand.part == Part::a   ? &tile->a
+                                      : operand.part == Part::b ? &tile->b
+                                                                : nullptr;
+    for (std::size_t r = first; factor != nullptr && factor->container != nullptr && r < first + count; ++r)
+      for (int lane = 0; lane < kLanes; ++lane) {
+        if ((lanes >> lane & 1) == 0 || !places[r].exists()) continue;
+        const auto word = static_cast<std::uint32_t>(warp.read(path, places[r], lane));
+        if ((word & kPaddingOfBytes) == 0) continue;
+        Error error{Errc::undefined_operand,
+                    {},
+                    fmt::format("{:#010x} in register {} of {} has bits below its elements of {}", word,
+                                r - first, operand.role, operand.format),
+                    fmt::format("zeros in bits 1 and 0 of each byte; the GPU reads bits 5 to 0 as {}",
+                                factor->container->name)};
+        return warp.block().allows(block::fault_of(Block::who(warp, step, lane), std::move(error)), true);
+      }
+    first += count;
+  }
+  return true;
+}
+
 }  // namespace
 
 bool takes_tiles(Warp& warp, const Step& step, std::span<const std::int64_t> rows) {
@@ -117,6 +149,7 @@ bool takes_tiles(Warp& warp, const Step& step, std::span<const std::int64_t> row
 }
 
 Next tensor(Warp& warp, Path& path, const Step& step, Lanes lanes) {
+  if (!has_clean_padding(warp, path, step, lanes)) return Next::end;
   if (lanes == kAllLanes)
     if (const std::optional<Next> done = tensor_slots(warp, path, step, lanes)) return *done;
   const Instruction& instruction = instruction_of(warp, step);

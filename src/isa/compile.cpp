@@ -84,6 +84,8 @@ Tile make_kernel(const DotProduct&, const Form& form, const TargetRow&, Compiled
     const OperandSpec& spec = form.operands[i];
     const Filled to = filled_by(spec.part, tile);
     if (to.matrix != nullptr) *to.matrix = compile_operand(spec, shared.places[i]);
+    if (to.matrix != nullptr && !to.matrix->places.empty() && spec.fragment().packing().slot_bits == 8)
+      to.matrix->container = container_of(spec.format);
     if (to.scale != nullptr) compile_scale(spec, shared.places[i], *to.scale);
     const bool is_a = spec.part == Part::a;
     if (spec.kind == OperandKind::descriptor)

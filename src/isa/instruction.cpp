@@ -164,7 +164,8 @@ bool is_inferred(const TargetPlan& of) {
   const Plan& plan = of.row->plan;
   const bool is_exact =
       plan.size() > 0 && std::all_of(plan.begin(), plan.end(), [](const Step& step) {
-        return std::holds_alternative<IntegerSum>(step) || std::holds_alternative<BitCount>(step);
+        const auto* sum = std::get_if<IntegerSum>(&step);
+        return (sum && sum->overflow == Overflow::ieee) || std::holds_alternative<BitCount>(step);
       });
   return !is_exact && of.evidence.overall() == Basis::inferred;
 }

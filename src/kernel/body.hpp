@@ -291,6 +291,7 @@ struct NativeProgram {
   Direction direction = Direction::nearest;                    ///< in which double_chain rounds
   int bits = 8;                                                ///< integers: of an element of A and B, 8 or 4
   bool a_signed = false, b_signed = false, saturates = false;  ///< integers
+  int nodes = 1;                                               ///< integers: sums that follow each other
   bool half_c = false, half_d = false;                         ///< C and D are f16
   /// In a line of A: registers of 32 (integers, bits) or 64 bits (f64), or f16.
   int items = 0;

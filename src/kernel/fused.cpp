@@ -96,8 +96,8 @@ bool FusedTile::compile(const Tile& t) {
   if ((as_half && *t.plan->operands != FormatId::f16) || (sparse && !is_selectable(t))) return false;
   const bool swapped = is_exchanged(t);
   const TileOperand &left = swapped ? t.b : t.a, &right = swapped ? t.a : t.b;
-  of_a = encoding_of(*left.format, left, as_half);
-  of_b = encoding_of(*right.format, right, as_half);
+  of_a = encoding_of(left, as_half);
+  of_b = encoding_of(right, as_half);
   if (of_a.kind != of_b.kind || of_a.bytes != of_b.bytes) return false;
   const bool by_powers = of_a.kind == Encoding::Kind::tf32;
   const int bytes = of_a.bytes, units = units_of(t.terms, bytes), b_units = units_of(t.depth, bytes);

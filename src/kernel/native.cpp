@@ -53,12 +53,14 @@ std::optional<NativeProgram> program_of(const Tile& t) {
   out.half_d = t.d.format->id == FormatId::f16;
   const Step& first = *plan.begin();
   const auto* chain = std::get_if<FmaChain>(&first);
-  if (const auto* sum = std::get_if<IntegerSum>(&first); sum && plan == Plan{IntegerSum{sum->overflow}}) {
+  if (const auto* sum = std::get_if<IntegerSum>(&first); sum && plan == Plan{*sum}) {
     out.kind = Kind::integers;
     out.bits = left.format->bits;
     out.a_signed = left.format->is_signed;
     out.b_signed = right.format->is_signed;
     out.saturates = sum->overflow == Overflow::saturate;
+    if (out.saturates && sum->products < t.terms) out.nodes = t.terms / sum->products;
+    if (out.nodes > 1 && out.nodes * sum->products != t.terms) return std::nullopt;
     if ((out.bits == 8 || out.bits == 4) && right.format->bits == out.bits) return out;
   } else if (const auto* count = std::get_if<BitCount>(&first); count != nullptr && plan == Plan{first}) {
     out.kind = count->operation == BitOperation::xor_ ? Kind::xor_count : Kind::and_count;
@@ -107,7 +109,9 @@ bool NativeTile::compile(const Tile& t) {
   program_ = *program;
   const int word = item_bytes(program_), bits = t.b.format->bits, items = t.depth * bits / (8 * word);
   const bool sparse = t.sparsity.is_sparse(), is_half = word == 2;
-  if (!is_known_count(program_, items) || items * 8 * word != t.depth * bits) return false;
+  if (!is_known_count(program_, items / program_.nodes) || items % (4 * program_.nodes) != 0 ||
+      items * 8 * word != t.depth * bits)
+    return false;
   if (is_half && (t.rows != 8 || t.columns != 8)) return false;
   if (sparse && (program_.kind != Kind::integers || t.sparsity.width * bits != 32 || !has_metadata_by_warp(t)))
     return false;

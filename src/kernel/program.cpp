@@ -12,14 +12,16 @@ bool is_encodable(const Format& f) {
          (!f.is_integer && f.is_signed && f.bits <= 8);
 }
 
-Encoding encoding_of(const Format& f, const TileOperand& operand, bool as_half) {
+Encoding encoding_of(const TileOperand& operand, bool as_half) {
+  const Format& f = operand.read_format();
   Encoding out;
   out.kind = f.id == FormatId::bf16   ? Encoding::Kind::bf16
              : f.id == FormatId::tf32 ? Encoding::Kind::tf32
                                       : Encoding::Kind::half;
   out.bytes = f.bits > 16 ? 4 : f.bits > 8 ? 2 : 1;
   if (out.bytes != 1) return out;
-  const int low = operand.places.empty() ? f.byte_low : operand.places[0].low_bit % 8;
+  const bool is_whole = operand.container != nullptr;  // from bit 0 on
+  const int low = is_whole ? 0 : operand.places.empty() ? f.byte_low : operand.places[0].low_bit % 8;
   const int magnitude_bits = f.exponent_bits + f.fraction_bits, sign = low + magnitude_bits;
   const int moved = 10 - f.fraction_bits;
   out.sign_mask = static_cast<std::uint8_t>(1 << sign);
@@ -101,7 +103,7 @@ int lowest_bit(const Format& f) {
 //      |.......|..............|
 Plan with_usable_floor(const Tile& t) {
   Plan out = *t.plan;
-  const int products = lowest_bit(*t.a.format) + lowest_bit(*t.b.format);
+  const int products = lowest_bit(t.a.read_format()) + lowest_bit(t.b.read_format());
   for (Step& step : out) {
     auto* fused = std::get_if<Fused>(&step);
     if (fused == nullptr || fused->result != FormatId::f16) continue;

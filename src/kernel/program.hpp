@@ -17,7 +17,7 @@ namespace warpbit {
 bool is_encodable(const Format& format);
 
 /// As the bodies know it. `as_half`: elements are converted to f16.
-Encoding encoding_of(const Format& format, const TileOperand& operand, bool as_half);
+Encoding encoding_of(const TileOperand& operand, bool as_half);
 
 /// The k at each place of a panel, from lines in words of four bytes in the fragments of m16n8 (gather.hpp): of
 /// `units` in a lane.

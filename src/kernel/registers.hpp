@@ -32,7 +32,18 @@ struct TileOperand {
   const Format* format = nullptr;
   TileRegisters registers;
   Places places;
+  /// How a GPU reads the byte of an element that has one of its own, if the bits below the element count: from bit 0 on
+  /// (NUMERICS.md, "Padding").
+  ///
+  ///     bit   7 6 | 5 4 3 2 | 1 0
+  ///     e2m1   -  |  code   | padding       as e2m3: bits 5 to 0
+  const Format* container = nullptr;
+
+  const Format& read_format() const { return container != nullptr ? *container : *format; }
 };
+
+/// The code of an element together with the padding below it, from bit kPaddingAt on.
+inline constexpr int kPaddingAt = 32;
 
 /// The registers of one operand as 64-bit words. An object that is used again does not allocate again.
 class RegisterFile {

@@ -22,14 +22,17 @@ struct Workspace {
 };
 thread_local Workspace workspace;
 
-Decoded decode_operand(const Plan& plan, const Format& f, std::uint64_t code, bool negate = false) {
+Decoded decode_operand(const Plan& plan, const TileOperand& operand, std::uint64_t code, bool negate = false) {
+  const Format& f = operand.read_format();
+  if (operand.container != nullptr)
+    code = (code & operand.format->mask()) << operand.format->byte_low | code >> kPaddingAt;
   Decoded element = decode(f, code);
   if (negate && !f.is_integer) element.negative = !element.negative;
   return plan.operands ? convert_operand(element, f, format(*plan.operands)) : element;
 }
 
 const Format* operand_format(const Plan& plan, const TileOperand& op) {
-  return plan.operands ? &format(*plan.operands) : op.format;
+  return plan.operands ? &format(*plan.operands) : &op.read_format();
 }
 
 // The code in a column of B that meets a stored element of a row of a sparse A.
@@ -49,8 +52,16 @@ std::span<const Decoded> select_column(const Tile& t, const RegisterFile& metada
   const auto terms = static_cast<std::size_t>(t.terms);
   for (std::size_t term = 0; term < terms; ++term)
     workspace.selected[term] =
-        decode_operand(*t.plan, *t.b.format, selected_code(t, metadata, row, column, term), t.negate_b);
+        decode_operand(*t.plan, t.b, selected_code(t, metadata, row, column, term), t.negate_b);
   return {workspace.selected.data(), terms};
+}
+
+// With the padding that counts.
+std::uint64_t code_at(const TileOperand& operand, const RegisterFile& file, const RegisterBits& place) {
+  const std::uint64_t code = file.get(place);
+  if (operand.container == nullptr) return code;
+  const int below = operand.format->byte_low;
+  return code | file.get({place.lane, place.reg, place.low_bit - below, below}) << kPaddingAt;
 }
 
 // The codes of a factor, out of registers or of memory: (product, row or column, k).
@@ -60,7 +71,7 @@ void gather(const TileOperand& operand, const std::optional<DescribedMatrix>& de
   codes.clear();
   if (!described) {
     workspace.other.load(operand.registers, view, lanes, index);
-    for (const RegisterBits& place : operand.places) codes.push_back(workspace.other.get(place));
+    for (const RegisterBits& place : operand.places) codes.push_back(code_at(operand, workspace.other, place));
     return;
   }
   const int bits = described->element_bits;
@@ -76,7 +87,7 @@ void gather(const TileOperand& operand, const std::optional<DescribedMatrix>& de
 void decode_all(const Tile& t, const TileOperand& operand, bool negate, const std::vector<std::uint64_t>& codes,
                 std::vector<Decoded>& out) {
   out.clear();
-  for (const std::uint64_t code : codes) out.push_back(decode_operand(*t.plan, *operand.format, code, negate));
+  for (const std::uint64_t code : codes) out.push_back(decode_operand(*t.plan, operand, code, negate));
 }
 
 // The decoded scale factors of case `index`: (row or column, block).
@@ -267,7 +278,7 @@ std::uint64_t run_element(const Tile& t, const DecodedLine& a, const DecodedLine
 }
 
 Decoded decode_factor(const Tile& t, bool of_a, std::uint64_t code) {
-  return decode_operand(*t.plan, *(of_a ? t.a : t.b).format, code, of_a ? t.negate_a : t.negate_b);
+  return decode_operand(*t.plan, of_a ? t.a : t.b, code, of_a ? t.negate_a : t.negate_b);
 }
 
 }  // namespace warpbit

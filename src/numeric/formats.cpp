@@ -150,6 +150,11 @@ std::span<const Format> formats() {
   return kFormats;
 }
 
+// NUMERICS.md, "Padding".
+const Format* container_of(FormatId id) {
+  return id == FormatId::e2m1 ? &format(FormatId::e2m3) : nullptr;
+}
+
 const Format* find_format(std::string_view name) {
   const auto is_named = [&](const Format& f) { return f.name == name || has_word(f.synonyms, name); };
   const auto at = std::ranges::find_if(kFormats, is_named);

@@ -112,6 +112,9 @@ const Format& format(FormatId id);
 std::span<const Format> formats();
 const Format* find_format(std::string_view name);
 
+/// What a GPU reads of the byte that holds an element of less than eight bits above others; nullptr if these do not count.
+const Format* container_of(FormatId id);
+
 /// Whether a word is among words that are separated by blanks.
 bool has_word(std::string_view words, std::string_view word);
 

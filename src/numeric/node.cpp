@@ -479,19 +479,19 @@ std::int64_t integer(const Decoded& d) {
 
 Running run(const IntegerSum& step, const Problem& p, Running running) {
   const Format& f = *running.format;
-  const auto code = [&](std::int64_t total) {
+  const auto length = static_cast<std::size_t>(step.products);
+  for (std::size_t first = 0; first < p.size(); first += length) {
+    Tracer tracer(p, f);
+    tracer.add(running);
+    std::int64_t total = integer(running.decoded());
+    for (std::size_t k = first; k < std::min(first + length, p.size()); ++k) {
+      tracer.add_product(k);
+      total += integer(p.a.values[k]) * integer(p.b.values[k]);
+    }
     const Exact exact_total{total < 0, static_cast<u128>(total < 0 ? -total : total), 0};
-    return encode(f, exact_total, Rounding::toward_zero, step.overflow);
-  };
-  Tracer tracer(p, f);
-  tracer.add(running);
-  std::int64_t total = integer(running.decoded());
-  for (std::size_t k = 0; k < p.size(); ++k) {
-    tracer.add_product(k);
-    total += integer(p.a.values[k]) * integer(p.b.values[k]);
-    if (!step.once) total = integer(decode(f, code(total)));
+    running = {&f, tracer.result(encode(f, exact_total, Rounding::toward_zero, step.overflow))};
   }
-  return {running.format, tracer.result(code(total))};
+  return running;
 }
 
 Running run(const BitCount& step, const Problem& p, Running running) {

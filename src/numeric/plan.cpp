@@ -56,7 +56,9 @@ std::string text(const Convert& s) {
   return fmt::format("convert to {} {}", format(s.format).name, name(s.rounding));
 }
 std::string text(const IntegerSum& s) {
-  return s.overflow == Overflow::saturate ? "integer sum, clamped" : "integer sum, wrapped";
+  if (s.overflow != Overflow::saturate) return "integer sum, wrapped";
+  return s.products == kWholeDepth ? "integer sum, clamped"
+                                   : fmt::format("integer sums of {}, each clamped", s.products);
 }
 std::string text(const BitCount& s) {
   return s.operation == BitOperation::and_ ? "popcount of and, wrapped" : "popcount of xor, wrapped";

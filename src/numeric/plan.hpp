@@ -144,10 +144,14 @@ struct Convert {
   friend bool operator==(const Convert&, const Convert&) = default;
 };
 
-/// running = exact sum of all products and C as s32, wrapped modulo 2^32 or clamped once.
+/// As many products as there are.
+inline constexpr int kWholeDepth = 1 << 16;
+
+/// running = exact sums of `products` products and the running value as s32, chained over ascending k, each wrapped modulo 2^32
+/// or clamped. Where they wrap, no order shows.
 struct IntegerSum {
   Overflow overflow;
-  bool once = true;  ///< false: after each product, in ascending k; not used by any target
+  int products = kWholeDepth;  ///< L
   friend bool operator==(const IntegerSum&, const IntegerSum&) = default;
 };
 

@@ -54,8 +54,11 @@ std::vector<std::vector<std::size_t>> nodes(const Plan& plan, const std::vector<
   for (const Step& step : plan) {
     const auto* fused = std::get_if<Fused>(&step);
     const auto* groups = std::get_if<GroupScaled>(&step);
-    if (!fused && !groups) continue;
-    const auto length = static_cast<std::size_t>(fused ? fused->products : groups->group);
+    const auto* integers = std::get_if<IntegerSum>(&step);
+    if (!fused && !groups && !integers) continue;
+    const auto length = static_cast<std::size_t>(fused    ? fused->products
+                                                 : groups ? groups->group
+                                                          : integers->products);
     std::vector<std::size_t> all;
     for (std::size_t k = 0; k < terms; ++k)
       if (!fused || fused->k.contains(k)) all.push_back(order.empty() ? k : order[k]);
@@ -248,8 +251,10 @@ Reason of_products(const Format& sum, const SumFormats& f) {
 
 Reason why_invisible(const Plan& plan, const Neighbour& neighbour, const SumFormats& f) {
   const std::string_view what = neighbour.parameter;
-  const bool has_node = node_of(plan).has_value();
-  if (has_node && (what == "L" || what == "order")) {
+  const bool has_node = node_of(plan).has_value(), has_integers = first_of<IntegerSum>(plan) != nullptr;
+  if ((has_node || has_integers) && (what == "L" || what == "order")) {
+    if (has_integers && !f.a->is_signed && !f.b->is_signed)
+      return "no product is negative: what was clamped stays so";
     const auto own = nodes(plan, {}, f.terms);
     if (own == nodes(neighbour.plan, neighbour.order, f.terms))
       return own.size() == 1 ? fmt::format("all {} products are added at once", f.terms)
@@ -263,9 +268,6 @@ Reason why_invisible(const Plan& plan, const Neighbour& neighbour, const SumForm
   if (what == "operands") return of_operands(plan, f);
   if (what == "rounding of the conversion") return of_conversion_rounding(plan, f);
   if (what == "products") return of_products(format(first_of<FmaChain>(plan)->format), f);
-  if (what == "overflow" && f.a->is_integer && !f.a->is_signed && !f.b->is_signed &&
-      first_of<IntegerSum>(neighbour.plan) && !first_of<IntegerSum>(neighbour.plan)->once)
-    return "no product is negative: what was clamped stays so";
   return std::nullopt;
 }
 

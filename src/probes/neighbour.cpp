@@ -113,8 +113,15 @@ class Neighbours {
   void orders() {
     const std::size_t half = terms_ / 2;
     reorder("descending k", [&](std::size_t k) { return terms_ - 1 - k; });
-    reorder("even k, then odd k", [&](std::size_t k) { return k < half ? 2 * k : 2 * (k - half) + 1; });
+    reorder("even k, then odd k", [&](std::size_t k) { return even_first()[k]; });
     reorder("k and k + K/2 side by side", [&](std::size_t k) { return k / 2 + k % 2 * half; });
+  }
+
+  std::vector<std::size_t> even_first() const {
+    std::vector<std::size_t> out;
+    for (const std::size_t odd : {0, 1})
+      for (std::size_t k = odd; k < terms_; k += 2) out.push_back(k);
+    return out;
   }
 
   // `sum`, in the place of the first S, starts from zero, and C is added in a new step behind it.
@@ -212,8 +219,17 @@ class Neighbours {
     const bool clamps = s.overflow == Overflow::saturate;
     rule<IntegerSum>("overflow", clamps ? "clamped" : "wrapped", clamps ? "wrapped" : "clamped",
                      [&](IntegerSum& x) { x.overflow = clamps ? Overflow::ieee : Overflow::saturate; });
-    if (clamps)
-      rule<IntegerSum>("overflow", "once", "after each product", [](IntegerSum& x) { x.once = false; });
+    if (!clamps) return;
+    const int terms = static_cast<int>(terms_), own = std::min(s.products, terms);
+    const auto lengths = [&](int other, std::string_view what) {
+      rule<IntegerSum>("L", s.products == kWholeDepth ? "all" : std::to_string(s.products), what,
+                       [&](IntegerSum& x) { x.products = other; });
+    };
+    for (const int other : {1, own / 2, 2 * own}) lengths(other, std::to_string(other));
+    // Two instructions of a half each, as 4-bit types become where there are none for them.
+    lengths(terms / 2, "even k, then odd k");
+    out_.back().order = even_first();
+    orders();
   }
 
   void of(const BitCount& s) {

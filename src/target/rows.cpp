@@ -46,8 +46,18 @@ constexpr std::string_view kV100 = "MATLAB-tensor-core, V100";
 constexpr std::string_view kV100F16 = "MATLAB-tensor-core, V100, but for F and ties to even";
 constexpr std::string_view kAda = "MATLAB-tensor-core, Ada and L40S";
 constexpr std::string_view kB200 = "MATLAB-tensor-core, B200";
+// Transcripts (NUMERICS.md, "published, PantheonSim").
+constexpr Ground by_pantheonsim(std::string_view from) {
+  return {Basis::published, from};
+}
+constexpr Ground kRtx3060 = by_pantheonsim("PantheonSim, RTX 3060");
+constexpr Ground kL40s = by_pantheonsim("PantheonSim, L40S");
+constexpr Ground kRtxPro = by_pantheonsim("PantheonSim, RTX PRO 6000");
 constexpr Evidence kModel{kMmaSim, kMmaSim, kFloorAssumed, kAsHopper};
+constexpr Ground kExactSums{Basis::inferred,
+                            "the MMA-Sim model; PantheonSim's sums on an RTX PRO 6000 are exact"};
 constexpr Evidence kModelHopper{kMmaSim, kMmaSim, kAsHopper, kAsHopper};
+constexpr Evidence kModelExact{kExactSums, kExactSums, kAsHopper, kAsHopper};
 
 // ---- Plans
 
@@ -80,46 +90,58 @@ constexpr auto kNearest = Rounding::nearest_even;
 
 // ---- Blocks shared by several GPUs
 
-constexpr std::array kS8Rows{
-    PlanRow{{mma, s32, kS8, kS8, s32}, {IntegerSum{Overflow::ieee}}, all(kH200), "IMMA"},
-    PlanRow{
-        {mma, s32, kS8, kS8, s32, Modifier::satfinite}, {IntegerSum{Overflow::saturate}}, all(kH200), "IMMA"},
+// Integers and bits. Sums that wrap show no order; those that are clamped are, after each so many products.
+struct Integers {
+  int s8, s4;  // L
+  std::string_view s4_machine, xor_machine, and_machine;
 };
-constexpr std::array kS4Rows{
-    PlanRow{{mma, s32, kS4, kS4, s32}, {IntegerSum{Overflow::ieee}}, all(kH200), "IMMA"},
-    PlanRow{
-        {mma, s32, kS4, kS4, s32, Modifier::satfinite}, {IntegerSum{Overflow::saturate}}, all(kH200), "IMMA"},
-};
-constexpr std::array kS4AsS8Rows{
-    PlanRow{{mma, s32, kS4, kS4, s32}, {IntegerSum{Overflow::ieee}}, all(kH200), "2 IMMA (s8)"},
-    PlanRow{{mma, s32, kS4, kS4, s32, Modifier::satfinite},
-            {IntegerSum{Overflow::saturate}},
-            all(kH200),
-            "2 IMMA (s8)"},
-};
-constexpr PlanRow xor_popc(std::string_view machine) {
-  return {{mma, s32, b1, b1, s32, Modifier::xor_popc}, {BitCount{BitOperation::xor_}}, all(kH200), machine};
-}
-constexpr PlanRow and_popc(std::string_view machine) {
-  return {{mma, s32, b1, b1, s32, Modifier::and_popc}, {BitCount{BitOperation::and_}}, all(kH200), machine};
-}
-constexpr std::array kB1Rows{xor_popc("BMMA"), and_popc("BMMA")};
-constexpr std::array kB1HopperRows{xor_popc("2 BMMA (and)"), and_popc("BMMA")};
-constexpr std::array kB1AsS8Rows{xor_popc("IMMA, MOVM"), and_popc("IMMA, MOVM")};
+constexpr Integers kTuringToAdaIntegers{16, 32, "IMMA", "BMMA", "BMMA"};  // 128 bits of K
+constexpr Integers kHopperIntegers{kWholeDepth, kWholeDepth, "2 IMMA (s8)", "2 BMMA (and)", "BMMA"};
+constexpr Integers kBlackwellIntegers{kWholeDepth, kWholeDepth, "2 IMMA (s8)", "IMMA, MOVM", "IMMA, MOVM"};
 
-constexpr PlanRow f64_row(Modifier modifier, Rounding rounding, std::string_view machine) {
+struct IntegerEvidence {
+  Evidence s8, s8_clamped, s4, s4_clamped, b1;
+};
+// Those with s8, with s4, with b1; sparse ones end before the last.
+constexpr std::array<PlanRow, 6> integer_rows(const Integers& how, const IntegerEvidence& on) {
+  const auto sum = [](FormatSet types, Evidence evidence, std::string_view machine) {
+    return PlanRow{{mma, s32, types, types, s32}, {IntegerSum{Overflow::ieee}}, evidence, machine};
+  };
+  const auto clamped = [](FormatSet types, int products, Evidence evidence, std::string_view machine) {
+    return PlanRow{{mma, s32, types, types, s32, Modifier::satfinite},
+                   {IntegerSum{Overflow::saturate, products}},
+                   evidence,
+                   machine};
+  };
+  const auto count = [&](Modifier modifier, BitOperation operation, std::string_view machine) {
+    return PlanRow{{mma, s32, b1, b1, s32, modifier}, {BitCount{operation}}, on.b1, machine};
+  };
+  return {sum(kS8, on.s8, "IMMA"),
+          clamped(kS8, how.s8, on.s8_clamped, "IMMA"),
+          sum(kS4, on.s4, how.s4_machine),
+          clamped(kS4, how.s4, on.s4_clamped, how.s4_machine),
+          count(Modifier::xor_popc, BitOperation::xor_, how.xor_machine),
+          count(Modifier::and_popc, BitOperation::and_, how.and_machine)};
+}
+constexpr std::size_t kWithoutBits = 4, kWithoutAnd = 5;
+
+// Of a GPU that was asked without a rounding, to nearest even, and with each but .rn.
+struct F64Evidence {
+  Evidence none, rn, others;
+};
+constexpr PlanRow f64_row(Modifier modifier, Rounding rounding, Evidence evidence, std::string_view machine) {
   return {{mma, f64, f64, f64, f64, modifier},
           {FmaChain{f64, rounding, NanRule::first_of_b_sum_a}},
-          all(kH200),
+          evidence,
           machine};
 }
-constexpr std::array<PlanRow, 5> f64_rows(std::string_view machine) {
-  return {f64_row(Modifier::none, kNearest, machine), f64_row(Modifier::rn, kNearest, machine),
-          f64_row(Modifier::rz, Rounding::toward_zero, machine), f64_row(Modifier::rm, Rounding::down, machine),
-          f64_row(Modifier::rp, Rounding::up, machine)};
+constexpr std::array<PlanRow, 5> f64_rows(std::string_view machine, const F64Evidence& on) {
+  return {f64_row(Modifier::none, kNearest, on.none, machine), f64_row(Modifier::rn, kNearest, on.rn, machine),
+          f64_row(Modifier::rz, Rounding::toward_zero, on.others, machine),
+          f64_row(Modifier::rm, Rounding::down, on.others, machine),
+          f64_row(Modifier::rp, Rounding::up, on.others, machine)};
 }
-constexpr auto kF64Rows = f64_rows("DMMA");
-constexpr auto kF64SplitRows = f64_rows("1, 2, 4 or 8 DMMA.884 by shape");
+constexpr std::string_view kDmmaByShape = "1, 2, 4 or 8 DMMA.884 by shape";
 
 // mma.m8n8k4 with f16 operands, which the toolkit emulates without the tensor core from sm_80 on.
 constexpr std::array kM8n8k4EmulatedRows{
@@ -258,24 +280,31 @@ constexpr auto kBlackwellRows = blackwell_rows();
 
 // ---- Blackwell for workstations: sm_120, sm_121
 
+constexpr Ground kRtxProWindow = by_pantheonsim("PantheonSim, RTX PRO 6000, but for zero products");
+constexpr Evidence kNarrowPro{by_pantheonsim("PantheonSim, RTX PRO 6000, but for C"), kRtxProWindow, kAsHopper,
+                              kAsHopper};
 constexpr std::array kRtxBlackwellRows{
-    PlanRow{{mma, f32, f16, f16, f32}, {to_f32(16, kHopper)}, kModelHopper, "HMMA"},
-    PlanRow{{mma, f16, f16, f16, f16}, {to_f16(16, kHopper)}, kModelHopper, "HMMA"},
-    PlanRow{{mma, f32, bf16, bf16, f32}, {to_f32(16, kHopper)}, kModelHopper, "HMMA"},
-    PlanRow{{mma, f32, tf32, tf32, f32}, {to_f32(8, kHopper)}, kModelHopper, "HMMA"},
-    PlanRow{{mma, f32, kF8f6f4, kF8f6f4, f32}, {to_f32(32, kHopper)}, kModelHopper, "QMMA"},
+    PlanRow{{mma, f32, f16, f16, f32}, {to_f32(16, kHopper)}, kModelExact, "HMMA"},
+    PlanRow{{mma, f16, f16, f16, f16}, {to_f16(16, kHopper)}, kModelExact, "HMMA"},
+    PlanRow{{mma, f32, bf16, bf16, f32}, {to_f32(16, kHopper)}, kModelExact, "HMMA"},
+    PlanRow{{mma, f32, tf32, tf32, f32}, {to_f32(8, kHopper)}, kModelExact, "HMMA"},
+    PlanRow{{mma, f32, kF8f6f4, kF8f6f4, f32}, {to_f32(32, kHopper)}, kNarrowPro, "QMMA"},
     PlanRow{{mma, f16, kF8f6f4, kF8f6f4, f16}, {to_f16(32, kHopper)}, kModelHopper, "QMMA"},
 };
 
 // Block scaling: mxf8f6f4 adds the scales' exponents to those of each product; mxf4 and mxf4nvf4 scale exact
 // sums of 16.
-constexpr Ground kScaleModels{Basis::inferred, "MMA-Sim's model of sm_120; no hardware result"};
+constexpr Ground kScaleModels{Basis::inferred, "MMA-Sim's model of sm_120; no result shows it"};
+constexpr Evidence kScalePro{kRtxPro, kRtxProWindow, kScaleModels, kScaleModels};
+constexpr Evidence kSparseScalePro{
+    kRtxPro, by_pantheonsim("PantheonSim, RTX PRO 6000, but for exponents and zero products"), kScaleModels,
+    kScaleModels};
 constexpr Ground kFp4Models{
     Basis::inferred,
-    "MMA-Sim's model of sm_120, which differs from a model fitted to sm_100; no hardware "
-    "result (NUMERICS.md, \"Block scaling\")"};
+    "MMA-Sim's model of sm_120, which differs from a model fitted to sm_100; PantheonSim's hashes of an RTX PRO 6000 show F of 33 "
+    "or more, toward zero (NUMERICS.md, \"Block scaling\")"};
 constexpr std::array kBlockScaleRows{
-    PlanRow{{block_scale, f32, kF8f6f4, kF8f6f4, f32}, {to_f32(32, kHopper)}, all(kScaleModels), "QMMA.SF"},
+    PlanRow{{block_scale, f32, kF8f6f4, kF8f6f4, f32}, {to_f32(32, kHopper)}, kScalePro, "QMMA.SF"},
     PlanRow{{block_scale, f32, e2m1, e2m1, f32, Modifier::packed_fp4},
             {GroupScaled{16, 35, -139, f32, Rounding::toward_zero}},
             all(kFp4Models),
@@ -372,6 +401,8 @@ constexpr Evidence kB200F8Specials{kModelB200, kModelB200, kNoFloorOfModel, kWor
 constexpr Evidence kB200Integers{kWordsB200, kWordsB200, kWordsB200, kModelB200};
 constexpr Evidence kB200Groups{kWordsButForL, kWordsOfGroups, kLeastOfModel, kWordsOfSpecials};
 constexpr Evidence kB200Windowed{kWordsButForL, kWordsButForF, kFloorOutOfReach, kWordsB200};
+constexpr Ground kClampTensor{Basis::inferred,
+                              "as captured of wgmma on sm_90a: one clamp; no published word reaches the limit"};
 constexpr std::array kTensorCore5Rows{
     PlanRow{{tcgen05, f32, f16, f16, f32}, {to_f32(16, kTensorCore5)}, kB200F16, "UTCHMMA"},
     PlanRow{{tcgen05, f16, f16, f16, f16}, {to_f16(16, kTensorCore5)}, all(kModelB200), "UTCHMMA"},
@@ -385,7 +416,7 @@ constexpr std::array kTensorCore5Rows{
     PlanRow{{tcgen05, s32, kS8, kS8, s32}, {IntegerSum{Overflow::ieee}}, kB200Integers, "UTCIMMA"},
     PlanRow{{tcgen05, s32, kS8, kS8, s32, Modifier::satfinite},
             {IntegerSum{Overflow::saturate}},
-            kB200Integers,
+            {kClampTensor, kWordsB200, kWordsB200, kClampTensor},
             "UTCIMMA"},
 };
 constexpr std::array kTensorCore5ScaleRows{
@@ -430,6 +461,12 @@ constexpr std::array kMoveRows{
     move_row(matrix_move, b8, kCutlassMoves, "LDSM, STSM"),
     move_row(wmma_move, kWmmaTypes, kWmmaMeasured, "LD, ST"),
 };
+constexpr Ground kMovesPro{
+    Basis::inferred, "PantheonSim, RTX PRO 6000, of ldmatrix; of the others the PTX manual and CUTLASS 4"};
+constexpr std::array kMoveRtxRows{
+    move_row(matrix_move, b16 | b8, kMovesPro, "LDSM, STSM, MOVM"),
+    move_row(wmma_move, kWmmaTypes, kWmmaMeasured, "LD, ST"),
+};
 constexpr std::array kMoveHopperRows{
     move_row(matrix_move, b16, kH200Moves, "LDSM, STSM, MOVM"),
     move_row(wmma_move, kWmmaTypes, kH200WmmaMoves, "LD, ST"),
@@ -448,6 +485,22 @@ constexpr PlanRow cvt_row(FormatSet to, FormatSet from, Ground ground) {
   return {{cvt, to, from, from, to}, {}, all(ground), kCvtMachine};
 }
 constexpr std::array kCvtRows{cvt_row(kCvtSources | tf32, kCvtSources, kCvtManual)};
+constexpr Ground kCvtL4 = by_pantheonsim("PantheonSim, L4, without .relu");
+constexpr Ground kCvtPro = by_pantheonsim("PantheonSim, RTX PRO 6000; with .relu e2m1 alone");
+constexpr std::array kCvtAdaRows{
+    cvt_row(kFp8, f32, kCvtL4),
+    cvt_row(kFp8, f16, kCvtManual),
+    cvt_row(f16 | bf16, f64 | f32 | f16 | kFp8, kCvtManual),
+    cvt_row(f64 | f32 | tf32, f32 | f16 | bf16, kCvtManual),
+};
+constexpr std::array kCvtRtxRows{
+    cvt_row(kF8f6f4 | ue8m0, f32, kCvtPro),
+    cvt_row(f16, kF8f6f4, kCvtPro),
+    cvt_row(bf16, ue8m0, kCvtPro),
+    cvt_row(kFp8 | e2m1 | ue8m0, f16 | bf16, kCvtManual),
+    cvt_row(f16 | bf16, f64 | f32 | f16 | bf16, kCvtManual),
+    cvt_row(f64 | f32 | tf32, f32 | f16 | bf16, kCvtManual),
+};
 constexpr std::array kCvtHopperRows{cvt_row(kCvtHopperSources | tf32, kCvtHopperSources, kH200Cvt)};
 
 // ---- The blocks of each target
@@ -455,8 +508,16 @@ constexpr std::array kCvtHopperRows{cvt_row(kCvtHopperSources | tf32, kCvtHopper
 constexpr Ground inferred(std::string_view from) {
   return {Basis::inferred, from};
 }
-constexpr Ground kDefinition =
-    inferred("the PTX manual's definition, which leaves no freedom; captured on sm_90a");
+constexpr Ground kWraps = inferred("a sum modulo 2^32 is the same in every order; captured on sm_90a");
+constexpr Ground kClampNibbles =
+    inferred("as s8 a clamp after each 128 bits of K; PantheonSim excludes 64 and less, but not 256");
+constexpr Ground kClampRtxPro = inferred(
+    "sm_90a captures: the same routine, which clamps once; PantheonSim excludes 16 products and less, but not 32");
+constexpr Ground kClampTuring =
+    inferred("sm_86 and sm_89, which clamp after each 128 bits of K: there are no more");
+constexpr Ground kClampAmpere = inferred("sm_86 and sm_89, which clamp after each 128 bits of K");
+constexpr Ground kClampSparse = inferred("this target's dense row, over the products that exist");
+constexpr Ground kClampHopper = inferred("sm_90a captures: the same machine instructions, which clamp once");
 constexpr Ground kDmma = inferred("sm_90a captures: the same DMMA");
 constexpr Ground kDmmaSplit = inferred("sm_90a captures: a row of DMMA.884 for each instruction");
 constexpr Ground kSameSequence = inferred("sm_90a captures: the same emulation by the toolkit");
@@ -467,18 +528,17 @@ constexpr Ground kAsSm120 = inferred("sm_120: the same machine instruction");
 constexpr Ground kAsDense =
     inferred("this target's dense row; that only products that exist count, captured on sm_90a");
 
-constexpr Ground kSparseScale =
-    inferred("the dense rows, which rest on models (NUMERICS.md, \"Block scaling\")");
+constexpr Ground kSparseFp4 = inferred("the dense rows, which rest on models (NUMERICS.md, \"Block scaling\")");
 constexpr Ground kTensorSparse =
     inferred("this target's dense row; that only products that exist count, words of a B200 (tests/published)");
 
 // A block that also serves mma.sp.
-constexpr Block sparse(std::span<const PlanRow> rows, Evidence evidence = all(kAsDense)) {
+constexpr Block sparse(std::span<const PlanRow> rows, std::optional<Evidence> evidence = all(kAsDense)) {
   return {rows, evidence, Unit::mma_sp};
 }
 
 // A block of mma that also serves wmma.mma.
-constexpr Block as_wmma(std::span<const PlanRow> rows, Evidence evidence = all(kDefinition)) {
+constexpr Block as_wmma(std::span<const PlanRow> rows, std::optional<Evidence> evidence = {}) {
   return {rows, evidence, Unit::wmma};
 }
 
@@ -490,52 +550,91 @@ constexpr std::array<Block, N + M> joined(const std::array<Block, N>& x, const s
   return out;
 }
 
+// Sums that wrap rest on arithmetic alone, clamped ones on `dense`.
+constexpr IntegerEvidence integers_as(Ground dense) {
+  return {all(kWraps), all(dense), all(kWraps), all(dense), all(kWraps)};
+}
+// Transcripts of a GPU, which has clamped dense sums alone; of s4 these leave something open.
+constexpr IntegerEvidence integers_of(Ground gpu, Ground s4_clamped) {
+  const Evidence wrapped{gpu, gpu, gpu, kWraps};
+  return {wrapped, all(gpu), wrapped, {s4_clamped, gpu, gpu, gpu}, wrapped};
+}
+constexpr IntegerEvidence sparse_integers_of(Ground gpu) {
+  const Evidence wrapped{gpu, gpu, gpu, kWraps};
+  return {wrapped, all(kClampSparse), wrapped, all(kClampSparse), wrapped};
+}
+constexpr F64Evidence f64_of(Ground order, Ground nearest, Ground directed, Ground others) {
+  return {{order, nearest, others, others}, all(others), {order, directed, others, others}};
+}
+constexpr F64Evidence f64_as(Ground ground) {
+  return {all(ground), all(ground), all(ground)};
+}
+
+constexpr auto kIntegersTuring = integer_rows(kTuringToAdaIntegers, integers_as(kClampTuring));
+constexpr auto kIntegersHopper =
+    integer_rows(kHopperIntegers, {all(kH200), all(kH200), all(kH200), all(kH200), all(kH200)});
+constexpr auto kF64Hopper = f64_rows("DMMA", f64_as(kH200));
+
+// What rests on more than the target's generation.
+struct OwnRows {
+  std::array<PlanRow, 5> f64;
+  std::array<PlanRow, 6> integers, sparse_integers;
+  std::span<const PlanRow> cvt = kCvtRows, moves = kMoveRows;
+};
+constexpr OwnRows kOwnAmpere{f64_rows("DMMA", f64_as(kDmma)),
+                             integer_rows(kTuringToAdaIntegers, integers_as(kClampAmpere)),
+                             integer_rows(kTuringToAdaIntegers, integers_as(kClampSparse))};
+constexpr OwnRows kOwn3060{
+    f64_rows("DMMA",
+             f64_of(kRtx3060, by_pantheonsim("PantheonSim, RTX 3060, but for ties to even"), kRtx3060, kDmma)),
+    integer_rows(kTuringToAdaIntegers, integers_of(kRtx3060, kClampNibbles)),
+    integer_rows(kTuringToAdaIntegers, sparse_integers_of(kRtx3060))};
+constexpr OwnRows kOwnL40s{
+    f64_rows("DMMA", f64_of(kL40s, by_pantheonsim("PantheonSim, L40S, but for ties to even"), kL40s, kDmma)),
+    integer_rows(kTuringToAdaIntegers, integers_of(kL40s, kClampNibbles)),
+    integer_rows(kTuringToAdaIntegers, sparse_integers_of(kL40s)), kCvtAdaRows};
+constexpr OwnRows kOwnB200{f64_rows(kDmmaByShape, f64_as(kDmmaSplit)),
+                           integer_rows(kBlackwellIntegers, integers_as(kClampHopper)),
+                           integer_rows(kBlackwellIntegers, integers_as(kClampHopper))};
+constexpr OwnRows kOwnRtxPro{
+    f64_rows(kDmmaByShape,
+             f64_of(by_pantheonsim("PantheonSim, RTX PRO 6000, but for deeper shapes"),
+                    by_pantheonsim("PantheonSim, RTX PRO 6000, but for ties to even"), kRtxPro, kDmmaSplit)),
+    integer_rows(kBlackwellIntegers, integers_of(kRtxPro, kClampRtxPro)),
+    integer_rows(kBlackwellIntegers, sparse_integers_of(kRtxPro)), kCvtRtxRows, kMoveRtxRows};
+
 constexpr std::array kSm70Blocks{Block{kVoltaRows}, Block{kCvtRows}};
 constexpr std::array kSm72Blocks{Block{kVoltaRows, all(kAsSm70)}, Block{kCvtRows}};
-constexpr std::array kSm75Blocks{Block{kTuringRows},
-                                 Block{kS8Rows, all(kDefinition)},
-                                 Block{kS4Rows, all(kDefinition)},
-                                 Block{kB1Rows, all(kDefinition)},
-                                 Block{kMoveRows},
-                                 Block{kCvtRows}};
+constexpr std::array kSm75Blocks{Block{kTuringRows}, Block{std::span(kIntegersTuring).first<kWithoutAnd>()},
+                                 Block{kMoveRows}, Block{kCvtRows}};
 
-constexpr std::array<Block, 16> ampere_blocks(Block floating) {
+constexpr std::array<Block, 11> ampere_blocks(Block floating, const OwnRows& own) {
   return {floating,
           Block{kM8n8k4EmulatedRows, all(kSameSequence)},
-          Block{kF64Rows, all(kDmma)},
-          Block{kS8Rows, all(kDefinition)},
-          Block{kS4Rows, all(kDefinition)},
-          Block{kB1Rows, all(kDefinition)},
+          Block{own.f64},
+          Block{own.integers},
           sparse(floating.rows),
-          sparse(kS8Rows, all(kDefinition)),
-          sparse(kS4Rows, all(kDefinition)),
+          sparse(std::span(own.sparse_integers).first<kWithoutBits>(), {}),
           Block{kWmmaAmpereRows},
-          as_wmma(kF64Rows, all(kDmma)),
-          as_wmma(kS8Rows),
-          as_wmma(kS4Rows),
-          as_wmma(kB1Rows),
-          Block{kMoveRows},
-          Block{kCvtRows}};
+          as_wmma(own.f64, all(kDmma)),
+          as_wmma(own.integers, all(kAsMma)),
+          Block{own.moves},
+          Block{own.cvt}};
 }
-constexpr auto kSm80Blocks = ampere_blocks({kAmpereRows});
-constexpr auto kSm86Blocks = ampere_blocks({kAmpereA2Rows});
-constexpr auto kSm87Blocks = ampere_blocks({kAmpereRows, all(kAsSm80)});
+constexpr auto kSm80Blocks = ampere_blocks({kAmpereRows}, kOwnAmpere);
+constexpr auto kSm86Blocks = ampere_blocks({kAmpereA2Rows}, kOwn3060);
+constexpr auto kSm87Blocks = ampere_blocks({kAmpereRows, all(kAsSm80)}, kOwnAmpere);
 constexpr auto kSm89Blocks =
-    joined(ampere_blocks({kAdaRows}), std::array{Block{kAdaFp8Rows}, sparse(kAdaFp8Rows)});
+    joined(ampere_blocks({kAdaRows}, kOwnL40s), std::array{Block{kAdaFp8Rows}, sparse(kAdaFp8Rows)});
 constexpr std::array kSm90Blocks{Block{kHopperRows},
                                  Block{kM8n8k4EmulatedRows},
-                                 Block{kF64Rows},
-                                 Block{kS8Rows},
-                                 Block{kS4AsS8Rows},
-                                 Block{kB1HopperRows},
+                                 Block{kF64Hopper},
+                                 Block{kIntegersHopper},
                                  Block{kHopperSparse, {}, Unit::mma_sp},
-                                 sparse(kS8Rows, all(kH200Sparse)),
-                                 sparse(kS4AsS8Rows, all(kH200Sparse)),
+                                 sparse(std::span(kIntegersHopper).first<kWithoutBits>(), all(kH200Sparse)),
                                  Block{kWmmaHopperRows},
-                                 as_wmma(kF64Rows, all(kH200Wmma)),
-                                 as_wmma(kS8Rows, all(kH200Wmma)),
-                                 as_wmma(kS4AsS8Rows, all(kH200Wmma)),
-                                 as_wmma(kB1HopperRows, all(kH200Wmma)),
+                                 as_wmma(kF64Hopper, all(kH200Wmma)),
+                                 as_wmma(kIntegersHopper, all(kH200Wmma)),
                                  Block{kMoveHopperRows},
                                  Block{kCvtHopperRows},
                                  Block{kWgmmaRows},
@@ -546,25 +645,23 @@ constexpr std::array kSm90Blocks{Block{kHopperRows},
                                  Block{kWgmmaSyncRows},
                                  Block{kProxyFenceRows}};
 
-constexpr std::array<Block, 19> blackwell_blocks(Block floating) {
+// With `as` all that is not the same everywhere rests on another target.
+constexpr std::array<Block, 15> blackwell_blocks(Block floating, const OwnRows& own,
+                                                 std::optional<Evidence> as = {}) {
   return {floating,
           Block{kM8n8k4EmulatedRows, all(kSameSequence)},
-          Block{kF64SplitRows, all(kDmmaSplit)},
-          Block{kS8Rows, all(kDefinition)},
-          Block{kS4AsS8Rows, all(kDefinition)},
-          Block{kB1AsS8Rows, all(kDefinition)},
+          Block{own.f64, as},
+          Block{own.integers, as},
           sparse(floating.rows),
-          sparse(kS8Rows, all(kDefinition)),
-          sparse(kS4AsS8Rows, all(kDefinition)),
-          Block{kBlockScaleRows},
-          Block{kBlockScaleRows, all(kSparseScale), Unit::sp_block_scale},
+          sparse(std::span(own.sparse_integers).first<kWithoutBits>(), as),
+          Block{kBlockScaleRows, as},
+          Block{std::span(kBlockScaleRows).first<1>(), as ? as : kSparseScalePro, Unit::sp_block_scale},
+          Block{std::span(kBlockScaleRows).last<1>(), all(kSparseFp4), Unit::sp_block_scale},
           Block{kWmmaBlackwellRows},
-          as_wmma(kF64SplitRows, all(kDmma)),
-          as_wmma(kS8Rows),
-          as_wmma(kS4AsS8Rows),
-          as_wmma(kB1AsS8Rows),
-          Block{kMoveRows},
-          Block{kCvtRows},
+          as_wmma(own.f64, all(kDmma)),
+          as_wmma(own.integers, all(kAsMma)),
+          Block{own.moves, as},
+          Block{own.cvt, as},
           Block{kProxyFenceRows}};
 }
 constexpr std::array kTensorBlocks{
@@ -575,10 +672,11 @@ constexpr std::array kTensorBlocksInferred{
     Block{kTensorCore5Rows, all(kAsSm100)}, Block{kTensorCore5Rows, all(kAsSm100), Unit::tcgen05_sp},
     Block{kTensorCore5ScaleRows, all(kAsSm100)},
     Block{kTensorCore5ScaleRows, all(kAsSm100), Unit::tcgen05_sp_block_scale}, Block{kTensorMemoryRows}};
-constexpr auto kSm100Blocks = joined(blackwell_blocks({kBlackwellRows}), kTensorBlocks);
-constexpr auto kSm103Blocks = joined(blackwell_blocks({kBlackwellRows, all(kAsSm100)}), kTensorBlocksInferred);
-constexpr auto kSm120Blocks = blackwell_blocks({kRtxBlackwellRows});
-constexpr auto kSm121Blocks = blackwell_blocks({kRtxBlackwellRows, all(kAsSm120)});
+constexpr auto kSm100Blocks = joined(blackwell_blocks({kBlackwellRows}, kOwnB200), kTensorBlocks);
+constexpr auto kSm103Blocks =
+    joined(blackwell_blocks({kBlackwellRows, all(kAsSm100)}, kOwnB200), kTensorBlocksInferred);
+constexpr auto kSm120Blocks = blackwell_blocks({kRtxBlackwellRows}, kOwnRtxPro);
+constexpr auto kSm121Blocks = blackwell_blocks({kRtxBlackwellRows, all(kAsSm120)}, kOwnRtxPro, all(kAsSm120));
 
 // ---- Targets (PTX manual, "Target ISA Notes" of mma; `a` and `f` add to their base)
 

@@ -64,9 +64,11 @@ constexpr Rule rules[] = {
     {sm_80_on, "m8n8k4", "f16", "f16", "f16", true, pairs},
 
     {sm_75_on, "m8n8k16", "s32", "s8 u8", "s32", false, integer_sum},
-    {sm_80_on, "m16n8k16 m16n8k32", "s32", "s8 u8", "s32", false, integer_sum},
+    {ampere_ada, "m16n8k16 m16n8k32", "s32", "s8 u8", "s32", false, integer_sum, 16},
+    {hopper_on, "m16n8k16 m16n8k32", "s32", "s8 u8", "s32", false, integer_sum},
     {sm_75_on, "m8n8k32", "s32", "s4 u4", "s32", false, integer_sum},
-    {sm_80_on, "m16n8k32 m16n8k64", "s32", "s4 u4", "s32", false, integer_sum},
+    {ampere_ada, "m16n8k32 m16n8k64", "s32", "s4 u4", "s32", false, integer_sum, 32},
+    {hopper_on, "m16n8k32 m16n8k64", "s32", "s4 u4", "s32", false, integer_sum},
     {sm_75_on, "m8n8k128", "s32", "b1", "s32", true, bit_count},
     {sm_80_on, "m16n8k128 m16n8k256", "s32", "b1", "s32", true, bit_count},
     {sm_80_on, "m8n8k4", "f64", "f64", "f64", true, fma_chain},
@@ -88,8 +90,10 @@ constexpr Rule sparse_rules[] = {
     {sm_120_on, "m16n8k64", "f32", small, "f32", false, nodes, 32, 25, floor_f32_sm_90},
     {sm_120_on, "m16n8k64", "f16", small, "f16", false, nodes, 32, 25, floor_f16_sm_90},
 
-    {sm_80_on, "m16n8k32 m16n8k64", "s32", "s8 u8", "s32", false, integer_sum},
-    {sm_80_on, "m16n8k64 m16n8k128", "s32", "s4 u4", "s32", false, integer_sum},
+    {ampere_ada, "m16n8k32 m16n8k64", "s32", "s8 u8", "s32", false, integer_sum, 16},
+    {hopper_on, "m16n8k32 m16n8k64", "s32", "s8 u8", "s32", false, integer_sum},
+    {ampere_ada, "m16n8k64 m16n8k128", "s32", "s4 u4", "s32", false, integer_sum, 32},
+    {hopper_on, "m16n8k64 m16n8k128", "s32", "s4 u4", "s32", false, integer_sum},
 };
 
 // facts 8. That they hold for sparse operands too, over the products that exist, is assumed as in facts 1.

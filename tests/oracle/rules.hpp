@@ -14,7 +14,7 @@ enum class Method {
   fp8_lowered,      // facts 2: operands to f16; the k % 4 in {0, 1}, then {2, 3}, from zero; IEEE add of C
   fma_then_c,       // facts 2: f32 FMAs from +0 in ascending k, then C
   pairs,            // facts 2: ((C + p01) + p23) in f32, then rounded to f16
-  integer_sum,      // facts 3
+  integer_sum,      // facts 3; with L clamped after each L products, else once
   bit_count,        // facts 3
   fma_chain,        // facts 3: FMAs in ascending k, starting with C
   scaled_products,  // facts 8, mxf8f6f4: one node, the scales' exponents added to the products'

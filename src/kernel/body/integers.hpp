@@ -3,6 +3,8 @@
 // integers, two in each 32-bit lane, whose products are added in pairs; with VNNI bytes, four in each lane.
 #pragma once
 
+#include <cstring>
+
 #include "kernel/body.hpp"
 #include "kernel/body/panels.hpp"
 #include "kernel/body/vectors.hpp"
@@ -257,9 +259,34 @@ void integers(const NativePart& part) {
     default: return products<kWords>(part);
   }
 }
-void integers(const NativePart& part) {
-  const int items = part.program.items;
+void integers(const NativePart& part, int items) {
   items == 4 ? integers<4>(part) : items == 8 ? integers<8>(part) : integers<16>(part);
+}
+
+// The items of a node: of each run of units those from `first` on.
+//
+//     item          0 1 2 3   4 5 6 7   ...   units of four, word k is item k % 4 * units + k / 4
+//     node of two   0 0 1 1   0 0 1 1
+inline void take_node(const std::byte* from, int runs, int units, int nodes, int node, int item_bytes,
+                      std::byte* to) {
+  const std::ptrdiff_t run = std::ptrdiff_t{units} * item_bytes, taken = run / nodes;
+  for (int i = 0; i < runs; ++i)
+    std::memcpy(to + i * taken, from + i * run + node * taken, static_cast<std::size_t>(taken));
+}
+
+void integers(const NativePart& part) {
+  const int items = part.program.items, nodes = part.program.nodes;
+  if (nodes == 1) return integers(part, items);
+  alignas(64) std::byte a[2 * kMaxRows * 4 * 16], b[8 * 4 * 16];
+  NativePart one = part;
+  one.a = a;
+  one.b = b;
+  for (int node = 0; node < nodes; ++node) {
+    take_node(part.a, 4 * part.rows, items / 4, nodes, node, 8, a);
+    take_node(part.b, 4 * 8, items / 4, nodes, node, 4, b);
+    if (node > 0) one.c = part.d;
+    integers(one, items / nodes);
+  }
 }
 
 }  // namespace
