@@ -16,15 +16,14 @@ namespace warpbit::ptx {
 /// What the types among a form's qualifiers are; a result comes before its source.
 enum class TypesOf : std::uint8_t { any, integers, floats, to_integers, from_integers };
 
-/// Results of one kind: of the forms of some opcodes, or of a rule by which the assembler changes what is computed.
+/// Results of one kind: of the forms of some opcodes. Rules of the assembler count as forms of the opcode "assembler".
 struct Kind {
   std::string_view name;
-  std::string_view opcodes;  ///< by blanks; empty: a rule of the assembler
+  std::string_view opcodes;  ///< by blanks
   TypesOf types;
   std::string_view words;  ///< a form has all of these: "reduce f16|f32", the second one of two
   std::string_view open;  ///< what the PTX manual leaves open of a result; empty: nothing, it defines every bit
   std::string_view tried;       ///< which results of other GPUs there are, if something is open
-  std::string_view shown = {};  ///< of a rule: the recording that shows it
 };
 /// The first that fits is that of a form; several may have one name.
 std::span<const Kind> kinds();

@@ -82,10 +82,6 @@ Type source_type(const Operation& operation, int source);
 /// The result of one lane. A packed type is executed half by half.
 Results execute(const Operation& operation, const Sources& sources);
 
-/// Whether a GPU's results of a form are recorded (golden-digests/scalar/): those of the forms that sm_90a has, and of the
-/// functions that the manual leaves to each GPU on that one alone.
-bool is_captured(std::string_view opcode, std::span<const std::string_view> words, Target target);
-
 // ---- For the files of this folder
 
 /// The lowest bits of a register, as a number.
