@@ -466,7 +466,7 @@ void add_report(py::module_& m) {
       "assembler changes what is computed.",
       field("line", &ptx::Inference::line, "Of the module's text, from 1."),
       field("instruction", &ptx::Inference::instruction,
-            "As in \"ex2.approx.f32\", or \"assembler: contraction\"."),
+            "As in \"ex2.approx.f32\", or \"assembler: contract\"."),
       field("open", &ptx::Inference::open, "Which part of its results, as in \"the bits of a NaN\"."),
       field("source", &ptx::Inference::from, "What they are assumed as: \"an H100\"."),
       field("file", &ptx::Inference::file, "Where the instruction comes from (.file), or empty."),

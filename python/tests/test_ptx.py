@@ -310,7 +310,7 @@ def test_a_report(saxpy):
     again(report)
     other = warpbit.RawModule(code=SAXPY.replace("sm_90a", "sm_90"), target="sm_120a").get_function("saxpy").launch(2, 32, [y, x, 3, 64])
     assert other.inferred and [(i.instruction, i.open, i.source) for i in other.inferences][-1] == (
-        "assembler: contraction", "which products and sums are fused", "an H100")
+        "assembler: contract", "which statements it changes", "an H100")
     again(other)
 
 

@@ -34,7 +34,6 @@ std::string on_others(const ptx::KindEvidence& kind) {
 
 // For targets that were recorded a row each, for those alike one; for all others one.
 void add_rows(Table& table, const ptx::KindEvidence& kind, const std::vector<Target>& targets) {
-  const auto number = [&](std::uint64_t forms) { return kind.is_rule ? "-" : std::to_string(forms); };
   std::uint64_t others = 0;
   for (std::size_t i = 0; i < targets.size(); ++i) {
     const ptx::FormCounts& counts = kind.by_target[i];
@@ -42,7 +41,7 @@ void add_rows(Table& table, const ptx::KindEvidence& kind, const std::vector<Tar
       others = std::max(others, counts.all());
       continue;
     }
-    Row row{std::string(kind.kind), std::string(targets[i].name()), number(counts.all()),
+    Row row{std::string(kind.kind), std::string(targets[i].name()), std::to_string(counts.all()),
             on_recorded(kind, counts)};
     Row& last = table.back();
     if (std::equal(row.begin() + 2, row.end(), last.begin() + 2) && row[0] == last[0])
@@ -50,7 +49,7 @@ void add_rows(Table& table, const ptx::KindEvidence& kind, const std::vector<Tar
     else
       table.push_back(std::move(row));
   }
-  if (others != 0) table.push_back({std::string(kind.kind), "others", number(others), on_others(kind)});
+  if (others != 0) table.push_back({std::string(kind.kind), "others", std::to_string(others), on_others(kind)});
 }
 
 // For a page: rows that are longer than its lines go on in rows of their own.
@@ -81,9 +80,11 @@ ordered_json json_of(const ptx::KindEvidence& kind, const std::vector<Target>& t
       by_target[std::string(targets[i].name())] = {
           {"captured", counts.captured}, {"defined", counts.defined}, {"inferred", counts.inferred}};
   }
-  return {{"kind", kind.kind},       {"open", kind.open},
-          {"tried", kind.tried},     {"recordings", kind.recordings},
-          {"is_rule", kind.is_rule}, {"targets", by_target}};
+  return {{"kind", kind.kind},
+          {"open", kind.open},
+          {"tried", kind.tried},
+          {"recordings", kind.recordings},
+          {"targets", by_target}};
 }
 
 }  // namespace

@@ -24,8 +24,8 @@ std::optional<Inference> inference(const Origin& origin, Target target) {
   const ptx::FormEvidence found =
       ptx::evidence(statement_of(origin).opcode, words_of(*origin.function, statement_of(origin)), target);
   if (found.rests != ptx::Rests::inferred) return {};
-  return Inference{
-      -1, {}, found.kind == nullptr ? kAll : found.kind->open, found.recording.empty() ? kLike : kHopper};
+  return Inference{-1, found.kind == nullptr ? kAll : found.kind->open,
+                   found.recording.empty() ? kLike : kHopper};
 }
 
 // Control has no results. Which arithmetic a product of tensor memory has, its descriptor says when it is executed.
@@ -137,7 +137,8 @@ std::vector<KindEvidence> evidence_table() {
       counter.add(row, opcode, words);
     });
   for (const assembler::RuleRow& rule : assembler::rules())
-    for (std::size_t i = 0; i < counter.targets.size(); ++i) counter.count("assembler", std::array{rule.name}, i);
+    for (std::size_t i = 0; i < counter.targets.size(); ++i)
+      counter.count("assembler", std::array{rule.name}, i);
   return std::move(counter.kinds);
 }
 
