@@ -80,8 +80,7 @@ constexpr Kind kKinds[] = {
      "", "", ""},
 
     // "assembler.contract" is no form but a rule (doc/guide/assembler.md).
-    {"rules of the assembler", "assembler", any, "", "which statements it changes",
-     "none of code for other targets"},
+    {"rules of the assembler", "assembler", any, "", "which statements it changes", kNone},
 };
 
 bool is_among(std::string_view list, std::string_view word, char at) {
