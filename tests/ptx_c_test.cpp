@@ -128,8 +128,7 @@ TEST_CASE("what is inferred has a text", "[quick][ptx_c]") {
     CHECK((warpbit_inferences() == nullptr) == is_recorded);
     if (!is_recorded)
       CHECK(std::string(warpbit_inferences())
-                .find(": assembler: contract: which statements it changes; as an H100") !=
-            std::string::npos);
+                .find(": assembler: contract: which statements it changes; as an H100") != std::string::npos);
     warpbit_free_kernel(kernel);
     warpbit_free_module(module);
   }

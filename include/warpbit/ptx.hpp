@@ -218,15 +218,15 @@ struct Finding {
 
 /// What a launch did.
 struct Report {
-  std::optional<Fault> fault;     ///< after a fault, the content of the arrays is unspecified
-  bool inferred = false;          ///< `inferences` are not empty
-  bool contracted = false;        ///< products became part of other instructions, as `--fmad=true` has it
+  std::optional<Fault> fault;  ///< after a fault, the content of the arrays is unspecified
+  bool inferred = false;       ///< `inferences` are not empty
+  bool contracted = false;     ///< products became part of other instructions, as `--fmad=true` has it
   /// Where rules of the assembler have acted, by line: in all functions that the kernel may call.
   std::vector<AssembledLine> assembled;
-  std::uint64_t blocks = 0;       ///< that have ended
-  std::uint64_t steps = 0;        ///< instructions of warps
-  std::string printed;            ///< by printf, block by block
-  std::vector<Finding> findings;  ///< of a launch that is lenient, or not strict, block by block
+  std::uint64_t blocks = 0;         ///< that have ended
+  std::uint64_t steps = 0;          ///< instructions of warps
+  std::string printed;              ///< by printf, block by block
+  std::vector<Finding> findings;    ///< of a launch that is lenient, or not strict, block by block
   std::vector<LineCounts> profile;  ///< of the statements that were executed, by line; see Launch::profile
   bool stopped = false;             ///< Launch::observe has ended it
   /// Statements that were executed and leave something open, by line. Without them the launch has the same bits on any

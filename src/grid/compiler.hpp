@@ -167,9 +167,9 @@ class Compiler {
   const ptx::FunctionText* function_ = nullptr;  // what the assembler makes of its statements
   FunctionCode* code_ = nullptr;
   const Statement* statement_ = nullptr;
-  std::vector<Place> listed_;               // of the statement
+  std::vector<Place> listed_;                          // of the statement
   std::optional<assembler::Definitions> definitions_;  // above it
-  std::vector<std::uint32_t> slot_;         // by register
+  std::vector<std::uint32_t> slot_;                    // by register
   std::uint32_t carry_ = 0;
   int cta_group_ = 0;  // of the kernel's instructions; 0: there are none yet
   std::unordered_map<const ptx::Variable*, std::int64_t> local_;    // of the function at hand

@@ -9,6 +9,7 @@
 
 #include "grid/modelled.hpp"
 #include "grid/watch.hpp"
+#include "isa/instruction.hpp"
 #include "isa/tensor_action.hpp"
 #include "ptx/evidence.hpp"
 

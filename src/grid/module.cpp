@@ -14,6 +14,7 @@
 
 #include "api/checks.hpp"
 #include "block/shape.hpp"
+#include "grid/evidence.hpp"
 #include "grid/launch.hpp"
 #include "threads.hpp"
 #include "warpbit/ptx.hpp"
@@ -188,10 +189,9 @@ struct Function::State {
     const std::lock_guard turn(compiling);
     auto found = others.find(options);
     if (found == others.end())
-      found = others
-                  .emplace(options,
-                           grid::compile(module->text, name, module->target, module->addresses, options))
-                  .first;
+      found =
+          others.emplace(options, grid::compile(module->text, name, module->target, module->addresses, options))
+              .first;
     if (!found->second) return found->second.error();
     return &*found->second;
   }

@@ -214,7 +214,7 @@ struct Program {
   bool has_workspace = false;    ///< it reads the address of the grid's workspace
   bool follows_written = false;  ///< some register may be read before it is written
   bool orders_by_memory =
-      false;             ///< it has fences, or accesses with an order: threads may wait for each other so
+      false;  ///< it has fences, or accesses with an order: threads may wait for each other so
   std::vector<Inference> inferred;  ///< each form once
   /// Where a rule of the assembler has acted, by origins.
   struct Use {
@@ -222,7 +222,7 @@ struct Program {
     Origin origin;
   };
   std::vector<Use> uses;
-  bool shares_slots = true;                   ///< registers may lie in one slot
+  bool shares_slots = true;  ///< registers may lie in one slot
 };
 
 /// The steps of a function. Precondition: all functions are compiled.

@@ -23,7 +23,7 @@ struct Kind {
   TypesOf types;
   std::string_view words;  ///< a form has all of these: "reduce f16|f32", the second one of two
   std::string_view open;  ///< what the PTX manual leaves open of a result; empty: nothing, it defines every bit
-  std::string_view tried;       ///< which results of other GPUs there are, if something is open
+  std::string_view tried;  ///< which results of other GPUs there are, if something is open
 };
 /// The first that fits is that of a form; several may have one name.
 std::span<const Kind> kinds();

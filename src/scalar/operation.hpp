@@ -60,7 +60,7 @@ struct Operation {
   bool ftz = false, sat = false, relu = false, oob = false, nan = false, xorsign = false, abs = false;
   bool carry = false;                                  ///< .cc
   bool negate_product = false, negate_addend = false;  ///< of an fma that the assembler made
-  bool scaled = false;     ///< a product or a part of a quotient that the assembler made (assembler/assemble.hpp)
+  bool scaled = false;  ///< a product or a part of a quotient that the assembler made (assembler/assemble.hpp)
   bool exchanged = false;  ///< the assembler has exchanged the two factors or addends
   bool clamp = false;      ///< .clamp, otherwise .wrap
   bool left = false;       ///< shf.l
