@@ -51,6 +51,7 @@ struct LaunchReport {
   std::string printed;
   std::vector<LaunchFinding> findings;
   std::vector<ptx::OrderDependence> order_dependent;
+  std::vector<ptx::Inference> inferences;
   std::vector<ptx::LineCounts> profile;
 };
 
@@ -104,6 +105,7 @@ LaunchReport report_of(const ptx::Report& report) {
           utf8(report.printed),
           findings_of(report),
           report.order_dependent,
+          report.inferences,
           profile_of(report)};
 }
 
@@ -458,11 +460,21 @@ void add_report(py::module_& m) {
       field("why", &ptx::OrderDependence::why, "As in \"the sum depends on the order of the additions\"."),
       field("file", &ptx::OrderDependence::file, "Where the instruction comes from (.file), or empty."),
       field("source_line", &ptx::OrderDependence::source_line, "In that file."));
+  add_record(
+      m, "Inference",
+      "What of a launch rests on no result of the target's GPU: an instruction, at its first statement, or a rule by which the "
+      "assembler changes what is computed.",
+      field("line", &ptx::Inference::line, "Of the module's text, from 1."),
+      field("instruction", &ptx::Inference::instruction,
+            "As in \"ex2.approx.f32\", or \"assembler: contract\"."),
+      field("open", &ptx::Inference::open, "Which part of its results, as in \"the bits of a NaN\"."),
+      field("source", &ptx::Inference::from, "What they are assumed as: \"an H100\"."),
+      field("file", &ptx::Inference::file, "Where the instruction comes from (.file), or empty."),
+      field("source_line", &ptx::Inference::source_line, "In that file."));
   auto report = add_record(
       m, "LaunchReport", "What a launch did.",
       field("fault", &LaunchReport::fault, "What the kernel must not do, or None."),
-      field("inferred", &LaunchReport::inferred,
-            "Whether arithmetic of the launch rests on no hardware result."),
+      field("inferred", &LaunchReport::inferred, "Whether `inferences` are not empty."),
       field("contracted", &LaunchReport::contracted, "Whether products and sums were fused."),
       field("blocks", &LaunchReport::blocks, "Blocks that have ended."),
       field("steps", &LaunchReport::steps, "Instructions of warps."),
@@ -470,6 +482,8 @@ void add_report(py::module_& m) {
       field("findings", &LaunchReport::findings, "What was found and allowed, block by block."),
       field("order_dependent", &LaunchReport::order_dependent,
             "Statements that were executed and leave a result open, by line."),
+      field("inferences", &LaunchReport::inferences,
+            "What rests on no result of the target's GPU, each form once, by line."),
       field("profile", &LaunchReport::profile, "With `profile`: the statements that were executed, by line."));
   set_repr(report, [](const LaunchReport& r) {
     return "LaunchReport: " +

@@ -161,6 +161,35 @@ TEST_CASE("launch says what a kernel leaves open", "[quick][cli]") {
   CHECK(nlohmann::json::parse(place.launch(arguments).out)["order_dependent"] == nlohmann::json::array());
 }
 
+TEST_CASE("a report says what is inferred, and from what", "[quick][cli]") {
+  std::string text = small_kernels::kText;
+  text.replace(text.find("sm_90a"), 6, "sm_90");
+  const Place place(text.c_str());
+  const auto line =
+      1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(text.find("mul.f32")), '\n');
+  std::vector<std::string> arguments{"--entry",       "saxpy",    "--arg",  "zeros:f32:4", "--arg",
+                                     "zeros:f32:4",   "--arg",    "f32:1",  "--arg",       "i32:1",
+                                     "--no-contract", "--target", "sm_120a"};
+  CHECK_THAT(place.launch(arguments).out,
+             Catch::Matches(fmt::format("saxpy on sm_120a: 1 block, [0-9]+ steps, inferred: line {} mul.f32 "
+                                        "\\(the bits of a NaN; as an H100\\) and 1 more\n",
+                                        line)));
+  arguments.emplace_back("--json");
+  const nlohmann::json answer = nlohmann::json::parse(place.launch(arguments).out);
+  CHECK(answer["inferred"] == true);
+  REQUIRE(answer["inferences"].size() == 2);
+  CHECK(answer["inferences"][0] == nlohmann::json{{"ptx_line", line},
+                                                  {"instruction", "mul.f32"},
+                                                  {"open", "the bits of a NaN"},
+                                                  {"from", "an H100"},
+                                                  {"file", ""},
+                                                  {"line", 0}});
+  arguments[12] = "H100";
+  const nlohmann::json recorded = nlohmann::json::parse(place.launch(arguments).out);
+  CHECK(recorded["inferred"] == false);
+  CHECK(recorded["inferences"] == nlohmann::json::array());
+}
+
 TEST_CASE("a terminal shows how many blocks have ended", "[quick][cli]") {
   const Place place;
   const auto launch = [&](const std::string& more) {

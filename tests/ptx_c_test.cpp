@@ -108,6 +108,32 @@ TEST_CASE("a fault is the message, and in the report", "[quick][ptx_c]") {
   CHECK(report.blocks == 0);
 }
 
+TEST_CASE("what is inferred has a text", "[quick][ptx_c]") {
+  std::string text = kText;
+  text.replace(text.find("sm_90a"), 6, "sm_90");
+  for (const char* const target : {"sm_90a", "sm_120a"}) {
+    warpbit_module* module = nullptr;
+    warpbit_kernel* kernel = nullptr;
+    REQUIRE(warpbit_load_module(text.c_str(), target, &module) == WARPBIT_OK);
+    REQUIRE(warpbit_find_kernel(module, "saxpy", &kernel) == WARPBIT_OK);
+    const warpbit_launch_options how = WARPBIT_INIT(warpbit_launch_options);
+    warpbit_launch_report report = WARPBIT_INIT(warpbit_launch_report);
+    float a = 1, x = 1, y = 1;
+    std::uint32_t n = 1;
+    const warpbit_argument arguments[] = {
+        {WARPBIT_BUFFER, &y, sizeof y}, {WARPBIT_BUFFER, &x, sizeof x}, value(a), value(n)};
+    REQUIRE(warpbit_launch(kernel, &how, arguments, 4, &report) == WARPBIT_OK);
+    const bool is_recorded = std::string(target) == "sm_90a";
+    CHECK((report.inferred == 0) == is_recorded);
+    CHECK((warpbit_inferences() == nullptr) == is_recorded);
+    if (!is_recorded)
+      CHECK(std::string(warpbit_inferences())
+                .find(": assembler: contract: which statements it changes; as an H100") != std::string::npos);
+    warpbit_free_kernel(kernel);
+    warpbit_free_module(module);
+  }
+}
+
 TEST_CASE("printf and a limit of steps", "[quick][ptx_c]") {
   const Kernel say("say"), forever("forever");
   warpbit_launch_options how = WARPBIT_INIT(warpbit_launch_options);

@@ -379,7 +379,9 @@ TEST_CASE("forms without recordings can be refused") {
   const ptx::Report report = k->launch(how, {ptx::buffer(out), ptx::value(1)});
   REQUIRE(report.fault);
   CHECK(report.fault->error.code == Errc::inferred_plan);
-  CHECK_THAT(report.fault->message(), Catch::Contains("ex2.approx.f32 on sm_80"));
+  CHECK_THAT(report.fault->message(),
+             Catch::Contains("ex2.approx.f32 on sm_80: the arithmetic is inferred (all bits "
+                             "within an error: as an H100; "));
 }
 
 TEST_CASE("both sides of a race have their lines, in the source too") {

@@ -217,11 +217,15 @@ TEST_CASE("a launch says whether results of all of its forms are recorded") {
   const std::string function = "mov.b32 %r0, 1; ex2.approx.f32 %r1, %r0;";
   const std::string two = "mov.b64 %q0, 1; add.rn.f32x2 %q1, %q0, %q0;";
   CHECK_FALSE(is_inferred("sm_90a", sum));
-  CHECK_FALSE(is_inferred("sm_100a", sum));
+  CHECK(is_inferred("sm_100a", sum));  // the bits of a NaN
+  CHECK_FALSE(is_inferred("sm_100a", "mov.b32 %r0, 1; add.s32 %r1, %r0, %r0;"));
   CHECK_FALSE(is_inferred("sm_90a", function));
   CHECK_FALSE(is_inferred("sm_90", function));
   CHECK(is_inferred("sm_80", function));
   CHECK(is_inferred("sm_100a", two));
+  const std::string division = "mov.b32 %r0, 0; div.u32 %r1, %r0, %r0;";
+  for (const char* const target : {"sm_80", "sm_120a"}) CHECK(is_inferred(target, division));
+  CHECK_FALSE(is_inferred("sm_90a", division));
 }
 
 }  // namespace scalar_edges_test

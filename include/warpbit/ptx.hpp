@@ -162,6 +162,17 @@ struct AssembledLine {
   int source_line;        ///< in that file
 };
 
+/// What of a launch rests on no result of the target's GPU: an instruction, at its first statement, or a rule by which the
+/// assembler changes what is computed.
+struct Inference {
+  int line;                 ///< of the module's text
+  std::string instruction;  ///< opcode and qualifiers, or "assembler: contract"
+  std::string open;         ///< which part of its results: "the bits of a NaN"
+  std::string from;         ///< what they are assumed as: "an H100"
+  std::string file;         ///< by .loc; empty without it
+  int source_line;
+};
+
 /// How to run a kernel.
 struct Launch {
   Dim3 grid = {}, block = {};
@@ -207,24 +218,47 @@ struct Finding {
 
 /// What a launch did.
 struct Report {
-  std::optional<Fault> fault;     ///< after a fault, the content of the arrays is unspecified
-  bool inferred = false;          ///< as in Execution, for any instruction of the launch
-  bool contracted = false;        ///< products became part of other instructions, as `--fmad=true` has it
+  std::optional<Fault> fault;  ///< after a fault, the content of the arrays is unspecified
+  bool inferred = false;       ///< `inferences` are not empty
+  bool contracted = false;     ///< products became part of other instructions, as `--fmad=true` has it
   /// Where rules of the assembler have acted, by line: in all functions that the kernel may call.
   std::vector<AssembledLine> assembled;
-  std::uint64_t blocks = 0;       ///< that have ended
-  std::uint64_t steps = 0;        ///< instructions of warps
-  std::string printed;            ///< by printf, block by block
-  std::vector<Finding> findings;  ///< of a launch that is lenient, or not strict, block by block
+  std::uint64_t blocks = 0;         ///< that have ended
+  std::uint64_t steps = 0;          ///< instructions of warps
+  std::string printed;              ///< by printf, block by block
+  std::vector<Finding> findings;    ///< of a launch that is lenient, or not strict, block by block
   std::vector<LineCounts> profile;  ///< of the statements that were executed, by line; see Launch::profile
   bool stopped = false;             ///< Launch::observe has ended it
   /// Statements that were executed and leave something open, by line. Without them the launch has the same bits on any
   /// number of host threads, unless threads race for global memory.
   std::vector<OrderDependence> order_dependent;
+  /// Of the statements that the kernel may reach, each form once, by line. A form that has none was recorded on a GPU of the
+  /// target, or the PTX manual defines every bit of its results (evidence_table()).
+  std::vector<Inference> inferences;
 
   bool ok() const { return !fault; }
   explicit operator bool() const { return ok(); }
 };
+
+/// How many forms of a target rest on what.
+struct FormCounts {
+  std::uint64_t captured = 0;  ///< a GPU of that target executed them, and left what is computed here
+  std::uint64_t defined = 0;   ///< none did; the PTX manual defines every bit
+  std::uint64_t inferred =
+      0;  ///< the manual leaves something open, and it is as another GPU or another form has it
+
+  std::uint64_t all() const { return captured + defined + inferred; }
+};
+/// What results of one kind rest on: of instructions that are no tensor instructions, or of a rule of the assembler.
+struct KindEvidence {
+  std::string_view kind;                     ///< "integers", "atomics of floats"
+  std::string_view open;                     ///< what the manual leaves open of them; empty: nothing
+  std::string_view tried;                    ///< results of other GPUs that there are, if something is open
+  std::vector<std::string_view> recordings;  ///< the folders of what shows the captured ones
+  std::vector<FormCounts> by_target;         ///< in the order of Target::all()
+};
+/// The table of all kinds. Forms that differ only in what changes no result (scopes, orders, hints) count once.
+std::vector<KindEvidence> evidence_table();
 
 class Module;
 

@@ -24,7 +24,7 @@ extern "C" {
 #endif
 
 /** Grows when something is added; a function or structure never changes. */
-#define WARPBIT_ABI 3
+#define WARPBIT_ABI 4
 /** WARPBIT_ABI of the library that runs. */
 WARPBIT_API uint32_t warpbit_abi(void);
 /** "0.1.0" */
@@ -312,6 +312,10 @@ typedef struct warpbit_launch_report {
 WARPBIT_API warpbit_status warpbit_launch(const warpbit_kernel* kernel, const warpbit_launch_options* options,
                                           const warpbit_argument* arguments, size_t count,
                                           warpbit_launch_report* report);
+
+/** What of this thread's last launch rests on no hardware result, a line for each form: "line 12: ex2.approx.f32: all bits
+ * within an error; as an H100"; null if there is nothing. Valid until this thread's next launch. */
+WARPBIT_API const char* warpbit_inferences(void);
 
 /** A fault behind which a launch has gone on, the first of its kind at these places in its block. Texts are valid until
  * this thread's next launch. */

@@ -306,8 +306,12 @@ def test_a_report(saxpy):
     assert (report.fault, report.inferred, report.contracted, report.blocks, report.printed) == (None, False, True, 2, "")
     assert 0 < report.steps <= 2 * 19  # of each warp one for each instruction, some of which are done together
     assert repr(report) == f"<LaunchReport: 2 blocks, {report.steps} steps>"
-    assert report.order_dependent == []
+    assert report.order_dependent == [] and report.inferences == []
     again(report)
+    other = warpbit.RawModule(code=SAXPY.replace("sm_90a", "sm_90"), target="sm_120a").get_function("saxpy").launch(2, 32, [y, x, 3, 64])
+    assert other.inferred and [(i.instruction, i.open, i.source) for i in other.inferences][-1] == (
+        "assembler: contract", "which statements it changes", "an H100")
+    again(other)
 
 
 def test_what_a_kernel_leaves_open(others):

@@ -105,6 +105,27 @@ std::string order_text(const ptx::Report& report) {
   return out;
 }
 
+ordered_json inferences_json(const ptx::Report& report) {
+  ordered_json out = ordered_json::array();
+  for (const ptx::Inference& one : report.inferences)
+    out.push_back({{"ptx_line", one.line},
+                   {"instruction", one.instruction},
+                   {"open", one.open},
+                   {"from", one.from},
+                   {"file", one.file},
+                   {"line", one.source_line}});
+  return out;
+}
+
+// ", inferred: line 12 ex2.approx.f32 (all bits within an error; as an H100) and 2 more", or nothing.
+std::string inferred_text(const ptx::Report& report) {
+  if (report.inferences.empty()) return "";
+  const ptx::Inference& first = report.inferences.front();
+  const std::size_t others = report.inferences.size() - 1;
+  return fmt::format(", inferred: line {} {} ({}; as {}){}", first.line, first.instruction, first.open,
+                     first.from, others == 0 ? "" : fmt::format(" and {} more", others));
+}
+
 // Whether all blocks have ended, so that arrays are what the kernel leaves.
 bool is_complete(const ptx::Report& report) {
   return !report.fault && !report.stopped;
@@ -123,7 +144,8 @@ ordered_json report_json(const ptx::Function& kernel, Target target, const ptx::
                    {"fault", nullptr},
                    {"findings", findings_json(report)},
                    {"written", ordered_json::array()},
-                   {"order_dependent", order_json(report)}};
+                   {"order_dependent", order_json(report)},
+                   {"inferences", inferences_json(report)}};
   if (report.fault) out["fault"] = fault_json(*report.fault);
   for (const LaunchArray& one : arrays)
     if (is_complete(report) && !one.out.empty()) out["written"].push_back(one.out);
@@ -152,7 +174,7 @@ void print_report(const ptx::Function& kernel, Target target, const ptx::Report&
   const std::string where = fmt::format("{} on {}", kernel.name(), target.name());
   if (report.stopped) return print_fitted(where + ": stopped by --break; no array is written");
   print_fitted(fmt::format("{}: {} block{}, {} steps{}{}{}", where, report.blocks,
-                           report.blocks == 1 ? "" : "s", report.steps, report.inferred ? ", inferred" : "",
+                           report.blocks == 1 ? "" : "s", report.steps, inferred_text(report),
                            findings_text(report), order_text(report)));
   for (const LaunchArray& one : arrays)
     if (!one.out.empty())

@@ -9,6 +9,8 @@
 #include <array>
 #include <regex>
 #include <span>
+#include <sstream>
+#include <utility>
 
 #include "cli/arguments.hpp"
 #include "cli/json.hpp"
@@ -96,6 +98,24 @@ Table evidence_by_type() {
   return transposed(table);
 }
 
+// A row for each cell, of which those that are longer than a line of a page have several: target, basis, instructions.
+Table in_lines(const Table& wide) {
+  constexpr std::size_t kLongest = 80;
+  Table out{{wide[0][0], "rests on", "instructions"}};
+  for (std::size_t i = 1; i < wide.size(); ++i)
+    for (std::size_t k = 1; k < wide[i].size(); ++k) {
+      std::string line;
+      std::istringstream cell(wide[i][k]);
+      for (std::string unit; std::getline(cell >> std::ws, unit, ';');) {
+        if (!line.empty() && line.size() + 2 + unit.size() > kLongest)
+          out.push_back({wide[i][0], wide[0][k], std::exchange(line, "")});
+        line += (line.empty() ? "" : "; ") + unit;
+      }
+      if (line != "-") out.push_back({wide[i][0], wide[0][k], line});
+    }
+  return out;
+}
+
 // Targets down; in the column of a basis the instructions whose strongest it is. A value alone is known of floors only.
 Table evidence_by_target() {
   Table table{{"target", "captured", "published", "value only", "inferred"}};
@@ -117,7 +137,7 @@ Table evidence_by_target() {
       table.back().push_back(names.empty() ? "-" : fmt::format("{}", fmt::join(names, "; ")));
   }
   merge_rows(table);
-  return table;
+  return in_lines(table);
 }
 
 ordered_json json_of(const std::optional<BasisRange>& basis) {
@@ -222,6 +242,7 @@ int list(const ListArguments& o) {
     refuse("list", "--target or REGEX beside --targets", "one of both");
   if (o.targets) return list_targets(o);
   if (!o.captures.empty()) return list_captures(o);
+  if (o.kernels) return list_kinds(o);
   if (o.ptx) return list_kernels(o);
   if (o.probes) return list_probes(o);
   if (o.evidence) return list_evidence(o);
@@ -283,11 +304,16 @@ void add_list(CLI::App& command, int& status) {
   CLI::Option* targets =
       command.add_flag("--targets", o.targets, "list instead the targets by the names of GPUs")
           ->excludes(types, forms, ptx, probes, evidence);
+  CLI::Option* kernels =
+      command
+          .add_flag("--kernels", o.kernels,
+                    "list instead what results of whole kernels rest on beside tensor instructions, by kind")
+          ->excludes(types, forms, ptx, probes, evidence, targets);
   CLI::Option* captures =
       command
           .add_option("--captures", o.captures,
                       "print instead the captures in folders, by tabs; golden/index.tsv is that")
-          ->excludes(types, forms, ptx, probes, evidence, targets);
+          ->excludes(types, forms, ptx, probes, evidence, targets, kernels);
   CLI::Option* markdown =
       command.add_flag("--markdown", o.markdown, "print a Markdown table")->excludes(ptx, probes, captures);
   CLI::Option* csv = command.add_flag("--csv", o.csv, "print a table by commas, a row in each line")
@@ -303,10 +329,10 @@ void add_list(CLI::App& command, int& status) {
       ->needs(forms);
   probes->needs(target);
   command.add_option("REGEX", o.pattern, "part of the forms of --forms, --ptx, --probes and --evidence");
-  command.footer(
-      examples({"warpbit list --types", "warpbit list --targets", "warpbit list --forms ^ldmatrix",
-                "warpbit list --forms ^ldmatrix --csv", "warpbit list --forms --machine HMMA.16816.F32",
-                "warpbit list --evidence --target sm_90a ^wgmma"}));
+  command.footer(examples({"warpbit list --types", "warpbit list --targets", "warpbit list --kernels",
+                           "warpbit list --forms ^ldmatrix", "warpbit list --forms ^ldmatrix --csv",
+                           "warpbit list --forms --machine HMMA.16816.F32",
+                           "warpbit list --evidence --target sm_90a ^wgmma"}));
 }
 
 }  // namespace warpbit::cli

@@ -16,7 +16,8 @@ namespace warpbit::cli {
 inline constexpr std::array kBases{Basis::captured, Basis::published, Basis::value_only, Basis::inferred};
 
 struct ListArguments {
-  bool forms = false, types = false, ptx = false, probes = false, evidence = false, targets = false;
+  bool forms = false, types = false, ptx = false, probes = false, evidence = false, targets = false,
+       kernels = false;
   bool markdown = false, csv = false, json = false;
   std::string target, pattern, machine;
   std::vector<std::string> captures;
@@ -40,6 +41,8 @@ int print_listing(const ListArguments& o, const Table& table, const nlohmann::or
 
 /// Which forms rest on what, and on which captures: by family, or with --forms each.
 int list_evidence(const ListArguments& o);
+/// What results of whole kernels rest on beside those of tensor instructions.
+int list_kinds(const ListArguments& o);
 /// The index of folders of captures.
 int list_captures(const ListArguments& o);
 /// What a GPU needs to record captures: the kernels file (tools/capture/README.md).

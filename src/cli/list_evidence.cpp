@@ -6,7 +6,9 @@
 #include <array>
 #include <set>
 
+#include "cli/arguments.hpp"
 #include "cli/list.hpp"
+#include "warpbit/ptx.hpp"
 #include "warpbit/replay.hpp"
 
 namespace warpbit::cli {
@@ -56,6 +58,32 @@ ordered_json recorded_json(const Captures& captures) {
           {"devices", r.devices}};
 }
 
+// Beside the families what whole kernels have, by kind (warpbit list --kernels).
+void add_kinds(const ListArguments& o, Table& out, ordered_json& rows) {
+  const std::vector<Target> targets = Target::all();
+  const std::optional<Target> wanted = find_target(o.target);
+  for (const ptx::KindEvidence& kind : ptx::evidence_table())
+    for (std::size_t i = 0; i < targets.size(); ++i) {
+      const ptx::FormCounts& counts = kind.by_target[i];
+      if (counts.all() == 0 || (wanted && *wanted != targets[i])) continue;
+      const std::string name = fmt::format("kernels: {}", kind.kind), target(targets[i].name());
+      rows.push_back({{"family", name},
+                      {"target", target},
+                      {"forms", counts.all()},
+                      {"captured", counts.captured},
+                      {"published", 0},
+                      {"defined", counts.defined},
+                      {"inferred", counts.inferred},
+                      {"with_files", counts.captured},
+                      {"recorded", recorded_json({})}});
+      Row row{name, target};
+      for (const std::uint64_t n :
+           {counts.all(), counts.captured, std::uint64_t{0}, counts.defined, counts.inferred, counts.captured})
+        row.push_back(std::to_string(n));
+      out.push_back(joined(std::move(row), Row(kRecorded.size(), "-")));
+    }
+}
+
 int evidence_by_form(const ListArguments& o) {
   Table out{joined({"form", "target", "order", "F, rounding", "floor", "specials"}, kRecorded)};
   ordered_json rows = ordered_json::array();
@@ -100,8 +128,8 @@ int evidence_by_family(const ListArguments& o) {
     at->own += !captures.empty();
     at->captures.insert(at->captures.end(), captures.begin(), captures.end());
   });
-  Table out{
-      joined({"family", "target", "forms", "captured", "published", "inferred", "with files"}, kRecorded)};
+  Table out{joined({"family", "target", "forms", "captured", "published", "defined", "inferred", "with files"},
+                   kRecorded)};
   ordered_json rows = ordered_json::array();
   for (const Sum& s : sums) {
     rows.push_back({{"family", s.family},
@@ -109,15 +137,17 @@ int evidence_by_family(const ListArguments& o) {
                     {"forms", s.forms},
                     {"captured", s.of(Basis::captured)},
                     {"published", s.of(Basis::published)},
+                    {"defined", 0},
                     {"inferred", s.of(Basis::inferred)},
                     {"with_files", s.own},
                     {"recorded", recorded_json(s.captures)}});
     Row row{std::string(s.family), std::string(s.target.name())};
     for (const std::size_t n :
-         {s.forms, s.of(Basis::captured), s.of(Basis::published), s.of(Basis::inferred), s.own})
+         {s.forms, s.of(Basis::captured), s.of(Basis::published), std::size_t{0}, s.of(Basis::inferred), s.own})
       row.push_back(std::to_string(n));
     out.push_back(joined(std::move(row), cells(s.captures)));
   }
+  if (o.pattern.empty()) add_kinds(o, out, rows);
   return print_listing(o, out, {{"families", rows}});
 }
 

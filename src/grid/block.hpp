@@ -115,8 +115,8 @@ class Block {
   bool has_stopped() const { return stopped_; }
   /// Lanes of a warp execute a statement that leaves something open.
   void executed(std::int32_t freedom, const Warp& warp, Lanes lanes) const;
-  bool inferred = false;
-  std::string printed;  ///< by vprintf
+  std::int32_t inferred = -1;  ///< of Program::origins, the first product of tensor memory whose arithmetic is
+  std::string printed;         ///< by vprintf
 
   // ---- Barriers (PTX manual, "bar", "barrier")
 

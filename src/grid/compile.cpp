@@ -4,6 +4,7 @@
 
 #include "grid/compiler.hpp"
 #include "grid/freedom.hpp"
+#include "grid/modelled.hpp"
 #include "grid/products.hpp"
 #include "grid/reach.hpp"
 #include "grid/slots.hpp"
@@ -74,64 +75,20 @@ const Compiler::Maker Compiler::kMakers[] = {
     {"griddepcontrol", &Compiler::nothing},
 };
 
-// What modules may have and no kernel can run yet: how its name begins, and the reason. An opcode of the video instructions
-// ends with a number of parts or not.
-const Compiler::NotModelled Compiler::kNotModelled[] = {
-    {"st.bulk", "there are no bulk stores"},
-    {"clusterlaunchcontrol", "no cluster takes the place of another one"},
-    {"multimem", "there is one GPU"},
-    {"tex", "there are no textures"},
-    {"tld4", "there are no textures"},
-    {"txq", "there are no textures"},
-    {"istypep", "there are no textures"},
-    {"suld", "there are no surfaces"},
-    {"sust", "there are no surfaces"},
-    {"sured", "there are no surfaces"},
-    {"suq", "there are no surfaces"},
-    {"vadd", "video instructions are not executed"},
-    {"vsub", "video instructions are not executed"},
-    {"vabsdiff", "video instructions are not executed"},
-    {"vmin", "video instructions are not executed"},
-    {"vmax", "video instructions are not executed"},
-    {"vshl", "video instructions are not executed"},
-    {"vshr", "video instructions are not executed"},
-    {"vmad", "video instructions are not executed"},
-    {"vset", "video instructions are not executed"},
-    {"vavrg", "video instructions are not executed"},
-};
-
 void Compiler::check_modelled() const {
-  std::string spelled(statement_->opcode);
-  for (const std::string_view one : words()) spelled.append(".").append(one);
-  const auto fits = [&](const NotModelled& row) {
-    if (!spelled.starts_with(row.name)) return false;
-    std::string_view rest = std::string_view(spelled).substr(row.name.size());
-    if (row.name.front() == 'v' && (rest.starts_with('2') || rest.starts_with('4'))) rest.remove_prefix(1);
-    return rest.empty() || rest.front() == '.';
-  };
-  const auto found = std::ranges::find_if(kNotModelled, fits);
-  if (found != std::end(kNotModelled))
-    refuse({Errc::instruction_not_modelled, {}, std::string(found->reason), {}});
+  if (const std::string_view reason = reason_not_modelled(statement_->opcode, words()); !reason.empty())
+    refuse({Errc::instruction_not_modelled, {}, std::string(reason), {}});
 }
 
-// Forms that the assembler takes, and whose results were not measured: of sm_100 (sums of two types, min and max of three,
-// redux of f32), and those that the manual does not have (testp without its test, exch with a second operand).
-bool Compiler::is_unmeasured(const ptx::MatchedForm& form) const {
-  const std::string_view opcode = statement_->opcode;
-  const Type type = form.types.empty() ? Type::b32 : form.types.back();
-  if (opcode == "fma" && ptx::row(type).element == Type::bf16 && !has("rn")) return true;
-  if (opcode == "madc") return ptx::bits(type) == 16 || has("sat");
-  if (opcode == "add" || opcode == "sub" || opcode == "fma") return form.types.size() == 2;
-  if (opcode == "min" || opcode == "max") return count() == 4;
-  if (opcode == "redux") return form.types[0] == Type::f32;
-  if (opcode == "testp") return statement_->qualifiers == 1;
-  return opcode == "atom" && has("exch") && count() == 4 && !has("L2::cache_hint");
+void Compiler::note(std::optional<Inference> inferred) {
+  if (!inferred) return;
+  inferred->statement = static_cast<std::int32_t>(program_.origins.size()) - 1;
+  if (noted_.insert(form_of(program_.origins.back())).second) program_.inferred.push_back(*inferred);
 }
 
 // The forms of the statement's words, which many statements share.
 const Result<std::vector<ptx::MatchedForm>>& Compiler::matched() {
-  std::string key(statement_->opcode);
-  for (const std::string_view one : words()) key.append(".").append(one);
+  std::string key = form_of(program_.origins.back());
   const auto found = matched_.find(key);
   if (found != matched_.end()) return found->second;
   return matched_.emplace(std::move(key), ptx::match_scalar(statement_->opcode, words(), program_.target))
@@ -140,6 +97,7 @@ const Result<std::vector<ptx::MatchedForm>>& Compiler::matched() {
 
 // Of the assembler's: its words are not all of PTX.
 void Compiler::made_statement() {
+  note(inference(program_.origins.back(), program_.target));  // as it was
   statement_->opcode == "mov" ? move() : scalar();
 }
 
@@ -154,8 +112,9 @@ void Compiler::statement() {
   if (!form) refuse(form.error());
   const Result<const ptx::MatchedForm*> taken = ptx::check_operands(*function_, *statement_, *form);
   if (!taken) throw Refused{taken.error()};
-  if (is_unmeasured(**taken))
+  if (is_unmeasured(opcode, words(), (*taken)->types, count()))
     refuse({Errc::instruction_not_modelled, {}, "its results have not been measured", {}});
+  note(inference(program_.origins.back(), program_.target));
   const auto row = std::ranges::find(kMakers, opcode, &Maker::opcode);
   row == std::end(kMakers) ? scalar() : (this->*row->make)();
 }

@@ -9,7 +9,6 @@ namespace warpbit::grid {
 void Compiler::scalar() {
   const scalar::Operation operation = scalar::operation(statement_->opcode, words());
   if (operation.execute == nullptr) refuse({Errc::instruction_not_modelled, {}, "it is not executed yet", {}});
-  note_evidence();
   compute(operation);
 }
 

@@ -44,6 +44,7 @@ bool Compiler::tensor() {
   };
   Result<Instruction> parsed = Instruction::parse(statement_->text, program_.target, types);
   if (!parsed) refuse(parsed.error());
+  note(inference(*parsed));
   Step step;
   const CompiledAction& action = parsed->decoded().kernel;
   if (const auto* const of = std::get_if<TensorAction>(&action)) check_group(*of);

@@ -10,6 +10,7 @@
 #include <array>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,6 +22,7 @@
 #include "assembler/definitions.hpp"
 #include "assembler/flow.hpp"
 #include "grid/compile.hpp"
+#include "grid/evidence.hpp"
 #include "grid/reach.hpp"
 #include "grid/steps.hpp"
 #include "isa/tensor_action.hpp"
@@ -92,21 +94,14 @@ class Compiler {
     void (Compiler::*make)();
   };
   static const Maker kMakers[];
-  struct NotModelled {
-    std::string_view name, reason;
-  };
-  static const NotModelled kNotModelled[];
   std::vector<std::int32_t> statements(const assembler::Assembled& from, std::vector<Error>* refused);
   void resolve(const std::vector<std::int32_t>& step_of);
   void statement();
   void made_statement();
   const Result<std::vector<ptx::MatchedForm>>& matched();
-  bool is_unmeasured(const ptx::MatchedForm& form) const;
   void check_modelled() const;
-  void note_evidence() {
-    if (program_.inferred.empty() && !scalar::is_captured(statement_->opcode, words(), program_.target))
-      program_.inferred = fmt::format("{}.{}", statement_->opcode, fmt::join(words(), "."));
-  }
+  /// That something is inferred of the statement at hand.
+  void note(std::optional<Inference> inferred);
   void add(Step step);
   template <Run kRun>
   void run() {
@@ -172,9 +167,9 @@ class Compiler {
   const ptx::FunctionText* function_ = nullptr;  // what the assembler makes of its statements
   FunctionCode* code_ = nullptr;
   const Statement* statement_ = nullptr;
-  std::vector<Place> listed_;               // of the statement
+  std::vector<Place> listed_;                          // of the statement
   std::optional<assembler::Definitions> definitions_;  // above it
-  std::vector<std::uint32_t> slot_;         // by register
+  std::vector<std::uint32_t> slot_;                    // by register
   std::uint32_t carry_ = 0;
   int cta_group_ = 0;  // of the kernel's instructions; 0: there are none yet
   std::unordered_map<const ptx::Variable*, std::int64_t> local_;    // of the function at hand
@@ -193,6 +188,7 @@ class Compiler {
     int statement;
   };
   std::vector<Pending> pending_;
+  std::set<std::string> noted_;  // forms that are inferred
   std::vector<std::pair<std::size_t, const ptx::LabelTable*>> pending_tables_;
 };
 

@@ -156,11 +156,7 @@ ptx::OrderDependence dependence(const Program& program, const Freedom& freedom) 
   const Origin& origin = program.origins[static_cast<std::size_t>(freedom.statement)];
   const ptx::Statement& statement = statement_of(origin);
   const auto [file, line] = source_of(*program.module, statement);
-  ptx::OrderDependence out{statement.position.line, std::string(statement.opcode), std::string(freedom.why),
-                           std::string(file), line};
-  for (const std::string_view word : words_of(*origin.function, statement))
-    out.instruction.append(".").append(word);
-  return out;
+  return {statement.position.line, form_of(origin), std::string(freedom.why), std::string(file), line};
 }
 
 }  // namespace

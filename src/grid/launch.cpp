@@ -109,7 +109,8 @@ std::unique_ptr<Cluster> Queue::take() {
 void Queue::record(Cluster& cluster) {
   for (const std::unique_ptr<Block>& block : cluster.blocks()) {
     report_.steps += block->steps();
-    report_.inferred = report_.inferred || block->inferred;
+    if (block->inferred >= 0 && (report_.inferred < 0 || block->inferred < report_.inferred))
+      report_.inferred = block->inferred;
     if (block->watch() != nullptr) {
       const std::vector<ptx::Counts>& counts = block->watch()->counts();
       report_.counts.resize(counts.size());

@@ -14,8 +14,8 @@ Result<Addresses> place_variables(const ptx::ModuleText& module, GlobalMemory& m
 
 struct Report {
   std::optional<Fault> fault;  ///< of the first faulty block
-  bool inferred = false;
-  std::uint64_t blocks = 0;  ///< that have ended
+  std::int32_t inferred = -1;  ///< as in Block, of all of them the first
+  std::uint64_t blocks = 0;    ///< that have ended
   std::uint64_t steps = 0;
   std::string printed;
   std::vector<ptx::Counts> counts;  ///< if they are wanted

@@ -14,6 +14,7 @@
 
 #include "api/checks.hpp"
 #include "block/shape.hpp"
+#include "grid/evidence.hpp"
 #include "grid/launch.hpp"
 #include "threads.hpp"
 #include "warpbit/ptx.hpp"
@@ -188,10 +189,9 @@ struct Function::State {
     const std::lock_guard turn(compiling);
     auto found = others.find(options);
     if (found == others.end())
-      found = others
-                  .emplace(options,
-                           grid::compile(module->text, name, module->target, module->addresses, options))
-                  .first;
+      found =
+          others.emplace(options, grid::compile(module->text, name, module->target, module->addresses, options))
+              .first;
     if (!found->second) return found->second.error();
     return &*found->second;
   }
@@ -412,6 +412,15 @@ std::optional<Error> check_observed(const Launch& how) {
   return std::nullopt;
 }
 
+std::optional<Error> check_inferred(const grid::Program& program) {
+  const std::vector<Inference> all = grid::inferences(program, -1);
+  if (all.empty()) return {};
+  const Inference& first = all.front();
+  return Error{Errc::inferred_plan,
+               fmt::format("line {}: {} on {}", first.line, first.instruction, program.target.name()),
+               fmt::format("{}: as {}", first.open, first.from), "allow inferred arithmetic to execute it"};
+}
+
 }  // namespace
 
 Report Function::launch(const Launch& how, std::span<const Argument> arguments) const {
@@ -434,9 +443,8 @@ Report Function::launch(const Launch& how, std::span<const Argument> arguments) 
   if (how.observe)
     if (auto error = check_observed(how)) return fail(*std::move(error));
   if (const Result<Kernel> kernel = kernel_for(how.execute); !kernel) return fail(kernel.error());
-  if (!program.inferred.empty() && !how.execute.allow_inferred)
-    return fail({Errc::inferred_plan, fmt::format("{} on {}", program.inferred, program.target.name()),
-                 "it has no recording", "allow inferred arithmetic to execute it"});
+  if (!how.execute.allow_inferred)
+    if (auto error = check_inferred(program)) return fail(*std::move(error));
   if (arguments.size() != state_->parameters.size())
     return fail({Errc::argument_mismatch, state_->name, fmt::format("{} arguments", arguments.size()),
                  fmt::format("{}", state_->parameters.size())});
@@ -472,7 +480,8 @@ Report Function::launch(const Launch& how, std::span<const Argument> arguments) 
   grid::Report report =
       grid::run(all, thread_count(how.execute.threads, block::product(how.grid)), how.progress);
   out.fault = std::move(report.fault);
-  out.inferred = report.inferred || !program.inferred.empty();
+  out.inferences = grid::inferences(program, report.inferred);
+  out.inferred = !out.inferences.empty();
   out.assembled = assembled(program);
   out.contracted = std::ranges::any_of(program.uses, [](const grid::Program::Use& use) {
     return !assembler::Rules::all().separate().has(use.rule);

@@ -137,6 +137,13 @@ struct Freedom {
   std::string_view why;  ///< empty of atomics whose own result is not open
 };
 
+/// A statement whose results rest on no result of the target's GPU, in a part of them or in all (evidence.hpp).
+struct Inference {
+  std::int32_t statement = -1;  ///< of Program::origins
+  std::string_view open;        ///< which part: "the bits of a NaN"
+  std::string_view from;        ///< and what that is assumed as
+};
+
 /// What a step does to registers that products of a warpgroup may use (products.hpp): slots.
 struct Touch {
   enum class Kind : std::uint8_t {
@@ -207,15 +214,15 @@ struct Program {
   bool has_workspace = false;    ///< it reads the address of the grid's workspace
   bool follows_written = false;  ///< some register may be read before it is written
   bool orders_by_memory =
-      false;             ///< it has fences, or accesses with an order: threads may wait for each other so
-  std::string inferred;  ///< the first form without recorded results (scalar::is_captured); empty: none
+      false;  ///< it has fences, or accesses with an order: threads may wait for each other so
+  std::vector<Inference> inferred;  ///< each form once
   /// Where a rule of the assembler has acted, by origins.
   struct Use {
     assembler::Rule rule;
     Origin origin;
   };
   std::vector<Use> uses;
-  bool shares_slots = true;                   ///< registers may lie in one slot
+  bool shares_slots = true;  ///< registers may lie in one slot
 };
 
 /// The steps of a function. Precondition: all functions are compiled.
@@ -231,6 +238,14 @@ inline const ptx::Statement& statement_of(const Origin& origin) {
 }
 inline const ptx::Statement& statement_of(const Program& program, const Step& step) {
   return statement_of(program.origins[static_cast<std::size_t>(step.statement)]);
+}
+
+/// Opcode and qualifiers: "atom.global.add.f32".
+inline std::string form_of(const Origin& origin) {
+  std::string out(statement_of(origin).opcode);
+  for (const std::string_view word : words_of(*origin.function, statement_of(origin)))
+    out.append(".").append(word);
+  return out;
 }
 
 /// Of a step's statement. The return behind the last one is a ret.

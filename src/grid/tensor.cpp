@@ -177,7 +177,6 @@ Next tensor(Warp& warp, Path& path, const Step& step, Lanes lanes) {
   Block& block = warp.block();
   const Result<Effects> effects = execute_warp(who, binding, registers, block.memory(), block.grid().execute);
   if (!effects) return fault(warp, path, lanes, effects.error());
-  block.inferred = block.inferred || effects->inferred;
   if (const GlobalMemory::Range* const range = read_only(warp, *effects))
     return warp.fault(path, lanes, written_to(*range));
   if (!record(warp, step, *effects)) return Next::end;
@@ -226,7 +225,6 @@ Next tensor_group(std::span<const Gathered> warps) {
   const std::vector<const Instruction*> who(4 * kLanes, &instruction);
   const Result<Effects> effects = execute_warp(who, binding, registers, block.memory(), block.grid().execute);
   if (!effects) return group_fault(block, first, effects.error());
-  block.inferred = block.inferred || effects->inferred;
   if (block.checks())
     if (!block.allows(block.products().issue(warps, instruction, *effects))) return Next::end;
   for (std::size_t w = 0; w < warps.size(); ++w)

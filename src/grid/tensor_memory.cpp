@@ -204,7 +204,8 @@ Result<bool> Executed::product(int lane) {
   bool inferred = false;
   const Result<bool> done = issue(lane).product(instruction_, mma_sources(instruction_, values(lane)),
                                                 warp_.block().grid().execute, inferred);
-  warp_.block().inferred = warp_.block().inferred || inferred;
+  std::int32_t& first = warp_.block().inferred;
+  if (inferred && (first < 0 || step_.statement < first)) first = step_.statement;
   return done;
 }
 

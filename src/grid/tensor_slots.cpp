@@ -161,21 +161,14 @@ bool compute_slots(Warp& warp, Path& path, const Instruction& instruction, std::
                     ResultView::dense(sides[0].bytes, instruction.lanes(), d.registers, d.register_bits), cases,
                     block.grid().execute);
   if (!done) return false;
-  block.inferred = block.inferred || done->inferred;
   scatter({warp, path, places.first(static_cast<std::size_t>(d.registers)), d.register_bits}, sides[0].bytes,
           lanes);
   return true;
 }
 
 // The same of a plain product, without the checks that its form passes once and for all.
-bool compute_dense(Warp& warp, Path& path, const TensorPlan& plan, const Instruction& instruction,
-                   std::span<const Place> places) {
+bool compute_dense(Warp& warp, Path& path, const TensorPlan& plan, std::span<const Place> places) {
   Block& block = warp.block();
-  const ExecuteOptions& options = block.grid().execute;
-  if (instruction.inferred()) {
-    if (!options.allow_inferred) return false;
-    block.inferred = true;
-  }
   Side a, b, sums;
   std::size_t at = plan.registers[0];
   for (auto& [side, k] : {std::pair(&a, 1), std::pair(&b, 2), std::pair(&sums, 3)}) {
@@ -385,7 +378,7 @@ std::optional<Next> tensor_slots(Warp& warp, Path& path, const Step& step, Lanes
       if (plan.run >= 0 &&
           compute_run(warp, path, plan, program.product_runs[static_cast<std::size_t>(plan.run)], instruction))
         return Next::step;
-      if (!compute_dense(warp, path, plan, instruction, places)) return std::nullopt;
+      if (!compute_dense(warp, path, plan, places)) return std::nullopt;
       return Next::step;
     default:
       if (!compute_slots(warp, path, instruction, places, lanes)) return std::nullopt;

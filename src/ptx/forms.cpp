@@ -932,6 +932,10 @@ std::span<const FormRow> form_rows() {
   return kRows;
 }
 
+std::span<const ScalarForm> scalar_forms() {
+  return forms().all;
+}
+
 Type MatchedForm::type_of(const OperandForm& operand) const {
   switch (operand.type_from) {
     case 'T': return types.back();

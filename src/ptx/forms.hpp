@@ -79,6 +79,9 @@ struct ScalarForm {
   std::vector<OperandForm> operands;
 };
 
+/// All of them, in the order of the rows.
+std::span<const ScalarForm> scalar_forms();
+
 /// A form as a statement names it.
 struct MatchedForm {
   const ScalarForm* form = nullptr;

@@ -149,12 +149,6 @@ Type source_type(const Operation& o, int i) {
   return o.type;
 }
 
-bool is_captured(std::string_view opcode, std::span<const std::string_view> words, Target target) {
-  static const Target recorded = *Target::find_ptx("sm_90a");
-  if (!ptx::match_scalar(opcode, words, recorded)) return false;
-  return operation(opcode, words).precision == Precision::exact || target.name().starts_with("sm_90");
-}
-
 Results execute(const Operation& o, const Sources& s) {
   if (!ptx::is_packed(o.type) || o.opcode == "selp" || o.opcode == "slct") return o.execute(o, s);
   Operation part = o;

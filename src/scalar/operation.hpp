@@ -60,7 +60,7 @@ struct Operation {
   bool ftz = false, sat = false, relu = false, oob = false, nan = false, xorsign = false, abs = false;
   bool carry = false;                                  ///< .cc
   bool negate_product = false, negate_addend = false;  ///< of an fma that the assembler made
-  bool scaled = false;     ///< a product or a part of a quotient that the assembler made (assembler/assemble.hpp)
+  bool scaled = false;  ///< a product or a part of a quotient that the assembler made (assembler/assemble.hpp)
   bool exchanged = false;  ///< the assembler has exchanged the two factors or addends
   bool clamp = false;      ///< .clamp, otherwise .wrap
   bool left = false;       ///< shf.l
@@ -81,10 +81,6 @@ Type source_type(const Operation& operation, int source);
 
 /// The result of one lane. A packed type is executed half by half.
 Results execute(const Operation& operation, const Sources& sources);
-
-/// Whether a GPU's results of a form are recorded (golden-digests/scalar/): those of the forms that sm_90a has, and of the
-/// functions that the manual leaves to each GPU on that one alone.
-bool is_captured(std::string_view opcode, std::span<const std::string_view> words, Target target);
 
 // ---- For the files of this folder
 

@@ -9,7 +9,7 @@
 #define SIZE(type, bytes) _Static_assert(sizeof(type) == (bytes), #type " has another size")
 #define VALUE(name, value) _Static_assert((name) == (value), #name " has another value")
 
-VALUE(WARPBIT_ABI, 3);
+VALUE(WARPBIT_ABI, 4);
 
 VALUE(WARPBIT_OK, 0);
 VALUE(WARPBIT_STATEMENT, 1);
@@ -203,10 +203,12 @@ static warpbit_status (*const address)(void*, size_t, uint64_t*) = warpbit_addre
 static warpbit_status (*const forget)(uint64_t) = warpbit_forget;
 static warpbit_status (*const launch)(const warpbit_kernel*, const warpbit_launch_options*, const warpbit_argument*,
                                       size_t, warpbit_launch_report*) = warpbit_launch;
+static const char* (*const inferences)(void) = warpbit_inferences;
 static warpbit_status (*const describe_finding)(uint64_t, warpbit_finding*) = warpbit_describe_finding;
 
 int main(void) {
-  return !(abi() == 3 && version && message && error_name && parse && release && describe && describe_operand &&
+  return !(abi() == 4 && version && message && error_name && parse && release && describe && describe_operand &&
            element_at && places_of && dense && execute && execute_warp && gemm && verify && load_module && free_module && describe_module && kernel_name && find_kernel &&
-           free_kernel && describe_kernel && describe_parameter && variable && address && forget && launch && describe_finding);
+           free_kernel && describe_kernel && describe_parameter && variable && address && forget && launch && inferences &&
+           describe_finding);
 }

@@ -77,7 +77,7 @@ struct LastLaunch {
     std::string message, name;
     std::uint64_t times;
   };
-  std::string fault, printed, order_dependent;
+  std::string fault, printed, order_dependent, inferences;
   std::vector<Finding> findings;
 };
 LastLaunch& last_launch() {
@@ -100,10 +100,18 @@ std::string order_text(const std::vector<ptx::OrderDependence>& all) {
   return out;
 }
 
+std::string inferences_text(const std::vector<ptx::Inference>& all) {
+  std::string out;
+  for (const ptx::Inference& one : all)
+    out += fmt::format("{}line {}: {}: {}; as {}", out.empty() ? "" : "\n", one.line, one.instruction, one.open,
+                       one.from);
+  return out;
+}
+
 warpbit_status reported(ptx::Report done, warpbit_launch_report* report) {
   LastLaunch& last = last_launch();
   last = {done.fault ? done.fault->message() : "", std::move(done.printed), order_text(done.order_dependent),
-          findings_of(done)};
+          inferences_text(done.inferences), findings_of(done)};
   if (report != nullptr) {
     const warpbit_status filled = fill(
         report, {0, done.blocks, done.steps, done.inferred, done.contracted,
@@ -246,6 +254,11 @@ warpbit_status warpbit_launch(const warpbit_kernel* kernel, const warpbit_launch
     }
     return reported(kernel->function.launch(*how, all), report);
   });
+}
+
+const char* warpbit_inferences() {
+  const std::string& text = last_launch().inferences;
+  return text.empty() ? nullptr : text.c_str();
 }
 
 warpbit_status warpbit_describe_finding(uint64_t finding, warpbit_finding* description) {

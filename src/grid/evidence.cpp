@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "grid/evidence.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "grid/modelled.hpp"
+#include "grid/watch.hpp"
+#include "isa/instruction.hpp"
+#include "isa/tensor_action.hpp"
+#include "ptx/evidence.hpp"
+
+namespace warpbit::grid {
+namespace {
+
+// Every bit, where no kind says what is open.
+constexpr std::string_view kAll = "all bits", kHopper = "an H100", kLike = "forms like it";
+
+}  // namespace
+
+std::optional<Inference> inference(const Origin& origin, Target target) {
+  const ptx::FormEvidence found =
+      ptx::evidence(statement_of(origin).opcode, words_of(*origin.function, statement_of(origin)), target);
+  if (found.rests != ptx::Rests::inferred) return {};
+  return Inference{-1, found.kind == nullptr ? kAll : found.kind->open,
+                   found.recording.empty() ? kLike : kHopper};
+}
+
+// Control has no results. Which arithmetic a product of tensor memory has, its descriptor says when it is executed.
+std::optional<Inference> inference(const Instruction& instruction) {
+  const CompiledAction& action = instruction.decoded().kernel;
+  const auto* const memory = std::get_if<TensorAction>(&action);
+  const bool says_later = memory != nullptr && std::holds_alternative<TensorMma>(memory->what);
+  if (std::holds_alternative<Control>(action) || says_later || !instruction.inferred()) return {};
+  const Evidence& e = instruction.evidence();
+  return Inference{-1, kAll, e.order.basis == Basis::inferred ? e.order.from : e.window.from};
+}
+
+namespace {
+
+/// By line.
+struct List {
+  const Program& program;
+  std::vector<ptx::Inference> out = {};
+
+  void add(const Origin& origin, std::string instruction, std::string_view open, std::string_view from) {
+    const ptx::Statement& statement = statement_of(origin);
+    const auto [file, line] = source_of(*program.module, statement);
+    out.push_back({statement.position.line, std::move(instruction), std::string(open), std::string(from),
+                   std::string(file), line});
+  }
+  void add(const Inference& one) {
+    const Origin& origin = program.origins[static_cast<std::size_t>(one.statement)];
+    add(origin, form_of(origin), one.open, one.from);
+  }
+  // Each rule once, where it has acted first.
+  void add_rules() {
+    std::set<assembler::Rule> seen;
+    for (const Program::Use& use : program.uses) {
+      if (!seen.insert(use.rule).second) continue;
+      const std::array<std::string_view, 1> name = {assembler::row(use.rule).name};
+      const ptx::FormEvidence found = ptx::evidence("assembler", name, program.target);
+      if (found.rests == ptx::Rests::captured) continue;
+      add(use.origin, fmt::format("assembler: {}", name[0]), found.kind->open,
+          found.recording.empty() ? "machine code" : kHopper);
+    }
+  }
+};
+
+}  // namespace
+
+std::vector<ptx::Inference> inferences(const Program& program, std::int32_t product) {
+  List list{program};
+  for (const Inference& one : program.inferred) list.add(one);
+  if (product >= 0) list.add({product, kAll, "models and neighbours"});
+  list.add_rules();
+  std::ranges::stable_sort(list.out, {}, &ptx::Inference::line);
+  return std::move(list.out);
+}
+
+}  // namespace warpbit::grid
+
+namespace warpbit::ptx {
+namespace {
+
+// How many forms of a kind a target has, each of those that differ in what counts for nothing once.
+struct Counter {
+  const std::vector<Target> targets = Target::all();
+  std::vector<KindEvidence> kinds = {};
+  std::set<std::string> seen = {};
+
+  // "golden/kernels" of "golden/kernels/atomics".
+  static void shown_by(KindEvidence& kind, std::string_view recording) {
+    const std::string_view folder = recording.substr(0, recording.rfind('/'));
+    if (std::ranges::find(kind.recordings, folder) == kind.recordings.end()) kind.recordings.push_back(folder);
+  }
+
+  void count(std::string_view opcode, std::span<const std::string_view> words, std::size_t target) {
+    const FormEvidence found = evidence(opcode, words, targets[target]);
+    KindEvidence& kind = *std::ranges::find(kinds, found.kind->name, &KindEvidence::kind);
+    FormCounts& counts = kind.by_target[target];
+    ++(found.rests == Rests::captured  ? counts.captured
+       : found.rests == Rests::defined ? counts.defined
+                                       : counts.inferred);
+    if (found.rests == Rests::captured) shown_by(kind, found.recording);
+  }
+
+  void add(const ScalarForm& row, std::string_view opcode, std::span<const std::string_view> words) {
+    std::string form(opcode);
+    std::vector<Type> types;
+    for (const std::string_view word : words) {
+      form.append(".").append(word);
+      if (const auto type = find_type(word)) types.push_back(*type);
+    }
+    if (kind_of(opcode, words) == nullptr || !grid::reason_not_modelled(opcode, words).empty() ||
+        grid::is_unmeasured(opcode, words, types, static_cast<int>(row.operands.size())))
+      return;
+    for (std::size_t i = 0; i < targets.size(); ++i)
+      if (targets[i].row().features.has(row.row->needs) &&
+          seen.insert(form + ' ' + std::string(targets[i].name())).second)
+        count(opcode, words, i);
+  }
+};
+
+}  // namespace
+
+std::vector<KindEvidence> evidence_table() {
+  Counter counter;
+  for (const Kind& kind : kinds())
+    if (std::ranges::find(counter.kinds, kind.name, &KindEvidence::kind) == counter.kinds.end())
+      counter.kinds.push_back(
+          {kind.name, kind.open, kind.tried, {}, std::vector<FormCounts>(counter.targets.size())});
+  for (const ScalarForm& row : scalar_forms())
+    for_each_form(row, [&](std::string_view opcode, std::span<const std::string_view> words) {
+      counter.add(row, opcode, words);
+    });
+  for (const assembler::RuleRow& rule : assembler::rules())
+    for (std::size_t i = 0; i < counter.targets.size(); ++i)
+      counter.count("assembler", std::array{rule.name}, i);
+  return std::move(counter.kinds);
+}
+
+}  // namespace warpbit::ptx
