@@ -7,6 +7,7 @@
 #include "assembler/contract.hpp"
 #include "assembler/fold.hpp"
 #include "assembler/scale.hpp"
+#include "assembler/unroll.hpp"
 
 namespace warpbit::assembler {
 namespace {
@@ -40,6 +41,7 @@ Assembled assemble(const ptx::FunctionText& function, Rules rules) {
   const bool approximates = has(function, {"rcp", "rsqrt", "sqrt", "ex2", "lg2", "sin", "cos", "div"});
   const bool multiplies = has(function, {"mul"});
   if (!approximates && !multiplies) return out;
+  if (rules.has(Rule::unroll)) unroll(out);
   if (rules.has(Rule::fold) || rules.has(Rule::divide) || rules.has(Rule::identity)) fold(out, rules);
   if (rules.has(Rule::pair) || rules.has(Rule::identity)) pair(out, rules);
   if (rules.has(Rule::contract) || rules.has(Rule::quotient)) contract(out, rules);
