@@ -246,7 +246,8 @@ Program compiled(std::vector<std::string>& statements, Target target) {
     const auto module = ptx::parse_module(module_of(statements));
     INFO((module ? std::string() : module.error().message()));
     REQUIRE(module.ok());
-    Result<Program> program = compile(*module, "k", target, {}, {.rules = assembler::Rules::none(), .shares_slots = false});
+    Result<Program> program =
+        compile(*module, "k", target, {}, {.rules = assembler::Rules::none(), .shares_slots = false});
     if (program) return *std::move(program);
     INFO(program.error().message());
     std::size_t line = 0;
@@ -373,8 +374,8 @@ Program program_of_words(const Words& statements) {
   for (const std::string& one : statements) text += one + "\n";
   const auto module = ptx::parse_module(text + "ret;\n}\n");
   REQUIRE(module.ok());
-  Result<Program> program =
-      compile(*module, "k", *Target::find("sm_90a"), {}, {.rules = assembler::Rules::none(), .shares_slots = false});
+  Result<Program> program = compile(*module, "k", *Target::find("sm_90a"), {},
+                                    {.rules = assembler::Rules::none(), .shares_slots = false});
   REQUIRE(program.ok());
   return *std::move(program);
 }

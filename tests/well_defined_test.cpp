@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels that write each register before they read it run, and leave the same bits, however they are compiled: as written and
-// with products and sums fused, with shared slots and without, on 32 lanes at once and lane by lane, and whether the launch
-// follows what was written or not. Each product that may be fused is exact.
+// Kernels that write each register before they read it run, and leave the same bits, however they are compiled: as written, by
+// the assembler's rules and without fused products, with shared slots and without, on 32 lanes at once and lane by lane, and
+// whether the launch follows what was written or not. Each product that may be fused is exact.
 #include <fmt/format.h>
 
 #include <bit>
@@ -24,15 +24,15 @@ constexpr int kThreads = 64, kWords = 16;  // a thread reads and writes so many
 
 /// How a kernel is run.
 struct How {
-  bool contract, observes;
+  bool as_written, contract, observes;
   Kernel kernel;
 };
 std::vector<How> all_ways() {
   std::vector<How> out;
-  for (const bool contract : {true, false})
+  for (const auto& [as_written, contract] : {std::pair(false, true), {false, false}, {true, false}})
     for (const bool observes : {false, true})
       for (const Kernel kernel : {Kernel::reference, kernels().back()})
-        out.push_back({contract, observes, kernel});
+        out.push_back({as_written, contract, observes, kernel});
   return out;
 }
 
@@ -45,7 +45,7 @@ Left run(const ptx::Function& function, const How& how) {
   for (std::size_t i = 0; i < in.size(); ++i)
     in[i] = std::bit_cast<std::uint32_t>(static_cast<float>(static_cast<int>(i * 37 % 101) - 50));
   Left out{std::vector<std::uint32_t>(in.size()), {}};
-  ptx::Launch launch{.block = {kThreads}, .contract = how.contract};
+  ptx::Launch launch{.block = {kThreads}, .contract = how.contract, .as_written = how.as_written};
   launch.execute.kernel = how.kernel;
   if (how.observes) launch.observe = [](const ptx::Observation&) { return true; };
   out.fault = function.launch(launch, {ptx::buffer(in), ptx::buffer(out.words)}).fault;
@@ -63,7 +63,8 @@ std::vector<std::uint32_t> run_all_ways(const std::string& text) {
   REQUIRE(function);
   std::vector<std::uint32_t> first;
   for (const How& how : all_ways()) {
-    INFO("fused " << how.contract << ", observed " << how.observes << ", kernel " << name(how.kernel));
+    INFO("as written " << how.as_written << ", fused " << how.contract << ", observed " << how.observes
+                       << ", kernel " << name(how.kernel));
     const Left left = run(*function, how);
     INFO((left.fault ? left.fault->message() : ""));
     REQUIRE_FALSE(left.fault);

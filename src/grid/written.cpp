@@ -112,6 +112,8 @@ void visit_uses(const Program& program, const Step& step, const Visit& visit) {
       for (const Place& place : program.places[static_cast<std::size_t>(step.extra)])
         visit_as(place, list, visit);
   };
+  // The carry that a sum reads.
+  const bool carries = opcode == "addc" || opcode == "subc" || opcode == "madc";
   // Atomics of vectors: the old values, then the addends.
   const bool vector = (opcode == "atom" || opcode == "red") && step.access.count > 1;
   const auto elements = [&](bool results) {
@@ -120,6 +122,8 @@ void visit_uses(const Program& program, const Step& step, const Visit& visit) {
       if ((i < step.access.count) == results) visit_as(all[i], results ? 'r' : 'm', visit);
   };
   for (const bool results : {false, true}) {
+    if (carries && !results)
+      visit_as({Place::Kind::predicate, 1, false, static_cast<std::uint32_t>(step.target)}, 'v', visit);
     if (vector) elements(results);
     if (tensor) visit_tensor(program, step, results, visit);
     places(results);
