@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "assembler/rules.hpp"
 #include "grid/block.hpp"
 #include "grid/cluster.hpp"
 #include "grid/compile.hpp"
@@ -246,7 +247,8 @@ Program compiled(std::vector<std::string>& statements, Target target) {
     const auto module = ptx::parse_module(module_of(statements));
     INFO((module ? std::string() : module.error().message()));
     REQUIRE(module.ok());
-    Result<Program> program = compile(*module, "k", target, {}, {.rules = assembler::Rules::none(), .shares_slots = false});
+    Result<Program> program =
+        compile(*module, "k", target, {}, {.rules = assembler::Rules::none(), .shares_slots = false});
     if (program) return *std::move(program);
     INFO(program.error().message());
     std::size_t line = 0;
@@ -373,8 +375,8 @@ Program program_of_words(const Words& statements) {
   for (const std::string& one : statements) text += one + "\n";
   const auto module = ptx::parse_module(text + "ret;\n}\n");
   REQUIRE(module.ok());
-  Result<Program> program =
-      compile(*module, "k", *Target::find("sm_90a"), {}, {.rules = assembler::Rules::none(), .shares_slots = false});
+  Result<Program> program = compile(*module, "k", *Target::find("sm_90a"), {},
+                                    {.rules = assembler::Rules::none(), .shares_slots = false});
   REQUIRE(program.ok());
   return *std::move(program);
 }
