@@ -51,7 +51,8 @@ const Arrows kArrows = {
     {"device", {"async"}},
     {"ptx", {"isa"}},
     {"scalar", {"ptx"}},
-    {"grid", {"scalar", "async"}},
+    {"assembler", {"scalar"}},
+    {"grid", {"assembler", "async"}},
     {"cli",
      {"grid", "tensor_map", "device", "explain", "compare", "order", "diagnose", "layout", "run", "record"}},
 };

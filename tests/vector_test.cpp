@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "assembler/rules.hpp"
 #include "grid/block.hpp"
 #include "grid/cluster.hpp"
 #include "grid/compile.hpp"
