@@ -52,6 +52,7 @@ struct LaunchReport {
   std::vector<LaunchFinding> findings;
   std::vector<ptx::OrderDependence> order_dependent;
   std::vector<ptx::LineCounts> profile;
+  std::vector<ptx::AssemblerNote> notes;
 };
 
 // Bytes, as what printf has printed, as UTF-8: \xNN for a byte that is none.
@@ -95,6 +96,13 @@ std::vector<ptx::LineCounts> profile_of(const ptx::Report& report) {
   return out;
 }
 
+std::vector<ptx::AssemblerNote> notes_of(const ptx::Report& report) {
+  std::vector<ptx::AssemblerNote> out = report.notes;
+  for (ptx::AssemblerNote& note : out)
+    for (std::string* text : {&note.statement, &note.file}) *text = utf8(*text);
+  return out;
+}
+
 LaunchReport report_of(const ptx::Report& report) {
   return {report.fault ? std::optional(fault_of(*report.fault)) : std::nullopt,
           report.inferred,
@@ -104,7 +112,8 @@ LaunchReport report_of(const ptx::Report& report) {
           utf8(report.printed),
           findings_of(report),
           report.order_dependent,
-          profile_of(report)};
+          profile_of(report),
+          notes_of(report)};
 }
 
 [[noreturn]] void raise(const LaunchFault& fault) {
@@ -458,6 +467,16 @@ void add_report(py::module_& m) {
       field("why", &ptx::OrderDependence::why, "As in \"the sum depends on the order of the additions\"."),
       field("file", &ptx::OrderDependence::file, "Where the instruction comes from (.file), or empty."),
       field("source_line", &ptx::OrderDependence::source_line, "In that file."));
+  add_record(
+      m, "AssemblerNote",
+      "A statement that the assembler (ptxas) turns into machine code with other bits than the PTX manual says: a defect "
+      "of it, which a launch does not imitate.",
+      field("defect", &ptx::AssemblerNote::defect, "Its name, as in \"half-addend\"."),
+      field("line", &ptx::AssemblerNote::line, "Of the module's text, from 1."),
+      field("statement", &ptx::AssemblerNote::statement, "In one line."),
+      field("text", &ptx::AssemblerNote::text, "What ptxas makes of it, and what the PTX manual says."),
+      field("file", &ptx::AssemblerNote::file, "Where the statement comes from (.file), or empty."),
+      field("source_line", &ptx::AssemblerNote::source_line, "In that file."));
   auto report = add_record(
       m, "LaunchReport", "What a launch did.",
       field("fault", &LaunchReport::fault, "What the kernel must not do, or None."),
@@ -470,7 +489,9 @@ void add_report(py::module_& m) {
       field("findings", &LaunchReport::findings, "What was found and allowed, block by block."),
       field("order_dependent", &LaunchReport::order_dependent,
             "Statements that were executed and leave a result open, by line."),
-      field("profile", &LaunchReport::profile, "With `profile`: the statements that were executed, by line."));
+      field("profile", &LaunchReport::profile, "With `profile`: the statements that were executed, by line."),
+      field("notes", &LaunchReport::notes,
+            "Where a GPU leaves other bits by a defect of ptxas, by line; none as written."));
   set_repr(report, [](const LaunchReport& r) {
     return "LaunchReport: " +
            (r.fault ? r.fault->message

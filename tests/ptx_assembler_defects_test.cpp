@@ -138,17 +138,21 @@ const std::vector<Case> kCases = {
       "prmt.b32 %r11, %r1, %r2, 0x27FB; cvt.s32.s8 %r30, %r11; st.global.u32 [%rd2], %r30;",
       "prmt.b32 %r11, %r1, %r2, 0xBE84; cvt.u16.u32 %h30, %r11; st.global.u16 [%rd2], %h30;",
       "prmt.b32 %r30, %r1, %r2, 0x27FB; st.global.u32 [%rd2], %r30;"}},
-    {"absolute-sign",
+    {"word-sign",
      {"abs.s32 %r10, %r1; setp.lt.s32 %p1, %r10, 0; selp.b32 %r30, %r2, %r3, %p1; st.global.u32 [%rd2], %r30;"
       "|abs.s32 %r10, %r1",
       "abs.s32 %r10, %r1; setp.gt.s32 %p1, 0, %r10; selp.b32 %r30, %r2, %r3, %p1; st.global.u32 [%rd2], %r30;"
       "|abs.s32 %r10, %r1",
       "abs.s64 %rd10, %rd1; setp.ge.s64 %p1, %rd10, 0; selp.b32 %r30, %r2, %r3, %p1; st.global.u32 [%rd2], %r30;"
       "|abs.s64 %rd10, %rd1",
-      "abs.s32 %r10, %r1; slct.b32.s32 %r30, %r2, %r3, %r10; st.global.u32 [%rd2], %r30;|abs.s32 %r10, %r1"},
+      "abs.s32 %r10, %r1; slct.b32.s32 %r30, %r2, %r3, %r10; st.global.u32 [%rd2], %r30;|abs.s32 %r10, %r1",
+      "neg.s32 %r10, %r1; slct.s32.s32 %r30, %r2, %r3, %r10; st.global.u32 [%rd2], %r30;|neg.s32 %r10, %r1",
+      "sub.s32 %r10, 0, %r1; slct.s32.s32 %r30, %r2, %r3, %r10; st.global.u32 [%rd2], %r30;|sub.s32 %r10, 0, %r1"},
      {"abs.s32 %r10, %r1; setp.gt.s32 %p1, %r10, 0; selp.b32 %r30, %r2, %r3, %p1; st.global.u32 [%rd2], %r30;",
       "abs.s32 %r10, %r1; setp.lt.s32 %p1, %r10, 7; selp.b32 %r30, %r2, %r3, %p1; st.global.u32 [%rd2], %r30;",
       "neg.s32 %r10, %r1; setp.lt.s32 %p1, %r10, 0; selp.b32 %r30, %r2, %r3, %p1; st.global.u32 [%rd2], %r30;",
+      "abs.s32 %r10, %r1; slct.s32.s32 %r30, %r2, %r3, %r10; st.global.u32 [%rd2], %r30;",
+      "neg.s32 %r10, %r1; slct.b32.s32 %r30, %r2, %r3, %r10; st.global.u32 [%rd2], %r30;",
       "abs.s32 %r10, %r1; shr.s32 %r30, %r10, 31; st.global.u32 [%rd2], %r30;"}},
 };
 

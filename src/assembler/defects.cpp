@@ -22,7 +22,7 @@ class Finder {
   bool funnel_clamp(const View& v) const;
   bool short_sign(const View& v) const;
   bool sign_byte(const View& v) const;
-  bool absolute_sign(const View& v) const;
+  bool word_sign(const View& v) const;
 
   bool is_needed(int statement) const { return flow_.is_needed(statement); }
 
@@ -142,13 +142,18 @@ bool Finder::extends_zero(const View& v) const {
 }
 
 // abs.s32 d, a; setp.lt.s32 p, d, 0
-bool Finder::absolute_sign(const View& v) const {
+bool Finder::word_sign(const View& v) const {
+  const bool is_absolute = v.opcode() == "abs";
+  if (v.opcode() == "sub" && !is_known(v, 1, 0)) return false;
   for (const Halves::Value& copy : halves_.copies(result(v)))
     for (const int i : halves_.uses(copy.statement, copy.reg).statements) {
       const View use{f_, i};
       const auto is = [&](int n) { return use.is_register(n) && use.operand(n).index == copy.reg; };
-      if (use.opcode() == "slct" && use.type() == "s32" && is(3)) return true;
-      if ((use.opcode() != "setp" && use.opcode() != "set") || use.type() != v.type()) continue;
+      if (use.opcode() == "slct" && use.type() == "s32" && is(3)) {
+        const bool of_signed = use.words().front() == "s32";  // slct.s32.s32
+        if (is_absolute != of_signed) return true;
+      }
+      if (!is_absolute || !is_among(use.opcode(), {"setp", "set"}) || use.type() != v.type()) continue;
       if ((use.has("lt") || use.has("ge")) && is(1) && is_known(use, 2, 0)) return true;
       if ((use.has("gt") || use.has("le")) && is(2) && is_known(use, 1, 0)) return true;
     }
@@ -210,11 +215,14 @@ constexpr Row kRows[] = {
      {"prmt"},
      {"b32"},
      &Finder::sign_byte},
-    {{"absolute-sign", "abs.s32, abs.s64 that is compared with 0 by lt or ge, or decides a slct",
-      "takes it for no negative number", "of the least number it is the least number, negative", kLater, kH100},
-     {"abs"},
+    {{"word-sign",
+      "abs.s32, abs.s64 of x that is compared with 0 by lt or ge, or decides a slct but slct.s32.s32; neg.s32 of x, "
+      "or 0 minus x, that decides a slct.s32.s32",
+      "takes it for no negative number if x is the least one", "it is the least number, negative", kLater,
+      kH100},
+     {"abs", "neg", "sub"},
      {"s32", "s64"},
-     &Finder::absolute_sign},
+     &Finder::word_sign},
 };
 
 bool may_have(const View& v, const Row& row) {
