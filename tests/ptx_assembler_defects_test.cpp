@@ -59,6 +59,9 @@ const std::vector<Case> kCases = {
       kAdd + "mov.b32 {%h29, %h30}, %r11; st.global.u16 [%rd2], %h30;" + kNoted,
       kAdd + "cvt.u16.u32 %h30, %r11; st.global.u16 [%rd2], %h30;" + kNoted,
       kAdd + "cvt.s32.s16 %r30, %r11; st.global.u32 [%rd2], %r30;" + kNoted,
+      kAdd +
+          "min.s16x2 %r30, %r11, %r2; st.global.u32 [%rd2], %r30; mov.b32 {_, %h30}, %r11; st.global.u16 [%rd2+4], %h30;" +
+          kNoted,
       kAdd + "st.global.b16 [%rd2], %r11;" + kNoted,
       kAdd + "cvt.pack.sat.u8.s32.b32 %r30, %r2, %r3, %r11; st.global.u32 [%rd2], %r30;" + kNoted,
       kAdd + "add.u16x2 %r12, %r11, %r2; mov.b32 {_, %h30}, %r12; st.global.u16 [%rd2], %h30;" + kNoted,
@@ -71,6 +74,9 @@ const std::vector<Case> kCases = {
       kAdd + "prmt.b32 %r30, %r11, %r2, 0x5432; st.global.u32 [%rd2], %r30;",
       kAdd + "mov.b32 {%h30, %h31}, %r11; st.global.u16 [%rd2], %h30; st.global.u16 [%rd2+2], %h31;",
       kAdd + "mov.b32 {_, %h30}, %r11; st.global.u16 [%rd2], %h30; st.global.u32 [%rd2+4], %r11;",
+      kAdd + "min.s16x2 %r30, %r11, %r2; st.global.u32 [%rd2], %r30;",
+      kAdd +
+          "min.s16x2 %r12, %r11, %r2; mov.b32 {%h31, _}, %r12; mov.b32 {_, %h30}, %r11; st.global.u16 [%rd2], %h30; st.global.u16 [%rd2+2], %h31;",
       "mov.b32 %r10, 0x50003; min.s16x2 %r11, %r1, %r10; mov.b32 {_, %h30}, %r11; st.global.u16 [%rd2], %h30;",
       "add.s16x2 %r11, %r1, %r2; mov.b32 {_, %h30}, %r11; st.global.u16 [%rd2], %h30;",
       "mov.b32 %r10, 5; add.s16x2 %r11, %r1, %r10; mov.b32 {_, %h30}, %r11; st.global.u16 [%rd2], %h30;",

@@ -38,6 +38,7 @@ class Finder {
     const auto found = known_.source(v, n);
     return found && *found == number;
   }
+  bool takes_sum(const View& v) const;
   unsigned used_word(const View& v) const;
   bool extends_sign(const View& v) const;
   bool extends_zero(const View& v) const;
@@ -52,13 +53,22 @@ class Finder {
 // add.s16x2 d, a, c; mov.b32 {_, h}, d
 bool Finder::half_addend(const View& v) const {
   if (v.is_guarded()) return false;
-  const unsigned half = halves_.used(v.i, v.operand(0).index);
+  const Flow::Uses all = halves_.uses(v.i, v.operand(0).index);
+  unsigned half = all.elsewhere ? kAll : 0;
+  for (const int i : all.statements)
+    if (!takes_sum({f_, i})) half |= halves_.used_by({f_, i}, v.operand(0).index);
   if (half != kLow && half != kHigh) return false;
   const auto is_dropped = [&](int n) {
     const auto addend = known_.source(v, n);
     return addend && (*addend >> (half == kLow ? 0 : 16) & 0xFFFF) != 0;
   };
   return is_dropped(1) || is_dropped(2);
+}
+
+// min and max of both halves are one instruction with a sum.
+bool Finder::takes_sum(const View& v) const {
+  return is_among(v.opcode(), {"min", "max"}) && is_among(v.type(), {"u16x2", "s16x2"}) && v.is_register(0) &&
+         (halves_.used(v.i, v.operand(0).index) & kWord) == kWord;
 }
 
 // ld.u16 d, [p]; mov.b32 {_, h}, d
@@ -172,7 +182,7 @@ struct Row {
 constexpr Row kRows[] = {
     {{"half-addend",
       "add.s16x2, add.u16x2 with an addend that is known, and of the sum one half alone is used, by mov.b32 {_, h}, "
-      "cvt.u16.u32, st.b16 or another such add",
+      "cvt.u16.u32, st.b16 or another such add; min and max of both halves beside do not count",
       "drops the addend", "each half is a sum", kBoth, "H100; machine code of ptxas 13.0"},
      {"add"},
      {"u16x2", "s16x2"},

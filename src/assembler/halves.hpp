@@ -21,6 +21,8 @@ class Halves {
   Flow::Uses uses(int statement, int reg) const;
   /// The halves of it that are used; all of them where an instruction does not take one alone.
   unsigned used(int statement, int reg, int depth = 0) const;
+  /// The same for one statement that uses it.
+  unsigned used_by(const View& v, int reg, int depth = 0) const;
   /// A register as a statement writes it.
   struct Value {
     int statement, reg;
@@ -33,7 +35,6 @@ class Halves {
   std::vector<Value> low_halves(Value of) const;
 
  private:
-  unsigned used_by(const View& v, int reg, int depth) const;
   unsigned used_by_move(const View& v, int reg, int depth) const;
   unsigned used_parts(const View& v, int depth) const;
   void add_copies(Value of, std::vector<Value>& to, int depth) const;
