@@ -168,7 +168,7 @@ struct AssemblerNote {
   std::string defect;     ///< its name: assembler_defects
   int line;               ///< of the module's text
   std::string statement;  ///< in one line
-  std::string text;       ///< "ptxas 12.8 and 13.0 drops the addend; by the PTX manual each half is a sum"
+  std::string text;       ///< "ptxas (12.8 and 13.0) drops the addend; by the PTX manual each half is a sum"
   std::string file;       ///< by .loc; empty without it
   int source_line;        ///< in that file
 };

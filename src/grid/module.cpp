@@ -170,7 +170,7 @@ void add_notes(const ModuleText& module, const FunctionText& function, std::vect
     const auto [file, line] = source_of(module, statement);
     const assembler::DefectRow& row = *one.defect;
     to.push_back({std::string(row.name), statement.position.line, one_line(statement.text),
-                  fmt::format("ptxas {} {}; by the PTX manual {}", row.seen, row.result, row.manual),
+                  fmt::format("ptxas ({}) {}; by the PTX manual {}", row.seen, row.result, row.manual),
                   std::string(file), line});
   }
 }
