@@ -53,6 +53,7 @@ struct LaunchReport {
   std::vector<ptx::OrderDependence> order_dependent;
   std::vector<ptx::Inference> inferences;
   std::vector<ptx::LineCounts> profile;
+  std::vector<ptx::AssemblerNote> notes;
 };
 
 // Bytes, as what printf has printed, as UTF-8: \xNN for a byte that is none.
@@ -96,6 +97,13 @@ std::vector<ptx::LineCounts> profile_of(const ptx::Report& report) {
   return out;
 }
 
+std::vector<ptx::AssemblerNote> notes_of(const ptx::Report& report) {
+  std::vector<ptx::AssemblerNote> out = report.notes;
+  for (ptx::AssemblerNote& note : out)
+    for (std::string* text : {&note.statement, &note.file}) *text = utf8(*text);
+  return out;
+}
+
 LaunchReport report_of(const ptx::Report& report) {
   return {report.fault ? std::optional(fault_of(*report.fault)) : std::nullopt,
           report.inferred,
@@ -106,7 +114,8 @@ LaunchReport report_of(const ptx::Report& report) {
           findings_of(report),
           report.order_dependent,
           report.inferences,
-          profile_of(report)};
+          profile_of(report),
+          notes_of(report)};
 }
 
 [[noreturn]] void raise(const LaunchFault& fault) {
@@ -471,6 +480,16 @@ void add_report(py::module_& m) {
       field("source", &ptx::Inference::from, "What they are assumed as: \"an H100\"."),
       field("file", &ptx::Inference::file, "Where the instruction comes from (.file), or empty."),
       field("source_line", &ptx::Inference::source_line, "In that file."));
+  add_record(
+      m, "AssemblerNote",
+      "A statement that the assembler (ptxas) turns into machine code with other bits than the PTX manual says: a defect "
+      "of it, which a launch does not imitate.",
+      field("defect", &ptx::AssemblerNote::defect, "Its name, as in \"half-addend\"."),
+      field("line", &ptx::AssemblerNote::line, "Of the module's text, from 1."),
+      field("statement", &ptx::AssemblerNote::statement, "In one line."),
+      field("text", &ptx::AssemblerNote::text, "What ptxas makes of it, and what the PTX manual says."),
+      field("file", &ptx::AssemblerNote::file, "Where the statement comes from (.file), or empty."),
+      field("source_line", &ptx::AssemblerNote::source_line, "In that file."));
   auto report = add_record(
       m, "LaunchReport", "What a launch did.",
       field("fault", &LaunchReport::fault, "What the kernel must not do, or None."),
@@ -484,7 +503,9 @@ void add_report(py::module_& m) {
             "Statements that were executed and leave a result open, by line."),
       field("inferences", &LaunchReport::inferences,
             "What rests on no result of the target's GPU, each form once, by line."),
-      field("profile", &LaunchReport::profile, "With `profile`: the statements that were executed, by line."));
+      field("profile", &LaunchReport::profile, "With `profile`: the statements that were executed, by line."),
+      field("notes", &LaunchReport::notes,
+            "Where a GPU leaves other bits by a defect of ptxas, by line; none as written."));
   set_repr(report, [](const LaunchReport& r) {
     return "LaunchReport: " +
            (r.fault ? r.fault->message

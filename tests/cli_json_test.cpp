@@ -42,7 +42,7 @@ const Call kCalls[] = {
     {"check", kForm + " --json --target sm_70", 1, "schema text accepted answers near"},
     {"check", "mma.snyc --json", 1, "schema text accepted answers near"},
     {"check", kForm + " --json --target sm_1", 2, ""},
-    {"check", "--ptx {}/good.ptx --json", 0, "schema file accepted errors target entries"},
+    {"check", "--ptx {}/good.ptx --json", 0, "schema file accepted errors target entries notes"},
     {"check", "--ptx {}/bad.ptx --json", 1, "schema file accepted errors"},
     {"check", "--ptx {}/none.ptx --json", 2, ""},
     {"list", "--json", 0, "schema rows"},

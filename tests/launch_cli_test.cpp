@@ -365,6 +365,38 @@ TEST_CASE("an array that cannot be written", "[quick][cli]") {
   CHECK_THAT(done.err, Contains("no/out.npy: cannot be written"));
 }
 
+// What ptxas gets wrong is no refusal.
+TEST_CASE("check and launch name defects of ptxas", "[quick][cli]") {
+  const Place place(R"(.version 8.7
+.target sm_90a
+.address_size 64
+.visible .entry k(.param .u64 out)
+{
+  .reg .b32 %r<4>; .reg .b64 %rd<2>;
+  ld.param.u64 %rd1, [out];
+  ld.global.u32 %r1, [%rd1];
+  bfe.s32 %r2, %r1, 40, 3;
+  st.global.u32 [%rd1], %r2;
+  ret;
+}
+)");
+  const std::string note =
+      "note: line 9: bfe.s32 %r2, %r1, 40, 3: ptxas (13.0) makes it ones; by the PTX manual all bits are the sign "
+      "(defect bfe-position)\n";
+  const Output checked = run({"check", "--ptx", place.ptx});
+  CHECK(checked.status == 0);
+  CHECK(checked.out == "accepted on sm_90a: k\n" + note);
+  const nlohmann::json of_check = nlohmann::json::parse(run({"check", "--ptx", place.ptx, "--json"}).out);
+  CHECK(of_check["accepted"] == true);
+  REQUIRE(of_check["notes"].size() == 1);
+  CHECK(of_check["notes"][0]["defect"] == "bfe-position");
+  CHECK(of_check["notes"][0]["ptx_line"] == 9);
+  CHECK_THAT(place.launch({"--arg", "zeros:u32:1"}).out, Contains(note));
+  CHECK_THAT(place.launch({"--arg", "zeros:u32:1", "--as-written"}).out, !Contains("note:"));
+  const nlohmann::json report = nlohmann::json::parse(place.launch({"--arg", "zeros:u32:1", "--json"}).out);
+  CHECK(report["notes"] == of_check["notes"]);
+}
+
 TEST_CASE("check reads a module", "[quick][cli]") {
   const Place place;
   const Output good = run({"check", "--ptx", place.ptx});

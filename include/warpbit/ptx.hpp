@@ -173,6 +173,28 @@ struct Inference {
   int source_line;
 };
 
+/// A statement that the assembler (ptxas) turns into machine code with other bits than the PTX manual says: a defect of it,
+/// which a launch does not imitate. At -O0 there is none.
+struct AssemblerNote {
+  std::string defect;     ///< its name: assembler_defects
+  int line;               ///< of the module's text
+  std::string statement;  ///< in one line
+  std::string text;       ///< "ptxas (12.8 and 13.0) drops the addend; by the PTX manual each half is a sum"
+  std::string file;       ///< by .loc; empty without it
+  int source_line;        ///< in that file
+};
+
+/// A defect of the assembler.
+struct AssemblerDefect {
+  std::string_view name;
+  std::string_view pattern, result;  ///< what it sees, and what it makes of it
+  std::string_view manual;           ///< what the PTX manual says
+  std::string_view seen;             ///< the versions of ptxas in which it was seen
+  std::string_view evidence;
+};
+/// All that are known.
+std::span<const AssemblerDefect> assembler_defects();
+
 /// How to run a kernel.
 struct Launch {
   Dim3 grid = {}, block = {};
@@ -223,6 +245,8 @@ struct Report {
   bool contracted = false;     ///< products became part of other instructions, as `--fmad=true` has it
   /// Where rules of the assembler have acted, by line: in all functions that the kernel may call.
   std::vector<AssembledLine> assembled;
+  /// Where a GPU leaves other bits by a defect of the assembler, by line: in the same functions. None as written.
+  std::vector<AssemblerNote> notes;
   std::uint64_t blocks = 0;         ///< that have ended
   std::uint64_t steps = 0;          ///< instructions of warps
   std::string printed;              ///< by printf, block by block
@@ -304,6 +328,8 @@ class Module {
   Result<Function> function(std::string_view name) const;
   /// Everything that `ptxas` or a launch would refuse, over all functions, with line and column.
   std::vector<Error> check() const;
+  /// Where the assembler has a defect, over all functions, by line.
+  std::vector<AssemblerNote> notes() const;
   /// The bytes of a variable in global or constant memory. Errors: no_such_variable.
   Result<std::span<std::byte>> variable(std::string_view name) const;
 

@@ -13,6 +13,7 @@
 #include "cli/arguments.hpp"
 #include "cli/check_json.hpp"
 #include "cli/json.hpp"
+#include "cli/notes.hpp"
 #include "cli/terminal.hpp"
 #include "warpbit/execute.hpp"
 #include "warpbit/explain.hpp"
@@ -240,6 +241,7 @@ int check_module(const std::string& file, std::optional<Target> target, bool jso
   if (!json)
     print_fitted(
         fmt::format("accepted on {}: {}", module->target().name(), fmt::join(module->entries(), ", ")));
+  if (!json) print_assembler_notes(module->notes());
   return kYes;
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "cli/commands.hpp"
+#include "cli/notes.hpp"
 #include "warpbit/execute.hpp"
 #include "warpbit/explain.hpp"
 #include "warpbit/kernel.hpp"
@@ -99,7 +100,10 @@ ordered_json module_json(const std::string& file, const Result<ptx::Module>& mod
                          const std::vector<Error>& errors) {
   ordered_json out{{"file", file}, {"accepted", errors.empty()}, {"errors", ordered_json::array()}};
   for (const Error& error : errors) out["errors"].push_back(error_json(error));
-  if (module) out.update({{"target", module->target().name()}, {"entries", module->entries()}});
+  if (module)
+    out.update({{"target", module->target().name()},
+                {"entries", module->entries()},
+                {"notes", notes_json(module->notes())}});
   return out;
 }
 

@@ -10,6 +10,7 @@
 #include "cli/json.hpp"
 #include "cli/launch_arguments.hpp"
 #include "cli/launch_watch.hpp"
+#include "cli/notes.hpp"
 #include "cli/terminal.hpp"
 #include "warpbit/ptx.hpp"
 #include "warpbit/run.hpp"
@@ -140,6 +141,7 @@ ordered_json report_json(const ptx::Function& kernel, Target target, const ptx::
                    {"inferred", report.inferred},
                    {"contracted", report.contracted},
                    {"assembled", assembled_json(report)},
+                   {"notes", notes_json(report.notes)},
                    {"printed", report.printed},
                    {"fault", nullptr},
                    {"findings", findings_json(report)},
@@ -176,6 +178,7 @@ void print_report(const ptx::Function& kernel, Target target, const ptx::Report&
   print_fitted(fmt::format("{}: {} block{}, {} steps{}{}{}", where, report.blocks,
                            report.blocks == 1 ? "" : "s", report.steps, inferred_text(report),
                            findings_text(report), order_text(report)));
+  print_assembler_notes(report.notes);
   for (const LaunchArray& one : arrays)
     if (!one.out.empty())
       print_fitted(

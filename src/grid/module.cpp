@@ -13,6 +13,7 @@
 #include <set>
 
 #include "api/checks.hpp"
+#include "assembler/defects.hpp"
 #include "block/shape.hpp"
 #include "grid/evidence.hpp"
 #include "grid/launch.hpp"
@@ -161,6 +162,29 @@ std::vector<Error> Module::check() const {
   return grid::check(state_->text, state_->target, state_->addresses);
 }
 
+namespace {
+
+// Those that a function meets, behind the others.
+void add_notes(const ModuleText& module, const FunctionText& function, std::vector<AssemblerNote>& to) {
+  for (const assembler::FoundDefect& one : assembler::find_defects(function)) {
+    const Statement& statement = function.statements[static_cast<std::size_t>(one.statement)];
+    const auto [file, line] = source_of(module, statement);
+    const assembler::DefectRow& row = *one.defect;
+    to.push_back({std::string(row.name), statement.position.line, one_line(statement.text),
+                  fmt::format("ptxas ({}) {}; by the PTX manual {}", row.seen, row.result, row.manual),
+                  std::string(file), line});
+  }
+}
+
+}  // namespace
+
+std::vector<AssemblerNote> Module::notes() const {
+  std::vector<AssemblerNote> out;
+  for (const FunctionText& function : state_->text->functions) add_notes(*state_->text, function, out);
+  std::ranges::stable_sort(out, {}, &AssemblerNote::line);
+  return out;
+}
+
 Result<std::span<std::byte>> Module::variable(std::string_view name) const {
   std::vector<std::string_view> others;
   for (const auto& [variable, address] : state_->addresses) {
@@ -180,8 +204,9 @@ struct Function::State {
   std::string name;
   std::vector<Parameter> parameters;
   grid::Program usual;
+  std::vector<AssemblerNote> notes = {};  // of the functions that it may call, too
   // Compiled when they are asked for.
-  mutable std::mutex compiling;
+  mutable std::mutex compiling = {};
   mutable std::map<grid::CompileOptions, Result<grid::Program>> others = {};
 
   Result<const grid::Program*> program(const grid::CompileOptions& options) const {
@@ -328,8 +353,21 @@ Result<Function> Module::function(std::string_view name) const {
   Result<grid::Program> usual = grid::compile(state_->text, name, state_->target, state_->addresses);
   if (!usual) return usual.error();
   if (usual->allocates && !state_->heap) state_->heap = std::make_unique<grid::Heap>();
-  return Function(std::shared_ptr<const Function::State>(
-      new Function::State{state_, found, std::string(name), parameters_of(*found), *std::move(usual)}));
+  std::vector<AssemblerNote> notes;
+  for (const grid::FunctionCode& code : usual->functions) add_notes(*state_->text, *code.function, notes);
+  std::ranges::stable_sort(notes, {}, &AssemblerNote::line);
+  return Function(std::shared_ptr<const Function::State>(new Function::State{
+      state_, found, std::string(name), parameters_of(*found), *std::move(usual), std::move(notes)}));
+}
+
+std::span<const AssemblerDefect> assembler_defects() {
+  static const std::vector<AssemblerDefect> all = [] {
+    std::vector<AssemblerDefect> out;
+    for (const assembler::DefectRow& row : assembler::defects())
+      out.push_back({row.name, row.pattern, row.result, row.manual, row.seen, row.evidence});
+    return out;
+  }();
+  return all;
 }
 
 std::span<const AssemblerRule> assembler_rules() {
@@ -483,6 +521,7 @@ Report Function::launch(const Launch& how, std::span<const Argument> arguments) 
   out.inferences = grid::inferences(program, report.inferred);
   out.inferred = !out.inferences.empty();
   out.assembled = assembled(program);
+  if (!how.as_written) out.notes = state_->notes;
   out.contracted = std::ranges::any_of(program.uses, [](const grid::Program::Use& use) {
     return !assembler::Rules::all().separate().has(use.rule);
   });

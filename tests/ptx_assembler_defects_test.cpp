@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+// Statements that the assembler (ptxas 13.0) gets wrong, each beside neighbours that it gets right, in machine code for
+// sm_90a.
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "warpbit/ptx.hpp"
+
+namespace ptx_assembler_defects_test {
+
+using namespace warpbit;
+
+// %r1 to %r4 and %h1, %h2 are loaded; %r30 to %r35, %h30, %h31 and %rd30 are stored.
+std::string text_of(const std::string& body) {
+  return R"(.version 8.7
+.target sm_90a
+.address_size 64
+.visible .entry k(.param .u64 in, .param .u64 out)
+{
+  .reg .pred %p<4>; .reg .b16 %h<40>; .reg .b32 %r<40>; .reg .b64 %rd<40>;
+  ld.param.u64 %rd1, [in]; ld.param.u64 %rd2, [out];
+  ld.global.u32 %r1, [%rd1]; ld.global.u32 %r2, [%rd1+4]; ld.global.u32 %r3, [%rd1+8]; ld.global.u32 %r4, [%rd1+12];
+  add.u32 %r5, %r1, %r2; cvt.u16.u32 %h1, %r5; add.u32 %r6, %r3, %r4; cvt.u16.u32 %h2, %r6;
+)" + body +
+         "\n  ret;\n}\n";
+}
+
+ptx::Module module_of(const std::string& text) {
+  const Result<ptx::Module> module = ptx::Module::load(text);
+  if (!module) FAIL(module.error().message());
+  return *module;
+}
+
+// "defect: statement" of each note.
+std::vector<std::string> notes_of(const std::string& body) {
+  std::vector<std::string> out;
+  for (const ptx::AssemblerNote& one : module_of(text_of(body)).notes())
+    out.push_back(one.defect + ": " + one.statement);
+  return out;
+}
+
+struct Case {
+  std::string defect;              ///< of the last statement but those behind |
+  std::vector<std::string> wrong;  ///< STATEMENTS|the one that is noted
+  std::vector<std::string> right;
+};
+
+const std::string kAdd = "mov.b32 %r10, 0x50003; add.s16x2 %r11, %r1, %r10; ";
+const std::string kNoted = "|add.s16x2 %r11, %r1, %r10";
+
+const std::vector<Case> kCases = {
+    {"half-addend",
+     {kAdd + "mov.b32 {_, %h30}, %r11; st.global.u16 [%rd2], %h30;" + kNoted,
+      kAdd + "mov.b32 {%h30, _}, %r11; st.global.u16 [%rd2], %h30;" + kNoted,
+      kAdd + "mov.b32 {%h29, %h30}, %r11; st.global.u16 [%rd2], %h30;" + kNoted,
+      kAdd + "cvt.u16.u32 %h30, %r11; st.global.u16 [%rd2], %h30;" + kNoted,
+      kAdd + "cvt.s32.s16 %r30, %r11; st.global.u32 [%rd2], %r30;" + kNoted,
+      kAdd +
+          "min.s16x2 %r30, %r11, %r2; st.global.u32 [%rd2], %r30; mov.b32 {_, %h30}, %r11; st.global.u16 [%rd2+4], %h30;" +
+          kNoted,
+      kAdd + "st.global.b16 [%rd2], %r11;" + kNoted,
+      kAdd + "cvt.pack.sat.u8.s32.b32 %r30, %r2, %r3, %r11; st.global.u32 [%rd2], %r30;" + kNoted,
+      kAdd + "add.u16x2 %r12, %r11, %r2; mov.b32 {_, %h30}, %r12; st.global.u16 [%rd2], %h30;" + kNoted,
+      kAdd + "mov.b64 %rd10, {%r2, %r11}; mov.b64 {_, _, _, %h30}, %rd10; st.global.u16 [%rd2], %h30;" + kNoted,
+      "mov.b32 %r9, 0x30000; add.u32 %r10, %r9, 0x50003; add.u16x2 %r11, %r10, %r1; mov.b32 {_, %h30}, %r11; "
+      "st.global.u16 [%rd2], %h30;|add.u16x2 %r11, %r10, %r1"},
+     {kAdd + "shr.u32 %r30, %r11, 16; st.global.u32 [%rd2], %r30;",
+      kAdd + "and.b32 %r30, %r11, 0xFFFF; st.global.u32 [%rd2], %r30;",
+      kAdd + "cvt.u16.u8 %h30, %r11; st.global.u16 [%rd2], %h30;",
+      kAdd + "prmt.b32 %r30, %r11, %r2, 0x5432; st.global.u32 [%rd2], %r30;",
+      kAdd + "mov.b32 {%h30, %h31}, %r11; st.global.u16 [%rd2], %h30; st.global.u16 [%rd2+2], %h31;",
+      kAdd + "mov.b32 {_, %h30}, %r11; st.global.u16 [%rd2], %h30; st.global.u32 [%rd2+4], %r11;",
+      kAdd + "min.s16x2 %r30, %r11, %r2; st.global.u32 [%rd2], %r30;",
+      kAdd +
+          "min.s16x2 %r12, %r11, %r2; mov.b32 {%h31, _}, %r12; mov.b32 {_, %h30}, %r11; st.global.u16 [%rd2], %h30; st.global.u16 [%rd2+2], %h31;",
+      "mov.b32 %r10, 0x50003; min.s16x2 %r11, %r1, %r10; mov.b32 {_, %h30}, %r11; st.global.u16 [%rd2], %h30;",
+      "add.s16x2 %r11, %r1, %r2; mov.b32 {_, %h30}, %r11; st.global.u16 [%rd2], %h30;",
+      "mov.b32 %r10, 5; add.s16x2 %r11, %r1, %r10; mov.b32 {_, %h30}, %r11; st.global.u16 [%rd2], %h30;",
+      "prmt.b32 %r10, 0x50003, 0, 0x3232; add.s16x2 %r11, %r1, %r10; mov.b32 {_, %h30}, %r11; "
+      "st.global.u16 [%rd2], %h30;"}},
+    {"upper-half",
+     {"ld.global.s16 %r11, [%rd1]; mov.b32 {_, %h30}, %r11; st.global.u16 [%rd2], %h30;|ld.global.s16 %r11, [%rd1]",
+      "ld.global.u8 %r11, [%rd1]; mov.b32 {%h29, %h30}, %r11; st.global.u16 [%rd2], %h30;|ld.global.u8 %r11, [%rd1]",
+      "ld.global.u16 %h10, [%rd1]; cvt.u32.u16 %r11, %h10; mov.b32 {_, %h30}, %r11; st.global.u16 [%rd2], %h30;"
+      "|ld.global.u16 %h10, [%rd1]",
+      "ld.global.u16 %h10, [%rd1]; cvt.u64.u16 %rd11, %h10; mov.b64 {_, %h30, _, _}, %rd11; st.global.u16 [%rd2], %h30;"
+      "|ld.global.u16 %h10, [%rd1]"},
+     {"ld.global.s16 %r11, [%rd1]; shr.u32 %r30, %r11, 16; st.global.u32 [%rd2], %r30;",
+      "ld.global.s16 %r11, [%rd1]; mov.b32 {%h30, %h31}, %r11; st.global.u16 [%rd2], %h30; st.global.u16 [%rd2+2], "
+      "%h31;",
+      "ld.param.u16 %r11, [in]; mov.b32 {_, %h30}, %r11; st.global.u16 [%rd2], %h30;",
+      "cvt.u32.u16 %r11, %h1; mov.b32 {_, %h30}, %r11; st.global.u16 [%rd2], %h30;",
+      "ld.global.u16 %h10, [%rd1]; cvt.s32.s16 %r11, %h10; mov.b32 {_, %h30}, %r11; st.global.u16 [%rd2], %h30;"}},
+    {"bfe-position",
+     {"bfe.s32 %r30, %r1, 32, 8; st.global.u32 [%rd2], %r30;|bfe.s32 %r30, %r1, 32, 8",
+      "add.u32 %r9, 30, 7; bfe.s32 %r30, %r1, %r9, 8; st.global.u32 [%rd2], %r30;|bfe.s32 %r30, %r1, %r9, 8"},
+     {"bfe.s32 %r30, %r1, 31, 8; st.global.u32 [%rd2], %r30;",
+      "bfe.s32 %r30, %r1, 37, 0; st.global.u32 [%rd2], %r30;",
+      "bfe.s32 %r30, %r1, 37, %r2; st.global.u32 [%rd2], %r30;",
+      "bfe.s32 %r30, 5, 37, 8; st.global.u32 [%rd2], %r30;",
+      "bfe.u32 %r30, %r1, 37, 8; st.global.u32 [%rd2], %r30;",
+      "bfe.s64 %rd30, %rd1, 70, 3; st.global.u64 [%rd2], %rd30;"}},
+    {"bfi-length",
+     {"bfi.b32 %r30, %r1, %r2, 10, 32; st.global.u32 [%rd2], %r30;|bfi.b32 %r30, %r1, %r2, 10, 32",
+      "bfi.b32 %r30, 5, %r2, 31, 33; st.global.u32 [%rd2], %r30;|bfi.b32 %r30, 5, %r2, 31, 33"},
+     {"bfi.b32 %r30, %r1, %r2, 10, 31; st.global.u32 [%rd2], %r30;",
+      "bfi.b32 %r30, %r1, %r2, 0, 32; st.global.u32 [%rd2], %r30;",
+      "bfi.b32 %r30, %r1, %r2, 33, 32; st.global.u32 [%rd2], %r30;",
+      "bfi.b32 %r30, %r1, 7, 10, 32; st.global.u32 [%rd2], %r30;",
+      "bfi.b32 %r30, %r1, %r2, 10, %r3; st.global.u32 [%rd2], %r30;",
+      "bfi.b64 %rd30, %rd1, %rd2, 10, 64; st.global.u64 [%rd2], %rd30;"}},
+    {"funnel-clamp",
+     {"shf.r.clamp.b32 %r30, %r1, %r1, %r2; st.global.u32 [%rd2], %r30;|shf.r.clamp.b32 %r30, %r1, %r1, %r2",
+      "shf.l.clamp.b32 %r30, %r1, %r1, %r2; st.global.u32 [%rd2], %r30;|shf.l.clamp.b32 %r30, %r1, %r1, %r2"},
+     {"shf.r.clamp.b32 %r30, %r1, %r3, %r2; st.global.u32 [%rd2], %r30;",
+      "shf.r.wrap.b32 %r30, %r1, %r1, %r2; st.global.u32 [%rd2], %r30;",
+      "shf.l.clamp.b32 %r30, %r1, %r1, 40; st.global.u32 [%rd2], %r30;"}},
+    {"short-sign",
+     {"neg.s16 %h10, %h1; cvt.s32.s16 %r30, %h10; st.global.u32 [%rd2], %r30;|neg.s16 %h10, %h1",
+      "abs.s16 %h10, %h1; mul.wide.s16 %r30, %h10, %h2; st.global.u32 [%rd2], %r30;|abs.s16 %h10, %h1",
+      "sub.s16 %h10, 0, %h1; mad.wide.s16 %r30, %h10, %h2, %r1; st.global.u32 [%rd2], %r30;|sub.s16 %h10, 0, %h1",
+      "neg.s16 %h10, %h1; shr.s16 %h30, %h10, 3; st.global.u16 [%rd2], %h30;|neg.s16 %h10, %h1",
+      "neg.s16 %h10, %h1; mov.b32 %r11, {%h10, %h2}; cvt.u16.u32 %h12, %r11; mul.hi.s16 %h30, %h12, %h2; "
+      "st.global.u16 [%rd2], %h30;|neg.s16 %h10, %h1"},
+     {"neg.s16 %h10, %h1; cvt.u32.u16 %r30, %h10; st.global.u32 [%rd2], %r30;",
+      "neg.s16 %h10, %h1; mul.wide.u16 %r30, %h10, %h2; st.global.u32 [%rd2], %r30;",
+      "neg.s16 %h10, %h1; max.s16 %h30, %h10, %h2; st.global.u16 [%rd2], %h30;",
+      "sub.s16 %h10, 5, %h1; cvt.s32.s16 %r30, %h10; st.global.u32 [%rd2], %r30;",
+      "not.b16 %h10, %h1; mul.wide.s16 %r30, %h10, %h2; st.global.u32 [%rd2], %r30;"}},
+    {"sign-byte",
+     {"prmt.b32 %r11, %r1, %r2, 0x27FB; cvt.u32.u8 %r30, %r11; st.global.u32 [%rd2], %r30;"
+      "|prmt.b32 %r11, %r1, %r2, 0x27FB",
+      "prmt.b32 %r11, %r1, %r2, 0x27FB; and.b32 %r30, %r11, 0xFF; st.global.u32 [%rd2], %r30;"
+      "|prmt.b32 %r11, %r1, %r2, 0x27FB",
+      "prmt.b32 %r11, %r1, %r2, 0xBE84; mov.b32 {%h10, _}, %r11; mul.wide.u16 %r30, %h10, %h2; st.global.u32 [%rd2], "
+      "%r30;|prmt.b32 %r11, %r1, %r2, 0xBE84"},
+     {"prmt.b32 %r11, %r1, %r2, 0x27FF; cvt.u32.u8 %r30, %r11; st.global.u32 [%rd2], %r30;",
+      "prmt.b32 %r11, %r1, %r2, 0x27F3; cvt.u32.u8 %r30, %r11; st.global.u32 [%rd2], %r30;",
+      "prmt.b32 %r11, %r1, %r2, 0xFFFD; and.b32 %r30, %r11, 0xFFFF; st.global.u32 [%rd2], %r30;",
+      "prmt.b32 %r11, %r1, %r2, 0x27FB; cvt.s32.s8 %r30, %r11; st.global.u32 [%rd2], %r30;",
+      "prmt.b32 %r11, %r1, %r2, 0xBE84; cvt.u16.u32 %h30, %r11; st.global.u16 [%rd2], %h30;",
+      "prmt.b32 %r30, %r1, %r2, 0x27FB; st.global.u32 [%rd2], %r30;"}},
+    {"word-sign",
+     {"abs.s32 %r10, %r1; setp.lt.s32 %p1, %r10, 0; selp.b32 %r30, %r2, %r3, %p1; st.global.u32 [%rd2], %r30;"
+      "|abs.s32 %r10, %r1",
+      "abs.s32 %r10, %r1; setp.gt.s32 %p1, 0, %r10; selp.b32 %r30, %r2, %r3, %p1; st.global.u32 [%rd2], %r30;"
+      "|abs.s32 %r10, %r1",
+      "abs.s64 %rd10, %rd1; setp.ge.s64 %p1, %rd10, 0; selp.b32 %r30, %r2, %r3, %p1; st.global.u32 [%rd2], %r30;"
+      "|abs.s64 %rd10, %rd1",
+      "abs.s32 %r10, %r1; slct.b32.s32 %r30, %r2, %r3, %r10; st.global.u32 [%rd2], %r30;|abs.s32 %r10, %r1",
+      "neg.s32 %r10, %r1; slct.s32.s32 %r30, %r2, %r3, %r10; st.global.u32 [%rd2], %r30;|neg.s32 %r10, %r1",
+      "sub.s32 %r10, 0, %r1; slct.s32.s32 %r30, %r2, %r3, %r10; st.global.u32 [%rd2], %r30;|sub.s32 %r10, 0, %r1"},
+     {"abs.s32 %r10, %r1; setp.gt.s32 %p1, %r10, 0; selp.b32 %r30, %r2, %r3, %p1; st.global.u32 [%rd2], %r30;",
+      "abs.s32 %r10, %r1; setp.lt.s32 %p1, %r10, 7; selp.b32 %r30, %r2, %r3, %p1; st.global.u32 [%rd2], %r30;",
+      "neg.s32 %r10, %r1; setp.lt.s32 %p1, %r10, 0; selp.b32 %r30, %r2, %r3, %p1; st.global.u32 [%rd2], %r30;",
+      "abs.s32 %r10, %r1; slct.s32.s32 %r30, %r2, %r3, %r10; st.global.u32 [%rd2], %r30;",
+      "neg.s32 %r10, %r1; slct.b32.s32 %r30, %r2, %r3, %r10; st.global.u32 [%rd2], %r30;",
+      "abs.s32 %r10, %r1; shr.s32 %r30, %r10, 31; st.global.u32 [%rd2], %r30;"}},
+};
+
+TEST_CASE("a defect of the assembler is noted at its statement") {
+  for (const Case& one : kCases)
+    for (const std::string& text : one.wrong) {
+      const std::size_t bar = text.find('|');
+      INFO(text);
+      CHECK(notes_of(text.substr(0, bar)) == std::vector{one.defect + ": " + text.substr(bar + 1)});
+    }
+}
+
+TEST_CASE("what the assembler gets right beside a defect is not noted") {
+  for (const Case& one : kCases)
+    for (const std::string& text : one.right) {
+      INFO(text);
+      CHECK(notes_of(text).empty());
+    }
+}
+
+TEST_CASE("each defect has cases, and says what it is") {
+  std::set<std::string> names;
+  for (const ptx::AssemblerDefect& one : ptx::assembler_defects()) {
+    names.insert(std::string(one.name));
+    for (const std::string_view text : {one.pattern, one.result, one.manual, one.seen, one.evidence})
+      CHECK_FALSE(text.empty());
+  }
+  std::set<std::string> of_cases;
+  for (const Case& one : kCases) of_cases.insert(one.defect);
+  CHECK(names == of_cases);
+}
+
+// Bodies of which an H100 has left what ptxas 13.0 makes of them at -O0 and at -O3: what it marks as wrong differs.
+TEST_CASE("the notes are where an H100 leaves something else at -O3 than at -O0") {
+  const auto noted = [](const std::string& body) {
+    const std::string text = R"(.version 8.7
+.target sm_90a
+.address_size 64
+.visible .entry k(.param .u64 i, .param .u64 c, .param .u64 o) {
+ .reg .b16 %rs<20>; .reg .b32 %r<30>; .reg .b64 %rd<9>;
+ ld.param.u64 %rd1, [i]; ld.param.u64 %rd2, [c]; ld.param.u64 %rd3, [o];
+ ld.global.u32 %r2, [%rd1]; mov.b32 {%rs1, %rs2}, %r2; ld.global.u32 %r3, [%rd2];
+)" + body + " st.global.u32 [%rd3], %r6; ret; }";
+    return !module_of(text).notes().empty();
+  };
+  const std::string high = " mov.b32 {_, %rs4}, %r7; cvt.u32.u16 %r6, %rs4;", known = "mov.b32 %r4, 8257536; ",
+                    add = "add.s16x2 %r7, %r5, %r4;";
+  const std::string wrong[] = {
+      "mov.b32 %r5, {%rs3, %rs2}; " + known + add + high,
+      known + "add.s16x2 %r7, %r2, %r4;" + high,
+      "mov.b32 %r4, 0x50003; add.s16x2 %r7, %r2, %r4;" + high,
+      "shr.u16 %rs5, %rs2, 1; mov.b32 %r5, {%rs1, %rs5}; " + known + add + high,
+      "shr.u16 %rs5, %rs2, 1; mov.b32 %r5, {%rs3, %rs5}; " + known + add + high,
+      "and.b32 %r8, %r2, 458759; mov.b32 {%rs6, %rs7}, %r8; shr.u16 %rs9, %rs7, 1; mov.b32 %r5, {%rs11, %rs9}; " +
+          known + add + high,
+      "and.b32 %r8, %r2, 458759; mov.b32 {%rs6, %rs7}, %r8; shr.u16 %rs9, %rs7, 1; mov.b32 %r5, {%rs6, %rs9}; " +
+          known + add + high,
+      "bfe.s32 %r6, %r2, 32, 32;",
+      "bfe.s32 %r6, %r2, 32, 1;",
+      "bfe.s32 %r6, %r2, 40, 8;",
+      "mov.u32 %r9, 32; bfe.s32 %r6, %r2, %r9, 1;",
+  };
+  const std::string right[] = {
+      known + "add.s16x2 %r7, %r2, %r4; shr.u32 %r6, %r7, 16;",
+      "add.s16x2 %r7, %r2, %r3;" + high,
+      "bfe.s32 %r6, %r2, 31, 8;",
+      "bfe.s32 %r6, %r2, 5, 0;",
+      "bfe.u32 %r6, %r2, 32, 8;",
+  };
+  for (const std::string& body : wrong) {
+    INFO(body);
+    CHECK(noted(body));
+  }
+  for (const std::string& body : right) {
+    INFO(body);
+    CHECK_FALSE(noted(body));
+  }
+}
+
+// The statement that is not needed is not in the machine code.
+TEST_CASE("no defect is noted where nobody needs the result") {
+  CHECK(notes_of("bfe.s32 %r30, %r1, 32, 8; st.global.u32 [%rd2], %r1;").empty());
+}
+
+TEST_CASE("a launch has the notes of its kernel, and none as written") {
+  const std::string text = text_of(
+                               "mov.b32 %r10, 0x50003;\nadd.s16x2 %r11, %r1, %r10;\nmov.b32 {_, %h30}, %r11;\n"
+                               "st.global.u16 [%rd2], %h30;") +
+                           ".visible .entry other(.param .u64 in)\n{\n  ret;\n}\n";
+  const ptx::Module module = module_of(text);
+  const Result<ptx::Function> kernel = module.function("k"), other = module.function("other");
+  REQUIRE(kernel);
+  REQUIRE(other);
+  const std::vector<std::uint32_t> in = {0xC0'0004, 0, 0, 0};
+  std::vector<std::uint32_t> out(1);
+  const ptx::Report report = kernel->launch({}, {ptx::buffer(in), ptx::buffer(out)});
+  REQUIRE(report.ok());
+  CHECK(out[0] == 0xC5);  // not what the GPU leaves: 0xC0
+  REQUIRE(report.notes.size() == 1);
+  const ptx::AssemblerNote& note = report.notes[0];
+  CHECK(note.defect == "half-addend");
+  CHECK(note.line == 11);
+  CHECK(note.statement == "add.s16x2 %r11, %r1, %r10");
+  CHECK(note.text == "ptxas (12.8 and 13.0) drops the addend; by the PTX manual each half is a sum");
+  CHECK(kernel->launch({.as_written = true}, {ptx::buffer(in), ptx::buffer(out)}).notes.empty());
+  CHECK(other->launch({}, {ptx::null()}).notes.empty());
+  CHECK(module.notes().size() == 1);
+}
+
+}  // namespace ptx_assembler_defects_test
