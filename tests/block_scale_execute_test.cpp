@@ -152,7 +152,7 @@ Codes expected(const Form& f, const Matrices& in) {
   return out;
 }
 
-// ---- Registers; bits that belong to nothing are not zero
+// ---- Registers; bits that belong to nothing are not zero, but for those below e2m1, which count
 
 const Operand& operand(const Instruction& i, Part part) {
   return *std::ranges::find(i.operands(), part, &Operand::part);
@@ -160,7 +160,7 @@ const Operand& operand(const Instruction& i, Part part) {
 
 Words registers_of(const Instruction& i, Part part, const Codes& matrix, int columns) {
   const Operand& op = operand(i, part);
-  Words out(at(kLanes, op.registers, 0), 0x7EB5C3A9u);
+  Words out(at(kLanes, op.registers, 0), 0x7CB4C0A8u);
   for (int lane = 0; lane < kLanes; ++lane)
     for (int value = 0; value < op.registers * formulas::per_register(i, op); ++value) {
       const auto [product, row, column] = formulas::element(i, op, lane, value);
@@ -265,7 +265,8 @@ Result<std::vector<Codes>> execute(const Instruction& i, const Inputs& in, const
   const ResultView result = ResultView::dense(out.data(), kLanes, operand(i, Part::d).registers, 32);
   const Result<Execution> done = execute_batch(i, views, result, in.cases(), options);
   if (!done) return done.error();
-  REQUIRE(done->inferred);
+  const bool is_published = i.text().find("mxf8f6f4") != std::string::npos;  // PantheonSim's results
+  REQUIRE(done->inferred != is_published);
   std::vector<Codes> results;
   for (std::size_t n = 0; n < in.cases(); ++n)
     results.push_back(result_of(i, std::span(out).subspan(n * length, length)));

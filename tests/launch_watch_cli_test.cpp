@@ -297,7 +297,7 @@ TEST_CASE("launch refuses to watch what is not there", "[quick][cli]") {
       "--break: line 40, which has no statement that saxpy may execute; expected a line near it that has one: 27, 28 and 30");
   refused(
       {"--break", "26"},
-      "--break: line 26, whose product is part of a sum; expected --no-contract, or a line near it: 23, 24, 25, 27, 28 and 30");
+      "--break: line 26, which the assembler makes part of another one; expected --as-written, or a line near it: 23, 24, 25, 27, 28 and 30");
   refused(
       {"--break", "kernel.cu:3"},
       "--break: 'kernel.cu:3' for a kernel without lines of a source; expected a line of the PTX, or a module of nvcc -lineinfo");

@@ -214,7 +214,8 @@ TEST_CASE("forms that the manual does not have are refused") {
 
 TEST_CASE("a launch says whether results of all of its forms are recorded") {
   const std::string sum = "mov.b32 %r0, 1; add.f32 %r1, %r0, %r0;";
-  const std::string function = "mov.b32 %r0, 1; ex2.approx.f32 %r1, %r0;";
+  const std::string function =
+      "mov.u32 %r0, %tid.x; ex2.approx.f32 %r1, %r0;";  // of a number that is not known
   const std::string two = "mov.b64 %q0, 1; add.rn.f32x2 %q1, %q0, %q0;";
   CHECK_FALSE(is_inferred("sm_90a", sum));
   CHECK(is_inferred("sm_100a", sum));  // the bits of a NaN

@@ -123,9 +123,9 @@ std::vector<Sparse> all_sparse() {
 
 // ---- Registers
 
-// Bits that belong to no element are not zero.
+// Bits above an element that belong to none are not zero. (NUMERICS.md, "Padding": those below e2m1 count.)
 Words registers_of(const Operand& op, const Codes& codes) {
-  Words out(index(kLanes, op.registers, 0), 0x81818181u);
+  Words out(index(kLanes, op.registers, 0), 0xC0C0C0C0u);
   const std::vector<Place> table = op.fragment.table();
   REQUIRE(table.size() == codes.size());
   for (std::size_t i = 0; i < table.size(); ++i) {

@@ -76,7 +76,7 @@ Result<CodeMatrix> run_matrices(const Instruction& instruction, const MatrixOper
 /// other file is text: cells separated by commas, semicolons, blanks or tabs, each a number or a code
 /// (parse_code); lines that are empty or start with '#' are ignored. Numbers that the format cannot represent
 /// are rounded to nearest even, and a note states their count and the first one; for integer formats they are
-/// refused. For tf32 numbers become f32, whose 32 bits are the code: SumOrder::tf32 says what an instruction makes of them.
+/// refused. A format that an instruction makes of wider numbers (SumOrder) has these numbers as its codes.
 /// Errors: those of reading; member_dtype, member_shape, member_malformed; usage, with the place.
 Result<CodeMatrix> read_matrix(const std::filesystem::path& path, std::string_view format,
                                std::vector<std::string>& notes, const ReadOptions& options = {});
