@@ -170,7 +170,9 @@ MEET:
   selp.u32 %r4, 16, 0, %p1;
   cp.async.ca.shared.global [%r3], [%rd2], 16, %r4;
   cp.async.wait_all;
-  mov.f32 %f1, 0f40400000;
+  mov.u32 %r6, %nctaid.x;
+  mul.lo.u32 %r6, %r6, 0x40400000;
+  mov.b32 %f1, %r6;
   mul.f32 %f2, %f1, %f1;
   mov.f32 %f1, 0f3F800000;
   add.f32 %f3, %f2, %f1;
@@ -251,6 +253,46 @@ TEST_CASE("lines are those that a launch may execute") {
   CHECK(lines[0].file == "");
   CHECK(lines.back().line == 26);
   CHECK(lines.back().statement == "ret");
+}
+
+// x = x x + x four times; the rounds of the loop lie one after another, and each line is one.
+TEST_CASE("a loop that is unrolled is shown as it is written") {
+  const Result<ptx::Module> module = ptx::Module::load(R"(.version 9.0
+.target sm_90a
+.address_size 64
+.visible .entry k(.param .u64 out)
+{
+  .reg .pred %p<2>; .reg .b32 %r<8>; .reg .f32 %f<6>; .reg .b64 %rd<4>;
+  ld.param.u64 %rd1, [out];
+  mov.u32 %r1, 0;
+  ld.global.f32 %f1, [%rd1];
+AGAIN:
+  mul.f32 %f2, %f1, %f1;
+  add.f32 %f1, %f2, %f1;
+  atom.global.add.f32 %f3, [%rd1], %f1;
+  add.s32 %r1, %r1, 1;
+  setp.lt.s32 %p1, %r1, 4;
+  @%p1 bra AGAIN;
+  st.global.f32 [%rd1], %f1;
+  ret;
+}
+)");
+  REQUIRE(module);
+  const Result<ptx::Function> function = module->function("k");
+  std::vector<float> out{0.5F};
+  const ptx::Report report = function->launch({.block = {2}, .profile = true}, {ptx::buffer(out)});
+  REQUIRE(report.ok());
+  REQUIRE(std::ranges::find(report.assembled, "unroll", &ptx::AssembledLine::rule) != report.assembled.end());
+  const std::vector<ptx::CodeLine> lines = function->lines();
+  REQUIRE(lines.size() == report.profile.size());
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    CHECK(lines[i].line == report.profile[i].line);
+    CHECK((i == 0 || lines[i].line > lines[i - 1].line));
+  }
+  CHECK(line_of(report, "setp.lt").warps == 4);
+  CHECK(line_of(report, "add.f32 %f1").lanes == 8);
+  REQUIRE(report.order_dependent.size() == 1);
+  CHECK(report.order_dependent[0].line == 13);
 }
 
 }  // namespace ptx_watch_test

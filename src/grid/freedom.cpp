@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 
 #include "grid/block.hpp"
 #include "grid/steps.hpp"
@@ -132,6 +133,8 @@ void find_read_results(Program& program, const FunctionCode& function) {
 }
 
 void find_freedoms(Program& program) {
+  std::map<std::pair<Origin, const Rule*>, std::int32_t>
+      known;  // of a loop that is unrolled the rounds together
   for (std::size_t f = 0; f < program.functions.size(); ++f) {
     for (Step& step : steps_of(program, f)) {
       if (step.statement < 0) continue;
@@ -141,8 +144,10 @@ void find_freedoms(Program& program) {
         return (one.opcode.empty() || one.opcode == opcode) && one.applies(seen);
       });
       if (rule == std::end(kRules)) continue;
-      step.freedom = static_cast<std::int32_t>(program.freedoms.size());
-      program.freedoms.push_back({step.statement, rule->when, rule->why});
+      const std::pair key(program.origins[static_cast<std::size_t>(step.statement)], &*rule);
+      const auto [at, is_new] = known.try_emplace(key, static_cast<std::int32_t>(program.freedoms.size()));
+      if (is_new) program.freedoms.push_back({step.statement, rule->when, rule->why});
+      step.freedom = at->second;
       steps::note(step);
     }
   }

@@ -92,6 +92,7 @@ struct Step {
 struct Origin {
   const ptx::FunctionText* function;
   int statement;
+  auto operator<=>(const Origin&) const = default;
 };
 
 /// A call: who is called, and which bytes go there and come back.

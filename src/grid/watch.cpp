@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <map>
 #include <set>
 
 #include "grid/block.hpp"
@@ -146,6 +147,11 @@ std::string_view type_of(const FunctionCode& code, const ptx::Statement& stateme
   return ptx::row(declared.type).name;
 }
 
+// Whether the text has no such register: a factor that the assembler keeps for a later sum.
+bool is_added(const FunctionCode& code, const ptx::Register& one) {
+  return &one - code.registers.data() >= std::ssize(code.function->registers);
+}
+
 std::vector<ptx::RegisterValues> registers_of(Warp& warp, const Path& path, const Step& step, bool results) {
   std::vector<ptx::RegisterValues> out;
   const FunctionCode& code = warp.program().functions[static_cast<std::size_t>(path.function)];
@@ -153,7 +159,7 @@ std::vector<ptx::RegisterValues> registers_of(Warp& warp, const Path& path, cons
   const auto add = [&](Place place) {
     place.negated = false;
     const ptx::Register* const declared = find_register(code, place, 2 * path.pc + (results ? 1 : 0));
-    if (declared == nullptr) return;  // the carry, or a factor that is kept for a later sum
+    if (declared == nullptr || is_added(code, *declared)) return;  // or the carry
     ptx::RegisterValues one{declared->name, type_of(code, statement, *declared, place, results), {}, 0};
     if (std::ranges::find(out, one.name, &ptx::RegisterValues::name) != out.end()) return;
     for (int lane = 0; lane < kLanes; ++lane)
@@ -171,8 +177,10 @@ std::vector<ptx::RegisterValues> registers_of(Warp& warp, const Path& path, cons
 // A statement may have several steps: the last one stands for it.
 bool stands_for_statement(const Program& program, const Path& path, const Step& step) {
   const auto next = static_cast<std::size_t>(path.pc) + 1;
-  return step.statement >= 0 &&
-         (next >= program.steps.size() || program.steps[next].statement != step.statement);
+  if (step.statement < 0) return false;
+  if (next >= program.steps.size() || program.steps[next].statement < 0) return true;
+  const auto origin = [&](const Step& of) { return program.origins[static_cast<std::size_t>(of.statement)]; };
+  return origin(program.steps[next]) != origin(step);
 }
 
 }  // namespace
@@ -211,20 +219,21 @@ bool Watch::after(Warp& warp, const Path& before, const Step& step, Lanes lanes,
 }
 
 std::vector<ptx::CodeLine> lines(const Program& program) {
-  std::vector<bool> has_steps(program.origins.size());
+  std::set<Origin> all;
   for (const Step& step : program.steps)
-    if (step.statement >= 0) has_steps[static_cast<std::size_t>(step.statement)] = true;
+    if (step.statement >= 0) all.insert(program.origins[static_cast<std::size_t>(step.statement)]);
   std::vector<ptx::CodeLine> out;
-  for (std::size_t i = 0; i < has_steps.size(); ++i)
-    if (has_steps[i]) out.push_back(line_of(program, program.origins[i]));
+  for (const Origin& one : all) out.push_back(line_of(program, one));
   std::ranges::stable_sort(out, {}, &ptx::CodeLine::line);
   return out;
 }
 
 std::vector<ptx::LineCounts> profile(const Program& program, const std::vector<ptx::Counts>& counts) {
-  std::vector<ptx::LineCounts> out;
+  std::map<Origin, ptx::Counts> all;  // of a loop that is unrolled the rounds together
   for (std::size_t i = 0; i < counts.size(); ++i)
-    if (counts[i].warps != 0) out.push_back({line_of(program, program.origins[i]), counts[i]});
+    if (counts[i].warps != 0) all[program.origins[i]] += counts[i];
+  std::vector<ptx::LineCounts> out;
+  for (const auto& [origin, sum] : all) out.push_back({line_of(program, origin), sum});
   std::ranges::stable_sort(out, {}, &ptx::LineCounts::line);
   return out;
 }
