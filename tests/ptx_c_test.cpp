@@ -4,6 +4,7 @@
 
 #include <array>
 #include <catch2/catch.hpp>
+#include <cstddef>
 #include <cstring>
 #include <string>
 
@@ -65,6 +66,36 @@ TEST_CASE("products and sums are fused or not", "[quick][ptx_c]") {
     CHECK(y == (separate ? 0x1p-11F : 0x1p-11F + 0x1p-24F));
     CHECK(report.contracted == !separate);
   }
+}
+
+TEST_CASE("rules of the assembler act, are named, and do not act", "[quick][ptx_c]") {
+  const Kernel saxpy("saxpy");
+  float a = 1 + 0x1p-12F, x = a;
+  std::uint32_t n = 1;
+  const auto launch = [&](const warpbit_launch_options& how) {
+    float y = -1;
+    const warpbit_argument arguments[] = {
+        {WARPBIT_BUFFER, &y, sizeof y}, {WARPBIT_BUFFER, &x, sizeof x}, value(a), value(n)};
+    REQUIRE(warpbit_launch(saxpy.kernel, &how, arguments, 4, nullptr) == WARPBIT_OK);
+    return y;
+  };
+  warpbit_launch_options how = WARPBIT_INIT(warpbit_launch_options);
+  CHECK(launch(how) == 0x1p-11F + 0x1p-24F);
+  REQUIRE(warpbit_assembled() != nullptr);
+  CHECK(std::string(warpbit_assembled()) == "line 27: contract: add.f32 %f5, %f4, %f3");
+  how.as_written = 1;
+  CHECK(launch(how) == 0x1p-11F);
+  CHECK(warpbit_assembled() == nullptr);
+  how.size = offsetof(warpbit_launch_options, without);  // a caller that was compiled before there were rules
+  CHECK(launch(how) == 0x1p-11F + 0x1p-24F);
+  how = WARPBIT_INIT(warpbit_launch_options);
+  for (const char* const without : {"contract", "fold, contract"}) {
+    how.without = without;
+    CHECK(launch(how) == 0x1p-11F);
+  }
+  how.without = "contraction";
+  CHECK(warpbit_launch(saxpy.kernel, &how, nullptr, 0, nullptr) != WARPBIT_OK);
+  CHECK(std::string(warpbit_error_name()) == "no_such_rule");
 }
 
 TEST_CASE("a structure has an address, a module variables", "[quick][ptx_c]") {

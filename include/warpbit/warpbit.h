@@ -290,6 +290,8 @@ typedef struct warpbit_launch_options {
   /** Blocks of a cluster: x, y, z; 0 counts as 1. Zeros alone are what the kernel demands (.reqnctapercluster), else
    * no clusters. */
   uint32_t cluster[3];
+  const char* without; /**< rules of the assembler that do not act: "fold,contract"; null: all act */
+  int32_t as_written;  /**< 1: each statement by itself, as by `ptxas -O0`: none acts */
 } warpbit_launch_options;
 
 /** What a launch did. Texts are valid until this thread's next launch. */
@@ -316,6 +318,10 @@ WARPBIT_API warpbit_status warpbit_launch(const warpbit_kernel* kernel, const wa
 /** What of this thread's last launch rests on no hardware result, a line for each form: "line 12: ex2.approx.f32: all bits
  * within an error; as an H100"; null if there is nothing. Valid until this thread's next launch. */
 WARPBIT_API const char* warpbit_inferences(void);
+
+/** Where rules of the assembler have acted in this thread's last launch, a line for each rule and line: "line 12: contract:
+ * add.f32 %f4, %f3, %f2"; null if nowhere. Valid until this thread's next launch. */
+WARPBIT_API const char* warpbit_assembled(void);
 
 /** A fault behind which a launch has gone on, the first of its kind at these places in its block. Texts are valid until
  * this thread's next launch. */

@@ -147,7 +147,9 @@ OFFSET(warpbit_launch_options, refuse_inferred, 60);
 OFFSET(warpbit_launch_options, threads, 64);
 OFFSET(warpbit_launch_options, lenient, 68);
 OFFSET(warpbit_launch_options, cluster, 72);
-SIZE(warpbit_launch_options, 88);
+OFFSET(warpbit_launch_options, without, 88);
+OFFSET(warpbit_launch_options, as_written, 96);
+SIZE(warpbit_launch_options, 104);
 
 OFFSET(warpbit_launch_report, size, 0);
 OFFSET(warpbit_launch_report, blocks, 8);
@@ -204,11 +206,12 @@ static warpbit_status (*const forget)(uint64_t) = warpbit_forget;
 static warpbit_status (*const launch)(const warpbit_kernel*, const warpbit_launch_options*, const warpbit_argument*,
                                       size_t, warpbit_launch_report*) = warpbit_launch;
 static const char* (*const inferences)(void) = warpbit_inferences;
+static const char* (*const assembled)(void) = warpbit_assembled;
 static warpbit_status (*const describe_finding)(uint64_t, warpbit_finding*) = warpbit_describe_finding;
 
 int main(void) {
   return !(abi() == 4 && version && message && error_name && parse && release && describe && describe_operand &&
            element_at && places_of && dense && execute && execute_warp && gemm && verify && load_module && free_module && describe_module && kernel_name && find_kernel &&
            free_kernel && describe_kernel && describe_parameter && variable && address && forget && launch && inferences &&
-           describe_finding);
+           assembled && describe_finding);
 }

@@ -4,7 +4,9 @@
 
 #include <cstring>
 #include <optional>
+#include <ranges>
 #include <span>
+#include <string_view>
 
 #include "c/status.hpp"
 #include "warpbit/ptx.hpp"
@@ -35,6 +37,17 @@ Dim3 dim3_of(const std::uint32_t (&given)[3]) {
   return {at_least_one(given[0]), at_least_one(given[1]), at_least_one(given[2])};
 }
 
+// "fold, contract" -> names
+std::vector<std::string> names_in(std::string_view list) {
+  std::vector<std::string> out;
+  for (const auto part : list | std::views::split(',')) {
+    std::string_view name(part.begin(), part.end());
+    name.remove_prefix(std::min(name.find_first_not_of(' '), name.size()));
+    out.emplace_back(name.substr(0, name.find_last_not_of(' ') + 1));
+  }
+  return out;
+}
+
 Result<ptx::Launch> launch_of(const warpbit_launch_options* given) {
   if (given == nullptr || given->size < sizeof given->size)
     return Error{Errc::usage, "options",
@@ -50,6 +63,8 @@ Result<ptx::Launch> launch_of(const warpbit_launch_options* given) {
   out.shared_bytes = all.shared_bytes;
   out.step_limit = all.step_limit;
   out.contract = all.separate == 0;
+  out.as_written = all.as_written != 0;
+  if (all.without != nullptr) out.without = names_in(all.without);
   out.check_shared = all.unchecked_shared == 0;
   out.execute.undefined = all.as_measured != 0 ? Undefined::as_measured : Undefined::error;
   out.execute.allow_inferred = all.refuse_inferred == 0;
@@ -77,7 +92,7 @@ struct LastLaunch {
     std::string message, name;
     std::uint64_t times;
   };
-  std::string fault, printed, order_dependent, inferences;
+  std::string fault, printed, order_dependent, inferences, assembled;
   std::vector<Finding> findings;
 };
 LastLaunch& last_launch() {
@@ -90,6 +105,11 @@ std::vector<LastLaunch::Finding> findings_of(const ptx::Report& report) {
   for (const ptx::Finding& one : report.findings)
     out.push_back({one.fault.message(), std::string(name(one.fault.error.code)), one.times});
   return out;
+}
+
+// Null if there is nothing.
+const char* lent(const std::string& text) {
+  return text.empty() ? nullptr : text.c_str();
 }
 
 // A line for each.
@@ -108,15 +128,22 @@ std::string inferences_text(const std::vector<ptx::Inference>& all) {
   return out;
 }
 
+std::string assembled_text(const std::vector<ptx::AssembledLine>& all) {
+  std::string out;
+  for (const ptx::AssembledLine& one : all)
+    out += fmt::format("{}line {}: {}: {}", out.empty() ? "" : "\n", one.line, one.rule, one.statement);
+  return out;
+}
+
 warpbit_status reported(ptx::Report done, warpbit_launch_report* report) {
   LastLaunch& last = last_launch();
-  last = {done.fault ? done.fault->message() : "", std::move(done.printed), order_text(done.order_dependent),
-          inferences_text(done.inferences), findings_of(done)};
+  last = {done.fault ? done.fault->message() : "", std::move(done.printed),
+          order_text(done.order_dependent),        inferences_text(done.inferences),
+          assembled_text(done.assembled),          findings_of(done)};
   if (report != nullptr) {
-    const warpbit_status filled = fill(
-        report, {0, done.blocks, done.steps, done.inferred, done.contracted,
-                 done.fault ? last.fault.c_str() : nullptr, last.printed.c_str(),
-                 last.order_dependent.empty() ? nullptr : last.order_dependent.c_str(), last.findings.size()});
+    const warpbit_status filled = fill(report, {0, done.blocks, done.steps, done.inferred, done.contracted,
+                                                done.fault ? last.fault.c_str() : nullptr, last.printed.c_str(),
+                                                lent(last.order_dependent), last.findings.size()});
     if (filled != WARPBIT_OK) return filled;
   }
   if (!done.fault) return WARPBIT_OK;
@@ -257,8 +284,11 @@ warpbit_status warpbit_launch(const warpbit_kernel* kernel, const warpbit_launch
 }
 
 const char* warpbit_inferences() {
-  const std::string& text = last_launch().inferences;
-  return text.empty() ? nullptr : text.c_str();
+  return lent(last_launch().inferences);
+}
+
+const char* warpbit_assembled() {
+  return lent(last_launch().assembled);
 }
 
 warpbit_status warpbit_describe_finding(uint64_t finding, warpbit_finding* description) {
