@@ -13,6 +13,7 @@ namespace {
 
 using Extent = As<"_Extent">;
 using Arguments = As<"Sequence[_Argument]", py::sequence>;
+using Names = As<"Sequence[str]", py::sequence>;
 using AnyArray = As<"NDArray[Any]">;
 
 // ---- What a launch gives
@@ -52,6 +53,7 @@ struct LaunchReport {
   std::vector<LaunchFinding> findings;
   std::vector<ptx::OrderDependence> order_dependent;
   std::vector<ptx::Inference> inferences;
+  std::vector<ptx::AssembledLine> assembled;
   std::vector<ptx::LineCounts> profile;
   std::vector<ptx::AssemblerNote> notes;
 };
@@ -90,17 +92,11 @@ std::vector<LaunchFinding> findings_of(const ptx::Report& report) {
   return out;
 }
 
-std::vector<ptx::LineCounts> profile_of(const ptx::Report& report) {
-  std::vector<ptx::LineCounts> out = report.profile;
-  for (ptx::LineCounts& line : out)
+// Lines whose texts are UTF-8.
+template <class Line>
+std::vector<Line> lines_of(std::vector<Line> out) {
+  for (Line& line : out)
     for (std::string* text : {&line.statement, &line.file}) *text = utf8(*text);
-  return out;
-}
-
-std::vector<ptx::AssemblerNote> notes_of(const ptx::Report& report) {
-  std::vector<ptx::AssemblerNote> out = report.notes;
-  for (ptx::AssemblerNote& note : out)
-    for (std::string* text : {&note.statement, &note.file}) *text = utf8(*text);
   return out;
 }
 
@@ -114,8 +110,9 @@ LaunchReport report_of(const ptx::Report& report) {
           findings_of(report),
           report.order_dependent,
           report.inferences,
-          profile_of(report),
-          notes_of(report)};
+          lines_of(report.assembled),
+          lines_of(report.profile),
+          lines_of(report.notes)};
 }
 
 [[noreturn]] void raise(const LaunchFault& fault) {
@@ -301,10 +298,17 @@ Dim3 dim3_of(const Extent& given, const char* what) {
   return {all[0], all[1], all[2]};
 }
 
+// A str is one name.
+std::vector<std::string> names_of(const Names& names) {
+  if (py::isinstance<py::str>(names)) return {names.cast<std::string>()};
+  return names.cast<std::vector<std::string>>();
+}
+
 LaunchReport launch(const ptx::Function& function, const Extent& grid, const Extent& block,
                     const Arguments& args, std::uint64_t shared_mem, const As<"Optional[_Extent]">& cluster,
-                    bool contract, bool check_shared, bool lenient, bool strict, std::uint64_t step_limit,
-                    int threads, bool allow_inferred, Undefined undefined, bool profile) {
+                    bool contract, bool as_written, const Names& without, bool check_shared, bool lenient,
+                    bool strict, std::uint64_t step_limit, int threads, bool allow_inferred,
+                    Undefined undefined, bool profile) {
   const std::vector<ptx::Parameter>& parameters = function.parameters();
   if (args.size() != parameters.size())
     refuse(Errc::argument_mismatch, function.name(), std::to_string(args.size()) + " arguments",
@@ -321,6 +325,8 @@ LaunchReport launch(const ptx::Function& function, const Extent& grid, const Ext
                                        : std::optional(dim3_of(Extent(py::object(cluster)), "cluster")),
                         .shared_bytes = shared_mem,
                         .contract = contract,
+                        .as_written = as_written,
+                        .without = names_of(without),
                         .check_shared = check_shared,
                         .lenient = lenient,
                         .strict = strict,
@@ -349,7 +355,7 @@ void call(const ptx::Function& function, const Extent& grid, const Extent& block
 // ---- Modules
 
 ptx::Module module_of(const std::optional<std::string>& code, const std::optional<std::filesystem::path>& path,
-                      const std::optional<TargetName>& target, const As<"Sequence[str]", py::sequence>& options,
+                      const std::optional<TargetName>& target, const Names& options,
                       const std::optional<std::string>& backend,
                       const As<"Optional[Sequence[str]]">& name_expressions) {
   const auto refused = [](const char* where, std::string seen, const char* accepted) {
@@ -359,8 +365,9 @@ ptx::Module module_of(const std::optional<std::string>& code, const std::optiona
     refused("RawModule", code ? "code and path" : "neither code nor path",
             "one of them: the text of a module of PTX, or its file");
   if (options.size() != 0)
-    refused("options", py::repr(options).cast<std::string>(),
-            "none: PTX is compiled already; a launch with contract=False is --fmad=false");
+    refused(
+        "options", py::repr(options).cast<std::string>(),
+        "none: PTX is compiled already; a launch with contract=False is --fmad=false, one with as_written=True is -O0");
   if (backend) refused("backend", "'" + *backend + "'", "none: PTX is compiled already");
   if (!name_expressions.is_none())
     refused("name_expressions", py::repr(name_expressions).cast<std::string>(),
@@ -388,13 +395,14 @@ grid, block: up to three numbers, (x, y, z), or one. args: a sequence with one a
     bytes, or a scalar of a structured type (numpy.void), are a structure passed by value.
 shared_mem: dynamic shared memory of a block, in bytes. cluster: blocks of a cluster, as grid; None is what the
     kernel demands (.reqnctapercluster), else no clusters. contract: products and sums are fused as the assembler
-    does by default. check_shared: accesses to shared memory that no barrier orders are faults, and reads of bytes
+    does by default. as_written: each statement by itself, as `ptxas -O0`. without: names of rules of the assembler that do
+    not act, of assembler_rules(). check_shared: accesses to shared memory that no barrier orders are faults, and reads of bytes
     that were never written. lenient: what check_shared finds is collected, and the launch goes on. strict: what
     published kernels do with tensor memory against the manual and without harm is a fault; else it is a finding of
     every launch. step_limit: the maximum number of steps of a block; 0: any number. threads, allow_inferred, undefined: as in `execute`.
 
 The GIL is released; launches of a module take turns. After a fault the content of the arrays is unspecified.
-Errors, raised: argument_mismatch and launch_shape for what no kernel can be called with.)";
+Errors, raised: argument_mismatch, launch_shape and no_such_rule for what no kernel can be called with.)";
 constexpr const char* kProfile =
     R"(
 
@@ -425,6 +433,23 @@ void add_line(py::module_& m) {
              line_field("sectors", &ptx::Counts::sectors, "Of 32 bytes in which those lie."),
              line_field("conflicts", &ptx::Counts::conflicts,
                         "Extra wavefronts of shared memory, by bank conflicts."));
+}
+
+void add_rules(py::module_& m) {
+  add_record(m, "AssemblerRule",
+             "A rule by which the assembler (ptxas) changes the bits that a kernel leaves. At -O0 none acts.",
+             field("name", &ptx::AssemblerRule::name, "As `without` of a launch takes it."),
+             field("pattern", &ptx::AssemblerRule::pattern, "What it sees."),
+             field("result", &ptx::AssemblerRule::result, "What it makes of it."),
+             field("since", &ptx::AssemblerRule::since, "The ptxas in which it was first seen."),
+             field("evidence", &ptx::AssemblerRule::evidence, "What shows it."));
+  m.def(
+      "assembler_rules",
+      [] {
+        const std::span<const ptx::AssemblerRule> all = ptx::assembler_rules();
+        return std::vector<ptx::AssemblerRule>(all.begin(), all.end());
+      },
+      "All rules of the assembler, in the order in which they act.");
 }
 
 void add_report(py::module_& m) {
@@ -490,6 +515,12 @@ void add_report(py::module_& m) {
       field("text", &ptx::AssemblerNote::text, "What ptxas makes of it, and what the PTX manual says."),
       field("file", &ptx::AssemblerNote::file, "Where the statement comes from (.file), or empty."),
       field("source_line", &ptx::AssemblerNote::source_line, "In that file."));
+  add_record(m, "AssembledLine", "A rule of the assembler has acted on a statement.",
+             field("rule", &ptx::AssembledLine::rule, "Its name in assembler_rules()."),
+             field("line", &ptx::AssembledLine::line, "Of the module's text, from 1."),
+             field("statement", &ptx::AssembledLine::statement, "In one line, as it was."),
+             field("file", &ptx::AssembledLine::file, "Where the statement comes from (.file), or empty."),
+             field("source_line", &ptx::AssembledLine::source_line, "In that file."));
   auto report = add_record(
       m, "LaunchReport", "What a launch did.",
       field("fault", &LaunchReport::fault, "What the kernel must not do, or None."),
@@ -503,6 +534,10 @@ void add_report(py::module_& m) {
             "Statements that were executed and leave a result open, by line."),
       field("inferences", &LaunchReport::inferences,
             "What rests on no result of the target's GPU, each form once, by line."),
+      field(
+          "assembled", &LaunchReport::assembled,
+          "Where rules of the assembler have acted, each rule once a line, in all functions that the kernel may call, by "
+          "line."),
       field("profile", &LaunchReport::profile, "With `profile`: the statements that were executed, by line."),
       field("notes", &LaunchReport::notes,
             "Where a GPU leaves other bits by a defect of ptxas, by line; none as written."));
@@ -518,17 +553,19 @@ void add_report(py::module_& m) {
 
 void add_ptx(py::module_& m) {
   add_report(m);
+  add_rules(m);
   py::class_<ptx::Function> function(m, "RawKernel", "A kernel of a RawModule.");
   const auto add = [&](const char* name, auto run, const std::string& doc, auto... more) {
     function.def(name, run, "grid"_a, "block"_a, "args"_a, py::kw_only(), "shared_mem"_a = 0,
-                 "cluster"_a = py::none(), "contract"_a = true, "check_shared"_a = true, "lenient"_a = false,
-                 "strict"_a = false, "step_limit"_a = 0, "threads"_a = 0, "allow_inferred"_a = true,
+                 "cluster"_a = py::none(), "contract"_a = true, "as_written"_a = false,
+                 "without"_a = py::tuple(), "check_shared"_a = true, "lenient"_a = false, "strict"_a = false,
+                 "step_limit"_a = 0, "threads"_a = 0, "allow_inferred"_a = true,
                  "undefined"_a = Undefined::error, more..., doc.c_str());
   };
   add("launch", &launch, std::string(kLaunch) + kProfile, "profile"_a = false);
   add("__call__",
-      &call<std::uint64_t, As<"Optional[_Extent]">, bool, bool, bool, bool, std::uint64_t, int, bool,
-            Undefined>,
+      &call<std::uint64_t, As<"Optional[_Extent]">, bool, bool, Names, bool, bool, bool, std::uint64_t, int,
+            bool, Undefined>,
       kCall);
   function
       .def_property_readonly(

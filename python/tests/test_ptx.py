@@ -349,6 +349,34 @@ def test_products_and_sums(saxpy, contract, expected):
     assert y[0] == expected and report.contracted == contract
 
 
+def test_rules_of_the_assembler(saxpy):
+    a = np.float32(1 + 2.0**-12)
+
+    def launch(**how):
+        y = np.array([-1], np.float32)
+        saxpy((1,), (1,), (y, np.array([a]), a, 1), **how)
+        y[0] = -1
+        return saxpy.launch((1,), (1,), (y, np.array([a]), a, 1), **how), y[0]
+
+    fused, separate = 2.0**-11 + 2.0**-24, 2.0**-11
+    report, result = launch()
+    (one,) = report.assembled
+    assert result == fused and (one.rule, one.statement, one.file, one.source_line) == ("contract", "add.f32 %f5, %f4, %f3", "", 0)
+    assert SAXPY.splitlines()[one.line - 1].strip() == one.statement + ";"
+    again(report)
+    again(one)
+    for how in ({"as_written": True}, {"without": ["fold", "contract"]}, {"without": "contract"}):
+        report, result = launch(**how)
+        assert (report.assembled, report.contracted, result) == ([], False, separate)
+    assert launch(without=["fold"])[1] == fused
+    names = [rule.name for rule in warpbit.assembler_rules()]
+    assert "contract" in names and len(set(names)) == len(names)
+    assert all(rule.pattern and rule.result and rule.since and rule.evidence for rule in warpbit.assembler_rules())
+    again(warpbit.assembler_rules()[0])
+    report, _ = saxpy.launch((1,), (1,), (None, None, a, 0), without=["contraction"]), None
+    assert report.fault.error.code == "no_such_rule" and "contract" in report.fault.error.accepted
+
+
 @pytest.mark.parametrize("cls", [list, tuple])
 def test_numbers_become_what_the_parameter_is(others, cls):
     to = np.zeros(27, np.uint8)
