@@ -198,7 +198,7 @@ class Builder {
       } else if (row[i] == '<') {
         const std::size_t end = row.find('>', i);
         const std::string_view word = row.substr(i + 1, end - i - 1);
-        out += word == "in" ? "$5" : word == "out" ? "$6" : word == "tid" ? "$1" : word == "tile" ? "$2" : "$3";
+        out += word == "in" ? "$5" : word == "out" ? "$6" : word == "tid" ? "$1" : word == "tile" ? "$2" : word == "other" ? "$4" : "$3";
         tile_ |= word == "own";
         i = end;
       } else {
@@ -238,7 +238,7 @@ class Builder {
       case '?': return draw_.percent(kind_.literals) ? literal(letter) : source(letter);
       case '%': return source(letter);
       case '&': return std::to_string(place(class_of(letter).bytes));
-      case '$': return (letter > '3' ? "%rd" : "%r") + std::string(1, letter);
+      case '$': return (letter > '4' ? "%rd" : "%r") + std::string(1, letter);
       case '#': return letter == '[' ? range(row, i) : literal(letter);
       default: {
         int back = 0;

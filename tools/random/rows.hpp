@@ -5,7 +5,7 @@
 //     %f       a register that has a value               #f     a literal; #g a power of two; #k one of known numbers
 //     ^f ^^f   the last, last but one that the row made  #[a:b:s]  a number from a to b in steps of s
 //     &f       bytes of the results, which the row fills  (a|b)  one of these
-//     $z $n    the kernel's .ftz; .rn or nothing         <in> <tid> <own>  inputs, thread, its bytes of shared memory
+//     $z $n    the kernel's .ftz; .rn or nothing         <in> <tid> <own> <other>  inputs, thread, its bytes of shared memory, a place for others
 //
 // A row that begins with ! needs all threads of the block; a name that begins with : is a block of statements (kernel.hpp).
 #pragma once
@@ -411,10 +411,10 @@ inline constexpr Row kMemory[] = {
      "(add|sub)$z.f32 =f, ^f, ^^f"},
     {4,
      "!bar.sync 0; st.shared.f32 [<own>+#[0:12:4]], %f; bar.sync 0; xor.b32 =r, <tid>, #[1:63]; shl.b32 =r, ^r, 4; "
-     "add.u32 =r, ^r, <tile>; ld.shared.f32 =f, [^r+#[0:12:4]]"},
+     "add.u32 <other>, ^r, <tile>; ld.shared.f32 =f, [<other>+#[0:12:4]]"},
     {2,
      "!bar.sync 0; st.shared.v2.f32 [<own>], {%f, %f}; bar.sync 0; xor.b32 =r, <tid>, #[1:63]; shl.b32 =r, ^r, 4; "
-     "add.u32 =r, ^r, <tile>; ld.shared.v4.f32 {=f, =f, =f, =f}, [^r]"},
+     "add.u32 <other>, ^r, <tile>; ld.shared.v4.f32 {=f, =f, =f, =f}, [<other>]"},
     {1,
      "!bar.sync 0; st.shared.v4.f32 [<own>], {%f, %f, %f, %f}; bar.sync 0; ld.shared.v4.b32 {=r, =r, =r, =r}, [<own>]"},
     {2, "st.shared.f32 [<own>+2052], %f; ld.shared.f32 =f, [<own>+2052]"},
