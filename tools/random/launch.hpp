@@ -56,6 +56,7 @@ class Loaded {
     const Words& in = inputs_;
     const warpbit::ptx::Report report =
         function_->launch(how, {warpbit::ptx::buffer(in), warpbit::ptx::buffer(words)});
+    if (!as_written) notes_ = report.notes;
     if (!report.fault) return words;
     said_ = report.fault->message();
     return {};
@@ -63,12 +64,15 @@ class Loaded {
 
   const std::string& text() const { return text_; }
   const std::string& said() const { return said_; }  ///< an error or a fault, or nothing
+  /// Defects of the assembler in it, once it has run.
+  const std::vector<warpbit::ptx::AssemblerNote>& notes() const { return notes_; }
 
  private:
   Builder builder_;
   std::string text_, said_;
   Words inputs_;
   std::optional<warpbit::ptx::Function> function_;
+  std::vector<warpbit::ptx::AssemblerNote> notes_;
 };
 
 }  // namespace random_kernels
