@@ -2,14 +2,12 @@
 #include "assembler/definitions.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <utility>  // exchange
 
+#include "assembler/editor.hpp"
 #include "assembler/flow.hpp"
 
 namespace warpbit::assembler {
-
-using ptx::FunctionText, ptx::Operand, ptx::Statement;
 
 Definitions::Definitions(const FunctionText& function)
     : f_(function),
@@ -35,31 +33,37 @@ Definitions::Definitions(const FunctionText& function)
   }
 }
 
-int Definitions::at(const Operand& operand) const {
-  if (operand.kind != Operand::Kind::reg) return std::numeric_limits<int>::max();
+Definitions::Place Definitions::at(const Operand& operand) const {
+  if (operand.kind != Operand::Kind::reg) return {Place::Class::constant};
   const auto reg = static_cast<std::size_t>(operand.index);
-  return count_[reg] > 1 && last_[reg] < join_ ? 2 * join_ + 1 : at_[reg];
+  return count_[reg] > 1 && last_[reg] < join_ ? Place{Place::Class::choice, -join_block_} : at_[reg];
+}
+
+Definitions::Place Definitions::defined_by(int i) const {
+  const View v{f_, i};
+  if (f_.is_entry && v.opcode() == "ld" && v.has("param")) return {Place::Class::constant};
+  const bool moves = v.opcode() == "mov" || v.opcode() == "neg" || v.opcode() == "abs";
+  if (moves && !v.is_guarded() && v.operand(1).kind != Operand::Kind::vector) return at(v.operand(1));
+  const bool is_directed = v.has("rz") || v.has("rm") || v.has("rp");  // the result of a call
+  if (v.type() == "f64" && becomes_branches(v) && !is_directed) return {Place::Class::choice, -block_ - 1};
+  if (v.is_guarded() || v.opcode() == "selp" || v.opcode() == "rsqrt") return {Place::Class::choice, -block_, i};
+  return {Place::Class::instruction, 0, i};
 }
 
 void Definitions::pass(int i) {
-  const Statement& s = f_.statements[static_cast<std::size_t>(i)];
-  const auto has = [&](std::string_view word) {
-    const auto first = f_.qualifiers.begin() + s.first_qualifier, last = first + s.qualifiers;
-    return std::find(first, last, word) != last;
-  };
-  const bool is_parameter = f_.is_entry && s.opcode == "ld" && has("param");
-  int place = is_parameter ? std::numeric_limits<int>::max() : 2 * i + 2;
-  if ((s.opcode == "mov" || s.opcode == "neg" || s.opcode == "abs") && s.guard < 0) {
-    const Operand& from = f_.operands[static_cast<std::size_t>(s.first_operand + 1)];
-    if (from.kind != Operand::Kind::vector) place = at(from);
-  }
+  const Place place = defined_by(i);
   for_each_access(
       f_, i, [](int) {},
       [&](int reg) {
         at_[static_cast<std::size_t>(reg)] = place;
         last_[static_cast<std::size_t>(reg)] = i;
       });
-  if (joins_[static_cast<std::size_t>(i) + 1]) join_ = i + 1;
+  const View v{f_, i};
+  const bool joins = joins_[static_cast<std::size_t>(i) + 1];
+  if (joins || v.opcode() == "bra" || becomes_branches(v)) ++block_;
+  if (!joins) return;
+  join_ = i + 1;
+  join_block_ = block_;
 }
 
 }  // namespace warpbit::assembler

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <compare>
+#include <cstdint>
 #include <vector>
 
 #include "ptx/module.hpp"
@@ -8,10 +10,12 @@
 namespace warpbit::assembler {
 
 /// The order in which the assembler has the two sources of a sum or a product, which the NaN of an f64 result shows:
-/// the one that is defined later in the text is the second. A register with several definitions is defined where control
-/// joins; mov, neg and abs define nothing; literals and parameters of the kernel come last. Found in machine code (sm_90a,
-/// CUDA 13.0) and in recordings (golden/kernels/contraction, functions_f64, random_f64). Of a loop that is unrolled the
-/// copies have either order, and so have two registers that are defined at one join.
+/// the one that is defined later is the second. Of two that are defined by an instruction of the machine it is the one later
+/// in the text. Behind them come values that are chosen: where control joins, behind a guard, by selp, by rsqrt.approx.ftz;
+/// div, rcp, sqrt to nearest, and rsqrt.approx without .ftz end in such a join, too. Of two joins the earlier one in the text is the second, of two other
+/// choices in a block the later one. mov, neg and abs define nothing; literals and parameters of the kernel come last.
+/// Found in machine code (sm_90a, CUDA 13.0) and in recordings (golden/kernels/contraction, functions_f64, random_f64,
+/// golden-digests/random). Of a loop that is unrolled in part the copies have either order.
 class Definitions {
  public:
   explicit Definitions(const ptx::FunctionText& function);
@@ -22,13 +26,21 @@ class Definitions {
   bool is_later(const ptx::Operand& a, const ptx::Operand& b) const { return at(a) > at(b); }
 
  private:
-  int at(const ptx::Operand& operand) const;
+  /// When a register is defined.
+  struct Place {
+    enum class Class : std::uint8_t { instruction, choice, constant } cls = Class::instruction;
+    int block = 0, statement = 0;  ///< of a choice, the block counted down
+    auto operator<=>(const Place&) const = default;
+  };
+  Place at(const ptx::Operand& operand) const;
+  Place defined_by(int statement) const;
 
   const ptx::FunctionText& f_;
   std::vector<int> count_, last_;  // blocks that define a register, and the last definition above
-  std::vector<int> at_;            // by register: 2 i + 2 for statement i, 2 i + 1 for a join before it
+  std::vector<Place> at_;          // by register
   std::vector<bool> joins_;        // by statement: a branch names it
-  int join_ = 0;                   // the last one above
+  int join_ = 0, join_block_ = 0;  // the last one above
+  int block_ = 0;
 };
 
 }  // namespace warpbit::assembler

@@ -85,7 +85,9 @@ bool is_listed(const View& view, std::string_view list) {
   return fmt::format(" {} ", list).find(fmt::format(" {} ", last)) != std::string::npos;
 }
 
-/// A reciprocal or a root of a literal is known, and no branch.
+}  // namespace
+
+// A reciprocal or a root of a literal is known, and no branch.
 bool becomes_branches(const View& view) {
   const bool is_known = (view.opcode() == "rcp" || view.opcode() == "sqrt") && !view.is_register(1);
   const auto fits = [&](const Branching& row) {
@@ -96,8 +98,6 @@ bool becomes_branches(const View& view) {
   if (!view.is_guarded() || view.opcode() == "mov") return false;
   return scalar::operation(view.opcode(), view.words()).execute == nullptr;  // guarded, and no computation
 }
-
-}  // namespace
 
 bool goes_on(std::string_view opcode, bool has_guard) {
   constexpr std::array<std::string_view, 4> kLast = {"bra", "brx", "ret", "exit"};

@@ -36,6 +36,9 @@ void for_each_access(const ptx::FunctionText& f, int i, Read read, Write write) 
   }
 }
 
+struct View;
+/// Whether a statement becomes branches of machine code, as many divisions and what has a guard and is no computation.
+bool becomes_branches(const View& statement);
 /// Whether the next statement may follow one of this opcode.
 bool goes_on(std::string_view opcode, bool has_guard);
 /// Adds the statements that may follow one.
