@@ -57,9 +57,10 @@ TEST_CASE("launch reads arrays and writes them", "[quick][cli]") {
   CHECK(done.err == "");
   REQUIRE(done.status == 0);
   const std::vector<std::string> lines = done.lines();
-  REQUIRE(lines.size() == 2);
+  REQUIRE(lines.size() == 3);
   CHECK_THAT(lines[0], Catch::Matches("saxpy on sm_90a: 2 blocks, [0-9]+ steps"));
-  CHECK(lines[1] == place.file("out.npy") + ": float32 of shape (4,)");
+  CHECK(lines[1] == "assembled: contract at line 27");
+  CHECK(lines[2] == place.file("out.npy") + ": float32 of shape (4,)");
   CHECK(data_in(place.file("out.npy")) == data_of(std::vector<float>{1, 2.5F, 4, 5.5F}));
   CHECK(archive::bytes_of(y) == before);
   // In place, and a new array.
@@ -99,6 +100,53 @@ TEST_CASE("launch fuses products and sums, or not", "[quick][cli]") {
   done = place.launch(arguments);
   CHECK(nlohmann::json::parse(done.out)["contracted"] == false);
   CHECK(data_in(place.file("z.npy")) == data_of(std::vector<float>{0x1p-11F}));
+}
+
+TEST_CASE("launch says where rules of the assembler have acted", "[quick][cli]") {
+  const Place place;
+  const float a = 1 + 0x1p-12F;
+  const std::string x = write(place.file("x.npy"), floats({a})), y = write(place.file("y.npy"), floats({-1}));
+  const auto launch = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {"--entry", "saxpy", "--arg", y + ":" + place.file("z.npy"), "--arg", x, "--arg",
+                               "f32:0x1.001p0", "--arg", "i32:1"});
+    return place.launch(more);
+  };
+  const nlohmann::json answer = nlohmann::json::parse(launch({"--json"}).out);
+  REQUIRE(answer["assembled"].size() == 1);
+  CHECK(answer["assembled"][0]["rule"] == "contract");
+  CHECK(answer["assembled"][0]["ptx_line"] == 27);
+  CHECK(answer["assembled"][0]["statement"] == "add.f32 %f5, %f4, %f3");
+  using Words = std::vector<std::string>;
+  for (const Words& more : {Words{"--as-written"}, Words{"--without", "fold", "--without", "contract"}}) {
+    const Output done = launch(more);
+    CHECK(done.lines().size() == 2);
+    CHECK(data_in(place.file("z.npy")) == data_of(std::vector<float>{0x1p-11F}));
+  }
+  const Output refused = launch({"--without", "contraction"});
+  CHECK(refused.status == 2);
+  CHECK_THAT(refused.err, Contains("--without") && Contains("contraction") && Contains("quotient"));
+}
+
+// Sums in the lines 12, 14, ..., 30 are fused, and the quotient by 3 is a product.
+TEST_CASE("many lines of a rule are counted", "[quick][cli]") {
+  std::string text = R"(.version 8.7
+.target sm_90a
+.address_size 64
+.visible .entry k(.param .u64 p)
+{
+  .reg .f32 %f<4>;
+  .reg .b64 %rd<2>;
+  ld.param.u64 %rd1, [p];
+  ld.global.f32 %f1, [%rd1];
+  div.full.f32 %f2, %f1, 0f40400000;
+)";
+  for (int i = 0; i < 10; ++i) text += "  mul.f32 %f3, %f1, %f1;\n  add.f32 %f2, %f2, %f3;\n";
+  text += "  st.global.f32 [%rd1], %f2;\n  ret;\n}\n";
+  const Place place(text.c_str());
+  const std::vector<std::string> lines = place.launch({"--arg", "zeros:f32:1"}).lines();
+  REQUIRE(lines.size() == 2);
+  CHECK(lines[1] ==
+        "assembled: divide at line 10; contract at lines 12, 14, 16, 18, 20, 22, 24, 26 and 2 more");
 }
 
 TEST_CASE("after a fault nothing is written", "[quick][cli]") {

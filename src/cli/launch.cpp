@@ -127,6 +127,30 @@ std::string inferred_text(const ptx::Report& report) {
                      first.from, others == 0 ? "" : fmt::format(" and {} more", others));
 }
 
+// "12, 15 and 20", "12"; of many the first ones, "and 5 more".
+std::string lines_text(const std::vector<int>& lines) {
+  constexpr std::size_t kMost = 8;
+  const std::size_t shown = lines.size() > kMost ? kMost : lines.size() - 1;  // in front of "and"
+  if (shown == 0) return fmt::format("line {}", lines[0]);
+  return fmt::format(
+      "lines {} and {}", fmt::join(lines.begin(), lines.begin() + static_cast<int>(shown), ", "),
+      lines.size() > kMost ? fmt::format("{} more", lines.size() - kMost) : std::to_string(lines.back()));
+}
+
+// "assembled: contract at lines 12, 15 and 20; fold at line 7", or nothing. A rule is where its first line is.
+std::string assembled_text(const ptx::Report& report) {
+  std::vector<std::pair<std::string, std::vector<int>>> rules;
+  for (const ptx::AssembledLine& one : report.assembled) {
+    auto at = std::ranges::find(rules, one.rule, [](const auto& rule) { return rule.first; });
+    if (at == rules.end()) at = rules.insert(at, {one.rule, {}});
+    at->second.push_back(one.line);
+  }
+  std::string out;
+  for (const auto& [rule, lines] : rules)
+    out += fmt::format("{}{} at {}", out.empty() ? "assembled: " : "; ", rule, lines_text(lines));
+  return out;
+}
+
 // Whether all blocks have ended, so that arrays are what the kernel leaves.
 bool is_complete(const ptx::Report& report) {
   return !report.fault && !report.stopped;
@@ -178,6 +202,7 @@ void print_report(const ptx::Function& kernel, Target target, const ptx::Report&
   print_fitted(fmt::format("{}: {} block{}, {} steps{}{}{}", where, report.blocks,
                            report.blocks == 1 ? "" : "s", report.steps, inferred_text(report),
                            findings_text(report), order_text(report)));
+  if (!report.assembled.empty()) print_fitted(assembled_text(report));
   print_assembler_notes(report.notes);
   for (const LaunchArray& one : arrays)
     if (!one.out.empty())
@@ -229,6 +254,12 @@ int launch(const LaunchArguments& o) {
   return report.fault || has_findings || watch.missed() ? kNo : kYes;
 }
 
+std::vector<std::string> rule_names() {
+  std::vector<std::string> out;
+  for (const ptx::AssemblerRule& rule : ptx::assembler_rules()) out.emplace_back(rule.name);
+  return out;
+}
+
 }  // namespace
 
 void add_launch(CLI::App& command, int& status) {
@@ -257,10 +288,10 @@ void add_launch(CLI::App& command, int& status) {
                    "each statement by itself, as ptxas -O0: no rule of the assembler acts");
   command
       .add_option("--without", o.how.without,
-                  "a rule of the assembler that does not act: unroll, fold, identity, pair, divide, contract, "
-                  "quotient, scale, exchange")
+                  "a rule of the assembler that does not act (warpbit list --assembler)")
       ->type_name("RULE")
-      ->allow_extra_args(false);
+      ->allow_extra_args(false)
+      ->check(CLI::IsMember(rule_names()));
   command.add_flag("!--no-contract", o.how.contract, "fuse no products and sums, as ptxas --fmad=false");
   command.add_flag("--no-check-shared", o.unchecked,
                    "look for no races and no bytes never written in shared memory");

@@ -98,7 +98,8 @@ std::vector<ptx::CodeLine> find_source(const std::string& text, std::size_t colo
   return out;
 }
 
-std::vector<ptx::CodeLine> find_lines(const std::string& text, const ptx::Function& kernel, const ptx::Launch& how) {
+std::vector<ptx::CodeLine> find_lines(const std::string& text, const ptx::Function& kernel,
+                                      const ptx::Launch& how) {
   const std::vector<ptx::CodeLine> all = kernel.lines(how);
   const std::size_t colon = text.rfind(':');
   if (colon != text.npos) return find_source(text, colon, all);

@@ -21,8 +21,7 @@ struct WatchArguments {
 /// The watch of one launch. Refuses a line without a statement.
 class LaunchWatch {
  public:
-  LaunchWatch(const WatchArguments& arguments, const ptx::Function& kernel, const ptx::Launch& how,
-              bool json);
+  LaunchWatch(const WatchArguments& arguments, const ptx::Function& kernel, const ptx::Launch& how, bool json);
 
   /// The launch calls the watch at each step. Precondition: the watch outlives the launch.
   void follow(ptx::Launch& how);

@@ -243,6 +243,8 @@ int list(const ListArguments& o) {
   if (o.targets) return list_targets(o);
   if (!o.captures.empty()) return list_captures(o);
   if (o.kernels) return list_kinds(o);
+  if (o.assembler) return list_rules(o);
+  if (o.defects) return list_defects(o);
   if (o.ptx) return list_kernels(o);
   if (o.probes) return list_probes(o);
   if (o.evidence) return list_evidence(o);
@@ -262,6 +264,29 @@ std::vector<FormInfo> wanted_forms(const ListArguments& o) {
     return !std::regex_search(form.canonical, pattern) ||
            (target && std::ranges::find(form.targets, *target) == form.targets.end());
   });
+  return out;
+}
+
+Table in_page_width(const Table& wide, const std::vector<std::size_t>& widths) {
+  const auto lines_of = [](std::string_view cell, std::size_t width) {
+    std::vector<std::string> out;
+    for (std::size_t at = 0; at <= cell.size();) {
+      const std::size_t end = std::min(cell.find("; ", at), cell.size());
+      for (std::string& line : broken(cell.substr(at, end - at), width)) out.push_back(std::move(line));
+      at = end + 2;
+    }
+    return out;
+  };
+  Table out;
+  for (const Row& row : wide) {
+    Table parts;
+    for (std::size_t j = 0; j < row.size(); ++j) {
+      const std::vector<std::string> lines = lines_of(row[j], widths[j]);
+      if (parts.size() < lines.size()) parts.resize(lines.size(), Row(row.size()));
+      for (std::size_t i = 0; i < lines.size(); ++i) parts[i][j] = lines[i];
+    }
+    out.insert(out.end(), parts.begin(), parts.end());
+  }
   return out;
 }
 
@@ -309,11 +334,22 @@ void add_list(CLI::App& command, int& status) {
           .add_flag("--kernels", o.kernels,
                     "list instead what results of whole kernels rest on beside tensor instructions, by kind")
           ->excludes(types, forms, ptx, probes, evidence, targets);
+  CLI::Option* assembler =
+      command
+          .add_flag("--assembler", o.assembler,
+                    "list instead the rules by which the assembler (ptxas) changes the bits of whole kernels")
+          ->excludes(types, forms, ptx, probes, evidence, targets, kernels);
+  CLI::Option* defects =
+      command
+          .add_flag("--defects", o.defects,
+                    "list instead the defects of ptxas: where its machine code leaves other bits than the PTX "
+                    "manual says")
+          ->excludes(types, forms, ptx, probes, evidence, targets, kernels, assembler);
   CLI::Option* captures =
       command
           .add_option("--captures", o.captures,
                       "print instead the captures in folders, by tabs; golden/index.tsv is that")
-          ->excludes(types, forms, ptx, probes, evidence, targets, kernels);
+          ->excludes(types, forms, ptx, probes, evidence, targets, kernels, assembler, defects);
   CLI::Option* markdown =
       command.add_flag("--markdown", o.markdown, "print a Markdown table")->excludes(ptx, probes, captures);
   CLI::Option* csv = command.add_flag("--csv", o.csv, "print a table by commas, a row in each line")
@@ -329,10 +365,10 @@ void add_list(CLI::App& command, int& status) {
       ->needs(forms);
   probes->needs(target);
   command.add_option("REGEX", o.pattern, "part of the forms of --forms, --ptx, --probes and --evidence");
-  command.footer(examples({"warpbit list --types", "warpbit list --targets", "warpbit list --kernels",
-                           "warpbit list --forms ^ldmatrix", "warpbit list --forms ^ldmatrix --csv",
-                           "warpbit list --forms --machine HMMA.16816.F32",
-                           "warpbit list --evidence --target sm_90a ^wgmma"}));
+  command.footer(examples(
+      {"warpbit list --types", "warpbit list --targets", "warpbit list --kernels", "warpbit list --assembler",
+       "warpbit list --forms ^ldmatrix", "warpbit list --forms ^ldmatrix --csv",
+       "warpbit list --forms --machine HMMA.16816.F32", "warpbit list --evidence --target sm_90a ^wgmma"}));
 }
 
 }  // namespace warpbit::cli

@@ -17,7 +17,7 @@ inline constexpr std::array kBases{Basis::captured, Basis::published, Basis::val
 
 struct ListArguments {
   bool forms = false, types = false, ptx = false, probes = false, evidence = false, targets = false,
-       kernels = false;
+       kernels = false, assembler = false, defects = false;
   bool markdown = false, csv = false, json = false;
   std::string target, pattern, machine;
   std::vector<std::string> captures;
@@ -36,6 +36,9 @@ void for_each_wanted(const ListArguments& o, Visit visit) {
         visit(required(Instruction::parse(form.canonical, form.operands, target)));
 }
 
+/// For a page: a cell ends with its row behind "; " and where it is as wide as given, and goes on in a row of its own.
+Table in_page_width(const Table& wide, const std::vector<std::size_t>& widths);
+
 /// Prints a table, or the object with --json. The exit status: "no" if the table has no rows.
 int print_listing(const ListArguments& o, const Table& table, const nlohmann::ordered_json& object);
 
@@ -43,6 +46,10 @@ int print_listing(const ListArguments& o, const Table& table, const nlohmann::or
 int list_evidence(const ListArguments& o);
 /// What results of whole kernels rest on beside those of tensor instructions.
 int list_kinds(const ListArguments& o);
+/// The rules by which the assembler changes what kernels compute.
+int list_rules(const ListArguments& o);
+/// Where the assembler leaves other bits than the PTX manual says.
+int list_defects(const ListArguments& o);
 /// The index of folders of captures.
 int list_captures(const ListArguments& o);
 /// What a GPU needs to record captures: the kernels file (tools/capture/README.md).

@@ -52,26 +52,6 @@ void add_rows(Table& table, const ptx::KindEvidence& kind, const std::vector<Tar
   if (others != 0) table.push_back({std::string(kind.kind), "others", std::to_string(others), on_others(kind)});
 }
 
-// For a page: rows that are longer than its lines go on in rows of their own.
-Table in_page_width(const Table& wide) {
-  constexpr std::size_t kLongest = 56;
-  Table out;
-  for (const Row& row : wide) {
-    Row head(row.begin(), row.end() - 1);
-    const auto add = [&](std::string_view part) {
-      for (std::string& line : broken(part, kLongest)) {
-        out.push_back(joined(head, {std::move(line)}));
-        head.assign(head.size(), "");
-      }
-    };
-    const std::string_view text = row.back();
-    const std::size_t tried = std::min(text.find("; "), text.size());
-    add(text.substr(0, tried));
-    if (tried != text.size()) add(text.substr(tried + 2));
-  }
-  return out;
-}
-
 ordered_json json_of(const ptx::KindEvidence& kind, const std::vector<Target>& targets) {
   ordered_json by_target = ordered_json::object();
   for (std::size_t i = 0; i < targets.size(); ++i) {
@@ -97,7 +77,9 @@ int list_kinds(const ListArguments& o) {
     add_rows(table, kind, targets);
     rows.push_back(json_of(kind, targets));
   }
-  return print_listing(o, o.markdown ? in_page_width(table) : table, {{"kinds", rows}});
+  constexpr std::size_t kWhole = std::string::npos;
+  return print_listing(o, o.markdown ? in_page_width(table, {kWhole, kWhole, kWhole, 56}) : table,
+                       {{"kinds", rows}});
 }
 
 }  // namespace warpbit::cli

@@ -15,7 +15,7 @@ std::uint64_t function_address(const ptx::ModuleText& module, std::string_view n
 
 struct CompileOptions {
   assembler::Rules rules = assembler::Rules::all();  ///< what the assembler does to the text
-  bool shares_slots = true;                          ///< registers lie in one slot where no value is lost (slots.hpp)
+  bool shares_slots = true;  ///< registers lie in one slot where no value is lost (slots.hpp)
   auto operator<=>(const CompileOptions&) const = default;
 };
 /// The program of a kernel. Errors: those of ptx::match_scalar and of Instruction::parse, for the first statement that it
