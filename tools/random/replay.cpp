@@ -11,6 +11,7 @@
 #include <iostream>
 #include <map>
 #include <mutex>
+#include <set>
 #include <sstream>
 #include <thread>
 
@@ -63,7 +64,11 @@ void compare(Line& line) {
     const std::optional<Words> words = kernel.run(level == 0);
     char got[17] = "";
     if (words) std::snprintf(got, sizeof got, "%016llx", static_cast<unsigned long long>(digest(*words)));
-    if (got != line.digests[level]) line.said[level] = words ? "differs" : kernel.said();
+    if (got == line.digests[level]) continue;
+    line.said[level] = words ? "differs" : kernel.said();
+    std::set<std::string> defects;
+    for (const warpbit::ptx::AssemblerNote& note : kernel.notes()) defects.insert(note.defect);
+    for (const std::string& one : defects) line.said[level] += "; defect " + one;
   }
 }
 
