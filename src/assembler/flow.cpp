@@ -31,11 +31,17 @@ bool writes_first(const FunctionText& f, const Statement& s) {
 
 namespace {
 
-/// Whether an instruction does more than to write registers.
+/// Whether an instruction does more than to write registers. The assembler leaves out what lanes tell each other if nobody
+/// asks (shfl, vote, match, redux, elect).
 bool has_effect(const FunctionText& f, const Statement& s) {
-  constexpr std::array<std::string_view, 10> kMore = {"mbarrier", "atom",  "wgmma", "brx",   "shfl",
-                                                      "vote",     "match", "redux", "elect", "ldmatrix"};
-  return !writes_first(f, s) || is_one_of(s.opcode, kMore);
+  constexpr std::array<std::string_view, 5> kMore = {"mbarrier", "atom", "wgmma", "brx", "ldmatrix"};
+  const bool is_volatile = s.opcode == "ld" && std::ranges::find(ptx::words_of(f, s), "volatile") != ptx::words_of(f, s).end();
+  return !writes_first(f, s) || is_one_of(s.opcode, kMore) || is_volatile;
+}
+
+/// A statement that becomes branches stays, but for a load with a guard.
+bool stays(const View& view) {
+  return has_effect(view.f, view.statement()) || (becomes_branches(view) && view.opcode() != "ld");
 }
 
 bool contains(const std::vector<std::uint64_t>& set, int reg) {
@@ -164,6 +170,7 @@ bool Flow::find_idle() {
   bool found = false;
   for (std::size_t i = 0; i < f_.statements.size(); ++i) {
     const Statement& s = f_.statements[i];
+    if (s.opcode == "ld" && s.guard >= 0 && !needed_[i] && !idle_[i]) idle_[i] = found = true;
     if (s.opcode != "bra" || idle_[i]) continue;
     const Operand& label = f_.operands[static_cast<std::size_t>(s.first_operand)];
     const auto target = static_cast<std::size_t>(label.index);
@@ -192,7 +199,7 @@ void Flow::find_accesses() {
 
 bool Flow::is_needed(int i, const Set& live) const {
   if (idle_[static_cast<std::size_t>(i)]) return false;
-  if (has_effect(f_, statement(f_, i)) || becomes_branches({f_, i})) return true;
+  if (stays({f_, i})) return true;
   bool out = false;
   for_each_access(
       f_, i, [](int) {}, [&](int reg) { out = out || contains(live, reg); });

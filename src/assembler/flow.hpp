@@ -95,7 +95,7 @@ class Flow {
   const ptx::FunctionText& f_;
   std::vector<int> block_;  // by statement
   std::vector<Block> blocks_;
-  std::vector<bool> needed_, idle_;            // by statement; idle: a branch that is none
+  std::vector<bool> needed_, idle_;            // by statement; idle: a branch that is none, a load that is not there
   std::vector<std::vector<Access>> accesses_;  // by register
 };
 
