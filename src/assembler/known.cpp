@@ -94,17 +94,17 @@ void Known::pass(int i, Values& values) {
   const bool has_register = d != nullptr && d->kind == Operand::Kind::reg;
   if (result && has_register)
     *result = scalar::cut(*result, ptx::bits(f_.registers[static_cast<std::size_t>(d->index)].type));
-  results_.erase(i);
-  if (result) results_[i] = *result;
-  // Behind a guard the register has the result or what it had.
-  if (result && v.is_guarded() && has_register) {
-    const auto had = values.find(d->index);
-    if (had == values.end() || had->second != *result) result.reset();
-  }
+  if (result)
+    results_[i] = *result;
+  else
+    results_.erase(i);
   const std::vector<std::pair<int, std::uint64_t>> parts = unpacked(v);
+  // Behind a guard the register has the result or what it had.
+  const auto had = has_register ? values.find(d->index) : values.end();
+  const bool same = had != values.end() && result == had->second;
   for_each_access(
       f_, i, [](int) {}, [&](int reg) { values.erase(reg); });
-  if (result && has_register) values[d->index] = *result;
+  if (result && has_register && (same || !v.is_guarded())) values[d->index] = *result;
   for (const auto& [reg, part] : parts) values[reg] = part;
 }
 
