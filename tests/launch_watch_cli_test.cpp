@@ -75,9 +75,10 @@ TEST_CASE("launch counts by family and by line", "[quick][cli]") {
   REQUIRE(done.status == 0);
   CHECK(fs::exists(saxpy.out));
   const Lines lines = one_blank(done.lines());
-  REQUIRE(lines.size() > 4);
-  CHECK(lines[3] == "family executed lanes bytes sectors");  // and no conflicts
-  CHECK(lines[4] == "ld.param 16 32.0 - -");
+  REQUIRE(lines.size() > 5);
+  CHECK(lines[1] == "assembled: contract at line 27");
+  CHECK(lines[4] == "family executed lanes bytes sectors");  // and no conflicts
+  CHECK(lines[5] == "ld.param 16 32.0 - -");
   CHECK(has(lines, "ld.global 6 26.7 640 20"));
   CHECK(has(lines, "st.global 3 26.7 320 10"));
   CHECK(has(lines, "bra 2 24.0 - -"));
@@ -134,7 +135,7 @@ TEST_CASE("launch shows what a warp does", "[quick][cli]") {
   CHECK(done.err == "");
   REQUIRE(done.status == 0);
   const Lines lines = one_blank(done.lines());
-  REQUIRE(lines.size() == 18 + 2);
+  REQUIRE(lines.size() == 18 + 3);
   CHECK_THAT(lines[0], Catch::Matches(" 11 0-31 ld.param.u64 %rd1, \\[y\\] %rd1 = 0x[0-9a-f]+"));
   CHECK(lines[2] == " 13 0-31 ld.param.f32 %f1, [a] %f1 = 0x3f000000 (0.5)");
   CHECK(lines[4] == " 15 0-31 mov.u32 %r2, %ctaid.x %r2 = 1");

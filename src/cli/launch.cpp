@@ -291,7 +291,7 @@ void add_launch(CLI::App& command, int& status) {
                   "a rule of the assembler that does not act (warpbit list --assembler)")
       ->type_name("RULE")
       ->allow_extra_args(false)
-      ->check(CLI::IsMember(rule_names()));
+      ->check(CLI::IsMember(rule_names()).description(""));
   command.add_flag("!--no-contract", o.how.contract, "fuse no products and sums, as ptxas --fmad=false");
   command.add_flag("--no-check-shared", o.unchecked,
                    "look for no races and no bytes never written in shared memory");
