@@ -88,11 +88,13 @@ class Finder {
     return v.opcode() == "neg" ? -1 : v.unit_factor();
   }
   // Whether a factor is one that an instruction of the machine takes from constant memory, or has itself: a literal, a
-  // parameter of the kernel. Such a product is fused in all blocks.
+  // parameter of the kernel. Such a product is fused in all blocks. The dividend of a quotient is a factor as it stands only
+  // in div.approx.ftz: the others scale it.
   bool has_constant(int product) const {
     const View v = view(product);
-    if (v.opcode() == "div") return false;
-    for (const int n : {1, 2})
+    const bool divides = v.opcode() == "div";
+    if (divides && !(v.has("approx") && v.has("ftz"))) return false;
+    for (int n = 1; n <= (divides ? 1 : 2); ++n)
       if (v.operand(n).kind == Operand::Kind::literal || (v.is_register(n) && flow_.is_constant(v.operand(n).index)))
         return true;
     return false;
