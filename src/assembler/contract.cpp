@@ -92,7 +92,7 @@ class Finder {
   // in div.approx.ftz: the others scale it.
   bool has_constant(int product) const {
     const View v = view(product);
-    const bool divides = v.opcode() == "div";
+    const bool divides = is_quotient(v);
     if (divides && !(v.has("approx") && v.has("ftz"))) return false;
     for (int n = 1; n <= (divides ? 1 : 2); ++n)
       if (v.operand(n).kind == Operand::Kind::literal || (v.is_register(n) && flow_.is_constant(v.operand(n).index)))
@@ -153,10 +153,12 @@ class Finder {
   Fused& fused(int sum) { return sums_[static_cast<std::size_t>(sum)]; }
 
   bool have_same_factors(int x, int y) const {
+    if (view(x).opcode() != view(y).opcode()) return false;
     const auto same = [&](int n, int m) {
       const Operand &a = operand(x, n), &b = operand(y, m);
       return a.kind == Operand::Kind::reg && b.kind == Operand::Kind::reg && a.index == b.index;
     };
+    if (is_quotient(view(x))) return same(1, 1) && (view(x).operands() == 2 || same(2, 2));
     return (same(1, 1) && same(2, 2)) || (same(1, 2) && same(2, 1));
   }
 
@@ -201,7 +203,7 @@ class Finder {
       drops = drops && is;
       any = any || is;
       const bool far = flow_.block(i) != flow_.block(way.sum);
-      for (int n = 1; is && n <= 2; ++n)
+      for (int n = 1; is && n < view(i).operands(); ++n)
         saves = saves ||
                 (view(i).is_register(n) && (far || flow_.is_written(operand(i, n).index, i - 1, way.sum)));
     }
@@ -262,17 +264,21 @@ class Finder {
 
 }  // namespace
 
-bool is_quotient(const View& v) {
+bool is_division(const View& v) {
   return v.opcode() == "div" && v.type() == "f32" && (v.has("approx") || v.has("full")) && !v.has("scaled");
+}
+bool is_quotient(const View& v) {
+  return is_division(v) || (v.opcode() == "rcp" && v.type() == "f32" && v.has("approx") && !v.has("ftz"));
 }
 
 std::array<Operand, 2> quotient_factors(Editor& editor, const View& v) {
-  const bool ftz = v.has("ftz");
-  std::vector<std::string_view> words = {"scaled", v.has("full") ? "full" : "approx"};
+  const bool ftz = v.has("ftz"), inverts = v.opcode() == "rcp";
+  std::vector<std::string_view> words = {"scaled", inverts || v.has("full") ? "full" : "approx"};
   if (ftz) words.emplace_back("ftz");
   words.emplace_back("f32");
   const int at = v.i;
-  const std::array<Operand, 2> sources = {v.operand(1), v.operand(2)};
+  const std::array<Operand, 2> sources = inverts ? std::array{literal_operand(0x3F80'0000, ptx::Type::f32), v.operand(1)}
+                                                 : std::array{v.operand(1), v.operand(2)};
   std::array<Operand, 2> scaled;
   for (std::size_t n = 0; n < 2; ++n) {
     scaled[n] = register_operand(editor.temporary(ptx::Type::f32));

@@ -10,8 +10,8 @@
 // of as many the first operand; of two with the same factors, one of which nothing else uses, none. A bf16x2 product is
 // not fused through neg.
 //
-// div.approx.f32 and div.full.f32 end in such a product: the reciprocal of the divisor times the dividend, both scaled
-// (assemble.hpp).
+// div.approx.f32, div.full.f32 and rcp.approx.f32 without .ftz end in such a product: the reciprocal of the divisor times
+// the dividend, both scaled (assemble.hpp); rcp.approx.f32 scales as div.full.f32 does.
 #pragma once
 
 #include <array>
@@ -22,7 +22,9 @@ namespace warpbit::assembler {
 
 void contract(Assembled& function, Rules rules);
 
-/// div.approx.f32 and div.full.f32, which end in a product.
+/// div.approx.f32 and div.full.f32.
+bool is_division(const View& statement);
+/// These, and rcp.approx.f32 without .ftz, which end in a product.
 bool is_quotient(const View& statement);
 /// What such a product multiplies: statements before it that compute the reciprocal and the dividend. Precondition:
 /// is_quotient.

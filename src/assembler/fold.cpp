@@ -57,7 +57,7 @@ class Folder {
       const bool approximate = v.has("approx");
       if (approximate) editor_.acted(Rule::fold, v.i);
       if (approximate || multiplies || v.opcode() == "add" || v.opcode() == "sub") become(v, *result);
-    } else if (is_quotient(v) && rules_.has(Rule::divide)) {
+    } else if (is_division(v) && rules_.has(Rule::divide)) {
       if (const auto c = known_.source(v, 2)) divide(v, static_cast<std::uint32_t>(*c));
     } else if (multiplies) {
       multiply(v);

@@ -151,7 +151,7 @@ std::vector<std::pair<int, std::uint64_t>> Known::unpacked(const View& v) const 
 }
 
 std::optional<std::uint64_t> Known::computed(const View& v) const {
-  const bool approximate = is_approximate(v) || is_quotient(v);
+  const bool approximate = is_approximate(v) || is_division(v);
   if (!approximate && !is_folded(v)) return {};
   const scalar::Operation operation = scalar::operation(v.opcode(), v.words());
   if (operation.execute == nullptr) return {};
@@ -169,7 +169,7 @@ std::optional<std::uint64_t> Known::computed(const View& v) const {
       sources.value[static_cast<std::size_t>(sources.count++)] =
           is_predicate ? static_cast<std::uint64_t>((*bits != 0) != operand.negated) : *bits;
   }
-  if (is_quotient(v)) return {};  // becomes a product first
+  if (is_division(v)) return {};  // becomes a product first
   if (approximate) return rounded(v.opcode(), static_cast<std::uint32_t>(sources[0]), operation.ftz);
   if (operation.type == Type::pred) {
     const std::uint64_t a = sources[0], b = sources[1];

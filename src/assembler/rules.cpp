@@ -26,7 +26,7 @@ constexpr std::array<RuleRow, kRules> kRows = {{
     {Rule::contract, "contract",
      "mul without a rounding, each of whose uses is an add or sub without a rounding in the same basic block",
      "fma", kBoth, "H100: golden/kernels/contraction, golden/kernels/random_*"},
-    {Rule::quotient, "quotient", "div.approx.f32 and div.full.f32 in the place of such a mul",
+    {Rule::quotient, "quotient", "div.approx.f32, div.full.f32 and rcp.approx.f32 without .ftz in the place of such a mul",
      "the dividend times the reciprocal, and the sum, are one fma", kBoth, "H100"},
     {Rule::scale, "scale", "mul.f32 by 2, 4, 8, 1/2, 1/4, 1/8 of a mul.f32 without a rounding that nothing else uses",
      "one product, rounded once", kBoth, "H100"},
