@@ -39,9 +39,11 @@ bool has_effect(const FunctionText& f, const Statement& s) {
   return !writes_first(f, s) || is_one_of(s.opcode, kMore) || is_volatile;
 }
 
-/// A statement that becomes branches stays, but for a load with a guard.
+/// A statement that becomes branches stays, but for a load with a guard, and what is gone before branches are made of it.
 bool stays(const View& view) {
-  return has_effect(view.f, view.statement()) || (becomes_branches(view) && view.opcode() != "ld");
+  const bool goes = view.opcode() == "ld" || view.opcode() == "bfind" ||
+                    ((view.opcode() == "div" || view.opcode() == "rem") && view.type() == "s32");
+  return has_effect(view.f, view.statement()) || (becomes_branches(view) && !goes);
 }
 
 bool contains(const std::vector<std::uint64_t>& set, int reg) {
@@ -83,6 +85,33 @@ constexpr Branching kBranching[] = {
     {"brkpt", ""},
 };
 
+/// Functions with a fast path and a check of their source: for upper words of a known source from first to last, the check
+/// is known too, and no branch.
+struct Checked {
+  std::string_view opcode, type;
+  std::uint32_t first, last;
+  bool has_sign;  ///< the sign counts: a negative number has no root
+};
+constexpr Checked kChecked[] = {
+    {"rcp", "f32", 0x0080'0000, 0x7E7F'FFFF, false},  {"rcp", "f64", 0x0010'0000, 0x7FCF'FBFD, false},
+    {"sqrt", "f32", 0x0D00'0000, 0x7F7F'FFFF, true},  {"sqrt", "f64", 0x0350'0000, 0x7FEF'FFFF, true},
+    {"rsqrt", "f64", 0x0010'0000, 0x7FEF'FFFF, true},
+};
+
+/// No branch after all: a known source in that range; x / x.
+bool is_straight(const View& view) {
+  const auto is_twice = [&] { return view.is_register(1) && view.is_register(2) && view.operand(1).index == view.operand(2).index; };
+  if (view.opcode() == "div" && view.type() == "s32") return is_twice();
+  const auto bits = is_checked(view) ? view.literal(1) : std::nullopt;
+  if (!bits) return false;
+  const bool is_f64 = view.type() == "f64";
+  const auto upper = static_cast<std::uint32_t>(is_f64 ? *bits >> 32 : *bits);
+  return std::ranges::any_of(kChecked, [&](const Checked& row) {
+    const std::uint32_t x = row.has_sign ? upper : upper & 0x7FFF'FFFF;
+    return row.opcode == view.opcode() && row.type == view.type() && row.first <= x && x <= row.last;
+  });
+}
+
 /// The last word of a statement, or its last two, is among those of a list.
 bool is_listed(const View& view, std::string_view list) {
   if (list.empty()) return true;
@@ -93,14 +122,19 @@ bool is_listed(const View& view, std::string_view list) {
 
 }  // namespace
 
-// A reciprocal or a root of a literal is known, and no branch.
+bool is_checked(const View& view) {
+  const bool is_fast = view.opcode() == "rsqrt" ? !view.has("ftz") : view.type() == "f32" ? view.rounds() : view.has("rn");
+  return is_fast && std::ranges::any_of(kChecked, [&](const Checked& row) {
+           return row.opcode == view.opcode() && row.type == view.type();
+         });
+}
+
 bool becomes_branches(const View& view) {
-  const bool is_known = (view.opcode() == "rcp" || view.opcode() == "sqrt") && !view.is_register(1);
   const auto fits = [&](const Branching& row) {
     const bool is_so = row.how == Branching::always || (row.how == Branching::rounded ? view.rounds() : !view.has("ftz"));
     return row.opcode == view.opcode() && is_so && is_listed(view, row.types);
   };
-  if (!is_known && std::ranges::any_of(kBranching, fits)) return true;
+  if (std::ranges::any_of(kBranching, fits)) return !is_straight(view);
   if (!view.is_guarded() || view.opcode() == "mov") return false;
   return scalar::operation(view.opcode(), view.words()).execute == nullptr;  // guarded, and no computation
 }

@@ -39,6 +39,8 @@ void for_each_access(const ptx::FunctionText& f, int i, Read read, Write write) 
 struct View;
 /// Whether a statement becomes branches of machine code, as many divisions and what has a guard and is no computation.
 bool becomes_branches(const View& statement);
+/// A function that checks its source for numbers that it computes fast; if the source is known, so is the check.
+bool is_checked(const View& statement);
 /// Whether the next statement may follow one of this opcode.
 bool goes_on(std::string_view opcode, bool has_guard);
 /// Adds the statements that may follow one.

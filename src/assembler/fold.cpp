@@ -51,8 +51,14 @@ class Folder {
     const bool multiplies = v.opcode() == "mul", is_half = v.type() == "f16" || v.type() == "f16x2" ||
                                                            v.type() == "bf16" || v.type() == "bf16x2";
     if (multiplies && is_half) return multiply(v);
-    if (v.type() != "f32" && v.type() != "f64") return;
     const auto result = known_.result(v);
+    const bool divides = v.opcode() == "div" || v.opcode() == "rem";
+    if (result && divides && v.type() == "s32" && rules_.has(Rule::fold)) return become(v, *result);
+    if (v.type() != "f32" && v.type() != "f64") return;
+    if (is_checked(v) && v.is_register(1) && rules_.has(Rule::fold)) {
+      const auto source = known_.source(v, 1);
+      if (source) return check(v, *source);
+    }
     if (result && rules_.has(Rule::fold)) {
       const bool approximate = v.has("approx");
       if (approximate) editor_.acted(Rule::fold, v.i);
@@ -75,6 +81,11 @@ class Folder {
     editor_.replace(v.i, editor_.make(v.i, "mov", {v.type()}, {v.operand(0), v.operand(1)}));
   }
 
+  // A known source of a function with a check is a literal.
+  void check(const View& v, std::uint64_t bits) {
+    const std::vector<std::string_view> words(v.words().begin(), v.words().end());
+    editor_.replace(v.i, editor_.make(v.i, v.opcode(), words, {v.operand(0), literal_operand(bits, *ptx::find_type(v.type()))}));
+  }
   void become(const View& v, std::uint64_t bits) {
     const Type type = *ptx::find_type(v.type());
     editor_.replace(v.i, editor_.make(v.i, "mov", {v.type()}, {v.operand(0), literal_operand(bits, type)}));
