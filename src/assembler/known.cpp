@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "assembler/rounded.hpp"
 #include "scalar/operation.hpp"
@@ -46,6 +47,16 @@ bool is_approximate(const View& v) {
   return v.has("approx") && v.type() == "f32" && !v.has("scaled");
 }
 
+/// What becomes a sum with -0: it flushes, and does no more than its source operand could. Its source is a number of the same
+/// basic block; one of another block is known too late.
+bool is_sum_with_zero(const View& v) {
+  if (v.type() != "f32" || !v.has("ftz")) return false;
+  constexpr std::array<std::string_view, 3> kWords = {"ftz", "sat", "f32"};
+  const auto only = [&](std::string_view word) { return std::ranges::find(kWords, word) != kWords.end(); };
+  return v.opcode() == "neg" || v.opcode() == "abs" || (v.opcode() == "mul" && v.unit_factor() != 0) ||
+         (v.opcode() == "cvt" && std::ranges::all_of(v.words(), only));
+}
+
 }  // namespace
 
 Known::Known(const FunctionText& function, const Flow& flow) : f_(function), flow_(flow), in_(flow.blocks().size()) {
@@ -61,6 +72,7 @@ Known::Known(const FunctionText& function, const Flow& flow) : f_(function), flo
 void Known::follow(int block) {
   const Flow::Block& of = flow_.blocks()[static_cast<std::size_t>(block)];
   Values values = *in_[static_cast<std::size_t>(block)];
+  local_.clear();
   for (int i = of.first; i < of.last; ++i) pass(i, values);
   for (const int next : of.next) {
     std::optional<Values>& in = in_[static_cast<std::size_t>(next)];
@@ -83,13 +95,16 @@ void Known::pass(int i, Values& values) {
   const View v{f_, i};
   Values& sources = sources_[i];
   sources.clear();
+  bool is_local = true;
   for_each_access(
       f_, i,
       [&](int reg) {
+        is_local = is_local && local_.contains(reg);
         if (const auto found = values.find(reg); found != values.end()) sources.insert(*found);
       },
       [](int) {});
   std::optional<std::uint64_t> result = v.opcode() == "mov" ? moved(v) : computed(v);
+  if (!is_local && is_sum_with_zero(v)) result.reset();
   const Operand* const d = v.operands() > 0 ? &v.operand(0) : nullptr;
   const bool has_register = d != nullptr && d->kind == Operand::Kind::reg;
   if (result && has_register)
@@ -103,7 +118,14 @@ void Known::pass(int i, Values& values) {
   const auto had = has_register ? values.find(d->index) : values.end();
   const bool same = had != values.end() && result == had->second;
   for_each_access(
-      f_, i, [](int) {}, [&](int reg) { values.erase(reg); });
+      f_, i, [](int) {},
+      [&](int reg) {
+        values.erase(reg);
+        if (is_local)
+          local_.insert(reg);
+        else
+          local_.erase(reg);
+      });
   if (result && has_register && (same || !v.is_guarded())) values[d->index] = *result;
   for (const auto& [reg, part] : parts) values[reg] = part;
 }

@@ -6,6 +6,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -36,6 +37,7 @@ class Known {
   const Flow& flow_;
   std::vector<std::optional<Values>> in_;  // by block; nothing: control has not come to it yet
   std::vector<int> next_;
+  std::set<int> local_;                    // registers with what the block itself makes of literals
   std::map<int, Values> sources_;          // by statement: those of its registers that are known
   std::map<int, std::uint64_t> results_;   // by statement
 };
