@@ -39,11 +39,13 @@ bool has_effect(const FunctionText& f, const Statement& s) {
   return !writes_first(f, s) || is_one_of(s.opcode, kMore) || is_volatile;
 }
 
-/// A statement that becomes branches stays, but for a load with a guard, and what is gone before branches are made of it.
+/// Of what nobody needs, a load with a guard and these are gone before they become branches; other branches stay.
+bool goes(const View& view) {
+  const bool divides = (view.opcode() == "div" || view.opcode() == "rem") && view.type() == "s32";
+  return !has_effect(view.f, view.statement()) && (view.opcode() == "ld" || view.opcode() == "bfind" || divides);
+}
 bool stays(const View& view) {
-  const bool goes = view.opcode() == "ld" || view.opcode() == "bfind" ||
-                    ((view.opcode() == "div" || view.opcode() == "rem") && view.type() == "s32");
-  return has_effect(view.f, view.statement()) || (becomes_branches(view) && !goes);
+  return has_effect(view.f, view.statement()) || (becomes_branches(view) && !goes(view));
 }
 
 bool contains(const std::vector<std::uint64_t>& set, int reg) {
@@ -204,7 +206,8 @@ bool Flow::find_idle() {
   bool found = false;
   for (std::size_t i = 0; i < f_.statements.size(); ++i) {
     const Statement& s = f_.statements[i];
-    if (s.opcode == "ld" && s.guard >= 0 && !needed_[i] && !idle_[i]) idle_[i] = found = true;
+    const View view{f_, static_cast<int>(i)};
+    if (!needed_[i] && !idle_[i] && becomes_branches(view) && goes(view)) idle_[i] = found = true;
     if (s.opcode != "bra" || idle_[i]) continue;
     const Operand& label = f_.operands[static_cast<std::size_t>(s.first_operand)];
     const auto target = static_cast<std::size_t>(label.index);
