@@ -77,7 +77,8 @@ class Finder {
     return (v.opcode() == "add" || v.opcode() == "sub") && !v.rounds() && v.type() == p.type() &&
            v.has("ftz") == p.has("ftz") && v.words().size() < 4;
   }
-  // A statement through which a product is fused: 1, or -1 if it changes the sign; 0 if it is none.
+  // A statement through which a product is fused: 1, or -1 if it changes the sign; 2: abs of x x, which is x x; 0 if it is
+  // none.
   int passes(int i, int product) const {
     const View v = view(i), p = view(product);
     if (v.is_guarded() || !v.is_register(0) || !v.is_register(1)) return 0;
@@ -85,7 +86,12 @@ class Finder {
     if (v.type() != p.type() || (v.has("ftz") && !p.has("ftz"))) return 0;
     const bool is_packed = v.type().ends_with("x2");
     if (is_packed && (v.has("ftz") || v.type() == "bf16x2")) return 0;
+    if (v.opcode() == "abs") return is_square(p) ? 2 : 0;
     return v.opcode() == "neg" ? -1 : v.unit_factor();
+  }
+  static bool is_square(const View& v) {
+    return v.opcode() == "mul" && v.type() == "f32" && v.is_register(1) && v.is_register(2) &&
+           v.operand(1).index == v.operand(2).index;
   }
   // Whether a factor is one that an instruction of the machine takes from constant memory, or has itself: a literal, a
   // parameter of the kernel. Such a product is fused in all blocks. The dividend of a quotient is a factor as it stands only
@@ -104,6 +110,7 @@ class Finder {
   struct Between {
     bool negated = false;  // an odd number of neg
     bool changed = false;  // any neg, or product by 1, that is an instruction of its own: it flushes
+    bool absolute = false;  // abs of a square
     std::vector<int> through = {};
   };
   // Adds the uses of what a statement writes. With .ftz a neg or a product by 1 is a sum of the machine, an addition of -0,
@@ -118,16 +125,17 @@ class Finder {
     for (const int i : uses.statements) {
       const View v = view(i);
       const auto is = [&](int n) { return v.is_register(n) && v.operand(n).index == reg; };
-      const bool subtracted = is_sum && v.opcode() == "sub" && is(2);
+      const bool is_fixed = is_sum || between.absolute, subtracted = is_fixed && v.opcode() == "sub" && is(2);
       const int sign = passes(i, product);
-      if (subtracted) out.stays = true;
+      if (subtracted) otherwise();
       if (is_sum_for(i, product) && (is(1) != is(2) || subtracted)) {
         if (!subtracted || is(1)) out.ways.push_back({i, is(1) ? 1 : 2, between.negated, between.through});
         out.direct = out.direct || !between.changed;
-      } else if (sign != 0 && is(1) && !(is_sum && v.opcode() == "neg")) {
+      } else if (sign != 0 && is(1) && !(is_fixed && v.opcode() == "neg")) {
         Between further = between;
         further.through.push_back(i);
-        further.negated = between.negated != (sign < 0);
+        further.absolute = between.absolute || sign == 2;
+        further.negated = sign != 2 && between.negated != (sign < 0);
         further.changed = between.changed || (v.has("ftz") && v.type() == "f32");
         if (further.changed && !between.changed) ++out.changes;
         follow(i, product, further, out);
