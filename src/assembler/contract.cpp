@@ -89,9 +89,11 @@ class Finder {
     if (v.opcode() == "abs") return is_square(p) ? 2 : 0;
     return v.opcode() == "neg" ? -1 : v.unit_factor();
   }
-  static bool is_square(const View& v) {
-    return v.opcode() == "mul" && v.type() == "f32" && v.is_register(1) && v.is_register(2) &&
-           v.operand(1).index == v.operand(2).index;
+  bool are_same(const Operand& a, const Operand& b) const {
+    return a.kind == Operand::Kind::reg && b.kind == Operand::Kind::reg && flow_.origin(a.index) == flow_.origin(b.index);
+  }
+  bool is_square(const View& v) const {
+    return v.opcode() == "mul" && v.type() == "f32" && are_same(v.operand(1), v.operand(2));
   }
   // Whether a factor is one that an instruction of the machine takes from constant memory, or has itself: a literal, a
   // parameter of the kernel. Such a product is fused in all blocks. The dividend of a quotient is a factor as it stands only
@@ -131,7 +133,7 @@ class Finder {
       if (is_sum_for(i, product) && (is(1) != is(2) || subtracted)) {
         if (!subtracted || is(1)) out.ways.push_back({i, is(1) ? 1 : 2, between.negated, between.through});
         out.direct = out.direct || !between.changed;
-      } else if (sign != 0 && is(1) && !(is_fixed && v.opcode() == "neg")) {
+      } else if (sign != 0 && is(1) && !(is_fixed && v.opcode() == "neg") && !(is_sum && v.opcode() == "abs")) {
         Between further = between;
         further.through.push_back(i);
         further.absolute = between.absolute || sign == 2;
@@ -162,10 +164,7 @@ class Finder {
 
   bool have_same_factors(int x, int y) const {
     if (view(x).opcode() != view(y).opcode()) return false;
-    const auto same = [&](int n, int m) {
-      const Operand &a = operand(x, n), &b = operand(y, m);
-      return a.kind == Operand::Kind::reg && b.kind == Operand::Kind::reg && a.index == b.index;
-    };
+    const auto same = [&](int n, int m) { return are_same(operand(x, n), operand(y, m)); };
     if (is_quotient(view(x))) return same(1, 1) && (view(x).operands() == 2 || same(2, 2));
     return (same(1, 1) && same(2, 2)) || (same(1, 2) && same(2, 1));
   }

@@ -297,10 +297,9 @@ Flow::Uses Flow::uses(int from, int reg) const {
 }
 
 Flow::Uses Flow::all_uses(int from, int reg) const {
-  const std::vector<Access>& all = accesses_[static_cast<std::size_t>(reg)];
-  if (std::ranges::count_if(all, &Access::writes) != 1) return uses(from, reg);
+  if (only_definition(reg) < 0) return uses(from, reg);
   Uses out;
-  for (const Access& one : all)
+  for (const Access& one : accesses_[static_cast<std::size_t>(reg)])
     if (one.reads && is_needed(one.statement)) out.statements.push_back(one.statement);
   return out;
 }
@@ -310,11 +309,27 @@ int Flow::only_use(int from, int reg) const {
   return all.elsewhere || all.statements.size() != 1 ? -1 : all.statements.front();
 }
 
-bool Flow::is_constant(int reg) const {
+int Flow::only_definition(int reg) const {
   const std::vector<Access>& all = accesses_[static_cast<std::size_t>(reg)];
-  const auto definition = std::ranges::find_if(all, &Access::writes);
-  if (std::ranges::count_if(all, &Access::writes) != 1) return false;
-  const View v{f_, definition->statement};
+  return std::ranges::count_if(all, &Access::writes) == 1 ? std::ranges::find_if(all, &Access::writes)->statement : -1;
+}
+
+int Flow::origin(int reg) const {
+  for (int at = only_definition(reg); at >= 0;) {
+    const View v{f_, at};
+    if (v.opcode() != "mov" || v.is_guarded() || !v.is_register(1)) break;
+    const int before = only_definition(v.operand(1).index);
+    if (before < 0 || before >= at) break;
+    reg = v.operand(1).index;
+    at = before;
+  }
+  return reg;
+}
+
+bool Flow::is_constant(int reg) const {
+  const int at = only_definition(reg);
+  if (at < 0) return false;
+  const View v{f_, at};
   if (v.opcode() != "ld" || v.is_guarded() || (!v.has("const") && !(v.has("param") && f_.is_entry))) return false;
   const Operand& address = v.operand(1);
   return address.count == 1 &&

@@ -74,6 +74,8 @@ class Flow {
   bool is_written(int reg, int first, int last) const;
   /// Whether a register is never anything but a value of constant memory: a parameter of the kernel, a variable in .const.
   bool is_constant(int reg) const;
+  /// The register that one is a copy of, by mov, as long as both have one definition, in the order of the text; or itself.
+  int origin(int reg) const;
   /// Whether a statement is there: it has an effect, or what it writes is used.
   bool is_needed(int statement) const { return needed_[static_cast<std::size_t>(statement)]; }
   /// The same in all blocks, of a register that has no other value.
@@ -87,6 +89,8 @@ class Flow {
     int statement;
     bool reads, writes;
   };
+  /// The statement that alone writes a register; -1: several do, or none.
+  int only_definition(int reg) const;
   void find_blocks();
   bool find_idle();
   void find_accesses();
