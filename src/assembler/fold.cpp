@@ -64,7 +64,9 @@ class Folder {
       if (approximate) editor_.acted(Rule::fold, v.i);
       if (approximate || multiplies || v.opcode() == "add" || v.opcode() == "sub") become(v, *result);
     } else if (is_division(v) && rules_.has(Rule::divide)) {
-      if (const auto c = known_.source(v, 2)) divide(v, static_cast<std::uint32_t>(*c));
+      // div.full.ftz becomes a product early or not at all.
+      const bool is_late = v.has("full") && v.has("ftz") && known_.is_late(v, 2);
+      if (const auto c = known_.source(v, 2); c && !is_late) divide(v, static_cast<std::uint32_t>(*c));
     } else if (multiplies) {
       multiply(v);
     }

@@ -100,6 +100,7 @@ void Known::pass(int i, Values& values) {
       f_, i,
       [&](int reg) {
         is_local = is_local && local_.contains(reg);
+        if (!local_.contains(reg)) late_.emplace(i, reg);
         if (const auto found = values.find(reg); found != values.end()) sources.insert(*found);
       },
       [](int) {});
@@ -205,6 +206,9 @@ std::optional<std::uint64_t> Known::computed(const View& v) const {
 
 std::optional<std::uint64_t> Known::source(const View& v, int n) const {
   return value(v, v.operand(n), ptx::find_type(v.type()).value_or(Type::b32));
+}
+bool Known::is_late(const View& v, int n) const {
+  return v.is_register(n) && late_.contains({v.i, v.operand(n).index});
 }
 std::optional<std::uint64_t> Known::result(const View& v) const {
   const auto found = results_.find(v.i);

@@ -21,6 +21,8 @@ class Known {
 
   /// The bits of a source of a statement, in the type of the instruction.
   std::optional<std::uint64_t> source(const View& statement, int operand) const;
+  /// Whether it is known late: it is no literal, and not made of literals in the same basic block.
+  bool is_late(const View& statement, int operand) const;
   /// The bits of its result, where it is executed.
   std::optional<std::uint64_t> result(const View& statement) const;
 
@@ -38,6 +40,7 @@ class Known {
   std::vector<std::optional<Values>> in_;  // by block; nothing: control has not come to it yet
   std::vector<int> next_;
   std::set<int> local_;                    // registers with what the block itself makes of literals
+  std::set<std::pair<int, int>> late_;     // statements and the registers that they read
   std::map<int, Values> sources_;          // by statement: those of its registers that are known
   std::map<int, std::uint64_t> results_;   // by statement
 };
