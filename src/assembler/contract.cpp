@@ -122,7 +122,7 @@ class Finder {
     const int reg = operand(definition, 0).index;
     const bool is_sum = between.changed;
     const auto otherwise = [&] { is_sum ? out.stays = true : static_cast<bool>(++out.others); };
-    const Flow::Uses uses = has_constant(product) ? flow_.all_uses(definition, reg) : flow_.uses(definition, reg);
+    const Flow::Uses uses = has_constant(product) || is_sum ? flow_.all_uses(definition, reg) : flow_.uses(definition, reg);
     if (uses.elsewhere) otherwise();
     for (const int i : uses.statements) {
       const View v = view(i);
