@@ -2,6 +2,7 @@
 // Random kernels run without a GPU, and the digests of what they leave.
 #pragma once
 
+#include <cstdio>
 #include <cstring>
 #include <optional>
 #include <string>

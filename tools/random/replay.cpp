@@ -6,6 +6,7 @@
 //     random_replay --ptx KIND SEED           the module
 //     random_replay --words KIND SEED O0|O3   what it leaves, as bytes of u32
 #include <atomic>
+#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
