@@ -26,14 +26,15 @@ class Registers {
   std::string source(Draw& draw, char letter) {
     const int highest = letter == 'h' || letter == 'x' ? 2 : 4;
     Pool& values = pool(letter);
-    Value* best = &candidate(draw, values);
-    for (int tries = 0; tries < 4 && (best->degree > highest || (best == last_ && !draw.percent(15))); ++tries)
-      best = &candidate(draw, values);
-    for (std::size_t step = 0, at = static_cast<std::size_t>(best - values.data());
-         step < values.size() && best->degree > highest; ++step)
-      best = &values[(at + step) % values.size()];
-    last_ = best;
-    return read(letter, *best);
+    std::size_t best = candidate(draw, values);
+    for (int tries = 0;
+         tries < 4 && (values[best].degree > highest || (place_of(values, best) == last_ && !draw.percent(15)));
+         ++tries)
+      best = candidate(draw, values);
+    for (std::size_t step = 0, at = best; step < values.size() && values[best].degree > highest; ++step)
+      best = (at + step) % values.size();
+    last_ = place_of(values, best);
+    return read(letter, values[best]);
   }
   /// The last, or last but some, that this row has made.
   std::string made(char letter, int back) {
@@ -90,6 +91,14 @@ class Registers {
     bool used = false;
   };
   using Pool = std::vector<Value>;
+  /// Of a value. In a pool that has grown it is another.
+  struct Place {
+    const Pool* pool = nullptr;
+    std::size_t index = 0, capacity = 0;
+    bool operator==(const Place&) const = default;
+  };
+  static Place place_of(const Pool& values, std::size_t index) { return {&values, index, values.capacity()}; }
+
   static std::size_t index_of(char letter) { return static_cast<std::size_t>(&class_of(letter) - kClasses); }
   Pool& pool(char letter) { return pools_[index_of(letter)]; }
   /// Classes with one kind of register share its numbers: those of the first of them.
@@ -107,14 +116,14 @@ class Registers {
     return name_of(letter, value.number);
   }
   /// A recent one, any, or one that nobody has read.
-  static Value& candidate(Draw& draw, Pool& values) {
+  static std::size_t candidate(Draw& draw, const Pool& values) {
     const int size = static_cast<int>(values.size());
     int at = draw.below(size);
     const int way = draw.below(100);
     if (way < 35) at = size - 1 - draw.below(size < 5 ? size : 5);
     if (way >= 65)
       for (int step = 0; step < size && values[static_cast<std::size_t>(at)].used; ++step) at = (at + 1) % size;
-    return values[static_cast<std::size_t>(at)];
+    return static_cast<std::size_t>(at);
   }
   /// Of what a statement makes of its sources.
   int degree_of(std::string_view statement) const {
@@ -133,7 +142,7 @@ class Registers {
   int counts_[std::size(kClasses)] = {0, 0, 10, 10};  ///< the first 32-bit and 64-bit ones are the head's
   std::vector<std::pair<char, int>> pending_, made_;
   std::vector<int> degrees_;  ///< of the sources of a statement
-  const Value* last_ = nullptr;
+  Place last_;
 };
 
 }  // namespace random_kernels
