@@ -191,53 +191,6 @@ TEST_CASE("each defect has cases, and says what it is") {
   CHECK(names == of_cases);
 }
 
-// Bodies of which an H100 has left what ptxas 13.0 makes of them at -O0 and at -O3: what it marks as wrong differs.
-TEST_CASE("the notes are where an H100 leaves something else at -O3 than at -O0") {
-  const auto noted = [](const std::string& body) {
-    const std::string text = R"(.version 8.7
-.target sm_90a
-.address_size 64
-.visible .entry k(.param .u64 i, .param .u64 c, .param .u64 o) {
- .reg .b16 %rs<20>; .reg .b32 %r<30>; .reg .b64 %rd<9>;
- ld.param.u64 %rd1, [i]; ld.param.u64 %rd2, [c]; ld.param.u64 %rd3, [o];
- ld.global.u32 %r2, [%rd1]; mov.b32 {%rs1, %rs2}, %r2; ld.global.u32 %r3, [%rd2];
-)" + body + " st.global.u32 [%rd3], %r6; ret; }";
-    return !module_of(text).notes().empty();
-  };
-  const std::string high = " mov.b32 {_, %rs4}, %r7; cvt.u32.u16 %r6, %rs4;", known = "mov.b32 %r4, 8257536; ",
-                    add = "add.s16x2 %r7, %r5, %r4;";
-  const std::string wrong[] = {
-      "mov.b32 %r5, {%rs3, %rs2}; " + known + add + high,
-      known + "add.s16x2 %r7, %r2, %r4;" + high,
-      "mov.b32 %r4, 0x50003; add.s16x2 %r7, %r2, %r4;" + high,
-      "shr.u16 %rs5, %rs2, 1; mov.b32 %r5, {%rs1, %rs5}; " + known + add + high,
-      "shr.u16 %rs5, %rs2, 1; mov.b32 %r5, {%rs3, %rs5}; " + known + add + high,
-      "and.b32 %r8, %r2, 458759; mov.b32 {%rs6, %rs7}, %r8; shr.u16 %rs9, %rs7, 1; mov.b32 %r5, {%rs11, %rs9}; " +
-          known + add + high,
-      "and.b32 %r8, %r2, 458759; mov.b32 {%rs6, %rs7}, %r8; shr.u16 %rs9, %rs7, 1; mov.b32 %r5, {%rs6, %rs9}; " +
-          known + add + high,
-      "bfe.s32 %r6, %r2, 32, 32;",
-      "bfe.s32 %r6, %r2, 32, 1;",
-      "bfe.s32 %r6, %r2, 40, 8;",
-      "mov.u32 %r9, 32; bfe.s32 %r6, %r2, %r9, 1;",
-  };
-  const std::string right[] = {
-      known + "add.s16x2 %r7, %r2, %r4; shr.u32 %r6, %r7, 16;",
-      "add.s16x2 %r7, %r2, %r3;" + high,
-      "bfe.s32 %r6, %r2, 31, 8;",
-      "bfe.s32 %r6, %r2, 5, 0;",
-      "bfe.u32 %r6, %r2, 32, 8;",
-  };
-  for (const std::string& body : wrong) {
-    INFO(body);
-    CHECK(noted(body));
-  }
-  for (const std::string& body : right) {
-    INFO(body);
-    CHECK_FALSE(noted(body));
-  }
-}
-
 // The statement that is not needed is not in the machine code.
 TEST_CASE("no defect is noted where nobody needs the result") {
   CHECK(notes_of("bfe.s32 %r30, %r1, 32, 8; st.global.u32 [%rd2], %r1;").empty());

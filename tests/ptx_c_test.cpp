@@ -98,6 +98,33 @@ TEST_CASE("rules of the assembler act, are named, and do not act", "[quick][ptx_
   CHECK(std::string(warpbit_error_name()) == "no_such_rule");
 }
 
+TEST_CASE("what the assembler gets wrong is noted", "[quick][ptx_c]") {
+  const Kernel wrong("k", R"(.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 p)
+{
+  .reg .b32 %r<3>; .reg .b64 %rd<2>;
+  ld.param.u64 %rd1, [p]; ld.global.u32 %r1, [%rd1];
+  bfe.s32 %r2, %r1, 32, 8;
+  st.global.u32 [%rd1], %r2; ret;
+})");
+  warpbit_launch_options how = WARPBIT_INIT(warpbit_launch_options);
+  for (const bool as_written : {false, true}) {
+    how.as_written = as_written;
+    std::uint32_t word = 0x12345678;
+    const warpbit_argument argument = {WARPBIT_BUFFER, &word, sizeof word};
+    REQUIRE(warpbit_launch(wrong.kernel, &how, &argument, 1, nullptr) == WARPBIT_OK);
+    CHECK(word == 0);  // the sign bit is 0; a GPU leaves ones
+    CHECK((warpbit_notes() == nullptr) == as_written);
+    if (!as_written)
+      CHECK(
+          std::string(warpbit_notes()) ==
+          "line 8: bfe-position: bfe.s32 %r2, %r1, 32, 8: ptxas (13.0) makes it ones; by the PTX manual all bits are the "
+          "sign");
+  }
+}
+
 TEST_CASE("a structure has an address, a module variables", "[quick][ptx_c]") {
   const Kernel kernel("by_value");
   std::uint32_t to = 0;

@@ -39,19 +39,13 @@ std::vector<Recorded> recorded() {
   return out;
 }
 
-std::string text_of(std::uint64_t digest) {
-  std::array<char, 17> out = {};
-  std::snprintf(out.data(), out.size(), "%016llx", static_cast<unsigned long long>(digest));
-  return out.data();
-}
-
 void replay(Recorded& one) {
   const Kind* const kind = random_kernels::find_kind(one.kind);
   if (kind == nullptr) return;
   Loaded kernel(*kind, one.seed);
   for (const std::size_t level : {0, 1}) {
     const std::optional<Words> words = kernel.run(level == 0);
-    one.equal[level] = words && text_of(random_kernels::digest(*words)) == one.digests[level];
+    one.equal[level] = words && random_kernels::text_of(random_kernels::digest(*words)) == one.digests[level];
     if (!words) one.said = kernel.said();
   }
 }

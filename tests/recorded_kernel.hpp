@@ -62,11 +62,11 @@ Bytes bytes_of(T number) {
   return out;
 }
 
-/// "u16" and 60000: its bytes.
+/// "u16" and 60000: its bytes. Triton's "i32" is either.
 inline Bytes scalar(const std::string& type, const json& value) {
   if (type == "f32") return bytes_of(value.get<float>());
   if (type == "f64") return bytes_of(value.get<double>());
-  REQUIRE((type[0] == 's' || type[0] == 'u'));
+  REQUIRE((type[0] == 's' || type[0] == 'u' || type[0] == 'i'));
   const std::size_t bits = std::stoul(type.substr(1));
   Bytes out =
       value.is_number_unsigned() ? bytes_of(value.get<std::uint64_t>()) : bytes_of(value.get<std::int64_t>());
@@ -123,6 +123,9 @@ class Arguments {
     if (parameter.contains("scalar")) return scalar(parameter.at("scalar"), parameter.at("value"));
     if (parameter.contains("null")) return bytes_of(std::uint64_t{0});
     if (parameter.contains("array")) return bytes_of(address(parameter.at("array")));
+    if (parameter.contains("buffer"))
+      return bytes_of(address(std::to_string(parameter.at("buffer").get<int>())) +
+                      parameter.at("offset").get<std::uint64_t>());
     if (parameter.contains("tensor_map"))
       return tensor_map(parameter.at("tensor_map"), address(parameter.at("of")));
     Bytes out(parameter.at("struct").get<std::size_t>());

@@ -38,22 +38,46 @@ std::string difference(const std::string& name, const Bytes& expected, const Byt
                      static_cast<unsigned>(got[first]));
 }
 
+/// What a folder says of its launch. One that a program made does not say which arrays are outputs; behind its parameters are
+/// two pointers of Triton's own.
+json case_of(const fs::path& folder) {
+  json out = json::parse(text_of(folder / "case.json"));
+  if (!out.contains("outputs"))
+    for (const char* const scratch : {"global_scratch", "profile_scratch"})
+      out.at("params").push_back({{"null", scratch}});
+  return out;
+}
+
+/// What a GPU left of the outputs, or of all arrays: where there is no out_X, in_X is as it was.
+Arrays expected_of(const json& recorded, const Arrays& memory) {
+  Arrays out;
+  if (recorded.contains("outputs")) {
+    for (const std::string name : recorded.at("outputs")) out[name] = memory.at("out_" + name);
+    return out;
+  }
+  for (const auto& [name, before] : memory)
+    if (name.starts_with("in_")) {
+      const auto after = memory.find("out_" + name.substr(3));
+      out[name.substr(3)] = after == memory.end() ? before : after->second;
+    }
+  return out;
+}
+
 /// Launches what a folder holds, and compares. The number of bytes that the GPU left. Without checks of shared memory other
 /// functions execute some instructions.
 std::size_t require_equal(const fs::path& folder, bool checks) {
   INFO(folder.string() << (checks ? "" : ", unchecked"));
-  const json recorded = json::parse(text_of(folder / "case.json"));
+  const json recorded = case_of(folder);
   Arrays memory = arrays_of(folder / "arrays.npz");
+  const Arrays expected = expected_of(recorded, memory);
   const ptx::Report report = launch(folder, recorded, memory, checks);
   INFO((report.ok() ? "" : report.fault->message()));
   CHECK(report.ok());
   if (!report.ok()) return 0;
   std::size_t bytes = 0;
-  for (const json& output : recorded.at("outputs")) {
-    const auto name = output.get<std::string>();
-    const Bytes& expected = memory.at("out_" + name);
-    CHECK(difference(name, expected, memory.at("in_" + name)) == "");
-    bytes += expected.size();
+  for (const auto& [name, left] : expected) {
+    CHECK(difference(name, left, memory.at("in_" + name)) == "");
+    bytes += left.size();
   }
   CHECK(report.printed == recorded.value("printed", ""));
   CHECK(bytes > 0);
@@ -64,7 +88,7 @@ std::size_t require_equal(const fs::path& folder, bool checks) {
 void require_all_equal(const fs::path& root) {
   std::set<fs::path> folders;
   for (const fs::directory_entry& entry : fs::directory_iterator(root))
-    if (fs::exists(entry.path() / "case.json")) folders.insert(entry.path());
+    if (fs::exists(entry.path() / "kernel.ptx")) folders.insert(entry.path());
   std::set<std::string> kernels;
   std::size_t bytes = 0;
   for (const fs::path& folder : folders) {
@@ -81,16 +105,24 @@ TEST_CASE("every kernel in golden/kernels/ leaves what a GPU left", "[golden]") 
   require_all_equal("golden/kernels");
 }
 
+[[noreturn]] void not_run(const std::string& why) {
+  fmt::print("not run: {}\n", why);
+  std::fflush(stdout);
+  std::exit(kNotRun);
+}
+
 TEST_CASE("so do those beside the captures of WARPBIT_GOLDEN_PATH", "[path]") {
   const char* const folders = std::getenv("WARPBIT_GOLDEN_PATH");
   const std::string first = folders ? std::string(folders, std::strcspn(folders, ":")) : "";
   const fs::path root = fs::path(first) / "../../kernels";
-  if (first.empty() || !fs::exists(root)) {
-    fmt::print("not run: WARPBIT_GOLDEN_PATH names no folder with kernels beside it\n");
-    std::fflush(stdout);
-    std::exit(kNotRun);
-  }
+  if (first.empty() || !fs::exists(root)) not_run("WARPBIT_GOLDEN_PATH names no folder with kernels beside it");
   require_all_equal(root);
+}
+
+TEST_CASE("so do launches that programs made, in the folder of WARPBIT_LAUNCHES_PATH", "[launches]") {
+  const char* const folder = std::getenv("WARPBIT_LAUNCHES_PATH");
+  if (folder == nullptr || !fs::exists(folder)) not_run("WARPBIT_LAUNCHES_PATH names no folder");
+  require_all_equal(folder);
 }
 
 }  // namespace whole_kernels_test

@@ -323,6 +323,11 @@ WARPBIT_API const char* warpbit_inferences(void);
  * add.f32 %f4, %f3, %f2"; null if nowhere. Valid until this thread's next launch. */
 WARPBIT_API const char* warpbit_assembled(void);
 
+/** Where a GPU leaves other bits than this thread's last launch, by a defect of the assembler, a line for each: "line 12:
+ * bfe-position: bfe.s32 %r2, %r1, 32, 8: ptxas (13.0) makes it ones; by the PTX manual all bits are the sign"; null if
+ * nowhere, and as written. Valid until this thread's next launch. */
+WARPBIT_API const char* warpbit_notes(void);
+
 /** A fault behind which a launch has gone on, the first of its kind at these places in its block. Texts are valid until
  * this thread's next launch. */
 typedef struct warpbit_finding {

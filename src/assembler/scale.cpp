@@ -16,14 +16,16 @@ constexpr std::array<std::uint64_t, 6> kPowers = {0x4000'0000, 0x4080'0000, 0x41
                                                   0x3F00'0000, 0x3E80'0000, 0x3E00'0000};
 
 bool is_product(const View& v) {
-  return v.opcode() == "mul" && v.type() == "f32" && !v.has("rz") && !v.has("rm") && !v.has("rp") && !v.has("scaled");
+  return v.opcode() == "mul" && v.type() == "f32" && !v.has("rz") && !v.has("rm") && !v.has("rp") &&
+         !v.has("scaled");
 }
 
 /// By which operand a product is one by a power of two; 0: it is none.
 int scaling(const View& v) {
   if (!is_product(v)) return 0;
   for (int n = 1; n <= 2; ++n)
-    if (const auto bits = v.literal(n); bits && std::ranges::find(kPowers, *bits) != kPowers.end() && v.is_register(3 - n))
+    if (const auto bits = v.literal(n);
+        bits && std::ranges::find(kPowers, *bits) != kPowers.end() && v.is_register(3 - n))
       return n;
   return 0;
 }
@@ -53,8 +55,9 @@ class Scaling {
     const View outer{f_, use};
     const int by = scaling(outer);
     if (by == 0 || outer.operand(3 - by).index != inner.operand(0).index) return;
-    const std::array<Operand, 2> factors =
-        is_quotient(inner) ? quotient_factors(editor_, inner) : std::array{saved(inner, 1, use), saved(inner, 2, use)};
+    const std::array<Operand, 2> factors = is_quotient(inner)
+                                               ? quotient_factors(editor_, inner)
+                                               : std::array{saved(inner, 1, use), saved(inner, 2, use)};
     std::vector<std::string_view> words = {"scaled"};
     words.insert(words.end(), outer.words().begin(), outer.words().end());
     editor_.replace(use, editor_.make(use, "mul", std::move(words),

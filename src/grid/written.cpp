@@ -262,6 +262,9 @@ void Written::begin(const Path& path, const FunctionCode& function, Lanes lanes)
     for (std::size_t i = first; i < end; ++i) of[i] &= ~lanes;
   };
   clear(slots_, path.frame, function.slots);
+  for (auto it = partly_.lower_bound(path.frame);
+       it != partly_.end() && it->first < path.frame + static_cast<std::size_t>(function.slots); ++it)
+    for (Lanes& part : it->second) part &= ~lanes;
   clear(predicates_, path.predicates, function.predicates);
 }
 
@@ -270,19 +273,91 @@ Lanes& Written::of(const Path& path, const Place& place) {
                                               : slots_[path.frame + place.slot];
 }
 
+Written::Parts Written::parts_of(const Path& path, const Place& place) {
+  const Lanes whole = of(path, place);
+  Parts out = {whole, whole, whole, whole};
+  if (place.kind == Place::Kind::reg && whole != kAllLanes)
+    if (const auto found = partly_.find(path.frame + place.slot); found != partly_.end())
+      for (std::size_t i = 0; i < out.size(); ++i) out[i] |= found->second[i];
+  return out;
+}
+
+void Written::set(const Path& path, const Place& place, Lanes lanes, const Parts& known) {
+  const Lanes whole = lanes & known[0] & known[1] & known[2] & known[3];
+  Lanes& written = of(path, place);
+  written = (written & ~lanes) | whole;
+  if (place.kind != Place::Kind::reg) return;
+  const std::size_t slot = path.frame + place.slot;
+  const bool is_partly = (lanes & (known[0] | known[1] | known[2] | known[3])) != whole;
+  const auto found = is_partly ? partly_.try_emplace(slot).first : partly_.find(slot);
+  if (found == partly_.end()) return;
+  for (std::size_t i = 0; i < known.size(); ++i)
+    found->second[i] = (found->second[i] & ~lanes) | (lanes & known[i]);
+}
+
+namespace {
+
+/// Calls visit(part of the register, element, part of the element) wherever they have bits in common.
+///
+///     elements of 8 bits    | 0 | 1 | 2 | 3 |        of 32    |       0       |       1       |
+///     parts                 |   0   |   1   |                 |   0   |   1   |   2   |   3   |
+template <class Visit>
+void for_each_part(int bits, std::size_t elements, Visit visit) {
+  const std::size_t of_element = static_cast<std::size_t>(bits) / elements;
+  for (std::size_t at = 0; at < static_cast<std::size_t>(bits); at += std::min<std::size_t>(of_element, 16))
+    visit(at / 16, at / of_element, at % of_element / 16);
+}
+
+/// Whether each half of the result depends on that half of the sources alone.
+bool is_by_halves(const Program& program, const Step& step) {
+  const std::string_view opcode = opcode_of(program, step);
+  if (opcode == "cvt" || step.statement < 0) return false;
+  constexpr std::array<std::string_view, 6> kBitwise = {"mov", "and", "or", "xor", "not", "lop3"};
+  const Origin& origin = program.origins[static_cast<std::size_t>(step.statement)];
+  const auto words = words_of(*origin.function, statement_of(origin));
+  return std::ranges::find(kBitwise, opcode) != kBitwise.end() ||
+         (!words.empty() && words.back().ends_with("16x2"));
+}
+
+}  // namespace
+
+void Written::pack(const Program& program, const Path& path, const Step& step, Lanes lanes) {
+  const std::vector<Place>& elements = program.places[static_cast<std::size_t>(step.extra)];
+  Parts known = {lanes, lanes, lanes, lanes};
+  for_each_part(step.place[0].bits, elements.size(),
+                [&](std::size_t part, std::size_t element, std::size_t its) {
+                  const Place& from = elements[element];
+                  if (from.kind == Place::Kind::reg) known[part] &= parts_of(path, from)[its];
+                });
+  set(path, step.place[0], lanes, known);
+}
+
+void Written::unpack(const Program& program, const Path& path, const Step& step, Lanes lanes) {
+  const std::vector<Place>& elements = program.places[static_cast<std::size_t>(step.extra)];
+  const bool is_constant = step.place[2].kind != Place::Kind::reg;
+  const Parts from = is_constant ? Parts{lanes, lanes, lanes, lanes} : parts_of(path, step.place[2]);
+  std::vector<Parts> known(elements.size(), {lanes, lanes, lanes, lanes});
+  for_each_part(
+      step.place[2].bits, elements.size(),
+      [&](std::size_t part, std::size_t element, std::size_t its) { known[element][its] &= from[part]; });
+  for (std::size_t i = 0; i < elements.size(); ++i)
+    if (elements[i].exists()) set(path, elements[i], lanes, known[i]);
+}
+
 Written::Missing Written::follow(const Program& program, const Path& path, const Step& step, Lanes lanes) {
+  const Run run = steps::what_runs(step);
+  if (run == steps::pack && step.place[0].bits <= 64) return pack(program, path, step, lanes), Missing{};
+  if (run == steps::unpack && step.place[2].bits <= 64) return unpack(program, path, step, lanes), Missing{};
   Missing missing;
-  Lanes unknown = 0;  // lanes whose results depend on what was never written
+  Parts known = {lanes, lanes, lanes, lanes};  // where the results depend on nothing that was never written
   visit_uses(program, step, [&](const Place& place, Use use, Lanes counted) {
-    Lanes& written = of(path, place);
-    if (use == Use::result) {
-      written = (written & ~lanes) | (lanes & ~unknown);
-      return;
-    }
+    if (use == Use::result) return set(path, place, lanes, known);
     if (use == Use::any) return;
-    const Lanes without = lanes & counted & ~written;
-    unknown |= without;
-    if (use == Use::matters && without != 0 && missing.lanes == 0) missing = {place, without};
+    const Lanes without = lanes & counted & ~of(path, place);
+    if (without == 0) return;
+    if (use == Use::matters && missing.lanes == 0) missing = {place, without};
+    const Parts parts = is_by_halves(program, step) ? parts_of(path, place) : Parts{};
+    for (std::size_t i = 0; i < known.size(); ++i) known[i] &= ~(without & ~parts[i]);
   });
   return missing;
 }

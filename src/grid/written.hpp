@@ -4,7 +4,9 @@
 // thread's own.
 #pragma once
 
+#include <array>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -33,7 +35,8 @@ std::string register_name(const FunctionCode& function, const Place& place, int 
 /// Whether some way through the steps [first, last) of a function reads a register before it is written.
 bool may_read_unwritten(const Program& program, const FunctionCode& function, int first, int last);
 
-/// The lanes that have written each register of a warp.
+/// The lanes that have written each register of a warp, and 16 bits of it where they have not written all of it: packed values
+/// of which a half is used.
 class Written {
  public:
   /// A call begins: none of its registers has a value.
@@ -47,9 +50,18 @@ class Written {
   Missing follow(const Program& program, const Path& path, const Step& step, Lanes lanes);
 
  private:
-  Lanes& of(const Path& path, const Place& place);
+  /// The lanes that have written bits 16 i to 16 i + 15. Those that a register does not have count as written.
+  using Parts = std::array<Lanes, 4>;
 
-  std::vector<Lanes> slots_, predicates_;
+  Lanes& of(const Path& path, const Place& place);
+  Parts parts_of(const Path& path, const Place& place);
+  /// The lanes write the place, with a value in these of its parts.
+  void set(const Path& path, const Place& place, Lanes lanes, const Parts& known);
+  void pack(const Program& program, const Path& path, const Step& step, Lanes lanes);
+  void unpack(const Program& program, const Path& path, const Step& step, Lanes lanes);
+
+  std::vector<Lanes> slots_, predicates_;  // all of the register
+  std::map<std::size_t, Parts> partly_;    // by slot; looked up for lanes that slots_ has not
 };
 
 }  // namespace warpbit::grid

@@ -207,11 +207,12 @@ static warpbit_status (*const launch)(const warpbit_kernel*, const warpbit_launc
                                       size_t, warpbit_launch_report*) = warpbit_launch;
 static const char* (*const inferences)(void) = warpbit_inferences;
 static const char* (*const assembled)(void) = warpbit_assembled;
+static const char* (*const notes)(void) = warpbit_notes;
 static warpbit_status (*const describe_finding)(uint64_t, warpbit_finding*) = warpbit_describe_finding;
 
 int main(void) {
   return !(abi() == 4 && version && message && error_name && parse && release && describe && describe_operand &&
            element_at && places_of && dense && execute && execute_warp && gemm && verify && load_module && free_module && describe_module && kernel_name && find_kernel &&
            free_kernel && describe_kernel && describe_parameter && variable && address && forget && launch && inferences &&
-           assembled && describe_finding);
+           assembled && notes && describe_finding);
 }

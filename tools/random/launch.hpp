@@ -2,6 +2,7 @@
 // Random kernels run without a GPU, and the digests of what they leave.
 #pragma once
 
+#include <cstdio>
 #include <cstring>
 #include <optional>
 #include <string>
@@ -25,6 +26,12 @@ inline std::uint64_t digest(const Words& words) {
   std::uint64_t sum = 0;
   for (std::size_t place = 0; place < words.size(); ++place) sum += mixed(words[place] + kGamma * (place + 1));
   return sum;
+}
+/// 16 digits, as files have it.
+inline std::string text_of(std::uint64_t digest) {
+  char out[17];
+  std::snprintf(out, sizeof out, "%016llx", static_cast<unsigned long long>(digest));
+  return out;
 }
 
 /// A kernel, loaded.

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "draw.hpp"
-#include "rows.hpp"
+#include "kinds.hpp"
 
 namespace random_kernels {
 

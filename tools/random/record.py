@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What a GPU leaves of random kernels (rows.hpp), assembled by ptxas -O0 and -O3.
+"""What a GPU leaves of random kernels (kinds.hpp), assembled by ptxas -O0 and -O3.
 
     record.py OUT [--kinds A,B] [--first 0] [--count 1200] [--whole 0] [--sass 0] [--seeds FILE] [--compile-only]
 

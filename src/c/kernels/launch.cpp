@@ -92,7 +92,7 @@ struct LastLaunch {
     std::string message, name;
     std::uint64_t times;
   };
-  std::string fault, printed, order_dependent, inferences, assembled;
+  std::string fault, printed, order_dependent, inferences, assembled, notes;
   std::vector<Finding> findings;
 };
 LastLaunch& last_launch() {
@@ -112,34 +112,35 @@ const char* lent(const std::string& text) {
   return text.empty() ? nullptr : text.c_str();
 }
 
-// A line for each.
-std::string order_text(const std::vector<ptx::OrderDependence>& all) {
+// "line 12: ..." for each.
+template <class T, class Words>
+std::string lines_of(const std::vector<T>& all, Words words) {
   std::string out;
-  for (const ptx::OrderDependence& one : all)
-    out += fmt::format("{}line {}: {}: {}", out.empty() ? "" : "\n", one.line, one.instruction, one.why);
+  for (const T& one : all) out += fmt::format("{}line {}: {}", out.empty() ? "" : "\n", one.line, words(one));
   return out;
 }
-
-std::string inferences_text(const std::vector<ptx::Inference>& all) {
-  std::string out;
-  for (const ptx::Inference& one : all)
-    out += fmt::format("{}line {}: {}: {}; as {}", out.empty() ? "" : "\n", one.line, one.instruction, one.open,
-                       one.from);
-  return out;
+std::string order_text(const ptx::OrderDependence& one) {
+  return fmt::format("{}: {}", one.instruction, one.why);
 }
-
-std::string assembled_text(const std::vector<ptx::AssembledLine>& all) {
-  std::string out;
-  for (const ptx::AssembledLine& one : all)
-    out += fmt::format("{}line {}: {}: {}", out.empty() ? "" : "\n", one.line, one.rule, one.statement);
-  return out;
+std::string inference_text(const ptx::Inference& one) {
+  return fmt::format("{}: {}; as {}", one.instruction, one.open, one.from);
+}
+std::string assembled_text(const ptx::AssembledLine& one) {
+  return fmt::format("{}: {}", one.rule, one.statement);
+}
+std::string note_text(const ptx::AssemblerNote& one) {
+  return fmt::format("{}: {}: {}", one.defect, one.statement, one.text);
 }
 
 warpbit_status reported(ptx::Report done, warpbit_launch_report* report) {
   LastLaunch& last = last_launch();
-  last = {done.fault ? done.fault->message() : "", std::move(done.printed),
-          order_text(done.order_dependent),        inferences_text(done.inferences),
-          assembled_text(done.assembled),          findings_of(done)};
+  last = {done.fault ? done.fault->message() : "",
+          std::move(done.printed),
+          lines_of(done.order_dependent, order_text),
+          lines_of(done.inferences, inference_text),
+          lines_of(done.assembled, assembled_text),
+          lines_of(done.notes, note_text),
+          findings_of(done)};
   if (report != nullptr) {
     const warpbit_status filled = fill(report, {0, done.blocks, done.steps, done.inferred, done.contracted,
                                                 done.fault ? last.fault.c_str() : nullptr, last.printed.c_str(),
@@ -289,6 +290,10 @@ const char* warpbit_inferences() {
 
 const char* warpbit_assembled() {
   return lent(last_launch().assembled);
+}
+
+const char* warpbit_notes() {
+  return lent(last_launch().notes);
 }
 
 warpbit_status warpbit_describe_finding(uint64_t finding, warpbit_finding* description) {
