@@ -95,13 +95,13 @@ class Unroller {
     const auto by = change.literal(2);
     std::optional<std::uint64_t> value = begin_of(counter, loop.first);
     if (!steps || !by || !value) return 0;
-    if (has_branch(loop)) return 0;
+    if (stays(loop)) return 0;
     return count(compare, change, *value, *by, *limit, branch.guard_negated);
   }
-  // Between a loop's ends: its step and its test might be jumped over.
-  bool has_branch(const Loop& loop) const {
+  // Between a loop's ends: a branch, by which its step and its test might be jumped over, or a statement that keeps it.
+  bool stays(const Loop& loop) const {
     for (int i = loop.first; i < loop.last; ++i)
-      if (view(i).opcode() == "bra") return true;
+      if (view(i).opcode() == "bra" || keeps_loop(view(i))) return true;
     return false;
   }
 
