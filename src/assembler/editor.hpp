@@ -34,6 +34,11 @@ class Editor {
   void drop(int at) { edit(at).dropped = true; }
   /// It goes, whoever reads what it writes: it is never executed.
   void remove(int at) { edit(at).removed = true; }
+  /// It is executed always.
+  void unguard(int at) {
+    edit(at);
+    of_.function.statements[static_cast<std::size_t>(at)].guard = -1;
+  }
   bool is_dropped(int at) const { return edits_[static_cast<std::size_t>(at)].dropped; }
   /// Notes that a rule has acted.
   void acted(Rule rule, int at);

@@ -47,8 +47,11 @@ class Folder {
 
  private:
   void look(const View& v) {
-    if (const auto guard = known_.guard(v); guard && rules_.has(Rule::fold) && v.opcode() != "bra")
-      return *guard ? always(v) : editor_.remove(v.i);
+    const auto guard = known_.guard(v);
+    if (guard && rules_.has(Rule::fold) && v.opcode() != "bra") {
+      editor_.acted(Rule::fold, v.i);
+      return *guard ? editor_.unguard(v.i) : editor_.remove(v.i);
+    }
     if (!v.is_register(0)) return;
     if (v.opcode() == "selp") return choose(v);
     const bool multiplies = v.opcode() == "mul", is_half = v.type() == "f16" || v.type() == "f16x2" ||
@@ -75,12 +78,6 @@ class Folder {
     }
   }
 
-  // A guard that is known to be true.
-  void always(const View& v) {
-    Statement statement = v.statement();
-    statement.guard = -1;
-    editor_.replace(v.i, statement);
-  }
   // selp d, a, a, p, and selp by a predicate that is known.
   void choose(const View& v) {
     const bool same = v.is_register(1) && v.is_register(2) && v.operand(1).index == v.operand(2).index;
