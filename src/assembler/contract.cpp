@@ -52,7 +52,10 @@ class Finder {
     bool stays = false;   // a neg or a product by 1 of it is needed itself
     bool direct = false;  // a sum uses it without these between
     int changes = 0;      // of these
-    int uses() const { return static_cast<int>(ways.size()) + others; }
+    // What one of these uses alone is used once.
+    int uses() const {
+      return !direct && changes == 1 && others == 0 ? 1 : static_cast<int>(ways.size()) + others;
+    }
   };
   struct Candidate {
     int product, operand;

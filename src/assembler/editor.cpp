@@ -83,7 +83,7 @@ void Editor::keep_what_is_read() {
   };
   for (std::size_t i = 0; i < edits_.size(); ++i) {
     std::ranges::for_each(edits_[i].before, read);
-    if (!edits_[i].dropped) read(f.statements[i]);
+    if (!edits_[i].dropped && !edits_[i].removed) read(f.statements[i]);
   }
   for (bool changed = true; std::exchange(changed, false);)
     for (std::size_t i = 0; i < edits_.size(); ++i) {
@@ -107,7 +107,7 @@ bool Editor::apply() {
     now.push_back(static_cast<int>(statements.size()));
     statements.insert(statements.end(), edits_[i].before.begin(), edits_[i].before.end());
     made.resize(statements.size(), true);
-    if (!edits_[i].dropped) {
+    if (!edits_[i].dropped && !edits_[i].removed) {
       statements.push_back(f.statements[i]);
       made.push_back(of_.made[i] || edits_[i].replaced);
     }

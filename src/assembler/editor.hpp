@@ -32,6 +32,13 @@ class Editor {
   void replace(int at, Statement statement);
   /// It stays if a statement that stays reads what it writes: one that nobody needs, whose step is executed.
   void drop(int at) { edit(at).dropped = true; }
+  /// It goes, whoever reads what it writes: it is never executed.
+  void remove(int at) { edit(at).removed = true; }
+  /// It is executed always.
+  void unguard(int at) {
+    edit(at);
+    of_.function.statements[static_cast<std::size_t>(at)].guard = -1;
+  }
   bool is_dropped(int at) const { return edits_[static_cast<std::size_t>(at)].dropped; }
   /// Notes that a rule has acted.
   void acted(Rule rule, int at);
@@ -41,7 +48,7 @@ class Editor {
  private:
   struct Edit {
     std::vector<Statement> before = {};
-    bool dropped = false, replaced = false;
+    bool dropped = false, removed = false, replaced = false;
   };
   void keep_what_is_read();
   Edit& edit(int at) {

@@ -72,15 +72,18 @@ const Statement& statement(const FunctionText& f, int i) {
 struct Branching {
   std::string_view opcode, types;  ///< types: empty: any
   enum { always, rounded, approximate } how = always;
+  bool unrolls = false;  ///< a loop with it is unrolled all the same
 };
 constexpr Branching kBranching[] = {
     {"div", "f32 f64", Branching::rounded},
     {"rcp", "f32 f64", Branching::rounded},
     {"sqrt", "f32 f64", Branching::rounded},
     {"rsqrt", "f64", Branching::approximate},
-    {"div", "s32 s16 u16 s64 u64"},
-    {"rem", "s32 s16 u16 s64 u64"},
-    {"bfind", "u64 s64"},
+    {"div", "s16 u16 s64 u64"},
+    {"rem", "s16 u16 s64 u64"},
+    {"div", "s32", Branching::always, true},
+    {"rem", "s32", Branching::always, true},
+    {"bfind", "u64 s64", Branching::always, true},
     {"fence", "acq_rel.cta acq_rel.cluster acq_rel.gpu acq_rel.sys sc.cta sc.cluster sc.gpu sc.sys"},
     {"membar", ""},
     {"setmaxnreg", ""},
@@ -122,6 +125,15 @@ bool is_listed(const View& view, std::string_view list) {
   return fmt::format(" {} ", list).find(fmt::format(" {} ", last)) != std::string::npos;
 }
 
+const Branching* find_branching(const View& view) {
+  const auto fits = [&](const Branching& row) {
+    const bool is_so = row.how == Branching::always || (row.how == Branching::rounded ? view.rounds() : !view.has("ftz"));
+    return row.opcode == view.opcode() && is_so && is_listed(view, row.types);
+  };
+  const auto* const found = std::ranges::find_if(kBranching, fits);
+  return found == std::end(kBranching) || is_straight(view) ? nullptr : found;
+}
+
 }  // namespace
 
 bool is_checked(const View& view) {
@@ -131,12 +143,13 @@ bool is_checked(const View& view) {
          });
 }
 
+bool keeps_loop(const View& view) {
+  const Branching* const found = find_branching(view);
+  return found != nullptr && !found->unrolls;
+}
+
 bool becomes_branches(const View& view) {
-  const auto fits = [&](const Branching& row) {
-    const bool is_so = row.how == Branching::always || (row.how == Branching::rounded ? view.rounds() : !view.has("ftz"));
-    return row.opcode == view.opcode() && is_so && is_listed(view, row.types);
-  };
-  if (std::ranges::any_of(kBranching, fits)) return !is_straight(view);
+  if (find_branching(view) != nullptr) return true;
   if (!view.is_guarded() || view.opcode() == "mov") return false;
   return scalar::operation(view.opcode(), view.words()).execute == nullptr;  // guarded, and no computation
 }

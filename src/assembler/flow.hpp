@@ -41,6 +41,8 @@ struct View;
 bool becomes_branches(const View& statement);
 /// A function that checks its source for numbers that it computes fast; if the source is known, so is the check.
 bool is_checked(const View& statement);
+/// Whether no loop with it is unrolled: most of those that become branches without a guard, as they are calls.
+bool keeps_loop(const View& statement);
 /// Whether the next statement may follow one of this opcode.
 bool goes_on(std::string_view opcode, bool has_guard);
 /// Adds the statements that may follow one.

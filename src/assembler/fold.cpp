@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "assembler/fold.hpp"
 
+#include <algorithm>
 #include <optional>
 
 #include "assembler/contract.hpp"
@@ -46,8 +47,13 @@ class Folder {
 
  private:
   void look(const View& v) {
+    const auto guard = known_.guard(v);
+    if (guard && rules_.has(Rule::fold) && v.opcode() != "bra") {
+      editor_.acted(Rule::fold, v.i);
+      return *guard ? editor_.unguard(v.i) : editor_.remove(v.i);
+    }
     if (!v.is_register(0)) return;
-    if (selects_same(v)) return select(v);
+    if (v.opcode() == "selp") return choose(v);
     const bool multiplies = v.opcode() == "mul", is_half = v.type() == "f16" || v.type() == "f16x2" ||
                                                            v.type() == "bf16" || v.type() == "bf16x2";
     if (multiplies && is_half) return multiply(v);
@@ -72,15 +78,14 @@ class Folder {
     }
   }
 
-  // selp d, a, a, p
-  static bool selects_same(const View& v) {
-    return v.opcode() == "selp" && v.is_register(1) && v.is_register(2) &&
-           v.operand(1).index == v.operand(2).index;
-  }
-  void select(const View& v) {
-    if (!rules_.has(Rule::identity)) return;
-    editor_.acted(Rule::identity, v.i);
-    editor_.replace(v.i, editor_.make(v.i, "mov", {v.type()}, {v.operand(0), v.operand(1)}));
+  // selp d, a, a, p, and selp by a predicate that is known.
+  void choose(const View& v) {
+    const bool same = v.is_register(1) && v.is_register(2) && v.operand(1).index == v.operand(2).index;
+    const auto first = known_.source(v, 3);
+    if (same ? !rules_.has(Rule::identity) : !first || !rules_.has(Rule::fold)) return;
+    editor_.acted(same ? Rule::identity : Rule::fold, v.i);
+    const Operand& taken = v.operand(same || (*first != 0) != v.operand(3).negated ? 1 : 2);
+    editor_.replace(v.i, editor_.make(v.i, "mov", {v.type()}, {v.operand(0), taken}));
   }
 
   // A known source of a function with a check is a literal.
@@ -180,13 +185,19 @@ class Pairs {
       return outer.opcode() == "neg" && outer.words().size() == 1 && outer.type() == inner.type();
     });
   }
-  // x 2 - x.
+  // x 2 - x, if all that uses the product is sums.
   bool halve(const View& inner) {
     const auto factor = inner.literal(2);
     const bool f64 = inner.type() == "f64";
     if (inner.is_guarded() || !inner.is_register(0) || !inner.is_register(1) || (!f64 && inner.type() != "f32") ||
         factor != (f64 ? std::uint64_t{1024} << 52 : 0x4000'0000))
       return false;
+    const Flow::Uses uses = flow_.uses(inner.i, inner.operand(0).index);
+    const auto is_sum = [&](int use) {
+      const View v{f_, use};
+      return (v.opcode() == "add" || v.opcode() == "sub") && !v.rounds() && v.type() == inner.type();
+    };
+    if (uses.elsewhere || !std::ranges::all_of(uses.statements, is_sum)) return false;
     const int x = inner.operand(1).index;
     return replace_uses(inner, [&](const View& outer) {
       return outer.opcode() == "sub" && outer.words().size() == 1 && outer.is_register(2) &&

@@ -106,6 +106,7 @@ void Known::pass(int i, Values& values) {
       [](int) {});
   std::optional<std::uint64_t> result = v.opcode() == "mov" ? moved(v) : computed(v);
   if (!is_local && is_sum_with_zero(v)) result.reset();
+  if (!result) result = of_twice(v);
   const Operand* const d = v.operands() > 0 ? &v.operand(0) : nullptr;
   const bool has_register = d != nullptr && d->kind == Operand::Kind::reg;
   if (result && has_register)
@@ -202,6 +203,41 @@ std::optional<std::uint64_t> Known::computed(const View& v) const {
   return ptx::is_signed(operation.to)
              ? static_cast<std::uint64_t>(scalar::extend(out, ptx::bits(operation.to)))
              : out;
+}
+
+// Where a source comes from in its block, by way of mov: a statement that writes a register, or -1 and a register.
+std::pair<int, int> Known::origin(const View& v, int n) const {
+  int reg = v.operand(n).index;
+  const int first = flow_.blocks()[static_cast<std::size_t>(flow_.block(v.i))].first;
+  for (int i = v.i - 1; i >= first; --i) {
+    if (!flow_.is_written(reg, i - 1, i + 1)) continue;
+    const View definition{f_, i};
+    if (definition.opcode() != "mov" || definition.is_guarded() || !definition.is_register(0) || !definition.is_register(1))
+      return {i, reg};
+    reg = definition.operand(1).index;
+  }
+  return {-1, reg};
+}
+
+// xor p, p; setp x, x.
+std::optional<std::uint64_t> Known::of_twice(const View& v) const {
+  const bool compares = v.opcode() == "setp", differs = v.opcode() == "xor";
+  if ((!compares && !differs) || v.operands() != 3 || !v.is_register(1) || !v.is_register(2) ||
+      origin(v, 1) != origin(v, 2))
+    return {};
+  if (differs || is_among(v.words().front(), "lt gt ne lo hi")) return 0;
+  const bool is_total = is_among(v.words().front(), "le ge eq ls hs") && is_among(v.type(), kIntegers);
+  if (is_total || is_among(v.words().front(), "leu geu equ")) return 1;
+  return {};
+}
+
+std::optional<bool> Known::guard(const View& v) const {
+  if (!v.is_guarded()) return {};
+  const auto at = sources_.find(v.i);
+  if (at == sources_.end()) return {};
+  const auto found = at->second.find(v.statement().guard);
+  if (found == at->second.end()) return {};
+  return (found->second != 0) != v.statement().guard_negated;
 }
 
 std::optional<std::uint64_t> Known::source(const View& v, int n) const {

@@ -25,6 +25,8 @@ class Known {
   bool is_late(const View& statement, int operand) const;
   /// The bits of its result, where it is executed.
   std::optional<std::uint64_t> result(const View& statement) const;
+  /// Whether its guard lets it be executed.
+  std::optional<bool> guard(const View& statement) const;
 
  private:
   using Values = std::map<int, std::uint64_t>;  // by register
@@ -34,6 +36,8 @@ class Known {
   std::optional<std::uint64_t> moved(const View& statement) const;
   std::vector<std::pair<int, std::uint64_t>> unpacked(const View& statement) const;
   std::optional<std::uint64_t> computed(const View& statement) const;
+  std::optional<std::uint64_t> of_twice(const View& statement) const;
+  std::pair<int, int> origin(const View& statement, int operand) const;
 
   const FunctionText& f_;
   const Flow& flow_;

@@ -2,7 +2,9 @@
 #include "assembler/unroll.hpp"
 
 #include <algorithm>
+#include <array>
 #include <optional>
+#include <set>
 
 #include "assembler/flow.hpp"
 #include "scalar/operation.hpp"
@@ -12,8 +14,14 @@ namespace {
 
 using ptx::Type;
 
-// ptxas 13.0 unrolls loops of this many statements, counted over all rounds; where exactly it stops depends on more.
-constexpr int kMostRounds = 128, kMostStatements = 512;
+// How many rounds of a body of so many statements, without its step and its test, ptxas 13.0 (sm_90a) unrolls: asked of
+// it with bodies of mul and fma. A loop around loops is unrolled further than that: no random kernel has one that stays.
+struct Limit {
+  int statements, rounds;
+};
+constexpr std::array<Limit, 9> kLimits = {
+    {{1, 3591}, {2, 1451}, {4, 519}, {8, 245}, {16, 69}, {32, 20}, {64, 6}, {96, 4}, {128, 2}}};
+constexpr int kMostRounds = kLimits.front().rounds, kMostStatements = 16384;  // of a loop around loops: with all rounds
 
 /// Statements first to last; the last one is the branch back to the first.
 struct Loop {
@@ -30,7 +38,7 @@ class Unroller {
       const std::optional<Loop> loop = loop_at(i);
       if (!loop) continue;
       const int count = rounds(*loop), length = loop->last - loop->first;
-      if (count < 1 || count > kMostRounds || count * length > kMostStatements) continue;
+      if (count < 1 || count * length > most_statements(*loop)) continue;
       const int statement = of_.origins[static_cast<std::size_t>(loop->last)];
       repeat(*loop, count);
       of_.uses.push_back({Rule::unroll, statement});
@@ -79,6 +87,15 @@ class Unroller {
     return count == 1 ? out : -1;
   }
 
+  int most_statements(const Loop& loop) const {
+    const int length = loop.last - loop.first;
+    const auto first = of_.origins.begin() + loop.first;
+    const std::set<int> distinct(first, first + length);
+    if (static_cast<int>(distinct.size()) < length) return kMostStatements;
+    const auto* const limit = std::ranges::lower_bound(kLimits, length - 2, {}, &Limit::statements);
+    return limit == kLimits.end() ? 0 : limit->rounds * length;
+  }
+
   // How often the body is executed; 0 if that is not known.
   int rounds(const Loop& loop) const {
     const Statement& branch = f_.statements[static_cast<std::size_t>(loop.last)];
@@ -95,13 +112,13 @@ class Unroller {
     const auto by = change.literal(2);
     std::optional<std::uint64_t> value = begin_of(counter, loop.first);
     if (!steps || !by || !value) return 0;
-    if (has_branch(loop)) return 0;
+    if (stays(loop)) return 0;
     return count(compare, change, *value, *by, *limit, branch.guard_negated);
   }
-  // Between a loop's ends: its step and its test might be jumped over.
-  bool has_branch(const Loop& loop) const {
+  // Between a loop's ends: a branch, by which its step and its test might be jumped over, or a statement that keeps it.
+  bool stays(const Loop& loop) const {
     for (int i = loop.first; i < loop.last; ++i)
-      if (view(i).opcode() == "bra") return true;
+      if (view(i).opcode() == "bra" || keeps_loop(view(i))) return true;
     return false;
   }
 
