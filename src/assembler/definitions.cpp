@@ -2,12 +2,58 @@
 #include "assembler/definitions.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>  // exchange
 
 #include "assembler/editor.hpp"
 #include "assembler/flow.hpp"
 
 namespace warpbit::assembler {
+
+namespace {
+
+bool is_directed(const View& v) {
+  return v.has("rz") || v.has("rm") || v.has("rp");
+}
+
+bool is_call(const View& v) {
+  return v.type() == "f64" && becomes_branches(v) && (is_directed(v) || v.opcode() == "rsqrt");
+}
+
+// What a definition and a use of an f64 value add to its balance: with 0 or more it is two registers, each of them chosen,
+// moved or handed on by itself; they are one number where it is used, which is below its definition.
+constexpr int kOneNumber = -1, kChosen = 1, kHandedOn = 2;
+
+// Of the definition; nothing if it is one number from the beginning.
+std::optional<int> defined(const View& v) {
+  if (v.type() == "f64" && (v.is_guarded() || v.opcode() == "selp" || (v.opcode() == "rsqrt" && v.has("ftz"))))
+    return kChosen;
+  const bool is_pair = v.opcode() == "mov" && v.operand(1).kind == Operand::Kind::vector;
+  if (is_pair || is_call(v) || v.opcode() == "copysign" || (v.opcode() == "rcp" && v.has("ftz")))
+    return kOneNumber;
+  return {};
+}
+
+// Of a use. `own`: a neg or an abs before it is an instruction.
+struct Share {
+  int adds;
+  bool own;
+};
+Share used(const View& v, int reg) {
+  constexpr std::array<std::string_view, 7> kSums = {"add", "sub", "mul", "fma", "min", "max", "setp"};
+  if (is_call(v)) return {kHandedOn, true};
+  if (v.opcode() == "selp" || v.opcode() == "testp" || v.opcode() == "rsqrt" ||
+      (v.opcode() == "mov" && v.is_register(0)))
+    return {kChosen, false};
+  const bool is_dividend = v.opcode() == "div" && v.is_register(1) && v.operand(1).index == reg;
+  if (is_dividend || v.opcode() == "copysign" || v.opcode() == "sqrt" || v.opcode() == "mov") return {0, true};
+  int adds = 0;
+  for (int n = writes_first(v.f, v.statement()) ? 1 : 0; n < v.operands(); ++n)
+    for_each_register(v.f, v.operand(n), [&](int one) { adds += one == reg ? kOneNumber : 0; });
+  return {adds, std::ranges::find(kSums, v.opcode()) == kSums.end()};
+}
+
+}  // namespace
 
 Definitions::Definitions(const FunctionText& function)
     : f_(function),
@@ -19,6 +65,8 @@ Definitions::Definitions(const FunctionText& function)
     if (one.kind == Operand::Kind::label && one.index >= 0) joins_[static_cast<std::size_t>(one.index)] = true;
   for (const ptx::LabelTable& table : f_.tables)
     for (const int label : table.labels) joins_[static_cast<std::size_t>(label)] = true;
+  for (int i = 0; i < static_cast<int>(f_.statements.size()) && !flow_; ++i)
+    if (defined({f_, i})) flow_.emplace(f_);
   std::vector<int> block_of(function.registers.size(), -1);  // of a register's last definition
   int block = 0;
   for (int i = 0; i < static_cast<int>(f_.statements.size()); ++i) {
@@ -44,10 +92,30 @@ Definitions::Place Definitions::defined_by(int i) const {
   if (f_.is_entry && v.opcode() == "ld" && v.has("param")) return {Place::Class::constant};
   const bool moves = v.opcode() == "mov" || v.opcode() == "neg" || v.opcode() == "abs";
   if (moves && !v.is_guarded() && v.operand(1).kind != Operand::Kind::vector) return at(v.operand(1));
-  const bool is_directed = v.has("rz") || v.has("rm") || v.has("rp");  // the result of a call
-  if (v.type() == "f64" && becomes_branches(v) && !is_directed) return {Place::Class::choice, -block_ - 1};
-  if (v.is_guarded() || v.opcode() == "selp" || v.opcode() == "rsqrt") return {Place::Class::choice, -block_, i};
+  if (v.type() == "f64" && becomes_branches(v) && !is_directed(v)) return {Place::Class::choice, -block_ - 1};
+  if (const std::optional<int> adds = defined(v);
+      adds && v.is_register(0) && *adds + balance(i, v.operand(0).index, false) >= 0)
+    return {Place::Class::choice, -block_, i};
   return {Place::Class::instruction, 0, i};
+}
+
+// Of all uses of what a statement writes to a register.
+int Definitions::balance(int i, int reg, bool is_negated) const {
+  int out = 0;
+  bool own = false;
+  for (const int use : flow_->uses_below(i, reg)) {
+    const View v{f_, use};
+    const bool passes = (v.opcode() == "mov" || v.opcode() == "neg" || v.opcode() == "abs") &&
+                        !v.is_guarded() && v.is_register(0);
+    const Share one = used(v, reg);
+    if (passes && flow_->is_written_once(v.operand(0).index))
+      out += balance(use, v.operand(0).index, is_negated || v.opcode() != "mov");
+    else if (is_negated && one.own)
+      own = true;
+    else
+      out += one.adds + (passes && v.opcode() == "mov" ? balance(use, v.operand(0).index, is_negated) : 0);
+  }
+  return out + (own ? kOneNumber : 0);
 }
 
 void Definitions::pass(int i) {

@@ -3,9 +3,10 @@
 
 #include <compare>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
-#include "ptx/module.hpp"
+#include "assembler/flow.hpp"
 
 namespace warpbit::assembler {
 
@@ -34,8 +35,10 @@ class Definitions {
   };
   Place at(const ptx::Operand& operand) const;
   Place defined_by(int statement) const;
+  int balance(int statement, int reg, bool is_negated) const;
 
   const ptx::FunctionText& f_;
+  std::optional<Flow> flow_;       // if there is a choice
   std::vector<int> count_, last_;  // blocks that define a register, and the last definition above
   std::vector<Place> at_;          // by register
   std::vector<bool> joins_;        // by statement: a branch names it

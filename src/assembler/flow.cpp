@@ -35,7 +35,8 @@ namespace {
 /// asks (shfl, vote, match, redux, elect).
 bool has_effect(const FunctionText& f, const Statement& s) {
   constexpr std::array<std::string_view, 5> kMore = {"mbarrier", "atom", "wgmma", "brx", "ldmatrix"};
-  const bool is_volatile = s.opcode == "ld" && std::ranges::find(ptx::words_of(f, s), "volatile") != ptx::words_of(f, s).end();
+  const bool is_volatile =
+      s.opcode == "ld" && std::ranges::find(ptx::words_of(f, s), "volatile") != ptx::words_of(f, s).end();
   return !writes_first(f, s) || is_one_of(s.opcode, kMore) || is_volatile;
 }
 
@@ -97,7 +98,8 @@ bool is_listed(const View& view, std::string_view list) {
 bool becomes_branches(const View& view) {
   const bool is_known = (view.opcode() == "rcp" || view.opcode() == "sqrt") && !view.is_register(1);
   const auto fits = [&](const Branching& row) {
-    const bool is_so = row.how == Branching::always || (row.how == Branching::rounded ? view.rounds() : !view.has("ftz"));
+    const bool is_so =
+        row.how == Branching::always || (row.how == Branching::rounded ? view.rounds() : !view.has("ftz"));
     return row.opcode == view.opcode() && is_so && is_listed(view, row.types);
   };
   if (!is_known && std::ranges::any_of(kBranching, fits)) return true;
@@ -259,12 +261,26 @@ Flow::Uses Flow::uses(int from, int reg) const {
   return out;
 }
 
+bool Flow::is_written_once(int reg) const {
+  return std::ranges::count_if(accesses_[static_cast<std::size_t>(reg)], &Access::writes) == 1;
+}
+
 Flow::Uses Flow::all_uses(int from, int reg) const {
   const std::vector<Access>& all = accesses_[static_cast<std::size_t>(reg)];
-  if (std::ranges::count_if(all, &Access::writes) != 1) return uses(from, reg);
+  if (!is_written_once(reg)) return uses(from, reg);
   Uses out;
   for (const Access& one : all)
     if (one.reads && is_needed(one.statement)) out.statements.push_back(one.statement);
+  return out;
+}
+
+std::vector<int> Flow::uses_below(int from, int reg) const {
+  std::vector<int> out;
+  const std::vector<Access>& all = accesses_[static_cast<std::size_t>(reg)];
+  for (auto at = std::ranges::upper_bound(all, from, {}, &Access::statement); at != all.end(); ++at) {
+    if (at->reads && is_needed(at->statement)) out.push_back(at->statement);
+    if (at->writes) break;
+  }
   return out;
 }
 
@@ -276,9 +292,10 @@ int Flow::only_use(int from, int reg) const {
 bool Flow::is_constant(int reg) const {
   const std::vector<Access>& all = accesses_[static_cast<std::size_t>(reg)];
   const auto definition = std::ranges::find_if(all, &Access::writes);
-  if (std::ranges::count_if(all, &Access::writes) != 1) return false;
+  if (!is_written_once(reg)) return false;
   const View v{f_, definition->statement};
-  if (v.opcode() != "ld" || v.is_guarded() || (!v.has("const") && !(v.has("param") && f_.is_entry))) return false;
+  if (v.opcode() != "ld" || v.is_guarded() || (!v.has("const") && !(v.has("param") && f_.is_entry)))
+    return false;
   const Operand& address = v.operand(1);
   return address.count == 1 &&
          f_.operands[static_cast<std::size_t>(address.first)].kind == Operand::Kind::symbol;
