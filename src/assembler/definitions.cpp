@@ -84,7 +84,7 @@ Definitions::Definitions(const FunctionText& function)
 Definitions::Place Definitions::at(const Operand& operand) const {
   if (operand.kind != Operand::Kind::reg) return {Place::Class::constant};
   const auto reg = static_cast<std::size_t>(operand.index);
-  return count_[reg] > 1 && last_[reg] < join_ ? Place{Place::Class::choice, -join_block_} : at_[reg];
+  return count_[reg] > 1 && last_[reg] < join_ ? Place{Place::Class::join, -join_block_} : at_[reg];
 }
 
 Definitions::Place Definitions::defined_by(int i) const {
@@ -92,11 +92,11 @@ Definitions::Place Definitions::defined_by(int i) const {
   if (f_.is_entry && v.opcode() == "ld" && v.has("param")) return {Place::Class::constant};
   const bool moves = v.opcode() == "mov" || v.opcode() == "neg" || v.opcode() == "abs";
   if (moves && !v.is_guarded() && v.operand(1).kind != Operand::Kind::vector) return at(v.operand(1));
-  if (v.type() == "f64" && becomes_branches(v) && !is_directed(v)) return {Place::Class::choice, -block_ - 1};
+  if (v.type() == "f64" && becomes_branches(v) && !is_directed(v)) return {Place::Class::join, -block_ - 1};
   if (const std::optional<int> adds = defined(v);
       adds && v.is_register(0) && *adds + balance(i, v.operand(0).index, false) >= 0)
-    return {Place::Class::choice, -block_, i};
-  return {Place::Class::instruction, 0, i};
+    return {Place::Class::choice};
+  return {Place::Class::instruction, i};
 }
 
 // Of all uses of what a statement writes to a register.

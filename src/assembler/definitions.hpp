@@ -29,8 +29,8 @@ class Definitions {
  private:
   /// When a register is defined.
   struct Place {
-    enum class Class : std::uint8_t { instruction, choice, constant } cls = Class::instruction;
-    int block = 0, statement = 0;  ///< of a choice, the block counted down
+    enum class Class : std::uint8_t { instruction, join, choice, constant } cls = Class::instruction;
+    int at = 0;  ///< the statement; of a join the block, counted down
     auto operator<=>(const Place&) const = default;
   };
   Place at(const ptx::Operand& operand) const;
