@@ -96,7 +96,7 @@ Definitions::Place Definitions::defined_by(int i) const {
   if (const std::optional<int> adds = defined(v);
       adds && v.is_register(0) && *adds + balance(i, v.operand(0).index, false) >= 0)
     return {Place::Class::choice};
-  return {Place::Class::instruction, i};
+  return {Place::Class::instruction, is_call(v) ? first_call(i) : i};
 }
 
 // Of all uses of what a statement writes to a register.
@@ -116,6 +116,23 @@ int Definitions::balance(int i, int reg, bool is_negated) const {
       out += one.adds + (passes && v.opcode() == "mov" ? balance(use, v.operand(0).index, is_negated) : 0);
   }
   return out + (own ? kOneNumber : 0);
+}
+
+// Calls of one function hand on their results in the same registers, from the first one whose result is a number and is
+// used in the block behind it alone.
+int Definitions::first_call(int i) const {
+  const View v{f_, i};
+  for (int k = 0; k < i; ++k) {
+    const View before{f_, k};
+    if (before.opcode() != v.opcode() || !is_call(before) || !std::ranges::equal(before.words(), v.words()))
+      continue;
+    const int reg = before.operand(0).index;
+    const std::vector<int> uses = flow_->uses_below(k, reg);
+    if (balance(k, reg, false) < 0 &&
+        std::ranges::all_of(uses, [&](int use) { return flow_->block(use) == flow_->block(k) + 1; }))
+      return k;
+  }
+  return i;
 }
 
 void Definitions::pass(int i) {
