@@ -9,7 +9,6 @@
 #include "assembler/flow.hpp"
 
 namespace warpbit::assembler {
-
 namespace {
 
 bool is_directed(const View& v) {
@@ -26,11 +25,10 @@ constexpr int kOneNumber = -1, kChosen = 1, kHandedOn = 2;
 
 // Of the definition; nothing if it is one number from the beginning.
 std::optional<int> defined(const View& v) {
-  if (v.type() == "f64" && (v.is_guarded() || v.opcode() == "selp" || (v.opcode() == "rsqrt" && v.has("ftz"))))
-    return kChosen;
-  const bool is_pair = v.opcode() == "mov" && v.operand(1).kind == Operand::Kind::vector;
-  if (is_pair || is_call(v) || v.opcode() == "copysign" || (v.opcode() == "rcp" && v.has("ftz")))
-    return kOneNumber;
+  const bool is_pair = v.type() == "b64" && v.opcode() == "mov" && v.operand(1).kind == Operand::Kind::vector;
+  if (v.type() != "f64") return is_pair ? std::optional(kOneNumber) : std::nullopt;
+  if (v.is_guarded() || v.opcode() == "selp" || (v.opcode() == "rsqrt" && v.has("ftz"))) return kChosen;
+  if (is_call(v) || v.opcode() == "copysign" || (v.opcode() == "rcp" && v.has("ftz"))) return kOneNumber;
   return {};
 }
 
@@ -66,7 +64,7 @@ Definitions::Definitions(const FunctionText& function)
   for (const ptx::LabelTable& table : f_.tables)
     for (const int label : table.labels) joins_[static_cast<std::size_t>(label)] = true;
   for (int i = 0; i < static_cast<int>(f_.statements.size()) && !flow_; ++i)
-    if (defined({f_, i})) flow_.emplace(f_);
+    if (View{f_, i}.type() == "f64") flow_.emplace(f_);
   std::vector<int> block_of(function.registers.size(), -1);  // of a register's last definition
   int block = 0;
   for (int i = 0; i < static_cast<int>(f_.statements.size()); ++i) {
@@ -94,7 +92,7 @@ Definitions::Place Definitions::defined_by(int i) const {
   if (moves && !v.is_guarded() && v.operand(1).kind != Operand::Kind::vector) return at(v.operand(1));
   if (v.type() == "f64" && becomes_branches(v) && !is_directed(v)) return {Place::Class::join, -block_ - 1};
   if (const std::optional<int> adds = defined(v);
-      adds && v.is_register(0) && *adds + balance(i, v.operand(0).index, false) >= 0)
+      adds && flow_ && v.is_register(0) && *adds + balance(i, v.operand(0).index, false) >= 0)
     return {Place::Class::choice};
   return {Place::Class::instruction, is_call(v) ? first_call(i) : i};
 }
@@ -105,15 +103,16 @@ int Definitions::balance(int i, int reg, bool is_negated) const {
   bool own = false;
   for (const int use : flow_->uses_below(i, reg)) {
     const View v{f_, use};
-    const bool passes = (v.opcode() == "mov" || v.opcode() == "neg" || v.opcode() == "abs") &&
-                        !v.is_guarded() && v.is_register(0);
     const Share one = used(v, reg);
-    if (passes && flow_->is_written_once(v.operand(0).index))
-      out += balance(use, v.operand(0).index, is_negated || v.opcode() != "mov");
-    else if (is_negated && one.own)
+    const bool moves = v.opcode() == "mov" && v.is_register(0);
+    if (!v.is_guarded() && (moves || v.opcode() == "neg" || v.opcode() == "abs")) {
+      out += balance(use, v.operand(0).index, is_negated || !moves);
+      if (moves && !flow_->is_written_once(v.operand(0).index)) out += one.adds;
+    } else if (is_negated && one.own) {
       own = true;
-    else
-      out += one.adds + (passes && v.opcode() == "mov" ? balance(use, v.operand(0).index, is_negated) : 0);
+    } else {
+      out += one.adds;
+    }
   }
   return out + (own ? kOneNumber : 0);
 }
