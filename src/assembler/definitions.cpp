@@ -19,8 +19,7 @@ bool is_call(const View& v) {
   return v.type() == "f64" && becomes_branches(v) && (is_directed(v) || v.opcode() == "rsqrt");
 }
 
-// What a definition and a use of an f64 value add to its balance: with 0 or more it is two registers, each of them chosen,
-// moved or handed on by itself; they are one number where it is used, which is below its definition.
+// What a definition and a use of an f64 value add to its balance (definitions.hpp).
 constexpr int kOneNumber = -1, kChosen = 1, kHandedOn = 2;
 
 // Of the definition; nothing if it is one number from the beginning.
