@@ -2,12 +2,55 @@
 #include "assembler/definitions.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>  // exchange
 
 #include "assembler/editor.hpp"
 #include "assembler/flow.hpp"
 
 namespace warpbit::assembler {
+namespace {
+
+bool is_directed(const View& v) {
+  return v.has("rz") || v.has("rm") || v.has("rp");
+}
+
+bool is_call(const View& v) {
+  return v.type() == "f64" && becomes_branches(v) && (is_directed(v) || v.opcode() == "rsqrt");
+}
+
+// What a definition and a use of an f64 value add to its balance (definitions.hpp).
+constexpr int kOneNumber = -1, kChosen = 1, kHandedOn = 2;
+
+// Of the definition; nothing if it is one number from the beginning.
+std::optional<int> defined(const View& v) {
+  const bool is_pair = v.type() == "b64" && v.opcode() == "mov" && v.operand(1).kind == Operand::Kind::vector;
+  if (v.type() != "f64") return is_pair ? std::optional(kOneNumber) : std::nullopt;
+  if (v.is_guarded() || v.opcode() == "selp" || (v.opcode() == "rsqrt" && v.has("ftz"))) return kChosen;
+  if (is_call(v) || v.opcode() == "copysign" || (v.opcode() == "rcp" && v.has("ftz"))) return kOneNumber;
+  return {};
+}
+
+// Of a use. `own`: a neg or an abs before it is an instruction.
+struct Share {
+  int adds;
+  bool own;
+};
+Share used(const View& v, int reg) {
+  constexpr std::array<std::string_view, 7> kSums = {"add", "sub", "mul", "fma", "min", "max", "setp"};
+  if (is_call(v)) return {kHandedOn, true};
+  if (v.opcode() == "selp" || v.opcode() == "testp" || v.opcode() == "rsqrt" ||
+      (v.opcode() == "mov" && v.is_register(0)))
+    return {kChosen, false};
+  const bool is_dividend = v.opcode() == "div" && v.is_register(1) && v.operand(1).index == reg;
+  if (is_dividend || v.opcode() == "copysign" || v.opcode() == "sqrt" || v.opcode() == "mov") return {0, true};
+  int adds = 0;
+  for (int n = writes_first(v.f, v.statement()) ? 1 : 0; n < v.operands(); ++n)
+    for_each_register(v.f, v.operand(n), [&](int one) { adds += one == reg ? kOneNumber : 0; });
+  return {adds, std::ranges::find(kSums, v.opcode()) == kSums.end()};
+}
+
+}  // namespace
 
 Definitions::Definitions(const FunctionText& function)
     : f_(function),
@@ -19,6 +62,8 @@ Definitions::Definitions(const FunctionText& function)
     if (one.kind == Operand::Kind::label && one.index >= 0) joins_[static_cast<std::size_t>(one.index)] = true;
   for (const ptx::LabelTable& table : f_.tables)
     for (const int label : table.labels) joins_[static_cast<std::size_t>(label)] = true;
+  for (int i = 0; i < static_cast<int>(f_.statements.size()) && !flow_; ++i)
+    if (View{f_, i}.type() == "f64") flow_.emplace(f_);
   std::vector<int> block_of(function.registers.size(), -1);  // of a register's last definition
   int block = 0;
   for (int i = 0; i < static_cast<int>(f_.statements.size()); ++i) {
@@ -36,7 +81,7 @@ Definitions::Definitions(const FunctionText& function)
 Definitions::Place Definitions::at(const Operand& operand) const {
   if (operand.kind != Operand::Kind::reg) return {Place::Class::constant};
   const auto reg = static_cast<std::size_t>(operand.index);
-  return count_[reg] > 1 && last_[reg] < join_ ? Place{Place::Class::choice, -join_block_} : at_[reg];
+  return count_[reg] > 1 && last_[reg] < join_ ? Place{Place::Class::join, -join_block_} : at_[reg];
 }
 
 Definitions::Place Definitions::defined_by(int i) const {
@@ -44,10 +89,48 @@ Definitions::Place Definitions::defined_by(int i) const {
   if (f_.is_entry && v.opcode() == "ld" && v.has("param")) return {Place::Class::constant};
   const bool moves = v.opcode() == "mov" || v.opcode() == "neg" || v.opcode() == "abs";
   if (moves && !v.is_guarded() && v.operand(1).kind != Operand::Kind::vector) return at(v.operand(1));
-  const bool is_directed = v.has("rz") || v.has("rm") || v.has("rp");  // the result of a call
-  if (v.type() == "f64" && becomes_branches(v) && !is_directed) return {Place::Class::choice, -block_ - 1};
-  if (v.is_guarded() || v.opcode() == "selp" || v.opcode() == "rsqrt") return {Place::Class::choice, -block_, i};
-  return {Place::Class::instruction, 0, i};
+  if (v.type() == "f64" && becomes_branches(v) && !is_directed(v)) return {Place::Class::join, -block_ - 1};
+  if (const std::optional<int> adds = defined(v);
+      adds && flow_ && v.is_register(0) && *adds + balance(i, v.operand(0).index, false) >= 0)
+    return {Place::Class::choice};
+  return {Place::Class::instruction, is_call(v) ? first_call(i) : i};
+}
+
+// Of all uses of what a statement writes to a register.
+int Definitions::balance(int i, int reg, bool is_negated) const {
+  int out = 0;
+  bool own = false;
+  for (const int use : flow_->uses_below(i, reg)) {
+    const View v{f_, use};
+    const Share one = used(v, reg);
+    const bool moves = v.opcode() == "mov" && v.is_register(0);
+    if (!v.is_guarded() && (moves || v.opcode() == "neg" || v.opcode() == "abs")) {
+      out += balance(use, v.operand(0).index, is_negated || !moves);
+      if (moves && !flow_->is_written_once(v.operand(0).index)) out += one.adds;
+    } else if (is_negated && one.own) {
+      own = true;
+    } else {
+      out += one.adds;
+    }
+  }
+  return out + (own ? kOneNumber : 0);
+}
+
+// Calls of one function hand on their results in the same registers, from the first one whose result is a number and is
+// used in the block behind it alone.
+int Definitions::first_call(int i) const {
+  const View v{f_, i};
+  for (int k = 0; k < i; ++k) {
+    const View before{f_, k};
+    if (before.opcode() != v.opcode() || !is_call(before) || !std::ranges::equal(before.words(), v.words()))
+      continue;
+    const int reg = before.operand(0).index;
+    const std::vector<int> uses = flow_->uses_below(k, reg);
+    if (balance(k, reg, false) < 0 &&
+        std::ranges::all_of(uses, [&](int use) { return flow_->block(use) == flow_->block(k) + 1; }))
+      return k;
+  }
+  return i;
 }
 
 void Definitions::pass(int i) {

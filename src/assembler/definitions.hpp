@@ -3,19 +3,37 @@
 
 #include <compare>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
-#include "ptx/module.hpp"
+#include "assembler/flow.hpp"
 
 namespace warpbit::assembler {
 
-/// The order in which the assembler has the two sources of a sum or a product, which the NaN of an f64 result shows:
-/// the one that is defined later is the second. Of two that are defined by an instruction of the machine it is the one later
-/// in the text. Behind them come values that are chosen: where control joins, behind a guard, by selp, by rsqrt.approx.ftz;
-/// div, rcp, sqrt to nearest, and rsqrt.approx without .ftz end in such a join, too. Of two joins the earlier one in the text is the second, of two other
-/// choices in a block the later one. mov, neg and abs define nothing; literals and parameters of the kernel come last.
-/// Found in machine code (sm_90a, CUDA 13.0) and in recordings (golden/kernels/contraction, functions_f64, random_f64,
-/// golden-digests/random). Of a loop that is unrolled in part the copies have either order.
+/// The order in which the assembler has the two sources of a sum, a product, min or max, which the NaN of an f64 result
+/// shows: the one that is defined later is the second. Defined are, one after another,
+///
+///     instruction   what is computed, in the order of the text; results of div, rcp and sqrt that are not to nearest are
+///                   those of calls: of one function they lie in the same registers, from its first call on whose result
+///                   is used as a number, and in the block behind it alone
+///     join          where control joins, the earlier one in the text last; div, rcp, sqrt to nearest and rsqrt.approx end
+///                   in one
+///     choice        a pair of registers, chosen or handed on one by one, which becomes a number where it is used; of two
+///                   the sources stay as they are
+///     constant      literals and parameters of the kernel
+///
+/// mov, neg and abs define nothing. A value is a choice if what these add is 0 or more:
+///
+///      1   it comes from selp, from rsqrt.approx.ftz, from behind a guard; it goes into selp, testp, rsqrt.approx.ftz, or
+///          is what a register has where a guard is false
+///      2   it goes into a call, rsqrt.approx without .ftz too
+///      0   it goes into sqrt, copysign, a mov of halves, or is a dividend
+///     -1   it comes from a call, from copysign, rcp.approx.ftz, a mov of halves; it is any other source
+///
+/// neg and abs are part of a sum, a product, a comparison and of what adds 1; otherwise they are a source that adds -1. All
+/// else is an instruction. Found in machine code (sm_90a, CUDA 13.0; tests/f64_sources_test.cpp) and in recordings
+/// (golden/kernels/contraction, functions_f64, random_f64, golden-digests/random). Of a loop that is unrolled in part the
+/// copies have either order.
 class Definitions {
  public:
   explicit Definitions(const ptx::FunctionText& function);
@@ -28,14 +46,17 @@ class Definitions {
  private:
   /// When a register is defined.
   struct Place {
-    enum class Class : std::uint8_t { instruction, choice, constant } cls = Class::instruction;
-    int block = 0, statement = 0;  ///< of a choice, the block counted down
+    enum class Class : std::uint8_t { instruction, join, choice, constant } cls = Class::instruction;
+    int at = 0;  ///< the statement; of a join the block, counted down
     auto operator<=>(const Place&) const = default;
   };
   Place at(const ptx::Operand& operand) const;
   Place defined_by(int statement) const;
+  int first_call(int statement) const;
+  int balance(int statement, int reg, bool is_negated) const;
 
   const ptx::FunctionText& f_;
+  std::optional<Flow> flow_;       // if there is a choice
   std::vector<int> count_, last_;  // blocks that define a register, and the last definition above
   std::vector<Place> at_;          // by register
   std::vector<bool> joins_;        // by statement: a branch names it

@@ -35,7 +35,8 @@ namespace {
 /// asks (shfl, vote, match, redux, elect).
 bool has_effect(const FunctionText& f, const Statement& s) {
   constexpr std::array<std::string_view, 5> kMore = {"mbarrier", "atom", "wgmma", "brx", "ldmatrix"};
-  const bool is_volatile = s.opcode == "ld" && std::ranges::find(ptx::words_of(f, s), "volatile") != ptx::words_of(f, s).end();
+  const bool is_volatile =
+      s.opcode == "ld" && std::ranges::find(ptx::words_of(f, s), "volatile") != ptx::words_of(f, s).end();
   return !writes_first(f, s) || is_one_of(s.opcode, kMore) || is_volatile;
 }
 
@@ -127,7 +128,8 @@ bool is_listed(const View& view, std::string_view list) {
 
 const Branching* find_branching(const View& view) {
   const auto fits = [&](const Branching& row) {
-    const bool is_so = row.how == Branching::always || (row.how == Branching::rounded ? view.rounds() : !view.has("ftz"));
+    const bool is_so =
+        row.how == Branching::always || (row.how == Branching::rounded ? view.rounds() : !view.has("ftz"));
     return row.opcode == view.opcode() && is_so && is_listed(view, row.types);
   };
   const auto* const found = std::ranges::find_if(kBranching, fits);
@@ -309,11 +311,25 @@ Flow::Uses Flow::uses(int from, int reg) const {
   return out;
 }
 
+bool Flow::is_written_once(int reg) const {
+  return only_definition(reg) >= 0;
+}
+
 Flow::Uses Flow::all_uses(int from, int reg) const {
-  if (only_definition(reg) < 0) return uses(from, reg);
+  if (!is_written_once(reg)) return uses(from, reg);
   Uses out;
   for (const Access& one : accesses_[static_cast<std::size_t>(reg)])
     if (one.reads && is_needed(one.statement)) out.statements.push_back(one.statement);
+  return out;
+}
+
+std::vector<int> Flow::uses_below(int from, int reg) const {
+  std::vector<int> out;
+  const std::vector<Access>& all = accesses_[static_cast<std::size_t>(reg)];
+  for (auto at = std::ranges::upper_bound(all, from, {}, &Access::statement); at != all.end(); ++at) {
+    if (at->reads && is_needed(at->statement)) out.push_back(at->statement);
+    if (at->writes) break;
+  }
   return out;
 }
 

@@ -74,6 +74,7 @@ class Flow {
   Uses uses(int statement, int reg) const;
   /// Whether a statement after the first and before the last writes to a register.
   bool is_written(int reg, int first, int last) const;
+  bool is_written_once(int reg) const;
   /// Whether a register is never anything but a value of constant memory: a parameter of the kernel, a variable in .const.
   bool is_constant(int reg) const;
   /// The register that one is a copy of, by mov, as long as both have one definition, in the order of the text; or itself.
@@ -82,6 +83,8 @@ class Flow {
   bool is_needed(int statement) const { return needed_[static_cast<std::size_t>(statement)]; }
   /// The same in all blocks, of a register that has no other value.
   Uses all_uses(int statement, int reg) const;
+  /// The statements below in the text that use it, up to the next one that writes to the register.
+  std::vector<int> uses_below(int statement, int reg) const;
   /// The only statement that uses what one writes to a register, in any block; -1 if there are others or none, or if the
   /// register has another value at times.
   int only_use(int statement, int reg) const;
@@ -103,7 +106,7 @@ class Flow {
   const ptx::FunctionText& f_;
   std::vector<int> block_;  // by statement
   std::vector<Block> blocks_;
-  std::vector<bool> needed_, idle_;            // by statement; idle: a branch that is none, a load that is not there
+  std::vector<bool> needed_, idle_;  // by statement; idle: a branch that is none, a load that is not there
   std::vector<std::vector<Access>> accesses_;  // by register
 };
 

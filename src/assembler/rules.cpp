@@ -33,7 +33,8 @@ constexpr std::array<RuleRow, kRules> kRows = {{
     {Rule::scale, "scale",
      "mul.f32 by 2, 4, 8, 1/2, 1/4, 1/8 of a mul.f32 without a rounding that nothing else uses",
      "one product, rounded once", kBoth, "H100"},
-    {Rule::exchange, "exchange", "the two factors or addends of an f64 instruction, both NaNs",
+    {Rule::exchange, "exchange",
+     "the two factors or addends of an f64 instruction, or sources of min or max, both NaNs",
      "the one that is defined later in the text comes second", kBoth,
      "H100: golden/kernels/functions_f64, golden/kernels/random_f64"},
 }};

@@ -27,7 +27,7 @@ void Compiler::compute(const scalar::Operation& operation) {
       type = Type::pred;
     step.place[static_cast<std::size_t>(i + 1)] = source(from, type);
   }
-  constexpr std::array<std::string_view, 4> kExchanged = {"add", "sub", "mul", "fma"};
+  constexpr std::array<std::string_view, 6> kExchanged = {"add", "sub", "mul", "fma", "min", "max"};
   scalar::Operation as_assembled = operation;
   if (operation.opcode == "fma") {  // of signs that the assembler has put there
     as_assembled.negate_product = operand(1).negated != operand(2).negated;

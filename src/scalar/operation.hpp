@@ -61,7 +61,7 @@ struct Operation {
   bool carry = false;                                  ///< .cc
   bool negate_product = false, negate_addend = false;  ///< of an fma that the assembler made
   bool scaled = false;  ///< a product or a part of a quotient that the assembler made (assembler/assemble.hpp)
-  bool exchanged = false;  ///< the assembler has exchanged the two factors or addends
+  bool exchanged = false;  ///< the assembler has exchanged two sources
   bool clamp = false;      ///< .clamp, otherwise .wrap
   bool left = false;       ///< shf.l
   bool shift_amount = false;
