@@ -35,8 +35,10 @@ bool has(const ptx::FunctionText& function, std::initializer_list<std::string_vi
 }  // namespace
 
 Assembled assemble(const ptx::FunctionText& function, Rules rules) {
-  Assembled out{body_of(function), std::vector<int>(function.statements.size()),
-                std::vector<bool>(function.statements.size()), {}};
+  Assembled out{body_of(function),
+                std::vector<int>(function.statements.size()),
+                std::vector<bool>(function.statements.size()),
+                {}};
   std::iota(out.origins.begin(), out.origins.end(), 0);
   const bool approximates = has(function, {"rcp", "rsqrt", "sqrt", "ex2", "lg2", "sin", "cos", "div"});
   const bool multiplies = has(function, {"mul"});

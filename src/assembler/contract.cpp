@@ -48,7 +48,7 @@ class Finder {
   };
   struct Product {
     std::vector<Way> ways = {};
-    int others = 0;      // uses that are no sums
+    int others = 0;       // uses that are no sums
     bool stays = false;   // a neg or a product by 1 of it is needed itself
     bool direct = false;  // a sum uses it without these between
     int changes = 0;      // of these
@@ -93,7 +93,8 @@ class Finder {
     return v.opcode() == "neg" ? -1 : v.unit_factor();
   }
   bool are_same(const Operand& a, const Operand& b) const {
-    return a.kind == Operand::Kind::reg && b.kind == Operand::Kind::reg && flow_.origin(a.index) == flow_.origin(b.index);
+    return a.kind == Operand::Kind::reg && b.kind == Operand::Kind::reg &&
+           flow_.origin(a.index) == flow_.origin(b.index);
   }
   bool is_square(const View& v) const {
     return v.opcode() == "mul" && v.type() == "f32" && are_same(v.operand(1), v.operand(2));
@@ -106,15 +107,16 @@ class Finder {
     const bool divides = is_quotient(v);
     if (divides && !(v.has("approx") && v.has("ftz"))) return false;
     for (int n = 1; n <= (divides ? 1 : 2); ++n)
-      if (v.operand(n).kind == Operand::Kind::literal || (v.is_register(n) && flow_.is_constant(v.operand(n).index)))
+      if (v.operand(n).kind == Operand::Kind::literal ||
+          (v.is_register(n) && flow_.is_constant(v.operand(n).index)))
         return true;
     return false;
   }
 
   /// What lies between a product and its use.
   struct Between {
-    bool negated = false;  // an odd number of neg
-    bool changed = false;  // any neg, or product by 1, that is an instruction of its own: it flushes
+    bool negated = false;   // an odd number of neg
+    bool changed = false;   // any neg, or product by 1, that is an instruction of its own: it flushes
     bool absolute = false;  // abs of a square
     std::vector<int> through = {};
   };
@@ -125,7 +127,8 @@ class Finder {
     const int reg = operand(definition, 0).index;
     const bool is_sum = between.changed;
     const auto otherwise = [&] { is_sum ? out.stays = true : static_cast<bool>(++out.others); };
-    const Flow::Uses uses = has_constant(product) || is_sum ? flow_.all_uses(definition, reg) : flow_.uses(definition, reg);
+    const Flow::Uses uses =
+        has_constant(product) || is_sum ? flow_.all_uses(definition, reg) : flow_.uses(definition, reg);
     if (uses.elsewhere) otherwise();
     for (const int i : uses.statements) {
       const View v = view(i);
@@ -214,8 +217,8 @@ class Finder {
       any = any || is;
       const bool far = flow_.block(i) != flow_.block(way.sum);
       for (int n = 1; is && n < view(i).operands(); ++n)
-        saves = saves ||
-                (view(i).is_register(n) && (far || flow_.is_written(operand(i, n).index, i - 1, way.sum)));
+        saves =
+            saves || (view(i).is_register(n) && (far || flow_.is_written(operand(i, n).index, i - 1, way.sum)));
     }
     if (!any) return;
     const bool quotient = is_quotient(view(i));
@@ -226,7 +229,8 @@ class Finder {
       editor_.drop(i);
       for (const Way& way : ways) std::ranges::for_each(way.through, [&](int one) { editor_.drop(one); });
     } else if (quotient) {
-      editor_.replace(i, editor_.make(i, "mul", product_words(i), {operand(i, 0), made.factors[0], made.factors[1]}));
+      editor_.replace(
+          i, editor_.make(i, "mul", product_words(i), {operand(i, 0), made.factors[0], made.factors[1]}));
     }
   }
   std::array<Operand, 2> factors_of(int i, bool saves) {
@@ -241,7 +245,8 @@ class Finder {
     return out;
   }
   std::vector<std::string_view> product_words(int i) const {
-    return view(i).has("ftz") ? std::vector<std::string_view>{"ftz", "f32"} : std::vector<std::string_view>{"f32"};
+    return view(i).has("ftz") ? std::vector<std::string_view>{"ftz", "f32"}
+                              : std::vector<std::string_view>{"f32"};
   }
 
   // d = a b + c, where the statement is the sum: each of a, b and c with its sign.
@@ -287,8 +292,9 @@ std::array<Operand, 2> quotient_factors(Editor& editor, const View& v) {
   if (ftz) words.emplace_back("ftz");
   words.emplace_back("f32");
   const int at = v.i;
-  const std::array<Operand, 2> sources = inverts ? std::array{literal_operand(0x3F80'0000, ptx::Type::f32), v.operand(1)}
-                                                 : std::array{v.operand(1), v.operand(2)};
+  const std::array<Operand, 2> sources =
+      inverts ? std::array{literal_operand(0x3F80'0000, ptx::Type::f32), v.operand(1)}
+              : std::array{v.operand(1), v.operand(2)};
   std::array<Operand, 2> scaled;
   for (std::size_t n = 0; n < 2; ++n) {
     scaled[n] = register_operand(editor.temporary(ptx::Type::f32));

@@ -43,7 +43,8 @@ bool has_effect(const FunctionText& f, const Statement& s) {
 /// Of what nobody needs, a load with a guard and these are gone before they become branches; other branches stay.
 bool goes(const View& view) {
   const bool divides = (view.opcode() == "div" || view.opcode() == "rem") && view.type() == "s32";
-  return !has_effect(view.f, view.statement()) && (view.opcode() == "ld" || view.opcode() == "bfind" || divides);
+  return !has_effect(view.f, view.statement()) &&
+         (view.opcode() == "ld" || view.opcode() == "bfind" || divides);
 }
 bool stays(const View& view) {
   return has_effect(view.f, view.statement()) || (becomes_branches(view) && !goes(view));
@@ -106,7 +107,9 @@ constexpr Checked kChecked[] = {
 
 /// No branch after all: a known source in that range; x / x.
 bool is_straight(const View& view) {
-  const auto is_twice = [&] { return view.is_register(1) && view.is_register(2) && view.operand(1).index == view.operand(2).index; };
+  const auto is_twice = [&] {
+    return view.is_register(1) && view.is_register(2) && view.operand(1).index == view.operand(2).index;
+  };
   if (view.opcode() == "div" && view.type() == "s32") return is_twice();
   const auto bits = is_checked(view) ? view.literal(1) : std::nullopt;
   if (!bits) return false;
@@ -139,7 +142,9 @@ const Branching* find_branching(const View& view) {
 }  // namespace
 
 bool is_checked(const View& view) {
-  const bool is_fast = view.opcode() == "rsqrt" ? !view.has("ftz") : view.type() == "f32" ? view.rounds() : view.has("rn");
+  const bool is_fast = view.opcode() == "rsqrt" ? !view.has("ftz")
+                       : view.type() == "f32"   ? view.rounds()
+                                                : view.has("rn");
   return is_fast && std::ranges::any_of(kChecked, [&](const Checked& row) {
            return row.opcode == view.opcode() && row.type == view.type();
          });
@@ -340,7 +345,9 @@ int Flow::only_use(int from, int reg) const {
 
 int Flow::only_definition(int reg) const {
   const std::vector<Access>& all = accesses_[static_cast<std::size_t>(reg)];
-  return std::ranges::count_if(all, &Access::writes) == 1 ? std::ranges::find_if(all, &Access::writes)->statement : -1;
+  return std::ranges::count_if(all, &Access::writes) == 1
+             ? std::ranges::find_if(all, &Access::writes)->statement
+             : -1;
 }
 
 int Flow::origin(int reg) const {
@@ -359,7 +366,8 @@ bool Flow::is_constant(int reg) const {
   const int at = only_definition(reg);
   if (at < 0) return false;
   const View v{f_, at};
-  if (v.opcode() != "ld" || v.is_guarded() || (!v.has("const") && !(v.has("param") && f_.is_entry))) return false;
+  if (v.opcode() != "ld" || v.is_guarded() || (!v.has("const") && !(v.has("param") && f_.is_entry)))
+    return false;
   const Operand& address = v.operand(1);
   return address.count == 1 &&
          f_.operands[static_cast<std::size_t>(address.first)].kind == Operand::Kind::symbol;

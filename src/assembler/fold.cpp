@@ -23,7 +23,8 @@ struct PowerOfTwo {
   int exponent;
 };
 PowerOfTwo scaling_of(const View& v, std::uint32_t c) {
-  const bool huge = v.has("full") && (c & kMagnitude) > 0x7E80'0000, tiny = !v.has("ftz") && (c & kMagnitude) < 0x0080'0000;
+  const bool huge = v.has("full") && (c & kMagnitude) > 0x7E80'0000,
+             tiny = !v.has("ftz") && (c & kMagnitude) < 0x0080'0000;
   return huge ? PowerOfTwo{0x3E80'0000, -2} : tiny ? PowerOfTwo{0x4B80'0000, 24} : PowerOfTwo{0x3F80'0000, 0};
 }
 
@@ -54,8 +55,8 @@ class Folder {
     }
     if (!v.is_register(0)) return;
     if (v.opcode() == "selp") return choose(v);
-    const bool multiplies = v.opcode() == "mul", is_half = v.type() == "f16" || v.type() == "f16x2" ||
-                                                           v.type() == "bf16" || v.type() == "bf16x2";
+    const bool multiplies = v.opcode() == "mul",
+               is_half = v.type() == "f16" || v.type() == "f16x2" || v.type() == "bf16" || v.type() == "bf16x2";
     if (multiplies && is_half) return multiply(v);
     const auto result = known_.result(v);
     const bool divides = v.opcode() == "div" || v.opcode() == "rem";
@@ -91,7 +92,8 @@ class Folder {
   // A known source of a function with a check is a literal.
   void check(const View& v, std::uint64_t bits) {
     const std::vector<std::string_view> words(v.words().begin(), v.words().end());
-    editor_.replace(v.i, editor_.make(v.i, v.opcode(), words, {v.operand(0), literal_operand(bits, *ptx::find_type(v.type()))}));
+    editor_.replace(v.i, editor_.make(v.i, v.opcode(), words,
+                                      {v.operand(0), literal_operand(bits, *ptx::find_type(v.type()))}));
   }
   void become(const View& v, std::uint64_t bits) {
     const Type type = *ptx::find_type(v.type());
@@ -107,12 +109,13 @@ class Folder {
     Operand x = v.operand(1);
     if (by.exponent != 0) {
       const Operand scaled = register_operand(editor_.temporary(Type::f32));
-      editor_.insert_before(v.i, editor_.make(v.i, "mul", words, {scaled, x, literal_operand(by.factor, Type::f32)}));
+      editor_.insert_before(
+          v.i, editor_.make(v.i, "mul", words, {scaled, x, literal_operand(by.factor, Type::f32)}));
       x = scaled;
     }
     editor_.acted(Rule::divide, v.i);
-    editor_.replace(v.i,
-                    editor_.make(v.i, "mul", words, {v.operand(0), x, literal_operand(*reciprocal, Type::f32)}));
+    editor_.replace(
+        v.i, editor_.make(v.i, "mul", words, {v.operand(0), x, literal_operand(*reciprocal, Type::f32)}));
   }
 
   // A known factor is the second one, and a literal; by 1 or -1 it is no product.
@@ -130,7 +133,8 @@ class Folder {
       } else if (n == 1 || v.is_register(n)) {
         const std::vector<std::string_view> words(v.words().begin(), v.words().end());
         if (other.kind == Operand::Kind::literal) return;
-        editor_.replace(v.i, editor_.make(v.i, "mul", words, {d, other, literal_operand(*factor, *ptx::find_type(v.type()))}));
+        editor_.replace(v.i, editor_.make(v.i, "mul", words,
+                                          {d, other, literal_operand(*factor, *ptx::find_type(v.type()))}));
       }
       return;
     }
@@ -180,7 +184,8 @@ class Pairs {
 
   // neg of neg x.
   bool negate(const View& inner) {
-    if (inner.is_guarded() || !inner.is_register(0) || (inner.type() != "f32" && inner.type() != "f64")) return false;
+    if (inner.is_guarded() || !inner.is_register(0) || (inner.type() != "f32" && inner.type() != "f64"))
+      return false;
     return replace_uses(inner, [&](const View& outer) {
       return outer.opcode() == "neg" && outer.words().size() == 1 && outer.type() == inner.type();
     });
@@ -189,8 +194,8 @@ class Pairs {
   bool halve(const View& inner) {
     const auto factor = inner.literal(2);
     const bool f64 = inner.type() == "f64";
-    if (inner.is_guarded() || !inner.is_register(0) || !inner.is_register(1) || (!f64 && inner.type() != "f32") ||
-        factor != (f64 ? std::uint64_t{1024} << 52 : 0x4000'0000))
+    if (inner.is_guarded() || !inner.is_register(0) || !inner.is_register(1) ||
+        (!f64 && inner.type() != "f32") || factor != (f64 ? std::uint64_t{1024} << 52 : 0x4000'0000))
       return false;
     const Flow::Uses uses = flow_.uses(inner.i, inner.operand(0).index);
     const auto is_sum = [&](int use) {
@@ -226,7 +231,8 @@ class Pairs {
     std::optional<Operand> x;
     for (const int use : flow_.all_uses(inner.i, inner.operand(0).index).statements) {
       const View outer{f_, use};
-      const bool inverts = is_flushing(outer, "rcp"), divides = is_flushing(outer, "div") && takes(outer, 2, inner);
+      const bool inverts = is_flushing(outer, "rcp"),
+                 divides = is_flushing(outer, "div") && takes(outer, 2, inner);
       if (!inverts && !divides) continue;
       if (!x) {
         x = register_operand(editor_.temporary(ptx::Type::f32));
@@ -242,7 +248,8 @@ class Pairs {
     if (use < 0) return false;
     const View outer{f_, use};
     const bool inverts = is_flushing(outer, "rcp");
-    if (!inverts && !(is_flushing(outer, "div") && takes(outer, 2, inner) && !takes(outer, 1, inner))) return false;
+    if (!inverts && !(is_flushing(outer, "div") && takes(outer, 2, inner) && !takes(outer, 1, inner)))
+      return false;
     const Operand negative = register_operand(editor_.temporary(ptx::Type::f32));
     editor_.insert_before(inner.i, editor_.make(inner.i, "neg", {"f32"}, {negative, inner.operand(1)}));
     become(inner, "ex2", {"approx", "ftz", "f32"}, negative);
@@ -250,7 +257,8 @@ class Pairs {
     return true;
   }
 
-  void become(const View& v, std::string_view opcode, std::vector<std::string_view> words, const Operand& source) {
+  void become(const View& v, std::string_view opcode, std::vector<std::string_view> words,
+              const Operand& source) {
     editor_.replace(v.i, editor_.make(v.i, opcode, std::move(words), {v.operand(0), source}));
   }
   void become_move(const View& outer, Rule rule, const Operand& source) {

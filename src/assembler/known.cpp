@@ -21,11 +21,28 @@ struct Folding {
 constexpr std::string_view kNumbers = "f32 f64 u16 s16 u32 s32 u64 s64", kIntegers = "u16 s16 u32 s32 u64 s64",
                            kBits = "pred b16 b32 b64", kSmall = "u8 s8 u16 s16 u32 s32 f32 f64 f16 bf16";
 constexpr Folding kFoldings[] = {
-    {"add", kNumbers}, {"sub", kNumbers},   {"mul", kNumbers}, {"min", kNumbers}, {"max", kNumbers},
-    {"neg", kNumbers}, {"abs", kNumbers},   {"mad", kIntegers}, {"and", kBits},   {"or", kBits},
-    {"xor", kBits},    {"not", kBits},      {"shl", kBits},    {"shr", "b16 b32 b64 u16 s16 u32 s32 u64 s64"},
-    {"bfe", kIntegers}, {"clz", kBits},     {"popc", kBits},   {"shf", kBits},
-    {"selp", "f32 b32 u32 s32 b16 u16 s16"}, {"slct", "f32 s32 u32 b32"}, {"set", "f32 u32 s32"}, {"setp", kNumbers},
+    {"add", kNumbers},
+    {"sub", kNumbers},
+    {"mul", kNumbers},
+    {"min", kNumbers},
+    {"max", kNumbers},
+    {"neg", kNumbers},
+    {"abs", kNumbers},
+    {"mad", kIntegers},
+    {"and", kBits},
+    {"or", kBits},
+    {"xor", kBits},
+    {"not", kBits},
+    {"shl", kBits},
+    {"shr", "b16 b32 b64 u16 s16 u32 s32 u64 s64"},
+    {"bfe", kIntegers},
+    {"clz", kBits},
+    {"popc", kBits},
+    {"shf", kBits},
+    {"selp", "f32 b32 u32 s32 b16 u16 s16"},
+    {"slct", "f32 s32 u32 b32"},
+    {"set", "f32 u32 s32"},
+    {"setp", kNumbers},
     {"cvt", kSmall},
 };
 
@@ -35,12 +52,12 @@ bool is_among(std::string_view word, std::string_view list) {
 
 bool is_folded(const View& v) {
   const auto found = std::ranges::find(kFoldings, v.opcode(), &Folding::opcode);
-  if (found == std::end(kFoldings) || v.has("cc") || v.has("NaN") || v.has("rz") || v.has("rm") || v.has("rp")) return false;
+  if (found == std::end(kFoldings) || v.has("cc") || v.has("NaN") || v.has("rz") || v.has("rm") || v.has("rp"))
+    return false;
   if (v.opcode() == "cvt" && v.words().size() >= 2 && is_among(v.type(), "u64 s64"))
     return is_among(v.words()[v.words().size() - 2], kIntegers);  // of 64 bits to an integer alone
-  return std::ranges::all_of(v.words(), [&](std::string_view word) {
-    return !ptx::find_type(word) || is_among(word, found->types);
-  });
+  return std::ranges::all_of(
+      v.words(), [&](std::string_view word) { return !ptx::find_type(word) || is_among(word, found->types); });
 }
 
 bool is_approximate(const View& v) {
@@ -59,7 +76,8 @@ bool is_sum_with_zero(const View& v) {
 
 }  // namespace
 
-Known::Known(const FunctionText& function, const Flow& flow) : f_(function), flow_(flow), in_(flow.blocks().size()) {
+Known::Known(const FunctionText& function, const Flow& flow)
+    : f_(function), flow_(flow), in_(flow.blocks().size()) {
   if (f_.statements.empty()) return;
   in_[0] = Values();
   for (next_ = {0}; !next_.empty();) {
@@ -200,9 +218,8 @@ std::optional<std::uint64_t> Known::computed(const View& v) const {
     return v.opcode() == "and" ? a & b : v.opcode() == "or" ? a | b : v.opcode() == "xor" ? a ^ b : 1 - a;
   }
   const std::uint64_t out = scalar::execute(operation, sources).value;
-  return ptx::is_signed(operation.to)
-             ? static_cast<std::uint64_t>(scalar::extend(out, ptx::bits(operation.to)))
-             : out;
+  return ptx::is_signed(operation.to) ? static_cast<std::uint64_t>(scalar::extend(out, ptx::bits(operation.to)))
+                                      : out;
 }
 
 // Where a source comes from in its block, by way of mov: a statement that writes a register, or -1 and a register.
@@ -212,7 +229,8 @@ std::pair<int, int> Known::origin(const View& v, int n) const {
   for (int i = v.i - 1; i >= first; --i) {
     if (!flow_.is_written(reg, i - 1, i + 1)) continue;
     const View definition{f_, i};
-    if (definition.opcode() != "mov" || definition.is_guarded() || !definition.is_register(0) || !definition.is_register(1))
+    if (definition.opcode() != "mov" || definition.is_guarded() || !definition.is_register(0) ||
+        !definition.is_register(1))
       return {i, reg};
     reg = definition.operand(1).index;
   }

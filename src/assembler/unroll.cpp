@@ -21,7 +21,8 @@ struct Limit {
 };
 constexpr std::array<Limit, 9> kLimits = {
     {{1, 3591}, {2, 1451}, {4, 519}, {8, 245}, {16, 69}, {32, 20}, {64, 6}, {96, 4}, {128, 2}}};
-constexpr int kMostRounds = kLimits.front().rounds, kMostStatements = 16384;  // of a loop around loops: with all rounds
+constexpr int kMostRounds = kLimits.front().rounds,
+              kMostStatements = 16384;  // of a loop around loops: with all rounds
 
 /// Statements first to last; the last one is the branch back to the first.
 struct Loop {
@@ -53,7 +54,8 @@ class Unroller {
   // Who branches where: into a loop only its last statement and its own, and out of it none.
   std::optional<Loop> loop_at(int i) const {
     const View branch = view(i);
-    if (branch.opcode() != "bra" || !branch.is_guarded() || branch.operand(0).kind != Operand::Kind::label) return {};
+    if (branch.opcode() != "bra" || !branch.is_guarded() || branch.operand(0).kind != Operand::Kind::label)
+      return {};
     const Loop loop{branch.operand(0).index, i};
     if (loop.first > i) return {};
     const auto is_inside = [&](int at) { return loop.first <= at && at <= loop.last; };
@@ -61,7 +63,8 @@ class Unroller {
     for (int k = 0; k < static_cast<int>(f_.statements.size()); ++k) {
       if (k == i) continue;
       const std::string_view opcode = view(k).opcode();
-      if (is_inside(k) && (opcode == "brx" || opcode == "call" || opcode == "ret" || opcode == "exit")) return {};
+      if (is_inside(k) && (opcode == "brx" || opcode == "call" || opcode == "ret" || opcode == "exit"))
+        return {};
       to.clear();
       followers(f_, static_cast<std::size_t>(k), to);
       for (const std::size_t one : to) {
@@ -100,7 +103,8 @@ class Unroller {
   int rounds(const Loop& loop) const {
     const Statement& branch = f_.statements[static_cast<std::size_t>(loop.last)];
     const int test = only_definition(branch.guard, loop.first, loop.last);
-    if (test < 0 || view(test).opcode() != "setp" || view(test).is_guarded() || !view(test).is_register(1)) return 0;
+    if (test < 0 || view(test).opcode() != "setp" || view(test).is_guarded() || !view(test).is_register(1))
+      return 0;
     const View compare = view(test);
     const int counter = compare.operand(1).index;
     const int step = only_definition(counter, loop.first, loop.last);
@@ -108,7 +112,8 @@ class Unroller {
     if (step < 0 || step > test || !limit || compare.operands() != 3) return 0;
     const View change = view(step);
     const bool steps = (change.opcode() == "add" || change.opcode() == "sub") && !change.is_guarded() &&
-                       change.is_register(1) && change.operand(1).index == counter && change.words().size() == 1;
+                       change.is_register(1) && change.operand(1).index == counter &&
+                       change.words().size() == 1;
     const auto by = change.literal(2);
     std::optional<std::uint64_t> value = begin_of(counter, loop.first);
     if (!steps || !by || !value) return 0;
@@ -135,9 +140,8 @@ class Unroller {
     return {};
   }
   bool is_label(int i) const {
-    return std::ranges::any_of(f_.operands, [&](const Operand& one) {
-      return one.kind == Operand::Kind::label && one.index == i;
-    });
+    return std::ranges::any_of(
+        f_.operands, [&](const Operand& one) { return one.kind == Operand::Kind::label && one.index == i; });
   }
 
   static int count(const View& compare, const View& change, std::uint64_t value, std::uint64_t by,
