@@ -51,8 +51,11 @@ void followers(const ptx::FunctionText& function, std::size_t statement, std::ve
 std::vector<bool> reached(const ptx::FunctionText& function);
 
 /// Basic blocks, as the assembler has them, and who uses a value. A block ends with a branch, a call, before a label that
-/// a branch names, and with a statement that becomes branches of machine code (flow.cpp, kBranching); a branch over
-/// statements that nobody needs is none.
+/// a branch names, and with a statement that becomes branches of machine code (flow.cpp, kBranching). None is
+///
+///     a branch over statements that nobody needs
+///     a function whose source is known and computed fast (kChecked); div.s32 x, x
+///     div.s32, rem.s32, bfind of 64 bits and a load with a guard, if nobody needs them
 class Flow {
  public:
   explicit Flow(const ptx::FunctionText& function);

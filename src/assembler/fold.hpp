@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the assembler makes of numbers that it knows, of products by 1, and of functions that undo each other.
+// What the assembler makes of numbers and predicates that it knows, of products by 1, and of functions that undo each other.
 #pragma once
 
 #include "assembler/editor.hpp"

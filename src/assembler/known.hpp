@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which registers hold a number that the assembler knows: literals, and what some instructions make of known numbers. Asked
 // of ptxas 13.0, which folds rsqrt.approx of such a number and of no other: products and sums to nearest do, also of
-// integers; fma, div.rn, integer division, prmt, lop3 and arithmetic of f16 do not.
+// integers; fma, div.rn, integer division, prmt, lop3 and arithmetic of f16 do not. xor p, p and setp of x with itself are
+// known, whatever x is. A number of another basic block is known late: abs.ftz, neg.ftz, cvt.ftz.f32.f32 and mul.ftz by 1
+// are sums with -0 by then, and make no known number of it.
 #pragma once
 
 #include <map>

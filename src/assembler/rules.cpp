@@ -7,36 +7,46 @@
 namespace warpbit::assembler {
 namespace {
 
-constexpr std::string_view kBoth = "12.8";
+constexpr std::string_view kSince = "12.8", kRandom = "H100: golden-digests/random; machine code of ptxas 13.0",
+                           kBodies =
+                               "H100: golden-digests/assembler, golden-digests/random; machine code of "
+                               "ptxas 13.0";
 
 constexpr std::array<RuleRow, kRules> kRows = {{
-    {Rule::unroll, "unroll", "a loop whose number of rounds is known", "its rounds, one after another", kBoth,
-     "machine code of ptxas 13.0"},
+    {Rule::unroll, "unroll",
+     "a loop whose number of rounds is known, without a branch or a call (div.rn and the like) in it; then the loop "
+     "around it",
+     "its rounds, one after another", kSince, kRandom},
     {Rule::fold, "fold",
      "rcp, rsqrt, sqrt, ex2, lg2, sin, cos .approx.f32 of a number that is known: a literal, or what mov, cvt, "
-     "add, sub, mul, min, max and the like make of known numbers",
-     "the function's value, rounded correctly; the GPU's unit gives another number for up to 99 % of arguments",
-     kBoth, "rsqrt of 128: H100; machine code of ptxas 13.0"},
-    {Rule::identity, "identity", "mul by 1 or -1; neg of neg x; selp of twice x; x 2 - x", "x, -x; x; x; x",
-     kBoth, "machine code of ptxas 13.0"},
+     "add, sub, mul, min, max and the like make of known numbers; a guard or selp whose predicate is known",
+     "the function's value, rounded correctly: the GPU's unit gives another number for up to 99 % of arguments; "
+     "no guard, no choice",
+     kSince, kRandom},
+    {Rule::identity, "identity",
+     "mul by 1 or -1; neg of neg x; selp of twice x; x 2 - x, if sums alone use the product", "x, -x; x; x; x",
+     kSince, kRandom},
     {Rule::pair, "pair",
      "rcp.approx.ftz, or div.approx.ftz by it, of rcp.approx.ftz x, and of ex2.approx.ftz x that nothing else uses",
-     "x; ex2.approx.ftz of -x; div becomes a product", kBoth, "machine code of ptxas 13.0"},
-    {Rule::divide, "divide", "div.approx.f32 and div.full.f32 by a number c that is known",
-     "a product with 1 / c, rounded correctly", kBoth, "machine code of ptxas 13.0"},
+     "x; ex2.approx.ftz of -x; div becomes a product", kSince, kRandom},
+    {Rule::divide, "divide",
+     "div.approx.f32 and div.full.f32 by a number c that is known; div.full.ftz.f32 in the same basic block alone",
+     "a product with 1 / c, rounded correctly", kSince, kRandom},
     {Rule::contract, "contract",
-     "mul without a rounding, each of whose uses is an add or sub without a rounding in the same basic block",
-     "fma", kBoth, "H100: golden/kernels/contraction, golden/kernels/random_*"},
+     "mul without a rounding, each of whose uses is an add or sub without a rounding in the same basic block; in "
+     "any block if a factor is a literal or a parameter",
+     "fma", kSince, "H100: golden/kernels/contraction, golden/kernels/random_*, golden-digests/random"},
     {Rule::quotient, "quotient",
      "div.approx.f32, div.full.f32 and rcp.approx.f32 without .ftz in the place of such a mul",
-     "the dividend times the reciprocal, and the sum, are one fma", kBoth, "H100"},
+     "the dividend (of rcp 1) times the reciprocal, and the sum, are one fma", kSince, kBodies},
     {Rule::scale, "scale",
-     "mul.f32 by 2, 4, 8, 1/2, 1/4, 1/8 of a mul.f32 without a rounding that nothing else uses",
-     "one product, rounded once", kBoth, "H100"},
+     "mul.f32 by 2, 4, 8, 1/2, 1/4, 1/8 of a mul.f32 without a rounding, or of what rule quotient names, that "
+     "nothing else uses",
+     "one product, rounded once", kSince, kBodies},
     {Rule::exchange, "exchange",
      "the two factors or addends of an f64 instruction, or sources of min or max, both NaNs",
-     "the one that is defined later in the text comes second", kBoth,
-     "H100: golden/kernels/functions_f64, golden/kernels/random_f64"},
+     "the one that is defined later comes second: instruction, join, choice, constant", kSince,
+     "H100: golden/kernels/functions_f64, golden/kernels/random_f64, golden-digests/random"},
 }};
 
 }  // namespace
