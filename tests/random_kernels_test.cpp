@@ -2,6 +2,7 @@
 // Random kernels leave what an H100 left: golden-digests/random/sm_90a.tsv, made by tools/random/record.py. At -O0 all of
 // them as they are written; at -O3 by the rules of the assembler all but those that golden-digests/random/differing.tsv
 // lists, each with what is known of it. A kernel that is listed and does not differ is an error, too.
+#include <algorithm>
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <fstream>
@@ -23,8 +24,15 @@ struct Recorded {
   std::uint64_t seed = 0;
   std::array<std::string, 2> digests = {};  // at -O0, at -O3
   std::array<bool, 2> equal = {};
-  std::string said = {};  // an error or a fault
+  std::string said = {};               // an error or a fault
+  std::set<std::string> defects = {};  // of ptxas, that the module has notes of
 };
+
+// Of a hundred kernels of a kind, how many may differ at -O3, defects of ptxas aside. What calls functions of the assembler's
+// (divisions, f64) has copies of products that are not modelled.
+int percent(const std::string& kind) {
+  return kind.starts_with("mixed") || kind == "divisions" || kind == "doubles" ? 2 : 1;
+}
 
 std::vector<Recorded> recorded() {
   std::ifstream file("golden-digests/random/sm_90a.tsv");
@@ -47,6 +55,7 @@ void replay(Recorded& one) {
     const std::optional<Words> words = kernel.run(level == 0);
     one.equal[level] = words && random_kernels::text_of(random_kernels::digest(*words)) == one.digests[level];
     if (!words) one.said = kernel.said();
+    for (const warpbit::ptx::AssemblerNote& note : kernel.notes()) one.defects.insert(note.defect);
   }
 }
 
@@ -95,13 +104,16 @@ TEST_CASE("random kernels leave what an H100 left at -O0, and at -O3 all but tho
     const bool is_listed = known != listed.end();
     CHECK(one.equal[1] != is_listed);
     met += is_listed;
-    count.open += is_listed && !known->second.starts_with("defect");
+    const bool is_defect = is_listed && known->second.starts_with("defect ");
+    if (is_defect)
+      CHECK(std::ranges::any_of(one.defects,
+                                [&](const std::string& name) { return known->second.ends_with(name); }));
+    count.open += is_listed && !is_defect;
   }
   CHECK(met == listed.size());
   for (const auto& [kind, count] : kinds) {
     INFO(kind << ": " << count.open << " of " << count.all << " differ, defects aside");
-    const int percent = kind.starts_with("mixed") ? 2 : 1;
-    CHECK(100 * count.open <= percent * count.all);
+    CHECK(100 * count.open <= percent(kind) * count.all);
   }
 }
 
