@@ -7,6 +7,7 @@
 
 #include "../tools/capture/tensor_copy_cases.hpp"
 #include "ptx/evidence.hpp"
+#include "random_recordings.hpp"
 #include "recorded_kernel.hpp"
 #include "scalar_table.hpp"
 
@@ -59,12 +60,8 @@ std::string form_of(std::string_view statement) {
   return std::string(statement.substr(0, statement.find_first_of(" ;")));
 }
 
-/// The launch of a folder, and the bytes that it leaves of its outputs.
-struct Done {
-  ptx::Report report;
-  std::vector<Bytes> outputs;
-};
-Done launched(const fs::path& folder, const std::string& without = "") {
+/// The forms that the launch of a folder executes; that it leaves what a GPU left is for whole_kernels_test.
+std::set<std::string> executed(const fs::path& folder) {
   INFO(folder);
   const json recorded = json::parse(text_of(folder / "case.json"));
   Arrays memory = arrays_of(folder / "arrays.npz");
@@ -75,23 +72,10 @@ Done launched(const fs::path& folder, const std::string& without = "") {
   ptx::Launch how = shape_of(recorded);
   how.check_shared = false;
   how.profile = true;
-  if (!without.empty()) how.without = {without};
-  Done out{recorded_kernel::launch(*function, recorded, memory, how), {}};
-  REQUIRE(out.report.ok());
-  for (const json& output : recorded.at("outputs"))
-    out.outputs.push_back(memory.at("in_" + output.get<std::string>()));
-  return out;
-}
-
-/// The forms that the launch of a folder executes; that it leaves what a GPU left is for whole_kernels_test. A rule of the
-/// assembler is there if the launch leaves other bytes without it.
-std::set<std::string> executed(const fs::path& folder) {
-  const Done done = launched(folder);
-  std::set<std::string> out, rules = {"exchange", "unroll"};  // a report has no lines of these
-  for (const ptx::LineCounts& line : done.report.profile) out.insert(form_of(line.statement));
-  for (const ptx::AssembledLine& line : done.report.assembled) rules.insert(line.rule);
-  for (const std::string& rule : rules)
-    if (launched(folder, rule).outputs != done.outputs) out.insert("assembler." + rule);
+  const ptx::Report report = recorded_kernel::launch(*function, recorded, memory, how);
+  REQUIRE(report.ok());
+  std::set<std::string> out;
+  for (const ptx::LineCounts& line : report.profile) out.insert(form_of(line.statement));
   return out;
 }
 
@@ -123,7 +107,8 @@ std::string form_of(const tensor_copies::CopyCase& c) {
   return "";
 }
 
-/// All that GPUs executed, but what kDigests has; tensor instructions have their own evidence.
+/// All that GPUs executed, but what kDigests has; tensor instructions have their own evidence. A rule of the assembler counts
+/// if a random kernel leaves what a GPU left with it, and not without.
 Forms recorded_forms() {
   const Forms digests = table(kDigests);
   std::set<fs::path> folders;
@@ -133,6 +118,9 @@ Forms recorded_forms() {
   for (const fs::path& folder : folders)
     for (const std::string& form : executed(folder))
       if (!digests.contains(form) && kind_of(form) != nullptr) out.emplace(form, folder.generic_string());
+  for (const ptx::AssemblerRule& rule : ptx::assembler_rules())
+    if (random_recordings::first_that_needs(std::string(rule.name)))
+      out.emplace(fmt::format("assembler.{}", rule.name), random_recordings::kPath);
   std::set<std::string> groups;
   std::ifstream in(kCopies);
   for (std::string line; std::getline(in, line);)

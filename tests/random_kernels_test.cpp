@@ -11,7 +11,7 @@
 #include <sstream>
 #include <thread>
 
-#include "../tools/random/launch.hpp"
+#include "random_recordings.hpp"
 
 namespace random_kernels_test {
 
@@ -19,11 +19,8 @@ using random_kernels::Kind;
 using random_kernels::Loaded;
 using random_kernels::Words;
 
-struct Recorded {
-  std::string kind;
-  std::uint64_t seed = 0;
-  std::array<std::string, 2> digests = {};  // at -O0, at -O3
-  std::array<bool, 2> equal = {};
+struct Replayed : random_recordings::Recorded {
+  std::array<bool, 2> equal = {};      // at -O0, at -O3
   std::string said = {};               // an error or a fault
   std::set<std::string> defects = {};  // of ptxas, that the module has notes of
 };
@@ -34,32 +31,19 @@ int percent(const std::string& kind) {
   return kind.starts_with("mixed") || kind == "divisions" || kind == "doubles" ? 2 : 1;
 }
 
-std::vector<Recorded> recorded() {
-  std::ifstream file("golden-digests/random/sm_90a.tsv");
-  std::vector<Recorded> out;
-  for (std::string line; std::getline(file, line);) {
-    if (line.starts_with('#') || line.starts_with("kind\t")) continue;
-    std::istringstream cells(line);
-    Recorded& one = out.emplace_back();
-    cells >> one.kind >> one.seed >> one.digests[0] >> one.digests[1];
-    if (one.digests[1] == "=") one.digests[1] = one.digests[0];
-  }
-  return out;
-}
-
-void replay(Recorded& one) {
+void replay(Replayed& one) {
   const Kind* const kind = random_kernels::find_kind(one.kind);
   if (kind == nullptr) return;
   Loaded kernel(*kind, one.seed);
   for (const std::size_t level : {0, 1}) {
     const std::optional<Words> words = kernel.run(level == 0);
-    one.equal[level] = words && random_kernels::text_of(random_kernels::digest(*words)) == one.digests[level];
+    one.equal[level] = random_recordings::is_equal(one, level, words);
     if (!words) one.said = kernel.said();
     for (const warpbit::ptx::AssemblerNote& note : kernel.notes()) one.defects.insert(note.defect);
   }
 }
 
-void replay(std::vector<Recorded>& all) {
+void replay(std::vector<Replayed>& all) {
   std::atomic<std::size_t> next = 0;
   std::vector<std::jthread> threads;
   for (unsigned i = 0; i < std::max(1U, std::thread::hardware_concurrency()); ++i)
@@ -85,7 +69,8 @@ std::map<std::pair<std::string, std::uint64_t>, std::string> differing() {
 }
 
 TEST_CASE("random kernels leave what an H100 left at -O0, and at -O3 all but those that are listed") {
-  std::vector<Recorded> all = recorded();
+  std::vector<Replayed> all;
+  for (const random_recordings::Recorded& one : random_recordings::recorded()) all.push_back({one});
   REQUIRE(all.size() >= 20'000);
   replay(all);
   const auto listed = differing();
@@ -94,7 +79,7 @@ TEST_CASE("random kernels leave what an H100 left at -O0, and at -O3 all but tho
   };
   std::map<std::string, Count> kinds;
   std::size_t met = 0;
-  for (const Recorded& one : all) {
+  for (const Replayed& one : all) {
     INFO(one.kind << ' ' << one.seed << ": " << one.said);
     Count& count = kinds[one.kind];
     ++count.all;

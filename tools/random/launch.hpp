@@ -52,13 +52,14 @@ class Loaded {
       said_ = function.error().message();
   }
 
-  /// What is left of zeros; nothing after a fault, which `said` tells.
-  std::optional<Words> run(bool as_written) {
+  /// What is left of zeros; nothing after a fault, which `said` tells. `without`: rules of the assembler that are off.
+  std::optional<Words> run(bool as_written, std::vector<std::string> without = {}) {
     if (!function_) return {};
     Words words(inputs_.size());
     warpbit::ptx::Launch how;
     how.block = {static_cast<unsigned>(builder_.threads())};
     how.as_written = as_written;
+    how.without = std::move(without);
     how.execute.threads = 1;
     const Words& in = inputs_;
     const warpbit::ptx::Report report =
