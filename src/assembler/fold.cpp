@@ -206,8 +206,7 @@ class Pairs {
     const int x = inner.operand(1).index;
     return replace_uses(inner, [&](const View& outer) {
       return outer.opcode() == "sub" && outer.words().size() == 1 && outer.is_register(2) &&
-             outer.operand(2).index == x && flow_.block(inner.i) == flow_.block(outer.i) &&
-             !flow_.is_written(x, inner.i - 1, outer.i);
+             outer.operand(2).index == x && flow_.keeps(x, inner.i, outer.i);
     });
   }
   // Statements that use the result of one as their first source, and which that source is the result of.
