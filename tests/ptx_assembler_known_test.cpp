@@ -90,7 +90,7 @@ const std::vector<std::string> kSame = {
     "@%p2 add.f32 %f20, %f5, %f1; mul.f32 %f5, %f21, 0f40000000; add.s32 %r1, %r1, 1;\n"
     "setp.lt.s32 %p1, %r1, %r2; @%p1 bra L;",
     "mov.b32 %r1, 0; cvt.rzi.s32.f32 %r2, %f4;\nL: add.f32 %f21, %f21, %f1; setp.gt.s32 %p2, %r1, 0;\n"
-    "selp.f32 %f7, %f5, %f1, %p2; mul.f32 %f20, %f5, 0f40000000; mul.f32 %f5, %f21, %f3; add.s32 %r1, %r1, 1;\n"
+    "@%p2 mul.f32 %f20, %f5, 0f40000000; mul.f32 %f5, %f21, %f3; add.s32 %r1, %r1, 1;\n"
     "setp.lt.s32 %p1, %r1, %r2; @%p1 bra L;",
 };
 
@@ -120,11 +120,10 @@ TEST_CASE("a statement with too few operands, or too many, is refused and not lo
         "prmt.b32 %r1;", "setp %p1, %r1, %r1; mul.f32 %f5;"}) {
     INFO(body);
     const Result<ptx::Module> module = ptx::Module::load(text_of(body));
-    if (!module) continue;
+    REQUIRE(module);
     static_cast<void>(module->notes());
     CHECK(!module->check().empty());
-    std::vector<float> out(4);
-    CHECK(!module->function("k")->launch({}, {ptx::buffer(out)}).ok());
+    CHECK_FALSE(module->function("k"));
   }
 }
 
