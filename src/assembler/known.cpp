@@ -197,7 +197,7 @@ std::vector<std::pair<int, std::uint64_t>> Known::unpacked(const View& v) const 
 
 std::optional<std::uint64_t> Known::computed(const View& v) const {
   const bool approximate = is_approximate(v) || is_division(v);
-  if (!approximate && !is_folded(v)) return {};
+  if ((!approximate && !is_folded(v)) || v.operands() < 2) return {};
   const scalar::Operation operation = scalar::operation(v.opcode(), v.words());
   scalar::Sources sources;
   if (operation.execute == nullptr || v.operands() > 1 + static_cast<int>(sources.value.size())) return {};
