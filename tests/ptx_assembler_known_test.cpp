@@ -73,4 +73,58 @@ TEST_CASE("a product fuses with a sum whose guard is known, and beside one that 
   }
 }
 
+// Numbers that every rounding leaves as they are: with the rules and as written, memory is the same. 1, 2, 3, 4 before.
+const std::vector<std::string> kSame = {
+    // the guard is the second predicate of the test, the opposite of the first
+    "mov.b32 %r1, 0;\nL: add.f32 %f20, %f20, %f1; add.s32 %r1, %r1, 1; setp.ge.s32 %p1|%p2, %r1, 4;\n"
+    "@%p2 bra L; mul.f32 %f21, %f20, %f2;",
+    // what a barrier counts is no number that was there before
+    "mov.b32 %r1, 4; setp.eq.u32 %p1, %r1, 4; bar.red.popc.u32 %r1, 0, %p1;\ncvt.rn.f32.u32 %f5, %r1; "
+    "rcp.approx.f32 %f20, %f5;",
+    "setp.eq.u32 %p1, 4, 4; mov.pred %p2, !%p1; selp.f32 %f5, %f1, %f2, %p2; mul.f32 %f20, %f5, %f3;",
+    "setp.lt.f32 %p1, %f1, %f2; xor.pred %p2, %p1, !%p1; selp.f32 %f5, %f1, %f2, %p2; mul.f32 %f20, %f5, %f3;",
+    "setp.lt.f32 %p1, %f1, %f2; mov.pred %p3, !%p1; xor.pred %p2, %p1, %p3; selp.f32 %f5, %f1, %f2, %p2; "
+    "mul.f32 %f20, %f5, %f3;",
+    // a product of the round before, whose factor is another one by now
+    "mov.b32 %r1, 0; cvt.rzi.s32.f32 %r2, %f4;\nL: add.f32 %f21, %f21, %f1; setp.gt.s32 %p2, %r1, 0;\n"
+    "@%p2 add.f32 %f20, %f5, %f1; mul.f32 %f5, %f21, 0f40000000; add.s32 %r1, %r1, 1;\n"
+    "setp.lt.s32 %p1, %r1, %r2; @%p1 bra L;",
+    "mov.b32 %r1, 0; cvt.rzi.s32.f32 %r2, %f4;\nL: add.f32 %f21, %f21, %f1; setp.gt.s32 %p2, %r1, 0;\n"
+    "@%p2 mul.f32 %f20, %f5, 0f40000000; mul.f32 %f5, %f21, %f3; add.s32 %r1, %r1, 1;\n"
+    "setp.lt.s32 %p1, %r1, %r2; @%p1 bra L;",
+};
+
+std::vector<float> left(const std::string& body, bool as_written) {
+  const Result<ptx::Module> module = ptx::Module::load(text_of(body));
+  if (!module) FAIL(module.error().message());
+  std::vector<float> out{1, 2, 3, 4};
+  ptx::Launch how;
+  how.as_written = as_written;
+  const ptx::Report report = module->function("k")->launch(how, {ptx::buffer(out)});
+  REQUIRE(report.ok());
+  return out;
+}
+
+TEST_CASE("the rules change no number that every rounding leaves as it is") {
+  for (const std::string& body : kSame) {
+    INFO(body);
+    CHECK(left(body, false) == left(body, true));
+  }
+}
+
+TEST_CASE("a statement with too few operands, or too many, is refused and not looked at by the rules") {
+  for (const std::string body :
+       {"rcp.approx.f32 %f5;", "mul.f32;", "mul.f32 %f5, %f1, %f2; mov.b32 %r1;", "L: mul.f32 %f5; @%p1 bra;",
+        "mul.f32 %f5, %f1, %f2; mov.b64 %rd1, {};",
+        "mul.f32 %f5, %f1, %f2; add.s32 %r1, 1, 2, 3, 4, 5, 6, 7, 8;", "rsqrt.approx.f64 %rd1;", "bfe.s32 %r1;",
+        "prmt.b32 %r1;", "setp %p1, %r1, %r1; mul.f32 %f5;"}) {
+    INFO(body);
+    const Result<ptx::Module> module = ptx::Module::load(text_of(body));
+    REQUIRE(module);
+    static_cast<void>(module->notes());
+    CHECK(!module->check().empty());
+    CHECK_FALSE(module->function("k"));
+  }
+}
+
 }  // namespace ptx_assembler_known_test

@@ -215,10 +215,8 @@ class Finder {
       const bool is = fused(way.sum).product == i;
       drops = drops && is;
       any = any || is;
-      const bool far = flow_.block(i) != flow_.block(way.sum);
       for (int n = 1; is && n < view(i).operands(); ++n)
-        saves =
-            saves || (view(i).is_register(n) && (far || flow_.is_written(operand(i, n).index, i - 1, way.sum)));
+        saves = saves || (view(i).is_register(n) && !flow_.keeps(operand(i, n).index, i, way.sum));
     }
     if (!any) return;
     const bool quotient = is_quotient(view(i));

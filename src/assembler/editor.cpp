@@ -27,6 +27,10 @@ Operand negated(Operand operand) {
   return operand;
 }
 
+const Operand& View::operand(int n) const {
+  static const Operand none;
+  return n < operands() ? f.operands[static_cast<std::size_t>(statement().first_operand + n)] : none;
+}
 bool View::has(std::string_view word) const {
   return std::ranges::find(words(), word) != words().end();
 }

@@ -68,9 +68,8 @@ struct View {
 
   const Statement& statement() const { return f.statements[static_cast<std::size_t>(i)]; }
   std::string_view opcode() const { return statement().opcode; }
-  const Operand& operand(int n) const {
-    return f.operands[static_cast<std::size_t>(statement().first_operand + n)];
-  }
+  /// `_` where a statement that nobody has checked yet has too few.
+  const Operand& operand(int n) const;
   int operands() const { return statement().operands; }
   bool is_register(int n) const { return n < operands() && operand(n).kind == Operand::Kind::reg; }
   std::span<const std::string_view> words() const { return ptx::words_of(f, statement()); }

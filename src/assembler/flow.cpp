@@ -24,7 +24,10 @@ bool is_one_of(std::string_view opcode, const std::array<std::string_view, N>& o
 }  // namespace
 
 bool writes_first(const FunctionText& f, const Statement& s) {
-  constexpr std::array<std::string_view, 7> kNone = {"st", "red", "bra", "call", "bar", "barrier", "stmatrix"};
+  constexpr std::array<std::string_view, 8> kNone = {"st",       "red",  "bra",       "brx",
+                                                     "stmatrix", "call", "nanosleep", "stackrestore"};
+  const bool is_barrier = s.opcode == "bar" || s.opcode == "barrier";
+  if (is_barrier && std::ranges::find(ptx::words_of(f, s), "red") == ptx::words_of(f, s).end()) return false;
   return s.operands > 0 && !is_one_of(s.opcode, kNone) &&
          f.operands[static_cast<std::size_t>(s.first_operand)].kind != Operand::Kind::address;
 }
@@ -34,7 +37,7 @@ namespace {
 /// Whether an instruction does more than to write registers. The assembler leaves out what lanes tell each other if nobody
 /// asks (shfl, vote, match, redux, elect).
 bool has_effect(const FunctionText& f, const Statement& s) {
-  constexpr std::array<std::string_view, 5> kMore = {"mbarrier", "atom", "wgmma", "brx", "ldmatrix"};
+  constexpr std::array<std::string_view, 6> kMore = {"mbarrier", "atom", "wgmma", "bar", "barrier", "ldmatrix"};
   const bool is_volatile =
       s.opcode == "ld" && std::ranges::find(ptx::words_of(f, s), "volatile") != ptx::words_of(f, s).end();
   return !writes_first(f, s) || is_one_of(s.opcode, kMore) || is_volatile;
@@ -225,11 +228,10 @@ void Flow::find_blocks() {
 bool Flow::find_idle() {
   bool found = false;
   for (std::size_t i = 0; i < f_.statements.size(); ++i) {
-    const Statement& s = f_.statements[i];
     const View view{f_, static_cast<int>(i)};
     if (!needed_[i] && !idle_[i] && becomes_branches(view) && goes(view)) idle_[i] = found = true;
-    if (s.opcode != "bra" || idle_[i]) continue;
-    const Operand& label = f_.operands[static_cast<std::size_t>(s.first_operand)];
+    if (view.opcode() != "bra" || idle_[i]) continue;
+    const Operand& label = view.operand(0);
     const auto target = static_cast<std::size_t>(label.index);
     if (label.kind != Operand::Kind::label || target <= i) continue;
     const auto first = needed_.begin() + static_cast<std::ptrdiff_t>(i) + 1;
@@ -251,6 +253,12 @@ void Flow::find_accesses() {
     };
     for_each_access(
         f_, i, [&](int reg) { at(reg).reads = true; }, [&](int reg) { at(reg).writes = true; });
+  }
+  for (const std::vector<Access>& all : accesses_) {
+    const auto first = std::ranges::find_if(all, &Access::writes);
+    const bool once =
+        first != all.end() && std::none_of(first + 1, all.end(), [](const Access& one) { return one.writes; });
+    only_definition_.push_back(once ? first->statement : -1);
   }
 }
 
@@ -316,10 +324,6 @@ Flow::Uses Flow::uses(int from, int reg) const {
   return out;
 }
 
-bool Flow::is_written_once(int reg) const {
-  return only_definition(reg) >= 0;
-}
-
 Flow::Uses Flow::all_uses(int from, int reg) const {
   if (!is_written_once(reg)) return uses(from, reg);
   Uses out;
@@ -341,13 +345,6 @@ std::vector<int> Flow::uses_below(int from, int reg) const {
 int Flow::only_use(int from, int reg) const {
   const Uses all = all_uses(from, reg);
   return all.elsewhere || all.statements.size() != 1 ? -1 : all.statements.front();
-}
-
-int Flow::only_definition(int reg) const {
-  const std::vector<Access>& all = accesses_[static_cast<std::size_t>(reg)];
-  return std::ranges::count_if(all, &Access::writes) == 1
-             ? std::ranges::find_if(all, &Access::writes)->statement
-             : -1;
 }
 
 int Flow::origin(int reg) const {
@@ -373,12 +370,17 @@ bool Flow::is_constant(int reg) const {
          f_.operands[static_cast<std::size_t>(address.first)].kind == Operand::Kind::symbol;
 }
 
-bool Flow::is_written(int reg, int first, int last) const {
+bool Flow::keeps(int reg, int above, int statement) const {
+  return above < statement && block(above) == block(statement) && definition_above(reg, statement) < above;
+}
+
+int Flow::definition_above(int reg, int statement) const {
+  const int first = blocks_[static_cast<std::size_t>(block(statement))].first;
   const std::vector<Access>& all = accesses_[static_cast<std::size_t>(reg)];
-  for (auto at = std::ranges::upper_bound(all, first, {}, &Access::statement);
-       at != all.end() && at->statement < last; ++at)
-    if (at->writes) return true;
-  return false;
+  for (auto at = std::ranges::lower_bound(all, statement, {}, &Access::statement);
+       at != all.begin() && (--at)->statement >= first;)
+    if (at->writes) return at->statement;
+  return -1;
 }
 
 }  // namespace warpbit::assembler

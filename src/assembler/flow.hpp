@@ -75,9 +75,11 @@ class Flow {
     bool elsewhere = false;
   };
   Uses uses(int statement, int reg) const;
-  /// Whether a statement after the first and before the last writes to a register.
-  bool is_written(int reg, int first, int last) const;
-  bool is_written_once(int reg) const;
+  /// Whether a register has before a statement what it had before another one, which is above it in the same block.
+  bool keeps(int reg, int above, int statement) const;
+  /// The last statement above one that writes to a register, in the same block; -1: none does.
+  int definition_above(int reg, int statement) const;
+  bool is_written_once(int reg) const { return only_definition(reg) >= 0; }
   /// Whether a register is never anything but a value of constant memory: a parameter of the kernel, a variable in .const.
   bool is_constant(int reg) const;
   /// The register that one is a copy of, by mov, as long as both have one definition, in the order of the text; or itself.
@@ -98,7 +100,7 @@ class Flow {
     bool reads, writes;
   };
   /// The statement that alone writes a register; -1: several do, or none.
-  int only_definition(int reg) const;
+  int only_definition(int reg) const { return only_definition_[static_cast<std::size_t>(reg)]; }
   void find_blocks();
   bool find_idle();
   void find_accesses();
@@ -111,6 +113,7 @@ class Flow {
   std::vector<Block> blocks_;
   std::vector<bool> needed_, idle_;  // by statement; idle: a branch that is none, a load that is not there
   std::vector<std::vector<Access>> accesses_;  // by register
+  std::vector<int> only_definition_;           // by register
 };
 
 }  // namespace warpbit::assembler

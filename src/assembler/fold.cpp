@@ -154,10 +154,13 @@ class Pairs {
   Pairs(Assembled& function, Rules rules)
       : f_(function.function), rules_(rules), flow_(f_), editor_(function) {}
 
+  // Who uses a value is known of the function as it was: behind a pair that was changed, pairs below it alone.
   bool run() {
     const int count = static_cast<int>(f_.statements.size());
-    bool found = false;
-    for (int i = 0; i < count && !found; ++i) found = look({f_, i});
+    for (int i = 0; i < count; i = std::max(i + 1, behind_)) {
+      look({f_, i});
+      if (changed_ > 0) behind_ = std::max(i + 1, changed_);
+    }
     return editor_.apply();
   }
 
@@ -169,97 +172,98 @@ class Pairs {
     return is(v, opcode) && v.has("approx") && v.has("ftz") && !v.has("scaled");
   }
 
-  bool look(const View& inner) {
+  void look(const View& inner) {
     if (rules_.has(Rule::identity)) {
       if (inner.opcode() == "neg" && inner.words().size() == 1) return negate(inner);
       if (inner.opcode() == "mul" && inner.words().size() == 1) return halve(inner);
     }
-    if (!rules_.has(Rule::pair)) return false;
+    if (!rules_.has(Rule::pair)) return;
     if (is_flushing(inner, "rcp")) return invert(inner);
-    return is_flushing(inner, "ex2") && raise(inner);
+    if (is_flushing(inner, "ex2")) raise(inner);
   }
   bool takes(const View& outer, int n, const View& inner) const {
     return outer.is_register(n) && outer.operand(n).index == inner.operand(0).index;
   }
 
   // neg of neg x.
-  bool negate(const View& inner) {
-    if (inner.is_guarded() || !inner.is_register(0) || (inner.type() != "f32" && inner.type() != "f64"))
-      return false;
-    return replace_uses(inner, [&](const View& outer) {
+  void negate(const View& inner) {
+    if (inner.is_guarded() || !inner.is_register(0) || (inner.type() != "f32" && inner.type() != "f64")) return;
+    replace_uses(inner, [&](const View& outer) {
       return outer.opcode() == "neg" && outer.words().size() == 1 && outer.type() == inner.type();
     });
   }
   // x 2 - x, if all that uses the product is sums.
-  bool halve(const View& inner) {
+  void halve(const View& inner) {
     const auto factor = inner.literal(2);
     const bool f64 = inner.type() == "f64";
     if (inner.is_guarded() || !inner.is_register(0) || !inner.is_register(1) ||
         (!f64 && inner.type() != "f32") || factor != (f64 ? std::uint64_t{1024} << 52 : 0x4000'0000))
-      return false;
+      return;
     const Flow::Uses uses = flow_.uses(inner.i, inner.operand(0).index);
     const auto is_sum = [&](int use) {
       const View v{f_, use};
       return (v.opcode() == "add" || v.opcode() == "sub") && !v.rounds() && v.type() == inner.type();
     };
-    if (uses.elsewhere || !std::ranges::all_of(uses.statements, is_sum)) return false;
+    if (uses.elsewhere || !std::ranges::all_of(uses.statements, is_sum)) return;
     const int x = inner.operand(1).index;
-    return replace_uses(inner, [&](const View& outer) {
+    replace_uses(inner, [&](const View& outer) {
       return outer.opcode() == "sub" && outer.words().size() == 1 && outer.is_register(2) &&
-             outer.operand(2).index == x && flow_.block(inner.i) == flow_.block(outer.i) &&
-             !flow_.is_written(x, inner.i - 1, outer.i);
+             outer.operand(2).index == x && flow_.keeps(x, inner.i, outer.i);
     });
   }
   // Statements that use the result of one as their first source, and which that source is the result of.
   template <class Fits>
-  bool replace_uses(const View& inner, Fits fits) {
+  void replace_uses(const View& inner, Fits fits) {
     std::optional<Operand> x;
     for (const int use : flow_.all_uses(inner.i, inner.operand(0).index).statements) {
       const View outer{f_, use};
-      if (outer.is_guarded() || !outer.is_register(0) || !takes(outer, 1, inner) || !fits(outer)) continue;
+      if (use < behind_ || outer.is_guarded() || !outer.is_register(0) || !takes(outer, 1, inner) ||
+          !fits(outer))
+        continue;
       if (!x) {
         x = register_operand(editor_.temporary(*ptx::find_type(inner.type())));
         editor_.insert_before(inner.i, editor_.make(inner.i, "mov", {inner.type()}, {*x, inner.operand(1)}));
       }
       editor_.acted(Rule::identity, outer.i);
-      editor_.replace(outer.i, editor_.make(outer.i, "mov", {inner.type()}, {outer.operand(0), *x}));
+      become(outer, "mov", {inner.type()}, *x);
     }
-    return x.has_value();
   }
   // rcp of rcp x and div by rcp x, whoever else uses it.
-  bool invert(const View& inner) {
+  void invert(const View& inner) {
     std::optional<Operand> x;
     for (const int use : flow_.all_uses(inner.i, inner.operand(0).index).statements) {
       const View outer{f_, use};
       const bool inverts = is_flushing(outer, "rcp"),
                  divides = is_flushing(outer, "div") && takes(outer, 2, inner);
-      if (!inverts && !divides) continue;
+      if (use < behind_ || (!inverts && !divides)) continue;
       if (!x) {
         x = register_operand(editor_.temporary(ptx::Type::f32));
         editor_.insert_before(inner.i, editor_.make(inner.i, "mov", {"f32"}, {*x, inner.operand(1)}));
       }
       inverts ? become_move(outer, Rule::pair, *x) : multiply(outer, *x);
     }
-    return x.has_value();
   }
   // rcp of ex2 x and div by ex2 x, if nothing else uses it.
-  bool raise(const View& inner) {
+  void raise(const View& inner) {
     const int use = flow_.only_use(inner.i, inner.operand(0).index);
-    if (use < 0) return false;
+    if (use < behind_) return;
     const View outer{f_, use};
     const bool inverts = is_flushing(outer, "rcp");
-    if (!inverts && !(is_flushing(outer, "div") && takes(outer, 2, inner) && !takes(outer, 1, inner)))
-      return false;
+    if (!inverts && !(is_flushing(outer, "div") && takes(outer, 2, inner) && !takes(outer, 1, inner))) return;
     const Operand negative = register_operand(editor_.temporary(ptx::Type::f32));
     editor_.insert_before(inner.i, editor_.make(inner.i, "neg", {"f32"}, {negative, inner.operand(1)}));
     become(inner, "ex2", {"approx", "ftz", "f32"}, negative);
     inverts ? become_move(outer, Rule::pair, outer.operand(1)) : multiply(outer, outer.operand(2));
-    return true;
   }
 
   void become(const View& v, std::string_view opcode, std::vector<std::string_view> words,
               const Operand& source) {
-    editor_.replace(v.i, editor_.make(v.i, opcode, std::move(words), {v.operand(0), source}));
+    replace(v, opcode, std::move(words), {v.operand(0), source});
+  }
+  void replace(const View& v, std::string_view opcode, std::vector<std::string_view> words,
+               const std::vector<Operand>& operands) {
+    editor_.replace(v.i, editor_.make(v.i, opcode, std::move(words), operands));
+    changed_ = std::max(changed_, v.i + 1);
   }
   void become_move(const View& outer, Rule rule, const Operand& source) {
     editor_.acted(rule, outer.i);
@@ -268,14 +272,15 @@ class Pairs {
   // A quotient becomes a product.
   void multiply(const View& quotient, const Operand& factor) {
     editor_.acted(Rule::pair, quotient.i);
-    editor_.replace(quotient.i, editor_.make(quotient.i, "mul", {"ftz", "f32"},
-                                             {quotient.operand(0), quotient.operand(1), factor}));
+    replace(quotient, "mul", {"ftz", "f32"}, {quotient.operand(0), quotient.operand(1), factor});
   }
 
   FunctionText& f_;
   Rules rules_;
   Flow flow_;
   Editor editor_;
+  int changed_ = 0;  // behind the last statement that was changed
+  int behind_ = 0;   // where the function is as it was
 };
 
 }  // namespace

@@ -164,10 +164,13 @@ std::optional<std::uint64_t> Known::moved(const View& v) const {
   const Type type = ptx::find_type(v.type()).value_or(Type::b32);
   const Operand &d = v.operand(0), &a = v.operand(1);
   if (d.kind != Operand::Kind::reg) return {};
-  if (a.kind != Operand::Kind::vector) return value(v, a, type);
+  if (a.kind != Operand::Kind::vector) {
+    const auto bits = value(v, a, type);
+    return bits && a.negated ? std::uint64_t{*bits == 0} : bits;
+  }
+  if (ptx::bits(type) > 64 || a.count == 0) return {};
   std::uint64_t out = 0;
   const int size = ptx::bits(type) / a.count;
-  if (ptx::bits(type) > 64) return {};
   for (int k = 0; k < a.count; ++k) {
     const auto part = value(v, f_.operands[static_cast<std::size_t>(a.first + k)], Type::b64);
     if (!part) return {};
@@ -182,8 +185,8 @@ std::vector<std::pair<int, std::uint64_t>> Known::unpacked(const View& v) const 
   if (v.opcode() != "mov" || v.is_guarded() || v.operand(0).kind != Operand::Kind::vector) return out;
   const Type type = ptx::find_type(v.type()).value_or(Type::b32);
   const auto whole = value(v, v.operand(1), type);
-  if (!whole || ptx::bits(type) > 64) return out;
   const Operand& d = v.operand(0);
+  if (!whole || ptx::bits(type) > 64 || d.count == 0) return out;
   const int size = ptx::bits(type) / d.count;
   for (int k = 0; k < d.count; ++k) {
     const Operand& part = f_.operands[static_cast<std::size_t>(d.first + k)];
@@ -194,10 +197,10 @@ std::vector<std::pair<int, std::uint64_t>> Known::unpacked(const View& v) const 
 
 std::optional<std::uint64_t> Known::computed(const View& v) const {
   const bool approximate = is_approximate(v) || is_division(v);
-  if (!approximate && !is_folded(v)) return {};
+  if ((!approximate && !is_folded(v)) || v.operands() < 2) return {};
   const scalar::Operation operation = scalar::operation(v.opcode(), v.words());
-  if (operation.execute == nullptr) return {};
   scalar::Sources sources;
+  if (operation.execute == nullptr || v.operands() > 1 + static_cast<int>(sources.value.size())) return {};
   for (int n = 1; n < v.operands(); ++n) {
     const Operand& operand = v.operand(n);
     const bool is_predicate = operand.kind == Operand::Kind::reg &&
@@ -225,12 +228,10 @@ std::optional<std::uint64_t> Known::computed(const View& v) const {
 // Where a source comes from in its block, by way of mov: a statement that writes a register, or -1 and a register.
 std::pair<int, int> Known::origin(const View& v, int n) const {
   int reg = v.operand(n).index;
-  const int first = flow_.blocks()[static_cast<std::size_t>(flow_.block(v.i))].first;
-  for (int i = v.i - 1; i >= first; --i) {
-    if (!flow_.is_written(reg, i - 1, i + 1)) continue;
+  for (int i = flow_.definition_above(reg, v.i); i >= 0; i = flow_.definition_above(reg, i)) {
     const View definition{f_, i};
     if (definition.opcode() != "mov" || definition.is_guarded() || !definition.is_register(0) ||
-        !definition.is_register(1))
+        !definition.is_register(1) || definition.operand(1).negated)
       return {i, reg};
     reg = definition.operand(1).index;
   }
@@ -240,10 +241,11 @@ std::pair<int, int> Known::origin(const View& v, int n) const {
 // xor p, p; setp x, x.
 std::optional<std::uint64_t> Known::of_twice(const View& v) const {
   const bool compares = v.opcode() == "setp", differs = v.opcode() == "xor";
-  if ((!compares && !differs) || v.operands() != 3 || !v.is_register(1) || !v.is_register(2) ||
-      origin(v, 1) != origin(v, 2))
+  if ((!compares && !differs) || v.words().empty() || v.operands() != 3 || !v.is_register(1) ||
+      !v.is_register(2) || origin(v, 1) != origin(v, 2))
     return {};
-  if (differs || is_among(v.words().front(), "lt gt ne lo hi")) return 0;
+  if (differs) return v.operand(1).negated != v.operand(2).negated ? 1 : 0;
+  if (is_among(v.words().front(), "lt gt ne lo hi")) return 0;
   const bool is_total = is_among(v.words().front(), "le ge eq ls hs") && is_among(v.type(), kIntegers);
   if (is_total || is_among(v.words().front(), "leu geu equ")) return 1;
   return {};

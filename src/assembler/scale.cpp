@@ -70,9 +70,7 @@ class Scaling {
   // A factor, which may be gone where the second product is.
   Operand saved(const View& inner, int n, int use) {
     Operand factor = inner.operand(n);
-    const bool stays = factor.kind != Operand::Kind::reg || (flow_.block(inner.i) == flow_.block(use) &&
-                                                             !flow_.is_written(factor.index, inner.i - 1, use));
-    if (stays) return factor;
+    if (factor.kind != Operand::Kind::reg || flow_.keeps(factor.index, inner.i, use)) return factor;
     const Operand out = register_operand(editor_.temporary(ptx::Type::f32));
     editor_.insert_before(inner.i, editor_.make(inner.i, "mov", {"f32"}, {out, factor}));
     return out;

@@ -109,7 +109,9 @@ class Unroller {
     const int counter = compare.operand(1).index;
     const int step = only_definition(counter, loop.first, loop.last);
     const auto limit = compare.literal(2);
-    if (step < 0 || step > test || !limit || compare.operands() != 3) return 0;
+    if (step < 0 || step > test || !limit || compare.operands() != 3 ||
+        compare.operand(0).index != branch.guard)
+      return 0;
     const View change = view(step);
     const bool steps = (change.opcode() == "add" || change.opcode() == "sub") && !change.is_guarded() &&
                        change.is_register(1) && change.operand(1).index == counter &&
