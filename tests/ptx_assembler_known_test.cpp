@@ -117,7 +117,10 @@ TEST_CASE("a statement with too few operands, or too many, is refused and not lo
        {"rcp.approx.f32 %f5;", "mul.f32;", "mul.f32 %f5, %f1, %f2; mov.b32 %r1;", "L: mul.f32 %f5; @%p1 bra;",
         "mul.f32 %f5, %f1, %f2; mov.b64 %rd1, {};",
         "mul.f32 %f5, %f1, %f2; add.s32 %r1, 1, 2, 3, 4, 5, 6, 7, 8;", "rsqrt.approx.f64 %rd1;", "bfe.s32 %r1;",
-        "prmt.b32 %r1;", "setp %p1, %r1, %r1; mul.f32 %f5;"}) {
+        "prmt.b32 %r1;", "setp %p1, %r1, %r1; mul.f32 %f5;",
+        // what a rule would replace or leave out
+        "mul.f32 %f5, %f1, %f2, %f3; add.f32 %f6, %f5, %f4;", "mul.f32 %f5, %f1, %f2; add.f32 %f6, 0f3F800000;",
+        "div.approx.f32 %f5, %f1, 0f40000000, %f2;"}) {
     INFO(body);
     const Result<ptx::Module> module = ptx::Module::load(text_of(body));
     REQUIRE(module);

@@ -170,6 +170,8 @@ void Compiler::function(std::size_t index, std::vector<Error>* refused) {
   if (refused != nullptr) cta_group_ = 0;  // each function alone
   assembler::Assembled assembled = assembler::assemble(*declared_, rules_);
   function_ = &assembled.function;
+  changed_ = changed_ || assembled.origins.size() != declared_->statements.size() ||
+             std::ranges::find(assembled.made, true) != assembled.made.end();
   for (const assembler::Use& one : assembled.uses)
     program_.uses.push_back({one.rule, {declared_, one.statement}});
   lay_out_registers();
@@ -236,6 +238,20 @@ std::uint64_t function_address(const ptx::ModuleText& module, std::string_view n
              : static_cast<std::uint64_t>(found - module.functions.begin() + 1) * 16;
 }
 
+namespace {
+
+// What rules of the assembler have replaced or left out is no less illegal for that.
+void check_as_written(const Program& program, const Named& names, const Addresses& addresses) {
+  Program written(program.module, program.target);
+  written.shares_slots = program.shares_slots;
+  Compiler compiler(written, addresses, assembler::Rules::none());
+  compiler.lay_out_shared(names);
+  for (const FunctionCode& code : program.functions) compiler.index_of(code.function->name, nullptr);
+  for (std::size_t i = 0; i < written.functions.size(); ++i) compiler.function(i);
+}
+
+}  // namespace
+
 Result<Program> compile(std::shared_ptr<const ptx::ModuleText> module, std::string_view entry, Target target,
                         const Addresses& addresses, const CompileOptions& options) {
   Program out(std::move(module), target);
@@ -250,6 +266,7 @@ Result<Program> compile(std::shared_ptr<const ptx::ModuleText> module, std::stri
       if (has_products(*function)) out.shares_slots = false;
     }
     for (std::size_t i = 0; i < out.functions.size(); ++i) compiler.function(i);
+    if (compiler.changed()) check_as_written(out, names, addresses);
     find_freedoms(out);
     find_touches(out);
     steps::find_early_uses(out);

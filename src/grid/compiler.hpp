@@ -47,6 +47,8 @@ class Compiler {
   /// Every refusal is kept in `refused`, if there is one, instead of being thrown.
   void function(std::size_t index, std::vector<Error>* refused = nullptr);
   std::size_t index_of(std::string_view name, const Statement* at);
+  /// Whether rules of the assembler have changed statements of a function.
+  bool changed() const { return changed_; }
 
  private:
   // ---- The statement at hand
@@ -163,6 +165,7 @@ class Compiler {
   Program& program_;
   const Addresses& addresses_;
   assembler::Rules rules_;
+  bool changed_ = false;
   const ptx::FunctionText* declared_ = nullptr;  // the function at hand, with its variables
   const ptx::FunctionText* function_ = nullptr;  // what the assembler makes of its statements
   FunctionCode* code_ = nullptr;
