@@ -77,7 +77,7 @@ Range range_of(const Format& f) {
 ExactSum empty_sum(const Tile& t) {
   if (t.d.format->is_integer) return {0, 0};
   Range product{0, 0};
-  for (const Format* f : {t.a.format, t.b.format, t.a_scale.format, t.b_scale.format})
+  for (const Format* f : {&t.a.read_format(), &t.b.read_format(), t.a_scale.format, t.b_scale.format})
     if (f != nullptr) product = {product.low + range_of(*f).low, product.high + range_of(*f).high};
   for (const Format* f : {t.c.format, t.d.format})
     product = {std::min(product.low, range_of(*f).low), std::max(product.high, range_of(*f).high)};
