@@ -43,16 +43,6 @@ bool has_effect(const FunctionText& f, const Statement& s) {
   return !writes_first(f, s) || is_one_of(s.opcode, kMore) || is_volatile;
 }
 
-/// Of what nobody needs, a load with a guard and these are gone before they become branches; other branches stay.
-bool goes(const View& view) {
-  const bool divides = (view.opcode() == "div" || view.opcode() == "rem") && view.type() == "s32";
-  return !has_effect(view.f, view.statement()) &&
-         (view.opcode() == "ld" || view.opcode() == "bfind" || divides);
-}
-bool stays(const View& view) {
-  return has_effect(view.f, view.statement()) || (becomes_branches(view) && !goes(view));
-}
-
 bool contains(const std::vector<std::uint64_t>& set, int reg) {
   return (set[static_cast<std::size_t>(reg) / 64] >> reg % 64 & 1) != 0;
 }
@@ -77,7 +67,7 @@ const Statement& statement(const FunctionText& f, int i) {
 struct Branching {
   std::string_view opcode, types;  ///< types: empty: any
   enum { always, rounded, approximate } how = always;
-  bool unrolls = false;  ///< a loop with it is unrolled all the same
+  bool is_inline = false;  ///< no call: a loop with it is unrolled all the same, and it goes if nobody needs it
 };
 constexpr Branching kBranching[] = {
     {"div", "f32 f64", Branching::rounded},
@@ -142,6 +132,15 @@ const Branching* find_branching(const View& view) {
   return found == std::end(kBranching) || is_straight(view) ? nullptr : found;
 }
 
+/// Of what nobody needs, a load with a guard and what is inline are gone before they become branches; other branches stay.
+bool goes(const View& view) {
+  const Branching* const row = find_branching(view);
+  return !has_effect(view.f, view.statement()) && (view.opcode() == "ld" || (row != nullptr && row->is_inline));
+}
+bool stays(const View& view) {
+  return has_effect(view.f, view.statement()) || (becomes_branches(view) && !goes(view));
+}
+
 }  // namespace
 
 bool is_checked(const View& view) {
@@ -155,7 +154,7 @@ bool is_checked(const View& view) {
 
 bool keeps_loop(const View& view) {
   const Branching* const found = find_branching(view);
-  return found != nullptr && !found->unrolls;
+  return found != nullptr && !found->is_inline;
 }
 
 bool becomes_branches(const View& view) {
