@@ -98,20 +98,25 @@ constexpr Checked kChecked[] = {
     {"rsqrt", "f64", 0x0010'0000, 0x7FEF'FFFF, true},
 };
 
+const Checked* find_checked(const View& view) {
+  const bool is_fast = view.opcode() == "rsqrt" ? !view.has("ftz")
+                       : view.type() == "f32"   ? view.rounds()
+                                                : view.has("rn");
+  const auto* const found = std::ranges::find_if(
+      kChecked, [&](const Checked& row) { return row.opcode == view.opcode() && row.type == view.type(); });
+  return is_fast && found != std::end(kChecked) ? found : nullptr;
+}
+
 /// No branch after all: a known source in that range; x / x.
 bool is_straight(const View& view) {
-  const auto is_twice = [&] {
+  if (view.opcode() == "div" && view.type() == "s32")
     return view.is_register(1) && view.is_register(2) && view.operand(1).index == view.operand(2).index;
-  };
-  if (view.opcode() == "div" && view.type() == "s32") return is_twice();
-  const auto bits = is_checked(view) ? view.literal(1) : std::nullopt;
+  const Checked* const row = find_checked(view);
+  const auto bits = row != nullptr ? view.literal(1) : std::nullopt;
   if (!bits) return false;
-  const bool is_f64 = view.type() == "f64";
-  const auto upper = static_cast<std::uint32_t>(is_f64 ? *bits >> 32 : *bits);
-  return std::ranges::any_of(kChecked, [&](const Checked& row) {
-    const std::uint32_t x = row.has_sign ? upper : upper & 0x7FFF'FFFF;
-    return row.opcode == view.opcode() && row.type == view.type() && row.first <= x && x <= row.last;
-  });
+  const auto upper = static_cast<std::uint32_t>(row->type == "f64" ? *bits >> 32 : *bits),
+             x = row->has_sign ? upper : upper & 0x7FFF'FFFF;
+  return row->first <= x && x <= row->last;
 }
 
 /// The last word of a statement, or its last two, is among those of a list.
@@ -144,12 +149,7 @@ bool stays(const View& view) {
 }  // namespace
 
 bool is_checked(const View& view) {
-  const bool is_fast = view.opcode() == "rsqrt" ? !view.has("ftz")
-                       : view.type() == "f32"   ? view.rounds()
-                                                : view.has("rn");
-  return is_fast && std::ranges::any_of(kChecked, [&](const Checked& row) {
-           return row.opcode == view.opcode() && row.type == view.type();
-         });
+  return find_checked(view) != nullptr;
 }
 
 bool keeps_loop(const View& view) {

@@ -117,9 +117,12 @@ void Known::pass(int i, Values& values) {
   for_each_access(
       f_, i,
       [&](int reg) {
-        is_local = is_local && local_.contains(reg);
-        if (!local_.contains(reg)) late_.emplace(i, reg);
-        if (const auto found = values.find(reg); found != values.end()) sources.insert(*found);
+        const bool made_here = local_.contains(reg);
+        is_local = is_local && made_here;
+        const auto found = values.find(reg);
+        if (found == values.end()) return;
+        sources.insert(*found);
+        if (!made_here) late_.emplace(i, reg);
       },
       [](int) {});
   std::optional<std::uint64_t> result = v.opcode() == "mov" ? moved(v) : computed(v);

@@ -46,7 +46,7 @@ class Known {
   std::vector<std::optional<Values>> in_;  // by block; nothing: control has not come to it yet
   std::vector<int> next_;
   std::set<int> local_;                   // registers with what the block itself makes of literals
-  std::set<std::pair<int, int>> late_;    // statements and the registers that they read
+  std::set<std::pair<int, int>> late_;    // statements and what they read of other blocks
   std::map<int, Values> sources_;         // by statement: those of its registers that are known
   std::map<int, std::uint64_t> results_;  // by statement
 };
