@@ -16,7 +16,7 @@
 #include <sstream>
 #include <thread>
 
-#include "launch.hpp"
+#include "recorded.hpp"
 
 namespace {
 
@@ -33,26 +33,9 @@ void share(std::size_t count, Function function) {
   for (unsigned i = 0; i < std::max(1U, std::thread::hardware_concurrency()); ++i) threads.emplace_back(work);
 }
 
-struct Line {
-  std::string kind;
-  std::uint64_t seed;
-  std::string digests[2];  ///< at -O0, at -O3
-  std::string said[2];     ///< "": equal
+struct Line : Recorded {
+  std::array<std::string, 2> said = {};  ///< at -O0, at -O3; "": equal
 };
-
-std::vector<Line> lines_of(const char* path) {
-  std::ifstream file(path);
-  std::vector<Line> lines;
-  for (std::string text; std::getline(file, text);) {
-    if (text.starts_with('#') || text.starts_with("kind\t")) continue;
-    std::istringstream words(text);
-    Line line;
-    words >> line.kind >> line.seed >> line.digests[0] >> line.digests[1];
-    if (line.digests[1] == "=") line.digests[1] = line.digests[0];
-    lines.push_back(line);
-  }
-  return lines;
-}
 
 void compare(Line& line) {
   const Kind* const kind = find_kind(line.kind);
@@ -61,9 +44,9 @@ void compare(Line& line) {
     return;
   }
   Loaded kernel(*kind, line.seed);
-  for (const int level : {0, 1}) {
+  for (const std::size_t level : {0, 1}) {
     const std::optional<Words> words = kernel.run(level == 0);
-    if (words && text_of(digest(*words)) == line.digests[level]) continue;
+    if (is_equal(line, level, words)) continue;
     line.said[level] = words ? "differs" : kernel.said();
     std::set<std::string> defects;
     for (const warpbit::ptx::AssemblerNote& note : kernel.notes()) defects.insert(note.defect);
@@ -72,14 +55,15 @@ void compare(Line& line) {
 }
 
 int replay(const char* path, bool list) {
-  std::vector<Line> lines = lines_of(path);
+  std::vector<Line> lines;
+  for (const Recorded& one : recorded(path)) lines.push_back({one, {}});
   share(lines.size(), [&](std::size_t i) { compare(lines[i]); });
   struct Count {
     int all[2] = {0, 0}, equal[2] = {0, 0};
   };
   std::map<std::string, Count> counts;
   for (const Line& line : lines)
-    for (const int level : {0, 1})
+    for (const std::size_t level : {0, 1})
       if (line.digests[level].size() == 16) {
         ++counts[line.kind].all[level];
         counts[line.kind].equal[level] += line.said[level].empty();
@@ -88,7 +72,7 @@ int replay(const char* path, bool list) {
     std::printf("%-12s O0 %5d of %5d   O3 %5d of %5d\n", kind.c_str(), count.equal[0], count.all[0],
                 count.equal[1], count.all[1]);
   for (const Line& line : lines)
-    for (const int level : {0, 1})
+    for (const std::size_t level : {0, 1})
       if (list && !line.said[level].empty())
         std::printf("%s %llu %s %s\n", line.kind.c_str(), static_cast<unsigned long long>(line.seed),
                     level ? "O3" : "O0",
