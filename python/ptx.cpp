@@ -14,6 +14,7 @@ namespace {
 using Extent = As<"_Extent">;
 using Arguments = As<"Sequence[_Argument]", py::sequence>;
 using Names = As<"Sequence[str]", py::sequence>;
+using Grades = As<"Mapping[str, str]", py::dict>;
 using AnyArray = As<"NDArray[Any]">;
 
 // ---- What a launch gives
@@ -31,6 +32,7 @@ struct LaunchFaultSide {
 
 struct LaunchFault {
   Error error;
+  std::string rule;
   std::string kernel;
   std::string message;
   Block block;
@@ -43,7 +45,19 @@ struct LaunchFault {
 struct LaunchFinding {
   LaunchFault fault;
   std::uint64_t times = 0;
+  std::string grade;
 };
+
+struct LaunchRule {
+  std::string_view name, says, manual, by_default, strict, reason, hardware;
+};
+std::vector<LaunchRule> launch_rules() {
+  std::vector<LaunchRule> out;
+  for (const KernelRuleInfo& rule : kernel_rules())
+    out.push_back({rule.name, rule.says, rule.manual, name(rule.by_default), name(rule.strict), rule.reason,
+                   rule.hardware});
+  return out;
+}
 
 struct LaunchReport {
   std::optional<LaunchFault> fault;
@@ -76,7 +90,7 @@ LaunchFaultSide side_of(const FaultSide& side) {
 }
 
 LaunchFault fault_of(const Fault& fault) {
-  LaunchFault out{fault.error, fault.kernel, fault.message(), block_of(fault.block), side_of(fault), {}, {},
+  LaunchFault out{fault.error, std::string(name(fault.rule)), fault.kernel, fault.message(), block_of(fault.block), side_of(fault), {}, {},
                   {}};
   if (fault.other) out.other = side_of(*fault.other);
   if (fault.address) {
@@ -88,7 +102,7 @@ LaunchFault fault_of(const Fault& fault) {
 
 std::vector<LaunchFinding> findings_of(const ptx::Report& report) {
   std::vector<LaunchFinding> out;
-  for (const ptx::Finding& one : report.findings) out.push_back({fault_of(one.fault), one.times});
+  for (const ptx::Finding& one : report.findings) out.push_back({fault_of(one.fault), one.times, std::string(name(one.grade))});
   return out;
 }
 
@@ -304,10 +318,20 @@ std::vector<std::string> names_of(const Names& names) {
   return names.cast<std::vector<std::string>>();
 }
 
+std::vector<ptx::GradedRule> grades_of(const Grades& rules) {
+  std::vector<ptx::GradedRule> out;
+  for (const auto& [rule, grade] : rules.cast<std::map<std::string, std::string>>()) {
+    const std::optional<Grade> found = find_grade(grade);
+    if (!found) refuse(Errc::usage, "rules", grade, "silent, note, finding or fault");
+    out.push_back({rule, *found});
+  }
+  return out;
+}
+
 LaunchReport launch(const ptx::Function& function, const Extent& grid, const Extent& block,
                     const Arguments& args, std::uint64_t shared_mem, const As<"Optional[_Extent]">& cluster,
                     bool contract, bool as_written, const Names& without, bool check_shared, bool lenient,
-                    bool strict, std::uint64_t step_limit, int threads, bool allow_inferred,
+                    bool strict, const Grades& rules, std::uint64_t step_limit, int threads, bool allow_inferred,
                     Undefined undefined, bool profile) {
   const std::vector<ptx::Parameter>& parameters = function.parameters();
   if (args.size() != parameters.size())
@@ -330,6 +354,7 @@ LaunchReport launch(const ptx::Function& function, const Extent& grid, const Ext
                         .check_shared = check_shared,
                         .lenient = lenient,
                         .strict = strict,
+                        .grades = grades_of(rules),
                         .step_limit = step_limit,
                         .execute = {undefined, allow_inferred, threads, {}},
                         .profile = profile};
@@ -339,7 +364,8 @@ LaunchReport launch(const ptx::Function& function, const Extent& grid, const Ext
 // A call says what it found and allowed as a warning, at the caller.
 void warn(const LaunchFinding& finding) {
   const std::string text =
-      finding.fault.message + (finding.times > 1 ? "\n  " + std::to_string(finding.times) + " times" : "");
+      finding.fault.message + "\n  " + finding.grade + " of the rule " + finding.fault.rule +
+      (finding.times > 1 ? "\n  " + std::to_string(finding.times) + " times" : "");
   if (PyErr_WarnEx(PyExc_RuntimeWarning, text.c_str(), 1) != 0) throw py::error_already_set();
 }
 
@@ -396,13 +422,12 @@ grid, block: up to three numbers, (x, y, z), or one. args: a sequence with one a
 shared_mem: dynamic shared memory of a block, in bytes. cluster: blocks of a cluster, as grid; None is what the
     kernel demands (.reqnctapercluster), else no clusters. contract: products and sums are fused as the assembler
     does by default. as_written: each statement by itself, as `ptxas -O0`. without: names of rules of the assembler that do
-    not act, of assembler_rules(). check_shared: accesses to shared memory that no barrier orders are faults, and reads of bytes
-    that were never written. lenient: what check_shared finds is collected, and the launch goes on. strict: what
-    published kernels do with tensor memory against the manual and without harm is a fault; else it is a finding of
-    every launch. step_limit: the maximum number of steps of a block; 0: any number. threads, allow_inferred, undefined: as in `execute`.
+    not act, of assembler_rules(). check_shared: broken rules of kernel_rules() are looked for. lenient: those that are faults are
+    findings, and the launch goes on. strict: also those without harm on hardware are faults. rules: the grades of single rules,
+    {"data_race": "finding"}: silent, note, finding or fault. step_limit: the maximum number of steps of a block; 0: any number. threads, allow_inferred, undefined: as in `execute`.
 
 The GIL is released; launches of a module take turns. After a fault the content of the arrays is unspecified.
-Errors, raised: argument_mismatch, launch_shape and no_such_rule for what no kernel can be called with.)";
+Errors, raised: argument_mismatch, launch_shape, no_such_rule and no_such_kernel_rule for what no kernel can be called with.)";
 constexpr const char* kProfile =
     R"(
 
@@ -450,6 +475,16 @@ void add_rules(py::module_& m) {
         return std::vector<ptx::AssemblerRule>(all.begin(), all.end());
       },
       "All rules of the assembler, in the order in which they act.");
+  add_record(m, "KernelRule", "A rule that a kernel must keep.",
+             field("name", &LaunchRule::name, "As `rules` of a launch takes it."),
+             field("says", &LaunchRule::says, "What a kernel must do."),
+             field("manual", &LaunchRule::manual, "The section of the PTX manual."),
+             field("by_default", &LaunchRule::by_default,
+                   "What a launch does where it is broken: \"fault\", it ends; \"finding\", it goes on and says so."),
+             field("strict", &LaunchRule::strict, "The same of a launch with `strict`."),
+             field("reason", &LaunchRule::reason, "Why."),
+             field("hardware", &LaunchRule::hardware, "What GPUs did with kernels that break it; or empty."));
+  m.def("kernel_rules", &launch_rules, "All rules that a kernel must keep.");
 }
 
 void add_report(py::module_& m) {
@@ -473,6 +508,8 @@ void add_report(py::module_& m) {
       m, "LaunchFault",
       "The first thing that a kernel must not do, in the first faulty block. str() is its message.",
       field("error", &LaunchFault::error, "What it is: an Error that is not raised."),
+      field("rule", &LaunchFault::rule,
+            "The rule that is broken, of kernel_rules(); \"none\" if nothing could go on behind it."),
       field("kernel", &LaunchFault::kernel, "Its name."),
       field("message", &LaunchFault::message, "The whole fault as text, a line for each side."),
       field("block", &LaunchFault::block, "x, y and z."), field("at", &LaunchFault::at, "Who did it."),
@@ -484,7 +521,8 @@ void add_report(py::module_& m) {
              "A fault behind which a launch has gone on, the first of its kind at these places.",
              field("fault", &LaunchFinding::fault, "What it is."),
              field("times", &LaunchFinding::times,
-                   "How often it was found: in its block if the launch is lenient, else in all."));
+                   "How often it was found in all blocks."),
+             field("grade", &LaunchFinding::grade, "\"finding\", a mistake, or \"note\"."));
   add_record(
       m, "OrderDependence",
       "A statement with a result that PTX leaves open: it depends on the order in which threads run, on time, or "
@@ -559,12 +597,12 @@ void add_ptx(py::module_& m) {
     function.def(name, run, "grid"_a, "block"_a, "args"_a, py::kw_only(), "shared_mem"_a = 0,
                  "cluster"_a = py::none(), "contract"_a = true, "as_written"_a = false,
                  "without"_a = py::tuple(), "check_shared"_a = true, "lenient"_a = false, "strict"_a = false,
-                 "step_limit"_a = 0, "threads"_a = 0, "allow_inferred"_a = true,
+                 "rules"_a = py::dict(), "step_limit"_a = 0, "threads"_a = 0, "allow_inferred"_a = true,
                  "undefined"_a = Undefined::error, more..., doc.c_str());
   };
   add("launch", &launch, std::string(kLaunch) + kProfile, "profile"_a = false);
   add("__call__",
-      &call<std::uint64_t, As<"Optional[_Extent]">, bool, bool, Names, bool, bool, bool, std::uint64_t, int,
+      &call<std::uint64_t, As<"Optional[_Extent]">, bool, bool, Names, bool, bool, bool, Grades, std::uint64_t, int,
             bool, Undefined>,
       kCall);
   function

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "warpbit/detail/block.hpp"
+#include "warpbit/kernel_rules.hpp"
 #include "warpbit/result.hpp"
 #include "warpbit/state.hpp"
 
@@ -40,6 +41,8 @@ struct Fault : FaultSide {
   std::optional<Address> address;
   /// The other side: an earlier access, the instruction of other lanes, or the last action of missing lanes.
   std::optional<FaultSide> other;
+  /// The rule that is broken; `none` if nothing could go on behind it.
+  KernelRule rule = KernelRule::none;
 
   /// The whole fault as text, a line for each side.
   std::string message() const;

@@ -195,6 +195,12 @@ struct AssemblerDefect {
 /// All that are known.
 std::span<const AssemblerDefect> assembler_defects();
 
+/// What a launch does where a rule of kernel_rules() is broken.
+struct GradedRule {
+  std::string rule;
+  Grade grade;
+};
+
 /// How to run a kernel.
 struct Launch {
   Dim3 grid = {}, block = {};
@@ -210,12 +216,13 @@ struct Launch {
   std::vector<std::string> without = {};
   /// Accesses to shared memory that no barrier orders are faults, and reads of bytes that were never written.
   bool check_shared = true;
-  /// What check_shared finds is collected in Report::findings, and the launch goes on. A fault behind which nothing can go on
-  /// still ends it.
+  /// A broken rule of kernel_rules() is a finding at most, and the launch goes on with the bytes that it has without checks. A
+  /// fault behind which nothing can go on still ends it.
   bool lenient = false;
-  /// What published kernels do with tensor memory against the manual and without harm is a fault, too: above all that they
-  /// leave out its fences. Otherwise these are findings of every launch.
+  /// Each rule has its grade of the table's column `strict`: nearly all are faults.
   bool strict = false;
+  /// The grades of single rules, by name; they come before what `lenient` and `strict` say.
+  std::vector<GradedRule> grades = {};
   /// The maximum number of steps of a block, one for each instruction of a path of a warp; 0: any number.
   std::uint64_t step_limit = 0;
   /// What to refuse, and the number of host threads.
@@ -231,11 +238,11 @@ struct Launch {
   std::function<void(std::uint64_t done, std::uint64_t blocks)> progress = {};
 };
 
-/// A fault behind which a launch has gone on, the first of its kind at these places: in its block if the launch is lenient,
-/// else in all blocks.
+/// A fault behind which a launch has gone on, the first of its kind at these places.
 struct Finding {
   Fault fault;
-  std::uint64_t times = 1;  ///< it was found there
+  std::uint64_t times = 1;        ///< it was found, in all blocks
+  Grade grade = Grade::finding;  ///< or a note
 };
 
 /// What a launch did.
@@ -250,7 +257,7 @@ struct Report {
   std::uint64_t blocks = 0;         ///< that have ended
   std::uint64_t steps = 0;          ///< instructions of warps
   std::string printed;              ///< by printf, block by block
-  std::vector<Finding> findings;    ///< of a launch that is lenient, or not strict, block by block
+  std::vector<Finding> findings;    ///< findings and notes, block by block
   std::vector<LineCounts> profile;  ///< of the statements that were executed, by line; see Launch::profile
   bool stopped = false;             ///< Launch::observe has ended it
   /// Statements that were executed and leave something open, by line. Without them the launch has the same bits on any

@@ -17,6 +17,7 @@
 
 #include "warpbit/fragment.hpp"
 #include "warpbit/kernel.hpp"
+#include "warpbit/kernel_rules.hpp"
 #include "warpbit/result.hpp"
 
 #pragma GCC visibility push(default)
@@ -215,6 +216,7 @@ struct AsyncViolation {
   /// The number of the other side: the incomplete product, or the last access to a register.
   std::optional<std::uint64_t> other;
   std::optional<ByteRange> bytes;  ///< of shared memory
+  KernelRule rule = KernelRule::none;
 };
 
 /// Groups in flight, oldest first. A product computes its values when it is issued, from the registers as all

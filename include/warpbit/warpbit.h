@@ -282,16 +282,20 @@ typedef struct warpbit_launch_options {
   uint64_t shared_bytes;      /**< dynamic shared memory of a block */
   uint64_t step_limit;        /**< the maximum number of steps of a block; 0: any number */
   int32_t separate;           /**< 1: products and sums are not fused, as by `ptxas --fmad=false` */
-  int32_t unchecked_shared;   /**< 1: races and bytes never written in shared memory are not looked for */
+  int32_t unchecked_shared;   /**< 1: broken rules of kernels are not looked for */
   int32_t as_measured;        /**< these three as in warpbit_options */
   int32_t refuse_inferred;
   int32_t threads;
-  int32_t lenient; /**< 1: what is found in shared memory is a finding, and the launch goes on */
+  int32_t lenient; /**< 1: a broken rule of kernels is a finding at most, and the launch goes on */
   /** Blocks of a cluster: x, y, z; 0 counts as 1. Zeros alone are what the kernel demands (.reqnctapercluster), else
    * no clusters. */
   uint32_t cluster[3];
   const char* without; /**< rules of the assembler that do not act: "fold,contract"; null: all act */
   int32_t as_written;  /**< 1: each statement by itself, as by `ptxas -O0`: none acts */
+  int32_t strict;      /**< 1: broken rules without harm on hardware are faults, too */
+  /** The grades of single rules of kernels: "data_race=finding,never_written=silent"; grades are silent, note, finding
+   * and fault; null: none */
+  const char* rules;
 } warpbit_launch_options;
 
 /** What a launch did. Texts are valid until this thread's next launch. */
@@ -306,7 +310,7 @@ typedef struct warpbit_launch_report {
   /** Statements that were executed and leave a result open, a line for each: "line 40: atom.global.add.f32: the sum
    * depends on the order of the additions"; null if there are none. */
   const char* order_dependent;
-  uint64_t findings; /**< of a launch that is lenient, for warpbit_describe_finding */
+  uint64_t findings; /**< and notes, for warpbit_describe_finding */
 } warpbit_launch_report;
 /** Runs a kernel; launches of a module take turns. `arguments` has an entry for each parameter. A fault gives the status of
  * its kind, and is the message; then the content of the buffers is unspecified, but `report` is filled in, which may be
@@ -328,13 +332,15 @@ WARPBIT_API const char* warpbit_assembled(void);
  * nowhere, and as written. Valid until this thread's next launch. */
 WARPBIT_API const char* warpbit_notes(void);
 
-/** A fault behind which a launch has gone on, the first of its kind at these places in its block. Texts are valid until
+/** A fault behind which a launch has gone on, the first of its kind at these places. Texts are valid until
  * this thread's next launch. */
 typedef struct warpbit_finding {
   size_t size;
   const char* message; /**< a line for each side */
   const char* name;    /**< as warpbit_error_name */
-  uint64_t times;      /**< it was found in the block */
+  uint64_t times;      /**< it was found in all blocks */
+  const char* rule;    /**< of kernels, that is broken */
+  const char* grade;   /**< "finding" or "note" */
 } warpbit_finding;
 /** Describes a finding of this thread's last launch; they are numbered from 0, block by block. */
 WARPBIT_API warpbit_status warpbit_describe_finding(uint64_t finding, warpbit_finding* description);

@@ -20,6 +20,7 @@
 #include "warpbit/instruction.hpp"
 #include "warpbit/instruction_descriptor.hpp"
 #include "warpbit/kernel.hpp"
+#include "warpbit/kernel_rules.hpp"
 #include "warpbit/kernel_order.hpp"
 #include "warpbit/layout.hpp"
 #include "warpbit/machine.hpp"

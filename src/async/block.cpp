@@ -14,7 +14,6 @@ namespace warpbit::async {
 
 Block::Block(Cluster& of, int rank, std::uint64_t bytes, Allows what, std::uint64_t window, bool records)
     : cluster(of), shared(of.state(), rank, bytes, window, records), allows(std::move(what)) {
-  tolerates = allows;
   of.blocks_.push_back(this);
 }
 
@@ -95,7 +94,8 @@ block::Found CopiedTiles::mistaken(std::string_view what, std::span<const std::i
                        "their lines, as without a swizzle",
                        tile.first, name(tile.swizzle), first, first + 7, row(0) % span / kChunk),
            fmt::format("the chunk's number must be XORed with {} of the address",
-                       bits == 1 ? "bit 7" : fmt::format("bits 7 to {}", 6 + bits))});
+                       bits == 1 ? "bit 7" : fmt::format("bits 7 to {}", 6 + bits))},
+          KernelRule::swizzle);
       out.lanes = block::lanes_of(0xFFU << first);
       out.address = {Space::shared, rows[first]};
       out.other = {tile.who.thread / block::kWarp, {tile.who.thread % block::kWarp}, tile.who.at};
@@ -134,7 +134,8 @@ Fault CopiedTiles::mistaken(std::string_view what, const Descriptor& descriptor,
        fmt::format(
            "the tile from {:#x} on was copied with {}, and its byte {:#x} is read with {} and base offset {}",
            tile.first, name(tile.swizzle), byte, name(descriptor.swizzle), descriptor.base_offset),
-       "the descriptor must have the swizzle of the tensor map, by whole addresses: base offset 0"});
+       "the descriptor must have the swizzle of the tensor map, by whole addresses: base offset 0"},
+      KernelRule::swizzle);
   out.address = {Space::shared, static_cast<std::int64_t>(byte)};
   out.other = {tile.who.thread / block::kWarp, {tile.who.thread % block::kWarp}, tile.who.at};
   return out;

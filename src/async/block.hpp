@@ -76,7 +76,7 @@ struct Block {
   Block(const Block&) = delete;
   Block& operator=(const Block&) = delete;
 
-  /// What happens to a fault; whether the thread that acts goes on. Nothing is none.
+  /// What happens to a fault, by the grade of its rule; whether the thread that acts goes on. Nothing is none.
   using Allows = std::function<bool(block::Found)>;
 
   /// Those of a cluster are made in the order of their ranks, and stay where they are. `window`, `records`: as of
@@ -94,8 +94,6 @@ struct Block {
   BulkGroups groups{shared};
   CopiedTiles tiles{shared};
   Allows allows;
-  /// The same of what published kernels do without harm.
-  Allows tolerates;
   std::optional<block::Who> ended = {};  ///< its last thread, once all have
 
  private:

@@ -79,22 +79,24 @@ block::TensorOrder& Cluster::tensor_order() {
 }
 
 bool Cluster::may_access(Block& here, const Block& other, block::Who who) const {
-  const auto violation = [&](std::string_view what, std::string must) {
-    return block::fault_of(who, {Errc::protocol_violation,
-                                 {},
-                                 fmt::format("block {} of the cluster {}", other.shared.rank(), what),
-                                 std::move(must)});
+  const auto violation = [&](KernelRule rule, std::string_view what, std::string must) {
+    return block::fault_of(who,
+                           {Errc::protocol_violation,
+                            {},
+                            fmt::format("block {} of the cluster {}", other.shared.rank(), what),
+                            std::move(must)},
+                           rule);
   };
   if (other.ended) {
     Fault out =
-        violation("has ended", "its shared memory is gone: a barrier.cluster must come behind the last access");
+        violation(KernelRule::block_ended, "has ended", "its shared memory is gone: a barrier.cluster must come behind the last access");
     out.other = {other.ended->thread / block::kWarp, {other.ended->thread % block::kWarp}, other.ended->at};
     return here.allows(std::move(out));
   }
   if (!here.shared.records() || barrier.has_met(who.thread / block::kWarp) ||
       state_->order.knows_of(other.shared.first_thread(), state_->stride(), who.thread))
     return true;
-  return here.allows(violation("may not have begun",
+  return here.allows(violation(KernelRule::block_not_begun, "may not have begun",
                                "a barrier.cluster must come before the first access to its shared memory"));
 }
 
@@ -116,6 +118,7 @@ void Cluster::explain_by_phase(Fault& fault) const {
        found->what,
        "the parity must follow from how often the object has been used; then: " + fault.error.message()});
   out.address = fault.address;
+  out.rule = fault.rule;
   out.other = static_cast<FaultSide&>(fault);
   fault = std::move(out);
 }

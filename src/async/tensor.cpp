@@ -24,20 +24,13 @@ FaultSide side(block::Who who) {
 }
 
 /// For all lanes of its warp.
-Fault of_warp(block::Who who, Error error) {
-  Fault out = block::fault_of(who, std::move(error));
+Fault of_warp(block::Who who, Error error, KernelRule rule) {
+  Fault out = block::fault_of(who, std::move(error), rule);
   out.lanes = block::lanes_of(block::kAllLanes);
   return out;
 }
 
 }  // namespace
-
-// ---- Findings
-
-bool TensorIssue::allows(Found found) {
-  if (!found) return true;
-  return found->is_tolerated ? here_.tolerates(std::move(found->fault)) : here_.allows(std::move(found->fault));
-}
 
 // All instructions of a kernel have one .cta_group, which the assembler checks.
 bool TensorIssue::uses_group(int cta_group) {
@@ -48,7 +41,8 @@ bool TensorIssue::uses_group(int cta_group) {
       who_, {Errc::protocol_violation,
              {},
              fmt::format(".cta_group::{} in a kernel that has used .cta_group::{}", cta_group, first),
-             "all instructions of a kernel must have the same"}));
+             "all instructions of a kernel must have the same"},
+      KernelRule::tensor_group));
 }
 
 // ---- Pairs
@@ -144,7 +138,7 @@ Result<bool> TensorIssue::deallocate(int cta_group, std::uint32_t address, std::
     if (const Result<bool> agreed = agree(**peer, {freed.first, -freed.count}); !agreed) return agreed.error();
   here_.cluster.happened();
   if (!here_.shared.records()) return true;
-  return allows(tensor.accesses.deallocate(freed.first, freed.count, who_));
+  return here_.allows(tensor.accesses.deallocate(freed.first, freed.count, who_));
 }
 
 Result<bool> TensorIssue::relinquish(int cta_group) {
@@ -172,7 +166,8 @@ bool end_tensor(Block& block, block::Who who) {
               {},
               fmt::format("the block ends, and {} columns of tensor memory at {:#x} are still allocated",
                           one.columns.count, one.columns.first),
-              "tcgen05.dealloc must come before the end, in both blocks of a pair"});
+              "tcgen05.dealloc must come before the end, in both blocks of a pair"},
+        KernelRule::tensor_not_freed);
     out.other = side(one.who);
     if (!block.allows(std::move(out))) return false;
   }
@@ -263,7 +258,7 @@ bool TensorIssue::record(const Tensor::Touches& touches, std::span<Block* const>
       access.shape = touches.shape | (product->instruction >> 17 & 0xFFF);  // the kind, N and M
       access.needs_value = is_d ? product->accumulates && !disables_lanes(*product) : !one.writes;
     }
-    if (!allows(blocks[static_cast<std::size_t>(one.block)]->tensor().accesses.access(one, access)))
+    if (!here_.allows(blocks[static_cast<std::size_t>(one.block)]->tensor().accesses.access(one, access)))
       return false;
   }
   return true;
@@ -356,7 +351,8 @@ bool TensorIssue::names_pair(std::uint32_t mask) {
                              {},
                              fmt::format("the mask {:#x} names no block of the pair, whose ranks are {} and {}",
                                          mask, even, even + 1),
-                             "bit i is the block of rank i of the cluster"}));
+                             "bit i is the block of rank i of the cluster"},
+                      KernelRule::tensor_group));
 }
 
 bool TensorIssue::commit(int cta_group, std::span<const Object> objects) {
@@ -381,12 +377,13 @@ bool TensorIssue::names_own_window(std::uint32_t address) {
   if (!here_.shared.records() || !names_other_window(warp_in_block(), address)) return true;
   const int lane = TensorAddress::decode(address).lane,
             first = warp_in_block() % 4 * TensorMemory::kWindowLanes;
-  return here_.tolerates(
+  return here_.allows(
       of_warp(who_, {Errc::protocol_violation,
                      {},
                      fmt::format("address {:#x} names lane {}, and warp {} accesses lanes {} to {} alone",
                                  address, lane, warp_in_block(), first, first + TensorMemory::kWindowLanes - 1),
-                     fmt::format("lanes from {} on; a GPU takes the lane modulo 32", first)}));
+                     fmt::format("lanes from {} on; a GPU takes the lane modulo 32", first)},
+              KernelRule::tensor_window));
 }
 
 Result<bool> TensorIssue::load(const Instruction& instruction, std::uint32_t address, std::int64_t split,
@@ -443,9 +440,10 @@ bool TensorIssue::use_register() {
   Fault out = of_warp(who_, {Errc::protocol_violation,
                              {},
                              "it uses a register that tcgen05.ld loads, which has not been waited for",
-                             "tcgen05.wait::ld must come between"});
+                             "tcgen05.wait::ld must come between"},
+                      KernelRule::tensor_load_wait);
   out.other = side(*load);
-  return here_.tolerates(std::move(out));
+  return here_.allows(std::move(out));
 }
 
 void TensorIssue::wait(bool stores) {

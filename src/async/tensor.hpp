@@ -88,12 +88,9 @@ class TensorIssue {
   bool use_register();
 
  private:
-  using Found = std::optional<block::TensorFinding>;
-
   bool takes_tiles(const Tensor::Touches& touches, std::span<Block* const> blocks);
   Result<std::vector<TensorBlock>> pair(int cta_group, std::span<Block*> blocks);
   bool uses_group(int cta_group);
-  bool allows(Found found);
   bool names_own_window(std::uint32_t address);
   bool record(const Tensor::Touches& touches, std::span<Block* const> blocks, block::TensorUse use, int pipe,
               std::uint32_t clock, const TensorMmaSources* product = nullptr);

@@ -102,6 +102,16 @@ void Accesses::remember(Cell& cell, Mark read) {
   cell.read[0] = read;
 }
 
+// ---- Conflicts
+
+// Lanes that were together do it one after the other: a conflict of theirs hides no other one.
+void Accesses::keep_worse(std::optional<Conflict>& out, std::optional<Conflict> found, const Order& order) {
+  const auto is_minor = [&](const Conflict& of) {
+    return of.kind == Conflict::Kind::race && order.were_together(of.before->thread, of.before->clock, of.thread);
+  };
+  if (found && (!out || (is_minor(*out) && !is_minor(*found)))) out = std::move(found);
+}
+
 // ---- Reads
 
 std::optional<Accesses::Conflict> Accesses::check_read(const Cell& cell, std::int64_t byte, Now now,
@@ -120,7 +130,7 @@ std::optional<Accesses::Conflict> Accesses::read(std::int64_t first, std::int64_
   for_each_cell(first, bytes, [&](Cell& cell, std::int64_t byte) {
     remember(cell, now.mark);
     const bool allowed = cell.written == Written::done && before(cell.write, now, order);
-    if (!allowed && !conflict) conflict = check_read(cell, byte, now, order);
+    if (!allowed) keep_worse(conflict, check_read(cell, byte, now, order), order);
   });
   return conflict;
 }
@@ -135,9 +145,8 @@ std::optional<Accesses::Conflict> Accesses::read(const LaneAccesses& of, const O
   std::optional<Conflict> out;
   for (std::uint32_t rest = of.lanes; rest != 0; rest &= rest - 1) {
     const int lane = std::countr_zero(rest);
-    auto found =
-        read(of.first[index(lane)], of.bytes, mark(of.warp * kWarp + lane, place, order, of.strong), order);
-    if (found && !out) out = found;
+    const Now now = mark(of.warp * kWarp + lane, place, order, of.strong);
+    keep_worse(out, read(of.first[index(lane)], of.bytes, now, order), order);
   }
   return out;
 }
@@ -170,11 +179,14 @@ bool Accesses::read_at_once(std::span<const Effects::MemoryRead> bytes, int firs
 // ---- Writes
 
 std::optional<Accesses::Conflict> Accesses::check_write(const Cell& cell, std::int64_t byte, Now now,
-                                                        const Order& order) const {
+                                                        const Order& order, Written state) const {
   using enum Conflict::Kind;
-  if (!before(cell.write, now, order)) return Conflict{race, now.me, byte, access(cell.write), true};
+  std::optional<Conflict> out;
+  if (state != Written::same && !before(cell.write, now, order))
+    out = Conflict{race, now.me, byte, access(cell.write), true};
   for (Mark read : cell.read)
-    if (!before(read, now, order)) return Conflict{race, now.me, byte, access(read), false};
+    if (!before(read, now, order)) keep_worse(out, Conflict{race, now.me, byte, access(read), false}, order);
+  if (out) return out;
   if (cell.written == Written::pending && !(now.mark.strong() && cell.write.strong()))
     return Conflict{pending, now.me, byte, access(cell.write), true};
   return std::nullopt;
@@ -188,13 +200,13 @@ std::optional<Accesses::Conflict> Accesses::write(std::int64_t first, std::int64
     const bool is_free = cell.written != Written::pending || (now.mark.strong() && cell.write.strong());
     const bool allowed = is_free && before(cell.write, now, order) && before(cell.read[0], now, order) &&
                          before(cell.read[1], now, order);
-    if (!allowed && !conflict) conflict = check_write(cell, byte, now, order);
+    if (!allowed) keep_worse(conflict, check_write(cell, byte, now, order, state), order);
     // A strong access does not hide a weak one of its own thread.
     const Mark mark = now.mark;
     const bool hides =
         mark.strong() && cell.write.thread() == mark.thread() && cell.write.clock() == mark.clock();
     const Mark write(mark.thread(), mark.clock(), mark.place(), hides ? cell.write.strong() : mark.strong());
-    set(cell, write, state);
+    set(cell, write, state == Written::same ? Written::done : state);
   });
   if (parts) unite(first, bytes);
   return conflict;
@@ -210,9 +222,8 @@ std::optional<Accesses::Conflict> Accesses::write(const LaneAccesses& of, const 
   std::optional<Conflict> out;
   for (std::uint32_t rest = of.lanes; rest != 0; rest &= rest - 1) {
     const int lane = std::countr_zero(rest);
-    auto found = write(of.first[index(lane)], of.bytes, mark(of.warp * kWarp + lane, place, order, of.strong),
-                       order, state);
-    if (found && !out) out = found;
+    const Now now = mark(of.warp * kWarp + lane, place, order, of.strong);
+    keep_worse(out, write(of.first[index(lane)], of.bytes, now, order, state), order);
   }
   return out;
 }
@@ -282,8 +293,10 @@ void Accesses::settle(std::int64_t first, std::int64_t bytes, Agent agent, Place
 }
 
 std::optional<Accesses::Conflict> Accesses::foreign(std::int64_t first, std::int64_t bytes, int first_thread,
-                                                    int threads, int me, const Order& order) {
+                                                    int threads, int me, const Order& order,
+                                                    const std::function<bool(std::int64_t)>& is_object) {
   need_cells(first, bytes);
+  std::optional<Conflict> arrival;
   const auto is_foreign = [&](Mark mark) {
     if (!mark.exists() || order.is_agent(mark.thread())) return false;
     if (mark.thread() >= first_thread && mark.thread() < first_thread + threads) return false;
@@ -295,10 +308,14 @@ std::optional<Accesses::Conflict> Accesses::foreign(std::int64_t first, std::int
     const std::int64_t size = size_[index(byte / kUnit)];
     const Cell& of = cell(byte);
     for (const Mark mark : {of.write, of.read[0], of.read[1]})
-      if (is_foreign(mark)) return Conflict{Conflict::Kind::race, me, byte, access(mark), mark == of.write};
+      if (is_foreign(mark)) {
+        const Conflict found{Conflict::Kind::race, me, byte, access(mark), mark == of.write};
+        if (found.before_writes || !is_object(byte)) return found;
+        if (!arrival) arrival = found;
+      }
     byte = (byte / size + 1) * size;
   }
-  return std::nullopt;
+  return arrival;
 }
 
 // ---- Regions

@@ -34,7 +34,8 @@ struct LaneAccesses {
 /// Bytes that are accessed together share a cell: 16, or 4 where a smaller access has come, or 1.
 class Accesses {
  public:
-  enum class Written : std::uint32_t { never, pending, done };  // 32 bits: a Cell without padding
+  /// `same`: of a write, the bytes are done and were what it writes. It conflicts with reads, and with no other write.
+  enum class Written : std::uint32_t { never, pending, done, same };  // 32 bits: a Cell without padding
   /// An earlier access.
   struct Access {
     int thread;  ///< or an agent
@@ -77,9 +78,10 @@ class Accesses {
   /// What an agent has written has arrived.
   void settle(std::int64_t first, std::int64_t bytes, Agent agent, Place at);
   /// The first access to these bytes by another thread than [first_thread, first_thread + threads) that does not happen
-  /// before the current action of any of them. `me` is who asks.
+  /// before the current action of any of them. `me` is who asks. A strong read of a byte for which `is_object` holds, an
+  /// arrival, is named if there is no other one.
   std::optional<Conflict> foreign(std::int64_t first, std::int64_t bytes, int first_thread, int threads, int me,
-                                  const Order& order);
+                                  const Order& order, const std::function<bool(std::int64_t)>& is_object);
   /// The same of many bytes, for two threads of different warps. False, and maybe recorded in part, if it conflicts for one of
   /// them, or if other than whole cells of 16 bytes are read. `fenced` is set if it is seen besides that each last write is
   /// proxy-fenced for all threads [first_thread, first_thread + threads).
@@ -194,7 +196,8 @@ class Accesses {
   std::optional<Conflict> write(std::int64_t first, std::int64_t bytes, Now now, const Order& order,
                                 Written state);
   std::optional<Conflict> check_read(const Cell& cell, std::int64_t byte, Now now, const Order& order) const;
-  std::optional<Conflict> check_write(const Cell& cell, std::int64_t byte, Now now, const Order& order) const;
+  std::optional<Conflict> check_write(const Cell& cell, std::int64_t byte, Now now, const Order& order,
+                                      Written state) const;
   static Now mark(int thread, std::uint16_t place, const Order& order, bool strong = false) {
     return {{thread, order.clock(thread), place, strong}, thread};
   }
@@ -206,6 +209,7 @@ class Accesses {
     return !mark.exists() || (now.mark.strong() && mark.strong()) ||
            order.before(mark.thread(), mark.clock(), now.me);
   }
+  static void keep_worse(std::optional<Conflict>& out, std::optional<Conflict> found, const Order& order);
   static void remember(Cell& cell, Mark read);
   // Member by member, from registers: a copy of a Cell in memory waits for its stores.
   static void set(Cell& cell, Mark write, Written state) {

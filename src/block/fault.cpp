@@ -33,12 +33,21 @@ Fault refused(Error error) {
   return out;
 }
 
-Fault fault_of(Who who, Error error) {
+Fault fault_of(Who who, Error error, KernelRule rule) {
   Fault out = refused(std::move(error));
+  out.rule = rule;
   out.warp = who.thread / kWarp;
   out.lanes = {who.thread % kWarp};
   out.at = who.at;
   return out;
+}
+
+bool is_worse(const Fault& one, const Fault& other) {
+  const auto grade = [](const Fault& of) {
+    const KernelRuleInfo* const found = find_info(of.rule);
+    return found == nullptr ? Grade::fault : found->by_default;
+  };
+  return grade(one) > grade(other);
 }
 
 Fault of_group(int group, Fault fault) {

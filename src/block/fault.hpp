@@ -27,9 +27,11 @@ struct Who {
 /// The fault of an action; nothing if it is allowed, and done. The caller adds the index of the block.
 using Found = std::optional<Fault>;
 
-Fault fault_of(Who who, Error error);
+Fault fault_of(Who who, Error error, KernelRule rule = KernelRule::none);
 /// The fault of a launch that cannot begin.
 Fault refused(Error error);
+/// Whether one fault has a higher grade by default than another.
+bool is_worse(const Fault& one, const Fault& other);
 /// The same for all lanes of a warpgroup.
 Fault of_group(int group, Fault fault);
 

@@ -24,8 +24,9 @@ std::string Mbarriers::name(std::int64_t address) const {
 }
 
 Found Mbarriers::misused(std::string_view what, std::int64_t address, std::string seen, std::string accepted,
-                         Who who, const Object* object) const {
-  Fault out = fault_of(who, {Errc::barrier_misused, std::string(what), std::move(seen), std::move(accepted)});
+                         Who who, const Object* object, KernelRule rule) const {
+  Fault out =
+      fault_of(who, {Errc::barrier_misused, std::string(what), std::move(seen), std::move(accepted)}, rule);
   out.address = {Space::shared, address};
   if (object != nullptr) set_other(out, object->made);
   return out;
@@ -43,7 +44,7 @@ Found Mbarriers::find(std::int64_t address, std::string_view what, Who who, Obje
   Found fault = misused(what, address,
                         fmt::format("{} was overwritten by {}", name(address),
                                     shared_.cluster().name(writer.thread, shared_.rank())),
-                        "mbarrier.init must come again", who);
+                        "mbarrier.init must come again", who, nullptr, KernelRule::mbarrier_overwritten);
   set_other(*fault, writer);
   return fault;
 }
@@ -53,6 +54,11 @@ bool Mbarriers::is_overwritten(std::int64_t address, const Object& object) const
   if (!shared_.records()) return false;
   const std::optional<Accesses::Access> last = shared_.last_write(address);
   return last && (last->thread != object.made.thread || last->at != object.made.at);
+}
+
+bool Mbarriers::has(std::int64_t byte) const {
+  const auto behind = objects_.upper_bound(byte);
+  return behind != objects_.begin() && byte < std::prev(behind)->first + kBytes;
 }
 
 Found Mbarriers::use(std::int64_t address, std::string_view what, Who who, Object*& out) {
@@ -68,7 +74,7 @@ Found Mbarriers::record_use(std::int64_t address, std::string_view what, Who who
                  fmt::format("{} was initialised by {}, and nothing orders that before", name(address),
                              shared_.cluster().name(object.made.thread, shared_.rank())),
                  "a barrier of the block, or fence.mbarrier_init and barrier.cluster, must come between", who,
-                 &object);
+                 &object, KernelRule::mbarrier_init_order);
 }
 
 // An init or an inval is a write: other threads' uses must be ordered with it.
@@ -78,6 +84,7 @@ Found Mbarriers::change(std::int64_t address, std::string_view what, Who who) {
   Found fault = shared_.write(what, address, kBytes, who);
   if (fault && fault->error.code == Errc::data_race && objects_.contains(address)) {
     fault->error.code = Errc::barrier_misused;
+    fault->rule = KernelRule::mbarrier_in_use;
     fault->error.seen = fmt::format("{} is in use: {}", name(address), fault->error.seen);
   }
   return fault;
@@ -108,7 +115,7 @@ Found Mbarriers::init(std::int64_t address, std::uint32_t count, Who who) {
   if (const auto found = objects_.find(address);
       found != objects_.end() && !is_idle(found->second) && !is_overwritten(address, found->second))
     return misused(kWhat, address, fmt::format("{} is in use: {}", name(address), awaited(address)),
-                   "mbarrier.inval must come before", who, &found->second);
+                   "mbarrier.inval must come before", who, &found->second, KernelRule::mbarrier_in_use);
   if (auto fault = change(address, kWhat, who)) return fault;
   objects_.insert_or_assign(address, Object{count, count, 0, 0, who, shared_.order().clock(who.thread)});
   return std::nullopt;
@@ -120,7 +127,7 @@ Found Mbarriers::invalidate(std::int64_t address, Who who) {
   if (auto fault = find(address, kWhat, who, object)) return fault;
   if (!is_idle(*object))
     return misused(kWhat, address, fmt::format("{} is in use: {}", name(address), awaited(address)),
-                   "its phase must be complete", who, object);
+                   "its phase must be complete", who, object, KernelRule::mbarrier_in_use);
   if (auto fault = change(address, kWhat, who)) return fault;
   objects_.erase(address);
   return std::nullopt;
@@ -169,7 +176,7 @@ Found Mbarriers::arrive(std::int64_t address, const MbarrierArrival& arrival, Wh
   }
   if (!arrival.completes && arrival.count == object->pending)
     return misused(what, address, "an arrival with .noComplete completes the phase", "another one must do so",
-                   who, object);
+                   who, object, KernelRule::mbarrier_no_complete);
   state = Mbarriers::state(*object);
   if (shared_.records()) release(arrival, who, object->released);
   const auto same = [&](const Arrived& one) { return one.who.thread == who.thread && one.who.at == who.at; };
@@ -306,7 +313,8 @@ Found Mbarriers::begin_copy(std::int64_t address, Who who, Accesses::Agent& agen
     return misused(kWhat, address,
                    fmt::format("{} was initialised by {} through the generic proxy, and no fence came between",
                                name(address), shared_.cluster().name(object->made.thread, shared_.rank())),
-                   "fence.mbarrier_init or fence.proxy.async must follow mbarrier.init", who, object);
+                   "fence.mbarrier_init or fence.proxy.async must follow mbarrier.init", who, object,
+                   KernelRule::mbarrier_init_fence);
   agent = {agent_of(address, *object), static_cast<std::uint32_t>(object->phase)};
   ++object->copies;
   return std::nullopt;
@@ -325,7 +333,7 @@ Found Mbarriers::complete_copy(std::int64_t address, std::uint32_t bytes, Access
                    fmt::format("{} bytes of a copy in phase {} of {} come in phase {}: too few were expected",
                                bytes, agent.clock, name(address), object->phase),
                    "mbarrier.expect_tx must count the bytes of all copies before the phase is complete", who,
-                   object);
+                   object, KernelRule::mbarrier_bytes_late);
     if (!object->arrived.empty()) set_other(*late, object->arrived.back().who);
   }
   if (auto fault = add_bytes(address, kWhat, *object, -std::int64_t{bytes}, who)) return fault;

@@ -50,6 +50,8 @@ class Mbarriers {
   Found arrive(std::int64_t address, const MbarrierArrival& arrival, Who who, std::uint64_t& state);
   Found expect(std::int64_t address, std::uint32_t bytes, Who who);
   Found complete(std::int64_t address, std::uint32_t bytes, Who who);
+  /// Whether a byte is one of an object's.
+  bool has(std::int64_t byte) const;
   /// Whether the phase is complete, for lanes of a warp that ask for the same one by one instruction. A warp that learns it
   /// knows what has been released and copied in it.
   Found test(std::int64_t address, const MbarrierTest& test, int warp, std::uint32_t lanes, Place at,
@@ -114,7 +116,7 @@ class Mbarriers {
   Found use(std::int64_t address, std::string_view what, Who who, Object*& out);
   Found record_use(std::int64_t address, std::string_view what, Who who, const Object& object);
   Found misused(std::string_view what, std::int64_t address, std::string seen, std::string accepted, Who who,
-                const Object* object = nullptr) const;
+                const Object* object = nullptr, KernelRule rule = KernelRule::none) const;
   void release(const MbarrierArrival& arrival, Who who, Knowledge& into);
   Found add_bytes(std::int64_t address, std::string_view what, Object& object, std::int64_t bytes, Who who);
   void settle(Object& object);

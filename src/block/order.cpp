@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 
 namespace warpbit::block {
 namespace {
@@ -122,6 +123,24 @@ void Order::sync_warp(int warp, std::uint32_t lanes) {
     std::ranges::copy(fenced, fenced_.begin() + thread * kWarp);
     fence_known_[static_cast<std::size_t>(thread)] = fence_known;
   }
+}
+
+void Order::path(int warp, std::uint32_t lanes) {
+  if (paths_.empty()) paths_.resize(index(threads_));
+  for (std::uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
+    const std::size_t thread = index(warp * kWarp + std::countr_zero(rest));
+    std::array<Path, kPaths>& of = paths_[thread];
+    std::shift_right(of.begin(), of.end(), 1);
+    of.front() = {++clock_[thread], lanes};
+  }
+}
+
+bool Order::were_together(int thread, std::uint32_t clock, int other) const {
+  if (thread / kWarp != other / kWarp) return false;
+  if (paths_.empty()) return true;
+  const std::array<Path, kPaths>& of = paths_[index(thread)];
+  const auto then = std::ranges::find_if(of, [&](const Path& one) { return one.since <= clock; });
+  return then != of.end() && (then->lanes >> other % kWarp & 1) != 0;
 }
 
 // Everybody knows what came before the last barrier: `known` leaves it out. Whether it is fenced, not everybody knows.

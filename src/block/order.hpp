@@ -67,6 +67,10 @@ class Order {
   void barrier_of(std::span<const int> warps);
   /// Lanes of a warp meet.
   void sync_warp(int warp, std::uint32_t lanes);
+  /// From now on these lanes of a warp execute instructions together, apart from its others.
+  void path(int warp, std::uint32_t lanes);
+  /// Whether two threads of a warp executed instructions together when one had that clock. False if that is too long ago.
+  bool were_together(int thread, std::uint32_t clock, int other) const;
   /// A warp synchronises through memory, by an atomic or another strong access: what came before happens before
   /// what follows the next such access of any warp.
   void through_memory(int warp);
@@ -103,6 +107,12 @@ class Order {
   std::vector<std::uint8_t> is_pair_;           // by agent: the first of two
   std::vector<std::uint8_t> by_fences_;         // by agent
   Knowledge in_memory_;
+  /// The lanes that a thread executes instructions with, from a clock of its own on.
+  struct Path {
+    std::uint32_t since = 0, lanes = kAllLanes;
+  };
+  static constexpr std::size_t kPaths = 8;          // that are remembered
+  std::vector<std::array<Path, kPaths>> paths_;     // by thread, the latest first; empty until lanes part
   // Latest proxy-fenced epoch visible to all threads, and to each thread. For other warps the latter is the
   // epoch of the last barrier, if the thread knows of a fence since.
   std::vector<std::uint32_t> fenced_barrier_, fenced_;

@@ -11,6 +11,15 @@
 namespace warpbit::block {
 namespace {
 
+// "0x4126a741", little-endian; of more than 8 bytes the first ones.
+std::string hex(std::span<const std::byte> bytes) {
+  constexpr std::size_t kMost = 8;
+  std::string out = "0x";
+  for (std::size_t i = std::min(bytes.size(), kMost); i-- > 0;)
+    out += fmt::format("{:02x}", std::to_integer<int>(bytes[i]));
+  return out;
+}
+
 constexpr std::uint64_t kProduct = std::uint64_t{1} << 63;
 constexpr int kPlaceBits = 16;
 
@@ -60,7 +69,7 @@ Error Shared::by_agent(std::string_view what, const Accesses::Conflict& conflict
           cluster_->advice(before.thread, before.clock)};
 }
 
-Error Shared::race(std::string_view what, const Accesses::Conflict& conflict, bool same_warp) const {
+Error Shared::race(std::string_view what, const Accesses::Conflict& conflict) const {
   const Accesses::Access& before = *conflict.before;
   const int by = cluster_->who(before.thread, before.at).thread, rank = cluster_->rank_of(conflict.thread);
   const std::string_view how = conflict.before_writes ? "written" : "read";
@@ -70,6 +79,7 @@ Error Shared::race(std::string_view what, const Accesses::Conflict& conflict, bo
         fmt::format("byte {:#x} was {} by a product of the warpgroup of {}, and no barrier came between",
                     conflict.byte, how, cluster_->name(by, rank)),
         "each of its warps must execute wgmma.wait_group, and then a barrier or an mbarrier must order them"};
+  const bool same_warp = by / kWarp == conflict.thread / kWarp;
   return {Errc::data_race, std::string(what),
           fmt::format("byte {:#x} was {} by {}, and no barrier came between", conflict.byte, how,
                       cluster_->name(by, rank)),
@@ -78,9 +88,31 @@ Error Shared::race(std::string_view what, const Accesses::Conflict& conflict, bo
                                           : "a __syncthreads must order them"};
 }
 
+// A warp that has waited for a product knows the agent of its own (Products::control).
+bool Shared::has_waited(const Accesses::Conflict& conflict, int by) const {
+  const int warp = conflict.thread / kWarp;
+  if (warp / kGroupWarps != by / kWarpgroup) return false;
+  const int own = conflict.before->thread + (warp % kGroupWarps == 0 ? 0 : 1);
+  return conflict.before->clock < cluster_->order.known_of(own, warp);
+}
+
+KernelRule Shared::rule_of(const Accesses::Conflict& conflict) const {
+  using Kind = Accesses::Conflict::Kind;
+  if (conflict.kind == Kind::never_written) return KernelRule::never_written;
+  const Accesses::Access& before = *conflict.before;
+  if (conflict.kind == Kind::pending || cluster_->copies(before.thread)) return KernelRule::copy_pending;
+  if (cluster_->order.is_agent(before.thread))
+    return has_waited(conflict, cluster_->who(before.thread, before.at).thread)
+               ? KernelRule::product_of_other_warps
+               : KernelRule::data_race;
+  return cluster_->order.were_together(before.thread, before.clock, conflict.thread)
+             ? KernelRule::lanes_not_synchronised
+             : KernelRule::data_race;
+}
+
 Fault Shared::conflict(std::string_view what, const Accesses::Conflict& conflict, Place at) const {
   using Kind = Accesses::Conflict::Kind;
-  Fault out = fault_of({conflict.thread, at}, {});
+  Fault out = fault_of({conflict.thread, at}, {}, rule_of(conflict));
   out.address = {Space::shared, conflict.byte};
   if (conflict.before) {
     const Who by = cluster_->who(conflict.before->thread, conflict.before->at);
@@ -98,7 +130,7 @@ Fault Shared::conflict(std::string_view what, const Accesses::Conflict& conflict
                    "shared memory is undefined until it is written"};
       break;
     case Kind::pending: out.error = pending(what, conflict, conflict.thread); break;
-    case Kind::race: out.error = race(what, conflict, out.other->warp == out.warp); break;
+    case Kind::race: out.error = race(what, conflict); break;
   }
   return out;
 }
@@ -113,7 +145,8 @@ Found Shared::overwritten(std::string_view what, std::int64_t first, std::int64_
   const ByteRange range{static_cast<std::uint64_t>(first), static_cast<std::uint64_t>(first + bytes - 1)};
   for (const AsyncState* products : readers_)
     if (products->is_pending())
-      if (const auto found = products->check_store({what}, range)) return violated(fault_of(who, {}), *found);
+      if (const auto found = products->check_store({what}, range))
+        return violated(fault_of(who, {}), *found);
   return std::nullopt;
 }
 
@@ -125,10 +158,30 @@ Found Shared::read(std::string_view what, std::int64_t first, std::int64_t bytes
 
 Found Shared::write(std::string_view what, std::int64_t first, std::int64_t bytes, Who who,
                     Accesses::Written state, bool strong) {
-  if (auto fault = overwritten(what, first, bytes, who)) return fault;
   const auto found = accesses_.write(first, bytes, who.thread, who.at, cluster_->order, state, strong);
+  if (auto fault = overwritten(what, first, bytes, who)) return fault;
   if (!found) return std::nullopt;
   return conflict(what, *found, who.at);
+}
+
+Found Shared::write(std::string_view what, std::int64_t first, std::span<const std::byte> value, Who who,
+                    bool strong) {
+  const auto bytes = static_cast<std::int64_t>(value.size());
+  const Accesses::Written state = state_of(first, value);
+  Found read = overwritten(what, first, bytes, who);
+  const auto found = accesses_.write(first, bytes, who.thread, who.at, cluster_->order, state, strong);
+  if (read || !found) return read;
+  Fault out = conflict(what, *found, who.at);
+  if (found->kind == Accesses::Conflict::Kind::race && found->before_writes)
+    out.error.seen += fmt::format("; {} are there, and {} come", hex(memory_.shared().subspan(static_cast<std::size_t>(first), value.size())), hex(value));
+  return out;
+}
+
+Accesses::Written Shared::state_of(std::int64_t first, std::span<const std::byte> value) const {
+  bool same = std::memcmp(memory_.shared().data() + first, value.data(), value.size()) == 0;
+  for (std::size_t i = 0; same && i < value.size(); ++i)
+    same = !accesses_.is_unsettled(first + static_cast<std::int64_t>(i));
+  return same ? Accesses::Written::same : Accesses::Written::done;
 }
 
 // ---- Accesses of a thread
@@ -137,18 +190,17 @@ Found Shared::load(std::string_view what, const View& from, std::span<std::byte>
                    Who who) {
   const auto bytes = static_cast<std::int64_t>(value.size());
   if (auto fault = check_bytes(what, Space::shared, from, bytes, alignment, who)) return fault;
-  if (auto fault = read(what, from.at, bytes, who)) return fault;
   std::memcpy(value.data(), memory_.shared().data() + from.at, value.size());
-  return std::nullopt;
+  return read(what, from.at, bytes, who);
 }
 
 Found Shared::store(std::string_view what, const View& to, std::span<const std::byte> value,
                     std::size_t alignment, Who who) {
   const auto bytes = static_cast<std::int64_t>(value.size());
   if (auto fault = check_bytes(what, Space::shared, to, bytes, alignment, who)) return fault;
-  if (auto fault = write(what, to.at, bytes, who)) return fault;
+  Found found = write(what, to.at, bytes, who);
   (void)memory_.write(Space::shared, static_cast<std::uint64_t>(to.at), value);  // checked above
-  return std::nullopt;
+  return found;
 }
 
 // PTX manual, "cp.async": the destination is written at some time before the copy is waited for. Here it is
@@ -163,9 +215,9 @@ void Shared::begin_copy(std::int64_t to, std::int64_t size, const CopiedBytes& b
 Found Shared::copy_async(std::string_view what, const View& to, const CopiedBytes& bytes, int size, Who who) {
   if (auto fault = check_bytes(what, Space::shared, to, size, static_cast<std::size_t>(size), who))
     return fault;
-  if (auto fault = write(what, to.at, size, who, Accesses::Written::pending)) return fault;
+  Found found = write(what, to.at, size, who, Accesses::Written::pending);
   begin_copy(to.at, size, bytes, who.thread, accesses_.number(who.at));
-  return std::nullopt;
+  return found;
 }
 
 void Shared::commit_group(int thread) {
@@ -222,7 +274,8 @@ Found Shared::unfenced_write(std::string_view what, std::int64_t first, std::int
                      fmt::format("bytes {:#x} to {:#x} were written by {} through the generic proxy, and no "
                                  "fence.proxy.async came between",
                                  found->first, found->last, cluster_->name(found->write.thread, rank_)),
-                     "the thread that wrote them must execute fence.proxy.async before it synchronises"});
+                     "the thread that wrote them must execute fence.proxy.async before it synchronises"},
+               KernelRule::proxy_fence);
   out.address = {Space::shared, found->first};
   out.other = {found->write.thread / kWarp, {found->write.thread % kWarp}, found->write.at};
   return out;
@@ -254,25 +307,31 @@ Found Shared::read_by(std::string_view what, std::span<const Effects::MemoryRead
 
 Found Shared::write_by(std::string_view what, std::int64_t first, std::int64_t bytes, Who who,
                        Accesses::Agent agent, bool async) {
-  if (auto fault = overwritten(what, first, bytes, who)) return fault;
+  Found read = overwritten(what, first, bytes, who);
   cluster_->issued(agent.number, who);
-  if (accesses_.write_at_once(first, bytes, who.thread, who.at, agent, cluster_->order)) return std::nullopt;
+  if (accesses_.write_at_once(first, bytes, who.thread, who.at, agent, cluster_->order)) return read;
   Found unfenced = async ? unfenced_write(what, first, bytes, who, false) : std::nullopt;
   const auto found = accesses_.write(first, bytes, who.thread, who.at, agent, cluster_->order);
-  if (found) return conflict(what, *found, who.at);
-  return unfenced;
+  if (read) return read;
+  Found out = found ? Found(conflict(what, *found, who.at)) : std::nullopt;
+  return unfenced && (!out || is_worse(*unfenced, *out)) ? unfenced : out;
 }
 
-Found Shared::ends(Who who) {
+Found Shared::ends(Who who, const std::function<bool(std::int64_t)>& is_object) {
   const auto found = accesses_.foreign(0, static_cast<std::int64_t>(memory_.shared_bytes()), first_thread(),
-                                       cluster_->stride(), who.thread, cluster_->order);
+                                       cluster_->stride(), who.thread, cluster_->order, is_object);
   if (!found) return std::nullopt;
   Fault out = conflict({}, *found, who.at);
+  const bool arrives = !found->before_writes && is_object(found->byte);
+  out.rule = arrives ? KernelRule::arrival_at_ended_block : KernelRule::block_ended;
   out.error = {
       Errc::protocol_violation,
       {},
-      fmt::format("the block ends, and {} {} byte {:#x} of its shared memory without having met it since",
-                  cluster_->name(found->before->thread, rank_), found->before_writes ? "writes" : "reads",
+      fmt::format("the block ends, and {} {} {:#x} of its shared memory without having met it since",
+                  cluster_->name(found->before->thread, rank_),
+                  arrives                ? "arrives at the mbarrier at"
+                  : found->before_writes ? "writes byte"
+                                         : "reads byte",
                   found->byte),
       "a barrier.cluster must come behind the last access to another block's shared memory"};
   return out;
@@ -302,6 +361,7 @@ Found Shared::read(std::string_view what, const LaneAccesses& of) {
 }
 
 Found Shared::write(std::string_view what, const LaneAccesses& of, Accesses::Written state) {
+  const auto found = accesses_.write(of, cluster_->order, state);
   if (is_read())
     for (std::uint32_t rest = of.lanes; rest != 0; rest &= rest - 1) {
       const int lane = std::countr_zero(rest);
@@ -309,21 +369,20 @@ Found Shared::write(std::string_view what, const LaneAccesses& of, Accesses::Wri
                                    {of.warp * kWarp + lane, of.at}))
         return fault;
     }
-  const auto found = accesses_.write(of, cluster_->order, state);
   if (!found) return std::nullopt;
   return conflict(what, *found, of.at);
 }
 
 Found Shared::copy_async(std::string_view what, const LaneAccesses& to,
                          const std::array<CopiedBytes, kWarp>& bytes) {
-  if (auto fault = write(what, to, Accesses::Written::pending)) return fault;
+  Found found = write(what, to, Accesses::Written::pending);
   const std::uint16_t place = accesses_.number(to.at);
   for (std::uint32_t rest = to.lanes; rest != 0; rest &= rest - 1) {
     const int lane = std::countr_zero(rest);
     const auto i = static_cast<std::size_t>(lane);
     begin_copy(to.first[i], to.bytes, bytes[i], to.warp * kWarp + lane, place);
   }
-  return std::nullopt;
+  return found;
 }
 
 Found Shared::apply(std::string_view what, const Effects& effects, int warp, Place at) {
@@ -388,6 +447,7 @@ FaultSide Shared::side(std::uint64_t actor) const {
 
 Fault Shared::violated(Fault fault, const AsyncViolation& violation) const {
   fault.error = violation.error;
+  fault.rule = violation.rule;
   if (violation.other) fault.other = side(*violation.other);
   if (violation.bytes) fault.address = {Space::shared, static_cast<std::int64_t>(violation.bytes->first)};
   return fault;

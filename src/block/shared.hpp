@@ -25,7 +25,8 @@ namespace warpbit::block {
 /// Of an asynchronous copy: 4, 8 or 16 of them.
 using CopiedBytes = std::array<std::byte, 16>;
 
-/// `what` is the action's name in faults. A fault of an access names the other one.
+/// `what` is the action's name in faults. A fault of an access names the other one; the access is recorded, and what it does
+/// is done all the same, for those who go on behind it.
 class Shared {
  public:
   /// A block by its rank in a cluster. `window`: the generic address of the first byte. Without `records` no access may
@@ -55,7 +56,10 @@ class Shared {
   Found read(std::string_view what, std::int64_t first, std::int64_t bytes, Who who, bool strong = false);
   Found write(std::string_view what, std::int64_t first, std::int64_t bytes, Who who,
               Accesses::Written state = Accesses::Written::done, bool strong = false);
-  bool is_unsettled(std::int64_t byte) const { return accesses_.is_unsettled(byte); }
+  /// Records a store of these bytes, before it is done. Stores of what is there already do not conflict with each other.
+  Found write(std::string_view what, std::int64_t first, std::span<const std::byte> value, Who who, bool strong);
+  /// What a write of these bytes makes of those that are there, before it is done.
+  Accesses::Written state_of(std::int64_t first, std::span<const std::byte> value) const;
   std::optional<Accesses::Access> last_write(std::int64_t byte) const { return accesses_.last_write(byte); }
   Found load(std::string_view what, const View& from, std::span<std::byte> value, std::size_t alignment,
              Who who);
@@ -96,7 +100,8 @@ class Shared {
   /// The thread's copies up to now arrive, as an agent's, without a wait_group.
   void deliver(int thread, Accesses::Agent agent);
   /// The fault of the block's end while other blocks' threads access its memory, for its thread `who`.
-  Found ends(Who who);
+  /// `is_object`: whether a barrier object lies there.
+  Found ends(Who who, const std::function<bool(std::int64_t byte)>& is_object);
 
   /// Records a read of a product, which an agent does for each lane of a warpgroup. `fenced` is set if it is seen besides
   /// that nothing of it lacks a proxy fence.
@@ -148,7 +153,9 @@ class Shared {
   bool is_read() const;
   Found overwritten(std::string_view what, std::int64_t first, std::int64_t bytes, Who who) const;
   Fault conflict(std::string_view what, const Accesses::Conflict& conflict, Place at) const;
-  Error race(std::string_view what, const Accesses::Conflict& conflict, bool same_warp) const;
+  bool has_waited(const Accesses::Conflict& conflict, int by) const;
+  KernelRule rule_of(const Accesses::Conflict& conflict) const;
+  Error race(std::string_view what, const Accesses::Conflict& conflict) const;
   Error pending(std::string_view what, const Accesses::Conflict& conflict, int thread) const;
 
   Found read_as_group(std::string_view what, const Effects::MemoryRead& bytes, int group, Place at,

@@ -141,9 +141,9 @@ std::string name(TensorUse use, bool is_move, Who who, const Cluster& cluster, i
 
 }  // namespace
 
-TensorFinding TensorAccesses::found(const Operation& before, const TensorTouch& words, bool before_writes,
+Fault TensorAccesses::found(const Operation& before, const TensorTouch& words, bool before_writes,
                                     const Access& now, std::string why, std::string accepted,
-                                    bool is_tolerated) const {
+                                    KernelRule rule) const {
   const Cluster& cluster = order_.cluster();
   const bool is_move = order_.is_move(before.pipe);
   const std::string_view does = now.use == TensorUse::deallocation ? "deallocated"
@@ -160,7 +160,8 @@ TensorFinding TensorAccesses::found(const Operation& before, const TensorTouch& 
     out.lanes = lanes_of(kAllLanes);
   out.other = FaultSide{warp_of(before.who), {before.who.thread % kWarp}, before.who.at};
   if (is_move) out.other->lanes = lanes_of(kAllLanes);
-  return {std::move(out), is_tolerated};
+  out.rule = rule;
+  return out;
 }
 
 // ---- What two accesses need between them
@@ -179,7 +180,7 @@ bool are_pipelined(TensorUse before, TensorUse now, bool same_accumulator) {
 
 }  // namespace
 
-std::optional<TensorFinding> TensorAccesses::check(const Operation& before, const TensorTouch& words,
+Found TensorAccesses::check(const Operation& before, const TensorTouch& words,
                                                    bool before_writes, const Access& now) const {
   const bool same_accumulator = before.words.first_lane == words.first_lane &&
                                 before.words.first_column == words.first_column && before.shape == now.shape;
@@ -189,7 +190,7 @@ std::optional<TensorFinding> TensorAccesses::check(const Operation& before, cons
                                      : check_operation(before, words, before_writes, now);
 }
 
-std::optional<TensorFinding> TensorAccesses::check_pipelined(const Operation& before, const TensorTouch& words,
+Found TensorAccesses::check_pipelined(const Operation& before, const TensorTouch& words,
                                                              bool before_writes, const Access& now) const {
   const int me = warp_of(now.who);
   if (before.pipe == now.pipe || order_.is_done(before.pipe, before.clock, me)) return std::nullopt;
@@ -200,14 +201,14 @@ std::optional<TensorFinding> TensorAccesses::check_pipelined(const Operation& be
   if (order_.is_of(before.pipe, me)) return std::nullopt;
   if (!order_.is_fenced(before.pipe, before.clock, me))
     return found(before, words, before_writes, now, "that thread does not fence it before the two synchronise",
-                 "tcgen05.fence::before_thread_sync must follow it", true);
+                 "tcgen05.fence::before_thread_sync must follow it", KernelRule::tensor_fence);
   if (!order_.is_behind_fence(before.pipe, before.clock, me, false))
     return found(before, words, before_writes, now, "this thread has no fence behind the synchronisation",
-                 "tcgen05.fence::after_thread_sync must come between", true);
+                 "tcgen05.fence::after_thread_sync must come between", KernelRule::tensor_fence);
   return std::nullopt;
 }
 
-std::optional<TensorFinding> TensorAccesses::check_operation(const Operation& before, const TensorTouch& words,
+Found TensorAccesses::check_operation(const Operation& before, const TensorTouch& words,
                                                              bool before_writes, const Access& now) const {
   const int me = warp_of(now.who);
   if (!order_.is_done(before.pipe, before.clock, me)) {
@@ -216,7 +217,8 @@ std::optional<TensorFinding> TensorAccesses::check_operation(const Operation& be
     if (in_one_pipe)
       return found(before, words, before_writes, now,
                    fmt::format("the order of {} and a tcgen05.cp behind it is not defined", name(before.use)),
-                   "tcgen05.commit must follow it, and its mbarrier be waited for", true);
+                   "tcgen05.commit must follow it, and its mbarrier be waited for",
+                   KernelRule::tensor_copy_order);
     return found(
         before, words, before_writes, now, "its completion has not been waited for",
         "tcgen05.commit must follow it, and its mbarrier be waited for: tcgen05.wait and other arrivals do "
@@ -224,11 +226,11 @@ std::optional<TensorFinding> TensorAccesses::check_operation(const Operation& be
   }
   if (now.use != TensorUse::deallocation && !order_.is_behind_fence(before.pipe, before.clock, me, true))
     return found(before, words, before_writes, now, "it is complete, and no fence follows the wait for it",
-                 "tcgen05.fence::after_thread_sync must come between", true);
+                 "tcgen05.fence::after_thread_sync must come between", KernelRule::tensor_fence);
   return std::nullopt;
 }
 
-std::optional<TensorFinding> TensorAccesses::check_move(const Operation& before, const TensorTouch& words,
+Found TensorAccesses::check_move(const Operation& before, const TensorTouch& words,
                                                         bool before_writes, const Access& now) const {
   const int me = warp_of(now.who);
   const std::string wait = before.use == TensorUse::load ? "tcgen05.wait::ld" : "tcgen05.wait::st";
@@ -246,10 +248,10 @@ std::optional<TensorFinding> TensorAccesses::check_move(const Operation& before,
   if (now.use == TensorUse::deallocation) return std::nullopt;
   if (!order_.is_fenced(before.pipe, before.clock, me))
     return found(before, words, before_writes, now, "that warp does not fence it before the two synchronise",
-                 fmt::format("tcgen05.fence::before_thread_sync must follow {}", wait), true);
+                 fmt::format("tcgen05.fence::before_thread_sync must follow {}", wait), KernelRule::tensor_fence);
   if (!order_.is_behind_fence(before.pipe, before.clock, me, true))
     return found(before, words, before_writes, now, "this thread has no fence behind the synchronisation",
-                 "tcgen05.fence::after_thread_sync must come between", true);
+                 "tcgen05.fence::after_thread_sync must come between", KernelRule::tensor_fence);
   return std::nullopt;
 }
 
@@ -305,20 +307,20 @@ void TensorAccesses::collect() {
   operations_ = std::move(kept);
 }
 
-std::optional<TensorFinding> TensorAccesses::never_written(const TensorTouch& words, int column,
+Found TensorAccesses::never_written(const TensorTouch& words, int column,
                                                            const Access& now) const {
   TensorTouch at = words;
   at.first_column = column;
   at.columns = 1;
-  return TensorFinding{
-      fault_of(now.who, {Errc::never_written, {}, text(at), "tensor memory is undefined until it is written"})};
+  return fault_of(now.who, {Errc::never_written, {}, text(at), "tensor memory is undefined until it is written"},
+                  KernelRule::tensor_never_written);
 }
 
-std::optional<TensorFinding> TensorAccesses::access(const TensorTouch& words, const Access& access) {
+Found TensorAccesses::access(const TensorTouch& words, const Access& access) {
   if (words.columns == 0 || words.lanes == 0 || repeat(words, access)) return std::nullopt;
   const std::uint32_t number = add(words, access);
   const auto [first_part, parts] = parts_of(words);
-  std::optional<TensorFinding> out;
+  Found out;
   std::uint32_t allowed_write = 0;  // the last ones that were seen to be
   std::array<std::uint32_t, 2> allowed_read = {};
   const auto look = [&](std::uint32_t before, std::uint32_t& allowed, bool before_writes) {
@@ -326,7 +328,7 @@ std::optional<TensorFinding> TensorAccesses::access(const TensorTouch& words, co
     const bool is_own = of(before).pipe == access.pipe && of(before).clock == access.clock;
     if (is_own) return;  // the instruction reads and writes
     if (auto one = check(of(before), words, before_writes, access);
-        one && (!out || (out->is_tolerated && !one->is_tolerated)))
+        one && (!out || is_worse(*one, *out)))
       out = std::move(one);
     allowed = before;
   };
@@ -353,10 +355,10 @@ std::optional<TensorFinding> TensorAccesses::access(const TensorTouch& words, co
   return out;
 }
 
-std::optional<TensorFinding> TensorAccesses::deallocate(int first, int count, Who who) {
+Found TensorAccesses::deallocate(int first, int count, Who who) {
   const TensorTouch words{0, 0, TensorMemory::kLanes, first, count, true};
   const Access now{TensorUse::deallocation, -1, 0, who};
-  std::optional<TensorFinding> out;
+  Found out;
   std::uint32_t allowed = 0;
   const auto look = [&](std::uint32_t before, bool before_writes) {
     if (before == 0 || before == allowed || out) return;

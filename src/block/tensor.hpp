@@ -98,12 +98,6 @@ class TensorOrder {
   std::vector<std::vector<std::uint32_t>> after_;  // by warp, what it knew of each agent at its last fence
 };
 
-/// What is found, and whether published kernels do it without harm.
-struct TensorFinding {
-  Fault fault;
-  bool is_tolerated = false;
-};
-
 /// The record of accesses to the tensor memory of one block: of each column and 16 lanes, the last write, and two reads
 /// since then, of different pipes.
 class TensorAccesses {
@@ -120,9 +114,9 @@ class TensorAccesses {
     bool needs_value = false;  ///< a read of what was never written is a mistake
   };
   /// An access to words. It is recorded even if something is found.
-  std::optional<TensorFinding> access(const TensorTouch& words, const Access& access);
+  Found access(const TensorTouch& words, const Access& access);
   /// Columns are deallocated by a thread; nothing is known of them any more.
-  std::optional<TensorFinding> deallocate(int first, int count, Who who);
+  Found deallocate(int first, int count, Who who);
 
  private:
   static constexpr int kLanesOfCell = 16, kParts = TensorMemory::kLanes / kLanesOfCell,
@@ -143,17 +137,17 @@ class TensorAccesses {
   bool repeat(const TensorTouch& words, const Access& access);
   std::uint32_t add(const TensorTouch& words, const Access& access);
   void collect();
-  std::optional<TensorFinding> check(const Operation& before, const TensorTouch& words, bool before_writes,
+  Found check(const Operation& before, const TensorTouch& words, bool before_writes,
                                      const Access& now) const;
-  std::optional<TensorFinding> check_pipelined(const Operation& before, const TensorTouch& words,
+  Found check_pipelined(const Operation& before, const TensorTouch& words,
                                                bool before_writes, const Access& now) const;
-  std::optional<TensorFinding> check_operation(const Operation& before, const TensorTouch& words,
+  Found check_operation(const Operation& before, const TensorTouch& words,
                                                bool before_writes, const Access& now) const;
-  std::optional<TensorFinding> check_move(const Operation& before, const TensorTouch& words, bool before_writes,
+  Found check_move(const Operation& before, const TensorTouch& words, bool before_writes,
                                           const Access& now) const;
-  TensorFinding found(const Operation& before, const TensorTouch& words, bool before_writes, const Access& now,
-                      std::string why, std::string accepted, bool is_tolerated = false) const;
-  std::optional<TensorFinding> never_written(const TensorTouch& words, int column, const Access& now) const;
+  Fault found(const Operation& before, const TensorTouch& words, bool before_writes, const Access& now,
+                      std::string why, std::string accepted, KernelRule rule = KernelRule::tensor_order) const;
+  Found never_written(const TensorTouch& words, int column, const Access& now) const;
 
   TensorOrder& order_;
   std::vector<Cell> cells_;  // by part of 16 lanes, and column

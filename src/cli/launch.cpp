@@ -26,6 +26,7 @@ struct LaunchArguments {
   ptx::Launch how;
   WatchArguments watch;
   bool unchecked = false, json = false;
+  std::vector<std::string> grades;
 };
 
 // "4", "4,4" or "4,4,2"
@@ -57,6 +58,7 @@ ordered_json side_json(const FaultSide& side) {
 
 ordered_json fault_json(const Fault& fault) {
   ordered_json out{{"code", name(fault.error.code)},
+                   {"rule", name(fault.rule)},
                    {"message", fault.message()},
                    {"block", {fault.block.x, fault.block.y, fault.block.z}},
                    {"at", side_json(fault)}};
@@ -71,7 +73,7 @@ ordered_json fault_json(const Fault& fault) {
 ordered_json findings_json(const ptx::Report& report) {
   ordered_json out = ordered_json::array();
   for (const ptx::Finding& one : report.findings)
-    out.push_back({{"fault", fault_json(one.fault)}, {"times", one.times}});
+    out.push_back({{"fault", fault_json(one.fault)}, {"times", one.times}, {"grade", name(one.grade)}});
   return out;
 }
 
@@ -178,25 +180,30 @@ ordered_json report_json(const ptx::Function& kernel, Target target, const ptx::
   return out;
 }
 
-void print_fault(const Fault& fault) {
+// With the name of its rule, by which it may be graded.
+void print_fault(const Fault& fault, Grade grade) {
   std::istringstream in(fault.message());
   for (std::string line; std::getline(in, line);) fmt::print("{}\n", printable(line));
+  if (fault.rule != KernelRule::none) fmt::print("  {} of the rule {}\n", name(grade), name(fault.rule));
 }
 
-// ", 1 finding", or nothing.
+// ", 2 findings, 1 note", or nothing.
 std::string findings_text(const ptx::Report& report) {
-  const std::size_t count = report.findings.size();
-  return count == 0 ? "" : fmt::format(", {} finding{}", count, count == 1 ? "" : "s");
+  std::string out;
+  for (const Grade grade : {Grade::finding, Grade::note})
+    if (const auto count = std::ranges::count(report.findings, grade, &ptx::Finding::grade); count != 0)
+      out += fmt::format(", {} {}{}", count, name(grade), count == 1 ? "" : "s");
+  return out;
 }
 
 void print_report(const ptx::Function& kernel, Target target, const ptx::Report& report,
                   const std::deque<LaunchArray>& arrays) {
   fmt::print("{}", report.printed);
   for (const ptx::Finding& one : report.findings) {
-    print_fault(one.fault);
+    print_fault(one.fault, one.grade);
     if (one.times > 1) fmt::print("  {} times\n", one.times);
   }
-  if (report.fault) return print_fault(*report.fault);
+  if (report.fault) return print_fault(*report.fault, Grade::fault);
   const std::string where = fmt::format("{} on {}", kernel.name(), target.name());
   if (report.stopped) return print_fitted(where + ": stopped by --break; no array is written");
   print_fitted(fmt::format("{}: {} block{}, {} steps{}{}{}", where, report.blocks,
@@ -218,6 +225,14 @@ ptx::Function kernel_of(const ptx::Module& module, const std::string& name) {
   return required(module.function(name.empty() ? all[0] : name));
 }
 
+// NAME=GRADE
+ptx::GradedRule parse_grade(const std::string& text) {
+  const std::size_t equal = text.find('=');
+  const auto grade = equal == text.npos ? std::nullopt : find_grade(text.substr(equal + 1));
+  if (!grade) refuse("--rule", text, "NAME=GRADE, a grade being silent, note, finding or fault");
+  return {text.substr(0, equal), *grade};
+}
+
 ptx::Report run_kernel(const LaunchArguments& o, const ptx::Function& kernel, LaunchWatch& watch,
                        const std::vector<ptx::Argument>& arguments) {
   ptx::Launch how = o.how;
@@ -225,6 +240,7 @@ ptx::Report run_kernel(const LaunchArguments& o, const ptx::Function& kernel, La
   how.block = parse_dim3("--block", o.block);
   if (!o.cluster.empty()) how.cluster = parse_dim3("--cluster", o.cluster);
   how.check_shared = !o.unchecked;
+  for (const std::string& one : o.grades) how.grades.push_back(parse_grade(one));
   watch.follow(how);
   ProgressBar bar(!watch.prints_steps());
   how.progress = [&](std::uint64_t done, std::uint64_t blocks) { bar.show(done, blocks); };
@@ -250,7 +266,10 @@ int launch(const LaunchArguments& o) {
     print_report(kernel, module.target(), report, arrays);
     watch.print_profile(report);
   }
-  const bool has_findings = o.how.lenient && !report.findings.empty();  // else they are tolerated
+  const bool has_findings =
+      o.how.lenient && std::ranges::any_of(report.findings, [](const ptx::Finding& one) {
+        return one.grade == Grade::finding;  // without --lenient it is what a launch goes on behind anyway
+      });
   return report.fault || has_findings || watch.missed() ? kNo : kYes;
 }
 
@@ -293,13 +312,16 @@ void add_launch(CLI::App& command, int& status) {
       ->allow_extra_args(false)
       ->check(CLI::IsMember(rule_names()).description(""));
   command.add_flag("!--no-contract", o.how.contract, "fuse no products and sums, as ptxas --fmad=false");
-  command.add_flag("--no-check-shared", o.unchecked,
-                   "look for no races and no bytes never written in shared memory");
-  command.add_flag(
-      "--lenient", o.how.lenient,
-      "go on behind what is found in shared memory, and show all of it; exit status 1 if there is any");
+  command.add_flag("--no-check-shared", o.unchecked, "look for no broken rules (warpbit list --rules)");
+  command.add_flag("--lenient", o.how.lenient,
+                   "go on behind broken rules, and show all of them; exit status 1 if there are findings");
   command.add_flag("--strict", o.how.strict,
-                   "what published kernels do with tensor memory against the manual is a fault, too");
+                   "a broken rule of the manual is a fault, also where hardware leaves right bytes");
+  command
+      .add_option("--rule", o.grades,
+                  "what one rule is, whatever --lenient and --strict say: NAME=silent, note, finding or fault")
+      ->type_name("NAME=GRADE")
+      ->allow_extra_args(false);
   command.add_option("--step-limit", o.how.step_limit,
                      "the maximum number of steps of a block; any number unless given");
   command

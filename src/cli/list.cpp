@@ -244,6 +244,7 @@ int list(const ListArguments& o) {
   if (!o.captures.empty()) return list_captures(o);
   if (o.kernels) return list_kinds(o);
   if (o.assembler) return list_rules(o);
+  if (o.rules) return list_kernel_rules(o);
   if (o.defects) return list_defects(o);
   if (o.ptx) return list_kernels(o);
   if (o.probes) return list_probes(o);
@@ -345,11 +346,16 @@ void add_list(CLI::App& command, int& status) {
                     "list instead the defects of ptxas: where its machine code leaves other bits than the PTX "
                     "manual says")
           ->excludes(types, forms, ptx, probes, evidence, targets, kernels, assembler);
+  CLI::Option* rules =
+      command
+          .add_flag("--rules", o.rules,
+                    "list instead the rules that a kernel must keep, and what a launch does where one is broken")
+          ->excludes(types, forms, ptx, probes, evidence, targets, kernels, assembler, defects);
   CLI::Option* captures =
       command
           .add_option("--captures", o.captures,
                       "print instead the captures in folders, by tabs; golden/index.tsv is that")
-          ->excludes(types, forms, ptx, probes, evidence, targets, kernels, assembler, defects);
+          ->excludes(types, forms, ptx, probes, evidence, targets, kernels, assembler, defects, rules);
   CLI::Option* markdown =
       command.add_flag("--markdown", o.markdown, "print a Markdown table")->excludes(ptx, probes, captures);
   CLI::Option* csv = command.add_flag("--csv", o.csv, "print a table by commas, a row in each line")

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// warpbit list --assembler, --defects
+// warpbit list --rules, --assembler, --defects
 #include <initializer_list>
 #include <string_view>
 
 #include "cli/list.hpp"
+#include "warpbit/kernel_rules.hpp"
 #include "warpbit/ptx.hpp"
 
 namespace warpbit::cli {
@@ -14,6 +15,23 @@ Row row_of(std::initializer_list<std::string_view> cells) {
 }
 
 }  // namespace
+
+int list_kernel_rules(const ListArguments& o) {
+  Table table{{"rule", "a kernel keeps it if", "PTX manual", "by default", "strict", "why", "what hardware did"}};
+  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+  for (const KernelRuleInfo& rule : kernel_rules()) {
+    table.push_back(row_of({rule.name, rule.says, rule.manual, name(rule.by_default), name(rule.strict), rule.reason,
+                            rule.hardware}));
+    rows.push_back({{"name", rule.name},
+                    {"says", rule.says},
+                    {"manual", rule.manual},
+                    {"by_default", name(rule.by_default)},
+                    {"strict", name(rule.strict)},
+                    {"reason", rule.reason},
+                    {"hardware", rule.hardware}});
+  }
+  return print_listing(o, o.markdown ? in_page_width(table, {24, 30, 16, 7, 7, 26, 22}) : table, {{"rules", rows}});
+}
 
 int list_rules(const ListArguments& o) {
   Table table{{"rule", "sees", "makes of it", "since", "evidence"}};

@@ -81,7 +81,8 @@ Block::Block(const Launch& how, Cluster& cluster, int rank, Index3 index, const 
              Worker& worker)
     : async(cluster.async(), rank, how.shared_bytes,
             [this](block::Found found) {
-              if (!found) return true;
+              const KernelRuleInfo* const rule = found ? find_info(found->rule) : nullptr;
+              if (!found || (rule != nullptr && rule->by_default < Grade::fault)) return true;
               if (!found_) found_ = std::move(found);
               return false;
             }),
@@ -105,7 +106,6 @@ Block::Block(const Launch& how, Cluster& cluster, int rank, Index3 index, const 
       begun_(static_cast<std::size_t>(meeting.threads())),
       fragments_(begun_.size()) {
   options_.threads = 1;
-  async.tolerates = [](const block::Found&) { return true; };
 }
 
 void Block::run_thread(int i) {
@@ -212,7 +212,8 @@ Block::Outcome Block::run() {
   async.cluster.happened();
   if (!async::end_tensor(async, *async.ended)) meeting.fault() = std::exchange(found_, std::nullopt);
   if (shared.cluster().blocks() == 1 && !meeting.fault()) return Outcome::ended;
-  if (!meeting.fault()) meeting.fault() = shared.ends(*async.ended);
+  if (!meeting.fault()) 
+    meeting.fault() = shared.ends(*async.ended, [this](std::int64_t byte) { return async.mbarriers.has(byte); });
   if (meeting.fault()) meeting.fault()->error.where = "end of the block";
   return goes_on() ? Outcome::ended : Outcome::fault;
 }

@@ -30,7 +30,6 @@ Block::Block(const Grid& grid, Cluster& cluster, int rank, Extent index)
       async_(
           cluster.async(), rank, grid.shared_bytes,
           [this](block::Found found) { return allows(std::move(found)); }, kSharedWindow, grid.check_shared) {
-  async_.tolerates = [this](block::Found found) { return allows(std::move(found), true); };
   if (grid.watched != nullptr) {
     const device::Index3& at = grid.watched->observed_block;
     watch_.emplace(grid.program, *grid.watched, grid.watched->observe && index == Extent{at.x, at.y, at.z});
@@ -183,20 +182,23 @@ void Block::fault(Fault found) {
 }
 
 bool are_same(const Fault& x, const Fault& y) {
-  return x.error.code == y.error.code && x.ptx_line == y.ptx_line &&
+  return x.rule == y.rule && x.error.code == y.error.code && x.ptx_line == y.ptx_line &&
          x.other.has_value() == y.other.has_value() && (!x.other || x.other->ptx_line == y.other->ptx_line);
 }
 
-bool Block::allows(block::Found found, bool is_tolerated) {
+bool Block::allows(block::Found found) {
   if (!found) return true;
-  if (!grid_.lenient && (grid_.strict || !is_tolerated)) return fault(*std::move(found)), false;
+  const Grade grade =
+      found->rule == KernelRule::none ? Grade::fault : grid_.grades[static_cast<std::size_t>(found->rule)];
+  if (grade == Grade::fault) return fault(*std::move(found)), false;
+  if (grade == Grade::silent) return true;
   explain_by_phase(*found);
   Fault one = located(*std::move(found));
   const auto is_same = [&](const Finding& other) { return are_same(other.fault, one); };
   if (const auto found_before = std::ranges::find_if(findings_, is_same); found_before != findings_.end())
     ++found_before->times;
   else
-    findings_.push_back({std::move(one)});
+    findings_.push_back({std::move(one), 1, grade});
   return true;
 }
 
@@ -485,7 +487,8 @@ void Block::end() {
   async_.ended = last_;
   async_.cluster.happened();
   if (checks() && !async::end_tensor(async_, last_)) return;
-  if (async_.shared.cluster().blocks() > 1 && checks()) allows(async_.shared.ends(last_));
+  if (async_.shared.cluster().blocks() > 1 && checks()) 
+    allows(async_.shared.ends(last_, [this](std::int64_t byte) { return async_.mbarriers.has(byte); }));
 }
 
 Outcome Block::run() {

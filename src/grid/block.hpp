@@ -26,6 +26,9 @@ namespace warpbit::grid {
 /// x, y, z.
 using Extent = std::array<std::uint32_t, 3>;
 
+/// By rule: what a launch does where it is broken.
+using Grades = std::array<Grade, kKernelRules>;
+
 /// What all blocks of a launch share.
 struct Grid {
   const Program& program;
@@ -37,7 +40,7 @@ struct Grid {
   ExecuteOptions execute = {};
   std::uint64_t step_limit = std::numeric_limits<std::uint64_t>::max();  ///< of a block
   bool check_shared = true;                                              ///< see ptx::Launch
-  bool lenient = false, strict = false;                                  ///< likewise
+  Grades grades = {};                                                    ///< of all rules
   const ptx::Launch* watched = nullptr;     ///< if it is to be profiled or observed
   Executors* executors = nullptr;           ///< of each of Program::freedoms
   Heap* heap = nullptr;                     ///< of malloc
@@ -85,9 +88,8 @@ class Block {
   void fault(Warp& warp, const Path& path, Lanes lanes, Error error);
   /// A fault of `accesses`, whose places are those of `who`, and behind which nothing goes on.
   void fault(Fault found);
-  /// A fault behind which a launch that is lenient goes on: whether the block does. Nothing is none. Behind one that is
-  /// tolerated every launch goes on which is not strict.
-  bool allows(block::Found found, bool is_tolerated = false);
+  /// Does what the grade of the fault's rule says: whether the block goes on. Nothing is none.
+  bool allows(block::Found found);
   const std::vector<Finding>& findings() const { return findings_; }
   /// Nothing goes on. The fault of an instruction that needs lanes or warps which are elsewhere; false if there is none.
   bool report_cause();

@@ -80,7 +80,7 @@ class Queue {
   /// After a fault only the clusters before the faulty one go on: the first faulty block is reported.
   bool is_wanted(std::uint64_t cluster) const { return !exception_ && cluster < faulty_; }
   void record(Cluster& cluster);
-  void record_tolerated(std::uint64_t block, const std::vector<Finding>& found);
+  void record_findings(std::uint64_t block, const std::vector<Finding>& found);
 
   const Grid& grid_;
   const std::function<void(std::uint64_t, std::uint64_t)>& progress_;
@@ -118,15 +118,12 @@ void Queue::record(Cluster& cluster) {
     }
     const std::uint64_t number = number_of(block->index(), grid_.blocks);
     if (!block->printed.empty()) printed_[number] = std::move(block->printed);
-    if (grid_.lenient)
-      findings_[number] = block->findings();
-    else
-      record_tolerated(number, block->findings());
+    record_findings(number, block->findings());
   }
 }
 
 // What all blocks do is reported of the first one.
-void Queue::record_tolerated(std::uint64_t block, const std::vector<Finding>& found) {
+void Queue::record_findings(std::uint64_t block, const std::vector<Finding>& found) {
   for (Finding one : found) {
     bool is_known = false;
     for (auto& [number, others] : findings_) {

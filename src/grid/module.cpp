@@ -398,6 +398,25 @@ Result<assembler::Rules> rules_of(const Launch& how) {
   return out;
 }
 
+Result<grid::Grades> grades_of(const Launch& how) {
+  grid::Grades out = {};
+  if (!how.check_shared) return out;  // silent
+  for (const KernelRuleInfo& row : kernel_rules()) {
+    const Grade grade = how.strict ? row.strict : row.by_default;
+    out[static_cast<std::size_t>(row.rule)] = how.lenient ? std::min(grade, Grade::finding) : grade;
+  }
+  for (const GradedRule& one : how.grades) {
+    const std::optional<KernelRule> rule = find_kernel_rule(one.rule);
+    if (!rule) {
+      std::vector<std::string_view> names;
+      for (const KernelRuleInfo& row : kernel_rules()) names.push_back(row.name);
+      return Error{Errc::no_such_kernel_rule, {}, one.rule, fmt::format("{}", fmt::join(names, ", "))};
+    }
+    out[static_cast<std::size_t>(*rule)] = one.grade;
+  }
+  return out;
+}
+
 // Of each rule and line one.
 std::vector<AssembledLine> assembled(const grid::Program& program) {
   std::map<std::tuple<int, assembler::Rule>, AssembledLine> out;
@@ -470,6 +489,8 @@ Report Function::launch(const Launch& how, std::span<const Argument> arguments) 
   // Who observes a launch sees what each register had before.
   const Result<assembler::Rules> rules = rules_of(how);
   if (!rules) return fail(rules.error());
+  const Result<grid::Grades> grades = grades_of(how);
+  if (!grades) return fail(grades.error());
   const Result<const grid::Program*> compiled = state_->program({*rules, !how.observe});
   if (!compiled) return fail(compiled.error());
   const grid::Program& program = **compiled;
@@ -505,8 +526,7 @@ Report Function::launch(const Launch& how, std::span<const Argument> arguments) 
   all.execute.threads = 1;
   if (how.step_limit != 0) all.step_limit = how.step_limit;
   all.check_shared = how.check_shared;
-  all.lenient = how.lenient;
-  all.strict = how.strict;
+  all.grades = *grades;
   all.has_clusters = cluster->has_value();
   if (*cluster) all.cluster = extent(**cluster);
   all.heap = heap;

@@ -53,15 +53,26 @@ class Records {
                                            Block::who(warp_, step_, lane), block::Accesses::Written::done,
                                            step_.access.strong));
   }
+  /// The same, before the bytes are stored. Equal ones are stored by several threads without harm.
+  bool writes(int lane, const Target& to, std::span<const std::byte> value) {
+    if (!is_checked(to)) return true;
+    const std::int64_t first = offset(to);
+    block::Found found =
+        of(to).accesses().write({}, first, value, Block::who(warp_, step_, lane), step_.access.strong);
+    if (found) explain(*found, of(to), lane, first, value);
+    stored_[static_cast<std::size_t>(lane)] = {first, static_cast<std::int64_t>(value.size())};
+    has_stored_ |= Lanes{1} << lane;
+    return allowed(std::move(found));
+  }
   /// The same for bytes of shared memory by their number.
   bool reads(int lane, std::int64_t first, std::size_t bytes) { return reads(lane, shared(first), bytes); }
   bool changes(int lane, std::int64_t first, std::size_t bytes) { return changes(lane, shared(first), bytes); }
+  bool writes(int lane, std::int64_t first, std::span<const std::byte> value) {
+    return writes(lane, shared(first), value);
+  }
   /// The same for many lanes.
   bool reads(const block::LaneAccesses& of) {
     return !block_.checks() || allowed(block_.accesses().read({}, of));
-  }
-  bool changes(const block::LaneAccesses& of) {
-    return !block_.checks() || allowed(block_.accesses().write({}, of));
   }
   bool begins(const block::LaneAccesses& to, const std::array<block::CopiedBytes, kLanes>& bytes) {
     return allowed(block_.accesses().copy_async({}, to, bytes));
@@ -71,14 +82,6 @@ class Records {
     return {
         warp_.number_in_cluster(), lanes, {}, static_cast<std::int64_t>(bytes), Block::who(warp_, step_, 0).at,
         step_.access.strong};
-  }
-  /// A store that changes nothing is not recorded: whoever else wrote these bytes wrote the same.
-  bool writes(int lane, const Target& to, std::span<const std::byte> value) {
-    if (!is_checked(to)) return true;
-    bool same = std::memcmp(to.data, value.data(), value.size()) == 0;
-    for (std::size_t i = 0; same && i < value.size(); ++i)
-      same = !of(to).accesses().is_unsettled(offset(to) + static_cast<std::int64_t>(i));
-    return same || changes(lane, to, value.size());
   }
   /// Follows the accesses of all lanes: other warps may wait for them.
   Next after() {
@@ -96,9 +99,18 @@ class Records {
   std::int64_t offset(const Target& target) { return target.data - of(target).shared().data(); }
   bool allowed(block::Found conflict) { return block_.allows(std::move(conflict)); }
 
+  /// Bytes that another lane has stored to by this step are no race: the fault says so, before the store to `block` is done.
+  void explain(Fault& found, Block& block, int lane, std::int64_t first, std::span<const std::byte> value) const;
+
+  struct Stored {
+    std::int64_t first, bytes;
+  };
+
   Warp& warp_;
   Block& block_;
   const Step& step_;
+  Lanes has_stored_ = 0;
+  std::array<Stored, kLanes> stored_;  // of these lanes, what each has stored last
 };
 
 }  // namespace warpbit::grid::steps

@@ -84,7 +84,7 @@ bool record(Warp& warp, const Step& step, const Effects& effects) {
       if (!records.reads(std::max(read.lane, 0), *first, read.bytes)) return false;
   for (const Effects::MemoryWrite& write : effects.memory_writes)
     if (const auto first = in_shared(write.space, write.address, write.bytes.size()))
-      if (!records.changes(std::max(write.lane, 0), *first, write.bytes.size())) return false;
+      if (!records.writes(std::max(write.lane, 0), *first, write.bytes)) return false;
   return true;
 }
 
@@ -133,7 +133,8 @@ bool has_clean_padding(Warp& warp, const Path& path, const Step& step, Lanes lan
                                 r - first, operand.role, operand.format),
                     fmt::format("zeros in bits 1 and 0 of each byte; the GPU reads bits 5 to 0 as {}",
                                 factor->container->name)};
-        return warp.block().allows(block::fault_of(Block::who(warp, step, lane), std::move(error)), true);
+        return warp.block().allows(
+            block::fault_of(Block::who(warp, step, lane), std::move(error), KernelRule::dirty_padding));
       }
     first += count;
   }

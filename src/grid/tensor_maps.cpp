@@ -70,7 +70,8 @@ Result<TensorMap> read_map(Warp& warp, const Step& step, std::uint64_t at, int l
         block::fault_of(Block::who(warp, step, lane), {Errc::protocol_violation,
                                                        {},
                                                        fmt::format("the tensor map at {:#x} was changed", at),
-                                                       fmt::format("{} must come between", missing->fence)});
+                                                       fmt::format("{} must come between", missing->fence)},
+                        KernelRule::tensormap_fence);
     out.other = {missing->who.thread / kLanes, {missing->who.thread % kLanes}, missing->who.at};
     if (!here.allows(std::move(out))) return here.found()->error;
   }

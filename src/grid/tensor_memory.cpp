@@ -249,7 +249,8 @@ bool Executed::is_by_one_lane(Lanes lanes) {
       {Errc::protocol_violation,
        {},
        fmt::format("{} lanes of the warp execute it, each of which issues a product", std::popcount(lanes)),
-       "one thread must issue it"});
+       "one thread must issue it"},
+      KernelRule::tensor_one_thread);
   out.lanes = block::lanes_of(lanes);
   return warp_.block().allows(std::move(out));
 }

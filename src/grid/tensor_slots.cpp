@@ -249,11 +249,19 @@ bool find_rows(Warp& warp, const Path& path, const warpbit::Operand& address, co
   return there;
 }
 
-bool record(Warp& warp, const Step& step, const Rows& rows, bool writes) {
+bool record_reads(Warp& warp, const Step& step, const Rows& rows) {
   Records records(warp, step);
   block::LaneAccesses accesses = records.of(kAllLanes >> (kLanes - rows.count), kRowBytes);
   accesses.first = rows.at;
-  return writes ? records.changes(accesses) : records.reads(accesses);
+  return records.reads(accesses);
+}
+bool record_writes(Warp& warp, const Step& step, const Rows& rows,
+                   const std::array<std::array<std::byte, kRowBytes>, kLanes>& values) {
+  if (!warp.block().checks()) return true;
+  Records records(warp, step);
+  for (int row = 0; row < rows.count; ++row)
+    if (const auto i = static_cast<std::size_t>(row); !records.writes(row, rows.at[i], values[i])) return false;
+  return true;
 }
 
 bool are_apart(const Rows& rows) {
@@ -275,16 +283,17 @@ std::optional<Next> move_slots(Warp& warp, Path& path, const Step& step, const I
                  std::get<MatrixMove>(instruction.decoded().form->action).space, rows))
     return std::nullopt;
   if (stores && !are_apart(rows)) return std::nullopt;
-  if (!record(warp, step, rows, stores)) return Next::end;
+  if (!stores && !record_reads(warp, step, rows)) return Next::end;
   if (!stores && !takes_tiles(warp, step, std::span(rows.at).first(static_cast<std::size_t>(rows.count))))
     return Next::end;
   std::byte* const shared = warp.block().shared().data();
+  std::array<std::array<std::byte, kRowBytes>, kLanes> stored;
   const bool transposed =
       warp.program().tensor_plans[static_cast<std::size_t>(step.extra)].kind == TensorPlan::Kind::transposed;
   for (std::size_t r = 0; r < moved.size(); ++r) {
     std::uint32_t* const slot = warp.at(path, moved[r]);
     for (std::size_t i = 0; i < 8; ++i) {
-      std::byte* const row = shared + rows.at[8 * r + i];
+      std::byte* const row = stores ? stored[8 * r + i].data() : shared + rows.at[8 * r + i];
       if (!transposed) {  // row i: lanes 4 i and on
         stores ? std::memcpy(row, slot + 4 * i, kRowBytes) : std::memcpy(slot + 4 * i, row, kRowBytes);
         continue;
@@ -296,6 +305,10 @@ std::optional<Next> move_slots(Warp& warp, Path& path, const Step& step, const I
       }
     }
   }
+  if (!stores) return Next::step;
+  if (!record_writes(warp, step, rows, stored)) return Next::end;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(rows.count); ++i)
+    std::memcpy(shared + rows.at[i], stored[i].data(), kRowBytes);
   return Next::step;
 }
 

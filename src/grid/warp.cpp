@@ -117,8 +117,10 @@ Next Warp::branch(Path& path, Lanes lanes, int step) {
     Path rest = path;
     rest.lanes &= ~lanes;
     ++rest.pc;
-    split_.push_back(std::move(rest));
     path.lanes = lanes;
+    are_together(rest.lanes);
+    are_together(lanes);
+    split_.push_back(std::move(rest));
   }
   path.pc = step;
   return Next::moved;
@@ -249,6 +251,10 @@ void Warp::skip(Path& path, int steps) {
 
 // ---- Paths
 
+void Warp::are_together(Lanes lanes) {
+  if (block_.checks()) block_.accesses().order().path(number_in_cluster(), lanes);
+}
+
 // The new ones among the others; those without lanes leave, those at one place become one.
 void Warp::join() {
   for (Path& path : split_) paths_.push_back(std::move(path));
@@ -262,6 +268,7 @@ void Warp::join() {
         continue;
       }
       paths_[i].lanes |= paths_[j].lanes;
+      are_together(paths_[i].lanes);
       paths_[i].waits = false;
       paths_[i].rests = paths_[i].rests && paths_[j].rests;
       paths_.erase(paths_.begin() + static_cast<std::ptrdiff_t>(j));

@@ -151,6 +151,7 @@ class Warp {
 
  private:
   Path* choose();
+  void are_together(Lanes lanes);
   int turn_of_another(const Path& path) const;
   void join();
   Next run_path(Path& path);

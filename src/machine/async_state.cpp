@@ -25,10 +25,12 @@ std::string shape_text(const std::array<std::uint16_t, 3>& shape) {
   return fmt::format("m{}n{}k{}", shape[0], shape[1], shape[2]);
 }
 
-AsyncViolation violation(const AsyncActor& who, std::string seen, std::string accepted,
+AsyncViolation violation(KernelRule rule, const AsyncActor& who, std::string seen, std::string accepted,
                          std::optional<std::uint64_t> other = {}, std::optional<ByteRange> bytes = {}) {
-  return {
-      {Errc::protocol_violation, std::string(who.text), std::move(seen), std::move(accepted)}, other, bytes};
+  return {{Errc::protocol_violation, std::string(who.text), std::move(seen), std::move(accepted)},
+          other,
+          bytes,
+          rule};
 }
 
 // The registers that a product reads like any instruction: descriptors, predicates, metadata.
@@ -85,7 +87,7 @@ AsyncState::Violated AsyncState::occupied(const AsyncActor& who, int reg, std::s
                                           std::string_view role, Condition condition) const {
   const Found found = find_last(condition);
   if (!found.product) return std::nullopt;
-  return violation(who,
+  return violation(KernelRule::product_registers, who,
                    fmt::format("{} is {}, but it is {} of {}, which is not complete", name(reg), access, role,
                                found.product->text),
                    found.remedy, found.product->number);
@@ -148,7 +150,7 @@ AsyncState::Violated AsyncState::check_pending(const AsyncActor& who, const Asyn
 
 AsyncState::Violated AsyncState::check_fence(const AsyncActor& who, const AsyncUse& use) const {
   if (fences_ == 0)
-    return violation(who, "it is the first of its warpgroup, and no wgmma.fence came before",
+    return violation(KernelRule::product_fence, who, "it is the first of its warpgroup, and no wgmma.fence came before",
                      "wgmma.fence must come before");
   const auto refuse = [&](int reg, std::string_view role) {
     const Access& access = unfenced_[static_cast<std::size_t>(reg)];
@@ -157,7 +159,7 @@ AsyncState::Violated AsyncState::check_fence(const AsyncActor& who, const AsyncU
                                ? "as an accumulator of " + shape_text(access.shape)
                                : "as part of A";
     return violation(
-        who, fmt::format("{} is {}, and was accessed {} after the last wgmma.fence", name(reg), role, by),
+        KernelRule::product_fence, who, fmt::format("{} is {}, and was accessed {} after the last wgmma.fence", name(reg), role, by),
         "wgmma.fence must stand between", access.number);
   };
   const auto is_new = [this](const Access& access) {
@@ -183,7 +185,7 @@ AsyncState::Violated AsyncState::check_proxy(const AsyncActor& who, const Effect
   for (const Effects::MemoryRead& read : effects.memory_reads)
     if (const std::optional<ByteRange> found = unordered(read.address, read.bytes))
       return violation(
-          who,
+          KernelRule::proxy_fence, who,
           fmt::format("it reads shared memory {:#x} to {:#x}, which was written through the generic proxy",
                       found->first, found->last),
           "fence.proxy.async must stand between", std::nullopt, found);
@@ -255,7 +257,7 @@ std::optional<AsyncViolation> AsyncState::check_store(const AsyncActor& who, Byt
   const Found found = find_last(reads);
   if (!found.product) return std::nullopt;
   return violation(
-      who,
+      KernelRule::product_tile, who,
       fmt::format("shared memory {:#x} to {:#x} is overwritten, but {}, which is not complete, reads it",
                   both.first, both.last, found.product->text),
       found.remedy, found.product->number, both);

@@ -66,6 +66,14 @@ Result<ptx::Launch> launch_of(const warpbit_launch_options* given) {
   out.as_written = all.as_written != 0;
   if (all.without != nullptr) out.without = names_in(all.without);
   out.check_shared = all.unchecked_shared == 0;
+  out.strict = all.strict != 0;
+  if (all.rules != nullptr)
+    for (const std::string& one : names_in(all.rules)) {
+      const std::size_t equal = std::min(one.find('='), one.size());
+      const auto grade = equal == one.size() ? std::nullopt : find_grade(std::string_view(one).substr(equal + 1));
+      if (!grade) return Error{Errc::usage, "rules", one, "NAME=GRADE, a grade being silent, note, finding or fault"};
+      out.grades.push_back({one.substr(0, equal), *grade});
+    }
   out.execute.undefined = all.as_measured != 0 ? Undefined::as_measured : Undefined::error;
   out.execute.allow_inferred = all.refuse_inferred == 0;
   out.execute.threads = all.threads;
@@ -91,6 +99,7 @@ struct LastLaunch {
   struct Finding {
     std::string message, name;
     std::uint64_t times;
+    const char *rule, *grade;  // of tables
   };
   std::string fault, printed, order_dependent, inferences, assembled, notes;
   std::vector<Finding> findings;
@@ -103,7 +112,8 @@ LastLaunch& last_launch() {
 std::vector<LastLaunch::Finding> findings_of(const ptx::Report& report) {
   std::vector<LastLaunch::Finding> out;
   for (const ptx::Finding& one : report.findings)
-    out.push_back({one.fault.message(), std::string(name(one.fault.error.code)), one.times});
+    out.push_back({one.fault.message(), std::string(name(one.fault.error.code)), one.times, name(one.fault.rule).data(),
+                   name(one.grade).data()});
   return out;
 }
 
@@ -304,6 +314,6 @@ warpbit_status warpbit_describe_finding(uint64_t finding, warpbit_finding* descr
                             last.findings.empty() ? "none: the last launch has found nothing"
                                                   : fmt::format("0 to {}", last.findings.size() - 1));
     const LastLaunch::Finding& one = last.findings[finding];
-    return fill(description, {0, one.message.c_str(), one.name.c_str(), one.times});
+    return fill(description, {0, one.message.c_str(), one.name.c_str(), one.times, one.rule, one.grade});
   });
 }
