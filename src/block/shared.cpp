@@ -346,12 +346,6 @@ void Shared::barrier() {
   order().barrier_of(warps);
 }
 
-void Shared::barrier_of(std::uint32_t warps) {
-  std::vector<int> out;
-  for (const int warp : lanes_of(warps)) out.push_back(first_warp() + warp);
-  order().barrier_of(out);
-}
-
 // ---- Accesses of instructions
 
 Found Shared::read(std::string_view what, const LaneAccesses& of) {

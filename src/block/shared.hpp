@@ -50,6 +50,11 @@ class Shared {
   /// The whole memory as an array, and a cursor in it.
   View view(std::int64_t at) const { return {0, static_cast<std::int64_t>(memory_.shared_bytes()), at}; }
 
+  /// The first bytes have a value from the beginning.
+  void give(std::uint64_t bytes) {
+    if (records_) accesses_.give(static_cast<std::int64_t>(bytes));
+  }
+
   // ---- Accesses of a thread
 
   /// Records an access to bytes that exist. Strong ones are atomics and those with an order.
@@ -119,9 +124,13 @@ class Shared {
 
   // ---- Order
 
-  /// Threads of the block meet: all, or warps of a mask. Warps are those of the block.
+  /// All threads of the block meet. Warps are those of the block.
   void barrier();
-  void barrier_of(std::uint32_t warps);
+  /// What lanes of a warp have done and know is added to `into`; a warp learns it.
+  void release(int warp, std::uint32_t lanes, Knowledge& into) {
+    order().release(first_warp() + warp, lanes, into);
+  }
+  void acquire(int warp, const Knowledge& from) { order().acquire(first_warp() + warp, from); }
   void through_memory(int warp) { order().through_memory(first_warp() + warp); }
   void sync_warp(int warp, std::uint32_t lanes) { order().sync_warp(first_warp() + warp, lanes); }
   void fence_proxy(int warp, std::uint32_t lanes) { order().fence(first_warp() + warp, lanes); }
