@@ -40,11 +40,15 @@ Block::Block(const Grid& grid, Cluster& cluster, int rank, Extent index)
   const std::uint32_t threads = grid.threads[0] * grid.threads[1] * grid.threads[2];
   const int warps = static_cast<int>((threads + kLanes - 1) / kLanes);
   for (int w = 0; w < warps; ++w) {
-    const std::uint32_t rest = threads - static_cast<std::uint32_t>(w * kLanes);
-    const Lanes lanes = rest >= kLanes ? kAllLanes : (Lanes{1} << rest) - 1;
-    warps_.push_back(std::make_unique<Warp>(*this, grid.program, w, lanes));
+    warps_.push_back(std::make_unique<Warp>(*this, grid.program, w, lanes_of(static_cast<std::size_t>(w))));
   }
   for (Barrier& barrier : barriers_) barrier.warps.resize(static_cast<std::size_t>(warps));
+}
+
+// Those that a warp begins with.
+Lanes Block::lanes_of(std::size_t warp) const {
+  const std::size_t rest = std::size_t{grid_.threads[0]} * grid_.threads[1] * grid_.threads[2] - warp * kLanes;
+  return rest >= kLanes ? kAllLanes : (Lanes{1} << rest) - 1;
 }
 
 // Static and dynamic ones, in the unit in which they are allocated (PTX manual, "%total_smem_size").
@@ -95,11 +99,13 @@ std::uint64_t Block::special(ptx::Special special, int warp, int lane) const {
     case lanemask_gt: return kAllLanes & ~(2 * lane_bit - 1);
     case lanemask_ge: return kAllLanes & ~(lane_bit - 1);
     case nsmid: return 132;  // of an H100; the manual leaves it open
+    case reserved_smem_offset_begin:
+    case reserved_smem_offset_0: return shared_base();
     case total_smem_size: return own_shared_bytes();
     case aggr_smem_size: return own_shared_bytes() + kReservedShared;
-    case reserved_smem_offset_end:
     case reserved_smem_offset_cap: return kReservedShared;
-    case reserved_smem_offset_1: return kReservedShared / 2;  // left to the driver
+    case reserved_smem_offset_end: return shared_base() + kReservedShared;
+    case reserved_smem_offset_1: return shared_base() + kReservedShared / 2;  // left to the driver
     case envreg1: return kWorkspace >> 32;
     case envreg2: return kWorkspace & 0xFFFF'FFFF;
     case dynamic_smem_size: return grid_.shared_bytes - grid_.program.shared_bytes;
@@ -226,21 +232,21 @@ std::uint32_t Block::expected(std::uint32_t threads) const {
   return threads == 0 ? static_cast<std::uint32_t>(warps_.size()) * kLanes : threads;
 }
 
-// A barrier counts whole warps (PTX manual, "barrier": "in multiple of warp size").
-void Block::round_up(Barrier& barrier, std::size_t warp) const {
-  Lanes& part = barrier.warps[warp].part;
-  if (part == 0 || (warps_[warp]->alive() & ~part) != 0) return;
-  barrier.arrived += static_cast<std::uint32_t>(std::popcount(~part));
-  part = 0;
+// PTX manual, "barrier": threads are counted "in multiple of warp size".
+std::uint32_t Block::counted(Barrier::OfWarp& of, std::size_t warp, Lanes lanes, bool is_aligned) const {
+  if (is_aligned) return kLanes;
+  const Lanes all = lanes_of(warp);
+  of.part |= lanes;
+  if ((all & ~of.part) != 0) return static_cast<std::uint32_t>(std::popcount(lanes));
+  of.part = 0;
+  return static_cast<std::uint32_t>(std::popcount(lanes | ~all));
 }
 
 // One of all threads waits for none that has ended.
-bool Block::complete(Barrier& barrier) const {
+bool Block::complete(const Barrier& barrier) const {
   bool all = barrier.threads == 0;
-  for (std::size_t w = 0; w < warps_.size(); ++w) {
-    round_up(barrier, w);
-    all = all && (warps_[w]->alive() & ~barrier.warps[w].here) == 0;
-  }
+  for (std::size_t w = 0; all && w < warps_.size(); ++w)
+    all = (warps_[w]->alive() & ~barrier.warps[w].here) == 0;
   return all || barrier.arrived >= expected(barrier.threads);
 }
 
@@ -261,7 +267,7 @@ void Block::order(const Barrier& barrier, int number) {
   block::Knowledge together = barrier.released;
   for (std::size_t w = 0; w < warps_.size(); ++w)
     if (const Lanes lanes = barrier.warps[w].deferred; lanes != 0)
-      shared.release(static_cast<int>(w), lanes | ~warps_[w]->alive(), together);
+      shared.release(static_cast<int>(w), lanes, together);
   for (std::size_t w = 0; w < warps_.size(); ++w)
     if (waiting[w] != 0) shared.acquire(static_cast<int>(w), together);
 }
@@ -307,20 +313,20 @@ std::optional<Error> Block::misused(const Arrival& arrival) const {
 Next Block::arrive(Warp& warp, Path& path, Lanes lanes, const Arrival& arrival) {
   if (auto error = misused(arrival)) return warp.fault(path, lanes, *std::move(error));
   Barrier& barrier = barriers_[static_cast<std::size_t>(arrival.barrier)];
-  Barrier::OfWarp& of = barrier.warps[static_cast<std::size_t>(warp.number())];
-  const Lanes alive = warp.alive();
+  const auto number = static_cast<std::size_t>(warp.number());
+  Barrier::OfWarp& of = barrier.warps[number];
   of.here |= lanes;
-  of.part |= lanes;
-  barrier.arrived += static_cast<std::uint32_t>(std::popcount(lanes));
+  barrier.arrived += counted(of, number, lanes, arrival.is_aligned);
   barrier.threads = barrier.in_use ? std::min(barrier.threads, arrival.threads) : arrival.threads;
   barrier.reduction = arrival.reduction;
   barrier.predicates += static_cast<std::uint32_t>(std::popcount(arrival.predicate & lanes));
   barrier.lanes += static_cast<std::uint32_t>(std::popcount(lanes));
   barrier.in_use = true;
-  if (arrival.waits && lanes == alive)
-    of.deferred |= lanes;
+  const Lanes all = arrival.is_aligned ? kAllLanes : lanes;  // an aligned one is of the whole warp
+  if (arrival.waits && lanes == warp.alive())
+    of.deferred |= all;
   else
-    async_.shared.release(warp.number(), lanes == alive ? kAllLanes : lanes, barrier.released);
+    async_.shared.release(warp.number(), all, barrier.released);
   if (arrival.waits) {
     warp.keep(path, lanes);
     path.waits_for = Waits::barrier;

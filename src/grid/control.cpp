@@ -135,7 +135,7 @@ Next barrier(Warp& warp, Path& path, const Step& step, Lanes lanes) {
   return warp.block().arrive(
       warp, path, lanes,
       {static_cast<int>(number), static_cast<std::uint32_t>(threads), (step.target & kWaits) != 0,
-       static_cast<Block::Reduction>(step.access.count), predicate});
+       (step.target & kAligned) != 0, static_cast<Block::Reduction>(step.access.count), predicate});
 }
 
 }  // namespace warpbit::grid::steps
