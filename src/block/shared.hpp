@@ -62,7 +62,8 @@ class Shared {
   Found write(std::string_view what, std::int64_t first, std::int64_t bytes, Who who,
               Accesses::Written state = Accesses::Written::done, bool strong = false);
   /// Records a store of these bytes, before it is done. Stores of what is there already do not conflict with each other.
-  Found write(std::string_view what, std::int64_t first, std::span<const std::byte> value, Who who, bool strong);
+  Found write(std::string_view what, std::int64_t first, std::span<const std::byte> value, Who who,
+              bool strong);
   /// What a write of these bytes makes of those that are there, before it is done.
   Accesses::Written state_of(std::int64_t first, std::span<const std::byte> value) const;
   std::optional<Accesses::Access> last_write(std::int64_t byte) const { return accesses_.last_write(byte); }
@@ -70,7 +71,7 @@ class Shared {
              Who who);
   Found store(std::string_view what, const View& to, std::span<const std::byte> value, std::size_t alignment,
               Who who);
-  /// Begins a copy of the first `size` of these bytes. They arrive when the thread waits for the copy.
+  /// Begins a copy of the first `size` of these bytes, which is complete when the thread waits for it.
   Found copy_async(std::string_view what, const View& to, const CopiedBytes& bytes, int size, Who who);
   /// Groups the thread's copies since the last commit.
   void commit_group(int thread);
@@ -145,7 +146,6 @@ class Shared {
  private:
   // A copy in flight.
   struct Copy {
-    CopiedBytes bytes;
     std::uint32_t to;
     unsigned group;
     std::uint16_t place;
