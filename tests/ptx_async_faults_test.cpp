@@ -375,7 +375,7 @@ const std::vector<Mistake> kMistakes = {
      {{"barrier.cluster.arrive.release.aligned;",
        "{ .reg .pred late; setp.lt.u32 late, %r3, 32; @late bar.sync 1, 64; } barrier.cluster.arrive.release.aligned;"}},
      Errc::threads_diverge,
-     {"deadlock", "block (0, 0, 0), warp 0, lanes 0xffffffff, PTX line 140: bar.sync 1, 64;",
+     {"deadlock", "block (0, 0, 0), warp 0, lanes 0xffffffff, PTX line 140: bar.sync 1, 64, for 64 threads at barrier 1: 32 have arrived;",
       "block (3, 0, 0), warps 1-3, lanes 0xffffffff, PTX line 141: barrier.cluster.wait.acquire.aligned"},
      {"barrier.cluster.arrive.release.aligned;"}},
     // ---- Registers

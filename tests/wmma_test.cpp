@@ -71,10 +71,10 @@ int alignment(const std::string& form, const Operand& fragment) {
   return by_ldmatrix(form) ? std::max(bytes, 16) : bytes;
 }
 
-// A stride larger than the default that keeps every line aligned.
+// A stride larger than the default that keeps every line aligned: with 16 bytes for a fragment of 32.
 int wider(const Storage& storage, int bytes) {
-  const int step = 8 * bytes / storage.bits;
-  return (storage.stride / step + 2) * step;
+  const int step = 8 * std::min(bytes, 16) / storage.bits;
+  return (storage.stride / step + 3) * step;
 }
 
 Memory memory_of(std::uint64_t bytes) {
@@ -237,9 +237,11 @@ TEST_CASE("wmma.load: addresses and strides that are refused") {
   CHECK_THAT(w.refusal(Errc::address_misaligned),
              Equals("all lanes: address 0x30 is misaligned; it must be a multiple of 32 bytes"));
   w.set_all(Part::address, 32);
-  w.set_all(Part::stride, 24);
+  w.set_all(Part::stride, 24);  // of 16 bytes, not of 32
+  w.run();
+  w.set_all(Part::stride, 20);
   CHECK_THAT(w.refusal(Errc::address_misaligned),
-             Equals("stride: 24 elements of 16 bits is misaligned; it must be a multiple of 32 bytes"));
+             Equals("stride: 20 elements of 16 bits is misaligned; it must be a multiple of 16 bytes"));
   w.set_all(Part::stride, 15);
   CHECK_THAT(w.refusal(Errc::undefined_operand),
              Equals("stride: 15 is undefined; defined is 16 elements, the length of a line, or more"));

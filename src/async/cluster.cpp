@@ -78,7 +78,7 @@ block::TensorOrder& Cluster::tensor_order() {
   return *tensor_;
 }
 
-bool Cluster::may_access(Block& here, const Block& other, block::Who who) const {
+bool Cluster::may_access(Block& here, const Block& other, block::Who who, bool arrives) const {
   const auto violation = [&](KernelRule rule, std::string_view what, std::string must) {
     return block::fault_of(who,
                            {Errc::protocol_violation,
@@ -88,8 +88,8 @@ bool Cluster::may_access(Block& here, const Block& other, block::Who who) const 
                            rule);
   };
   if (other.ended) {
-    Fault out =
-        violation(KernelRule::block_ended, "has ended", "its shared memory is gone: a barrier.cluster must come behind the last access");
+    Fault out = violation(arrives ? KernelRule::arrival_at_ended_block : KernelRule::block_ended, "has ended",
+                          "its shared memory is gone: a barrier.cluster must come behind the last access");
     out.other = {other.ended->thread / block::kWarp, {other.ended->thread % block::kWarp}, other.ended->at};
     return here.allows(std::move(out));
   }

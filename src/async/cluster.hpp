@@ -84,7 +84,8 @@ class Cluster {
 
   /// Whether a thread of `here` may access the memory of another block: false after a fault, since that one may not have
   /// begun or has ended.
-  bool may_access(Block& here, const Block& other, block::Who who) const;
+  /// `arrives`: at a barrier object.
+  bool may_access(Block& here, const Block& other, block::Who who, bool arrives = false) const;
 
   /// A warp that has waited for a phase which it had seen complete goes on too early: that is the cause of what follows, and
   /// becomes the fault. Warps are numbered in the cluster.

@@ -54,6 +54,11 @@ class Accesses {
   explicit Accesses(std::size_t bytes)
       : units_((bytes + kUnit - 1) / kUnit), size_(units_.size(), static_cast<std::uint8_t>(kUnit)) {}
 
+  /// The first bytes, whole cells of 16, have a value although nothing has written them.
+  void give(std::int64_t bytes) {
+    for (std::int64_t unit = 0; unit < bytes / kUnit; ++unit)
+      units_[static_cast<std::size_t>(unit)].written = Written::done;
+  }
   /// Bytes that must exist are accessed. The access is recorded even if it conflicts.
   std::optional<Conflict> read(const LaneAccesses& of, const Order& order);
   std::optional<Conflict> write(const LaneAccesses& of, const Order& order, Written state);

@@ -15,6 +15,12 @@ void set_other(Fault& fault, Who who) {
   fault.other = {who.thread / kWarp, {who.thread % kWarp}, who.at};
 }
 
+// Of two that an instruction has found, the one behind which nothing goes on, else the first.
+Found first_of(Found one, Found other) {
+  const bool ends = other && other->rule == KernelRule::none;
+  return one && !ends ? one : other;
+}
+
 }  // namespace
 
 // ---- What is at an address
@@ -62,8 +68,9 @@ bool Mbarriers::has(std::int64_t byte) const {
 }
 
 Found Mbarriers::use(std::int64_t address, std::string_view what, Who who, Object*& out) {
-  if (auto fault = find(address, what, who, out)) return fault;
-  return shared_.records() ? record_use(address, what, who, *out) : std::nullopt;
+  Found found = find(address, what, who, out);
+  if (out == nullptr || found || !shared_.records()) return found;
+  return record_use(address, what, who, *out);
 }
 
 // A thread uses an object: strong accesses to its bytes are ordered by nothing but its init and its inval.
@@ -112,25 +119,45 @@ Found Mbarriers::init(std::int64_t address, std::uint32_t count, Who who) {
   constexpr std::string_view kWhat = "mbarrier.init";
   if (count == 0 || count > kMaxCount)
     return misused(kWhat, address, fmt::format("a count of {}", count), fmt::format("1 to {}", kMaxCount), who);
-  if (const auto found = objects_.find(address);
-      found != objects_.end() && !is_idle(found->second) && !is_overwritten(address, found->second))
-    return misused(kWhat, address, fmt::format("{} is in use: {}", name(address), awaited(address)),
-                   "mbarrier.inval must come before", who, &found->second, KernelRule::mbarrier_in_use);
-  if (auto fault = change(address, kWhat, who)) return fault;
-  objects_.insert_or_assign(address, Object{count, count, 0, 0, who, shared_.order().clock(who.thread)});
-  return std::nullopt;
+  Object made{count, count, 0, 0, who, shared_.order().clock(who.thread)};
+  Found used, by_lanes;
+  const auto found = objects_.find(address);
+  if (found != objects_.end() && !is_overwritten(address, found->second)) {
+    const Object& before = found->second;
+    made.copies = before.copies;
+    if (!is_idle(before))
+      used = misused(kWhat, address, fmt::format("{} is in use: {}", name(address), awaited(address)),
+                     "mbarrier.inval must come before", who, &before, KernelRule::mbarrier_in_use);
+    else if (before.expected == count && is_same_instruction(before, who))
+      by_lanes = misused(kWhat, address,
+                         fmt::format("lanes {} and {} initialise {}, each for {} arrivals",
+                                     before.made.thread % kWarp, who.thread % kWarp, name(address), count),
+                         "one thread must", who, &before, KernelRule::mbarrier_init_by_lanes);
+  }
+  Found changed = change(address, kWhat, who);
+  if (changed && by_lanes) changed = by_lanes;
+  objects_.insert_or_assign(address, std::move(made));
+  return first_of(used, changed);
+}
+
+// Whether lanes of a warp initialise an object at one place, and nothing has happened between them.
+bool Mbarriers::is_same_instruction(const Object& object, Who who) const {
+  return object.made.thread != who.thread && object.made.thread / kWarp == who.thread / kWarp &&
+         object.made.at == who.at && shared_.order().clock(object.made.thread) == object.made_at;
 }
 
 Found Mbarriers::invalidate(std::int64_t address, Who who) {
   constexpr std::string_view kWhat = "mbarrier.inval";
   Object* object = nullptr;
-  if (auto fault = find(address, kWhat, who, object)) return fault;
+  Found found = find(address, kWhat, who, object);
+  if (object == nullptr) return found;
   if (!is_idle(*object))
-    return misused(kWhat, address, fmt::format("{} is in use: {}", name(address), awaited(address)),
-                   "its phase must be complete", who, object, KernelRule::mbarrier_in_use);
-  if (auto fault = change(address, kWhat, who)) return fault;
+    found = first_of(std::move(found),
+                     misused(kWhat, address, fmt::format("{} is in use: {}", name(address), awaited(address)),
+                             "its phase must be complete", who, object, KernelRule::mbarrier_in_use));
+  found = first_of(std::move(found), change(address, kWhat, who));
   objects_.erase(address);
-  return std::nullopt;
+  return found;
 }
 
 void Mbarriers::fence_init(int thread) {
@@ -159,7 +186,8 @@ Found Mbarriers::arrive(std::int64_t address, const MbarrierArrival& arrival, Wh
                                 : arrival.drops       ? "mbarrier.arrive_drop"
                                                       : "mbarrier.arrive";
   Object* object = nullptr;
-  if (auto fault = use(address, what, who, object)) return fault;
+  Found found = use(address, what, who, object);
+  if (object == nullptr) return found;
   if (arrival.count == 0 || arrival.count > kMaxCount)
     return misused(what, address, fmt::format("a count of {}", arrival.count),
                    fmt::format("1 to {}", kMaxCount), who);
@@ -175,8 +203,9 @@ Found Mbarriers::arrive(std::int64_t address, const MbarrierArrival& arrival, Wh
     return out;
   }
   if (!arrival.completes && arrival.count == object->pending)
-    return misused(what, address, "an arrival with .noComplete completes the phase", "another one must do so",
-                   who, object, KernelRule::mbarrier_no_complete);
+    found = first_of(std::move(found),
+                     misused(what, address, "an arrival with .noComplete completes the phase",
+                             "another one must do so", who, object, KernelRule::mbarrier_no_complete));
   state = Mbarriers::state(*object);
   if (shared_.records()) release(arrival, who, object->released);
   const auto same = [&](const Arrived& one) { return one.who.thread == who.thread && one.who.at == who.at; };
@@ -185,7 +214,7 @@ Found Mbarriers::arrive(std::int64_t address, const MbarrierArrival& arrival, Wh
   object->pending -= arrival.count;
   if (arrival.drops) object->expected -= arrival.count;
   settle(*object);
-  return std::nullopt;
+  return found;
 }
 
 // What agents have done is known behind a relaxed arrival, too: that is what tcgen05.fence relies on.
@@ -212,18 +241,20 @@ Found Mbarriers::add_bytes(std::int64_t address, std::string_view what, Object& 
 Found Mbarriers::expect(std::int64_t address, std::uint32_t bytes, Who who) {
   Object* object = nullptr;
   constexpr std::string_view kWhat = "mbarrier.expect_tx";
-  if (auto fault = use(address, kWhat, who, object)) return fault;
-  return add_bytes(address, kWhat, *object, bytes, who);
+  Found found = use(address, kWhat, who, object);
+  if (object == nullptr) return found;
+  return first_of(std::move(found), add_bytes(address, kWhat, *object, bytes, who));
 }
 
 Found Mbarriers::complete(std::int64_t address, std::uint32_t bytes, Who who) {
   Object* object = nullptr;
   constexpr std::string_view kWhat = "mbarrier.complete_tx";
-  if (auto fault = use(address, kWhat, who, object)) return fault;
+  Found found = use(address, kWhat, who, object);
+  if (object == nullptr) return found;
   if (auto fault = add_bytes(address, kWhat, *object, -std::int64_t{bytes}, who)) return fault;
   object->came += bytes;
   settle(*object);
-  return std::nullopt;
+  return found;
 }
 
 // ---- Tests
@@ -235,24 +266,25 @@ Found Mbarriers::test(std::int64_t address, const MbarrierTest& test, int warp, 
   constexpr std::string_view kWhat = "mbarrier.test_wait";
   const int first = std::countr_zero(lanes), last = kWarp - 1 - std::countl_zero(lanes);
   Object* object = nullptr;
-  if (auto fault = find(address, kWhat, {warp * kWarp + first, at}, object)) return fault;
+  Found found = find(address, kWhat, {warp * kWarp + first, at}, object);
+  if (object == nullptr) return found;
   if (shared_.records())
     for (std::uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
       const int lane = std::countr_zero(rest), thread = warp * kWarp + lane;
       if (lane != first && lane != last && shared_.order().before(object->made.thread, object->made_at, thread))
         continue;
-      if (auto fault = record_use(address, kWhat, {thread, at}, *object)) return fault;
+      found = first_of(std::move(found), record_use(address, kWhat, {thread, at}, *object));
     }
   const std::uint64_t of = test.is_parity ? test.value & 1 : test.value >> 63;
   is_complete = of != static_cast<std::uint64_t>(object->phase & 1);
-  if (!is_complete || !shared_.records()) return std::nullopt;
+  if (!is_complete || !shared_.records()) return found;
   if (!test.acquires) shared_.order().acquire_agents(warp, object->complete);
   if (test.acquires && (object->acquired_by != warp || object->acquired_in != object->phase)) {
     shared_.order().acquire(warp, object->complete);
     object->acquired_by = warp;
     object->acquired_in = object->phase;
   }
-  return std::nullopt;
+  return found;
 }
 
 void Mbarriers::pass(std::int64_t address, int warp, std::uint32_t lanes, Place at) {
@@ -289,7 +321,8 @@ int Mbarriers::agent_of(std::int64_t address, Object& object) {
 Found Mbarriers::begin_copies(std::int64_t address, bool counted, Who who) {
   constexpr std::string_view kWhat = "cp.async.mbarrier.arrive";
   Object* object = nullptr;
-  if (auto fault = use(address, kWhat, who, object)) return fault;
+  Found found = use(address, kWhat, who, object);
+  if (object == nullptr) return found;
   if (counted) {
     if (object->pending == kMaxCount)
       return misused(kWhat, address, "the count of pending arrivals is at its maximum", {}, who, object);
@@ -298,26 +331,29 @@ Found Mbarriers::begin_copies(std::int64_t address, bool counted, Who who) {
   const Accesses::Agent agent{agent_of(address, *object), static_cast<std::uint32_t>(object->phase)};
   if (shared_.records()) shared_.deliver(who.thread, agent);
   std::uint64_t state = 0;
-  return arrive(address, {.releases = false}, who, state);
+  return first_of(std::move(found), arrive(address, {.releases = false}, who, state));
 }
 
 // The init of an object is a write through the generic proxy. Compilers put no fence before copies of the block's own.
 Found Mbarriers::begin_copy(std::int64_t address, Who who, Accesses::Agent& agent, bool async) {
   constexpr std::string_view kWhat = "cp.async.bulk";
   Object* object = nullptr;
-  if (auto fault = use(address, kWhat, who, object)) return fault;
+  Found found = use(address, kWhat, who, object);
+  if (object == nullptr) return found;
   Order& order = shared_.order();
   const bool is_others = shared_.cluster().rank_of(who.thread) != shared_.rank();
   if (async && is_others && shared_.records() && !object->fenced &&
       !order.fenced(object->made.thread, object->made_at, who.thread))
-    return misused(kWhat, address,
-                   fmt::format("{} was initialised by {} through the generic proxy, and no fence came between",
-                               name(address), shared_.cluster().name(object->made.thread, shared_.rank())),
-                   "fence.mbarrier_init or fence.proxy.async must follow mbarrier.init", who, object,
-                   KernelRule::mbarrier_init_fence);
+    found = first_of(
+        std::move(found),
+        misused(kWhat, address,
+                fmt::format("{} was initialised by {} through the generic proxy, and no fence came between",
+                            name(address), shared_.cluster().name(object->made.thread, shared_.rank())),
+                "fence.mbarrier_init or fence.proxy.async must follow mbarrier.init", who, object,
+                KernelRule::mbarrier_init_fence));
   agent = {agent_of(address, *object), static_cast<std::uint32_t>(object->phase)};
   ++object->copies;
-  return std::nullopt;
+  return found;
 }
 
 // A phase waits for the bytes that are expected in it. Those that come behind it were not: had they come in time, it would
@@ -325,7 +361,8 @@ Found Mbarriers::begin_copy(std::int64_t address, Who who, Accesses::Agent& agen
 Found Mbarriers::complete_copy(std::int64_t address, std::uint32_t bytes, Accesses::Agent agent, Who who) {
   constexpr std::string_view kWhat = "cp.async.bulk";
   Object* object = nullptr;
-  if (auto fault = find(address, kWhat, who, object)) return fault;
+  Found found = find(address, kWhat, who, object);
+  if (object == nullptr) return found;
   --object->copies;
   Found late;
   if (bytes != 0 && agent.clock < object->phase) {
@@ -339,7 +376,7 @@ Found Mbarriers::complete_copy(std::int64_t address, std::uint32_t bytes, Access
   if (auto fault = add_bytes(address, kWhat, *object, -std::int64_t{bytes}, who)) return fault;
   object->came += bytes;
   settle(*object);
-  return late;
+  return first_of(std::move(found), std::move(late));
 }
 
 // ---- Words

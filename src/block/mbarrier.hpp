@@ -35,7 +35,8 @@ struct MbarrierTest {
   bool acquires = true;  ///< not of .relaxed
 };
 
-/// Addresses are bytes of the block's shared memory. Who acts may be a thread of another block of the cluster.
+/// Addresses are bytes of the block's shared memory. Who acts may be a thread of another block of the cluster. What is found is
+/// done all the same, as without a record, unless its rule is `none`.
 class Mbarriers {
  public:
   /// `shared` stays where it is.
@@ -111,6 +112,7 @@ class Mbarriers {
     std::map<int, Seen> seen = {};      ///< by warp
     std::int64_t came = 0, copies = 0;  ///< bytes of the phase at hand, copies on their way
   };
+  /// `out` is nullptr if there is none.
   Found find(std::int64_t address, std::string_view what, Who who, Object*& out);
   Found change(std::int64_t address, std::string_view what, Who who);
   Found use(std::int64_t address, std::string_view what, Who who, Object*& out);
@@ -125,6 +127,7 @@ class Mbarriers {
   static bool is_idle(const Object& object) {
     return object.pending == object.expected && object.bytes == 0 && object.copies == 0;
   }
+  bool is_same_instruction(const Object& object, Who who) const;
   bool is_overwritten(std::int64_t address, const Object& object) const;
   std::string name(std::int64_t address) const;
 

@@ -145,8 +145,7 @@ Found Shared::overwritten(std::string_view what, std::int64_t first, std::int64_
   const ByteRange range{static_cast<std::uint64_t>(first), static_cast<std::uint64_t>(first + bytes - 1)};
   for (const AsyncState* products : readers_)
     if (products->is_pending())
-      if (const auto found = products->check_store({what}, range))
-        return violated(fault_of(who, {}), *found);
+      if (const auto found = products->check_store({what}, range)) return violated(fault_of(who, {}), *found);
   return std::nullopt;
 }
 
@@ -173,7 +172,9 @@ Found Shared::write(std::string_view what, std::int64_t first, std::span<const s
   if (read || !found) return read;
   Fault out = conflict(what, *found, who.at);
   if (found->kind == Accesses::Conflict::Kind::race && found->before_writes)
-    out.error.seen += fmt::format("; {} are there, and {} come", hex(memory_.shared().subspan(static_cast<std::size_t>(first), value.size())), hex(value));
+    out.error.seen +=
+        fmt::format("; {} are there, and {} come",
+                    hex(memory_.shared().subspan(static_cast<std::size_t>(first), value.size())), hex(value));
   return out;
 }
 
@@ -203,13 +204,13 @@ Found Shared::store(std::string_view what, const View& to, std::span<const std::
   return found;
 }
 
-// PTX manual, "cp.async": the destination is written at some time before the copy is waited for. Here it is
-// written at the wait.
+// PTX manual, "cp.async": the destination is written at some time before the copy is waited for. Here it is written at once,
+// as without a record; until the wait it counts as not written.
 void Shared::begin_copy(std::int64_t to, std::int64_t size, const CopiedBytes& bytes, int thread,
                         std::uint16_t place) {
   Copier& of = copier(thread);
-  of.copies.push_back(
-      {bytes, static_cast<std::uint32_t>(to), of.group, place, static_cast<std::uint16_t>(size)});
+  of.copies.push_back({static_cast<std::uint32_t>(to), of.group, place, static_cast<std::uint16_t>(size)});
+  std::memcpy(memory_.shared_for_writing().data() + to, bytes.data(), static_cast<std::size_t>(size));
 }
 
 Found Shared::copy_async(std::string_view what, const View& to, const CopiedBytes& bytes, int size, Who who) {
@@ -232,11 +233,8 @@ void Shared::wait_group(int thread, unsigned pending) {
   if (group <= pending) return;
   const auto end =
       std::ranges::find_if(copies, [first = group - pending](const Copy& c) { return c.group >= first; });
-  for (auto c = copies.begin(); c != end; ++c) {
-    accesses_.settle(c->to, c->size, thread, c->place,
-                     cluster_->order);  // conflicting accesses have been refused before
-    std::memcpy(memory_.shared_for_writing().data() + c->to, c->bytes.data(), c->size);
-  }
+  for (auto c = copies.begin(); c != end; ++c)
+    accesses_.settle(c->to, c->size, thread, c->place, cluster_->order);
   copies.erase(copies.begin(), end);
 }
 
@@ -248,7 +246,6 @@ void Shared::deliver(int thread, Accesses::Agent agent) {
     const Place at = accesses_.place(c.place);
     cluster_->issued(agent.number, {thread, at});
     accesses_.settle(c.to, c.size, agent, at);
-    std::memcpy(memory_.shared_for_writing().data() + c.to, c.bytes.data(), c.size);
   }
   of.copies.clear();
   of.delivered.push_back(agent);
@@ -269,13 +266,13 @@ Found Shared::unfenced_write(std::string_view what, std::int64_t first, std::int
     if (found->last + 1 >= end) return std::nullopt;
   }
   if (!found) return std::nullopt;
-  Fault out =
-      fault_of(who, {Errc::protocol_violation, std::string(what),
-                     fmt::format("bytes {:#x} to {:#x} were written by {} through the generic proxy, and no "
-                                 "fence.proxy.async came between",
-                                 found->first, found->last, cluster_->name(found->write.thread, rank_)),
-                     "the thread that wrote them must execute fence.proxy.async before it synchronises"},
-               KernelRule::proxy_fence);
+  Fault out = fault_of(who,
+                       {Errc::protocol_violation, std::string(what),
+                        fmt::format("bytes {:#x} to {:#x} were written by {} through the generic proxy, and no "
+                                    "fence.proxy.async came between",
+                                    found->first, found->last, cluster_->name(found->write.thread, rank_)),
+                        "the thread that wrote them must execute fence.proxy.async before it synchronises"},
+                       KernelRule::proxy_fence);
   out.address = {Space::shared, found->first};
   out.other = {found->write.thread / kWarp, {found->write.thread % kWarp}, found->write.at};
   return out;
@@ -324,16 +321,15 @@ Found Shared::ends(Who who, const std::function<bool(std::int64_t)>& is_object) 
   Fault out = conflict({}, *found, who.at);
   const bool arrives = !found->before_writes && is_object(found->byte);
   out.rule = arrives ? KernelRule::arrival_at_ended_block : KernelRule::block_ended;
-  out.error = {
-      Errc::protocol_violation,
-      {},
-      fmt::format("the block ends, and {} {} {:#x} of its shared memory without having met it since",
-                  cluster_->name(found->before->thread, rank_),
-                  arrives                ? "arrives at the mbarrier at"
-                  : found->before_writes ? "writes byte"
-                                         : "reads byte",
-                  found->byte),
-      "a barrier.cluster must come behind the last access to another block's shared memory"};
+  out.error = {Errc::protocol_violation,
+               {},
+               fmt::format("the block ends, and {} {} {:#x} of its shared memory without having met it since",
+                           cluster_->name(found->before->thread, rank_),
+                           arrives                ? "arrives at the mbarrier at"
+                           : found->before_writes ? "writes byte"
+                                                  : "reads byte",
+                           found->byte),
+               "a barrier.cluster must come behind the last access to another block's shared memory"};
   return out;
 }
 
@@ -344,12 +340,6 @@ void Shared::barrier() {
   std::vector<int> warps;
   for (int warp = 0; warp < cluster_->stride() / kWarp; ++warp) warps.push_back(first_warp() + warp);
   order().barrier_of(warps);
-}
-
-void Shared::barrier_of(std::uint32_t warps) {
-  std::vector<int> out;
-  for (const int warp : lanes_of(warps)) out.push_back(first_warp() + warp);
-  order().barrier_of(out);
 }
 
 // ---- Accesses of instructions

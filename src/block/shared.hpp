@@ -50,6 +50,11 @@ class Shared {
   /// The whole memory as an array, and a cursor in it.
   View view(std::int64_t at) const { return {0, static_cast<std::int64_t>(memory_.shared_bytes()), at}; }
 
+  /// The first bytes have a value from the beginning.
+  void give(std::uint64_t bytes) {
+    if (records_) accesses_.give(static_cast<std::int64_t>(bytes));
+  }
+
   // ---- Accesses of a thread
 
   /// Records an access to bytes that exist. Strong ones are atomics and those with an order.
@@ -57,7 +62,8 @@ class Shared {
   Found write(std::string_view what, std::int64_t first, std::int64_t bytes, Who who,
               Accesses::Written state = Accesses::Written::done, bool strong = false);
   /// Records a store of these bytes, before it is done. Stores of what is there already do not conflict with each other.
-  Found write(std::string_view what, std::int64_t first, std::span<const std::byte> value, Who who, bool strong);
+  Found write(std::string_view what, std::int64_t first, std::span<const std::byte> value, Who who,
+              bool strong);
   /// What a write of these bytes makes of those that are there, before it is done.
   Accesses::Written state_of(std::int64_t first, std::span<const std::byte> value) const;
   std::optional<Accesses::Access> last_write(std::int64_t byte) const { return accesses_.last_write(byte); }
@@ -65,7 +71,7 @@ class Shared {
              Who who);
   Found store(std::string_view what, const View& to, std::span<const std::byte> value, std::size_t alignment,
               Who who);
-  /// Begins a copy of the first `size` of these bytes. They arrive when the thread waits for the copy.
+  /// Begins a copy of the first `size` of these bytes, which is complete when the thread waits for it.
   Found copy_async(std::string_view what, const View& to, const CopiedBytes& bytes, int size, Who who);
   /// Groups the thread's copies since the last commit.
   void commit_group(int thread);
@@ -119,9 +125,13 @@ class Shared {
 
   // ---- Order
 
-  /// Threads of the block meet: all, or warps of a mask. Warps are those of the block.
+  /// All threads of the block meet. Warps are those of the block.
   void barrier();
-  void barrier_of(std::uint32_t warps);
+  /// What lanes of a warp have done and know is added to `into`; a warp learns it.
+  void release(int warp, std::uint32_t lanes, Knowledge& into) {
+    order().release(first_warp() + warp, lanes, into);
+  }
+  void acquire(int warp, const Knowledge& from) { order().acquire(first_warp() + warp, from); }
   void through_memory(int warp) { order().through_memory(first_warp() + warp); }
   void sync_warp(int warp, std::uint32_t lanes) { order().sync_warp(first_warp() + warp, lanes); }
   void fence_proxy(int warp, std::uint32_t lanes) { order().fence(first_warp() + warp, lanes); }
@@ -136,7 +146,6 @@ class Shared {
  private:
   // A copy in flight.
   struct Copy {
-    CopiedBytes bytes;
     std::uint32_t to;
     unsigned group;
     std::uint16_t place;

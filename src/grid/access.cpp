@@ -15,7 +15,7 @@ namespace warpbit::grid::steps {
 
 // The bytes belong to the block that the address names; where only the own block's may be accessed, it must be this one.
 Result<SharedBytes> find_shared(Warp& warp, const Step& step, int lane, std::uint64_t address,
-                                std::uint64_t bytes, bool of_cluster) {
+                                std::uint64_t bytes, bool of_cluster, bool arrives) {
   Block& here = warp.block();
   const std::uint64_t rank = address >> kRankShift, offset = address & ((std::uint64_t{1} << kRankShift) - 1);
   Block* const block = here.cluster().block(rank);
@@ -38,7 +38,7 @@ Result<SharedBytes> find_shared(Warp& warp, const Step& step, int lane, std::uin
                  fmt::format("{} bytes from {:#x} of shared memory on", bytes, address),
                  fmt::format("the block has {} bytes", size)};
   if (block == &here) return SharedBytes{block, offset};
-  if (!here.async().cluster.may_access(here.async(), block->async(), Block::who(warp, step, lane)))
+  if (!here.async().cluster.may_access(here.async(), block->async(), Block::who(warp, step, lane), arrives))
     return here.found()->error;
   return SharedBytes{block, offset};
 }

@@ -30,6 +30,7 @@ Block::Block(const Grid& grid, Cluster& cluster, int rank, Extent index)
       async_(
           cluster.async(), rank, grid.shared_bytes,
           [this](block::Found found) { return allows(std::move(found)); }, kSharedWindow, grid.check_shared) {
+  async_.shared.give(grid.program.reserved_bytes);
   if (grid.watched != nullptr) {
     const device::Index3& at = grid.watched->observed_block;
     watch_.emplace(grid.program, *grid.watched, grid.watched->observe && index == Extent{at.x, at.y, at.z});
@@ -39,11 +40,21 @@ Block::Block(const Grid& grid, Cluster& cluster, int rank, Extent index)
   const std::uint32_t threads = grid.threads[0] * grid.threads[1] * grid.threads[2];
   const int warps = static_cast<int>((threads + kLanes - 1) / kLanes);
   for (int w = 0; w < warps; ++w) {
-    const std::uint32_t rest = threads - static_cast<std::uint32_t>(w * kLanes);
-    const Lanes lanes = rest >= kLanes ? kAllLanes : (Lanes{1} << rest) - 1;
-    warps_.push_back(std::make_unique<Warp>(*this, grid.program, w, lanes));
+    warps_.push_back(std::make_unique<Warp>(*this, grid.program, w, lanes_of(static_cast<std::size_t>(w))));
   }
-  for (Barrier& barrier : barriers_) barrier.arrived.resize(static_cast<std::size_t>(warps));
+  for (Barrier& barrier : barriers_) barrier.warps.resize(static_cast<std::size_t>(warps));
+}
+
+// Those that a warp begins with.
+Lanes Block::lanes_of(std::size_t warp) const {
+  const std::size_t rest = std::size_t{grid_.threads[0]} * grid_.threads[1] * grid_.threads[2] - warp * kLanes;
+  return rest >= kLanes ? kAllLanes : (Lanes{1} << rest) - 1;
+}
+
+// Static and dynamic ones, in the unit in which they are allocated (PTX manual, "%total_smem_size").
+std::uint64_t Block::own_shared_bytes() const {
+  const std::uint64_t unit = grid_.program.target.row().features.has(Feature::sm_80) ? 128 : 256;
+  return (grid_.shared_bytes - grid_.program.reserved_bytes + unit - 1) / unit * unit;
 }
 
 std::uint64_t Block::special(ptx::Special special, int warp, int lane) const {
@@ -88,8 +99,13 @@ std::uint64_t Block::special(ptx::Special special, int warp, int lane) const {
     case lanemask_gt: return kAllLanes & ~(2 * lane_bit - 1);
     case lanemask_ge: return kAllLanes & ~(lane_bit - 1);
     case nsmid: return 132;  // of an H100; the manual leaves it open
-    case total_smem_size:
-    case aggr_smem_size: return grid_.shared_bytes;
+    case reserved_smem_offset_begin:
+    case reserved_smem_offset_0: return shared_base();
+    case total_smem_size: return own_shared_bytes();
+    case aggr_smem_size: return own_shared_bytes() + kReservedShared;
+    case reserved_smem_offset_cap: return kReservedShared;
+    case reserved_smem_offset_end: return shared_base() + kReservedShared;
+    case reserved_smem_offset_1: return shared_base() + kReservedShared / 2;  // left to the driver
     case envreg1: return kWorkspace >> 32;
     case envreg2: return kWorkspace & 0xFFFF'FFFF;
     case dynamic_smem_size: return grid_.shared_bytes - grid_.program.shared_bytes;
@@ -211,40 +227,64 @@ void Block::fault(Warp& warp, const Path& path, Lanes lanes, Error error) {
 
 // ---- Barriers
 
-// A warp counts as a whole once all of its lanes that have not ended are there.
+// In whole warps.
+std::uint32_t Block::expected(std::uint32_t threads) const {
+  return threads == 0 ? static_cast<std::uint32_t>(warps_.size()) * kLanes : threads;
+}
+
+// PTX manual, "barrier": threads are counted "in multiple of warp size".
+std::uint32_t Block::counted(Barrier::OfWarp& of, std::size_t warp, Lanes lanes, bool is_aligned) const {
+  if (is_aligned) return kLanes;
+  const Lanes all = lanes_of(warp);
+  of.part |= lanes;
+  if ((all & ~of.part) != 0) return static_cast<std::uint32_t>(std::popcount(lanes));
+  of.part = 0;
+  return static_cast<std::uint32_t>(std::popcount(lanes | ~all));
+}
+
+// One of all threads waits for none that has ended.
 bool Block::complete(const Barrier& barrier) const {
-  std::uint32_t arrived = 0;
+  bool all = barrier.threads == 0;
+  for (std::size_t w = 0; all && w < warps_.size(); ++w)
+    all = (warps_[w]->alive() & ~barrier.warps[w].here) == 0;
+  return all || barrier.arrived >= expected(barrier.threads);
+}
+
+// What comes before each arrival is ordered before what follows the waits. A barrier with a thread count orders no warp that
+// has ended.
+void Block::order(const Barrier& barrier, int number) {
+  block::Shared& shared = async_.shared;
+  Lanes none = 0;
+  std::vector<Lanes> waiting(warps_.size(), none);
   bool all = true;
   for (std::size_t w = 0; w < warps_.size(); ++w) {
+    for (const Path& path : warps_[w]->paths())
+      if (path.waits_for == Waits::barrier && path.barrier == number) waiting[w] |= path.lanes;
     const Lanes alive = warps_[w]->alive();
-    const bool here = barrier.arrived[w] != 0 && (alive & ~barrier.arrived[w]) == 0;
-    arrived += here ? kLanes : 0;
-    all = all && (here || alive == 0);
+    all = all && waiting[w] == alive && (alive != 0 || barrier.threads == 0);
   }
-  return barrier.threads == 0 ? all : arrived >= barrier.threads;
+  if (all) return shared.barrier();
+  block::Knowledge together = barrier.released;
+  for (std::size_t w = 0; w < warps_.size(); ++w)
+    if (const Lanes lanes = barrier.warps[w].deferred; lanes != 0)
+      shared.release(static_cast<int>(w), lanes, together);
+  for (std::size_t w = 0; w < warps_.size(); ++w)
+    if (waiting[w] != 0) shared.acquire(static_cast<int>(w), together);
 }
 
 void Block::release(int number, Barrier& barrier) {
-  std::uint32_t together = 0;
-  bool all = true;
-  for (std::size_t w = 0; w < warps_.size(); ++w) {
-    const bool is_here = barrier.arrived[w] != 0;
-    together |= std::uint32_t{is_here} << w;
-    all = all && (is_here || warps_[w]->alive() == 0);
-  }
-  all ? async_.shared.barrier() : async_.shared.barrier_of(together);
+  order(barrier, number);
   for (const std::unique_ptr<Warp>& warp : warps_)
     for (Path& path : warp->paths()) {
       if (path.waits_for != Waits::barrier || path.barrier != number) continue;
       const Step& step = grid_.program.steps[static_cast<std::size_t>(path.pc)];
       const Place& to = step.place[0];
       if (to.kind == Place::Kind::predicate) {
-        const bool any = step.access.count == static_cast<std::uint8_t>(Reduction::any);
-        const bool holds = any ? barrier.count > 0 : barrier.count == barrier.lanes;
+        const bool any = barrier.reduction == Reduction::any;
+        const bool holds = any ? barrier.predicates > 0 : barrier.predicates == barrier.lanes;
         warp->set(path, to, path.lanes, holds ? kAllLanes : 0);
       } else if (to.exists()) {
-        for (int lane = 0; lane < kLanes; ++lane)
-          if ((path.lanes >> lane & 1) != 0) warp->write(path, to, lane, barrier.count);
+        for_each_lane(path.lanes, [&](int lane) { warp->write(path, to, lane, barrier.predicates); });
       }
       path.waits_for = Waits::none;
       path.waits = false;
@@ -252,24 +292,41 @@ void Block::release(int number, Barrier& barrier) {
       moved_ = true;
     }
   async_.cluster.happened();
-  std::ranges::fill(barrier.arrived, 0);
-  barrier.count = barrier.lanes = barrier.threads = 0;
-  barrier.in_use = false;
+  barrier = {std::vector<Barrier::OfWarp>(warps_.size())};
+}
+
+std::optional<Error> Block::misused(const Arrival& arrival) const {
+  const Barrier& barrier = barriers_[static_cast<std::size_t>(arrival.barrier)];
+  const auto error = [&](std::string seen, std::string accepted) {
+    return Error{Errc::barrier_misused, {}, std::move(seen), std::move(accepted)};
+  };
+  if (!barrier.in_use) return std::nullopt;
+  if (expected(barrier.threads) != expected(arrival.threads))
+    return error(fmt::format("barrier {} for {}", arrival.barrier, threads(arrival.threads)),
+                 fmt::format("it has been begun for {}", threads(barrier.threads)));
+  if ((barrier.reduction == Reduction::none) != (arrival.reduction == Reduction::none))
+    return error(fmt::format("barrier {} with and without .red", arrival.barrier),
+                 "one of the two by all who meet there");
+  return std::nullopt;
 }
 
 Next Block::arrive(Warp& warp, Path& path, Lanes lanes, const Arrival& arrival) {
+  if (auto error = misused(arrival)) return warp.fault(path, lanes, *std::move(error));
   Barrier& barrier = barriers_[static_cast<std::size_t>(arrival.barrier)];
-  if (barrier.in_use && barrier.threads != arrival.threads)
-    return warp.fault(path, lanes,
-                      {Errc::barrier_misused,
-                       {},
-                       fmt::format("barrier {} for {}", arrival.barrier, threads(arrival.threads)),
-                       fmt::format("it has been begun for {}", threads(barrier.threads))});
-  barrier.arrived[static_cast<std::size_t>(warp.number())] |= lanes;
-  barrier.threads = arrival.threads;
-  barrier.count += static_cast<std::uint32_t>(std::popcount(arrival.predicate & lanes));
+  const auto number = static_cast<std::size_t>(warp.number());
+  Barrier::OfWarp& of = barrier.warps[number];
+  of.here |= lanes;
+  barrier.arrived += counted(of, number, lanes, arrival.is_aligned);
+  barrier.threads = barrier.in_use ? std::min(barrier.threads, arrival.threads) : arrival.threads;
+  barrier.reduction = arrival.reduction;
+  barrier.predicates += static_cast<std::uint32_t>(std::popcount(arrival.predicate & lanes));
   barrier.lanes += static_cast<std::uint32_t>(std::popcount(lanes));
   barrier.in_use = true;
+  const Lanes all = arrival.is_aligned ? kAllLanes : lanes;  // an aligned one is of the whole warp
+  if (arrival.waits && lanes == warp.alive())
+    of.deferred |= all;
+  else
+    async_.shared.release(warp.number(), all, barrier.released);
   if (arrival.waits) {
     warp.keep(path, lanes);
     path.waits_for = Waits::barrier;
@@ -316,6 +373,11 @@ std::string Block::awaited(const Warp& warp, const Path& path) const {
   if (path.waits_for == Waits::columns)
     return ", for " + async::awaited(cluster_.blocks()[static_cast<std::size_t>(rank_)]->async(),
                                      static_cast<std::uint32_t>(path.awaited));
+  if (path.waits_for == Waits::barrier) {
+    const Barrier& barrier = barriers_[static_cast<std::size_t>(path.barrier)];
+    return fmt::format(", for {} at barrier {}: {} have arrived", threads(barrier.threads), path.barrier,
+                       barrier.arrived);
+  }
   if (path.waits_for == Waits::registers) return ", for registers that no other warp gives back";
   return {};
 }

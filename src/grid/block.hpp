@@ -126,7 +126,7 @@ class Block {
   struct Arrival {
     int barrier;
     std::uint32_t threads;  ///< 0: all of the block
-    bool waits = true;
+    bool waits = true, is_aligned = true;
     Reduction reduction = Reduction::none;
     Lanes predicate = 0;
   };
@@ -138,14 +138,29 @@ class Block {
   std::uint64_t clock() { return ++clock_; }
 
  private:
+  /// A phase of a barrier. Each instruction counts as it is executed, a warp's second one again: an aligned one a whole warp,
+  /// others their lanes, and with the last of a warp's lanes those that it never had.
   struct Barrier {
-    std::vector<Lanes> arrived;  // by warp
-    std::uint32_t threads = 0;
-    std::uint32_t count = 0;  // of predicates that hold
-    std::uint32_t lanes = 0;  // that have arrived
+    struct OfWarp {
+      Lanes here = 0;      ///< that have arrived
+      Lanes part = 0;      ///< those of them that are counted one by one, since all of the warp had
+      Lanes deferred = 0;  ///< that wait, and whose order is taken when the barrier is complete
+    };
+    std::vector<OfWarp> warps;
+    std::uint32_t threads = 0;  ///< 0: all of the block
+    std::uint32_t arrived = 0;  ///< threads
+    Reduction reduction = Reduction::none;
+    std::uint32_t predicates = 0, lanes = 0;  ///< those that hold, and how many there are
+    block::Knowledge released = {};           ///< by arrivals whose warps go on
     bool in_use = false;
   };
+  std::uint32_t expected(std::uint32_t threads) const;
+  Lanes lanes_of(std::size_t warp) const;
+  std::uint32_t counted(Barrier::OfWarp& of, std::size_t warp, Lanes lanes, bool is_aligned) const;
   bool complete(const Barrier& barrier) const;
+  std::optional<Error> misused(const Arrival& arrival) const;
+  void order(const Barrier& barrier, int number);
+  std::uint64_t own_shared_bytes() const;
   void locate(FaultSide& side) const;
   Fault located(Fault found) const;
   void name_statement(Fault& fault) const;

@@ -33,6 +33,7 @@ void Compiler::lay_out_registers() {
 // As ptxas lays them out (tests/isa/shared.tsv): what is named, of the kernel, of the module, and of the functions that it may
 // call in the order of the text; then what these functions have and nobody names. Behind them what the launch adds.
 void Compiler::lay_out_shared(const Named& names) {
+  if (names.reserved_shared) program_.shared_bytes = program_.reserved_bytes = kReservedShared;
   const auto place = [&](const ptx::Variable& variable) {
     const auto aligned = static_cast<std::uint64_t>(variable.alignment);
     program_.shared_alignment = std::max(program_.shared_alignment, aligned);

@@ -102,9 +102,25 @@ Next barrier(Warp& warp, Path& path, const Step& step, Lanes lanes) {
     path.needs = warp.alive();
     return Next::wait;
   }
-  const int lane = std::countr_zero(lanes);
-  const std::uint64_t number = warp.read(path, step.place[2], lane);
-  const std::uint64_t threads = step.place[3].exists() ? warp.read(path, step.place[3], lane) : 0;
+  const auto operands = [&](int lane) {
+    return std::pair(warp.read(path, step.place[2], lane),
+                     step.place[3].exists() ? warp.read(path, step.place[3], lane) : 0);
+  };
+  const auto [number, threads] = operands(std::countr_zero(lanes));
+  Lanes same = 0;
+  for_each_lane(lanes, [&](int i) { same |= Lanes{operands(i) == std::pair(number, threads)} << i; });
+  if (same != lanes && (step.target & kAligned) != 0)
+    return warp.fault(path, lanes & ~same,
+                      {Errc::barrier_misused,
+                       {},
+                       "lanes of a warp give different barriers or counts",
+                       "the same, since it is aligned"});
+  if (same != lanes) {  // the others are at this step again
+    Path others = path;
+    others.lanes = path.lanes & ~same;
+    warp.split(std::move(others));
+    path.lanes = lanes = same;
+  }
   if (number > 15)
     return warp.fault(
         path, lanes,
@@ -119,7 +135,7 @@ Next barrier(Warp& warp, Path& path, const Step& step, Lanes lanes) {
   return warp.block().arrive(
       warp, path, lanes,
       {static_cast<int>(number), static_cast<std::uint32_t>(threads), (step.target & kWaits) != 0,
-       static_cast<Block::Reduction>(step.access.count), predicate});
+       (step.target & kAligned) != 0, static_cast<Block::Reduction>(step.access.count), predicate});
 }
 
 }  // namespace warpbit::grid::steps

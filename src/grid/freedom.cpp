@@ -85,6 +85,11 @@ bool reads_where_it_runs(const Seen& seen) {
   return has_special(seen, kNames);
 }
 
+bool reads_reserved(const Seen& seen) {
+  constexpr std::array<std::string_view, 2> kNames = {"%reserved_smem_offset_end", "%reserved_smem_offset_1"};
+  return has_special(seen, kNames);
+}
+
 /// Of an opcode, or of all; the first rule that applies is taken.
 struct Rule {
   std::string_view opcode;
@@ -104,6 +109,7 @@ constexpr Rule kRules[] = {
     {"ld", polls, When::threads, "the value depends on when other threads write it"},
     {"activemask", any, When::threads, "which lanes are together is left to the GPU"},
     {{}, reads_time, When::always, "the time differs from run to run"},
+    {{}, reads_reserved, When::always, "what is reserved of shared memory is left to the driver"},
     {{}, reads_where_it_runs, When::always, "where a thread runs is left to the GPU"},
 };
 

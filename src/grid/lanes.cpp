@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Instructions of the lanes of a warp together (PTX manual, "Parallel Synchronization and Communication Instructions").
-// They need all lanes of their mask that have not ended; a path waits until the others are at the same step.
-#include <fmt/format.h>
-
+// They need all lanes of their mask that have not ended; a path waits until the others are at the same step, or at another one
+// with the same qualifiers and the same mask.
+#include <array>
 #include <bit>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
 
 #include "grid/block.hpp"
 #include "grid/steps.hpp"
@@ -11,36 +15,111 @@
 namespace warpbit::grid::steps {
 namespace {
 
-/// Whether all lanes of the masks are here: `step`; else the path must wait, or a lane is not in its own mask.
-Next together(Warp& warp, Path& path, const Place& mask, Lanes lanes) {
+// A path at such an instruction.
+struct Party {
+  Path* path;
+  const Step* step;
+};
+
+Lanes mask_of(Warp& warp, const Party& party, std::size_t mask, int lane) {
+  return static_cast<Lanes>(warp.read(*party.path, party.step->place[mask], lane));
+}
+
+bool is_same_form(const Program& program, const Step& one, const Step& other) {
+  return one.statement == other.statement ||
+         (opcode_of(program, one) == opcode_of(program, other) &&
+          form_of(program.origins[static_cast<std::size_t>(one.statement)]) ==
+              form_of(program.origins[static_cast<std::size_t>(other.statement)]));
+}
+
+// The paths without which this one cannot go on: where its lanes' masks have lanes that wait elsewhere, at an instruction
+// with the same qualifiers (PTX manual, "bar.warp.sync": "with the same membermask", not at the same place). None if lanes are
+// missing, or lanes that name each other differ in their masks.
+std::vector<Party> meet(Warp& warp, Path& path, const Step& step, std::size_t mask) {
+  std::vector<Party> parties = {{&path, &step}};
+  std::array<Lanes, kLanes> masks = {};
+  Lanes here = 0, needed = 0;
+  const auto add = [&](const Party& party) {
+    here |= party.path->lanes;
+    for_each_lane(party.path->lanes, [&](int lane) {
+      masks[static_cast<std::size_t>(lane)] = mask_of(warp, party, mask, lane) & warp.alive();
+      needed |= masks[static_cast<std::size_t>(lane)];
+    });
+  };
+  add(parties.front());
+  const auto comes = [&](const Path& other) {
+    return other.waits && other.waits_for == Waits::none && !other.met && (other.lanes & needed & ~here) != 0 &&
+           is_same_form(warp.program(), step, warp.program().steps[static_cast<std::size_t>(other.pc)]);
+  };
+  for (auto other = warp.paths().begin(); other != warp.paths().end();) {
+    if (!comes(*other)) {
+      ++other;
+      continue;
+    }
+    parties.push_back({&*other, &warp.program().steps[static_cast<std::size_t>(other->pc)]});
+    add(parties.back());
+    other = warp.paths().begin();  // its masks may have more lanes
+  }
+  bool agree = (needed & ~here) == 0;
+  for_each_lane(here, [&](int lane) {
+    const Lanes own = masks[static_cast<std::size_t>(lane)];
+    for_each_lane(own, [&](int other) { agree = agree && masks[static_cast<std::size_t>(other)] == own; });
+  });
+  if (!agree) parties.clear();
+  return parties;
+}
+
+// Whether all lanes of the masks, which are in that place, are here: `step`, and `met` has them; else the path must wait, or a
+// lane is not in its own mask.
+Next together(Warp& warp, Path& path, const Step& step, std::size_t mask, Lanes lanes, Met& met) {
+  if (path.met) {
+    met = *std::exchange(path.met, nullptr);
+    return Next::step;
+  }
   warp.keep(path, lanes);
   Lanes needed = 0, outside = 0;
   for_each_lane(lanes, [&](int lane) {
-    const auto wanted = static_cast<Lanes>(warp.read(path, mask, lane));
+    const Lanes wanted = mask_of(warp, {&path, &step}, mask, lane);
     needed |= wanted & warp.alive();
     if ((wanted >> lane & 1) == 0) outside |= Lanes{1} << lane;
   });
   if (outside != 0)
     return warp.fault(path, outside, {Errc::inactive_lane, {}, "a lane is not in its own mask", {}});
-  if ((needed & ~lanes) == 0) return Next::step;
-  path.needs = needed;
-  return Next::wait;
+  const auto take = [&](const Party& party) {
+    met.lanes |= party.path->lanes;
+    for_each_lane(party.path->lanes, [&](int lane) {
+      met.value[static_cast<std::size_t>(lane)] = warp.read(*party.path, party.step->place[2], lane);
+    });
+  };
+  if ((needed & ~lanes) == 0) return take({&path, &step}), Next::step;
+  const std::vector<Party> parties = meet(warp, path, step, mask);
+  if (parties.empty()) {
+    path.needs = needed;
+    return Next::wait;
+  }
+  for (const Party& one : parties) take(one);
+  const auto shared = std::make_shared<const Met>(met);
+  for (const Party& one : std::span(parties).subspan(1)) {
+    one.path->met = shared;
+    one.path->waits = false;
+  }
+  return Next::step;
 }
 
 }  // namespace
 
 Next sync_warp(Warp& warp, Path& path, const Step& step, Lanes lanes) {
-  const Next next = together(warp, path, step.place[2], lanes);
-  if (next == Next::step) warp.block().accesses().sync_warp(warp.number(), lanes);
+  const bool is_first = path.met == nullptr;
+  Met met;
+  const Next next = together(warp, path, step, 2, lanes, met);
+  if (next == Next::step && is_first) warp.block().accesses().sync_warp(warp.number(), met.lanes);
   return next;
 }
 
 // The lane that is read, and whether it lies in the segment; beyond it, the lane itself.
 Next shuffle(Warp& warp, Path& path, const Step& step, Lanes lanes) {
-  if (const Next next = together(warp, path, step.place[5], lanes); next != Next::step) return next;
-  std::array<std::uint64_t, kLanes> values = {};
-  for_each_lane(
-      lanes, [&](int lane) { values[static_cast<std::size_t>(lane)] = warp.read(path, step.place[2], lane); });
+  Met met;
+  if (const Next next = together(warp, path, step, 5, lanes, met); next != Next::step) return next;
   Lanes inside = 0, inactive = 0;
   std::array<std::uint64_t, kLanes> results = {};
   for_each_lane(lanes, [&](int lane) {
@@ -69,8 +148,8 @@ Next shuffle(Warp& warp, Path& path, const Step& step, Lanes lanes) {
         break;
     }
     if (!in) from = lane;
-    if ((lanes >> from & 1) == 0) inactive |= Lanes{1} << lane;
-    results[static_cast<std::size_t>(lane)] = values[static_cast<std::size_t>(from)];
+    if ((met.lanes >> from & 1) == 0) inactive |= Lanes{1} << lane;
+    results[static_cast<std::size_t>(lane)] = met.value[static_cast<std::size_t>(from)];
     inside |= Lanes{in} << lane;
   });
   if (inactive != 0)
@@ -83,12 +162,14 @@ Next shuffle(Warp& warp, Path& path, const Step& step, Lanes lanes) {
 }
 
 Next vote(Warp& warp, Path& path, const Step& step, Lanes lanes) {
-  if (const Next next = together(warp, path, step.place[3], lanes); next != Next::step) return next;
+  Met met;
+  if (const Next next = together(warp, path, step, 3, lanes, met); next != Next::step) return next;
   Lanes value = 0;
-  for_each_lane(lanes, [&](int lane) { value |= Lanes{warp.read(path, step.place[2], lane) != 0} << lane; });
+  for_each_lane(met.lanes,
+                [&](int lane) { value |= Lanes{met.value[static_cast<std::size_t>(lane)] != 0} << lane; });
   Lanes result = 0;
   for_each_lane(lanes, [&](int lane) {
-    const auto mask = static_cast<Lanes>(warp.read(path, step.place[3], lane)) & lanes;
+    const auto mask = static_cast<Lanes>(warp.read(path, step.place[3], lane)) & met.lanes;
     const Lanes of_mask = value & mask;
     switch (static_cast<Vote>(step.extra)) {
       case Vote::all: result |= Lanes{of_mask == mask} << lane; break;
@@ -102,15 +183,16 @@ Next vote(Warp& warp, Path& path, const Step& step, Lanes lanes) {
 }
 
 Next match(Warp& warp, Path& path, const Step& step, Lanes lanes) {
-  if (const Next next = together(warp, path, step.place[3], lanes); next != Next::step) return next;
+  Met met;
+  if (const Next next = together(warp, path, step, 3, lanes, met); next != Next::step) return next;
   std::array<Lanes, kLanes> results = {};
   Lanes same = 0;
   for_each_lane(lanes, [&](int lane) {
-    const auto mask = static_cast<Lanes>(warp.read(path, step.place[3], lane)) & lanes;
-    const std::uint64_t mine = warp.read(path, step.place[2], lane);
+    const auto mask = static_cast<Lanes>(warp.read(path, step.place[3], lane)) & met.lanes;
+    const std::uint64_t mine = met.value[static_cast<std::size_t>(lane)];
     Lanes equal = 0;
-    for_each_lane(mask,
-                  [&](int other) { equal |= Lanes{warp.read(path, step.place[2], other) == mine} << other; });
+    for_each_lane(
+        mask, [&](int other) { equal |= Lanes{met.value[static_cast<std::size_t>(other)] == mine} << other; });
     const bool all = equal == mask;
     results[static_cast<std::size_t>(lane)] = step.extra == 0 || all ? equal : 0;
     same |= Lanes{all} << lane;
@@ -122,15 +204,16 @@ Next match(Warp& warp, Path& path, const Step& step, Lanes lanes) {
 }
 
 Next reduce(Warp& warp, Path& path, const Step& step, Lanes lanes) {
-  if (const Next next = together(warp, path, step.place[3], lanes); next != Next::step) return next;
+  Met met;
+  if (const Next next = together(warp, path, step, 3, lanes, met); next != Next::step) return next;
   const scalar::Operation& operation = warp.program().operations[static_cast<std::size_t>(step.extra)];
   std::array<std::uint64_t, kLanes> results = {};
   for_each_lane(lanes, [&](int lane) {
-    const auto mask = static_cast<Lanes>(warp.read(path, step.place[3], lane)) & lanes;
+    const auto mask = static_cast<Lanes>(warp.read(path, step.place[3], lane)) & met.lanes;
     bool first = true;
     std::uint64_t total = 0;
     for_each_lane(mask, [&](int other) {
-      const std::uint64_t value = warp.read(path, step.place[2], other);
+      const std::uint64_t value = met.value[static_cast<std::size_t>(other)];
       scalar::Sources sources;
       sources.value = {total, value};
       sources.count = 2;
@@ -150,10 +233,11 @@ Next active_mask(Warp& warp, Path& path, const Step& step, Lanes lanes) {
 }
 
 Next elect(Warp& warp, Path& path, const Step& step, Lanes lanes) {
-  if (const Next next = together(warp, path, step.place[2], lanes); next != Next::step) return next;
+  Met met;
+  if (const Next next = together(warp, path, step, 2, lanes, met); next != Next::step) return next;
   Lanes leaders = 0;
   for_each_lane(lanes, [&](int lane) {
-    const auto mask = static_cast<Lanes>(warp.read(path, step.place[2], lane)) & lanes;
+    const auto mask = static_cast<Lanes>(warp.read(path, step.place[2], lane)) & met.lanes;
     const int leader = std::countr_zero(mask);
     warp.write(path, step.place[0], lane, static_cast<std::uint64_t>(leader));
     leaders |= Lanes{leader == lane} << lane;

@@ -442,8 +442,8 @@ const std::vector<Parameter>& Function::parameters() const {
 }
 std::uint64_t Function::shared_bytes() const {
   const grid::Program& program = state_->usual;
-  return (program.shared_bytes + program.shared_alignment - 1) / program.shared_alignment *
-         program.shared_alignment;
+  return (program.shared_bytes - program.reserved_bytes + program.shared_alignment - 1) /
+         program.shared_alignment * program.shared_alignment;
 }
 
 std::vector<CodeLine> Function::lines(const Launch& how) const {
@@ -495,7 +495,8 @@ Report Function::launch(const Launch& how, std::span<const Argument> arguments) 
   if (!compiled) return fail(compiled.error());
   const grid::Program& program = **compiled;
   const std::uint64_t shared = program.shared_bytes + how.shared_bytes;
-  if (auto error = block::check_shape(how.grid, how.block, shared)) return fail(*std::move(error));
+  if (auto error = block::check_shape(how.grid, how.block, shared - program.reserved_bytes))
+    return fail(*std::move(error));
   if (auto error = check_block(*state_->text, how.block)) return fail(*std::move(error));
   const Result<std::optional<Dim3>> cluster = cluster_of(*state_->text, how);
   if (!cluster) return fail(cluster.error());

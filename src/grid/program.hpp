@@ -41,6 +41,10 @@ void for_each_lane(Lanes lanes, F f) {
     if ((lanes >> lane & 1) != 0) f(lane);
 }
 
+/// What the system keeps of a block's shared memory from sm_80 on (CUDA C++ Programming Guide, "Shared Memory"). It is there,
+/// at the beginning, for kernels that ask where it is: there an H100 has it. Of others the own bytes begin at 0.
+inline constexpr std::uint64_t kReservedShared = 1024;
+
 struct Step;
 struct Path;
 class Warp;
@@ -208,7 +212,8 @@ struct Program {
   std::vector<std::vector<std::int32_t>> tables;  ///< of brx.idx: steps
   AsyncTables async;
 
-  std::uint64_t shared_bytes = 0;  ///< static; there the dynamic ones begin
+  std::uint64_t reserved_bytes = 0;  ///< of shared memory, at its beginning, for the system
+  std::uint64_t shared_bytes = 0;    ///< with the static ones behind these; there the dynamic ones begin
   std::uint64_t shared_alignment = 1;
   int entry = 0;                 ///< of functions
   bool allocates = false;        ///< it calls malloc

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "assembler/flow.hpp"
+#include "ptx/special.hpp"
 
 namespace warpbit::grid {
 
@@ -37,6 +38,9 @@ class Names {
   }
   void add_all_of(const ptx::FunctionText& function) {
     for (const ptx::Operand& operand : function.operands) {
+      if (operand.kind == ptx::Operand::Kind::special)
+        out.reserved_shared =
+            out.reserved_shared || ptx::is_of_reserved(static_cast<ptx::Special>(operand.index));
       if (operand.kind == ptx::Operand::Kind::function) add(module_.find(operand.text));
       if (operand.kind == ptx::Operand::Kind::symbol && operand.variable != nullptr) add(*operand.variable);
     }

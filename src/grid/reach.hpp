@@ -15,6 +15,7 @@ void followers(const Program& program, int step, std::vector<int>& to);
 struct Named {
   std::vector<const ptx::FunctionText*> functions;  ///< with a body; the kernel first
   std::set<const ptx::Variable*> variables;
+  bool reserved_shared = false;  ///< the offsets of what the system keeps of shared memory
 };
 /// What a kernel names, and what these functions and variables name in turn.
 Named named(const ptx::ModuleText& module, const ptx::FunctionText& kernel);

@@ -25,9 +25,9 @@ struct SharedBytes {
   std::uint64_t offset;
 };
 /// The bytes at a shared address, which carries the rank of its block. Errors: address_out_of_bounds; protocol_violation of
-/// a block that has not begun or has ended.
+/// a block that has not begun or has ended. `arrives`: at a barrier object.
 Result<SharedBytes> find_shared(Warp& warp, const Step& step, int lane, std::uint64_t address,
-                                std::uint64_t bytes, bool of_cluster);
+                                std::uint64_t bytes, bool of_cluster, bool arrives = false);
 
 inline constexpr std::size_t kMaxAccess = 32;  // bytes: .v8.b32, .v4.b64, .v2.b128
 using Buffer = std::array<std::byte, kMaxAccess>;
@@ -100,7 +100,8 @@ class Records {
   bool allowed(block::Found conflict) { return block_.allows(std::move(conflict)); }
 
   /// Bytes that another lane has stored to by this step are no race: the fault says so, before the store to `block` is done.
-  void explain(Fault& found, Block& block, int lane, std::int64_t first, std::span<const std::byte> value) const;
+  void explain(Fault& found, Block& block, int lane, std::int64_t first,
+               std::span<const std::byte> value) const;
 
   struct Stored {
     std::int64_t first, bytes;

@@ -41,6 +41,12 @@ enum class Waits : std::uint8_t {
   columns,    ///< of tensor memory
 };
 
+/// Lanes that execute an instruction together at several places of the program, and the first source of each.
+struct Met {
+  Lanes lanes = 0;
+  std::array<std::uint64_t, kLanes> value = {};
+};
+
 struct Path {
   int pc = 0;
   Lanes lanes = 0;
@@ -55,11 +61,12 @@ struct Path {
   std::uint64_t waits_since = 0;  ///< Cluster::events when it began to wait
   bool gives_up = false;          ///< its test may fail now
   Lanes needs = 0;                ///< lanes without which its step cannot be done, while it waits for them
-  bool rests = false;             ///< it has jumped back too often; the others go first
+  std::shared_ptr<const Met> met = {};  ///< its lanes have met others, and do their step with what these had
+  bool rests = false;                   ///< it has jumped back too often; the others go first
   int jumps_back = 0;
 
   bool is_with(const Path& other) const {
-    return pc == other.pc && frame == other.frame && calls == other.calls;
+    return pc == other.pc && frame == other.frame && calls == other.calls && !met && !other.met;
   }
 };
 

@@ -61,6 +61,8 @@ constexpr std::array kSpecials = {
     SpecialRow{reserved_smem_offset_begin, "%reserved_smem_offset_begin", Type::u32, Feature::sm_80},
     SpecialRow{reserved_smem_offset_end, "%reserved_smem_offset_end", Type::u32, Feature::sm_80},
     SpecialRow{reserved_smem_offset_cap, "%reserved_smem_offset_cap", Type::u32, Feature::sm_80},
+    SpecialRow{reserved_smem_offset_0, "%reserved_smem_offset_0", Type::u32, Feature::sm_80},
+    SpecialRow{reserved_smem_offset_1, "%reserved_smem_offset_1", Type::u32, Feature::sm_80},
     SpecialRow{current_graph_exec, "%current_graph_exec", Type::u64},
     SpecialRow{envreg, "%envreg0", Type::b32},
     SpecialRow{envreg1, "%envreg1", Type::b32},

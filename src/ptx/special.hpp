@@ -62,6 +62,8 @@ enum class Special : std::uint8_t {
   reserved_smem_offset_begin,
   reserved_smem_offset_end,
   reserved_smem_offset_cap,
+  reserved_smem_offset_0,
+  reserved_smem_offset_1,
   current_graph_exec,
   envreg,   ///< all but the next two
   envreg1,  ///< the upper half of the address of a grid's workspace, if its blocks wait for each other
@@ -74,6 +76,11 @@ struct SpecialRow {
   Type type;
   Feature needs = Feature::sm_70;
 };
+
+/// Whether it tells of the shared memory that the system keeps for itself, and for libraries (cooperative groups).
+constexpr bool is_of_reserved(Special special) {
+  return special >= Special::reserved_smem_offset_begin && special <= Special::reserved_smem_offset_1;
+}
 
 /// nullptr if there is none of that name.
 const SpecialRow* find_special(std::string_view name);

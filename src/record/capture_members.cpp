@@ -2,6 +2,7 @@
 #include "warpbit/record.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
 #include <variant>
 
@@ -185,6 +186,7 @@ class Members {
   // begin at multiples of 16 bytes then, also where the manual is content with fewer (a fragment of 4 or 8).
   static constexpr int kLineAlignment = 16;
   int step(int legal) const { return std::max(legal, kLineAlignment); }
+  int stride_step() { return step(std::gcd(move().alignment, move().line_bytes)); }
   int lines() const { return move().lines_are_columns ? instruction_.columns() : instruction_.rows(); }
 
   Member address() {
@@ -194,7 +196,7 @@ class Members {
       return offsets(m.to_memory ? Fill::permuted : Fill::offsets, instruction_.lanes(), 0, m.alignment,
                      kRowBytes / m.alignment);
     }
-    const int longest = m.line_bytes + (kPlaces - 1) * step(m.stride_multiple);
+    const int longest = m.line_bytes + (kPlaces - 1) * stride_step();
     bytes_ = (lines() - 1) * longest + m.line_bytes + (kPlaces - 1) * step(m.alignment);
     bytes_ = (bytes_ + 15) / 16 * 16;
     return offsets(Fill::offset, instruction_.lanes(), 0, step(m.alignment), kPlaces);
@@ -202,8 +204,8 @@ class Members {
 
   Member stride() {
     const MatrixMove& m = move();
-    return offsets(Fill::offset, 1, 8 * m.line_bytes / m.element_bits,
-                   8 * step(m.stride_multiple) / m.element_bits, kPlaces);
+    return offsets(Fill::offset, 1, 8 * m.line_bytes / m.element_bits, 8 * stride_step() / m.element_bits,
+                   kPlaces);
   }
 
   struct Factor {

@@ -177,11 +177,12 @@ bool by_ldmatrix(const MoveChoice& x) {
   return x.load && x.matrix != Part::c && x.space.space == Space::shared && types.contains(x.type);
 }
 
-// PTX manual, "Matrix Storage for WMMA": rows or columns begin at multiples of the fragment size; "ldmatrix":
-// its rows at multiples of 16 bytes. The default stride is legal even if it is not a multiple of the former
-// (f16 with 8 elements in a line).
+// PTX manual, "Matrix Storage for WMMA": a matrix begins at a multiple of the fragment size; "ldmatrix": its rows at multiples
+// of 16 bytes. Rows or columns: as CUDA C++ has it for load_matrix_sync, multiples of 8 halves or 4 floats; an H100 moves the
+// right elements with strides of 24, 40 and 72 halves and of 20 floats. The PTX manual asks for the fragment size, up to 32
+// bytes. The default stride is legal even if it is less (f16 with 8 elements in a line).
 MatrixMove move_of(const MoveChoice& x, const FragmentMap& map) {
-  constexpr int kLdmatrixRow = 16;
+  constexpr int kLdmatrixRow = 16, kStride = 16;
   const int element_bits = format(x.type).bits;
   const int fragment = map.registers() * map.packing().register_bits / 8;
   const int alignment = by_ldmatrix(x) ? std::max(fragment, kLdmatrixRow) : fragment;
@@ -193,7 +194,7 @@ MatrixMove move_of(const MoveChoice& x, const FragmentMap& map) {
           .element_bits = element_bits,
           .line_bytes = line * element_bits / 8,
           .alignment = alignment,
-          .stride_multiple = std::gcd(alignment, line * element_bits / 8)};
+          .stride_multiple = std::gcd(std::min(alignment, kStride), line * element_bits / 8)};
 }
 
 Form make_move(const MoveChoice& x, Features needs) {
