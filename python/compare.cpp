@@ -188,7 +188,8 @@ void add_compare(py::module_& m) {
       [](const Computations& computations, const Codes& a, const Codes& b, const Code& c,
          const OptionalCodes& a_scale, const OptionalCodes& b_scale) {
         const std::vector<Computation> of = computations_of(computations);
-        return compare_element(of, element_of(of[0].instruction, a, b, c, a_scale, b_scale));
+        const ElementInputs element = element_of(of[0].instruction, a, b, c, a_scale, b_scale);
+        return interruptible([&] { return compare_element(of, element); });
       },
       "computations"_a, "a"_a, "b"_a, "c"_a = 0, "a_scale"_a = py::none(), "b_scale"_a = py::none(),
       R"(One element by several instructions or computations with the same formats; the rest as in `explain`.

@@ -111,7 +111,10 @@ void add_explain(py::module_& m) {
       [](const AnyComputation& computation, const Codes& a, const Codes& b, const Code& c,
          const OptionalCodes& a_scale, const OptionalCodes& b_scale) {
         const Computation of = computation_of(computation);
-        return explain_element(of, element_of(of.instruction, a, b, c, a_scale, b_scale));
+        const ElementInputs element = element_of(of.instruction, a, b, c, a_scale, b_scale);
+        constexpr double kAsProducts = 10'000;  // so many times as long as a product takes an explained one
+        return interruptible([&] { return explain_element(of, element); },
+                             kAsProducts * static_cast<double>(element.a.size()));
       },
       "computation"_a, "a"_a, "b"_a, "c"_a = 0, "a_scale"_a = py::none(), "b_scale"_a = py::none(),
       R"(Explains one element of D = A B + C.
@@ -124,7 +127,7 @@ Errors: view_mismatch.)");
   m.def(
       "explain_capture",
       [](const std::filesystem::path& path, std::uint64_t index, int row, int column, int product) {
-        return explain_capture(path, index, {row, column, product});
+        return interruptible([&] { return explain_capture(path, index, {row, column, product}); });
       },
       "path"_a, "case"_a, "row"_a = 0, "column"_a = 0, "product"_a = 0,
       "Explains an element of D in a case of a capture. Errors: those of reading; usage, if there is no such "

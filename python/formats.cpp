@@ -125,7 +125,7 @@ void add_block_formats(py::module_& m) {
   m.def(
       "quantize",
       [](const std::string& format, const std::vector<double>& values) {
-        return value_of(quantize(format, std::span<const double>(values)));
+        return interruptible([&] { return value_of(quantize(format, std::span<const double>(values))); });
       },
       "format"_a, "values"_a,
       R"(What numbers become in a block format ("nvfp4", "mxfp8_e4m3", ...): a QuantizedBlock for each block, of which the

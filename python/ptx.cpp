@@ -64,6 +64,7 @@ struct LaunchReport {
   bool inferred = false, contracted = false;
   std::uint64_t blocks = 0, steps = 0;
   std::string printed;
+  std::uint64_t printed_dropped = 0;
   std::vector<LaunchFinding> findings;
   std::vector<ptx::OrderDependence> order_dependent;
   std::vector<ptx::Inference> inferences;
@@ -121,6 +122,7 @@ LaunchReport report_of(const ptx::Report& report) {
           report.blocks,
           report.steps,
           utf8(report.printed),
+          report.printed_dropped,
           findings_of(report),
           report.order_dependent,
           report.inferences,
@@ -399,7 +401,7 @@ ptx::Module module_of(const std::optional<std::string>& code, const std::optiona
     refused("name_expressions", py::repr(name_expressions).cast<std::string>(),
             "none: kernels have the names that the PTX has (RawModule.kernels)");
   const std::optional<Target> on = target ? std::optional<Target>(target->target) : std::nullopt;
-  return without_gil(
+  return interruptible(
       [&] { return value_of(code ? ptx::Module::load(*code, on) : ptx::Module::load_file(*path, on)); });
 }
 
@@ -566,7 +568,9 @@ void add_report(py::module_& m) {
       field("contracted", &LaunchReport::contracted, "Whether products and sums were fused."),
       field("blocks", &LaunchReport::blocks, "Blocks that have ended."),
       field("steps", &LaunchReport::steps, "Instructions of warps."),
-      field("printed", &LaunchReport::printed, "By printf, block by block."),
+      field("printed", &LaunchReport::printed,
+            "By printf, block by block: the last 1 MiB, as a GPU's buffer has it."),
+      field("printed_dropped", &LaunchReport::printed_dropped, "Bytes of it before that."),
       field("findings", &LaunchReport::findings, "What was found and allowed, block by block."),
       field("order_dependent", &LaunchReport::order_dependent,
             "Statements that were executed and leave a result open, by line."),

@@ -115,6 +115,22 @@ const Asked kAsked[] = {
     {"sum 1 2^-12 -3.5 f16 A100,H100", "sum", kMma,
      "explain " + kMma + " --target sm_80,sm_90a --a 1 2^-12 -3.5 --b 1 1 1 --json"},
     {"16777216 + 1 - 16777216", "sum", "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32", ""},
+    {"1+2^-24", "sum", kMma, ""},
+    {"0.5 - 0.25", "sum", kMma, ""},
+    {"sum 1,2^-12", "sum", kMma, ""},
+    {"\"1 + 2^-12\"", "sum", kMma, ""},
+    // No sums
+    {"<text x=\"116\" y=\"220\">+</text>", "error", "", ""},
+    {"<text x=\"467\" y=\"160\">0</text>", "error", "", ""},
+    {"<circle cx=\"5\" cy=\"7\"/>", "error", "", ""},
+    {"<rect width=\"10\" height=\"20\" x=\"+1\" y=\"-2\"/>", "error", "", ""},
+    {"f(\"3\", \"4\")", "error", "", ""},
+    {"\"a\" = \"1\" + \"2\"", "error", "", ""},
+    {"1,000", "error", "", ""},
+    {"1,000,000 + 2", "error", "", ""},
+    {"1,250", "error", "", ""},
+    {"2024-01-05", "error", "", ""},
+    {"116 220", "error", "", ""},
     // Nothing
     {"hello world", "error", "", ""},
     {"", "error", "", ""},
@@ -204,6 +220,24 @@ TEST_CASE("what is asked is answered as text, too, and words need no quotes", "[
   CHECK(run({"ask", "frobnicate"}).status == 1);
 }
 
+TEST_CASE("a descriptor is one of the target that is named", "[quick][cli]") {
+  const auto forms = [](const std::string& line) {
+    const json out = json::parse(run({"ask", line, "--json"}).out);
+    std::vector<std::string> found = {out["kind"] == "error" ? "" : out.value("form", "")};
+    for (const json& one : out["also"]) found.push_back(one.value("form", ""));
+    for (std::string& form : found) form.resize(std::min(form.size(), form.find('.')));
+    return found;
+  };
+  using Forms = std::vector<std::string>;
+  const std::string bits = "0xefe450b211198230";  // bits 46 to 48 are 1
+  CHECK(forms(bits) == Forms{"tcgen05", "wgmma"});
+  CHECK(forms(bits + " sm_90a") == Forms{"wgmma"});
+  CHECK(forms(bits + " B200") == Forms{"tcgen05"});
+  CHECK(forms(bits + " A100") == Forms{""});
+  CHECK(forms("idesc 0x8200490 B200")[0] == "tcgen05");
+  CHECK(forms("idesc 0x8200490 H100") == Forms{""});
+}
+
 TEST_CASE("no line is too strange", "[quick][cli]") {
   std::vector<std::string> lines;
   for (std::size_t i = 0; i < std::size(kAsked); i += 2)
@@ -218,6 +252,11 @@ TEST_CASE("no line is too strange", "[quick][cli]") {
   for (const std::string repeated : {"1+", "(", "0x", "SM", "mma.", "@", "\"", "2^", "-", "<", "{"}) {
     std::string line;
     for (int i = 0; i < 3000; ++i) line += repeated;
+    lines.push_back(line);
+  }
+  for (const std::string word : {"mma ", "mma.", "HMMA.", "tcgen05.mma ", "cvt.rn ", "f16 ", "1 + "}) {
+    std::string line;
+    while (line.size() + word.size() <= 20'000) line += word;  // the longest that is read
     lines.push_back(line);
   }
   lines.push_back(std::string(100'000, 'a'));

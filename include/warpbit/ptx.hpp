@@ -254,12 +254,13 @@ struct Report {
   std::vector<AssembledLine> assembled;
   /// Where a GPU leaves other bits by a defect of the assembler, by line: in the same functions. None as written.
   std::vector<AssemblerNote> notes;
-  std::uint64_t blocks = 0;         ///< that have ended
-  std::uint64_t steps = 0;          ///< instructions of warps
-  std::string printed;              ///< by printf, block by block
-  std::vector<Finding> findings;    ///< findings and notes, block by block
-  std::vector<LineCounts> profile;  ///< of the statements that were executed, by line; see Launch::profile
-  bool stopped = false;             ///< Launch::observe has ended it
+  std::uint64_t blocks = 0;           ///< that have ended
+  std::uint64_t steps = 0;            ///< instructions of warps
+  std::string printed;                ///< by printf, block by block: the last 1 MiB, as a GPU's buffer has it
+  std::uint64_t printed_dropped = 0;  ///< bytes of it before that
+  std::vector<Finding> findings;      ///< findings and notes, block by block
+  std::vector<LineCounts> profile;    ///< of the statements that were executed, by line; see Launch::profile
+  bool stopped = false;               ///< Launch::observe has ended it
   /// Statements that were executed and leave something open, by line. Without them the launch has the same bits on any
   /// number of host threads, unless threads race for global memory.
   std::vector<OrderDependence> order_dependent;
@@ -303,7 +304,8 @@ class Function {
   /// The statements that such a launch may execute, by line. Those that the assembler makes part of others are not there.
   std::vector<CodeLine> lines(const Launch& how = {}) const;
 
-  /// Runs the kernel; launches of a module take turns. Arguments are given in the order of the parameters, each with
+  /// Runs the kernel; launches of a module take turns: one inside `observe` or `progress` of another is refused (launch_shape),
+  /// as it is in a process that was forked while the module was launched. Arguments are given in the order of the parameters, each with
   /// the bytes of its parameter. Faults: launch_shape for an impossible launch; argument_mismatch; those of the
   /// instructions.
   Report launch(const Launch& how, std::span<const Argument> arguments) const;

@@ -36,20 +36,31 @@ std::string spelled(std::string text) {
   return text;
 }
 
+// Whether strings with this around them are those of asm, or only quoted.
+bool is_around_asm(const std::string& around) {
+  std::string bare;
+  for (const char c : around) bare += std::string_view("(),;").find(c) == std::string_view::npos ? c : ' ';
+  constexpr std::string_view kWords[] = {"asm", "volatile", "__asm__", "__volatile__"};
+  return std::ranges::all_of(words_of(bare), [&](const std::string& word) {
+    return std::ranges::find(kWords, word) != std::end(kWords);
+  });
+}
+
 // What is meant of a C++ source: the strings one behind the other, up to the operands of asm; or what stands before the only
 // quote.
 std::string from_source(const std::string& text) {
   const std::size_t quote = text.find('"');
   if (quote == text.npos) return text;
   if (text.substr(0, quote).find_first_of(".{") != text.npos) return text.substr(0, quote);
-  std::string out;
+  std::string out, around;
   bool is_inside = false;
   for (const char c : text) {
     if (c == ':' && !is_inside && !out.empty()) break;
     if (c == '"') is_inside = !is_inside;
     if (c == '"' || is_inside) out += c == '"' ? ' ' : c;
+    if (c != '"' && !is_inside) around += c;
   }
-  return out;
+  return is_around_asm(around) ? out : text;
 }
 
 // ---- Targets behind it

@@ -48,7 +48,10 @@ std::string take_value(AskScanner& in) {
     ++end;
   }
   const std::string out(text.substr(0, end));
-  if (out.empty() || !((out[0] >= '0' && out[0] <= '9') || out[0] == '.') || !parse_code("f64", out)) return "";
+  const auto is_digit = [&](std::size_t i) { return i < out.size() && out[i] >= '0' && out[i] <= '9'; };
+  const bool has_zeros_before =
+      out.starts_with('0') && is_digit(1);  // of a date, behind the comma of a thousand
+  if (!(is_digit(0) || out.starts_with('.')) || has_zeros_before || !parse_code("f64", out)) return "";
   in.take(out);
   return out;
 }
@@ -101,8 +104,10 @@ std::optional<AskedSum> read_sum(const AskedLine& line) {
   AskScanner in(text);
   while (!in.is_done()) {
     if (!take_term(in, out)) return std::nullopt;
+    const bool has_comma = (skip_blanks(in), in.take(","));
+    const bool is_inside = !in.is_done() && in.rest()[0] >= '0' && in.rest()[0] <= '9';
+    if (has_comma && is_inside && !out.is_said) return std::nullopt;  // "1,250" is one number
     skip_blanks(in);
-    if (in.take(",")) skip_blanks(in);
   }
   return out.terms.size() >= 2 ? std::optional(out) : std::nullopt;
 }
@@ -173,8 +178,7 @@ AskReadings ask_sum(const AskedLine& line) {
   const std::optional<AskedSum> sum = read_sum(line);
   if (!sum) return {};
   const SumForm* form = form_of(*sum);
-  const bool is_beside = !sum->is_said && !sum->has_operators && line.targets.empty() && !sum->format.empty();
-  if (is_beside) return {};  // numbers in a format
+  if (!sum->is_said && !sum->has_operators) return {};  // numbers one beside the other
   if (form == nullptr)
     return {{"error", fmt::format("A sum of {} terms in {}, of which no instruction adds products",
                                   sum->terms.size(), sum->format)}};

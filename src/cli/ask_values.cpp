@@ -188,8 +188,23 @@ std::optional<InstructionDescriptor> decoded_for(std::uint32_t bits, std::string
   return out ? std::optional(*out) : std::nullopt;
 }
 
+// Whether a target has the form; none may be said.
+bool exists(std::string_view form, const std::vector<Target>& targets) {
+  return targets.empty() || std::ranges::any_of(targets, [&](Target target) {
+           return Instruction::parse(std::string(form), target).ok();
+         });
+}
+
+AskReading no_descriptor(const std::string& bits, std::string_view kind, const std::vector<Target>& targets) {
+  std::vector<std::string_view> names;
+  for (const Target target : targets) names.push_back(target.name());
+  return {"error", fmt::format("{} as {} descriptor is not understood: {} {} no instruction that takes one",
+                               bits, kind, fmt::join(names, " and "), names.size() == 1 ? "has" : "have")};
+}
+
 // For each kind in which it is one; for the form that is named, or for the first kind, also if it is none.
-AskReadings instruction_descriptors(const std::string& bits, const std::string& named, bool is_said) {
+AskReadings instruction_descriptors(const std::string& bits, const std::string& named, bool is_said,
+                                    const std::vector<Target>& targets) {
   AskReadings out;
   const auto value = number<std::uint32_t>(std::string_view(bits).substr(2), 16);
   if (!value) return {};
@@ -213,8 +228,9 @@ AskReadings instruction_descriptors(const std::string& bits, const std::string& 
     return out;
   }
   for (const std::string_view form : kInstructionForms)
-    if (const auto d = decoded_for(*value, form)) add(form, words(d));
-  if (out.empty() && is_said) add(kTensorForm, words(std::nullopt));
+    if (const auto d = decoded_for(*value, form); d && exists(form, targets)) add(form, words(d));
+  if (out.empty() && is_said && exists(kTensorForm, targets)) add(kTensorForm, words(std::nullopt));
+  if (out.empty() && is_said) out.push_back(no_descriptor(bits, "an instruction", targets));
   return out;
 }
 
@@ -257,15 +273,19 @@ AskReadings ask_descriptor(const AskedLine& line) {
   if (word.digits.size() <= 8 && !says_matrix) {
     if (!is_alone && !says_instruction && tensor_form.empty()) return {};
     if (is_alone && word.digits.size() < 6) return {};
-    return instruction_descriptors(word.text(), tensor_form, says_instruction || !tensor_form.empty());
+    return instruction_descriptors(word.text(), tensor_form, says_instruction || !tensor_form.empty(),
+                                   line.targets);
   }
   if (word.digits.size() > 16 || (!is_alone && !says_matrix && !says("wgmma") && !says("tcgen05"))) return {};
   // Bits 46 to 48 of a descriptor of tcgen05 are 1.
   const bool is_tensor = (word.bits() >> 46 & 7) == 1 || !tensor_form.empty();
-  AskReadings out{wgmma_descriptor(word.text(), form_beside(line, "wgmma.mma_async", kWgmmaForm))};
-  out.insert(is_tensor ? out.begin() : out.end(),
-             tensor_descriptor(word.text(), tensor_form.empty() ? std::string(kTensorForm) : tensor_form));
-  if (says("wgmma")) out.resize(1);
+  const std::string wgmma_form = form_beside(line, "wgmma.mma_async", kWgmmaForm);
+  AskReadings out;
+  if (exists(wgmma_form, line.targets)) out.push_back(wgmma_descriptor(word.text(), wgmma_form));
+  const std::string other = tensor_form.empty() ? std::string(kTensorForm) : tensor_form;
+  if (exists(other, line.targets) && !says("wgmma"))
+    out.insert(is_tensor ? out.begin() : out.end(), tensor_descriptor(word.text(), other));
+  if (out.empty()) out.push_back(no_descriptor(word.text(), "a matrix", line.targets));
   return out;
 }
 

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <iterator>  // std::begin
-#include <regex>
 #include <sstream>
 
 #include "cli/commands.hpp"
@@ -70,16 +69,30 @@ std::string quoted(const std::string& text) {
   return escaped(text, "'", "'\\'");
 }
 
+// Up to the blank behind a word of a shell's: quotes and what follows a backslash are part of it.
+static std::size_t word_end(std::string_view command, std::size_t at) {
+  for (char quote = 0; at < command.size() && (quote != 0 || command[at] != ' '); ++at) {
+    const char c = command[at];
+    if (c == quote)
+      quote = 0;
+    else if (quote == 0 && (c == '\'' || c == '"'))
+      quote = c;
+    else if (quote == 0 && c == '\\')
+      ++at;
+  }
+  return std::min(at, command.size());
+}
+
 std::string shell_lines(const std::string& command, std::size_t columns) {
-  static const std::regex kWord(R"re((\\.|[^ '"\\]|'[^']*'|"[^"]*")+)re");
   constexpr std::string_view kBreak = " \\\n      ";
   std::string out, line = "  ";
-  for (std::sregex_iterator word(command.begin(), command.end(), kWord), end; word != end; ++word) {
-    if (line.size() > kBreak.size() && line.size() + word->str().size() + 3 > columns) {
+  for (std::size_t at = 0, end = 0; (at = command.find_first_not_of(' ', end)) != command.npos;) {
+    end = word_end(command, at);
+    if (line.size() > kBreak.size() && line.size() + (end - at) + 3 > columns) {
       out += line + std::string(kBreak.substr(0, 3));
       line = kBreak.substr(3);
     }
-    line += (line.back() == ' ' ? "" : " ") + word->str();
+    line += (line.back() == ' ' ? "" : " ") + command.substr(at, end - at);
   }
   return out + line;
 }

@@ -169,6 +169,7 @@ ordered_json report_json(const ptx::Function& kernel, Target target, const ptx::
                    {"assembled", assembled_json(report)},
                    {"notes", notes_json(report.notes)},
                    {"printed", report.printed},
+                   {"printed_dropped", report.printed_dropped},
                    {"fault", nullptr},
                    {"findings", findings_json(report)},
                    {"written", ordered_json::array()},
@@ -198,6 +199,9 @@ std::string findings_text(const ptx::Report& report) {
 
 void print_report(const ptx::Function& kernel, Target target, const ptx::Report& report,
                   const std::deque<LaunchArray>& arrays) {
+  if (report.printed_dropped > 0)
+    print_fitted(fmt::format("printf: {} bytes before the last {} are dropped, as a GPU's buffer drops them",
+                             report.printed_dropped, report.printed.size()));
   fmt::print("{}", report.printed);
   for (const ptx::Finding& one : report.findings) {
     print_fault(one.fault, one.grade);

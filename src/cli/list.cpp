@@ -166,7 +166,12 @@ ordered_json evidence_json(bool types) {
   return {{"rows", rows}};
 }
 
+// std::regex takes the stack for each character of a pattern.
 std::regex regex_of(const std::string& pattern) try {
+  constexpr std::size_t kMost = 500;
+  if (pattern.size() > kMost)
+    refuse("list", fmt::format("an expression of {} characters", pattern.size()),
+           fmt::format("at most {}", kMost));
   return std::regex(pattern);
 } catch (const std::regex_error& error) {
   refuse("list", fmt::format("'{}' ({})", pattern, error.what()), "a regular expression (ECMAScript)");

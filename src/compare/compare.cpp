@@ -13,6 +13,7 @@
 #include "numeric/formats.hpp"
 #include "replay/execute_capture.hpp"
 #include "text/wrapped.hpp"
+#include "threads.hpp"
 #include "warpbit/format.hpp"
 
 namespace warpbit {
@@ -109,6 +110,7 @@ Result<std::vector<LoadedCapture>> inputs_along_steps(std::span<const Computatio
   std::vector<LoadedCapture> out;
   InputChoice of_step = choice;
   for (std::size_t k = 0; k < std::max<std::size_t>(depth, 1); k += terms, ++of_step.seed) {
+    end_if(stop_flag());
     Result<LoadedCapture> capture = generated_inputs(deepest->instruction, of_step, first, cases);
     if (!capture) return capture.error();
     out.push_back(*std::move(capture));

@@ -309,6 +309,7 @@ Result<std::vector<Judged>> judge(std::span<const LoadedCapture> captures, std::
   });
   std::vector<Judged> out(chains.size());
   for (std::vector<Judged>& of_case : cases) {
+    end_if(stop_flag());
     for (std::size_t n = 0; n < out.size(); ++n) {
       out[n].elements += of_case[n].elements;
       append(out[n].results, of_case[n].results);
@@ -316,7 +317,12 @@ Result<std::vector<Judged>> judge(std::span<const LoadedCapture> captures, std::
     }
     of_case.clear();
   }
-  for (Judged& of_chain : out) std::ranges::sort(of_chain.results.errors);
+  std::uint64_t compared = 0;
+  const auto is_less = [&, stop = stop_flag()](double x, double y) {
+    if (++compared % (1 << 16) == 0) end_if(stop);
+    return x < y;
+  };
+  for (Judged& of_chain : out) std::ranges::sort(of_chain.results.errors, is_less);
   return out;
 }
 

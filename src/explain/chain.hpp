@@ -11,6 +11,7 @@
 #include "api/checks.hpp"
 #include "kernel/gemm.hpp"
 #include "kernel/tile.hpp"
+#include "threads.hpp"
 #include "warpbit/compare.hpp"
 #include "warpbit/explain.hpp"
 #include "warpbit/result.hpp"
@@ -38,11 +39,14 @@ ElementCodes codes_of_step(const Chain& chain, const ElementCodes& codes, std::s
 template <class Running, class Execute, class Add>
 Running for_each_step(const Chain& chain, const Running& c, const Running& zero, Execute execute, Add add) {
   const KSteps& k = chain.k;
+  const std::atomic<bool>* const stop = stop_flag();
   Running d = c;
   for (std::size_t first = 0; first < k.steps.size(); first += k.run) {
     Running running = first == 0 ? c : zero;
-    for (std::size_t i = first; i < std::min(first + k.run, k.steps.size()); ++i)
+    for (std::size_t i = first; i < std::min(first + k.run, k.steps.size()); ++i) {
+      end_if(stop);
       running = execute(k.steps[i], running);
+    }
     d = first == 0 ? running : add(d, running);
   }
   return d;

@@ -8,6 +8,7 @@
 
 #include "format/number.hpp"
 #include "numeric/formats.hpp"
+#include "threads.hpp"
 #include "warpbit/detail/letters.hpp"
 #include "warpbit/format.hpp"
 
@@ -128,6 +129,7 @@ QuantizedBlock quantized(const BlockFormat& b, std::span<const Number> numbers) 
 Result<std::vector<Number>> parse_numbers(std::span<const std::string> texts) {
   std::vector<Number> out;
   for (const std::string& text : texts) {
+    end_if(stop_flag());
     Result<Number> x = parse_number(text);
     if (!x) return x.error();
     if (x->cls != Class::finite)
@@ -167,6 +169,7 @@ Result<std::vector<QuantizedBlock>> quantize(std::string_view name, std::span<co
   std::vector<QuantizedBlock> out;
   const auto block = static_cast<std::size_t>(format->block);
   for (std::span<const Number> rest = *numbers; !rest.empty();) {
+    end_if(stop_flag());
     const std::size_t count = std::min(block, rest.size());
     out.push_back(quantized(*format, rest.first(count)));
     rest = rest.subspan(count);

@@ -205,6 +205,16 @@ Next store(Warp& warp, Path& path, const Step& step, Lanes lanes) {
   return records.after();
 }
 
+// Of a statement that names a parameter.
+Next beyond_parameter(Warp& warp, Path& path, const Step& step, Lanes lanes) {
+  return warp.fault(path, lanes,
+                    {Errc::address_out_of_bounds,
+                     {},
+                     fmt::format("{} bytes from byte {} of the parameter on",
+                                 step.access.bytes * step.access.count, step.access.offset),
+                     "it has fewer"});
+}
+
 // ---- Atomics
 
 namespace {

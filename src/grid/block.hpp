@@ -14,6 +14,7 @@
 #include "async/block.hpp"
 #include "grid/freedom.hpp"
 #include "grid/memory.hpp"
+#include "grid/printed.hpp"
 #include "grid/products.hpp"
 #include "grid/warp.hpp"
 #include "grid/watch.hpp"
@@ -118,7 +119,7 @@ class Block {
   /// Lanes of a warp execute a statement that leaves something open.
   void executed(std::int32_t freedom, const Warp& warp, Lanes lanes) const;
   std::int32_t inferred = -1;  ///< of Program::origins, the first product of tensor memory whose arithmetic is
-  std::string printed;         ///< by vprintf
+  Printed printed;             ///< by vprintf
 
   // ---- Barriers (PTX manual, "bar", "barrier")
 

@@ -138,18 +138,19 @@ Type Compiler::last_type() const {
 // ---- Functions
 
 std::size_t Compiler::index_of(std::string_view name, const Statement* at) {
-  for (std::size_t i = 0; i < program_.functions.size(); ++i)
-    if (program_.functions[i].function->name == name) return i;
   const ptx::FunctionText* found = program_.module->find(name);
   if (found == nullptr || !found->has_body) {
     statement_ = at;
     refuse(fmt::format("function '{}'", name), "a function that is defined in the module");
   }
-  program_.functions.emplace_back().function = found;
-  const std::uint64_t number = function_address(*program_.module, name) / 16 - 1;
   program_.function_of.resize(program_.module->functions.size(), -1);
-  program_.function_of[number] = static_cast<std::int32_t>(program_.functions.size()) - 1;
-  return program_.functions.size() - 1;
+  std::int32_t& out = program_.function_of[program_.module->numbers.at(found->name)];
+  if (out < 0) {
+    out = static_cast<std::int32_t>(program_.functions.size());
+    program_.functions.emplace_back().function = found;
+  }
+  program_.function_of[program_.module->numbers.at(name)] = out;  // of an alias
+  return static_cast<std::size_t>(out);
 }
 
 namespace {
@@ -232,10 +233,8 @@ void Compiler::resolve(const std::vector<std::int32_t>& step_of) {
 }
 
 std::uint64_t function_address(const ptx::ModuleText& module, std::string_view name) {
-  const auto found = std::ranges::find(module.functions, name, &ptx::FunctionText::name);
-  return found == module.functions.end()
-             ? 0
-             : static_cast<std::uint64_t>(found - module.functions.begin() + 1) * 16;
+  const auto found = module.numbers.find(name);
+  return found == module.numbers.end() ? 0 : (found->second + 1) * 16;
 }
 
 namespace {

@@ -37,7 +37,8 @@ void Compiler::access(bool loads) {
   const Operand& where = operand(loads ? 1 : 0);
   step.place[2] = address(where, step.access);
   // A parameter of a function or of a call lies in local memory; those of the kernel in a buffer of their own.
-  if (step.access.space == StateSpace::param) {
+  const bool of_parameter = step.access.space == StateSpace::param;
+  if (of_parameter) {
     const Operand& base = child(where, 0);
     if (base.kind == Operand::Kind::reg) {
       step.access.space = StateSpace::global;
@@ -45,6 +46,10 @@ void Compiler::access(bool loads) {
     } else if (!is_kernel_parameter(base)) {
       step.access.space = StateSpace::local;
     }
+    if (base.kind == Operand::Kind::symbol && (loads ? results_ : parameters_).contains(base.variable))
+      refuse(fmt::format("{} '{}', which is {} of the function", loads ? "a load of" : "a store to", base.text,
+                         loads ? "a result" : "a parameter"),
+             loads ? "a store" : "a load");
   }
   const Operand& values = operand(loads ? 0 : 1);
   std::vector<Place> places = elements(values, type, loads);
@@ -54,7 +59,16 @@ void Compiler::access(bool loads) {
   step.access.strong = is_strong();
   step.run = steps::access(step, places, loads);
   step.extra = keep(std::move(places));
+  if (of_parameter && !lies_in_variable(where, step.access)) step.run = steps::beyond_parameter;
   add(step);
+}
+
+// Of the bytes of a parameter that is named; an address in a register is not known.
+bool Compiler::lies_in_variable(const Operand& where, const Access& access) const {
+  const Operand& base = child(where, 0);
+  if (base.kind != Operand::Kind::symbol) return true;
+  const std::int64_t bytes = std::int64_t{access.bytes} * access.count, at = base.offset + where.offset;
+  return at >= 0 && at <= base.variable->bytes - bytes;
 }
 
 // Of atom, red and redux.

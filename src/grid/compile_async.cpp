@@ -118,10 +118,18 @@ void Compiler::tensor_operand(const Operand& operand, BulkOperation& out) {
   out.coordinates = listed_elements(child(operand, 1), Type::s32);
 }
 
+void Compiler::prefetched_map(const Operand& operand) {
+  Step step;
+  step.run = steps::check_map;
+  step.place[2] = source(child(operand, 0), Type::u64);
+  step.access.offset = operand.offset;
+  add(step);
+}
+
 // cp{.reduce}.async.bulk{.tensor}
 void Compiler::bulk() {
   using Kind = BulkOperation::Kind;
-  if (has("prefetch")) return nothing();
+  if (has("prefetch")) return has("tensor") ? prefetched_map(operand(0)) : nothing();
   if (has("commit_group")) return add({.run = steps::bulk_commit});
   if (has("wait_group"))
     return add({.run = steps::bulk_wait, .target = static_cast<std::int32_t>(operand(0).literal.bits)});

@@ -19,6 +19,31 @@ void Compiler::branch_indexed() {
   add(step);
 }
 
+// A function that is not in the module, declared as the device has it.
+Run Compiler::system_call(const ptx::FunctionText& declared) {
+  const steps::SystemFunction* const found = steps::system_function(declared.name);
+  if (found == nullptr)
+    refuse({Errc::instruction_not_modelled,
+            fmt::format("a call of '{}'", declared.name),
+            "the module does not define it, and no device has it",
+            {}});
+  const auto sizes = [](const auto& variables) {
+    std::vector<std::int64_t> out;
+    for (const ptx::Variable& one : variables) out.push_back(one.bytes);
+    return out;
+  };
+  const auto words = [](std::span<const std::int64_t> results, std::span<const std::int64_t> parameters) {
+    return fmt::format("({}) {}", fmt::join(results, ", "), fmt::format("({})", fmt::join(parameters, ", ")));
+  };
+  const std::vector<std::int64_t> returns = sizes(declared.returns), parameters = sizes(declared.parameters);
+  if (!std::ranges::equal(returns, found->returns) || !std::ranges::equal(parameters, found->parameters))
+    throw Refused{{Errc::operand_kind, fmt::format("{}: '{}'", ptx::text(declared.position), declared.name),
+                   fmt::format("results and parameters of {} bytes", words(returns, parameters)),
+                   fmt::format("{}, as a device has it", words(found->returns, found->parameters))}};
+  program_.uses_heap = program_.uses_heap || found->uses_heap;
+  return found->run;
+}
+
 // call{.uni} (results), function, (arguments){, table}; without results or arguments their lists are absent.
 void Compiler::call() {
   if (Result<void> taken = ptx::check_call(*program_.module, *function_, *statement_); !taken)
@@ -32,17 +57,11 @@ void Compiler::call() {
   const Operand& callee = operand(i++);
   const Operand* arguments = i < count() && operand(i).kind == Operand::Kind::list ? &operand(i++) : nullptr;
   if (callee.kind == Operand::Kind::function) {
-    if (program_.module->find(callee.text)->has_body)
+    const ptx::FunctionText& called = *program_.module->find(callee.text);
+    if (called.has_body)
       call.function = static_cast<int>(index_of(callee.text, statement_));
     else
-      step.run = steps::system_call(callee.text);
-    program_.allocates = program_.allocates || callee.text == "malloc";
-    if (step.run == nullptr)
-      refuse({Errc::instruction_not_modelled,
-              fmt::format("a call of '{}'", callee.text),
-              "the module does not define it, and no device has it",
-              {}});
-    const ptx::FunctionText& called = *program_.module->find(callee.text);
+      step.run = system_call(called);
     const auto in_registers = [](const ptx::Variable& one) { return one.space != StateSpace::param; };
     if (std::ranges::any_of(called.parameters, in_registers) ||
         std::ranges::any_of(called.returns, in_registers))

@@ -47,12 +47,12 @@ void Compiler::lay_out_shared(const Named& names) {
   };
   const ptx::ModuleText& module = *program_.module;
   const ptx::FunctionText* const kernel = names.functions.front();
+  const std::set<const ptx::FunctionText*> called(names.functions.begin(), names.functions.end());
   for (const bool named : {true, false}) {
     place_all(kernel->variables, named);
     if (named) place_all(module.variables, named);
     for (const ptx::FunctionText& one : module.functions)
-      if (&one != kernel && std::ranges::find(names.functions, &one) != names.functions.end())
-        place_all(one.variables, named);
+      if (&one != kernel && called.contains(&one)) place_all(one.variables, named);
   }
   std::uint64_t dynamic = 0;  // its alignment
   for (const ptx::Variable& one : module.variables)
@@ -66,6 +66,10 @@ void Compiler::lay_out_shared(const Named& names) {
 // Local variables, and the parameters of functions and of calls, lie in local memory; shared ones one after another.
 void Compiler::lay_out_variables() {
   local_.clear();
+  parameters_.clear();
+  results_.clear();
+  for (const ptx::Variable& one : declared_->parameters) parameters_.insert(&one);
+  for (const ptx::Variable& one : declared_->returns) results_.insert(&one);
   std::int64_t at = 0;
   const auto place = [&](const ptx::Variable& variable) {
     at = (at + variable.alignment - 1) / variable.alignment * variable.alignment;

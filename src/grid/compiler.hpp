@@ -15,6 +15,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -78,6 +79,7 @@ class Compiler {
   Place destination(const Operand& operand) const;
   std::uint64_t address_of(const Operand& symbol);
   bool is_kernel_parameter(const Operand& symbol) const;
+  bool lies_in_variable(const Operand& where, const Access& access) const;
   Place address(const Operand& operand, Access& access);
   std::vector<Place> elements(const Operand& operand, Type type, bool destinations);
   int keep(std::vector<Place> places) {
@@ -144,6 +146,7 @@ class Compiler {
   void copies_arrive();
   void tensor_operand(const Operand& operand, BulkOperation& out);
   void bulk();
+  void prefetched_map(const Operand& operand);
   void add_bulk(const BulkOperation& operation);
   void element_async();
   void cluster_barrier();
@@ -155,6 +158,7 @@ class Compiler {
   void branch();
   void branch_indexed();
   void call();
+  Run system_call(const ptx::FunctionText& declared);
   void fence();
   void barrier();
   void lanes();
@@ -176,6 +180,7 @@ class Compiler {
   std::uint32_t carry_ = 0;
   int cta_group_ = 0;  // of the kernel's instructions; 0: there are none yet
   std::unordered_map<const ptx::Variable*, std::int64_t> local_;    // of the function at hand
+  std::unordered_set<const ptx::Variable*> parameters_, results_;   // the same
   std::unordered_map<const ptx::Variable*, std::uint64_t> shared_;  // of all
   struct Key {
     std::uint64_t value, upper;

@@ -10,43 +10,87 @@
 #include <limits>
 #include <map>
 #include <mutex>
+#include <ranges>
 #include <thread>
+#include <unordered_map>
 
 #include "kernel/floating.hpp"
 #include "threads.hpp"
 
 namespace warpbit::grid {
 
+namespace {
+
+/// No GPU has more bytes of either (CUDA C++ Programming Guide, "Technical Specifications per Compute Capability"; global
+/// memory: more than any has).
+constexpr std::uint64_t kMostConstant = 64 * 1024, kMostGlobal = std::uint64_t{1} << 40;
+
+class Symbols {
+ public:
+  Symbols(const ptx::ModuleText& module, const Addresses& addresses) {
+    std::uint64_t number = 0;
+    for (const ptx::FunctionText& one : module.functions) addresses_.try_emplace(one.name, ++number * 16);
+    for (const auto& [variable, address] : addresses | std::views::reverse)
+      addresses_.insert_or_assign(variable->name, address);
+  }
+  /// 0 if it has none.
+  std::uint64_t address(std::string_view symbol) const {
+    const auto found = addresses_.find(symbol);
+    return found == addresses_.end() ? 0 : found->second;
+  }
+
+ private:
+  std::unordered_map<std::string_view, std::uint64_t> addresses_;
+};
+
+}  // namespace
+
 Result<Addresses> place_variables(const ptx::ModuleText& module, GlobalMemory& memory) {
   Addresses out;
+  std::uint64_t constant = 0, global = 0;
+  std::optional<Error> refused;
   const auto place = [&](const ptx::Variable& variable) {
-    if (variable.space != ptx::StateSpace::global && variable.space != ptx::StateSpace::constant) return;
+    const bool is_constant = variable.space == ptx::StateSpace::constant;
+    if (!is_constant && variable.space != ptx::StateSpace::global) return;
     if (variable.linkage == ptx::Linkage::external) return;
     const auto bytes = static_cast<std::uint64_t>(variable.bytes);
+    std::uint64_t& all = is_constant ? constant : global;
+    const std::uint64_t most = is_constant ? kMostConstant : kMostGlobal;
+    all += bytes;
+    if (all > most && !refused)
+      refused = Error{Errc::statement_syntax, ptx::text(variable.position),
+                      fmt::format("{} bytes in .{} up to '{}'", all, ptx::name(variable.space), variable.name),
+                      fmt::format("at most {}", most)};
+    if (refused) return;
     const std::string name = fmt::format("'{}'", variable.name);
-    out.emplace_back(&variable, variable.space == ptx::StateSpace::constant ? memory.add_constant(name, bytes)
-                                                                            : memory.add(name, bytes));
+    out.emplace_back(&variable, is_constant ? memory.add_constant(name, bytes) : memory.add(name, bytes));
   };
   for (const ptx::Variable& variable : module.variables) place(variable);
   for (const ptx::FunctionText& function : module.functions)
     for (const ptx::Variable& variable : function.variables) place(variable);
-  for (const auto& [variable, address] : out) {
+  if (refused) return *std::move(refused);
+  const Symbols symbols(module, out);
+  for (const auto& [variable, address] : out)
+    for (const ptx::Relocation& relocation : variable->relocations)
+      if (symbols.address(relocation.symbol) == 0)
+        return Error{Errc::statement_syntax, ptx::text(relocation.position),
+                     fmt::format("'{}'", relocation.symbol), "a variable of the module"};
+  return out;
+}
+
+void fill_variables(const ptx::ModuleText& module, const Addresses& addresses, GlobalMemory& memory) {
+  memory.allocate();
+  const Symbols symbols(module, addresses);
+  for (const auto& [variable, address] : addresses) {
     std::byte* const data = memory.find(address, static_cast<std::uint64_t>(variable->bytes))->data;
     std::ranges::copy(variable->initial, data);
     for (const ptx::Relocation& relocation : variable->relocations) {
-      std::uint64_t value = 0;
-      const auto named =
-          std::ranges::find_if(out, [&](const auto& one) { return one.first->name == relocation.symbol; });
-      const std::uint64_t function = function_address(module, relocation.symbol);
-      if (named == out.end() && function == 0)
-        return Error{Errc::statement_syntax, ptx::text(relocation.position),
-                     fmt::format("'{}'", relocation.symbol), "a variable of the module"};
-      const std::uint64_t symbol = named == out.end() ? function : named->second;
-      value = (symbol + static_cast<std::uint64_t>(relocation.offset)) >> relocation.shift;
+      const std::uint64_t value =
+          (symbols.address(relocation.symbol) + static_cast<std::uint64_t>(relocation.offset)) >>
+          relocation.shift;
       std::memcpy(data + relocation.at, &value, static_cast<std::size_t>(relocation.bytes));
     }
   }
-  return out;
 }
 
 namespace {
@@ -80,6 +124,7 @@ class Queue {
   /// After a fault only the clusters before the faulty one go on: the first faulty block is reported.
   bool is_wanted(std::uint64_t cluster) const { return !exception_ && cluster < faulty_; }
   void record(Cluster& cluster);
+  void print(std::uint64_t block, Printed text);
   void record_findings(std::uint64_t block, const std::vector<Finding>& found);
 
   const Grid& grid_;
@@ -88,7 +133,8 @@ class Queue {
   std::mutex mutex_;
   std::uint64_t next_ = 0, faulty_ = std::numeric_limits<std::uint64_t>::max();
   std::deque<std::unique_ptr<Cluster>> waiting_;
-  std::map<std::uint64_t, std::string> printed_;            // by block
+  std::map<std::uint64_t, Printed> printed_;                // by block: the last ones, as much as is kept
+  std::uint64_t kept_ = 0, dropped_ = 0;                    // bytes of them, and before them
   std::map<std::uint64_t, std::vector<Finding>> findings_;  // by block
   Report report_;
   std::exception_ptr exception_;
@@ -117,8 +163,20 @@ void Queue::record(Cluster& cluster) {
       for (std::size_t i = 0; i < counts.size(); ++i) report_.counts[i] += counts[i];
     }
     const std::uint64_t number = number_of(block->index(), grid_.blocks);
-    if (!block->printed.empty()) printed_[number] = std::move(block->printed);
+    print(number, std::move(block->printed));
     record_findings(number, block->findings());
+  }
+}
+
+// The text of all blocks, one after another, has an end that is kept: no block that ends later makes it reach further back.
+void Queue::print(std::uint64_t block, Printed text) {
+  if (text.empty()) return;
+  kept_ += text.text().size();
+  printed_[block] = std::move(text);
+  for (auto first = printed_.begin(); kept_ - first->second.text().size() >= Printed::kBytes;
+       first = printed_.erase(first)) {
+    kept_ -= first->second.text().size();
+    dropped_ += first->second.text().size() + first->second.dropped();
   }
 }
 
@@ -174,7 +232,8 @@ void Queue::fail(std::exception_ptr exception) {
 
 Report Queue::finish() {
   if (exception_) std::rethrow_exception(exception_);
-  for (const auto& [number, text] : printed_) report_.printed += text;
+  report_.printed.drop(dropped_);
+  for (const auto& [number, text] : printed_) report_.printed.add(text);
   for (const auto& [number, found] : findings_)
     report_.findings.insert(report_.findings.end(), found.begin(), found.end());
   return std::move(report_);

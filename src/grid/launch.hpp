@@ -9,15 +9,17 @@
 
 namespace warpbit::grid {
 
-/// Gives the module's variables their places in global memory and their initial values. Errors: unknown symbols.
+/// Gives the module's variables their places in global memory. Errors: unknown symbols; more bytes than a GPU has.
 Result<Addresses> place_variables(const ptx::ModuleText& module, GlobalMemory& memory);
+/// Gives them their bytes and their initial values. Throws std::bad_alloc.
+void fill_variables(const ptx::ModuleText& module, const Addresses& addresses, GlobalMemory& memory);
 
 struct Report {
   std::optional<Fault> fault;  ///< of the first faulty block
   std::int32_t inferred = -1;  ///< as in Block, of all of them the first
   std::uint64_t blocks = 0;    ///< that have ended
   std::uint64_t steps = 0;
-  std::string printed;
+  Printed printed;
   std::vector<ptx::Counts> counts;  ///< if they are wanted
   bool stopped = false;             ///< by what observes it
   std::vector<Finding> findings;    ///< of a launch that is lenient, by cluster

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <new>
 
 namespace warpbit::grid {
 namespace {
@@ -16,24 +18,64 @@ std::uint64_t rounded(std::uint64_t bytes, std::uint64_t alignment) {
 
 }  // namespace
 
-// ---- Heap: the first gap that is large enough
+ZeroBytes::ZeroBytes(std::uint64_t bytes) : data_(static_cast<std::byte*>(std::calloc(bytes, 1))) {
+  if (!data_ && bytes != 0) throw std::bad_alloc();
+}
+void ZeroBytes::Free::operator()(std::byte* data) const {
+  std::free(data);
+}
+
+// ---- Heap
+
+Heap::Heap() {
+  add_gap(kHeap, kBytes);
+}
+
+void Heap::add_gap(std::uint64_t address, std::uint64_t bytes) {
+  gaps_.emplace(address, bytes);
+  by_size_.emplace(bytes, address);
+}
+void Heap::take_gap(std::uint64_t address, std::uint64_t bytes) {
+  gaps_.erase(address);
+  by_size_.erase({bytes, address});
+}
 
 std::uint64_t Heap::allocate(std::uint64_t bytes) {
   const std::lock_guard lock(mutex_);
   if (bytes == 0 || bytes > kBytes) return 0;
-  std::uint64_t at = kHeap;
-  for (const auto& [address, size] : sizes_) {
-    if (address - at >= bytes) break;
-    at = rounded(address + size, kHeapAlignment);
-  }
-  if (at + bytes > kHeap + kBytes) return 0;
-  sizes_.emplace(at, bytes);
-  return at;
+  const std::uint64_t wanted = rounded(bytes, kHeapAlignment);
+  const auto found = by_size_.lower_bound({wanted, 0});
+  if (found == by_size_.end()) return 0;
+  const auto [size, address] = *found;
+  take_gap(address, size);
+  if (size > wanted) add_gap(address + wanted, size - wanted);
+  sizes_.emplace(address, bytes);
+  return address;
 }
 
 bool Heap::release(std::uint64_t address) {
   const std::lock_guard lock(mutex_);
-  return sizes_.erase(address) == 1;
+  const auto found = sizes_.find(address);
+  if (found == sizes_.end()) return false;
+  std::uint64_t bytes = rounded(found->second, kHeapAlignment);
+  sizes_.erase(found);
+  // With the gaps on both sides.
+  auto after = gaps_.lower_bound(address);
+  if (after != gaps_.end() && after->first == address + bytes) {
+    const auto [next, size] = *after++;
+    take_gap(next, size);
+    bytes += size;
+  }
+  if (after != gaps_.begin()) {
+    const auto [before, size] = *std::prev(after);
+    if (before + size == address) {
+      take_gap(before, size);
+      address = before;
+      bytes += size;
+    }
+  }
+  add_gap(address, bytes);
+  return true;
 }
 
 bool Heap::holds(std::uint64_t address, std::uint64_t bytes) const {
@@ -62,11 +104,14 @@ std::uint64_t GlobalMemory::add(std::string name, std::span<std::byte> bytes) {
   return insert(next_, {0, bytes.size(), bytes.data(), true, std::move(name)});
 }
 std::uint64_t GlobalMemory::add(std::string name, std::uint64_t bytes) {
-  return add(std::move(name), owned_.emplace_back(bytes));
+  return insert(next_, {0, bytes, nullptr, true, std::move(name)});
 }
 std::uint64_t GlobalMemory::add_constant(std::string name, std::uint64_t bytes) {
-  std::vector<std::byte>& data = owned_.emplace_back(bytes);
-  return insert(next_constant_, {0, bytes, data.data(), false, std::move(name)});
+  return insert(next_constant_, {0, bytes, nullptr, false, std::move(name)});
+}
+void GlobalMemory::allocate() {
+  for (Range& range : ranges_)
+    if (range.data == nullptr && range.bytes != 0) range.data = owned_.emplace_back(range.bytes).data();
 }
 
 void GlobalMemory::share(const GlobalMemory& other) {

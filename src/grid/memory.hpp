@@ -7,9 +7,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
+#include <set>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "warpbit/result.hpp"
@@ -28,11 +31,26 @@ inline constexpr std::uint64_t kConstants = 0x0E00'0000'0000, kParameters = 0x0F
 /// What a grid whose blocks wait for each other has (cooperative_groups::this_grid): its size, and a counter.
 using Workspace = std::array<std::byte, 16>;
 
-/// What malloc and free have (CUDA C++ Programming Guide, "Heap Memory Allocation"): 8 MiB, for all blocks.
+/// Bytes that are zero until they are written. The system gives a page of them when it is touched first. Throws std::bad_alloc.
+class ZeroBytes {
+ public:
+  explicit ZeroBytes(std::uint64_t bytes);
+  std::byte* data() const { return data_.get(); }
+
+ private:
+  struct Free {
+    void operator()(std::byte* data) const;
+  };
+  std::unique_ptr<std::byte, Free> data_;
+};
+
+/// What malloc and free have (CUDA C++ Programming Guide, "Heap Memory Allocation"): 8 MiB, for all blocks and launches of a
+/// module.
 class Heap {
  public:
   static constexpr std::uint64_t kBytes = 8 << 20;
-  /// The address of `bytes` bytes, a multiple of 16; 0 if there is no room.
+  Heap();
+  /// The address of `bytes` bytes, a multiple of 16, in the smallest gap that has them; 0 if there is none.
   std::uint64_t allocate(std::uint64_t bytes);
   /// False if nothing was allocated there.
   bool release(std::uint64_t address);
@@ -41,9 +59,14 @@ class Heap {
   std::byte* data() { return data_.data(); }
 
  private:
+  void add_gap(std::uint64_t address, std::uint64_t bytes);
+  void take_gap(std::uint64_t address, std::uint64_t bytes);
+
   mutable std::mutex mutex_;
   std::map<std::uint64_t, std::uint64_t> sizes_;  // by address
-  std::vector<std::byte> data_ = std::vector<std::byte>(kBytes);
+  std::map<std::uint64_t, std::uint64_t> gaps_;   // the same; multiples of 16, none beside another one
+  std::set<std::pair<std::uint64_t, std::uint64_t>> by_size_;  // size and address of gaps
+  ZeroBytes data_{kBytes};
 };
 
 class GlobalMemory {
@@ -59,10 +82,11 @@ class GlobalMemory {
 
   /// Adds a range, whose bytes stay the caller's, and returns its address, a multiple of 256.
   std::uint64_t add(std::string name, std::span<std::byte> bytes);
-  /// The same with bytes of its own, initially zero.
+  /// The same with bytes of its own, initially zero, which are there from `allocate` on.
   std::uint64_t add(std::string name, std::uint64_t bytes);
   /// The same in constant memory, which only `data` of its range writes.
   std::uint64_t add_constant(std::string name, std::uint64_t bytes);
+  void allocate();
   /// Adds a range at an address that nothing else has.
   void add(Range range);
   /// Adds the parameters of the kernel: read-only memory at kParameters.
@@ -82,7 +106,7 @@ class GlobalMemory {
   std::uint64_t insert(std::uint64_t& next, Range range);
 
   std::vector<Range> ranges_;  // by address
-  std::vector<std::vector<std::byte>> owned_;
+  std::vector<ZeroBytes> owned_;
   std::uint64_t next_ = kBuffers, next_constant_ = kConstants;
 };
 

@@ -17,6 +17,7 @@
 #include "block/shape.hpp"
 #include "grid/evidence.hpp"
 #include "grid/launch.hpp"
+#include "grid/turn.hpp"
 #include "threads.hpp"
 #include "warpbit/ptx.hpp"
 
@@ -119,12 +120,25 @@ struct Module::State {
   std::shared_ptr<const ModuleText> text;
   Target target;
   grid::GlobalMemory memory = {};
-  grid::Addresses addresses = {};         // of variables
-  std::unique_ptr<grid::Heap> heap = {};  // once a kernel allocates
-  std::mutex launching = {};
+  grid::Addresses addresses = {};  // of variables
+  std::once_flag filling = {};
+  std::unique_ptr<grid::Heap> heap = {};  // once a kernel has used it
+  grid::Turns launches = {};
+
+  /// Its variables with their bytes, which nothing needs before.
+  const grid::GlobalMemory& variables() {
+    std::call_once(filling, [&] { grid::fill_variables(*text, addresses, memory); });
+    return memory;
+  }
 };
 
+/// Of a module. Those of compilers have at most a few MiB.
+constexpr std::size_t kMostText = std::size_t{1} << 28;
+
 Result<Module> Module::load(std::string text, std::optional<Target> target) {
+  if (text.size() > kMostText)
+    return Error{Errc::statement_syntax, "module", fmt::format("a text of {} bytes", text.size()),
+                 fmt::format("at most {}", kMostText)};
   Result<std::shared_ptr<const ModuleText>> parsed = parse_module(std::move(text));
   if (!parsed) return parsed.error();
   const Result<Target> on = target_of(**parsed, target);
@@ -138,11 +152,20 @@ Result<Module> Module::load(std::string text, std::optional<Target> target) {
 
 Result<Module> Module::load_file(const std::filesystem::path& path, std::optional<Target> target) {
   const auto unreadable = [&] { return Error{Errc::file_unreadable, path.string(), std::strerror(errno), {}}; };
+  std::error_code error;
+  const std::filesystem::file_status status = std::filesystem::status(path, error);
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
+    return Error{Errc::file_unreadable, path.string(), "it is not a regular file", {}};
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"), &std::fclose);
   if (!file) return unreadable();
   std::string text;
   char part[1 << 16];
-  while (const std::size_t bytes = std::fread(part, 1, sizeof part, file.get())) text.append(part, bytes);
+  while (const std::size_t bytes = std::fread(part, 1, sizeof part, file.get())) {
+    text.append(part, bytes);
+    if (text.size() > kMostText)
+      return Error{
+          Errc::file_unreadable, path.string(), fmt::format("it has more than {} bytes", kMostText), {}};
+  }
   if (std::ferror(file.get()) != 0) return unreadable();
   return load(std::move(text), target);
 }
@@ -191,7 +214,7 @@ Result<std::span<std::byte>> Module::variable(std::string_view name) const {
     others.push_back(variable->name);
     if (variable->name != name) continue;
     const auto bytes = static_cast<std::size_t>(variable->bytes);
-    return std::span(state_->memory.find(address, bytes)->data, bytes);
+    return std::span(state_->variables().find(address, bytes)->data, bytes);
   }
   return Error{Errc::no_such_variable, {}, std::string(name), fmt::format("{}", fmt::join(others, ", "))};
 }
@@ -352,7 +375,6 @@ Result<Function> Module::function(std::string_view name) const {
         Errc::no_such_kernel_entry, {}, std::string(name), fmt::format("{}", fmt::join(entries(), ", "))};
   Result<grid::Program> usual = grid::compile(state_->text, name, state_->target, state_->addresses);
   if (!usual) return usual.error();
-  if (usual->allocates && !state_->heap) state_->heap = std::make_unique<grid::Heap>();
   std::vector<AssemblerNote> notes;
   for (const grid::FunctionCode& code : usual->functions) add_notes(*state_->text, *code.function, notes);
   std::ranges::stable_sort(notes, {}, &AssemblerNote::line);
@@ -455,6 +477,11 @@ std::vector<CodeLine> Function::lines(const Launch& how) const {
 
 namespace {
 
+// Or what no shape of a launch has.
+std::uint64_t sum(std::uint64_t x, std::uint64_t y) {
+  return y > ~x ? ~std::uint64_t{0} : x + y;
+}
+
 std::optional<Error> check_observed(const Launch& how) {
   const device::Index3 at = how.observed_block;
   const Dim3& grid = how.grid;
@@ -494,7 +521,7 @@ Report Function::launch(const Launch& how, std::span<const Argument> arguments) 
   const Result<const grid::Program*> compiled = state_->program({*rules, !how.observe});
   if (!compiled) return fail(compiled.error());
   const grid::Program& program = **compiled;
-  const std::uint64_t shared = program.shared_bytes + how.shared_bytes;
+  const std::uint64_t shared = sum(program.shared_bytes, how.shared_bytes);
   if (auto error = block::check_shape(how.grid, how.block, shared - program.reserved_bytes))
     return fail(*std::move(error));
   if (auto error = check_block(*state_->text, how.block)) return fail(*std::move(error));
@@ -508,14 +535,16 @@ Report Function::launch(const Launch& how, std::span<const Argument> arguments) 
   if (arguments.size() != state_->parameters.size())
     return fail({Errc::argument_mismatch, state_->name, fmt::format("{} arguments", arguments.size()),
                  fmt::format("{}", state_->parameters.size())});
-  const std::lock_guard turn(state_->module->launching);
-  LaunchMemory memory(state_->module->memory, bytes_of(state_->parameters));
+  const grid::Turn turn(state_->module->launches);
+  if (auto error = turn.refused(state_->name)) return fail(*std::move(error));
+  const Launch watched = turn.inside(how);
+  LaunchMemory memory(state_->module->variables(), bytes_of(state_->parameters));
   for (std::size_t i = 0; i < arguments.size(); ++i)
     if (auto error = memory.set(state_->parameters[i], arguments[i])) return fail(*std::move(error));
   memory.memory().add_parameters(memory.parameters());
-  grid::Heap* const heap = state_->module->heap.get();
-  if (program.allocates)
-    memory.memory().add({grid::kHeap, grid::Heap::kBytes, heap->data(), true, "the heap", heap});
+  std::unique_ptr<grid::Heap>& heap = state_->module->heap;
+  if (program.uses_heap && !heap) heap = std::make_unique<grid::Heap>();
+  if (heap) memory.memory().add({grid::kHeap, grid::Heap::kBytes, heap->data(), true, "the heap", heap.get()});
   grid::Workspace workspace = {};
   if (program.has_workspace)
     memory.memory().add({grid::kWorkspace, workspace.size(), workspace.data(), true, "the grid's workspace"});
@@ -530,14 +559,14 @@ Report Function::launch(const Launch& how, std::span<const Argument> arguments) 
   all.grades = *grades;
   all.has_clusters = cluster->has_value();
   if (*cluster) all.cluster = extent(**cluster);
-  all.heap = heap;
+  all.heap = heap.get();
   std::vector<grid::Executors> executors(program.freedoms.size());
   all.executors = executors.data();
-  if (how.profile || how.observe) all.watched = &how;
+  if (how.profile || how.observe) all.watched = &watched;
   all.stop = stop_flag();
   all.extension = static_cast<int>(*kernel_for(how.execute)) - static_cast<int>(Kernel::scalar);
   grid::Report report =
-      grid::run(all, thread_count(how.execute.threads, block::product(how.grid)), how.progress);
+      grid::run(all, thread_count(how.execute.threads, block::product(how.grid)), watched.progress);
   out.fault = std::move(report.fault);
   out.inferences = grid::inferences(program, report.inferred);
   out.inferred = !out.inferences.empty();
@@ -550,7 +579,8 @@ Report Function::launch(const Launch& how, std::span<const Argument> arguments) 
   out.steps = report.steps;
   out.order_dependent =
       grid::left_open(program, executors, block::product(how.grid) * block::product(how.block));
-  out.printed = std::move(report.printed);
+  out.printed = report.printed.text();
+  out.printed_dropped = report.printed.dropped();
   out.findings = std::move(report.findings);
   out.profile = grid::profile(program, report.counts);
   out.stopped = report.stopped;

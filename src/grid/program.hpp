@@ -216,7 +216,7 @@ struct Program {
   std::uint64_t shared_bytes = 0;    ///< with the static ones behind these; there the dynamic ones begin
   std::uint64_t shared_alignment = 1;
   int entry = 0;                 ///< of functions
-  bool allocates = false;        ///< it calls malloc
+  bool uses_heap = false;        ///< it calls malloc or free
   bool has_workspace = false;    ///< it reads the address of the grid's workspace
   bool follows_written = false;  ///< some register may be read before it is written
   bool orders_by_memory =

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "grid/reach.hpp"
 
-#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "assembler/flow.hpp"
 #include "ptx/special.hpp"
@@ -22,18 +23,26 @@ namespace {
 
 class Names {
  public:
-  explicit Names(const ptx::ModuleText& module) : module_(module) {}
+  explicit Names(const ptx::ModuleText& module) : module_(module) {
+    for (const ptx::Variable& one : module.variables) variables_.try_emplace(one.name, &one);
+  }
 
   void add(const ptx::FunctionText* function) {
     if (function == nullptr || !function->has_body) return;
-    if (std::ranges::find(out.functions, function) == out.functions.end()) out.functions.push_back(function);
+    if (known_.insert(function).second) out.functions.push_back(function);
   }
-  void add(const ptx::Variable& variable) {
-    if (!out.variables.insert(&variable).second) return;
-    for (const ptx::Relocation& relocation : variable.relocations) {
-      add(module_.find(relocation.symbol));
-      const auto named = std::ranges::find(module_.variables, relocation.symbol, &ptx::Variable::name);
-      if (named != module_.variables.end()) add(*named);
+  // With those to which it points, and so on.
+  void add(const ptx::Variable& first) {
+    std::vector<const ptx::Variable*> todo = {&first};
+    while (!todo.empty()) {
+      const ptx::Variable& variable = *todo.back();
+      todo.pop_back();
+      if (!out.variables.insert(&variable).second) continue;
+      for (const ptx::Relocation& relocation : variable.relocations) {
+        add(module_.find(relocation.symbol));
+        if (const auto named = variables_.find(relocation.symbol); named != variables_.end())
+          todo.push_back(named->second);
+      }
     }
   }
   void add_all_of(const ptx::FunctionText& function) {
@@ -51,6 +60,8 @@ class Names {
 
  private:
   const ptx::ModuleText& module_;
+  std::unordered_map<std::string_view, const ptx::Variable*> variables_;
+  std::unordered_set<const ptx::FunctionText*> known_;
 };
 
 }  // namespace

@@ -57,6 +57,7 @@ Next copy_async(Warp& warp, Path& path, const Step& step,
 Next commit_group(Warp& warp, Path& path, const Step& step, Lanes lanes);
 Next wait_group(Warp& warp, Path& path, const Step& step,
                 Lanes lanes);  ///< target: pending groups; -1: wait_all
+Next beyond_parameter(Warp& warp, Path& path, const Step& step, Lanes lanes);
 Next to_generic(Warp& warp, Path& path, const Step& step, Lanes lanes);  ///< d, -, a
 Next from_generic(Warp& warp, Path& path, const Step& step, Lanes lanes);
 Next is_space(Warp& warp, Path& path, const Step& step, Lanes lanes);         ///< p, -, a
@@ -94,12 +95,19 @@ Next bulk_commit(Warp& warp, Path& path, const Step& step, Lanes lanes);
 Next bulk_wait(Warp& warp, Path& path, const Step& step, Lanes lanes);  ///< target: pending groups
 
 // ---- tensor_maps.cpp
+Next check_map(Warp& warp, Path& path, const Step& step, Lanes lanes);   ///< -, -, address; access.offset
 Next change_map(Warp& warp, Path& path, const Step& step, Lanes lanes);  ///< extra: of AsyncTables::maps
 
 // ---- system.cpp
-/// Functions that a device has without a definition: vprintf, malloc, free, __assertfail; nullptr for other names.
-/// -, extra: call
-Run system_call(std::string_view name);
+/// A function that a device has without a definition, and the bytes of its results and parameters.
+struct SystemFunction {
+  std::string_view name;
+  Run run;  ///< extra: call
+  std::span<const std::int64_t> returns, parameters;
+  bool uses_heap = false;
+};
+/// vprintf, malloc, free, __assertfail; nullptr for other names.
+const SystemFunction* system_function(std::string_view name);
 
 // ---- freedom.cpp
 /// Has a step noted when it is executed.

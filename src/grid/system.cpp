@@ -3,12 +3,14 @@
 // Allocation and Operations", "Assertion"). Their arguments lie in the caller's local memory.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <bit>
-#include <cstdio>
 #include <cstring>
 
-#include "grid/block.hpp"
-#include "grid/steps.hpp"
+#include "grid/printed.hpp"
+#include "grid/records.hpp"
+#include "threads.hpp"
 
 namespace warpbit::grid::steps {
 namespace {
@@ -16,154 +18,138 @@ namespace {
 std::uint64_t argument(Warp& warp, const Path& path, const Call& call, std::size_t i, int lane) {
   const Call::Copy& copy = call.arguments[i];
   std::uint64_t out = 0;
-  std::memcpy(&out, warp.local(lane, path.local + copy.from, copy.bytes),
-              static_cast<std::size_t>(std::min<std::int64_t>(copy.bytes, 8)));
+  std::memcpy(&out, warp.local(lane, path.local + copy.from, copy.bytes), static_cast<std::size_t>(copy.bytes));
   return out;
 }
 void set_result(Warp& warp, const Path& path, const Call& call, int lane, std::uint64_t value) {
-  if (call.results.empty()) return;
   const Call::Copy& copy = call.results.front();
-  std::memcpy(warp.local(lane, path.local + copy.to, copy.bytes), &value,
-              static_cast<std::size_t>(std::min<std::int64_t>(copy.bytes, 8)));
+  std::memcpy(warp.local(lane, path.local + copy.to, copy.bytes), &value, static_cast<std::size_t>(copy.bytes));
 }
 
-/// Bytes at a generic address; nullptr if there are none.
-const std::byte* at(Warp& warp, int lane, std::uint64_t address, std::uint64_t bytes) {
-  if (address - kLocalWindow < kWindowBytes)
-    return warp.local(lane, static_cast<std::int64_t>(address - kLocalWindow),
-                      static_cast<std::int64_t>(bytes));
-  if (address - kSharedWindow < kWindowBytes) {
-    const std::span<std::byte> shared = warp.block().shared();
-    const std::uint64_t offset = address - kSharedWindow - warp.block().shared_base();
-    return offset + bytes <= shared.size() ? shared.data() + offset : nullptr;
-  }
-  const GlobalMemory::Range* range = warp.block().grid().memory.find(address, bytes);
-  return range == nullptr ? nullptr : range->data + (address - range->address);
-}
-
-std::string text(Warp& warp, int lane, std::uint64_t address) {
-  std::string out;
-  for (const std::byte* c = at(warp, lane, address, 1); c != nullptr && *c != std::byte{0};
-       c = at(warp, lane, ++address, 1))
-    out += static_cast<char>(*c);
-  return out;
-}
-
-/// The arguments of a format, one after another, each at a multiple of its size.
-class Arguments {
+/// Reads memory by generic addresses of one lane. After a fault there is nothing more.
+class Reader {
  public:
-  Arguments(Warp& warp, int lane, std::uint64_t address) : warp_(warp), lane_(lane), address_(address) {}
-  std::uint64_t next(std::uint64_t bytes) {
-    offset_ = (offset_ + bytes - 1) / bytes * bytes;
+  Reader(Warp& warp, const Path& path, const Step& step, int lane)
+      : warp_(warp), path_(path), step_(step), lane_(lane) {}
+
+  bool has_failed() const { return failed_; }
+  std::uint64_t number(std::uint64_t address, std::uint64_t bytes) {
     std::uint64_t out = 0;
-    if (const std::byte* data = at(warp_, lane_, address_ + offset_, bytes)) std::memcpy(&out, data, bytes);
-    offset_ += bytes;
+    if (failed_) return out;
+    const Target from = find(address, bytes);
+    if (from.data == nullptr)
+      fail(address, bytes);
+    else if (read(from, bytes))
+      std::memcpy(&out, from.data, bytes);
+    return out;
+  }
+  /// Up to its zero, and no more than `most` bytes.
+  std::string text(std::uint64_t address, std::size_t most) {
+    std::string out;
+    std::uint64_t part = 64;  // at once, where they lie
+    while (!failed_ && out.size() < most) {
+      const std::uint64_t bytes = std::min<std::uint64_t>(part, most - out.size());
+      const Target from = find(address + out.size(), bytes);
+      if (part > 1 && (from.data == nullptr || from.space == ptx::StateSpace::shared)) {
+        part = 1;
+        continue;
+      }
+      if (from.data == nullptr) return fail(address, out.size() + 1), out;
+      if (!read(from, bytes)) return out;
+      const std::byte* const end = std::find(from.data, from.data + bytes, std::byte{0});
+      out.append(reinterpret_cast<const char*>(from.data), static_cast<std::size_t>(end - from.data));
+      if (end != from.data + bytes) return out;
+    }
     return out;
   }
 
  private:
+  /// No data if there are no such bytes.
+  Target find(std::uint64_t address, std::uint64_t bytes) {
+    if (address - kLocalWindow < kWindowBytes)
+      return {warp_.local(lane_, static_cast<std::int64_t>(address - kLocalWindow),
+                          static_cast<std::int64_t>(bytes)),
+              ptx::StateSpace::local};
+    if (address - kSharedWindow < kWindowBytes) {
+      const auto found = find_shared(warp_, step_, lane_, address - kSharedWindow, bytes, true);
+      if (!found) return {};
+      return {found->block->shared().data() + found->offset, ptx::StateSpace::shared, found->block};
+    }
+    const GlobalMemory::Range* range = warp_.block().grid().memory.find(address, bytes);
+    return {range == nullptr ? nullptr : range->data + (address - range->address)};
+  }
+  bool read(const Target& from, std::uint64_t bytes) {
+    failed_ = !Records(warp_, step_).reads(lane_, from, bytes);
+    return !failed_;
+  }
+  void fail(std::uint64_t address, std::uint64_t bytes) {
+    failed_ = true;
+    if (!warp_.block().has_fault())
+      warp_.fault(path_, Lanes{1} << lane_,
+                  {Errc::address_out_of_bounds,
+                   {},
+                   fmt::format("{} bytes from {:#x} on", bytes, address),
+                   "no text and no argument lies there"});
+  }
+
   Warp& warp_;
+  const Path& path_;
+  const Step& step_;
   int lane_;
-  std::uint64_t address_, offset_ = 0;
+  bool failed_ = false;
 };
 
-// One conversion, by the C library: `%[flags][width][.precision][length]type`.
-std::string converted(std::string specification, char type, bool is_long, Arguments& arguments, Warp& warp,
-                      int lane) {
-  char out[512];
-  int length = 0;
-  switch (type) {
-    case 'd':
-    case 'i': {
-      const std::uint64_t value = arguments.next(is_long ? 8 : 4);
-      const long long number =
-          is_long ? static_cast<long long>(value) : static_cast<int>(static_cast<std::uint32_t>(value));
-      length = std::snprintf(out, sizeof out, (specification + "ll" + type).c_str(), number);
-      break;
-    }
-    case 'u':
-    case 'x':
-    case 'X':
-    case 'o':
-      length = std::snprintf(out, sizeof out, (specification + "ll" + type).c_str(),
-                             static_cast<unsigned long long>(arguments.next(is_long ? 8 : 4)));
-      break;
-    case 'c':
-      length =
-          std::snprintf(out, sizeof out, (specification + type).c_str(), static_cast<int>(arguments.next(4)));
-      break;
-    case 'p':
-      length = std::snprintf(out, sizeof out, "%#llx", static_cast<unsigned long long>(arguments.next(8)));
-      break;
-    case 's':
-      length = std::snprintf(out, sizeof out, (specification + type).c_str(),
-                             text(warp, lane, arguments.next(8)).c_str());
-      break;
-    default:
-      length = std::snprintf(out, sizeof out, (specification + type).c_str(),
-                             std::bit_cast<double>(arguments.next(8)));
-  }
-  return std::string(out, static_cast<std::size_t>(std::clamp(length, 0, static_cast<int>(sizeof out) - 1)));
+/// The arguments of a format, one after another, each at a multiple of its size.
+PrintArguments arguments_at(Reader& reader, std::uint64_t list) {
+  return {[&reader, list, offset = std::uint64_t{0}](std::uint64_t bytes) mutable {
+            offset = (offset + bytes - 1) / bytes * bytes + bytes;
+            return reader.number(list + offset - bytes, bytes);
+          },
+          [&reader](std::uint64_t address, std::size_t most) {
+            return address == 0 ? "(null)" : reader.text(address, most);
+          }};
 }
 
-std::string formatted(Warp& warp, int lane, const std::string& format, std::uint64_t list, int& count) {
-  std::string out;
-  Arguments arguments(warp, lane, list);
-  for (std::size_t i = 0; i < format.size(); ++i) {
-    if (format[i] != '%') {
-      out += format[i];
-      continue;
-    }
-    std::string specification = "%";
-    bool is_long = false;
-    for (++i; i < format.size() &&
-              std::string_view("-+ #0123456789.*lhzjtL").find(format[i]) != std::string_view::npos;
-         ++i) {
-      if (format[i] == 'l' || format[i] == 'z' || format[i] == 'j' || format[i] == 't')
-        is_long = true;
-      else if (format[i] == '*')
-        specification += std::to_string(static_cast<int>(arguments.next(4)));
-      else if (format[i] != 'h' && format[i] != 'L')
-        specification += format[i];
-    }
-    if (i >= format.size()) break;
-    if (format[i] == '%') {
-      out += '%';
-      continue;
-    }
-    out += converted(std::move(specification), format[i], is_long, arguments, warp, lane);
-    ++count;
-  }
-  return out;
+const Call& call_of(const Warp& warp, const Step& step) {
+  return warp.program().calls[static_cast<std::size_t>(step.extra)];
 }
 
-template <class F>
-Next each_lane(Warp& warp, Path& path, const Step& step, Lanes lanes, F f) {
-  const Call& call = warp.program().calls[static_cast<std::size_t>(step.extra)];
-  for (int lane = 0; lane < kLanes; ++lane)
-    if ((lanes >> lane & 1) != 0) f(call, lane);
-  static_cast<void>(path);
+// The result is the number of conversions; -1 without a format.
+Next print(Warp& warp, Path& path, const Step& step, Lanes lanes) {
+  const Call& call = call_of(warp, step);
+  std::array<int, kLanes> counts = {};
+  Printed all;
+  for (int lane = 0; lane < kLanes; ++lane) {
+    if ((lanes >> lane & 1) == 0) continue;
+    end_if(warp.block().grid().stop);
+    int& count = counts[static_cast<std::size_t>(lane)];
+    const std::uint64_t format = argument(warp, path, call, 0, lane);
+    if (format == 0) {
+      count = -1;
+      continue;
+    }
+    Reader reader(warp, path, step, lane);
+    const std::string text = reader.text(format, Printed::kBytes);
+    all.add(printed(text, arguments_at(reader, argument(warp, path, call, 1, lane)), count));
+    if (reader.has_failed()) return Next::end;
+  }
+  for_each_lane(lanes, [&](int lane) {
+    set_result(warp, path, call, lane, static_cast<std::uint64_t>(counts[static_cast<std::size_t>(lane)]));
+  });
+  warp.block().printed.add(all);
   return Next::step;
 }
 
-Next print(Warp& warp, Path& path, const Step& step, Lanes lanes) {
-  return each_lane(warp, path, step, lanes, [&](const Call& call, int lane) {
-    int count = 0;
-    const std::string out = formatted(warp, lane, text(warp, lane, argument(warp, path, call, 0, lane)),
-                                      argument(warp, path, call, 1, lane), count);
-    warp.block().printed += out;
-    set_result(warp, path, call, lane, static_cast<std::uint64_t>(count));
-  });
-}
-
 Next allocate(Warp& warp, Path& path, const Step& step, Lanes lanes) {
-  return each_lane(warp, path, step, lanes, [&](const Call& call, int lane) {
+  const Call& call = call_of(warp, step);
+  for_each_lane(lanes, [&](int lane) {
     set_result(warp, path, call, lane, warp.block().grid().heap->allocate(argument(warp, path, call, 0, lane)));
   });
+  return Next::step;
 }
 
 Next release(Warp& warp, Path& path, const Step& step, Lanes lanes) {
-  const Call& call = warp.program().calls[static_cast<std::size_t>(step.extra)];
+  const Call& call = call_of(warp, step);
   for (int lane = 0; lane < kLanes; ++lane) {
     if ((lanes >> lane & 1) == 0) continue;
     const std::uint64_t address = argument(warp, path, call, 0, lane);
@@ -176,31 +162,37 @@ Next release(Warp& warp, Path& path, const Step& step, Lanes lanes) {
 }
 
 Next fail(Warp& warp, Path& path, const Step& step, Lanes lanes) {
-  const Call& call = warp.program().calls[static_cast<std::size_t>(step.extra)];
+  const Call& call = call_of(warp, step);
   const int lane = std::countr_zero(lanes);
-  const std::string message = text(warp, lane, argument(warp, path, call, 0, lane)),
-                    file = text(warp, lane, argument(warp, path, call, 1, lane)),
-                    function = text(warp, lane, argument(warp, path, call, 3, lane));
+  Reader reader(warp, path, step, lane);
+  const auto text = [&](std::size_t i) {
+    const std::uint64_t address = argument(warp, path, call, i, lane);
+    return address == 0 ? "(null)" : reader.text(address, Printed::kBytes);
+  };
+  const std::string message = text(0), file = text(1), function = text(3);
+  if (reader.has_failed()) return Next::end;
+  const auto line = static_cast<std::uint32_t>(argument(warp, path, call, 2, lane));
   return warp.fault(path, lanes,
-                    {Errc::assertion,
-                     fmt::format("{}:{}: {}", file, argument(warp, path, call, 2, lane), function),
-                     message,
-                     {}});
+                    {Errc::assertion, fmt::format("{}:{}: {}", file, line, function), message, {}});
 }
 
-struct System {
-  std::string_view name;
-  Run run;
+// An address, a number of bytes; a number of 32 bits.
+constexpr std::int64_t kAddress = 8, kWord = 4;
+constexpr std::int64_t kOfPrint[] = {kAddress, kAddress}, kOfAllocate[] = {kAddress}, kOfFree[] = {kAddress},
+                       kOfFail[] = {kAddress, kAddress, kWord, kAddress, kAddress}, kPrints[] = {kWord},
+                       kAllocates[] = {kAddress};
+constexpr SystemFunction kSystem[] = {
+    {"vprintf", print, kPrints, kOfPrint},
+    {"malloc", allocate, kAllocates, kOfAllocate, true},
+    {"free", release, {}, kOfFree, true},
+    {"__assertfail", fail, {}, kOfFail},
 };
-constexpr System kSystem[] = {
-    {"vprintf", print}, {"malloc", allocate}, {"free", release}, {"__assertfail", fail}};
 
 }  // namespace
 
-Run system_call(std::string_view name) {
-  for (const System& one : kSystem)
-    if (one.name == name) return one.run;
-  return nullptr;
+const SystemFunction* system_function(std::string_view name) {
+  const auto found = std::ranges::find(kSystem, name, &SystemFunction::name);
+  return found == std::end(kSystem) ? nullptr : found;
 }
 
 }  // namespace warpbit::grid::steps

@@ -136,6 +136,18 @@ Result<void> change_one(Warp& warp, const Path& path, const Step& step, const Ma
 
 }  // namespace
 
+// Of a prefetch.
+Next check_map(Warp& warp, Path& path, const Step& step, Lanes lanes) {
+  for (int lane = 0; lane < kLanes; ++lane) {
+    if ((lanes >> lane & 1) == 0) continue;
+    const std::uint64_t at =
+        warp.read(path, step.place[2], lane) + static_cast<std::uint64_t>(step.access.offset);
+    if (const Result<TensorMap> map = read_map(warp, step, at, lane); !map)
+      return warp.fault(path, Lanes{1} << lane, map.error());
+  }
+  return Next::step;
+}
+
 // A copy of a map is done by the lanes of a warp together.
 Next change_map(Warp& warp, Path& path, const Step& step, Lanes lanes) {
   using Map = MapOperation::Kind;

@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "isa/statement.hpp"
@@ -152,6 +153,7 @@ struct ModuleText {
   std::vector<std::string> files = {};  ///< by .file's number
   std::deque<Variable> variables = {};
   std::deque<FunctionText> functions = {};
+  std::unordered_map<std::string_view, std::size_t> numbers = {};  ///< of functions, by name
 
   /// Of an alias the function that it is; nullptr if there is none.
   const FunctionText* find(std::string_view name) const;

@@ -114,8 +114,9 @@ void Parser::alias() {
   const auto function = [&](bool has_body) -> FunctionText& {
     const Position at = token_.position;
     const std::string_view named = name("the name of a function");
-    for (FunctionText& one : out_.functions)
-      if (one.name == named && !one.is_entry && one.has_body == has_body) return one;
+    if (const auto found = out_.numbers.find(named); found != out_.numbers.end())
+      if (FunctionText& one = out_.functions[found->second]; !one.is_entry && one.has_body == has_body)
+        return one;
     refuse(Errc::statement_syntax, at, fmt::format("'{}'", named),
            has_body ? "a function that is defined" : "a function that is declared and not defined");
   };
@@ -303,9 +304,10 @@ std::pair<std::string_view, int> source_of(const ModuleText& module, const State
 }
 
 const FunctionText* ModuleText::find(std::string_view name) const {
-  for (const FunctionText& function : functions)
-    if (function.name == name) return function.alias.empty() ? &function : find(function.alias);
-  return nullptr;
+  const auto found = numbers.find(name);
+  if (found == numbers.end()) return nullptr;
+  const FunctionText& function = functions[found->second];
+  return function.alias.empty() ? &function : find(function.alias);
 }
 
 std::uint64_t literal_bits(const Literal& value, Type type) {

@@ -46,9 +46,8 @@ void Parser::function(Linkage linkage, bool is_entry) {
   made.name = name("the name of a function");
   made.parameters = parameters();
   performance_directives(made);
-  FunctionText* known = nullptr;
-  for (FunctionText& function : out_.functions)
-    if (function.name == made.name) known = &function;
+  const auto [number, is_new] = out_.numbers.try_emplace(made.name, out_.functions.size());
+  FunctionText* known = is_new ? nullptr : &out_.functions[number->second];
   if (known != nullptr && known->is_entry != made.is_entry)
     refuse(Errc::statement_syntax, made.position, fmt::format("'{}' as a kernel and as a function", made.name),
            "one of both");
@@ -87,7 +86,12 @@ void Parser::body(FunctionText& function) {
 }
 
 void Parser::open_scope() {
+  const int depth = scope_ < 0 ? 0 : scope().depth + 1;
+  if (depth > kDeepest)
+    refuse(Errc::statement_syntax, token_.position, "braces deeply nested",
+           fmt::format("at most {} levels", kDeepest));
   scopes_.emplace_back().parent = scope_;
+  scopes_.back().depth = depth;
   scope_ = static_cast<int>(scopes_.size()) - 1;
 }
 

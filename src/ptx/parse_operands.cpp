@@ -73,7 +73,7 @@ Operand Parser::named_operand() {
   out.text = named;
   if (named == "_") {
     out.kind = Operand::Kind::sink;
-  } else if (const std::optional<Scope::Registers> range = find_registers(named); range && range->is_vector) {
+  } else if (const Scope::Registers* range = find_registers(named); range != nullptr && range->is_vector) {
     out.kind = Operand::Kind::vector;
     std::vector<Operand> parts(static_cast<std::size_t>(range->count));
     for (std::size_t i = 0; i < parts.size(); ++i) {
@@ -149,30 +149,35 @@ Operand Parser::bracketed() {
 
 // ---- Names
 
-std::optional<Scope::Registers> Parser::find_registers(std::string_view wanted) const {
+const Scope::Registers* Parser::find_registers(std::string_view wanted) const {
   for (const Scope* in = &scopes_[static_cast<std::size_t>(scope_)]; in != nullptr; in = enclosing(*in)) {
     const auto whole = in->registers.find(wanted);
-    if (whole != in->registers.end()) return whole->second;
-    if (in->variables.contains(wanted)) return {};
+    if (whole != in->registers.end()) return &whole->second;
+    if (in->variables.contains(wanted)) return nullptr;
   }
-  return {};
+  return nullptr;
 }
 
-// The register of %name<count> in one scope; -1 if there is none.
-int Parser::number_in_range(const Scope& in, std::string_view wanted) {
-  const std::size_t stem = wanted.find_last_not_of("0123456789") + 1;
-  const std::string_view digits = wanted.substr(std::min(stem, wanted.size()));
-  const auto range = in.registers.find(wanted.substr(0, stem));
-  if (digits.empty() || range == in.registers.end() || range->second.is_vector) return -1;
+// "%r12": what stands before its number, and the number; -1 if it has none.
+std::pair<std::string_view, int> Parser::stem_of(std::string_view name) {
+  const std::size_t stem = std::min(name.find_last_not_of("0123456789") + 1, name.size());
   int number = -1;
-  std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  return number >= 0 && number < range->second.count ? range->second.first + number : -1;
+  std::from_chars(name.data() + stem, name.data() + name.size(), number);
+  return {name.substr(0, stem), number};
+}
+
+// The number of a register of %name<count> in one scope; -1 if there is none.
+int Parser::number_in_range(const Scope& in, std::string_view wanted) {
+  const auto [stem, number] = stem_of(wanted);
+  const auto range = number < 0 ? in.registers.end() : in.registers.find(stem);
+  return range != in.registers.end() && !range->second.is_vector && number < range->second.count ? number : -1;
 }
 
 // The register of a name; -1 if there is none. "%r12" is %r<..> with number 12, never %r1<..> with number 2.
-int Parser::find_register(std::string_view wanted) const {
+int Parser::find_register(std::string_view wanted) {
   constexpr std::string_view kComponents = "xyzwrgba";
-  for (const Scope* in = &scopes_[static_cast<std::size_t>(scope_)]; in != nullptr; in = enclosing(*in)) {
+  for (Scope* in = &scope(); in != nullptr;
+       in = in->parent < 0 ? nullptr : &scopes_[static_cast<std::size_t>(in->parent)]) {
     const auto whole = in->registers.find(wanted);
     if (whole != in->registers.end() && whole->second.count == Scope::kSingle) return whole->second.first;
     if (wanted.size() > 2 && wanted[wanted.size() - 2] == '.') {
@@ -182,7 +187,13 @@ int Parser::find_register(std::string_view wanted) const {
           static_cast<int>(component) < vector->second.count)
         return vector->second.first + static_cast<int>(component);
     }
-    if (const int number = number_in_range(*in, wanted); number >= 0) return number;
+    if (const int number = number_in_range(*in, wanted); number >= 0) {
+      auto& [base, range] = *in->registers.find(stem_of(wanted).first);
+      const auto [found, is_new] =
+          range.named.try_emplace(number, static_cast<int>(function_->registers.size()));
+      if (is_new) function_->registers.push_back({fmt::format("{}{}", base, number), range.type});
+      return found->second;
+    }
     if (in->variables.contains(wanted)) return -1;
   }
   return -1;

@@ -219,15 +219,17 @@ void Parser::register_declaration() {
   expect(';');
 }
 
+constexpr std::int64_t kMostRegisters = std::int64_t{1} << 31;  // as ptxas
+
 void Parser::one_register(std::string_view base, Type type, int vector, Position at) {
   int count = Scope::kSingle;
   if (take('<')) {
     const Position number = token_.position;
     const std::int64_t wanted =
         token_.kind == Kind::number ? static_cast<std::int64_t>(primary().literal.bits) : -1;
-    if (wanted < 0 || wanted > 1'000'000)
-      refuse(Errc::statement_syntax, number, "a number of registers", "0 to 1000000");
-    count = static_cast<int>(wanted);
+    if (wanted < 0 || wanted > kMostRegisters)
+      refuse(Errc::statement_syntax, number, "a number of registers", fmt::format("0 to {}", kMostRegisters));
+    count = static_cast<int>(std::min(wanted, kMostRegisters - 1));
     expect('>');
   }
   const bool known = count == Scope::kSingle
@@ -236,14 +238,17 @@ void Parser::one_register(std::string_view base, Type type, int vector, Position
   if (known)
     refuse(Errc::statement_syntax, at, fmt::format("register '{}' a second time", base), "another name");
   auto& registers = function_->registers;
-  const Scope::Registers range{static_cast<int>(registers.size()), vector > 1 ? vector : count, vector > 1};
+  const Scope::Registers range{static_cast<int>(registers.size()), vector > 1 ? vector : count, vector > 1,
+                               type};
   if (vector > 1)
     for (const char component : std::string_view("xyzw").substr(0, static_cast<std::size_t>(vector)))
       registers.push_back({fmt::format("{}.{}", base, component), type});
   else if (count == Scope::kSingle)
     registers.push_back({std::string(base), type});
-  else
-    for (int i = 0; i < count; ++i) registers.push_back({fmt::format("{}{}", base, i), type});
+  if (const auto [stem, number] = stem_of(base); count == Scope::kSingle && number >= 0) {
+    const auto [lowest, is_new] = scope().numbered.try_emplace(stem, number);
+    lowest->second = std::min(lowest->second, number);
+  }
   scope().registers.emplace(base, range);
 }
 
@@ -253,12 +258,8 @@ bool Parser::declares_register(const Scope& in, std::string_view name) {
 
 // Whether %base<count> has a register that the scope has already.
 bool Parser::range_meets(const Scope& in, std::string_view base, int count) {
-  if (in.registers.contains(base)) return true;
-  return std::ranges::any_of(in.registers, [&](const auto& one) {
-    Scope alone;
-    alone.registers.emplace(base, Scope::Registers{0, count});
-    return one.second.count == Scope::kSingle && number_in_range(alone, one.first) >= 0;
-  });
+  const auto lowest = in.numbered.find(base);
+  return in.registers.contains(base) || (lowest != in.numbered.end() && lowest->second < count);
 }
 
 }  // namespace warpbit::ptx

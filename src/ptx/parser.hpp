@@ -32,13 +32,18 @@ struct Refused {
 /// The names that one pair of braces declares. Scopes stay until the function ends.
 struct Scope {
   /// `.reg .b32 %r<count>`: %r0 and the following; kSingle: the name itself; `.v2`, `.v4`: its components.
+  /// Of many only those that are named are registers of the function.
   struct Registers {
     int first, count;
     bool is_vector = false;
+    Type type = Type::b32;
+    std::unordered_map<int, int> named = {};  ///< by number
   };
   static constexpr int kSingle = -1;
-  int parent = -1;
+  int parent = -1, depth = 0;
   std::unordered_map<std::string_view, Registers> registers;
+  /// Of single registers whose name ends in a number, by what stands before it: the lowest one.
+  std::unordered_map<std::string_view, int> numbered;
   std::unordered_map<std::string_view, const Variable*> variables;
   std::unordered_map<std::string_view, int> labels, tables;
 };
@@ -143,9 +148,10 @@ class Parser {
   const Scope* enclosing(const Scope& scope) const {
     return scope.parent < 0 ? nullptr : &scopes_[static_cast<std::size_t>(scope.parent)];
   }
-  std::optional<Scope::Registers> find_registers(std::string_view name) const;
+  const Scope::Registers* find_registers(std::string_view name) const;
+  static std::pair<std::string_view, int> stem_of(std::string_view name);
   static int number_in_range(const Scope& in, std::string_view name);
-  int find_register(std::string_view name) const;
+  int find_register(std::string_view name);
   static bool declares_register(const Scope& in, std::string_view name);
   static bool range_meets(const Scope& in, std::string_view base, int count);
   const Variable* find_variable(std::string_view name) const;

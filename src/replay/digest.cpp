@@ -19,6 +19,7 @@ namespace {
 
 // An instruction with its members and the inputs of a choice.
 struct Generator {
+  static constexpr std::uint64_t kCases = 4096;  // after which it may be stopped
   const Instruction& instruction;
   const std::vector<CaptureMember> members;
   const InputChoice& choice;
@@ -34,7 +35,11 @@ struct Generator {
       shape.insert(shape.begin(), cases);
       Array& to = out.array_of(array) = Array::zeros(member->name, member->item_bytes, shape);
       for (const inputs::Member& m : member->fills)
-        fill_inputs(*member, m, key, choice.profile, first, cases, to.data.data());
+        for (std::uint64_t i = 0; i < cases; i += kCases) {
+          end_if(stop_flag());
+          fill_inputs(*member, m, key, choice.profile, first + i, std::min(kCases, cases - i),
+                      to.data.data() + i * member->case_bytes());
+        }
       ++member;
     }
     return out;

@@ -80,6 +80,9 @@ Result<ptx::Launch> launch_of(const warpbit_launch_options* given) {
   return out;
 }
 
+/// No parameter and no array has more.
+constexpr std::size_t kMostValue = std::size_t{1} << 20, kMostBytes = std::size_t{1} << 40;
+
 Result<ptx::Argument> argument_of(const warpbit_argument& given, std::size_t i) {
   const auto wrong = [&](std::string seen, std::string accepted) {
     return Error{Errc::usage, fmt::format("argument {}", i), std::move(seen), std::move(accepted)};
@@ -88,6 +91,8 @@ Result<ptx::Argument> argument_of(const warpbit_argument& given, std::size_t i) 
   if (given.kind < WARPBIT_NULL || given.kind > WARPBIT_CONSTANT)
     return wrong(fmt::format("kind {}", given.kind), "a warpbit_argument_kind");
   if (given.data == nullptr && given.bytes != 0) return wrong("no data", "WARPBIT_NULL for a null pointer");
+  if (given.bytes > (given.kind == WARPBIT_VALUE ? kMostValue : kMostBytes))
+    return wrong(fmt::format("{} bytes", given.bytes), "the bytes of an array, or of a parameter");
   const std::span<std::byte> bytes(static_cast<std::byte*>(given.data), given.bytes);
   if (given.kind == WARPBIT_BUFFER) return ptx::Argument(bytes);
   if (given.kind == WARPBIT_CONSTANT) return ptx::Argument(std::span<const std::byte>(bytes));
@@ -261,6 +266,8 @@ warpbit_status warpbit_address(void* data, size_t bytes, uint64_t* address) {
   return guarded([&] {
     if (data == nullptr || address == nullptr)
       return wrong_argument("warpbit_address", "a null pointer", "an array and where to put its address");
+    if (bytes > kMostBytes)
+      return wrong_argument("bytes", fmt::format("{}", bytes), fmt::format("at most {}", kMostBytes));
     *address = ptx::address({static_cast<std::byte*>(data), bytes});
     return WARPBIT_OK;
   });
@@ -280,6 +287,9 @@ warpbit_status warpbit_launch(const warpbit_kernel* kernel, const warpbit_launch
     if (kernel == nullptr) return no_kernel();
     if (arguments == nullptr && count != 0)
       return wrong_argument("arguments", "a null pointer", "one for each parameter");
+    if (const std::size_t wanted = kernel->function.parameters().size(); count > wanted)
+      return wrong_argument("count", fmt::format("{}", count),
+                            fmt::format("{}, one for each parameter", wanted));
     if (report != nullptr && report->size < sizeof report->size)
       return wrong_argument("size", "no structure with its size", "WARPBIT_INIT");
     const Result<ptx::Launch> how = launch_of(options);
