@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernels of tests/correct/: each is correct by the PTX manual, so that a launch has neither a fault nor a finding and
+// leaves the bytes that its head says, by a formula. The head, in comments before the module:
+//
+//     launch: grid 2 block 128 cluster 2 shared 1024            as Launch has them; X or X,Y,Z
+//     array: u32[256] = 0 -> 3*i + 1                            an argument: its elements before and after the launch
+//     array: f16[64] = i % 16                                   it stays as it is
+//     value: u32 7                                              an argument by value
+//     map: array 0 f32 dims 64 32 box 16 8 swizzle 128          a tensor map of the first array, contiguous dimension first
+//     prints: text                                              what printf prints, without the last newline
+//     not modelled: text                                        a launch refuses it still, and says so
+//
+// A formula has integers, the index i, operators as in Python (/ is the quotient), and sum(N, F) of F for k in 0 .. N - 1;
+// or it is a list, {1 2 3}. A type of floating-point numbers holds the number that it gives. tools/correct/record.py reads
+// the same heads and judges the kernels by a GPU.
+#include <fmt/format.h>
+
+#include <catch2/catch.hpp>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "warpbit/format.hpp"
+#include "warpbit/ptx.hpp"
+#include "warpbit/tensor_map.hpp"
+
+namespace correct_kernels_test {
+
+using namespace warpbit;
+
+/// The value of a formula for an index.
+class Formula {
+ public:
+  Formula(std::string_view text, std::int64_t i, std::int64_t k = 0) : text_(text), i_(i), k_(k) {}
+
+  std::int64_t value() {
+    const std::int64_t result = binary(0);
+    if (peek()) throw std::invalid_argument(fmt::format("formula: {} at {}", text_, at_));
+    return result;
+  }
+
+ private:
+  char peek() {
+    while (at_ < text_.size() && text_[at_] == ' ') ++at_;
+    return at_ < text_.size() ? text_[at_] : '\0';
+  }
+  bool take(std::string_view token) {
+    peek();
+    if (!text_.substr(at_).starts_with(token)) return false;
+    at_ += token.size();
+    return true;
+  }
+
+  /// Operators of Python, the weakest first; a level has those that bind alike, longer ones first.
+  std::int64_t binary(std::size_t level) {
+    static const std::vector<std::vector<std::string_view>> levels = {
+        {"==", "!=", "<=", ">=", "<", ">"}, {"|"}, {"^"}, {"&"}, {"<<", ">>"}, {"+", "-"}, {"*", "/", "%"}};
+    if (level == levels.size()) return unary();
+    std::int64_t left = binary(level + 1);
+    for (;;) {
+      std::string_view found;
+      for (const std::string_view token : levels[level])
+        if (found.empty() && !is_prefix_of_shift(token) && take(token)) found = token;
+      if (found.empty()) return left;
+      left = apply(found, left, binary(level + 1));
+    }
+  }
+  bool is_prefix_of_shift(std::string_view token) {
+    peek();
+    return token.size() == 1 && (text_.substr(at_).starts_with("<<") || text_.substr(at_).starts_with(">>"));
+  }
+  static std::int64_t apply(std::string_view op, std::int64_t a, std::int64_t b) {
+    if (op == "==") return a == b;
+    if (op == "!=") return a != b;
+    if (op == "<=") return a <= b;
+    if (op == ">=") return a >= b;
+    if (op == "<<") return a << b;
+    if (op == ">>") return a >> b;
+    switch (op[0]) {
+      case '<': return a < b;
+      case '>': return a > b;
+      case '|': return a | b;
+      case '^': return a ^ b;
+      case '&': return a & b;
+      case '+': return a + b;
+      case '-': return a - b;
+      case '*': return a * b;
+      case '/': return a / b;
+      default: return a % b;
+    }
+  }
+  std::int64_t unary() {
+    if (take("-")) return -unary();
+    if (take("(")) {
+      const std::int64_t inner = binary(0);
+      REQUIRE(take(")"));
+      return inner;
+    }
+    if (take("sum(")) return sum();
+    if (take("i")) return i_;
+    if (take("k")) return k_;
+    std::size_t used = 0;
+    peek();
+    const std::uint64_t number = std::stoull(std::string(text_.substr(at_)), &used, 0);
+    at_ += used;
+    return static_cast<std::int64_t>(number);
+  }
+  std::int64_t sum() {
+    const std::int64_t terms = binary(0);
+    REQUIRE(take(","));
+    const std::size_t begin = at_;
+    std::int64_t total = 0;
+    for (k_ = 0; k_ < terms; ++k_) at_ = begin, total += binary(0);
+    REQUIRE(take(")"));
+    return total;
+  }
+
+  std::string_view text_;
+  std::int64_t i_, k_;
+  std::size_t at_ = 0;
+};
+
+/// The bytes of an element: "u32", "f16".
+std::size_t size_of(std::string_view type) {
+  return static_cast<std::size_t>(std::stoi(std::string(type.substr(type.find_first_of("0123456789"))))) / 8;
+}
+std::uint64_t element(std::string_view type, std::int64_t number) {
+  if (type[0] != 'f' && type[0] != 'b') return static_cast<std::uint64_t>(number);
+  return Codec::find(type)->encode(static_cast<double>(number)).value();
+}
+
+/// Elements of a type by a formula or a list.
+std::vector<std::byte> elements(const std::string& type, std::size_t count, std::string text) {
+  const std::size_t size = size_of(type);
+  std::vector<std::byte> bytes(count * size);
+  const std::size_t open = text.find('{');
+  std::istringstream list(open == text.npos ? "" : text.substr(open + 1));
+  for (std::size_t i = 0; i < count; ++i) {
+    std::string item = text;
+    if (open != text.npos) list >> item;
+    if (item.ends_with('}')) item.pop_back();
+    const std::uint64_t bits = element(type, Formula(item, static_cast<std::int64_t>(i)).value());
+    std::memcpy(&bytes[i * size], &bits, size);
+  }
+  return bytes;
+}
+
+Dim3 extents(const std::string& text) {
+  Dim3 result;
+  std::sscanf(text.c_str(), "%u,%u,%u", &result.x, &result.y, &result.z);
+  return result;
+}
+
+struct Array {
+  std::string type;
+  std::vector<std::byte> bytes, expected;
+};
+
+/// A kernel's head, and its launch.
+struct Case {
+  ptx::Launch how;
+  std::vector<std::unique_ptr<Array>> arrays;
+  std::vector<ptx::Argument> arguments;
+  std::string prints, refused;
+
+  Case(const Case&) = delete;
+  ~Case() {
+    for (const auto& array : arrays) ptx::forget(ptx::address(array->bytes));
+  }
+  explicit Case(const std::string& text) {
+    std::istringstream lines(text);
+    for (std::string line, slashes, key; std::getline(lines, line) && line.starts_with("//");) {
+      std::istringstream words(line);
+      words >> slashes >> key;
+      if (key == "launch:") read_launch(words);
+      if (key == "array:") read_array(line.substr(line.find(':') + 2));
+      if (key == "value:") read_value(words);
+      if (key == "map:") read_map(words);
+      if (key == "not") refused = line.substr(line.find(':') + 2);
+      if (key == "prints:") prints += line.substr(line.find(':') + 2) + "\n";
+    }
+  }
+
+  void read_launch(std::istream& words) {
+    for (std::string key, value; words >> key >> value;) {
+      if (key == "grid") how.grid = extents(value);
+      if (key == "block") how.block = extents(value);
+      if (key == "cluster") how.cluster = extents(value);
+      if (key == "shared") how.shared_bytes = std::stoull(value);
+    }
+  }
+  void read_array(const std::string& text) {
+    const std::size_t open = text.find('['), equals = text.find('='), arrow = text.find("->");
+    auto array = std::make_unique<Array>();
+    array->type = text.substr(0, open);
+    const std::size_t count = std::stoull(text.substr(open + 1));
+    array->bytes = elements(array->type, count, text.substr(equals + 1, arrow - equals - 1));
+    array->expected = arrow == text.npos ? array->bytes : elements(array->type, count, text.substr(arrow + 2));
+    arguments.push_back(ptx::buffer(array->bytes));
+    arrays.push_back(std::move(array));
+  }
+  void read_value(std::istream& words) {
+    std::string type, number;
+    words >> type >> number;
+    const std::uint64_t bits = element(type, Formula(number, 0).value());
+    std::vector<std::byte> bytes(size_of(type));
+    std::memcpy(bytes.data(), &bits, bytes.size());
+    arguments.push_back(bytes);
+  }
+  void read_map(std::istream& words) {
+    std::string key;
+    std::size_t array = 0, value = 0, dims = 0, boxes = 0;
+    TensorMap map;
+    words >> key >> array >> key;
+    for (int type = 0; type <= static_cast<int>(TensorType::tf32_ftz); ++type)
+      if (name(TensorType(type)) == key) map.elemtype = TensorType(type);
+    for (std::string word, at; words >> word;) {
+      if (!std::isdigit(word[0])) {
+        at = key = word;
+        continue;
+      }
+      value = std::stoull(word);
+      if (key == "dims") map.global_dim[dims++] = value;
+      if (key == "box") map.box_dim[boxes++] = static_cast<std::uint32_t>(value);
+      if (key == "swizzle")
+        map.swizzle_mode = value == 128  ? Swizzle::bytes_128
+                           : value == 64 ? Swizzle::bytes_64
+                           : value == 32 ? Swizzle::bytes_32
+                                         : Swizzle::none;
+    }
+    map.rank = static_cast<int>(dims);
+    map.global_address = ptx::address(arrays[array]->bytes);
+    map.element_stride.fill(1);
+    std::uint64_t bytes = element_bytes(map.elemtype);
+    for (std::size_t i = 0; i + 1 < dims; ++i) map.global_stride[i] = bytes *= map.global_dim[i];
+    const Result<TensorMapBytes> encoded = map.encode();
+    INFO((encoded ? "" : encoded.error().message()));
+    REQUIRE(encoded);
+    arguments.push_back(ptx::value(*encoded));
+  }
+};
+
+/// The first element that is not as expected; empty if all are.
+std::string difference(const Array& array) {
+  const std::size_t size = size_of(array.type);
+  for (std::size_t at = 0; at < array.bytes.size(); at += size) {
+    std::uint64_t got = 0, expected = 0;
+    std::memcpy(&got, &array.bytes[at], size);
+    std::memcpy(&expected, &array.expected[at], size);
+    if (got != expected) return fmt::format("element {}: {:#x} instead of {:#x}", at / size, got, expected);
+  }
+  return "";
+}
+
+/// What is wrong with a launch; empty: nothing.
+std::string wrong(const std::string& text, bool strict) {
+  const Result<ptx::Module> module = ptx::Module::load(text);
+  if (!module) return module.error().message();
+  const Result<ptx::Function> kernel = module->function(module->entries().at(0));
+  Case test(text);
+  if (!kernel && !test.refused.empty() &&
+      kernel.error().message().ends_with("is not modelled yet: " + test.refused))
+    return "";
+  if (!kernel) return kernel.error().message();
+  if (!test.refused.empty()) return "it is modelled";
+  test.how.strict = strict;
+  test.how.step_limit = 2'000'000;
+  const ptx::Report report = kernel->launch(test.how, test.arguments);
+  if (report.fault) return "fault: " + report.fault->message();
+  if (!report.findings.empty()) return "finding: " + report.findings[0].fault.message();
+  if (report.printed != test.prints) return "printed: " + report.printed;
+  for (const auto& array : test.arrays)
+    if (const std::string found = difference(*array); !found.empty()) return found;
+  return "";
+}
+
+std::vector<std::filesystem::path> kernels() {
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::directory_iterator("tests/correct"))
+    if (entry.path().extension() == ".ptx") files.push_back(entry.path());
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+TEST_CASE("there are 150 correct kernels") {
+  CHECK(kernels().size() >= 150);
+}
+
+TEST_CASE("correct kernels have no fault, no finding, and the bytes that they should have") {
+  for (const auto& file : kernels()) DYNAMIC_SECTION(file.stem().string()) {
+      std::ifstream in(file);
+      const std::string text{std::istreambuf_iterator<char>(in), {}};
+      CHECK(wrong(text, false) == "");
+      CHECK(wrong(text, true) == "");
+    }
+}
+
+}  // namespace correct_kernels_test
