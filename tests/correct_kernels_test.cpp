@@ -16,6 +16,7 @@
 #include <fmt/format.h>
 
 #include <catch2/catch.hpp>
+#include <charconv>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -36,7 +37,7 @@ class Formula {
 
   std::int64_t value() {
     const std::int64_t result = binary(0);
-    if (peek()) throw std::invalid_argument(fmt::format("formula: {} at {}", text_, at_));
+    if (peek()) need("an end");
     return result;
   }
 
@@ -45,6 +46,9 @@ class Formula {
     while (at_ < text_.size() && text_[at_] == ' ') ++at_;
     return at_ < text_.size() ? text_[at_] : '\0';
   }
+  void need(std::string_view token) {
+    if (!take(token)) throw std::invalid_argument(fmt::format("{}: no {} at {}", text_, token, at_));
+  }
   bool take(std::string_view token) {
     peek();
     if (!text_.substr(at_).starts_with(token)) return false;
@@ -52,23 +56,25 @@ class Formula {
     return true;
   }
 
-  /// Operators of Python, the weakest first; a level has those that bind alike, longer ones first.
-  std::int64_t binary(std::size_t level) {
-    static const std::vector<std::vector<std::string_view>> levels = {
-        {"==", "!=", "<=", ">=", "<", ">"}, {"|"}, {"^"}, {"&"}, {"<<", ">>"}, {"+", "-"}, {"*", "/", "%"}};
-    if (level == levels.size()) return unary();
-    std::int64_t left = binary(level + 1);
+  /// Operators of Python, with how strongly they bind; longer ones first.
+  struct Operator {
+    std::string_view token;
+    int level;
+  };
+  static constexpr Operator operators[] = {{"==", 0}, {"!=", 0}, {"<=", 0}, {">=", 0}, {"<<", 4}, {">>", 4},
+                                           {"<", 0},  {">", 0},  {"|", 1},  {"^", 2},  {"&", 3},  {"+", 5},
+                                           {"-", 5},  {"*", 6},  {"/", 6},  {"%", 6},  {"", -1}};
+
+  std::int64_t binary(int weakest) {
+    std::int64_t left = unary();
     for (;;) {
-      std::string_view found;
-      for (const std::string_view token : levels[level])
-        if (found.empty() && !is_prefix_of_shift(token) && take(token)) found = token;
-      if (found.empty()) return left;
-      left = apply(found, left, binary(level + 1));
+      peek();
+      const Operator* op = operators;
+      while (!text_.substr(at_).starts_with(op->token)) ++op;
+      if (op->level < weakest) return left;
+      at_ += op->token.size();
+      left = apply(op->token, left, binary(op->level + 1));
     }
-  }
-  bool is_prefix_of_shift(std::string_view token) {
-    peek();
-    return token.size() == 1 && (text_.substr(at_).starts_with("<<") || text_.substr(at_).starts_with(">>"));
   }
   static std::int64_t apply(std::string_view op, std::int64_t a, std::int64_t b) {
     if (op == "==") return a == b;
@@ -94,25 +100,28 @@ class Formula {
     if (take("-")) return -unary();
     if (take("(")) {
       const std::int64_t inner = binary(0);
-      REQUIRE(take(")"));
+      need(")");
       return inner;
     }
     if (take("sum(")) return sum();
     if (take("i")) return i_;
     if (take("k")) return k_;
-    std::size_t used = 0;
     peek();
-    const std::uint64_t number = std::stoull(std::string(text_.substr(at_)), &used, 0);
-    at_ += used;
+    std::uint64_t number = 0;
+    const char *begin = text_.data() + at_, *end = text_.data() + text_.size();
+    const bool hexadecimal = text_.substr(at_).starts_with("0x");
+    const auto [last, error] = std::from_chars(begin + 2 * hexadecimal, end, number, hexadecimal ? 16 : 10);
+    if (error != std::errc()) need("a number");
+    at_ += static_cast<std::size_t>(last - begin);
     return static_cast<std::int64_t>(number);
   }
   std::int64_t sum() {
     const std::int64_t terms = binary(0);
-    REQUIRE(take(","));
+    need(",");
     const std::size_t begin = at_;
     std::int64_t total = 0;
     for (k_ = 0; k_ < terms; ++k_) at_ = begin, total += binary(0);
-    REQUIRE(take(")"));
+    need(")");
     return total;
   }
 
@@ -288,12 +297,14 @@ TEST_CASE("there are 150 correct kernels") {
 }
 
 TEST_CASE("correct kernels have no fault, no finding, and the bytes that they should have") {
-  for (const auto& file : kernels()) DYNAMIC_SECTION(file.stem().string()) {
-      std::ifstream in(file);
-      const std::string text{std::istreambuf_iterator<char>(in), {}};
-      CHECK(wrong(text, false) == "");
-      CHECK(wrong(text, true) == "");
+  for (const auto& file : kernels()) {
+    std::ifstream in(file);
+    const std::string text{std::istreambuf_iterator<char>(in), {}};
+    for (const bool strict : {false, true}) {
+      INFO(file.stem().string() << (strict ? ", strict" : ""));
+      CHECK(wrong(text, strict) == "");
     }
+  }
 }
 
 }  // namespace correct_kernels_test
