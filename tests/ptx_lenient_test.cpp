@@ -157,8 +157,7 @@ TEST_CASE("a write that is a race is done") {
            kWait},
   };
   for (const auto& [form, text] : writes)
-    check({form, 64, 1, written_by(text), 9, Default::fault,
-           std::string_view(form) == "cp.async.bulk" ? "proxy_fence" : "data_race"});
+    check({form, 64, 1, written_by(text), 9, Default::fault, "data_race"});
 }
 
 TEST_CASE("what cannot be done ends every launch") {

@@ -15,6 +15,15 @@ void set_other(Fault& fault, Who who) {
   fault.other = {who.thread / kWarp, {who.thread % kWarp}, who.at};
 }
 
+// The last write of an object's bytes is its init: one that is another's.
+std::optional<Accesses::Access> other_write(const Shared& shared, std::int64_t address, Who made) {
+  for (std::int64_t byte = address; byte < address + Mbarriers::kBytes; ++byte) {
+    const std::optional<Accesses::Access> last = shared.last_write(byte);
+    if (last && (last->thread != made.thread || last->at != made.at)) return last;
+  }
+  return std::nullopt;
+}
+
 // Of two that an instruction has found, the one behind which nothing goes on, else the first.
 Found first_of(Found one, Found other) {
   const bool ends = other && other->rule == KernelRule::none;
@@ -45,8 +54,8 @@ Found Mbarriers::find(std::int64_t address, std::string_view what, Who who, Obje
                    "mbarrier.init must come before", who);
   out = &found->second;
   if (!is_overwritten(address, *out)) return std::nullopt;
-  const Accesses::Access by = *shared_.last_write(address);
-  const Who writer = shared_.cluster().who(by.thread, by.at);
+  const std::optional<Accesses::Access> by = other_write(shared_, address, out->made);
+  const Who writer = shared_.cluster().who(by->thread, by->at);
   Found fault = misused(what, address,
                         fmt::format("{} was overwritten by {}", name(address),
                                     shared_.cluster().name(writer.thread, shared_.rank())),
@@ -55,11 +64,8 @@ Found Mbarriers::find(std::int64_t address, std::string_view what, Who who, Obje
   return fault;
 }
 
-// An object's last write is its init.
 bool Mbarriers::is_overwritten(std::int64_t address, const Object& object) const {
-  if (!shared_.records()) return false;
-  const std::optional<Accesses::Access> last = shared_.last_write(address);
-  return last && (last->thread != object.made.thread || last->at != object.made.at);
+  return shared_.records() && other_write(shared_, address, object.made);
 }
 
 bool Mbarriers::has(std::int64_t byte) const {
