@@ -223,21 +223,20 @@ void Flow::find_blocks() {
   }
 }
 
-// Whether there are new ones.
+// Whether there are new ones. From the last on, so that a branch over nothing but idle ones is found with them.
 bool Flow::find_idle() {
   bool found = false;
-  for (std::size_t i = 0; i < f_.statements.size(); ++i) {
+  std::size_t next_needed = f_.statements.size();  // behind the statement
+  for (std::size_t i = f_.statements.size(); i-- > 0; next_needed = needed_[i] ? i : next_needed) {
     const View view{f_, static_cast<int>(i)};
     if (!needed_[i] && !idle_[i] && becomes_branches(view) && goes(view)) idle_[i] = found = true;
     if (view.opcode() != "bra" || idle_[i]) continue;
     const Operand& label = view.operand(0);
     const auto target = static_cast<std::size_t>(label.index);
     if (label.kind != Operand::Kind::label || target <= i) continue;
-    const auto first = needed_.begin() + static_cast<std::ptrdiff_t>(i) + 1;
-    if (std::find(first, needed_.begin() + static_cast<std::ptrdiff_t>(target), true) !=
-        needed_.begin() + static_cast<std::ptrdiff_t>(target))
-      continue;
+    if (next_needed < target) continue;
     idle_[i] = found = true;
+    needed_[i] = false;
   }
   return found;
 }

@@ -84,6 +84,11 @@ Known::Known(const FunctionText& function, const Flow& flow)
     const int block = next_.back();
     next_.pop_back();
     follow(block);
+    if (handed_on_ <= kMost) continue;
+    next_.clear();
+    sources_.clear();
+    results_.clear();
+    late_.clear();
   }
 }
 
@@ -92,6 +97,7 @@ void Known::follow(int block) {
   Values values = *in_[static_cast<std::size_t>(block)];
   local_.clear();
   for (int i = of.first; i < of.last; ++i) pass(i, values);
+  handed_on_ += values.size() * (1 + of.next.size());
   for (const int next : of.next) {
     std::optional<Values>& in = in_[static_cast<std::size_t>(next)];
     if (!in) {

@@ -31,7 +31,8 @@ class Known {
   std::optional<bool> guard(const View& statement) const;
 
  private:
-  using Values = std::map<int, std::uint64_t>;  // by register
+  using Values = std::map<int, std::uint64_t>;      // by register
+  static constexpr std::size_t kMost = 10'000'000;  // values that are handed on; beyond that nothing is known
   void follow(int block);
   void pass(int statement, Values& values);
   std::optional<std::uint64_t> value(const View& statement, const Operand& operand, ptx::Type type) const;
@@ -45,6 +46,7 @@ class Known {
   const Flow& flow_;
   std::vector<std::optional<Values>> in_;  // by block; nothing: control has not come to it yet
   std::vector<int> next_;
+  std::size_t handed_on_ = 0;
   std::set<int> local_;                   // registers with what the block itself makes of literals
   std::set<std::pair<int, int>> late_;    // statements and what they read of other blocks
   std::map<int, Values> sources_;         // by statement: those of its registers that are known

@@ -24,6 +24,9 @@ constexpr std::array<Limit, 9> kLimits = {
 constexpr int kMostRounds = kLimits.front().rounds,
               kMostStatements = 16384;  // of a loop around loops: with all rounds
 
+/// Statements that are looked at for loops. A function of which more would be has loops that stay.
+constexpr std::int64_t kMostWork = 200'000'000;
+
 /// Statements first to last; the last one is the branch back to the first.
 struct Loop {
   int first, last;
@@ -33,15 +36,21 @@ class Unroller {
  public:
   explicit Unroller(Assembled& of) : of_(of), f_(of.function) {}
 
-  // Of the innermost loops the first that can be unrolled. Whether there was one.
-  bool run() {
-    for (int i = 0; i < static_cast<int>(f_.statements.size()); ++i) {
-      const std::optional<Loop> loop = loop_at(i);
-      if (!loop) continue;
-      const int count = rounds(*loop), length = loop->last - loop->first;
-      if (count < 1 || count * length > most_statements(*loop)) continue;
-      const int statement = of_.origins[static_cast<std::size_t>(loop->last)];
-      repeat(*loop, count);
+  // Of the innermost loops the first that can be unrolled. Whether there was one. `work` is what may still be looked at.
+  bool run(std::int64_t& work) {
+    labels_.assign(f_.statements.size() + 1, false);
+    for (const Operand& one : f_.operands)
+      if (one.kind == Operand::Kind::label) labels_[static_cast<std::size_t>(one.index)] = true;
+    work -= std::ssize(f_.statements);
+    for (int i = 0; i < static_cast<int>(f_.statements.size()) && work > 0; ++i) {
+      if (!goes_back(i)) continue;
+      const Loop loop{view(i).operand(0).index, i};
+      const int count = rounds(loop), length = loop.last - loop.first;
+      if (count < 1 || count * length > most_statements(loop)) continue;
+      work -= std::ssize(f_.statements);
+      if (!is_alone(loop)) continue;
+      const int statement = of_.origins[static_cast<std::size_t>(loop.last)];
+      repeat(loop, count);
       of_.uses.push_back({Rule::unroll, statement});
       return true;
     }
@@ -51,29 +60,30 @@ class Unroller {
  private:
   View view(int i) const { return {f_, i}; }
 
-  // Who branches where: into a loop only its last statement and its own, and out of it none.
-  std::optional<Loop> loop_at(int i) const {
+  bool goes_back(int i) const {
     const View branch = view(i);
-    if (branch.opcode() != "bra" || !branch.is_guarded() || branch.operand(0).kind != Operand::Kind::label)
-      return {};
-    const Loop loop{branch.operand(0).index, i};
-    if (loop.first > i) return {};
+    return branch.opcode() == "bra" && branch.is_guarded() && branch.operand(0).kind == Operand::Kind::label &&
+           branch.operand(0).index <= i && i - branch.operand(0).index <= kMostStatements;
+  }
+
+  // Who branches where: into a loop only its last statement and its own, and out of it none.
+  bool is_alone(const Loop& loop) const {
     const auto is_inside = [&](int at) { return loop.first <= at && at <= loop.last; };
     std::vector<std::size_t> to;
     for (int k = 0; k < static_cast<int>(f_.statements.size()); ++k) {
-      if (k == i) continue;
+      if (k == loop.last) continue;
       const std::string_view opcode = view(k).opcode();
       if (is_inside(k) && (opcode == "brx" || opcode == "call" || opcode == "ret" || opcode == "exit"))
-        return {};
+        return false;
       to.clear();
       followers(f_, static_cast<std::size_t>(k), to);
       for (const std::size_t one : to) {
         const int target = static_cast<int>(one);
-        if (is_inside(k) && (!is_inside(target) || target <= k)) return {};
-        if (!is_inside(k) && is_inside(target) && !(target == loop.first && k == loop.first - 1)) return {};
+        if (is_inside(k) && (!is_inside(target) || target <= k)) return false;
+        if (!is_inside(k) && is_inside(target) && !(target == loop.first && k == loop.first - 1)) return false;
       }
     }
-    return loop;
+    return true;
   }
 
   /// The only statement from first to last that writes to a register; -1 if there are several or none.
@@ -141,10 +151,7 @@ class Unroller {
     }
     return {};
   }
-  bool is_label(int i) const {
-    return std::ranges::any_of(
-        f_.operands, [&](const Operand& one) { return one.kind == Operand::Kind::label && one.index == i; });
-  }
+  bool is_label(int i) const { return labels_[static_cast<std::size_t>(i)]; }
 
   static int count(const View& compare, const View& change, std::uint64_t value, std::uint64_t by,
                    std::uint64_t limit, bool negated) {
@@ -184,12 +191,14 @@ class Unroller {
 
   Assembled& of_;
   FunctionText& f_;
+  std::vector<bool> labels_;  // by statement
 };
 
 }  // namespace
 
 void unroll(Assembled& function) {
-  while (Unroller(function).run()) {
+  std::int64_t work = kMostWork;
+  while (Unroller(function).run(work)) {
   }
 }
 
