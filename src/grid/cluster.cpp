@@ -62,6 +62,21 @@ Next Cluster::wait(Warp& warp, Path& path, Lanes lanes, bool acquires) {
   return is_complete ? Next::step : warp.wait_for(path, lanes, Waits::cluster);
 }
 
+// ---- Clusters that have not begun
+
+void Cluster::learn_failure(block::Who who) {
+  failures_.try_emplace(who.thread, Failure{async_.state()->order.clock(who.thread), who.at});
+}
+
+std::optional<block::Who> Cluster::known_failure(block::Who who) const {
+  const int threads = async_.state()->stride();
+  for (const auto& [thread, failure] : failures_)
+    if (thread / threads == who.thread / threads &&
+        async_.state()->order.before(thread, failure.clock, who.thread))
+      return block::Who{thread, failure.at};
+  return std::nullopt;
+}
+
 // ---- Turns
 
 // Tests that have waited for others fail now, as when their time is over.

@@ -3,7 +3,9 @@
 // each other's shared memory, and meet at barrier.cluster. A block that has no cluster is one of one block.
 #pragma once
 
+#include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "async/cluster.hpp"
@@ -30,6 +32,15 @@ class Cluster {
   async::Cluster& async() { return async_; }
   ChangedMaps& changed_maps() { return changed_maps_; }
 
+  // ---- Clusters that have not begun
+
+  /// Takes one: the index of its first block. Nothing: the request fails.
+  std::optional<Extent> request() const { return grid_.take_cluster(number_); }
+  /// A thread learns from a response that a request has failed.
+  void learn_failure(block::Who who);
+  /// Who has learned so in the block of a thread and before its current action; nothing: nobody.
+  std::optional<block::Who> known_failure(block::Who who) const;
+
   // ---- barrier.cluster
 
   /// Lanes of a warp arrive, or wait. A path that waits goes on when all threads have arrived.
@@ -46,7 +57,12 @@ class Cluster {
   async::Cluster async_;
   std::vector<std::unique_ptr<Block>> blocks_;
   ChangedMaps changed_maps_;
-  int idle_ = 0;  // rounds in which tests have failed and nothing has happened
+  struct Failure {
+    std::uint32_t clock;
+    block::Place at;
+  };
+  std::map<int, Failure> failures_;  // by thread, the first that each has learned of
+  int idle_ = 0;                     // rounds in which tests have failed and nothing has happened
 };
 
 }  // namespace warpbit::grid

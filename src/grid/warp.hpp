@@ -147,6 +147,10 @@ class Warp {
   /// Only these lanes of the path are at its step any more; the rest is behind it.
   void keep(Path& path, Lanes lanes);
   Next fault(const Path& path, Lanes lanes, Error error);
+  /// What a step has written to a place is no value. Precondition: Program::follows_written.
+  void forget(const Path& path, const Place& place, Lanes lanes) {
+    if (place.exists()) written_.forget(path, place, lanes);
+  }
   /// Whether a step may do so many others behind it, too: nobody watches them, and no limit is near.
   bool can_skip(int steps) const;
   /// It has done so.

@@ -18,10 +18,12 @@ struct Row {
   std::string_view opcode, places, list = {};
 };
 constexpr Row kRows[] = {
-    {"ld", "rrm", "r"}, {"ldu", "rrm", "r"}, {"st", "rrm", "m"},   {"atom", "rrmmm"},    {"red", "rrmmm"},
-    {"brx", "rrm"},     {"call", "rrm"},     {"bar", "rrmmv"},     {"barrier", "rrmmv"}, {"cp", "rrmmm"},
-    {"shfl", "rravvm"}, {"vote", "rrvm"},    {"mbarrier", "rrmm"}, {"match", "rrvm"},    {"redux", "rrvm"},
-    {"elect", "rrm"},   {"selp", "rraav"},
+    {"ld", "rrm", "r"},   {"ldu", "rrm", "r"}, {"st", "rrm", "m"},
+    {"atom", "rrmmm"},    {"red", "rrmmm"},    {"brx", "rrm"},
+    {"call", "rrm"},      {"bar", "rrmmv"},    {"barrier", "rrmmv"},
+    {"cp", "rrmmm"},      {"shfl", "rravvm"},  {"vote", "rrvm"},
+    {"mbarrier", "rrmm"}, {"match", "rrvm"},   {"redux", "rrvm"},
+    {"elect", "rrm"},     {"selp", "rraav"},   {"clusterlaunchcontrol", "rrv", "r"},
 };
 
 /// The lanes are those that have a part in it.
