@@ -64,8 +64,14 @@ Next Cluster::wait(Warp& warp, Path& path, Lanes lanes, bool acquires) {
 
 // ---- Clusters that have not begun
 
+std::optional<Extent> Cluster::request() {
+  const std::optional<Extent> out = grid_.take_cluster(number_);
+  has_failed_ = has_failed_ || !out;
+  return out;
+}
+
 void Cluster::learn_failure(block::Who who) {
-  failures_.try_emplace(who.thread, Failure{async_.state()->order.clock(who.thread), who.at});
+  if (has_failed_) failures_.try_emplace(who.thread, Failure{async_.state()->order.clock(who.thread), who.at});
 }
 
 std::optional<block::Who> Cluster::known_failure(block::Who who) const {

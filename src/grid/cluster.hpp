@@ -35,8 +35,9 @@ class Cluster {
   // ---- Clusters that have not begun
 
   /// Takes one: the index of its first block. Nothing: the request fails.
-  std::optional<Extent> request() const { return grid_.take_cluster(number_); }
-  /// A thread learns from a response that a request has failed.
+  std::optional<Extent> request();
+  /// A thread learns from a response that a request has failed. Kernels make such responses themselves, too: those of a
+  /// cluster whose requests have not failed do not count.
   void learn_failure(block::Who who);
   /// Who has learned so in the block of a thread and before its current action; nothing: nobody.
   std::optional<block::Who> known_failure(block::Who who) const;
@@ -61,6 +62,7 @@ class Cluster {
     std::uint32_t clock;
     block::Place at;
   };
+  bool has_failed_ = false;  // a request
   std::map<int, Failure> failures_;  // by thread, the first that each has learned of
   int idle_ = 0;                     // rounds in which tests have failed and nothing has happened
 };
