@@ -168,6 +168,44 @@ TEST_CASE("who takes which follows the schedule") {
   CHECK(different.size() >= 15);
 }
 
+// Paths that jump back often let others go first; that changes nothing of who takes which.
+TEST_CASE("nor does it depend on how long a cluster takes") {
+  const auto who = [](unsigned blocks, const char* rounds, Cancel cancel, int threads) {
+    const ptx::Function kernel = function(edited(
+        kSteal,
+        {{"WAIT:\n", std::string("  mov.u32 %r20, 0;\n  add.u32 %r21, %r17, 1;\n  mul.lo.u32 %r21, %r21, ") +
+                         rounds +
+                         ";\nDELAY:\n  add.u32 %r20, %r20, 1;\n  setp.lt.u32 %p6, %r20, %r21;\n"
+                         "  @%p6 bra DELAY;\nWAIT:\n"}}));
+    const Done done = run(kernel, {.grid = {blocks}, .cancel = cancel, .cancel_seed = 2}, threads);
+    require_done(done);
+    return done.who;
+  };
+  for (const Cancel cancel : {Cancel::first_come, Cancel::always, Cancel::random}) {
+    CAPTURE(ptx::name(cancel));
+    const Words one = who(12, "700", cancel, 1);  // times the number of the block, from 1 on
+    for (const int threads : {2, 8}) CHECK(who(12, "700", cancel, threads) == one);
+    if (cancel == Cancel::always) CHECK(one == Words(12 * kThreads, 0));
+  }
+  // The second block may wait for others, as far as is known, and the third begins.
+  const Words one = who(4, "30000", Cancel::always, 1);
+  CHECK(std::set<std::uint32_t>(one.begin(), one.end()).size() > 1);
+  CHECK(who(4, "30000", Cancel::always, 4) == one);
+}
+
+TEST_CASE("a cluster may wait for one that has not begun") {
+  const ptx::Function kernel =
+      function(edited(kSteal, {{"LOOP:\n",
+                                "  setp.ne.u32 %p6, %r10, 0;\n  @%p6 bra LOOP;\n"
+                                "SPIN:\n  ld.relaxed.gpu.global.u32 %r20, [%rd1+768];\n"
+                                "  setp.eq.u32 %p6, %r20, 0;\n  @%p6 bra SPIN;\nLOOP:\n"}}));
+  for (const int threads : {1, 4}) {
+    const Done done = run(kernel, {.grid = {4}, .cancel = Cancel::always}, threads);
+    require_done(done);
+    for (std::size_t block = 0; block < 4; ++block) CHECK(done.who[block * kThreads] == (block == 0 ? 0 : 1));
+  }
+}
+
 TEST_CASE("a request leaves something open, and a launch says so") {
   const Done done = run(function(kSteal), {.grid = {4}, .cluster = Dim3{1}});
   REQUIRE(done.report.order_dependent.size() == 1);

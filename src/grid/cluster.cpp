@@ -126,7 +126,7 @@ Outcome Cluster::run() {
       idle_ = 0;
       continue;
     }
-    if (yielded) return Outcome::yields;
+    if (yielded) return ++yields_, Outcome::yields;
     if (go_on_in_vain()) continue;
     report_deadlock();
     return Outcome::fault;

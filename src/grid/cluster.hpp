@@ -26,6 +26,8 @@ class Cluster {
   Outcome run();
 
   std::uint64_t number() const { return number_; }
+  /// It may wait for clusters that have not begun. This depends on nothing but what its threads do.
+  bool has_waited_long() const { return yields_ > kMaxYields; }
   const std::vector<std::unique_ptr<Block>>& blocks() const { return blocks_; }
   /// By rank; nullptr if there is none.
   Block* block(std::uint64_t rank) { return rank < blocks_.size() ? blocks_[rank].get() : nullptr; }
@@ -49,6 +51,7 @@ class Cluster {
   Next wait(Warp& warp, Path& path, Lanes lanes, bool acquires);
 
  private:
+  static constexpr int kMaxYields = 20;
   void check_barrier();
   bool go_on_in_vain();
   void report_deadlock();
@@ -62,9 +65,10 @@ class Cluster {
     std::uint32_t clock;
     block::Place at;
   };
-  bool has_failed_ = false;  // a request
+  bool has_failed_ = false;          // a request
   std::map<int, Failure> failures_;  // by thread, the first that each has learned of
-  int idle_ = 0;                     // rounds in which tests have failed and nothing has happened
+  int yields_ = 0;
+  int idle_ = 0;  // rounds in which tests have failed and nothing has happened
 };
 
 }  // namespace warpbit::grid

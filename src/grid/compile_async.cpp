@@ -246,8 +246,6 @@ void Compiler::launch_control() {
   step.place[2] = source(operand(1), Type::b128);
   step.extra = keep(elements(operand(0), Type::b32, true));
   step.target = has("get_first_ctaid::y") ? 1 : has("get_first_ctaid::z") ? 2 : 0;
-  // A response without a cluster leaves registers without a value.
-  if (!has("is_canceled")) program_.follows_written = true;
   add(step);
 }
 

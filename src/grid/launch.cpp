@@ -215,7 +215,7 @@ void Queue::record_findings(std::uint64_t block, const std::vector<Finding>& fou
 void Queue::put(std::unique_ptr<Cluster> cluster, Outcome outcome) {
   const std::lock_guard lock(mutex_);
   const std::uint64_t number = cluster->number();
-  lines_.pass(number);
+  if (outcome != Outcome::yields || cluster->has_waited_long()) lines_.pass(number);
   if (outcome == Outcome::yields) {  // with a fault elsewhere it may wait for ever
     if (faulty_ == std::numeric_limits<std::uint64_t>::max()) return waiting_.push_back(std::move(cluster));
     return record(*cluster);

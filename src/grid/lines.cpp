@@ -106,10 +106,10 @@ void Lines::pass(std::uint64_t cluster) {
 
 std::optional<std::uint64_t> Lines::take(std::uint64_t by) {
   const auto found = left_.find(line_of(by));
-  if (found == left_.end()) return std::nullopt;
-  const auto [next, running] = found->second;
+  if (found == left_.end() || found->second.running != by) return std::nullopt;
+  const std::uint64_t next = found->second.next;
   if (seed_ && mix(~*seed_, next) % kRefusedOneIn == 0) return std::nullopt;
-  advance(found->first, running);
+  advance(found->first, by);
   return next;
 }
 

@@ -24,7 +24,7 @@ class Lines {
 
   /// The next cluster that begins by itself; nothing if none may begin at present.
   std::optional<std::uint64_t> begin();
-  /// A cluster has ended, or waits for others: the next one of its line may begin.
+  /// A cluster has ended, or may wait for others: the next one of its line may begin, and takes those behind it from now on.
   void pass(std::uint64_t cluster);
   /// The cluster that a request of another one takes; nothing if it fails.
   std::optional<std::uint64_t> take(std::uint64_t by);

@@ -270,6 +270,10 @@ void Written::begin(const Path& path, const FunctionCode& function, Lanes lanes)
   clear(predicates_, path.predicates, function.predicates);
 }
 
+void Written::assume_all() {
+  for (std::vector<Lanes>* const of : {&slots_, &predicates_}) std::ranges::fill(*of, kAllLanes);
+}
+
 Lanes& Written::of(const Path& path, const Place& place) {
   return place.kind == Place::Kind::predicate ? predicates_[path.predicates + place.slot]
                                               : slots_[path.frame + place.slot];
