@@ -337,6 +337,17 @@ TEST_CASE("what is like them and lawful is none") {
   }
 }
 
+// It fails, as without checks.
+TEST_CASE("a lenient launch goes on behind a request that must not be") {
+  const ptx::Function kernel = function(edited(kSteal, kMistakes[0].edits));
+  const Done done = run(kernel, {.grid = {12}, .cluster = Dim3{1}, .lenient = true, .cancel = Cancel::never});
+  if (done.report.fault) FAIL(done.report.fault->message());
+  REQUIRE(done.report.findings.size() == 1);
+  CHECK(done.report.findings[0].fault.rule == KernelRule::request_behind_failure);
+  CHECK(done.report.findings[0].times == 12);
+  CHECK(done.who == run(kernel, {.grid = {12}, .check_shared = false, .cancel = Cancel::never}).who);
+}
+
 // Two requests of a block before it knows what becomes of the first (PTX manual: undefined behind a failure that was observed).
 TEST_CASE("a request before the failure of another one is known") {
   const std::string text = edited(
@@ -367,6 +378,7 @@ TEST_CASE("the index of a failure that nobody uses is tolerated") {
   Done done = run(kernel, {.grid = {9}});
   REQUIRE(done.report.ok());
   REQUIRE(done.report.findings.size() == 1);
+  CHECK(done.report.findings[0].fault.rule == KernelRule::block_of_failure);
   CHECK_THAT(done.report.findings[0].fault.message(),
              Catch::Contains("a request that has failed has no block"));
   done.report.findings.clear();
@@ -530,8 +542,9 @@ struct Zeroed {
 };
 Zeroed zeroed(std::uint64_t size, const std::vector<Edit>& edits = {}) {
   Zeroed out;
-  out.report = function(edited(kZeros, edits))
-                   .launch({.grid = {1}, .block = {32}}, {ptx::buffer(out.out), ptx::value(size)});
+  out.report =
+      function(edited(kZeros, edits))
+          .launch({.grid = {1}, .block = {32}, .strict = true}, {ptx::buffer(out.out), ptx::value(size)});
   return out;
 }
 

@@ -206,10 +206,12 @@ bool Lane::may_request() const {
   const block::Who who = Block::who(warp_, step_, lane_);
   const std::optional<block::Who> knows = here.checks() ? here.cluster().known_failure(who) : std::nullopt;
   if (!knows) return true;
-  Fault out = block::fault_of(who, {Errc::protocol_violation,
-                                    {},
-                                    "a request behind one that the block knows to have failed",
-                                    "behind a failure there must be no other request"});
+  Fault out = block::fault_of(who,
+                              {Errc::protocol_violation,
+                               {},
+                               "a request behind one that the block knows to have failed",
+                               "behind a failure there must be no other request"},
+                              KernelRule::request_behind_failure);
   out.other = {knows->thread / kLanes, {knows->thread % kLanes}, knows->at};
   return here.allows(std::move(out));
 }

@@ -67,12 +67,14 @@ Next first_block(Warp& warp, Path& path, const Step& step, Lanes lanes) {
   });
   if (failed == 0) return Next::step;
   for (const Place& one : to) warp.forget(path, one, failed);
-  Fault out = block::fault_of(Block::who(warp, step, 0), {Errc::protocol_violation,
-                                                          {},
-                                                          "a request that has failed has no block",
-                                                          "query_cancel.is_canceled must hold"});
+  Fault out = block::fault_of(Block::who(warp, step, 0),
+                              {Errc::protocol_violation,
+                               {},
+                               "a request that has failed has no block",
+                               "query_cancel.is_canceled must hold"},
+                              KernelRule::block_of_failure);
   out.lanes = block::lanes_of(failed);
-  return warp.block().allows(std::move(out), true) ? Next::step : Next::end;
+  return warp.block().allows(std::move(out)) ? Next::step : Next::end;
 }
 
 }  // namespace steps
