@@ -62,7 +62,7 @@ std::vector<LaunchRule> launch_rules() {
 struct LaunchReport {
   std::optional<LaunchFault> fault;
   bool inferred = false, contracted = false;
-  std::uint64_t blocks = 0, steps = 0;
+  std::uint64_t blocks = 0, cancelled = 0, steps = 0;
   std::string printed;
   std::uint64_t printed_dropped = 0;
   std::vector<LaunchFinding> findings;
@@ -120,6 +120,7 @@ LaunchReport report_of(const ptx::Report& report) {
           report.inferred,
           report.contracted,
           report.blocks,
+          report.cancelled,
           report.steps,
           utf8(report.printed),
           report.printed_dropped,
@@ -333,8 +334,9 @@ std::vector<ptx::GradedRule> grades_of(const Grades& rules) {
 LaunchReport launch(const ptx::Function& function, const Extent& grid, const Extent& block,
                     const Arguments& args, std::uint64_t shared_mem, const As<"Optional[_Extent]">& cluster,
                     bool contract, bool as_written, const Names& without, bool check_shared, bool lenient,
-                    bool strict, const Grades& rules, std::uint64_t step_limit, int threads, bool allow_inferred,
-                    Undefined undefined, bool profile) {
+                    bool strict, const Grades& rules, std::uint64_t step_limit, ptx::Cancel cancel,
+                    std::uint64_t cancel_seed, int threads, bool allow_inferred, Undefined undefined,
+                    bool profile) {
   const std::vector<ptx::Parameter>& parameters = function.parameters();
   if (args.size() != parameters.size())
     refuse(Errc::argument_mismatch, function.name(), std::to_string(args.size()) + " arguments",
@@ -358,6 +360,8 @@ LaunchReport launch(const ptx::Function& function, const Extent& grid, const Ext
                         .strict = strict,
                         .grades = grades_of(rules),
                         .step_limit = step_limit,
+                        .cancel = cancel,
+                        .cancel_seed = cancel_seed,
                         .execute = {undefined, allow_inferred, threads, {}},
                         .profile = profile};
   return report_of(interruptible([&] { return function.launch(how, arguments); }));
@@ -426,7 +430,10 @@ shared_mem: dynamic shared memory of a block, in bytes. cluster: blocks of a clu
     does by default. as_written: each statement by itself, as `ptxas -O0`. without: names of rules of the assembler that do
     not act, of assembler_rules(). check_shared: broken rules of kernel_rules() are looked for. lenient: those that are faults are
     findings, and the launch goes on. strict: also those without harm on hardware are faults. rules: the grades of single rules,
-    {"data_race": "finding"}: silent, note, finding or fault. step_limit: the maximum number of steps of a block; 0: any number. threads, allow_inferred, undefined: as in `execute`.
+    {"data_race": "finding"}: silent, note, finding or fault. step_limit: the maximum number of steps of a block; 0: any number.
+    cancel: which requests of clusterlaunchcontrol.try_cancel succeed: "first_come", as if clusters ran side by side, about
+    as many as each takes; "never"; "always", one cluster at a time; "random", by cancel_seed. threads, allow_inferred,
+    undefined: as in `execute`.
 
 The GIL is released; launches of a module take turns. After a fault the content of the arrays is unspecified.
 Errors, raised: argument_mismatch, launch_shape, no_such_rule and no_such_kernel_rule for what no kernel can be called with.)";
@@ -567,6 +574,8 @@ void add_report(py::module_& m) {
       field("inferred", &LaunchReport::inferred, "Whether `inferences` are not empty."),
       field("contracted", &LaunchReport::contracted, "Whether products and sums were fused."),
       field("blocks", &LaunchReport::blocks, "Blocks that have ended."),
+      field("cancelled", &LaunchReport::cancelled,
+            "Blocks that did not begin, since other clusters have taken theirs."),
       field("steps", &LaunchReport::steps, "Instructions of warps."),
       field("printed", &LaunchReport::printed,
             "By printf, block by block: the last 1 MiB, as a GPU's buffer has it."),
@@ -601,13 +610,13 @@ void add_ptx(py::module_& m) {
     function.def(name, run, "grid"_a, "block"_a, "args"_a, py::kw_only(), "shared_mem"_a = 0,
                  "cluster"_a = py::none(), "contract"_a = true, "as_written"_a = false,
                  "without"_a = py::tuple(), "check_shared"_a = true, "lenient"_a = false, "strict"_a = false,
-                 "rules"_a = py::dict(), "step_limit"_a = 0, "threads"_a = 0, "allow_inferred"_a = true,
-                 "undefined"_a = Undefined::error, more..., doc.c_str());
+                 "rules"_a = py::dict(), "step_limit"_a = 0, "cancel"_a = ptx::Cancel::first_come, "cancel_seed"_a = 0, "threads"_a = 0,
+                 "allow_inferred"_a = true, "undefined"_a = Undefined::error, more..., doc.c_str());
   };
   add("launch", &launch, std::string(kLaunch) + kProfile, "profile"_a = false);
   add("__call__",
-      &call<std::uint64_t, As<"Optional[_Extent]">, bool, bool, Names, bool, bool, bool, Grades, std::uint64_t, int,
-            bool, Undefined>,
+      &call<std::uint64_t, As<"Optional[_Extent]">, bool, bool, Names, bool, bool, bool, Grades, std::uint64_t,
+            ptx::Cancel, std::uint64_t, int, bool, Undefined>,
       kCall);
   function
       .def_property_readonly(

@@ -17,6 +17,7 @@
 #include "warpbit/fragment_moves.hpp"
 #include "warpbit/inputs/text.hpp"
 #include "warpbit/layout.hpp"
+#include "warpbit/ptx.hpp"
 #include "warpbit/replay.hpp"
 #include "warpbit/scale_layout.hpp"
 #include "warpbit/tensor_map.hpp"
@@ -53,6 +54,7 @@ inline constexpr Table kWords{
     Words{"interleave", TensorInterleave::bytes_32, {"name()"}},
     Words{"promotion", L2Promotion::bytes_256, {"name()"}},
     Words{"fill", TensorFill::nan, {"name()"}},
+    Words{"cancel", ptx::Cancel::random, {"name()"}},
     Words{"undefined", Undefined::as_measured, {"error", "as_measured"}},
     Words{"rounding", Rounding::nearest_away, {"rn", "rz", "rm", "rp", "rna"}},
     Words{"status", FileStatus::unreadable, {"replayed", "other_shard", "unsupported", "unreadable"}},

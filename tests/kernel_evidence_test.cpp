@@ -200,7 +200,7 @@ TEST_CASE("each row of forms that a kernel can execute has a kind") {
     ptx::for_each_form(row, [&](std::string_view opcode, std::span<const std::string_view> words) {
       if (ptx::kind_of(opcode, words) == nullptr) without.insert(opcode);
     });
-  CHECK(without == std::set<std::string_view>{"clusterlaunchcontrol", "multimem"});  // refused by name
+  CHECK(without == std::set<std::string_view>{"multimem"});  // refused by name
 }
 
 TEST_CASE("a kind with something open says what was tried") {

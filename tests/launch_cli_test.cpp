@@ -284,6 +284,29 @@ TEST_CASE("launch forms clusters", "[quick][cli]") {
   }
 }
 
+TEST_CASE("launch lets clusters take others by a schedule", "[quick][cli]") {
+  const Place place(small_kernels::kBlackwell);
+  const auto said = [&](std::vector<std::string> options) {
+    options.insert(options.begin(), {"--grid", "5", "--arg", "zeros:u32:5:" + place.file("to.npy")});
+    const Output done = place.launch(options);
+    CHECK(done.err == "");
+    CHECK(done.status == 0);
+    return done.out;
+  };
+  CHECK_THAT(said({}), Contains("taking on sm_100: 2 blocks (and 3 cancelled), ") &&
+                           Contains("(which clusters are taken, and by whom, is left to the GPU)"));
+  CHECK(data_in(place.file("to.npy")) == data_of(std::vector<std::uint32_t>{0, 1, 0, 1, 0}));
+  CHECK_THAT(said({"--cancel", "first_come"}), Contains("2 blocks (and 3 cancelled), "));
+  CHECK_THAT(said({"--cancel", "never"}), Contains("taking on sm_100: 5 blocks, "));
+  CHECK_THAT(said({"--cancel", "always"}), Contains("1 block (and 4 cancelled), "));
+  CHECK(nlohmann::json::parse(said({"--cancel", "always", "--json"})).at("cancelled") == 4);
+  CHECK(said({"--cancel", "random", "--cancel-seed", "3"}) ==
+        said({"--cancel-seed", "3", "--cancel", "random"}));
+  const Output refused = place.launch({"--cancel", "sometimes"});
+  CHECK(refused.status == 2);
+  CHECK_THAT(refused.err, Contains("first_come"));
+}
+
 TEST_CASE("a lenient launch shows all that it finds", "[quick][cli]") {
   const Place place(small_kernels::kHopper);
   std::vector<std::string> arguments{"--entry",   "racing", "--grid", "2",

@@ -6,6 +6,7 @@
 #include <catch2/catch.hpp>
 #include <cstddef>
 #include <cstring>
+#include <set>
 #include <string>
 
 #include "small_kernels.hpp"
@@ -15,7 +16,7 @@ extern "C" const char* c_launch(const char* text, float y[50], float x[50]);
 
 namespace ptx_c_test {
 
-using small_kernels::kHopper, small_kernels::kText;
+using small_kernels::kBlackwell, small_kernels::kHopper, small_kernels::kText;
 
 struct Kernel {
   explicit Kernel(const char* name, const char* text = kText) {
@@ -246,6 +247,32 @@ TEST_CASE("blocks form clusters", "[quick][ptx_c]") {
   const warpbit_argument buffer{WARPBIT_BUFFER, to.data(), sizeof to};
   CHECK(warpbit_launch(kernel.kernel, &how, &buffer, 1, nullptr) == WARPBIT_EXECUTION);
   CHECK(std::string(warpbit_error_name()) == "launch_shape");
+}
+
+TEST_CASE("blocks take others that have not begun", "[quick][ptx_c]") {
+  const Kernel kernel("taking", kBlackwell);
+  const auto after = [&](std::int32_t cancel, std::uint64_t seed, std::uint64_t cancelled) {
+    warpbit_launch_options how = WARPBIT_INIT(warpbit_launch_options);
+    warpbit_launch_report report = WARPBIT_INIT(warpbit_launch_report);
+    how.grid[0] = 5;
+    how.cancel = cancel;
+    how.cancel_seed = seed;
+    std::array<std::uint32_t, 5> to{};
+    const warpbit_argument buffer{WARPBIT_BUFFER, to.data(), sizeof to};
+    CHECK(warpbit_launch(kernel.kernel, &how, &buffer, 1, &report) == WARPBIT_OK);
+    CHECK(report.blocks + report.cancelled == 5);
+    if (cancel != WARPBIT_CANCEL_RANDOM) CHECK(report.cancelled == cancelled);
+    return to;
+  };
+  CHECK(after(WARPBIT_CANCEL_FIRST_COME, 0, 3) == std::array<std::uint32_t, 5>{0, 1, 0, 1, 0});
+  CHECK(after(WARPBIT_CANCEL_NEVER, 0, 0) == std::array<std::uint32_t, 5>{0, 1, 2, 3, 4});
+  CHECK(after(WARPBIT_CANCEL_ALWAYS, 0, 4) == std::array<std::uint32_t, 5>{});
+  std::set<std::array<std::uint32_t, 5>> different;
+  for (std::uint64_t seed = 0; seed < 10; ++seed) different.insert(after(WARPBIT_CANCEL_RANDOM, seed, 0));
+  CHECK(different.size() > 3);
+  warpbit_launch_options how = WARPBIT_INIT(warpbit_launch_options);
+  how.cancel = WARPBIT_CANCEL_RANDOM + 1;
+  CHECK(warpbit_launch(kernel.kernel, &how, nullptr, 0, nullptr) == WARPBIT_USAGE);
 }
 
 TEST_CASE("a lenient launch goes on behind what it finds", "[quick][ptx_c]") {

@@ -159,4 +159,39 @@ NEXT:
 }
 )";
 
+// taking, of one thread: to[block] = the block that does its work.
+inline constexpr const char* kBlackwell = R"(
+.version 8.8
+.target sm_100
+.address_size 64
+.visible .entry taking(.param .u64 to)
+{
+  .reg .pred %p<4>;  .reg .b32 %r<8>;  .reg .b64 %rd<4>;  .reg .b128 %q1;
+  .shared .align 16 .b8 response[16];
+  .shared .align 8 .b64 object;
+  ld.param.u64 %rd1, [to];
+  mov.u32 %r1, response;
+  mov.u32 %r2, object;
+  mov.u32 %r3, %ctaid.x;
+  mov.u32 %r4, %r3;
+  mov.u32 %r5, 0;
+  mbarrier.init.shared::cta.b64 [%r2], 1;
+LOOP:
+  mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r2], 16;
+  clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes.b128 [%r1], [%r2];
+  mul.wide.u32 %rd2, %r4, 4;
+  add.u64 %rd3, %rd1, %rd2;
+  st.global.u32 [%rd3], %r3;
+WAIT:
+  mbarrier.try_wait.parity.shared::cta.b64 %p1, [%r2], %r5;
+  @!%p1 bra WAIT;
+  xor.b32 %r5, %r5, 1;
+  ld.shared.b128 %q1, [%r1];
+  clusterlaunchcontrol.query_cancel.is_canceled.pred.b128 %p2, %q1;
+  @%p2 clusterlaunchcontrol.query_cancel.get_first_ctaid::x.b32.b128 %r4, %q1;
+  @%p2 bra LOOP;
+  ret;
+}
+)";
+
 }  // namespace small_kernels

@@ -201,6 +201,21 @@ struct GradedRule {
   Grade grade;
 };
 
+/// Which requests for clusters that have not begun succeed (PTX manual, "clusterlaunchcontrol.try_cancel"). That is left to
+/// the GPU; a launch follows one schedule, the same on any number of host threads.
+enum class Cancel : std::uint8_t {
+  /// As if clusters ran side by side, about as many as each of them takes: the square root of their number. Each that
+  /// requests another one takes the next in its line.
+  first_come,
+  never,   ///< all requests fail
+  always,  ///< one cluster at a time runs, and takes whatever it requests
+  random,  ///< by Launch::cancel_seed: who takes which, and which requests fail
+};
+/// Its name: "first_come".
+std::string_view name(Cancel cancel);
+/// The schedule of a name.
+std::optional<Cancel> find_cancel(std::string_view name);
+
 /// How to run a kernel.
 struct Launch {
   Dim3 grid = {}, block = {};
@@ -225,6 +240,9 @@ struct Launch {
   std::vector<GradedRule> grades = {};
   /// The maximum number of steps of a block, one for each instruction of a path of a warp; 0: any number.
   std::uint64_t step_limit = 0;
+  /// Which clusters take others that have not begun.
+  Cancel cancel = Cancel::first_come;
+  std::uint64_t cancel_seed = 0;  ///< of Cancel::random
   /// What to refuse, and the number of host threads.
   ExecuteOptions execute = {};
   /// Whether Report::profile is filled.
@@ -234,7 +252,8 @@ struct Launch {
   std::function<bool(const Observation&)> observe = {};
   device::Index3 observed_block = {};
   int observed_warp = 0;
-  /// Called after blocks have ended, with their number and that of all; by one thread at a time.
+  /// Called after blocks have ended, with the number of those that have or were cancelled, and that of all; by one thread at
+  /// a time.
   std::function<void(std::uint64_t done, std::uint64_t blocks)> progress = {};
 };
 
@@ -255,6 +274,7 @@ struct Report {
   /// Where a GPU leaves other bits by a defect of the assembler, by line: in the same functions. None as written.
   std::vector<AssemblerNote> notes;
   std::uint64_t blocks = 0;           ///< that have ended
+  std::uint64_t cancelled = 0;        ///< blocks that did not begin, since other clusters have taken theirs
   std::uint64_t steps = 0;            ///< instructions of warps
   std::string printed;                ///< by printf, block by block: the last 1 MiB, as a GPU's buffer has it
   std::uint64_t printed_dropped = 0;  ///< bytes of it before that

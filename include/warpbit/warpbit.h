@@ -275,6 +275,13 @@ typedef struct warpbit_argument {
 WARPBIT_API warpbit_status warpbit_address(void* data, size_t bytes, uint64_t* address);
 WARPBIT_API warpbit_status warpbit_forget(uint64_t address);
 
+/** Which requests for clusters that have not begun succeed (clusterlaunchcontrol.try_cancel); warpbit::ptx::Cancel. */
+typedef enum warpbit_cancel {
+  WARPBIT_CANCEL_FIRST_COME = 0, /**< each cluster that requests another one takes the next in its line */
+  WARPBIT_CANCEL_NEVER = 1,      /**< all requests fail */
+  WARPBIT_CANCEL_ALWAYS = 2,     /**< one cluster at a time runs, and takes whatever it requests */
+  WARPBIT_CANCEL_RANDOM = 3      /**< by cancel_seed */
+} warpbit_cancel;
 /** How to launch. */
 typedef struct warpbit_launch_options {
   size_t size;
@@ -296,6 +303,8 @@ typedef struct warpbit_launch_options {
   /** The grades of single rules of kernels: "data_race=finding,never_written=silent"; grades are silent, note, finding
    * and fault; null: none */
   const char* rules;
+  uint64_t cancel_seed; /**< of WARPBIT_CANCEL_RANDOM */
+  int32_t cancel;       /**< warpbit_cancel: which clusters take others that have not begun */
 } warpbit_launch_options;
 
 /** What a launch did. Texts are valid until this thread's next launch. */
@@ -311,6 +320,7 @@ typedef struct warpbit_launch_report {
    * depends on the order of the additions"; null if there are none. */
   const char* order_dependent;
   uint64_t findings; /**< and notes, for warpbit_describe_finding */
+  uint64_t cancelled; /**< blocks that did not begin, since other clusters have taken theirs */
 } warpbit_launch_report;
 /** Runs a kernel; launches of a module take turns. `arguments` has an entry for each parameter. A fault gives the status of
  * its kind, and is the message; then the content of the buffers is unspecified, but `report` is filled in, which may be

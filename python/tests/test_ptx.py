@@ -324,6 +324,61 @@ def test_what_a_kernel_leaves_open(others):
     assert kernel.launch(1, 1, [p]).order_dependent == []  # there are no others
 
 
+# to[block] = the block that does its work.
+TAKING = """
+.version 8.8
+.target sm_100
+.address_size 64
+.visible .entry taking(.param .u64 to)
+{
+  .reg .pred %p<4>;  .reg .b32 %r<8>;  .reg .b64 %rd<4>;  .reg .b128 %q1;
+  .shared .align 16 .b8 response[16];
+  .shared .align 8 .b64 object;
+  ld.param.u64 %rd1, [to];
+  mov.u32 %r1, response;
+  mov.u32 %r2, object;
+  mov.u32 %r3, %ctaid.x;
+  mov.u32 %r4, %r3;
+  mov.u32 %r5, 0;
+  mbarrier.init.shared::cta.b64 [%r2], 1;
+LOOP:
+  mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r2], 16;
+  clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes.b128 [%r1], [%r2];
+  mul.wide.u32 %rd2, %r4, 4;
+  add.u64 %rd3, %rd1, %rd2;
+  st.global.u32 [%rd3], %r3;
+WAIT:
+  mbarrier.try_wait.parity.shared::cta.b64 %p1, [%r2], %r5;
+  @!%p1 bra WAIT;
+  xor.b32 %r5, %r5, 1;
+  ld.shared.b128 %q1, [%r1];
+  clusterlaunchcontrol.query_cancel.is_canceled.pred.b128 %p2, %q1;
+  @%p2 clusterlaunchcontrol.query_cancel.get_first_ctaid::x.b32.b128 %r4, %q1;
+  @%p2 bra LOOP;
+  ret;
+}
+"""
+
+
+def test_clusters_take_others_by_a_schedule():
+    kernel = warpbit.RawModule(code=TAKING).get_function("taking")
+
+    def after(**schedule):
+        to = np.zeros(5, np.uint32)
+        report = kernel.launch(5, 1, [to], **schedule)
+        assert report.fault is None and report.blocks + report.cancelled == 5
+        assert report.blocks == len(set(to))
+        again(report)
+        return to.tolist()
+
+    assert after() == after(cancel="first_come") == [0, 1, 0, 1, 0]
+    assert after(cancel="never") == [0, 1, 2, 3, 4]
+    assert after(cancel="always") == [0, 0, 0, 0, 0]
+    assert len({tuple(after(cancel="random", cancel_seed=seed)) for seed in range(10)}) > 3
+    with pytest.raises(warpbit.Error):
+        after(cancel="sometimes")
+
+
 # Of four warps two have 32 elements, one 16, one none. 80 floats are 320 bytes in 10 sectors.
 def test_a_profile(saxpy):
     y, x = np.zeros(128, np.float32), np.ones(128, np.float32)

@@ -243,18 +243,30 @@ Result<bool> Issue::exchange(std::uint32_t from, std::uint64_t bytes, const Dest
   return true;
 }
 
-// st.async and red.async are in the generic proxy.
-Result<bool> Issue::element(std::span<const std::byte> value, const Destination& to,
-                            const std::optional<Reduce>& reduce) {
+// Bytes that are known when the copy is issued.
+Result<bool> Issue::write(std::span<const std::byte> value, const Destination& to,
+                          const std::optional<Reduce>& reduce, bool generic) {
   if (is_beyond(to.at, value.size(), *to.block)) return beyond(to.at, value.size(), *to.block);
   std::array<std::byte, 32> data{};  // .v4.b64
   std::ranges::copy(value, data.begin());
   Agent agent{};
-  if (!begin(to, to.at, value.size(), agent, true, nullptr, reduce.has_value())) return false;
+  if (!begin(to, to.at, value.size(), agent, generic, nullptr, reduce.has_value())) return false;
   send(to, to.at, value.size(), agent, value.size(),
        [data, at = to.at, bytes = value.size(), reduce](std::byte* shared) {
          move_to(shared + at, std::span(data).first(bytes), reduce);
        });
+  return true;
+}
+
+// st.async and red.async are in the generic proxy.
+Result<bool> Issue::element(std::span<const std::byte> value, const Destination& to,
+                            const std::optional<Reduce>& reduce) {
+  return write(value, to, reduce, true);
+}
+
+Result<bool> Issue::answer(std::span<const std::byte> response, std::span<const Destination> to) {
+  for (const Destination& one : to)
+    if (Result<bool> done = write(response, one, std::nullopt, false); !done || !*done) return done;
   return true;
 }
 

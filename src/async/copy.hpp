@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bulk copies (PTX manual, "cp.async.bulk" and "cp.reduce.async.bulk", with and without .tensor, "st.async", "red.async"). A
-// copy is checked when it is issued, and moves its bytes when it arrives (cluster.hpp).
+// Bulk copies (PTX manual, "cp.async.bulk" and "cp.reduce.async.bulk", with and without .tensor, "st.async", "red.async"), and
+// responses to requests for clusters, which come as copies do ("clusterlaunchcontrol.try_cancel"). A copy is checked when it is issued, and moves its bytes when it arrives (cluster.hpp).
 #pragma once
 
 #include <cstddef>
@@ -63,12 +63,16 @@ class Issue {
   /// From registers, through the generic proxy.
   Result<bool> element(std::span<const std::byte> value, const Destination& to,
                        const std::optional<Reduce>& reduce);
+  /// The response to a request, through the async proxy.
+  Result<bool> answer(std::span<const std::byte> response, std::span<const Destination> to);
 
  private:
   using Agent = block::Accesses::Agent;
   using Move = std::function<void(std::byte* shared)>;
 
   Result<void> find_runs(const Region& region, std::uint32_t shared, bool writes);
+  Result<bool> write(std::span<const std::byte> value, const Destination& to,
+                     const std::optional<Reduce>& reduce, bool generic);
   Result<bool> load_lines(const Region& from, const tensor_map::CopyLines& lines, const std::byte* data,
                           const Destination& to);
   /// Begins to write bytes of a block for its barrier object.

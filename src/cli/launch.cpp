@@ -163,6 +163,7 @@ ordered_json report_json(const ptx::Function& kernel, Target target, const ptx::
   ordered_json out{{"kernel", kernel.name()},
                    {"target", target.name()},
                    {"blocks", report.blocks},
+                   {"cancelled", report.cancelled},
                    {"steps", report.steps},
                    {"inferred", report.inferred},
                    {"contracted", report.contracted},
@@ -188,6 +189,11 @@ void print_fault(const Fault& fault, Grade grade) {
   if (fault.rule != KernelRule::none) fmt::print("  {} of the rule {}\n", name(grade), name(fault.rule));
 }
 
+// " (and 9 cancelled)", or nothing.
+std::string cancelled_text(const ptx::Report& report) {
+  return report.cancelled == 0 ? "" : fmt::format(" (and {} cancelled)", report.cancelled);
+}
+
 // ", 2 findings, 1 note", or nothing.
 std::string findings_text(const ptx::Report& report) {
   std::string out;
@@ -210,9 +216,9 @@ void print_report(const ptx::Function& kernel, Target target, const ptx::Report&
   if (report.fault) return print_fault(*report.fault, Grade::fault);
   const std::string where = fmt::format("{} on {}", kernel.name(), target.name());
   if (report.stopped) return print_fitted(where + ": stopped by --break; no array is written");
-  print_fitted(fmt::format("{}: {} block{}, {} steps{}{}{}", where, report.blocks,
-                           report.blocks == 1 ? "" : "s", report.steps, inferred_text(report),
-                           findings_text(report), order_text(report)));
+  print_fitted(fmt::format("{}: {} block{}{}, {} steps{}{}{}", where, report.blocks,
+                           report.blocks == 1 ? "" : "s", cancelled_text(report), report.steps,
+                           inferred_text(report), findings_text(report), order_text(report)));
   if (!report.assembled.empty()) print_fitted(assembled_text(report));
   print_assembler_notes(report.notes);
   for (const LaunchArray& one : arrays)
@@ -283,6 +289,19 @@ std::vector<std::string> rule_names() {
   return out;
 }
 
+// Which clusters take others that have not begun.
+void add_cancel(CLI::App& command, ptx::Launch& how) {
+  const auto take = [&how](const std::string& word) { how.cancel = *ptx::find_cancel(word); };
+  command
+      .add_option_function<std::string>(
+          "--cancel", take,
+          "which requests of clusterlaunchcontrol.try_cancel succeed: first_come (default), as if clusters ran "
+          "side by side, about as many as each takes; never; always, one cluster at a time; random, by "
+          "--cancel-seed")
+      ->check(CLI::IsMember({"first_come", "never", "always", "random"}));
+  command.add_option("--cancel-seed", how.cancel_seed, "of --cancel random; 0 unless given");
+}
+
 }  // namespace
 
 void add_launch(CLI::App& command, int& status) {
@@ -328,6 +347,7 @@ void add_launch(CLI::App& command, int& status) {
       ->allow_extra_args(false);
   command.add_option("--step-limit", o.how.step_limit,
                      "the maximum number of steps of a block; any number unless given");
+  add_cancel(command, o.how);
   command
       .add_option("--threads", o.how.execute.threads, "threads of this machine; those of OpenMP unless given")
       ->check(whole_number(0));

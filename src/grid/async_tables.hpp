@@ -37,13 +37,14 @@ struct MbarrierOperation {
   bool counted = true;  ///< of copies: not .noinc
 };
 
-/// cp.async.bulk, cp.reduce.async.bulk, both with or without .tensor, st.async, red.async.
+/// cp.async.bulk, cp.reduce.async.bulk, both with or without .tensor, st.async, red.async, clusterlaunchcontrol.try_cancel.
 struct BulkOperation {
   enum class Kind : std::uint8_t {
     load,      ///< global -> shared, completes on a barrier object
     store,     ///< shared -> global, in a bulk group
     exchange,  ///< shared -> shared of another block, completes on a barrier object there
     element,   ///< registers -> shared, likewise (st.async, red.async)
+    request,   ///< for a cluster that has not begun: the response -> own shared, likewise
   };
   Kind kind;
   bool is_tensor = false;
@@ -52,6 +53,8 @@ struct BulkOperation {
   TensorType type = TensorType::u8;  ///< of elements that are reduced, without a tensor map
   std::uint8_t element_bytes = 0;    ///< of registers that are stored
   bool in_pair = false;              ///< .cta_group::2: the object may lie in the other block of the pair
+  bool to_all = false;               ///< .multicast::cluster::all
+  bool generic = false;              ///< of a request: its addresses
   OperandAt to = {}, from = {}, barrier = {}, map = {}, bytes = {}, mask = {};
   OperandsAt coordinates = {}, offsets = {}, values = {};
 };

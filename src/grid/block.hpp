@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -42,9 +43,13 @@ struct Grid {
   std::uint64_t step_limit = std::numeric_limits<std::uint64_t>::max();  ///< of a block
   bool check_shared = true;                                              ///< see ptx::Launch
   Grades grades = {};                                                    ///< of all rules
-  const ptx::Launch* watched = nullptr;     ///< if it is to be profiled or observed
-  Executors* executors = nullptr;           ///< of each of Program::freedoms
-  Heap* heap = nullptr;                     ///< of malloc
+  const ptx::Launch* watched = nullptr;          ///< if it is to be profiled or observed
+  Executors* executors = nullptr;                ///< of each of Program::freedoms
+  Heap* heap = nullptr;                          ///< of malloc
+  ptx::Cancel cancel = ptx::Cancel::first_come;  ///< see ptx::Launch
+  std::uint64_t cancel_seed = 0;
+  /// Takes a cluster that has not begun for one that is running: the index of its first block. Nothing: there is none.
+  std::function<std::optional<Extent>(std::uint64_t cluster)> take_cluster = {};
   const std::atomic<bool>* stop = nullptr;  ///< see Stoppable
   int extension = -1;                       ///< of VectorSet; -1: the specification alone
 };

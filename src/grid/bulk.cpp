@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Statements that copy in bulk: their operands, lane by lane. What copies do is in async/copy.
+// Statements that copy and store in bulk: their operands, lane by lane. What copies do is in async/copy.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstring>  // std::memcpy
 #include <vector>
 
 #include "async/copy.hpp"
 #include "grid/cluster.hpp"
+#include "grid/launch_control.hpp"
 #include "grid/records.hpp"
 #include "grid/steps.hpp"
 #include "grid/tensor_maps.hpp"
@@ -17,6 +19,7 @@ namespace {
 
 using Moves = BulkOperation::Kind;
 
+constexpr std::string_view kFromOwn = "a block copies from its own shared memory";
 constexpr std::uint32_t kOffset = (1U << kRankShift) - 1;  // of an address in its block's shared memory
 
 /// Global memory of a launch, as copies see it.
@@ -59,15 +62,17 @@ class Lane {
   std::uint64_t element(const OperandsAt& of, int i) const { return value({of.first + i, 0}); }
   std::uint32_t shared(const OperandAt& of) const { return static_cast<std::uint32_t>(value(of)); }
   /// Of the block's own shared memory: the byte there.
-  Result<std::uint32_t> own(const OperandAt& of) const;
+  Result<std::uint32_t> own(const OperandAt& of, std::string_view must) const;
   Result<async::Destination> destination(std::uint64_t bytes) const;
-  Result<std::vector<async::Destination>> destinations() const;
+  Result<std::vector<async::Destination>> destinations(std::uint64_t blocks) const;
   Result<async::Region> region(const OperandAt& address);
   std::optional<async::Reduce> reduce() const;
   Result<bool> load();
   Result<bool> store();
   Result<bool> exchange();
   Result<bool> store_element();
+  Result<bool> request();
+  bool may_request() const;
 
   Warp& warp_;
   const Path& path_;
@@ -79,13 +84,11 @@ class Lane {
   async::Issue copy_;
 };
 
-Result<std::uint32_t> Lane::own(const OperandAt& of) const {
+Result<std::uint32_t> Lane::own(const OperandAt& of, std::string_view must) const {
   const std::uint32_t at = shared(of);
   if (at >> kRankShift == static_cast<std::uint32_t>(warp_.block().rank())) return at & kOffset;
-  return Error{Errc::address_out_of_bounds,
-               {},
-               fmt::format("address {:#x} of another block", at),
-               "a block copies from its own shared memory"};
+  return Error{
+      Errc::address_out_of_bounds, {}, fmt::format("address {:#x} of another block", at), std::string(must)};
 }
 
 Result<async::Destination> Lane::destination(std::uint64_t bytes) const {
@@ -105,18 +108,13 @@ Result<async::Destination> Lane::destination(std::uint64_t bytes) const {
                             static_cast<std::uint32_t>(object->offset), &object->block->async()};
 }
 
-// A multicast goes to the same places in each block of its mask. With .cta_group::2 the objects are those of the even or of
+// A multicast goes to the same places in each block of a mask. With .cta_group::2 the objects are those of the even or of
 // the odd blocks of all pairs, as the one that is named.
-Result<std::vector<async::Destination>> Lane::destinations() const {
+Result<std::vector<async::Destination>> Lane::destinations(std::uint64_t blocks) const {
   std::vector<async::Destination> out;
-  if (!operation_.mask.exists()) {
-    const Result<async::Destination> to = destination(0);
-    if (!to) return to.error();
-    return std::vector{*to};
-  }
   const std::uint32_t at = shared(operation_.to) & kOffset, barrier = shared(operation_.barrier) & kOffset;
   const std::uint32_t parity = shared(operation_.barrier) >> kRankShift & 1;
-  for (std::uint64_t rest = value(operation_.mask) & 0xFFFF; rest != 0; rest &= rest - 1) {
+  for (std::uint64_t rest = blocks; rest != 0; rest &= rest - 1) {
     const auto rank = static_cast<std::uint32_t>(std::countr_zero(rest));
     const std::uint32_t counting = operation_.in_pair ? (rank & ~1U) | parity : rank;
     const Result<SharedBytes> object =
@@ -156,13 +154,18 @@ std::optional<async::Reduce> Lane::reduce() const {
 Result<bool> Lane::load() {
   const Result<async::Region> from = region(operation_.from);
   if (!from) return from.error();
-  const Result<std::vector<async::Destination>> to = destinations();
+  if (!operation_.mask.exists()) {
+    const Result<async::Destination> to = destination(0);
+    if (!to) return to.error();
+    return copy_.load(*from, *to);
+  }
+  const Result<std::vector<async::Destination>> to = destinations(value(operation_.mask) & 0xFFFF);
   if (!to) return to.error();
   return copy_.multicast(*from, *to);
 }
 
 Result<bool> Lane::store() {
-  const Result<std::uint32_t> from = own(operation_.from);
+  const Result<std::uint32_t> from = own(operation_.from, kFromOwn);
   if (!from) return from.error();
   const Result<async::Region> to = region(operation_.to);
   if (!to) return to.error();
@@ -170,7 +173,7 @@ Result<bool> Lane::store() {
 }
 
 Result<bool> Lane::exchange() {
-  const Result<std::uint32_t> from = own(operation_.from);
+  const Result<std::uint32_t> from = own(operation_.from, kFromOwn);
   if (!from) return from.error();
   const std::uint64_t bytes = value(operation_.bytes);
   const Result<async::Destination> to = destination(bytes);
@@ -197,11 +200,54 @@ Result<bool> Lane::store_element() {
   return copy_.element(std::span(data).first(bytes), *to, reduce());
 }
 
+// Behind a failure that its block knows of (PTX manual: "undefined").
+bool Lane::may_request() const {
+  Block& here = warp_.block();
+  const block::Who who = Block::who(warp_, step_, lane_);
+  const std::optional<block::Who> knows = here.checks() ? here.cluster().known_failure(who) : std::nullopt;
+  if (!knows) return true;
+  Fault out = block::fault_of(who,
+                              {Errc::protocol_violation,
+                               {},
+                               "a request behind one that the block knows to have failed",
+                               "behind a failure there must be no other request"},
+                              KernelRule::request_behind_failure);
+  out.other = {knows->thread / kLanes, {knows->thread % kLanes}, knows->at};
+  return here.allows(std::move(out));
+}
+
+Result<bool> Lane::request() {
+  constexpr std::uint32_t kAlignment = 16;
+  for (const OperandAt& of : {operation_.to, operation_.barrier}) {
+    if (operation_.generic && value(of) - kSharedWindow >= kWindowBytes)
+      return Error{Errc::address_not_shared,
+                   {},
+                   fmt::format("address {:#x}", value(of)),
+                   "a response and its barrier object lie there"};
+    if (const Result<std::uint32_t> found = own(of, "a response comes to the block's own shared memory");
+        !found)
+      return found.error();
+  }
+  if (shared(operation_.to) % kAlignment != 0)
+    return Error{Errc::address_misaligned,
+                 {},
+                 fmt::format("address {:#x}", shared(operation_.to)),
+                 fmt::format("responses need a multiple of {}", kAlignment)};
+  Block& here = warp_.block();
+  const std::uint64_t all = (std::uint64_t{1} << here.cluster().blocks().size()) - 1;
+  const Result<std::vector<async::Destination>> to =
+      destinations(operation_.to_all ? all : std::uint64_t{1} << here.rank());
+  if (!to) return to.error();
+  if (!may_request()) return false;
+  return copy_.answer(response_to(here.cluster().request()), *to);
+}
+
 Result<bool> Lane::issue() {
   switch (operation_.kind) {
     case Moves::load: return load();
     case Moves::store: return store();
     case Moves::exchange: return exchange();
+    case Moves::request: return request();
     default: return store_element();
   }
 }
@@ -218,6 +264,37 @@ Next bulk(Warp& warp, Path& path, const Step& step, Lanes lanes) {
     if (!*done) return Next::end;
   }
   return Next::step;
+}
+
+// Zeros, from a lane's address on, as many as it says.
+Next fill(Warp& warp, Path& path, const Step& step, Lanes lanes) {
+  constexpr std::uint64_t kUnit = 8, kMost = 16'777'216;
+  const Place& size = warp.program().places[static_cast<std::size_t>(step.extra)][0];
+  Records records(warp, step);
+  for (int lane = 0; lane < kLanes; ++lane) {
+    if ((lanes >> lane & 1) == 0) continue;
+    const auto fault = [&](Errc code, std::string seen, std::string accepted) {
+      return warp.fault(path, Lanes{1} << lane, {code, {}, std::move(seen), std::move(accepted)});
+    };
+    const std::uint64_t bytes = warp.read(path, size, lane);
+    std::uint64_t at = warp.read(path, step.place[2], lane) + static_cast<std::uint64_t>(step.access.offset);
+    if (step.access.generic && at - kSharedWindow >= kWindowBytes)
+      return fault(Errc::address_not_shared, fmt::format("address {:#x}", at), "st.bulk writes there alone");
+    at = static_cast<std::uint32_t>(at);
+    if (bytes % kUnit != 0 || bytes > kMost)
+      return fault(Errc::address_misaligned, fmt::format("{} bytes", bytes),
+                   fmt::format("a multiple of {}, {} at most", kUnit, kMost));
+    if (at % kUnit != 0)
+      return fault(Errc::address_misaligned, fmt::format("address {:#x}", at),
+                   fmt::format("st.bulk needs a multiple of {}", kUnit));
+    const Result<SharedBytes> found = find_shared(warp, step, lane, at, bytes, false);
+    if (!found) return warp.fault(path, Lanes{1} << lane, found.error());
+    const std::vector<std::byte> zeros(bytes);
+    const Target to{found->block->shared().data() + found->offset, ptx::StateSpace::shared, found->block};
+    if (!records.writes(lane, to, zeros)) return Next::end;
+    std::ranges::copy(zeros, to.data);
+  }
+  return records.after();
 }
 
 Next bulk_commit(Warp& warp, Path&, const Step& step, Lanes lanes) {

@@ -62,6 +62,27 @@ Next Cluster::wait(Warp& warp, Path& path, Lanes lanes, bool acquires) {
   return is_complete ? Next::step : warp.wait_for(path, lanes, Waits::cluster);
 }
 
+// ---- Clusters that have not begun
+
+std::optional<Extent> Cluster::request() {
+  const std::optional<Extent> out = grid_.take_cluster(number_);
+  has_failed_ = has_failed_ || !out;
+  return out;
+}
+
+void Cluster::learn_failure(block::Who who) {
+  if (has_failed_) failures_.try_emplace(who.thread, Failure{async_.state()->order.clock(who.thread), who.at});
+}
+
+std::optional<block::Who> Cluster::known_failure(block::Who who) const {
+  const int threads = async_.state()->stride();
+  for (const auto& [thread, failure] : failures_)
+    if (thread / threads == who.thread / threads &&
+        async_.state()->order.before(thread, failure.clock, who.thread))
+      return block::Who{thread, failure.at};
+  return std::nullopt;
+}
+
 // ---- Turns
 
 // Tests that have waited for others fail now, as when their time is over.
@@ -105,7 +126,7 @@ Outcome Cluster::run() {
       idle_ = 0;
       continue;
     }
-    if (yielded) return Outcome::yields;
+    if (yielded) return ++yields_, Outcome::yields;
     if (go_on_in_vain()) continue;
     report_deadlock();
     return Outcome::fault;

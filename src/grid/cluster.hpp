@@ -3,7 +3,9 @@
 // each other's shared memory, and meet at barrier.cluster. A block that has no cluster is one of one block.
 #pragma once
 
+#include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "async/cluster.hpp"
@@ -24,11 +26,23 @@ class Cluster {
   Outcome run();
 
   std::uint64_t number() const { return number_; }
+  /// It may wait for clusters that have not begun. This depends on nothing but what its threads do.
+  bool has_waited_long() const { return yields_ > kMaxYields; }
   const std::vector<std::unique_ptr<Block>>& blocks() const { return blocks_; }
   /// By rank; nullptr if there is none.
   Block* block(std::uint64_t rank) { return rank < blocks_.size() ? blocks_[rank].get() : nullptr; }
   async::Cluster& async() { return async_; }
   ChangedMaps& changed_maps() { return changed_maps_; }
+
+  // ---- Clusters that have not begun
+
+  /// Takes one: the index of its first block. Nothing: the request fails.
+  std::optional<Extent> request();
+  /// A thread learns from a response that a request has failed. Kernels make such responses themselves, too: those of a
+  /// cluster whose requests have not failed do not count.
+  void learn_failure(block::Who who);
+  /// Who has learned so in the block of a thread and before its current action; nothing: nobody.
+  std::optional<block::Who> known_failure(block::Who who) const;
 
   // ---- barrier.cluster
 
@@ -37,6 +51,7 @@ class Cluster {
   Next wait(Warp& warp, Path& path, Lanes lanes, bool acquires);
 
  private:
+  static constexpr int kMaxYields = 20;
   void check_barrier();
   bool go_on_in_vain();
   void report_deadlock();
@@ -46,6 +61,13 @@ class Cluster {
   async::Cluster async_;
   std::vector<std::unique_ptr<Block>> blocks_;
   ChangedMaps changed_maps_;
+  struct Failure {
+    std::uint32_t clock;
+    block::Place at;
+  };
+  bool has_failed_ = false;          // a request
+  std::map<int, Failure> failures_;  // by thread, the first that each has learned of
+  int yields_ = 0;
   int idle_ = 0;  // rounds in which tests have failed and nothing has happened
 };
 

@@ -73,6 +73,7 @@ const Compiler::Maker Compiler::kMakers[] = {
     {"pmevent", &Compiler::nothing},
     {"setmaxnreg", &Compiler::registers},
     {"griddepcontrol", &Compiler::nothing},
+    {"clusterlaunchcontrol", &Compiler::launch_control},
 };
 
 void Compiler::check_modelled() const {

@@ -116,6 +116,17 @@ void Compiler::atomic_of(bool returns) {
   add(step);
 }
 
+// st.bulk: zeros to shared memory.
+void Compiler::fill() {
+  Step step;
+  step.run = steps::fill;
+  step.access.space = StateSpace::shared;
+  step.access.generic = !has("shared::cta");
+  step.place[2] = address(operand(0), step.access);
+  step.extra = keep({source(operand(1), Type::u64)});
+  add(step);
+}
+
 void Compiler::copy_async() {
   if (has("bulk")) return bulk();
   if (has("mbarrier")) return copies_arrive();

@@ -229,6 +229,26 @@ void Compiler::async_fence() {
   add_listed(steps::change_map, program_.async.maps.size());
 }
 
+// clusterlaunchcontrol: a request, whose response comes as a copy does; or what a response says.
+void Compiler::launch_control() {
+  if (has("try_cancel")) {
+    BulkOperation out{};
+    out.kind = BulkOperation::Kind::request;
+    out.generic = !has("shared::cta");
+    out.to_all = has("multicast::cluster::all");
+    out.to = listed_address(operand(0));
+    out.barrier = listed_address(operand(1));
+    program_.requests_clusters = true;
+    return add_bulk(out);
+  }
+  Step step;
+  step.run = has("is_canceled") ? steps::is_canceled : steps::first_block;
+  step.place[2] = source(operand(1), Type::b128);
+  step.extra = keep(elements(operand(0), Type::b32, true));
+  step.target = has("get_first_ctaid::y") ? 1 : has("get_first_ctaid::z") ? 2 : 0;
+  add(step);
+}
+
 void Compiler::registers() {
   Step step;
   step.run = steps::set_registers;

@@ -124,12 +124,13 @@ class Compiler {
   StateSpace space(bool& generic) const;
   bool is_strong();
   void load() { access(true); }
-  void store() { has("async") ? element_async() : access(false); }
+  void store() { has("async") ? element_async() : has("bulk") ? fill() : access(false); }
   void access(bool loads);
   std::string_view named_operation() const;
   void atomic() { atomic_of(true); }
   void reduction() { has("async") ? element_async() : atomic_of(false); }
   void atomic_of(bool returns);
+  void fill();
   void copy_async();
   void stack();
   void window();
@@ -153,6 +154,7 @@ class Compiler {
   void tensor_map();
   void async_fence();
   void registers();
+  void launch_control();
 
   // ---- Control, and what lanes do together
   void branch();

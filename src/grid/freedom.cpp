@@ -107,6 +107,8 @@ constexpr Rule kRules[] = {
     {"atom", any, When::atomics, {}},
     {"red", any, When::atomics, {}},
     {"ld", polls, When::threads, "the value depends on when other threads write it"},
+    {"clusterlaunchcontrol", [](const Seen& seen) { return seen.has("try_cancel"); }, When::always,
+     "which clusters are taken, and by whom, is left to the GPU"},
     {"activemask", any, When::threads, "which lanes are together is left to the GPU"},
     {{}, reads_time, When::always, "the time differs from run to run"},
     {{}, reads_reserved, When::always, "what is reserved of shared memory is left to the driver"},

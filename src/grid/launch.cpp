@@ -14,6 +14,7 @@
 #include <thread>
 #include <unordered_map>
 
+#include "grid/lines.hpp"
 #include "kernel/floating.hpp"
 #include "threads.hpp"
 
@@ -102,11 +103,14 @@ class Queue {
       : grid_(grid),
         progress_(progress),
         count_(std::uint64_t{grid.blocks[0]} * grid.blocks[1] * grid.blocks[2]),
-        clusters_(count_ / (std::uint64_t{grid.cluster[0]} * grid.cluster[1] * grid.cluster[2])) {}
+        of_cluster_(std::uint64_t{grid.cluster[0]} * grid.cluster[1] * grid.cluster[2]),
+        lines_(count_ / of_cluster_, grid.cancel, grid.cancel_seed, grid.program.requests_clusters) {}
 
   /// New clusters first, for which those that have begun may wait. Nothing if none is left for this host thread.
   std::unique_ptr<Cluster> take();
   void put(std::unique_ptr<Cluster> cluster, Outcome outcome);
+  /// For a request of a cluster, as Grid::take_cluster.
+  std::optional<Extent> give(std::uint64_t cluster);
   void fail(std::exception_ptr exception);
   Report finish();
 
@@ -129,9 +133,10 @@ class Queue {
 
   const Grid& grid_;
   const std::function<void(std::uint64_t, std::uint64_t)>& progress_;
-  const std::uint64_t count_, clusters_;
+  const std::uint64_t count_, of_cluster_;
   std::mutex mutex_;
-  std::uint64_t next_ = 0, faulty_ = std::numeric_limits<std::uint64_t>::max();
+  Lines lines_;
+  std::uint64_t faulty_ = std::numeric_limits<std::uint64_t>::max();
   std::deque<std::unique_ptr<Cluster>> waiting_;
   std::map<std::uint64_t, Printed> printed_;                // by block: the last ones, as much as is kept
   std::uint64_t kept_ = 0, dropped_ = 0;                    // bytes of them, and before them
@@ -142,14 +147,20 @@ class Queue {
 
 std::unique_ptr<Cluster> Queue::take() {
   const std::lock_guard lock(mutex_);
-  if (next_ < clusters_ && is_wanted(next_)) {
-    const std::uint64_t number = next_++;
-    return std::make_unique<Cluster>(grid_, number, first_of(number));
-  }
+  while (const std::optional<std::uint64_t> number = lines_.begin())
+    if (is_wanted(*number)) return std::make_unique<Cluster>(grid_, *number, first_of(*number));
   if (waiting_.empty()) return nullptr;
   std::unique_ptr<Cluster> out = std::move(waiting_.front());
   waiting_.pop_front();
   return out;
+}
+
+std::optional<Extent> Queue::give(std::uint64_t cluster) {
+  const std::lock_guard lock(mutex_);
+  const std::optional<std::uint64_t> taken = lines_.take(cluster);
+  if (!taken) return std::nullopt;
+  report_.cancelled += of_cluster_;
+  return first_of(*taken);
 }
 
 void Queue::record(Cluster& cluster) {
@@ -204,6 +215,7 @@ void Queue::record_findings(std::uint64_t block, const std::vector<Finding>& fou
 void Queue::put(std::unique_ptr<Cluster> cluster, Outcome outcome) {
   const std::lock_guard lock(mutex_);
   const std::uint64_t number = cluster->number();
+  if (outcome != Outcome::yields || cluster->has_waited_long()) lines_.pass(number);
   if (outcome == Outcome::yields) {  // with a fault elsewhere it may wait for ever
     if (faulty_ == std::numeric_limits<std::uint64_t>::max()) return waiting_.push_back(std::move(cluster));
     return record(*cluster);
@@ -211,7 +223,7 @@ void Queue::put(std::unique_ptr<Cluster> cluster, Outcome outcome) {
   record(*cluster);
   if (outcome != Outcome::fault) {
     report_.blocks += cluster->blocks().size();
-    if (progress_) progress_(report_.blocks, count_);
+    if (progress_) progress_(report_.blocks + report_.cancelled, count_);
   } else if (is_wanted(number)) {
     faulty_ = number;
     for (const std::unique_ptr<Block>& block : cluster->blocks()) {
@@ -241,8 +253,10 @@ Report Queue::finish() {
 
 }  // namespace
 
-Report run(const Grid& grid, int threads, const std::function<void(std::uint64_t, std::uint64_t)>& progress) {
+Report run(const Grid& of, int threads, const std::function<void(std::uint64_t, std::uint64_t)>& progress) {
+  Grid grid = of;
   Queue queue(grid, progress);
+  grid.take_cluster = [&](std::uint64_t cluster) { return queue.give(cluster); };
   const auto take = [&](int) {
     try {
       const DefaultFloating floating;

@@ -15,9 +15,10 @@ Result<Addresses> place_variables(const ptx::ModuleText& module, GlobalMemory& m
 void fill_variables(const ptx::ModuleText& module, const Addresses& addresses, GlobalMemory& memory);
 
 struct Report {
-  std::optional<Fault> fault;  ///< of the first faulty block
-  std::int32_t inferred = -1;  ///< as in Block, of all of them the first
-  std::uint64_t blocks = 0;    ///< that have ended
+  std::optional<Fault> fault;   ///< of the first faulty block
+  std::int32_t inferred = -1;   ///< as in Block, of all of them the first
+  std::uint64_t blocks = 0;     ///< that have ended
+  std::uint64_t cancelled = 0;  ///< that have not begun: their clusters were taken
   std::uint64_t steps = 0;
   Printed printed;
   std::vector<ptx::Counts> counts;  ///< if they are wanted

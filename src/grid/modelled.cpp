@@ -14,8 +14,6 @@ struct NotModelled {
   std::string_view name, reason;
 };
 constexpr NotModelled kNotModelled[] = {
-    {"st.bulk", "there are no bulk stores"},
-    {"clusterlaunchcontrol", "no cluster takes the place of another one"},
     {"multimem", "there is one GPU"},
     {"tex", "there are no textures"},
     {"tld4", "there are no textures"},

@@ -557,6 +557,8 @@ Report Function::launch(const Launch& how, std::span<const Argument> arguments) 
   if (how.step_limit != 0) all.step_limit = how.step_limit;
   all.check_shared = how.check_shared;
   all.grades = *grades;
+  all.cancel = how.cancel;
+  all.cancel_seed = how.cancel_seed;
   all.has_clusters = cluster->has_value();
   if (*cluster) all.cluster = extent(**cluster);
   all.heap = heap.get();
@@ -576,6 +578,7 @@ Report Function::launch(const Launch& how, std::span<const Argument> arguments) 
     return !assembler::Rules::all().separate().has(use.rule);
   });
   out.blocks = report.blocks;
+  out.cancelled = report.cancelled;
   out.steps = report.steps;
   out.order_dependent =
       grid::left_open(program, executors, block::product(how.grid) * block::product(how.block));

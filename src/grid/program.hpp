@@ -219,6 +219,7 @@ struct Program {
   bool uses_heap = false;        ///< it calls malloc or free
   bool has_workspace = false;    ///< it reads the address of the grid's workspace
   bool follows_written = false;  ///< some register may be read before it is written
+  bool requests_clusters = false;  ///< it has clusterlaunchcontrol.try_cancel
   bool orders_by_memory =
       false;  ///< it has fences, or accesses with an order: threads may wait for each other so
   std::vector<Inference> inferred;  ///< each form once

@@ -43,6 +43,8 @@ Next load(Warp& warp, Path& path, const Step& step,
           Lanes lanes);  ///< -, -, address; extra: places of the elements
 Next store(Warp& warp, Path& path, const Step& step,
            Lanes lanes);  ///< -, -, address; extra: places of the elements
+Next fill(Warp& warp, Path& path, const Step& step,
+          Lanes lanes);  ///< -, -, address; extra: the place of the size
 /// One of the two, or a vector kernel that does the same. `places`: those of the elements.
 Run access(const Step& step, const std::vector<Place>& places, bool loads);
 /// copy_async where nothing is unusual; nothing if it is left to the specification, before anything is done.
@@ -93,6 +95,12 @@ Next set_registers(Warp& warp, Path& path, const Step& step, Lanes lanes);  ///<
 Next bulk(Warp& warp, Path& path, const Step& step, Lanes lanes);  ///< extra: of AsyncTables::bulks
 Next bulk_commit(Warp& warp, Path& path, const Step& step, Lanes lanes);
 Next bulk_wait(Warp& warp, Path& path, const Step& step, Lanes lanes);  ///< target: pending groups
+
+// ---- launch_control.cpp: what the response to a request for a cluster says
+Next is_canceled(Warp& warp, Path& path, const Step& step,
+                 Lanes lanes);  ///< -, -, response; extra: the place of the result
+Next first_block(Warp& warp, Path& path, const Step& step,
+                 Lanes lanes);  ///< likewise: of one result or four; target: 0 x, 1 y, 2 z, the first
 
 // ---- tensor_maps.cpp
 Next check_map(Warp& warp, Path& path, const Step& step, Lanes lanes);   ///< -, -, address; access.offset

@@ -7,6 +7,7 @@
 #include <bit>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 #include "grid/cluster.hpp"
 #include "threads.hpp"
@@ -52,7 +53,8 @@ Warp::Warp(Block& block, const Program& program, int number, Lanes lanes)
       number_(number),
       first_(block.accesses().first_warp()),
       local_(kLanes),
-      allocated_(kLanes) {
+      allocated_(kLanes),
+      follows_(program.follows_written) {
   stack_.fill(kStack);
   const FunctionCode& entry = program.functions[static_cast<std::size_t>(program.entry)];
   registers_.reserve(static_cast<std::uint32_t>(entry.slots), static_cast<std::uint32_t>(entry.predicates));
@@ -224,6 +226,12 @@ Next Warp::fault(const Path& path, Lanes lanes, Error error) {
   return Next::end;
 }
 
+void Warp::forget(const Path& path, const Place& place, Lanes lanes) {
+  if (!place.exists()) return;
+  if (!std::exchange(follows_, true)) written_.assume_all();
+  written_.forget(path, place, lanes);
+}
+
 std::byte* Warp::local(int lane, std::int64_t at, std::int64_t bytes) {
   if (at >= kStack) {
     std::vector<std::byte>& memory = allocated_[static_cast<std::size_t>(lane)];
@@ -241,7 +249,7 @@ std::byte* Warp::local(int lane, std::int64_t at, std::int64_t bytes) {
 }
 
 bool Warp::can_skip(int steps) const {
-  return watch_ == nullptr && !program_.follows_written &&
+  return watch_ == nullptr && !follows_ &&
          block_.steps() + static_cast<std::uint64_t>(steps) <= block_.grid().step_limit;
 }
 void Warp::skip(Path& path, int steps) {
@@ -334,7 +342,7 @@ Next Warp::run_path(Path& path) {
                     {},
                     fmt::format("the block has done {} steps, its limit", block_.grid().step_limit),
                     {}});
-    if (program_.follows_written)
+    if (follows_)
       if (const Next next = unwritten(path, step, lanes); next != Next::step) return next;
     if (step.guard >= 0) {
       const Lanes value = registers_.predicate(path.predicates + static_cast<std::uint32_t>(step.guard));

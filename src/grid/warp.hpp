@@ -147,6 +147,8 @@ class Warp {
   /// Only these lanes of the path are at its step any more; the rest is behind it.
   void keep(Path& path, Lanes lanes);
   Next fault(const Path& path, Lanes lanes, Error error);
+  /// What a step has written to a place is no value. From now on the warp follows which registers have one.
+  void forget(const Path& path, const Place& place, Lanes lanes);
   /// Whether a step may do so many others behind it, too: nobody watches them, and no limit is near.
   bool can_skip(int steps) const;
   /// It has done so.
@@ -173,7 +175,8 @@ class Warp {
   std::vector<Path> paths_, split_;
   std::vector<std::vector<std::byte>> local_, allocated_;  // by lane: frames, what alloca has made
   std::array<std::int64_t, kLanes> stack_;
-  Written written_;  // if the program follows it
+  Written written_;
+  bool follows_;  // registers may be read before they are written
 };
 
 }  // namespace warpbit::grid

@@ -18,10 +18,12 @@ struct Row {
   std::string_view opcode, places, list = {};
 };
 constexpr Row kRows[] = {
-    {"ld", "rrm", "r"}, {"ldu", "rrm", "r"}, {"st", "rrm", "m"},   {"atom", "rrmmm"},    {"red", "rrmmm"},
-    {"brx", "rrm"},     {"call", "rrm"},     {"bar", "rrmmv"},     {"barrier", "rrmmv"}, {"cp", "rrmmm"},
-    {"shfl", "rravvm"}, {"vote", "rrvm"},    {"mbarrier", "rrmm"}, {"match", "rrvm"},    {"redux", "rrvm"},
-    {"elect", "rrm"},   {"selp", "rraav"},
+    {"ld", "rrm", "r"},   {"ldu", "rrm", "r"}, {"st", "rrm", "m"},
+    {"atom", "rrmmm"},    {"red", "rrmmm"},    {"brx", "rrm"},
+    {"call", "rrm"},      {"bar", "rrmmv"},    {"barrier", "rrmmv"},
+    {"cp", "rrmmm"},      {"shfl", "rravvm"},  {"vote", "rrvm"},
+    {"mbarrier", "rrmm"}, {"match", "rrvm"},   {"redux", "rrvm"},
+    {"elect", "rrm"},     {"selp", "rraav"},   {"clusterlaunchcontrol", "rrv", "r"},
 };
 
 /// The lanes are those that have a part in it.
@@ -266,6 +268,10 @@ void Written::begin(const Path& path, const FunctionCode& function, Lanes lanes)
        it != partly_.end() && it->first < path.frame + static_cast<std::size_t>(function.slots); ++it)
     for (Lanes& part : it->second) part &= ~lanes;
   clear(predicates_, path.predicates, function.predicates);
+}
+
+void Written::assume_all() {
+  for (std::vector<Lanes>* const of : {&slots_, &predicates_}) std::ranges::fill(*of, kAllLanes);
 }
 
 Lanes& Written::of(const Path& path, const Place& place) {

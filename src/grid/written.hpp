@@ -47,6 +47,10 @@ class Written {
     Lanes lanes = 0;
   };
   Missing guard(const Path& path, const Place& place, Lanes lanes) { return {place, lanes & ~of(path, place)}; }
+  /// All registers have a value, as far as is known.
+  void assume_all();
+  /// What a step has written there is no value.
+  void forget(const Path& path, const Place& place, Lanes lanes) { set(path, place, lanes, {}); }
   Missing follow(const Program& program, const Path& path, const Step& step, Lanes lanes);
 
  private:

@@ -67,6 +67,9 @@ constexpr Kind kKinds[] = {
     {"tensor maps: copies", "tensormap", any, "cp_fenceproxy", "", ""},
     {"tensor maps: changes", "tensormap", any, "replace", "the bytes of a map", kNone},
 
+    // Which clusters are taken is no result of a form: launches say so (grid/freedom.cpp).
+    {"requests for clusters", "clusterlaunchcontrol", any, "", "the bits of a response", kNone},
+
     // One in another block gives no state.
     {"barrier objects", "mbarrier", any, "shared::cluster", "", ""},
     {"barrier objects: states", "mbarrier", any, "arrive|arrive_drop", "the bits of a state", kNone},

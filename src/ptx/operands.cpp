@@ -171,7 +171,7 @@ bool Check::takes_value(const OperandForm& form, const Operand& operand) {
   }
 }
 
-// {a, b}: registers of one size, of which no two disagree in their types; `_` where they are destinations.
+// {a, b}: registers of one size, of which no two disagree in their types; `_` for some of them where they are destinations.
 bool Check::takes_parts(const OperandForm& form, const Operand& operand, Type type, bool wider) {
   std::optional<Type> first;
   for (int i = 0; i < operand.count; ++i) {
@@ -187,7 +187,7 @@ bool Check::takes_parts(const OperandForm& form, const Operand& operand, Type ty
     wrong_type_ = false;
     if (!first || row(*first).cls == TypeClass::bits) first = is;
   }
-  return true;
+  return first || !form.is_destination();
 }
 
 // Whether a vector has registers of a floating-point type and none of bits, beside which they may stand.

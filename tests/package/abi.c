@@ -6,7 +6,7 @@
 
 #define OFFSET(type, member, bytes) \
   _Static_assert(offsetof(type, member) == (bytes), #type "." #member " has moved")
-#define SIZE(type, bytes) _Static_assert(sizeof(type) == (bytes), #type " has another size")
+#define SIZE(type, bytes)  _Static_assert(sizeof(type) == (bytes), #type " has another size")
 #define VALUE(name, value) _Static_assert((name) == (value), #name " has another value")
 
 VALUE(WARPBIT_ABI, 4);
@@ -149,7 +149,11 @@ OFFSET(warpbit_launch_options, lenient, 68);
 OFFSET(warpbit_launch_options, cluster, 72);
 OFFSET(warpbit_launch_options, without, 88);
 OFFSET(warpbit_launch_options, as_written, 96);
-SIZE(warpbit_launch_options, 104);
+OFFSET(warpbit_launch_options, strict, 100);
+OFFSET(warpbit_launch_options, rules, 104);
+OFFSET(warpbit_launch_options, cancel_seed, 112);
+OFFSET(warpbit_launch_options, cancel, 120);
+SIZE(warpbit_launch_options, 128);
 
 OFFSET(warpbit_launch_report, size, 0);
 OFFSET(warpbit_launch_report, blocks, 8);
@@ -160,7 +164,8 @@ OFFSET(warpbit_launch_report, fault, 32);
 OFFSET(warpbit_launch_report, printed, 40);
 OFFSET(warpbit_launch_report, order_dependent, 48);
 OFFSET(warpbit_launch_report, findings, 56);
-SIZE(warpbit_launch_report, 64);
+OFFSET(warpbit_launch_report, cancelled, 64);
+SIZE(warpbit_launch_report, 72);
 
 OFFSET(warpbit_finding, size, 0);
 OFFSET(warpbit_finding, message, 8);
@@ -194,7 +199,8 @@ static void (*const free_module)(warpbit_module*) = warpbit_free_module;
 static warpbit_status (*const describe_module)(const warpbit_module*,
                                                warpbit_module_description*) = warpbit_describe_module;
 static const char* (*const kernel_name)(const warpbit_module*, int32_t) = warpbit_kernel_name;
-static warpbit_status (*const find_kernel)(const warpbit_module*, const char*, warpbit_kernel**) = warpbit_find_kernel;
+static warpbit_status (*const find_kernel)(const warpbit_module*, const char*,
+                                           warpbit_kernel**) = warpbit_find_kernel;
 static void (*const free_kernel)(warpbit_kernel*) = warpbit_free_kernel;
 static warpbit_status (*const describe_kernel)(const warpbit_kernel*,
                                                warpbit_kernel_description*) = warpbit_describe_kernel;
@@ -203,8 +209,8 @@ static warpbit_status (*const describe_parameter)(const warpbit_kernel*, int32_t
 static warpbit_status (*const variable)(const warpbit_module*, const char*, void**, size_t*) = warpbit_variable;
 static warpbit_status (*const address)(void*, size_t, uint64_t*) = warpbit_address;
 static warpbit_status (*const forget)(uint64_t) = warpbit_forget;
-static warpbit_status (*const launch)(const warpbit_kernel*, const warpbit_launch_options*, const warpbit_argument*,
-                                      size_t, warpbit_launch_report*) = warpbit_launch;
+static warpbit_status (*const launch)(const warpbit_kernel*, const warpbit_launch_options*,
+                                      const warpbit_argument*, size_t, warpbit_launch_report*) = warpbit_launch;
 static const char* (*const inferences)(void) = warpbit_inferences;
 static const char* (*const assembled)(void) = warpbit_assembled;
 static const char* (*const notes)(void) = warpbit_notes;
@@ -212,7 +218,8 @@ static warpbit_status (*const describe_finding)(uint64_t, warpbit_finding*) = wa
 
 int main(void) {
   return !(abi() == 4 && version && message && error_name && parse && release && describe && describe_operand &&
-           element_at && places_of && dense && execute && execute_warp && gemm && verify && load_module && free_module && describe_module && kernel_name && find_kernel &&
-           free_kernel && describe_kernel && describe_parameter && variable && address && forget && launch && inferences &&
-           assembled && notes && describe_finding);
+           element_at && places_of && dense && execute && execute_warp && gemm && verify && load_module &&
+           free_module && describe_module && kernel_name && find_kernel && free_kernel && describe_kernel &&
+           describe_parameter && variable && address && forget && launch && inferences && assembled && notes &&
+           describe_finding);
 }

@@ -55,7 +55,11 @@ Result<ptx::Launch> launch_of(const warpbit_launch_options* given) {
   warpbit_launch_options all{};
   std::memcpy(&all, given, std::min(given->size, sizeof all));
   if (all.threads < 0) return Error{Errc::usage, "threads", std::to_string(all.threads), "0 or more"};
+  if (all.cancel < WARPBIT_CANCEL_FIRST_COME || all.cancel > WARPBIT_CANCEL_RANDOM)
+    return Error{Errc::usage, "cancel", std::to_string(all.cancel), "a warpbit_cancel"};
   ptx::Launch out;
+  out.cancel = static_cast<ptx::Cancel>(all.cancel);
+  out.cancel_seed = all.cancel_seed;
   out.grid = dim3_of(all.grid);
   out.block = dim3_of(all.block);
   if (all.cluster[0] != 0 || all.cluster[1] != 0 || all.cluster[2] != 0) out.cluster = dim3_of(all.cluster);
@@ -157,9 +161,10 @@ warpbit_status reported(ptx::Report done, warpbit_launch_report* report) {
           lines_of(done.notes, note_text),
           findings_of(done)};
   if (report != nullptr) {
-    const warpbit_status filled = fill(report, {0, done.blocks, done.steps, done.inferred, done.contracted,
-                                                done.fault ? last.fault.c_str() : nullptr, last.printed.c_str(),
-                                                lent(last.order_dependent), last.findings.size()});
+    const warpbit_status filled =
+        fill(report, {0, done.blocks, done.steps, done.inferred, done.contracted,
+                      done.fault ? last.fault.c_str() : nullptr, last.printed.c_str(),
+                      lent(last.order_dependent), last.findings.size(), done.cancelled});
     if (filled != WARPBIT_OK) return filled;
   }
   if (!done.fault) return WARPBIT_OK;
