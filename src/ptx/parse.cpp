@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "numeric/value.hpp"
+#include "ptx/container.hpp"
 #include "ptx/parser.hpp"
 #include "target/target.hpp"
 
@@ -133,14 +134,32 @@ void Parser::version() {
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), out);
     return error == std::errc{} && end == digits.data() + digits.size();
   };
-  if (token_.kind != Kind::number || dot == number.npos || !read(number.substr(0, dot), out_.major) ||
-      !read(number.substr(dot + 1), out_.minor))
+  if (token_.kind != Kind::number || dot == number.npos || !read(number.substr(0, dot), out_.version.major) ||
+      !read(number.substr(dot + 1), out_.version.minor))
     unexpected("a version, such as 9.0");
   advance();
   if (!take(".target")) unexpected(".target, which follows .version");
-  out_.target = name("a target, such as sm_90a");
-  while (take(',')) name("a property of the target, such as debug");
-  if (take(".address_size")) out_.address_bits = static_cast<int>(integer("32 or 64"));
+  target();
+  while (take(".target")) target();
+  if (take(".address_size")) {
+    const Position at = token_.position;
+    out_.address_bits = static_cast<int>(integer("64"));
+    if (out_.address_bits != 64)
+      refuse(Errc::statement_syntax, at, std::to_string(out_.address_bits), "64, which CUDA 13.0 has alone");
+  }
+}
+
+// Several directives, or several architectures in one, are those of several targets, of which the first is the module's.
+void Parser::target() {
+  const std::string_view architecture = name("a target, such as sm_90a");
+  if (out_.target.empty()) out_.target = architecture;
+  while (take(',')) {
+    const Position at = token_.position;
+    const std::string_view property = name("a property of the target, such as debug");
+    if (!property.starts_with("sm_") && property != "debug" && !property.starts_with("texmode_"))
+      refuse(Errc::statement_syntax, at, fmt::format("'{}'", property),
+             "debug, texmode_unified or texmode_independent");
+  }
 }
 
 void Parser::file() {
@@ -318,6 +337,7 @@ std::uint64_t literal_bits(const Literal& value, Type type) {
 }
 
 Result<std::shared_ptr<const ModuleText>> parse_module(std::string text) {
+  if (std::optional<Error> other = not_ptx(text)) return *std::move(other);
   const auto out = std::make_shared<ModuleText>();
   out->text = std::move(text);
   try {

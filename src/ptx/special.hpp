@@ -73,6 +73,7 @@ struct SpecialRow {
   std::string_view name;  ///< with its '%' and component
   Type type;
   Feature needs = Feature::sm_70;
+  Version since = {};  ///< where it is later than the first target
 };
 
 /// nullptr if there is none of that name.
