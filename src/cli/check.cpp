@@ -213,7 +213,10 @@ BatchLine answered(std::size_t number, const std::string& line) {
     if (!has_text) refuse("line", "no tab", "target, tab, form or statement");
     const Target target = required(Target::find(out.target));
     const Result<Instruction> instruction = Instruction::parse(out.text, out.operands, target);
-    if (instruction) return out;
+    if (instruction || Instruction::parse(out.text, target)) {
+      required(instruction);
+      return out;
+    }
     required(ptx::kernel_form(out.text, target));
     if (!out.operands.empty())
       refuse("operands", fmt::format("'{}'", out.operands), "none: those of scalar instructions are not looked at");

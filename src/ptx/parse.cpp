@@ -260,16 +260,17 @@ struct DirectiveRule {
   bool of_sm_90;
   std::array<std::string_view, 2> needs;
   std::string_view excludes;
+  Version since = {};
 };
 constexpr DirectiveRule kDirectiveRules[] = {
     {".maxntid", false, {}, ".reqntid"},
     {".reqntid", false, {}, ".maxntid"},
     {".minnctapersm", false, {}, {}},
     {".maxnreg", false, {}, {}},
-    {".reqnctapercluster", true, {}, ".maxclusterrank"},
-    {".maxclusterrank", true, {}, ".reqnctapercluster"},
-    {".explicitcluster", true, {}, {}},
-    {".blocksareclusters", true, {".reqntid", ".reqnctapercluster"}, {}},
+    {".reqnctapercluster", true, {}, ".maxclusterrank", {7, 8}},
+    {".maxclusterrank", true, {}, ".reqnctapercluster", {7, 8}},
+    {".explicitcluster", true, {}, {}, {7, 8}},
+    {".blocksareclusters", true, {".reqntid", ".reqnctapercluster"}, {}, {9, 0}},
 };
 
 void Parser::performance_directives(FunctionText& function) {
@@ -288,6 +289,9 @@ void Parser::performance_directives(FunctionText& function) {
   for (const Seen& one : all) {
     const auto rule = std::ranges::find(kDirectiveRules, one.name, &DirectiveRule::name);
     if (rule == std::end(kDirectiveRules)) continue;
+    if (out_.version < rule->since)
+      throw Refused{{Errc::not_in_version, fmt::format("{}: {}", text(one.at), one.name), warpbit::text(out_.version),
+                     warpbit::text(rule->since)}};
     if (!function.is_entry)
       refuse(Errc::statement_syntax, one.at, fmt::format("'{}' of a function", one.name), "one of a kernel");
     if (rule->of_sm_90 && target.ok() && !target->row().features.has(Feature::sm_90))

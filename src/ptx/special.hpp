@@ -73,7 +73,8 @@ struct SpecialRow {
   std::string_view name;  ///< with its '%' and component
   Type type;
   Feature needs = Feature::sm_70;
-  Version since = {};  ///< where it is later than the first target
+  Version since = {};      ///< where it is later than the first target
+  bool is_narrow = false;  ///< mov takes it into fewer bits, too
 };
 
 /// nullptr if there is none of that name.
