@@ -9,11 +9,15 @@
 namespace warpbit::python {
 namespace {
 
-// A list for the first entries of an array; what is too long is refused.
+// A list for the first entries of an array, as many as `wanted`; `why` there are so many.
 template <class T, std::size_t N>
-std::array<T, N> entries(const char* name, const std::vector<T>& list) {
-  if (list.size() > N)
-    refuse(Errc::usage, name, std::to_string(list.size()) + " entries", "at most " + std::to_string(N));
+std::array<T, N> entries(const char* name, const std::vector<T>& list, std::size_t rank, std::size_t wanted,
+                         const char* why = "") {
+  if (list.size() != wanted)
+    refuse(Errc::usage, name,
+           std::to_string(list.size()) + (list.size() == 1 ? " entry for " : " entries for ") + std::to_string(rank) +
+               (rank == 1 ? " extent" : " extents") + " of global_dim",
+           std::to_string(wanted) + why);
   std::array<T, N> out{};
   std::copy(list.begin(), list.end(), out.begin());
   return out;
@@ -55,13 +59,18 @@ TensorMap made(TensorType elemtype, std::uint64_t global_address, const std::vec
   m.elemtype = elemtype;
   m.rank = static_cast<int>(global_dim.size());
   m.global_address = global_address;
-  m.global_dim = entries<std::uint64_t, 5>("global_dim", global_dim);
-  m.global_stride = entries<std::uint64_t, 4>("global_stride", global_stride);
-  m.box_dim = entries<std::uint32_t, 5>("box_dim", box_dim);
-  m.element_stride =
-      entries<std::uint32_t, 5>("element_stride", element_stride.value_or(std::vector(global_dim.size(), 1u)));
-  m.pixel_box_lower = entries<std::int32_t, 3>("pixel_box_lower", pixel_box_lower);
-  m.pixel_box_upper = entries<std::int32_t, 3>("pixel_box_upper", pixel_box_upper);
+  const std::size_t rank = global_dim.size(), corners = mode == TensorMapMode::im2col && rank > 2 ? rank - 2 : 0;
+  if (rank < 1 || rank > 5)
+    refuse(Errc::usage, "global_dim", std::to_string(rank) + " extents", "1 to 5, the contiguous dimension first");
+  m.global_dim = entries<std::uint64_t, 5>("global_dim", global_dim, rank, rank);
+  m.global_stride = entries<std::uint64_t, 4>("global_stride", global_stride, rank, rank - 1,
+                                              ": the innermost dimension, whose elements follow each other, has none");
+  m.box_dim = entries<std::uint32_t, 5>("box_dim", box_dim, rank, mode == TensorMapMode::tiled ? rank : 0);
+  m.element_stride = entries<std::uint32_t, 5>(
+      "element_stride", element_stride.value_or(std::vector(global_dim.size(), 1u)), rank, rank);
+  constexpr const char* kCorner = ": of im2col two fewer than extents, of tiles none";
+  m.pixel_box_lower = entries<std::int32_t, 3>("pixel_box_lower", pixel_box_lower, rank, corners, kCorner);
+  m.pixel_box_upper = entries<std::int32_t, 3>("pixel_box_upper", pixel_box_upper, rank, corners, kCorner);
   m.channels_per_pixel = channels_per_pixel;
   m.pixels_per_column = pixels_per_column;
   m.interleave_layout = interleave_layout;

@@ -173,10 +173,22 @@ struct Inference {
   int source_line;
 };
 
-/// A statement that the assembler (ptxas) turns into machine code with other bits than the PTX manual says: a defect of it,
+/// A form that a kernel may have: scalar instructions, asynchronous copies, barrier objects and the like, of which Instruction
+/// knows none.
+struct KernelForm {
+  std::string form;           ///< as it was asked
+  std::string kind;           ///< "integer arithmetic"
+  std::string since;          ///< the first version of PTX that has it on the target: "8.0"
+  bool has_operands = false;  ///< the text has some, which nobody has looked at: Module::check does
+};
+/// The form that a text begins with, by the rules of ptxas 13.0. Errors: as those of Module::check, and where the text is
+/// nearer to a tensor instruction, those of Instruction::parse.
+Result<KernelForm> kernel_form(std::string_view text, Target target);
+
+/// What loading a module says that is no refusal. One with a defect is a statement that the assembler (ptxas) turns into machine code with other bits than the PTX manual says: a defect of it,
 /// which a launch does not imitate. At -O0 there is none.
 struct AssemblerNote {
-  std::string defect;     ///< its name: assembler_defects
+  std::string defect;     ///< its name: assembler_defects; empty: a remark
   int line;               ///< of the module's text
   std::string statement;  ///< in one line
   std::string text;       ///< "ptxas (12.8 and 13.0) drops the addend; by the PTX manual each half is a sum"

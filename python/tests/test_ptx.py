@@ -637,7 +637,7 @@ def test_a_tensor_map(hopper):
     error = refusal(lambda: hopper.get_function("box")(1, 1, (tensor, tensor, 3, tile)))
     assert (error.code, str(error)) == (
         "argument_mismatch", "argument 'column': a TensorMap, which is 128 bytes; expected 4 bytes (.u32)")
-    error = refusal(lambda: hopper.get_function("box")(1, 1, (warpbit.TensorMap("u32", 8, [8], []), 4, 3, tile)))
+    error = refusal(lambda: hopper.get_function("box")(1, 1, (warpbit.TensorMap("u32", 8, [8], [], [8]), 4, 3, tile)))
     assert error.code == "descriptor_field"
     lost = warpbit.TensorMap("u32", 0, [8, 6], [32], [4, 4])
     fault = hopper.get_function("box").launch(1, 1, (lost, 4, 3, tile)).fault

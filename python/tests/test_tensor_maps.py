@@ -50,3 +50,21 @@ def test_what_is_wrong():
         with pytest.raises(warpbit.Error) as refused:
             call()
         assert refused.value.code == "usage"
+
+
+@pytest.mark.parametrize("changed, message", [
+    (dict(global_stride=[8192, 8192 * 1024]), "global_stride: 2 entries for 2 extents of global_dim; expected 1: the innermost dimension"),
+    (dict(global_stride=[2, 8192]), "global_stride: 2 entries for 2 extents of global_dim; expected 1"),
+    (dict(global_stride=[]), "global_stride: 0 entries for 2 extents of global_dim; expected 1"),
+    (dict(box_dim=[64, 128, 1]), "box_dim: 3 entries for 2 extents of global_dim; expected 2"),
+    (dict(box_dim=[64]), "box_dim: 1 entry for 2 extents of global_dim; expected 2"),
+    (dict(box_dim=[]), "box_dim: 0 entries for 2 extents of global_dim; expected 2"),
+    (dict(element_stride=[1]), "element_stride: 1 entry for 2 extents of global_dim; expected 2"),
+    (dict(pixel_box_lower=[0]), "pixel_box_lower: 1 entry for 2 extents of global_dim; expected 0"),
+    (dict(global_dim=[], global_stride=[], box_dim=[]), "global_dim: 0 extents; expected 1 to 5"),
+    (dict(global_dim=[4096], global_stride=[8192], box_dim=[64]), "global_stride: 1 entry for 1 extent of global_dim; expected 0"),
+])
+def test_lengths_of_lists(changed, message):
+    with pytest.raises(warpbit.Error) as refused:
+        matrix(**changed)
+    assert refused.value.code == "usage" and str(refused.value).startswith(message)

@@ -25,6 +25,8 @@
 namespace warpbit::cli {
 namespace {
 
+constexpr std::string_view kOperandsNotChecked = "not looked at: check --ptx does, in a module that declares them";
+
 std::string ground(std::string_view parameter, const Ground& g) {
   return fmt::format("  {:<10}{} ({})\n", parameter, name(g.basis), g.from);
 }
@@ -55,14 +57,24 @@ std::string evidence_text(const Evidence& e) {
          ground("specials", e.specials);
 }
 
+int check_kernel_form(const std::string& text, Target target) {
+  const Result<ptx::KernelForm> form = ptx::kernel_form(text, target);
+  if (!form) {
+    fmt::print("refused: {}\n", printable(form.error().message()));
+    suggest_forms(form.error(), text, target);
+    return kNo;
+  }
+  fmt::print("accepted on {}: {}\n", target.name(), printable(form->form));
+  fmt::print("  {:<10}{}, known to kernels: launch executes it\n", "kind", form->kind);
+  fmt::print("  {:<10}PTX {}\n", "since", form->since);
+  if (form->has_operands) fmt::print("  {:<10}{}\n", "operands", kOperandsNotChecked);
+  return kYes;
+}
+
 // One target: the plan and what it rests on.
 int check_one(const std::string& text, Target target) {
   const Result<Instruction> i = Instruction::parse(text, target);
-  if (!i) {
-    fmt::print("refused: {}\n", printable(i.error().message()));
-    suggest_forms(i.error(), text, target);
-    return kNo;
-  }
+  if (!i) return check_kernel_form(text, target);
   const Kernel kernel = required(chosen_kernel());
   fmt::print("accepted on {}: {}\n", target.name(), i->canonical());
   for (const Operand& op : i->operands()) fmt::print("  {}: {}\n", op.role, operand_text(op));
@@ -94,7 +106,9 @@ Answer answer_of(const std::string& text, Target target) {
   const Result<Instruction> i = Instruction::parse(text, target);
   if (i)
     return {{"accepted", std::string(name(i->evidence().overall())), i->machine(), i->plan()}, {}, {target}};
-  Error refusal = i.error();
+  const Result<ptx::KernelForm> form = ptx::kernel_form(text, target);
+  if (form) return {{"accepted", "", "", fmt::format("{}, known to kernels", form->kind)}, {}, {target}};
+  Error refusal = form.error();
   if (refusal.seen == target.name()) {  // below the table, where the form need not be said again
     refusal.where = "it";
     refusal.seen = "these targets";
@@ -197,7 +211,15 @@ BatchLine answered(std::size_t number, const std::string& line) {
   std::getline(in, out.operands);
   try {
     if (!has_text) refuse("line", "no tab", "target, tab, form or statement");
-    required(Instruction::parse(out.text, out.operands, required(Target::find(out.target))));
+    const Target target = required(Target::find(out.target));
+    const Result<Instruction> instruction = Instruction::parse(out.text, out.operands, target);
+    if (instruction || Instruction::parse(out.text, target)) {
+      required(instruction);
+      return out;
+    }
+    required(ptx::kernel_form(out.text, target));
+    if (!out.operands.empty())
+      refuse("operands", fmt::format("'{}'", out.operands), "none: those of scalar instructions are not looked at");
   } catch (const Refusal& refusal) {
     out.refusal = refusal.error;
   }

@@ -83,12 +83,20 @@ ordered_json answers_json(const std::string& text, std::span<const Target> targe
   ordered_json answers = ordered_json::array();
   std::vector<Error> refusals;
   for (const Target target : targets) {
-    const Result<Instruction> i = Instruction::parse(text, target);
-    if (!i) refusals.push_back(i.error());
-    answers.push_back(i ? accepted_json(*i)
-                        : ordered_json{{"target", target.name()},
-                                       {"accepted", false},
-                                       {"error", error_json(refusals.back())}});
+    if (const Result<Instruction> i = Instruction::parse(text, target)) {
+      answers.push_back(accepted_json(*i));
+    } else if (const Result<ptx::KernelForm> form = ptx::kernel_form(text, target)) {
+      answers.push_back({{"target", target.name()},
+                         {"accepted", true},
+                         {"form", form->form},
+                         {"kind", form->kind},
+                         {"since", form->since},
+                         {"operands_checked", !form->has_operands}});
+    } else {
+      refusals.push_back(form.error());
+      answers.push_back(
+          {{"target", target.name()}, {"accepted", false}, {"error", error_json(refusals.back())}});
+    }
   }
   ordered_json out{{"text", text}, {"accepted", refusals.size() < targets.size()}, {"answers", answers}};
   if (refusals.size() == targets.size())

@@ -9,7 +9,8 @@ namespace warpbit::cli {
 
 void print_assembler_notes(const std::vector<ptx::AssemblerNote>& notes) {
   for (const ptx::AssemblerNote& one : notes)
-    fmt::print("note: line {}: {}: {} (defect {})\n", one.line, printable(one.statement), one.text, one.defect);
+    fmt::print("note: line {}: {}: {}{}\n", one.line, printable(one.statement), one.text,
+               one.defect.empty() ? "" : fmt::format(" (defect {})", one.defect));
 }
 
 nlohmann::ordered_json notes_json(const std::vector<ptx::AssemblerNote>& notes) {

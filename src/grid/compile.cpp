@@ -106,13 +106,16 @@ void Compiler::statement() {
   const std::string_view opcode = statement_->opcode;
   if (opcode == "call") return call();
   check_modelled();
+  for (int i = 0; i < count(); ++i) check_special(operand(i));
   const bool by_forms = opcode == "cvt" || has("tensormap::generic");  // of which some are tensor instructions
   if (!by_forms && tensor()) return;
   const Result<std::vector<ptx::MatchedForm>>& form = matched();
-  if (!form && opcode == "cvt" && tensor()) return;
+  if (!form && opcode == "cvt" && tensor(&form.error())) return;
   if (!form) refuse(form.error());
   const Result<const ptx::MatchedForm*> taken = ptx::check_operands(*function_, *statement_, *form);
   if (!taken) throw Refused{taken.error()};
+  check_version((*taken)->form->row->since);
+  check_address_size();
   if (is_unmeasured(opcode, words(), (*taken)->types, count()))
     refuse({Errc::instruction_not_modelled, {}, "its results have not been measured", {}});
   note(inference(program_.origins.back(), program_.target));
@@ -261,6 +264,7 @@ Result<Program> compile(std::shared_ptr<const ptx::ModuleText> module, std::stri
     const std::size_t kernel = compiler.index_of(entry, nullptr);
     const Named names = named(*out.module, *out.functions[kernel].function);
     compiler.lay_out_shared(names);
+    compiler.check_static_shared(*out.functions[kernel].function);
     for (const ptx::FunctionText* function : names.functions) {
       compiler.index_of(function->name, nullptr);
       if (has_products(*function)) out.shares_slots = false;
@@ -276,6 +280,25 @@ Result<Program> compile(std::shared_ptr<const ptx::ModuleText> module, std::stri
   return out;
 }
 
+namespace {
+
+// Static shared memory, kernel by kernel.
+void check_shared(const Program& program, const Addresses& addresses, std::vector<Error>& refused) {
+  for (const ptx::FunctionText& function : program.module->functions) {
+    if (!function.is_entry || !function.has_body) continue;
+    Program alone(program.module, program.target);
+    Compiler compiler(alone, addresses, assembler::Rules::none());
+    try {
+      compiler.lay_out_shared(named(*program.module, function));
+      compiler.check_static_shared(function);
+    } catch (Refused& refusal) {
+      refused.push_back(std::move(refusal.error));
+    }
+  }
+}
+
+}  // namespace
+
 std::vector<Error> check(std::shared_ptr<const ptx::ModuleText> module, Target target,
                          const Addresses& addresses) {
   std::vector<Error> out;
@@ -290,6 +313,7 @@ std::vector<Error> check(std::shared_ptr<const ptx::ModuleText> module, Target t
   }
   if (all.functions.empty()) return out;
   for (const ptx::Variable& variable : program.module->variables) all.variables.insert(&variable);
+  check_shared(program, addresses, out);
   compiler.lay_out_shared(all);
   for (std::size_t i = 0; i < program.functions.size(); ++i) compiler.function(i, &out);
   return out;

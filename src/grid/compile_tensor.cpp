@@ -4,6 +4,7 @@
 
 #include "grid/compiler.hpp"
 #include "isa/instruction.hpp"
+#include "ptx/refusal.hpp"
 
 namespace warpbit::grid {
 
@@ -21,7 +22,7 @@ void Compiler::check_group(const TensorAction& action) {
          "one of them in all instructions of a kernel"});
 }
 
-bool Compiler::tensor() {
+bool Compiler::tensor(const Error* scalar) {
   const std::string_view opcode = statement_->opcode;
   constexpr std::array<std::string_view, 8> kOpcodes = {"mma",      "wmma",      "wgmma", "ldmatrix",
                                                         "stmatrix", "movmatrix", "cvt",   "tcgen05"};
@@ -43,7 +44,8 @@ bool Compiler::tensor() {
     return {};
   };
   Result<Instruction> parsed = Instruction::parse(statement_->text, program_.target, types);
-  if (!parsed) refuse(parsed.error());
+  if (!parsed) refuse(scalar != nullptr ? ptx::nearer(*scalar, parsed.error()) : parsed.error());
+  check_version();
   note(inference(*parsed));
   Step step;
   const CompiledAction& action = parsed->decoded().kernel;

@@ -45,6 +45,7 @@ class Compiler {
       : program_(program), addresses_(addresses), rules_(rules) {}
   /// Before any function. Precondition: there is one.
   void lay_out_shared(const Named& names);
+  void check_static_shared(const ptx::FunctionText& kernel) const;
   /// Every refusal is kept in `refused`, if there is one, instead of being thrown.
   void function(std::size_t index, std::vector<Error>* refused = nullptr);
   std::size_t index_of(std::string_view name, const Statement* at);
@@ -104,6 +105,9 @@ class Compiler {
   void made_statement();
   const Result<std::vector<ptx::MatchedForm>>& matched();
   void check_modelled() const;
+  void check_version(Version of_row = {}) const;
+  void check_special(const Operand& operand) const;
+  void check_address_size() const;
   /// That something is inferred of the statement at hand.
   void note(std::optional<Inference> inferred);
   void add(Step step);
@@ -165,7 +169,8 @@ class Compiler {
   void barrier();
   void lanes();
 
-  bool tensor();
+  /// Whether the statement is one; `scalar`: why it is no scalar instruction.
+  bool tensor(const Error* scalar = nullptr);
   void check_group(const TensorAction& action);
 
   Program& program_;

@@ -18,6 +18,7 @@
 #include "grid/evidence.hpp"
 #include "grid/launch.hpp"
 #include "grid/turn.hpp"
+#include "isa/since.hpp"
 #include "threads.hpp"
 #include "warpbit/ptx.hpp"
 
@@ -96,16 +97,26 @@ bool runs_on(std::string_view written, Target target) {
   return from.kind == 0 && from.number <= to.number;
 }
 
+/// Of sm_75.
+constexpr int kFirstOfKernels = 75;
+
 Result<Target> target_of(const ModuleText& module, std::optional<Target> wanted) {
   std::vector<Target> able;
   for (const Target target : Target::all())
-    if (runs_on(module.target, target)) able.push_back(target);
+    if (runs_on(module.target, target) && target.row().features.has(Feature::sm_75)) able.push_back(target);
   const auto is_able = [&](Target target) { return std::ranges::find(able, target) != able.end(); };
   if (able.empty()) return Target::find_ptx(module.target).error();
+  const Result<Target> same = Target::find_ptx(module.target);
+  if (same && module.version < same->row().since)
+    return Error{Errc::not_in_version, fmt::format(".target {}", module.target), text(module.version),
+                 text(same->row().since)};
   if (!wanted) {
-    const Result<Target> same = Target::find_ptx(module.target);
-    return same ? *same : able.front();
+    if (generation(module.target).number >= kFirstOfKernels) return same ? *same : able.front();
+    return Error{Errc::target_too_old, "this module", std::string(module.target),
+                 fmt::format("it runs on one of these if that is given as the target, such as {}", able.front().name())};
   }
+  if (!wanted->row().features.has(Feature::sm_75))
+    return Error{Errc::target_too_old, "the target that is given", std::string(wanted->name()), "give a later one"};
   if (!is_able(*wanted))
     return Error{Errc::not_on_target, fmt::format("PTX for {}", module.target), std::string(wanted->name()),
                  names(able)};
@@ -203,6 +214,10 @@ void add_notes(const ModuleText& module, const FunctionText& function, std::vect
 
 std::vector<AssemblerNote> Module::notes() const {
   std::vector<AssemblerNote> out;
+  const Version version = state_->text->version;
+  if (version > kKnownPtx)
+    out.push_back({"", 1, fmt::format(".version {}", text(version)),
+                   fmt::format("PTX {} is later than what is known ({})", text(version), text(kKnownPtx)), "", 0});
   for (const FunctionText& function : state_->text->functions) add_notes(*state_->text, function, out);
   std::ranges::stable_sort(out, {}, &AssemblerNote::line);
   return out;

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ptx/rows/rows.hpp"
 #include "ptx/type.hpp"
 #include "target/target.hpp"
 #include "warpbit/result.hpp"
@@ -60,27 +61,22 @@ struct OperandForm {
   bool is_destination() const { return role == "d"; }
 };
 
-struct FormRow {
-  std::string_view pattern;   ///< {a,b}: one of these; `$name`: one of a named set; an empty one may be absent
-  std::string_view operands;  ///< in the order of the statement
-  Feature needs;
-};
-
-/// The rows, as they are in the source.
-std::span<const FormRow> form_rows();
+using Words = std::vector<std::string_view>;
 
 /// A row, taken apart.
 struct ScalarForm {
   const FormRow* row;
+  const Chapter* chapter;
   std::vector<std::string_view> opcodes;
-  std::vector<std::vector<std::vector<std::string_view>>>
-      slots;                         ///< of each its alternatives, words without dots
+  std::vector<std::vector<Words>> slots;  ///< of each its alternatives, words without dots
   std::set<std::string_view> words;  ///< of all slots
   std::vector<OperandForm> operands;
 };
 
 /// All of them, in the order of the rows.
 std::span<const ScalarForm> scalar_forms();
+/// Those of an opcode; none if it has none.
+std::span<const ScalarForm* const> forms_of(std::string_view opcode);
 
 /// A form as a statement names it.
 struct MatchedForm {
@@ -96,8 +92,7 @@ struct MatchedForm {
 };
 
 /// The forms that have these words, in the order of the row or in another that ptxas takes; several, if they differ in
-/// operands. Errors: unknown_instruction,
-/// unknown_qualifier (which names what would be accepted at that place), not_on_target.
+/// operands. Errors: unknown_instruction, not_on_target, those of no_form (refusal.hpp).
 Result<std::vector<MatchedForm>> match_scalar(std::string_view opcode,
                                               std::span<const std::string_view> qualifiers, Target target);
 

@@ -21,6 +21,22 @@ bool is_name_part(char c) {
   return is_letter(c) || is_digit(c) || c == '_' || c == '$';
 }
 
+/// An integer of more than 64 bits, modulo 2^64. As ptxas 13.0 it refuses a digit behind a number of 64 bits.
+bool read_long_integer(std::string_view text, Literal& out) {
+  const bool hex = text.starts_with("0x") || text.starts_with("0X"), binary = text.starts_with("0b") || text.starts_with("0B");
+  const std::uint64_t base = hex ? 16 : binary ? 2 : text.starts_with('0') ? 8 : 10;
+  text.remove_prefix(hex || binary ? 2 : 0);
+  if (text.ends_with('U')) text.remove_suffix(1);
+  if (text.empty()) return false;
+  out = {};
+  for (const char c : text) {
+    const std::size_t digit = std::string_view("0123456789abcdef").find(static_cast<char>(std::tolower(c)));
+    if (digit >= base || out.bits >> 63 != 0) return false;
+    out.bits = out.bits * base + digit;
+  }
+  return true;
+}
+
 }  // namespace
 
 std::string one_line(std::string_view statement) {
@@ -105,8 +121,9 @@ Result<Token> Lexer::next() {
   } else if (is_digit(peek()) || peek() == '.') {
     out.kind = Token::Kind::number;
     end = number_end();
-    if (!read_number(text_.substr(at_, end - at_), out.literal))
-      return error(fmt::format("'{}' is not a number", text_.substr(at_, end - at_)),
+    const std::string_view digits = text_.substr(at_, end - at_);
+    if (!read_number(digits, out.literal) && !read_long_integer(digits, out.literal))
+      return error(fmt::format("'{}' is not a number", digits),
                    "an integer or floating-point constant");
   } else if (peek() == '"') {
     out.kind = Token::Kind::string;

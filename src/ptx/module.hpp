@@ -15,6 +15,7 @@
 
 #include "isa/statement.hpp"
 #include "ptx/type.hpp"
+#include "target/target.hpp"
 #include "warpbit/result.hpp"
 
 namespace warpbit::ptx {
@@ -147,7 +148,7 @@ std::span<const std::string_view> words_of(const FunctionText& function, const S
 
 struct ModuleText {
   std::string text;  ///< viewed by everything else
-  int major = 0, minor = 0;
+  Version version = {};
   std::string_view target;
   int address_bits = 64;
   std::vector<std::string> files = {};  ///< by .file's number

@@ -102,6 +102,7 @@ class Check {
   bool takes_symbol(const Operand& operand, Type type) const;
   bool takes_parts(const OperandForm& form, const Operand& operand, Type type, bool wider);
   bool is_float_vector(const Operand& vector) const;
+  bool has_bits(const Operand& vector, int size) const;
   std::optional<StateSpace> space(int nth) const;
   std::optional<StateSpace> space_of(const OperandForm& form) const;
   bool takes_variable(const OperandForm& form, const Variable& variable) const;
@@ -143,7 +144,7 @@ bool Check::takes_special(const Operand& operand, Type type) const {
   const Type is = special.type;
   if (is_opcode({"mov"})) {
     if (is_floating(type) || type == Type::pred || is == Type::pred) return type == is;
-    return bits(type) == bits(is) || (bits(type) == 16 && bits(is) == 32);
+    return bits(type) == bits(is) || (special.is_narrow && bits(type) <= bits(is));
   }
   return is_opcode({"cvt"}) && !has_word("pack") && bits(is) >= bits(type) &&
          std::ranges::all_of(form_.types, is_integer);
@@ -174,6 +175,7 @@ bool Check::takes_value(const OperandForm& form, const Operand& operand) {
 // {a, b}: registers of one size, of which no two disagree in their types; `_` for some of them where they are destinations.
 bool Check::takes_parts(const OperandForm& form, const Operand& operand, Type type, bool wider) {
   std::optional<Type> first;
+  const bool bits_among = has_bits(operand, bits(type));
   for (int i = 0; i < operand.count; ++i) {
     const Operand& part = child(operand, i);
     if (part.kind == Operand::Kind::sink && form.is_destination()) continue;
@@ -183,11 +185,23 @@ bool Check::takes_parts(const OperandForm& form, const Operand& operand, Type ty
     if (part.kind != Operand::Kind::reg || part.negated || part.second != -1) return false;
     const Type is = declared(part);
     wrong_type_ = true;
-    if (!takes_register(type, is, wider) || (first && !takes_register(*first, is, false))) return false;
+    const bool fits = bits_among && bits(is) == bits(type) ? row(is).cls != TypeClass::predicate
+                                                            : takes_register(type, is, wider);
+    if (!fits || (first && !takes_register(*first, is, false))) return false;
     wrong_type_ = false;
     if (!first || row(*first).cls == TypeClass::bits) first = is;
   }
   return first || !form.is_destination();
+}
+
+// Whether a vector has a register of bits of this size, beside which others of the size may stand, whatever the type.
+bool Check::has_bits(const Operand& vector, int size) const {
+  for (int i = 0; i < vector.count; ++i) {
+    const Operand& part = child(vector, i);
+    if (part.kind != Operand::Kind::reg) continue;
+    if (row(declared(part)).cls == TypeClass::bits && bits(declared(part)) == size) return true;
+  }
+  return false;
 }
 
 // Whether a vector has registers of a floating-point type and none of bits, beside which they may stand.

@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "numeric/value.hpp"
+#include "ptx/container.hpp"
 #include "ptx/parser.hpp"
 #include "target/target.hpp"
 
@@ -134,14 +135,32 @@ void Parser::version() {
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), out);
     return error == std::errc{} && end == digits.data() + digits.size();
   };
-  if (token_.kind != Kind::number || dot == number.npos || !read(number.substr(0, dot), out_.major) ||
-      !read(number.substr(dot + 1), out_.minor))
+  if (token_.kind != Kind::number || dot == number.npos || !read(number.substr(0, dot), out_.version.major) ||
+      !read(number.substr(dot + 1), out_.version.minor))
     unexpected("a version, such as 9.0");
   advance();
   if (!take(".target")) unexpected(".target, which follows .version");
-  out_.target = name("a target, such as sm_90a");
-  while (take(',')) name("a property of the target, such as debug");
-  if (take(".address_size")) out_.address_bits = static_cast<int>(integer("32 or 64"));
+  target();
+  while (take(".target")) target();
+  if (take(".address_size")) {
+    const Position at = token_.position;
+    out_.address_bits = static_cast<int>(integer("64"));
+    if (out_.address_bits != 64)
+      refuse(Errc::statement_syntax, at, std::to_string(out_.address_bits), "64, which CUDA 13.0 has alone");
+  }
+}
+
+// Several directives, or several architectures in one, are those of several targets, of which the first is the module's.
+void Parser::target() {
+  const std::string_view architecture = name("a target, such as sm_90a");
+  if (out_.target.empty()) out_.target = architecture;
+  while (take(',')) {
+    const Position at = token_.position;
+    const std::string_view property = name("a property of the target, such as debug");
+    if (!property.starts_with("sm_") && property != "debug" && !property.starts_with("texmode_"))
+      refuse(Errc::statement_syntax, at, fmt::format("'{}'", property),
+             "debug, texmode_unified or texmode_independent");
+  }
 }
 
 void Parser::file() {
@@ -242,16 +261,17 @@ struct DirectiveRule {
   bool of_sm_90;
   std::array<std::string_view, 2> needs;
   std::string_view excludes;
+  Version since = {};
 };
 constexpr DirectiveRule kDirectiveRules[] = {
     {".maxntid", false, {}, ".reqntid"},
     {".reqntid", false, {}, ".maxntid"},
     {".minnctapersm", false, {}, {}},
     {".maxnreg", false, {}, {}},
-    {".reqnctapercluster", true, {}, ".maxclusterrank"},
-    {".maxclusterrank", true, {}, ".reqnctapercluster"},
-    {".explicitcluster", true, {}, {}},
-    {".blocksareclusters", true, {".reqntid", ".reqnctapercluster"}, {}},
+    {".reqnctapercluster", true, {}, ".maxclusterrank", {7, 8}},
+    {".maxclusterrank", true, {}, ".reqnctapercluster", {7, 8}},
+    {".explicitcluster", true, {}, {}, {7, 8}},
+    {".blocksareclusters", true, {".reqntid", ".reqnctapercluster"}, {}, {9, 0}},
 };
 
 void Parser::performance_directives(FunctionText& function) {
@@ -270,6 +290,9 @@ void Parser::performance_directives(FunctionText& function) {
   for (const Seen& one : all) {
     const auto rule = std::ranges::find(kDirectiveRules, one.name, &DirectiveRule::name);
     if (rule == std::end(kDirectiveRules)) continue;
+    if (out_.version < rule->since)
+      throw Refused{{Errc::not_in_version, fmt::format("{}: {}", text(one.at), one.name), warpbit::text(out_.version),
+                     warpbit::text(rule->since)}};
     if (!function.is_entry)
       refuse(Errc::statement_syntax, one.at, fmt::format("'{}' of a function", one.name), "one of a kernel");
     if (rule->of_sm_90 && target.ok() && !target->row().features.has(Feature::sm_90))
@@ -320,6 +343,7 @@ std::uint64_t literal_bits(const Literal& value, Type type) {
 }
 
 Result<std::shared_ptr<const ModuleText>> parse_module(std::string text) {
+  if (std::optional<Error> other = not_ptx(text)) return *std::move(other);
   const auto out = std::make_shared<ModuleText>();
   out->text = std::move(text);
   try {

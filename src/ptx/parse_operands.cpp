@@ -24,7 +24,7 @@ Operand Parser::operand(bool of_call) {
   Operand out = token_.is('{')              ? group(Operand::Kind::vector, '}', of_call)
                 : token_.is('[')            ? bracketed()
                 : of_call && token_.is('(') ? group(Operand::Kind::list, ')', of_call)
-                : token_.is('!')            ? negated_operand()
+                : is_negated_register()     ? negated_operand()
                 : token_.kind == Kind::name && token_.text != "WARP_SZ" ? named_operand()
                                                                         : constant_operand();
   out.position = at;
@@ -50,6 +50,14 @@ Operand Parser::constant_operand() {
   out.kind = Operand::Kind::literal;
   out.literal = constant().literal;
   return out;
+}
+
+// !%p; !0 is a constant.
+bool Parser::is_negated_register() const {
+  if (!token_.is('!')) return false;
+  Lexer ahead = lexer_;
+  const Result<Token> next = ahead.next();
+  return next.ok() && next->kind == Kind::name && next->text != "WARP_SZ";
 }
 
 Operand Parser::negated_operand() {

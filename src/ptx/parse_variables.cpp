@@ -58,6 +58,7 @@ void Parser::declaration(StateSpace in, Linkage linkage) {
   variable.linkage = linkage;
   int vector = 1;
   attributes(variable, vector);
+  if (take(';')) return;  // of nothing
   do one_variable(variable, vector);
   while (take(','));
   expect(';');
@@ -212,6 +213,7 @@ void Parser::register_declaration() {
   Variable like{{}, StateSpace::reg};
   int vector = 1;
   attributes(like, vector);
+  if (take(';')) return;
   do {
     const Position at = token_.position;
     one_register(name("the name of a register"), like.type, vector, at);
@@ -226,7 +228,8 @@ void Parser::one_register(std::string_view base, Type type, int vector, Position
   if (take('<')) {
     const Position number = token_.position;
     const std::int64_t wanted =
-        token_.kind == Kind::number ? static_cast<std::int64_t>(primary().literal.bits) : -1;
+        token_.kind == Kind::number || token_.text == "WARP_SZ" ? static_cast<std::int64_t>(primary().literal.bits)
+                                                                : -1;
     if (wanted < 0 || wanted > kMostRegisters)
       refuse(Errc::statement_syntax, number, "a number of registers", fmt::format("0 to {}", kMostRegisters));
     count = static_cast<int>(std::min(wanted, kMostRegisters - 1));

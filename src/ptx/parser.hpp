@@ -90,6 +90,7 @@ class Parser {
 
   // ---- Directives of the module and of functions
   void version();
+  void target();
   void file();
   void loc();
   void skip_section();
@@ -128,6 +129,7 @@ class Parser {
   LabelTable label_table(LabelTable::Kind kind, std::string_view name);
   void statement();
   Operand operand(bool of_call);
+  bool is_negated_register() const;
   Operand negated_operand();
   Operand constant_operand();
   Operand named_operand();

@@ -75,6 +75,8 @@ struct SpecialRow {
   std::string_view name;  ///< with its '%' and component
   Type type;
   Feature needs = Feature::sm_70;
+  Version since = {};      ///< where it is later than the first target
+  bool is_narrow = false;  ///< mov takes it into fewer bits, too
 };
 
 /// Whether it tells of the shared memory that the system keeps for itself, and for libraries (cooperative groups).

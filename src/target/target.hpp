@@ -3,9 +3,11 @@
 // in control flow. NUMERICS.md explains and proves the numbers.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "numeric/formats.hpp"
@@ -31,6 +33,15 @@ class Flags {
  private:
   std::uint32_t bits_ = 0;
 };
+
+/// A version of PTX: 9.0.
+struct Version {
+  int major = 0, minor = 0;
+  constexpr auto operator<=>(const Version&) const = default;
+};
+inline std::string text(Version version) {
+  return std::to_string(version.major) + "." + std::to_string(version.minor);
+}
 
 /// Features that a form may require (PTX manual, "Target ISA Notes" of each instruction).
 enum class Feature : std::uint32_t {
@@ -149,6 +160,7 @@ struct TargetRow {
   Features features;
   std::span<const Block> blocks;
   std::string_view toolkit;  ///< the version in which the lowering was observed
+  Version since;             ///< the first version of PTX that has the target
 };
 
 /// A plan on one target.

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "isa/since.hpp"
+
+#include <algorithm>
+
+namespace warpbit {
+namespace {
+
+// What ptxas 13.0 asks for (tests/isa/versions.tsv; PTX manual, "PTX ISA Notes" of each instruction). Opcodes: "*" all, "!cp" all
+// but that. Words, which must all be there: `a|b` one of them, `a*` one that begins so, `.a` as the last, `.a.b` as the last two,
+// `!a` none. Of the rules that fit the latest counts.
+struct SinceRule {
+  std::string_view opcodes, words;
+  Version since;
+};
+constexpr SinceRule kRules[] = {
+    // State spaces, scopes, types and hints of any instruction
+    {"!cp", "shared::cta", {7, 8}},
+    {"cp", "mbarrier shared::cta", {7, 8}},
+    {"*", "shared::cluster|cluster", {7, 8}},
+    {"*", "b128", {8, 3}},
+    {"ld st", "param::entry|param::func", {8, 3}},
+    {"*", "L1::*|L2::*", {7, 4}},
+    {"ld st", "mmio", {8, 2}},
+    {"ld st", "v8 b32|u32|s32|f32", {8, 8}},
+    {"ld st", "v4 b64|u64|s64|f64", {8, 8}},
+    {"cvta isspacep", "param", {7, 7}},
+    {"cvta isspacep", "param::entry", {8, 3}},
+    {"bar barrier", "cta", {7, 8}},
+    // Arithmetic
+    {"add min max", "u16x2|s16x2", {8, 0}},
+    {"min max", "relu", {8, 0}},
+    {"min max", "xorsign", {7, 2}},
+    {"abs", "f16|f16x2", {6, 5}},
+    {"bmsk szext", "", {7, 6}},
+    {"ex2", "f16|f16x2", {7, 0}},
+    {"tanh", "", {7, 0}},
+    {"fma", "oob", {8, 1}},
+    {"lop3", "and|or", {8, 2}},
+    {"set", "u16|u32|s16|s32 .f16|.f16x2", {6, 5}},
+    {"cvt", "pack", {6, 5}},
+    {"cvt", ".f32.bf16", {7, 1}},
+    {"cvt", "satfinite", {8, 1}},
+    {"cvt", "e4m3x2|e5m2x2", {8, 1}},
+    {"cvt", "rs", {8, 7}},
+    // Memory
+    {"atom red", "v2|v4|v8", {8, 1}},
+    {"st", "async", {8, 1}},
+    {"st", "async global", {8, 7}},
+    {"st", "async release|mmio", {8, 7}},
+    {"red", "async", {8, 1}},
+    {"red", "async release|mmio|global", {8, 7}},
+    {"multimem", "", {8, 1}},
+    {"multimem", "acc::f32", {8, 2}},
+    {"alloca stacksave stackrestore", "", {7, 3}},
+    {"applypriority discard createpolicy", "", {7, 4}},
+    {"prefetch", "tensormap", {8, 0}},
+    // Synchronisation, and what is asynchronous
+    {"barrier", "cluster acquire|release|relaxed", {8, 0}},
+    {"elect", "", {8, 0}},
+    {"fence membar", "proxy", {7, 5}},
+    {"fence", "mbarrier_init", {8, 0}},
+    {"fence", "proxy async", {8, 0}},
+    {"fence", "tensormap::generic", {8, 3}},
+    {"fence", "sync_restrict::*", {8, 6}},
+    {"cp", "bulk", {8, 0}},
+    {"cp", "bulk shared::cta global mbarrier::complete_tx::bytes", {8, 6}},
+    {"mbarrier", "test_wait parity", {7, 1}},
+    {"mbarrier", "release|acquire|relaxed|expect_tx|complete_tx|shared::cluster", {8, 0}},
+    {"mbarrier", "arrive|arrive_drop|test_wait|try_wait relaxed", {8, 6}},
+    {"tensormap", "", {8, 3}},
+    // Tensor instructions
+    {"ldmatrix", "", {6, 5}},
+    {"movmatrix", "", {7, 8}},
+    {"mma", "", {6, 4}},
+    {"mma", "m8n8k16|m8n8k32|m16n8k8", {6, 5}},
+    {"mma", "b1", {7, 0}},
+    {"mma wmma", "and popc", {7, 1}},
+    {"mma", "sp", {7, 1}},
+    {"mma", "sp::ordered_metadata", {8, 5}},
+    {"mma", "e4m3|e5m2", {8, 4}},
+    {"mma", "f16 e4m3|e5m2", {8, 7}},
+    {"mma", "m16n8k16 e4m3|e5m2", {8, 7}},
+    {"wgmma", "s8 u8", {8, 4}},
+    {"wgmma", "sp", {8, 2}},
+    {"tcgen05", "kind::mxf4nvf4", {8, 7}},
+    {"tcgen05", "block_scale !scale_vec::*", {8, 8}},
+};
+
+/// Takes the first of a list from its front.
+std::string_view take_first(std::string_view& list, char separator) {
+  const std::size_t end = std::min(list.find(separator), list.size());
+  const std::string_view out = list.substr(0, end);
+  list.remove_prefix(std::min(end + 1, list.size()));
+  return out;
+}
+
+bool fits_word(std::string_view pattern, std::string_view word) {
+  return pattern.ends_with('*') ? word.starts_with(pattern.substr(0, pattern.size() - 1)) : word == pattern;
+}
+
+bool ends_with(std::span<const std::string_view> words, std::string_view dotted) {
+  for (; !dotted.empty(); words = words.first(words.size() - 1)) {
+    const std::size_t dot = dotted.rfind('.');
+    if (words.empty() || words.back() != dotted.substr(dot + 1)) return false;
+    dotted = dotted.substr(0, dot);
+  }
+  return true;
+}
+
+bool is_there(std::string_view alternatives, std::span<const std::string_view> words) {
+  while (!alternatives.empty()) {
+    const std::string_view one = take_first(alternatives, '|');
+    if (one.starts_with('.') ? ends_with(words, one)
+                             : std::ranges::any_of(words, [&](auto word) { return fits_word(one, word); }))
+      return true;
+  }
+  return false;
+}
+
+bool is_of(std::string_view opcodes, std::string_view opcode) {
+  if (opcodes.starts_with('!')) return opcode != opcodes.substr(1);
+  bool out = opcodes == "*";
+  while (!opcodes.empty()) out = take_first(opcodes, ' ') == opcode || out;
+  return out;
+}
+
+bool fits_rule(const SinceRule& rule, std::string_view opcode, std::span<const std::string_view> words) {
+  if (!is_of(rule.opcodes, opcode)) return false;
+  for (std::string_view needed = rule.words; !needed.empty();) {
+    std::string_view one = take_first(needed, ' ');
+    const bool is_needed = !one.starts_with('!');
+    if (!is_needed) one.remove_prefix(1);
+    if (is_there(one, words) != is_needed) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Version since(std::string_view opcode, std::span<const std::string_view> words) {
+  Version out{6, 0};
+  for (const SinceRule& rule : kRules)
+    if (rule.since > out && fits_rule(rule, opcode, words)) out = rule.since;
+  return out;
+}
+
+}  // namespace warpbit

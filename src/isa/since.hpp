@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// The PTX version from which a form exists, by its words.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "target/target.hpp"
+
+#pragma GCC visibility push(default)  // warpbit's other libraries use it
+namespace warpbit {
+
+/// The latest version that this library has the forms of.
+inline constexpr Version kKnownPtx{9, 0};
+
+/// The first version with these words in this opcode; as old as every target if no rule is about them. A target may be
+/// later (TargetRow::since).
+Version since(std::string_view opcode, std::span<const std::string_view> words);
+
+}  // namespace warpbit
+#pragma GCC visibility pop

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ptx/refusal.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string>
+
+#include "isa/statement.hpp"
+#include "ptx/forms.hpp"
+
+namespace warpbit::ptx {
+namespace {
+
+// ---- Words for words
+
+struct WordKind {
+  std::string_view name, words;
+};
+constexpr WordKind kWordKinds[] = {
+    {"integer rounding", "rni rzi rmi rpi"},
+    {"rounding", "rn rz rm rp rna rs approx full"},
+    {"part of the product", "lo hi wide"},
+    {"comparison", "eq ne lt le gt ge lo ls hi hs equ neu ltu leu gtu geu num nan"},
+    {"scope", "cta cluster gpu sys"},
+    {"order of memory", "relaxed acquire release acq_rel sc weak volatile"},
+    {"state space", "const local param param::entry param::func global shared shared::cta shared::cluster"},
+    {"number of elements", "v2 v4 v8"},
+    {"number of dimensions", "1d 2d 3d 4d 5d"},
+    {"operation", "add sub and or xor exch inc dec min max cas popc any all uni ballot up down bfly idx"},
+};
+
+bool is_listed(std::string_view list, std::string_view word) {
+  while (!list.empty()) {
+    const std::size_t end = std::min(list.find(' '), list.size());
+    if (list.substr(0, end) == word) return true;
+    list.remove_prefix(std::min(end + 1, list.size()));
+  }
+  return false;
+}
+
+// What all of these are; "qualifier" if they have no name together.
+std::string_view kind_of(const Words& words) {
+  if (std::ranges::all_of(words, [](std::string_view word) { return find_type(word).has_value(); }))
+    return "type";
+  for (const WordKind& kind : kWordKinds)
+    if (std::ranges::all_of(words, [&](std::string_view word) { return is_listed(kind.words, word); }))
+      return kind.name;
+  return "qualifier";
+}
+
+constexpr std::size_t kMost = 16;  // that a message lists
+
+// ".a, .b or .c"
+std::string list(const Words& words) {
+  std::string out;
+  for (std::size_t i = 0; i < std::min(words.size(), kMost); ++i)
+    out += fmt::format("{}.{}", i == 0 ? "" : i + 1 == words.size() ? " or " : ", ", words[i]);
+  return words.size() > kMost ? out + ", ..." : out;
+}
+
+std::string dotted(const Words& words) {
+  return words.empty() ? "none" : fmt::format(".{}", fmt::join(words, "."));
+}
+
+void add(Words& to, std::string_view word) {
+  if (std::ranges::find(to, word) == to.end()) to.push_back(word);
+}
+
+// ---- Changes
+
+/// A form and how it differs from the words that are given.
+struct Change {
+  Words words;             ///< of the form, in its order
+  Words missing, surplus;  ///< that must come, and go
+  int cost = 0;
+};
+
+// A missing word is less than a surplus one; a type is what the writer is surest of.
+constexpr int kMissing = 4, kMissingType = 6, kSurplus = 4, kSurplusType = 9, kUnknown = 2, kElsewhere = 1, kNoChange = 100;
+
+/// The nearest forms of an opcode.
+class Nearest {
+ public:
+  Nearest(std::string_view opcode, std::span<const std::string_view> words, Target target) : given_(words) {
+    for (const ScalarForm* form : forms_of(opcode))
+      for (const std::string_view word : form->words) add(known_, word);
+    used_.resize(words.size());
+    for (const ScalarForm* form : forms_of(opcode)) {
+      Change change;
+      change.cost = target.row().features.has(form->row->needs) ? 0 : kElsewhere;
+      search(*form, 0, change, 0);
+    }
+  }
+  bool is_known(std::string_view word) const { return std::ranges::find(known_, word) != known_.end(); }
+
+  std::vector<Change> best = {};
+
+ private:
+  void search(const ScalarForm& form, std::size_t slot, Change& change, std::size_t types);
+  void take(const ScalarForm& form, std::size_t slot, const Words& alternative, Change change, std::size_t types);
+  void finish(Change change);
+
+  std::span<const std::string_view> given_;
+  std::vector<bool> used_;
+  Words known_ = {};
+  int cost_ = kNoChange;
+};
+
+// `types`: behind the last type that the form has taken. Types keep their order; other words may stand anywhere.
+void Nearest::search(const ScalarForm& form, std::size_t slot, Change& change, std::size_t types) {
+  if (change.cost > cost_) return;
+  if (slot == form.slots.size()) return finish(change);
+  for (const Words& alternative : form.slots[slot]) take(form, slot, alternative, change, types);
+}
+
+void Nearest::take(const ScalarForm& form, std::size_t slot, const Words& alternative, Change change,
+                   std::size_t types) {
+  const std::vector<bool> before = used_;
+  for (const std::string_view word : alternative) {
+    const bool is_type = find_type(word).has_value();
+    std::size_t at = is_type ? types : 0;
+    while (at < given_.size() && (used_[at] || given_[at] != word)) ++at;
+    change.words.push_back(word);
+    if (at < given_.size()) {
+      used_[at] = true;
+      if (is_type) types = at + 1;
+    } else {
+      change.missing.push_back(word);
+      change.cost += is_type ? kMissingType : kMissing;
+    }
+  }
+  search(form, slot + 1, change, types);
+  used_ = before;
+}
+
+void Nearest::finish(Change change) {
+  for (std::size_t i = 0; i < given_.size(); ++i) {
+    if (used_[i]) continue;
+    change.surplus.push_back(given_[i]);
+    change.cost += !is_known(given_[i]) ? kUnknown : find_type(given_[i]) ? kSurplusType : kSurplus;
+  }
+  if (change.cost > cost_) return;
+  if (change.cost < cost_) best.clear();
+  cost_ = change.cost;
+  best.push_back(std::move(change));
+}
+
+// ---- Sentences
+
+/// What an instruction asks for beside a word that is missing.
+struct Remark {
+  std::string_view opcodes, word, text;
+};
+constexpr Remark kRemarks[] = {
+    {"shfl vote", "sync", ", which must be there since PTX 6.4, and with it the mask of lanes as the last operand"},
+};
+
+std::string_view remark(std::string_view opcode, std::string_view word) {
+  for (const Remark& one : kRemarks)
+    if (is_listed(one.opcodes, opcode) && one.word == word) return one.text;
+  return "";
+}
+
+// Why a conversion does not round.
+std::string exact(std::string_view opcode, const Change& change) {
+  Words types;
+  for (const std::string_view word : change.words)
+    if (find_type(word)) types.push_back(word);
+  if (opcode != "cvt" || types.size() != 2 || !kind_of(change.surplus).ends_with("rounding")) return "";
+  const bool floats = is_floating(*find_type(types[0])) && is_floating(*find_type(types[1]));
+  return floats ? fmt::format(": {} to {} is exact", types[1], types[0]) : ": integers are not rounded";
+}
+
+std::string spelled_forms(std::string_view opcode, const std::vector<Change>& changes) {
+  std::vector<std::string> out;
+  for (const Change& change : changes) {
+    std::string form = warpbit::spell(opcode, change.words);
+    if (std::ranges::find(out, form) == out.end()) out.push_back(std::move(form));
+  }
+  if (out.size() > 3) out.resize(3);
+  return fmt::format("{}", fmt::join(out, " or "));
+}
+
+// All changes say which words come and go where the first one does.
+Error refusal(std::string_view opcode, std::string spelled, const std::vector<Change>& best,
+              const Nearest& nearest) {
+  const Change& first = best.front();
+  Words coming;  // one each
+  for (const Change& change : best)
+    if (change.missing.size() == 1 && change.surplus == first.surplus) add(coming, change.missing[0]);
+  const bool is_one = first.missing.size() == 1 && !coming.empty();
+  if (!first.surplus.empty()) {
+    const std::string_view gone = first.surplus[0];
+    if (!nearest.is_known(gone))
+      return {Errc::unknown_qualifier, std::move(spelled), std::string(gone),
+              is_one ? list(coming) : fmt::format("none there: {}", spelled_forms(opcode, best))};
+    if (!first.missing.empty())
+      return {Errc::no_such_form, std::move(spelled),
+              fmt::format("the {} is {}", kind_of(first.surplus), dotted(first.surplus)),
+              is_one ? fmt::format("with the other qualifiers it can be {}", list(coming))
+                     : fmt::format("nearest is {}", spelled_forms(opcode, best))};
+    return {Errc::surplus_qualifier, std::move(spelled),
+            fmt::format("the {} {} must go{}", kind_of(first.surplus), dotted(first.surplus), exact(opcode, first)),
+            spelled_forms(opcode, best)};
+  }
+  if (first.missing.empty())
+    return {Errc::qualifier_order, std::move(spelled), "its qualifiers stand in another order", spelled_forms(opcode, best)};
+  if (is_one && coming.size() > 1)
+    return {Errc::missing_qualifier, std::move(spelled), std::string(kind_of(coming)), list(coming)};
+  return {Errc::missing_qualifier, std::move(spelled), fmt::format("qualifier {}", dotted(first.missing)),
+          fmt::format("{}{}", spelled_forms(opcode, best), remark(opcode, first.missing[0]))};
+}
+
+// 0: the text is right but for its operands or its target.
+int distance(Errc code) {
+  switch (code) {
+    case Errc::missing_qualifier:
+    case Errc::surplus_qualifier:
+    case Errc::repeated_qualifier:
+    case Errc::qualifier_order: return 1;
+    case Errc::no_such_form: return 2;
+    case Errc::unknown_qualifier: return 3;
+    case Errc::unknown_instruction: return 4;
+    default: return 0;
+  }
+}
+
+}  // namespace
+
+Error no_form(std::string_view opcode, std::span<const std::string_view> words, Target target) {
+  const Nearest nearest(opcode, words, target);
+  return refusal(opcode, warpbit::spell(opcode, words), nearest.best, nearest);
+}
+
+const Error& nearer(const Error& scalar, const Error& tensor) {
+  return distance(tensor.code) < distance(scalar.code) ? tensor : scalar;
+}
+
+}  // namespace warpbit::ptx

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// Movement and conversion.
+#include "ptx/rows/rows.hpp"
+
+namespace warpbit::ptx {
+
+using enum Feature;
+
+std::span<const FormRow> movement_rows() {
+  static constexpr FormRow kRows[] = {
+    {"mov{$any,.b128,.pred}", "d:T a:T", sm_75},
+    {"mov.b16", "d:T {a:b8*2}", sm_75},
+    {"mov.b32", "d:T {a:b16*2}", sm_75},
+    {"mov.b32", "d:T {a:b8*4}", sm_75},
+    {"mov.b64", "d:T {a:b32*2}", sm_75},
+    {"mov.b64", "d:T {a:b16*4}", sm_75},
+    {"mov.b128", "d:T {a:b64*2}", sm_75},
+    {"mov.b128", "d:T {a:b32*4}", sm_75},
+    {"mov.b16", "{d:b8*2} a:T", sm_75},
+    {"mov.b32", "{d:b16*2} a:T", sm_75},
+    {"mov.b32", "{d:b8*4} a:T", sm_75},
+    {"mov.b64", "{d:b32*2} a:T", sm_75},
+    {"mov.b64", "{d:b16*4} a:T", sm_75},
+    {"mov.b128", "{d:b64*2} a:T", sm_75},
+    {"mov.b128", "{d:b32*4} a:T", sm_75},
+    {"shfl.sync{.up,.down,.bfly,.idx}.b32", "d|p:T a:T b:T c:T m:u32", sm_75},
+    {"cvta{,.to}{.const,.global,.local,.param,.param::entry,.shared,.shared::cta}{.u32,.u64}", "d:T a:T",
+     sm_75},
+    {"cvta{,.to}.shared::cluster{.u32,.u64}", "d:T a:T", sm_90},
+    {"isspacep{.const,.global,.local,.param,.param::entry,.shared,.shared::cta}", "d:pred a:u64", sm_75},
+    {"isspacep.shared::cluster", "d:pred a:u64", sm_90},
+    {"isspacep{.const,.global,.local,.param,.param::entry,.shared,.shared::cta}", "d:pred a:u32", sm_75},
+    {"isspacep.shared::cluster", "d:pred a:u32", sm_90},
+    {"mapa{,.shared::cluster}{.u32,.u64,.s32,.s64}", "d:T a:T b:u32", sm_90},
+    {"getctarank{,.shared::cluster}{.u32,.u64,.s32,.s64}", "d:u32 a:T", sm_90},
+    {"cvt{$ints8}{$ints8}", "d:U a:T", sm_75},
+    {"cvt.sat{.u8,.s8,.s16}{.u16,.u32,.u64,.s32,.s64}", "d:U a:T", sm_75},  // where it may change the number
+    {"cvt.sat{.u8,.u16,.u32,.u64}{.s8,.s16}", "d:U a:T", sm_75},
+    {"cvt.sat{.u16,.s32}{.u32,.u64,.s64}", "d:U a:T", sm_75},
+    {"cvt.sat{.u16,.u32,.u64}.s32", "d:U a:T", sm_75},
+    {"cvt.sat{.u32,.s64}.u64", "d:U a:T", sm_75},
+    {"cvt.sat{.u32,.u64}.s64", "d:U a:T", sm_75},
+    {"cvt.sat.s8{.u8,.s16}", "d:U a:T", sm_75},
+    {"cvt{$rnd}{,.sat}{.f16,.f64}{$ints8}", "d:U a:T", sm_75},
+    {"cvt{$rnd}{,.ftz}{,.sat}.f32{$ints8}", "d:U a:T", sm_75},
+    {"cvt{$rnd}.bf16{$ints8}", "d:U a:T", sm_90},
+    {"cvt{$rndi}{,.ftz}{,.sat}{$ints8}.f32", "d:U a:T", sm_75},
+    {"cvt{$rndi}{,.sat}{$ints8}{.f16,.f64}", "d:U a:T", sm_75},
+    {"cvt{$rndi}{$ints8}.bf16", "d:U a:T", sm_90},
+    {"cvt{,.ftz}{,.sat}.f32.f32", "d:U a:T", sm_75},
+    {"cvt{$rndi}{,.ftz}{,.sat}.f32.f32", "d:U a:T", sm_75},
+    {"cvt{,$rndi}{,.sat}.f64.f64", "d:U a:T", sm_75},
+    {"cvt{,$rndi}{,.sat}.f16.f16", "d:U a:T", sm_75},
+    {"cvt{,$rndi}.bf16.bf16", "d:U a:T", sm_90},
+    {"cvt{$rnd}{,.ftz}{,.sat}.f32.f64", "d:U a:T", sm_75},
+    {"cvt{,.ftz}{,.sat}.f64.f32", "d:U a:T", sm_75},
+    {"cvt{,.ftz}{,.sat}.f32.f16", "d:U a:T", sm_75},
+    {"cvt{,.sat}.f64.f16", "d:U a:T", sm_75},
+    {"cvt{$rnd}{,.ftz}{,.sat}.f16.f32", "d:U a:T", sm_75},
+    {"cvt{$rnd}{,.sat}.f16.f64", "d:U a:T", sm_75},
+    {"cvt{,$rnd}.f32.bf16", "d:U a:T", sm_80},
+    {"cvt{,$rnd}.ftz.f32.bf16", "d:U a:T", sm_90},
+    {"cvt{,$rnd}{.f16,.f64}.bf16", "d:U a:T", sm_90},
+    {"cvt{,$rnd}.bf16.f16", "d:U a:T", sm_90},
+    {"cvt{$rnd}{,.ftz}.bf16.f32", "d:U a:T", sm_80},
+    {"cvt{$rnd}.bf16.f64", "d:U a:T", sm_90},
+    {"cvt.pack.sat{.u16,.s16}.s32", "d:u32 a:T b:T", sm_75},
+    {"cvt.pack.sat{.u8,.s8}.s32.b32", "d:u32 a:V b:V c:T", sm_75},
+  };
+  return kRows;
+}
+
+}  // namespace warpbit::ptx

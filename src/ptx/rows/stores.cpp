@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// Asynchronous stores; memory of several GPUs.
+#include "ptx/rows/rows.hpp"
+
+namespace warpbit::ptx {
+
+using enum Feature;
+
+// Those without a barrier object take any size.
+std::span<const FormRow> stores_rows() {
+  static constexpr FormRow kRows[] = {
+    {"st.async{,.weak}{$own,.shared::cluster}.mbarrier::complete_tx::bytes{$async,$async_vector}",
+     "[p] #a:T [m]", sm_90},
+    {"st.async.cluster{,.shared::cluster}.mbarrier::complete_tx::bytes{$async,$async_vector}", "[p] #a:T [m]",
+     sm_90},
+    {"st.async{,.weak}{.shared,.shared::cta}{$async,$async_vector}", "[p] #a:T [m]", sm_90},
+    {"st.async{,.weak}.global{$async,$async_vector}", "[p] #a:T [p]", sm_100},
+    {"st.async{,.release}{.gpu,.sys}.global{$async,$async_vector}", "[p] #a:T [p]", sm_100},
+    {"st.async.mmio.release{.gpu,.sys}.global{$async}", "[p] #a:T [p]", sm_100},
+    {"st.async{,.weak}{$own}{,.mbarrier::complete_tx::bytes}{$async,$async_narrow}", "[p] #a:T", sm_90},
+    {"st.async{,.weak}.shared::cluster.mbarrier::complete_tx::bytes{$async,$async_narrow}", "[p] #a:T", sm_90},
+    {"st.async.cluster{,.shared::cluster}.mbarrier::complete_tx::bytes{$async,$async_narrow}", "[p] #a:T",
+     sm_90},
+    {"st.async{.gpu,.sys}{$async,$async_narrow}", "[p] #a:T", sm_90},
+    {"st.async{,.weak}.global{$async,$async_narrow}", "[p] #a:T", sm_100},
+    {"st.async{,.release,.mmio.release}{.gpu,.sys}{,.global}{$async,$async_narrow}", "[p] #a:T", sm_100},
+    {"red.async.relaxed.cluster{,.shared::cluster}.mbarrier::complete_tx::bytes{.and,.or,.xor}.b32",
+     "[p] a:T [m]?", sm_90},
+    {"red.async.relaxed{.gpu,.sys}{.and,.or,.xor}.b32", "[p] a:u32", sm_90},
+    {"red.async{.relaxed,.release,.mmio.release}{.gpu,.sys}{,.global}{.and,.or,.xor}.b32", "[p] a:u32", sm_100},
+    {"red.async{.relaxed,.release,.mmio.release}{.gpu,.sys}.global{.and,.or,.xor}.b32", "[p] a:T [p]", sm_100},
+    {"red.async.relaxed.cluster{,.shared::cluster}.mbarrier::complete_tx::bytes{$red_async}", "[p] a:T [m]?",
+     sm_90},
+    {"red.async.relaxed{.gpu,.sys}{$red_async}", "[p] a:T", sm_90},
+    {"red.async{.relaxed,.release,.mmio.release}{.gpu,.sys}{,.global}{$red_async}", "[p] a:T", sm_100},
+    {"red.async{.relaxed,.release,.mmio.release}{.gpu,.sys}.global{$red_async}", "[p] a:T [p]", sm_100},
+    {"st.bulk{,.weak}", "[p] a:u32=(1..0) #imm(0)", sm_100, {9, 0}},
+    {"st.bulk{,.weak}", "[p] a:u64(0..16777216/8) #imm(0)", sm_100},
+    {"st.bulk{,.weak}.shared::cta", "[r] a:u32=(1..0) #imm(0)", sm_100, {9, 0}},
+    {"st.bulk{,.weak}.shared::cta", "[r] a:u64(0..16777216/8) #imm(0)", sm_100},
+  };
+  return kRows;
+}
+
+std::span<const FormRow> multimem_rows() {
+  static constexpr FormRow kRows[] = {
+    {"multimem.ld_reduce{$multimem_load}{,.global}{$multimem_integer}", "d:T [p]", sm_90},
+    {"multimem.ld_reduce{$multimem_load}{,.global}{.add.f64,.add.f32,.add.v2.f32,.add.v4.f32}", "#d:T [p]",
+     sm_90},
+    {"multimem.ld_reduce{$multimem_load}{,.global}{.add,.min,.max}{.f16x2,.bf16x2,$half_vector}", "#d:T [p]",
+     sm_90},
+    {"multimem.ld_reduce{$multimem_load}{,.global}.add.acc::f32{.f16x2,.bf16x2,$half_vector}", "#d:T [p]",
+     sm_90},
+    {"multimem.ld_reduce{$multimem_load}{,.global}{.add,.add.acc::f16,.min,.max}{.v4,.v8}{.e4m3,.e5m2}",
+     "#d:b8 [p]", multimem_fp8},
+    {"multimem.ld_reduce{$multimem_load}{,.global}{.add,.add.acc::f16,.min,.max}{.v2,.v4,.v8}{.e4m3x2,.e5m2x2}",
+     "#d:b16 [p]", multimem_fp8},
+    {"multimem.ld_reduce{$multimem_load}{,.global}{.add,.add.acc::f16,.min,.max}{,.v2,.v4}{.e4m3x4,.e5m2x4}",
+     "#d:b32 [p]", multimem_fp8},
+    {"multimem.st{$multimem_store}{,.global}{$async,.f16x2,.bf16x2,.v2.f32,.v4.f32,$half_vector}", "[p] #a:T",
+     sm_90},
+    {"multimem.st{$multimem_store}{,.global}{.v4,.v8}{.e4m3,.e5m2}", "[p] #a:b8", multimem_fp8},
+    {"multimem.st{$multimem_store}{,.global}{.v2,.v4,.v8}{.e4m3x2,.e5m2x2}", "[p] #a:b16", multimem_fp8},
+    {"multimem.st{$multimem_store}{,.global}{,.v2,.v4}{.e4m3x4,.e5m2x4}", "[p] #a:b32", multimem_fp8},
+    {"multimem.red{$multimem_red}{,.global}{$multimem_integer}", "[w] a:T", sm_90},
+    {"multimem.red{$multimem_red}{,.global}{.add.f64,.add.f32,.add.v2.f32,.add.v4.f32,.add.f16x2,.add.bf16x2}",
+     "[w] #a:T", sm_90},
+    {"multimem.red{$multimem_red}{,.global}{.add,.min,.max}{$half_vector}", "[w] #a:T", sm_90},
+  };
+  return kRows;
+}
+
+}  // namespace warpbit::ptx
