@@ -79,6 +79,8 @@ class Flow {
   bool keeps(int reg, int above, int statement) const;
   /// The last statement above one that writes to a register, in the same block; -1: none does.
   int definition_above(int reg, int statement) const;
+  /// The statement that alone writes a register; -1: several do, or none.
+  int only_definition(int reg) const { return only_definition_[static_cast<std::size_t>(reg)]; }
   bool is_written_once(int reg) const { return only_definition(reg) >= 0; }
   /// Whether a register is never anything but a value of constant memory: a parameter of the kernel, a variable in .const.
   bool is_constant(int reg) const;
@@ -99,8 +101,6 @@ class Flow {
     int statement;
     bool reads, writes;
   };
-  /// The statement that alone writes a register; -1: several do, or none.
-  int only_definition(int reg) const { return only_definition_[static_cast<std::size_t>(reg)]; }
   void find_blocks();
   bool find_idle();
   void find_accesses();
