@@ -43,6 +43,8 @@ bool becomes_branches(const View& statement);
 bool is_checked(const View& statement);
 /// Whether no loop with it is unrolled: most of those that become branches without a guard, as they are calls.
 bool keeps_loop(const View& statement);
+/// div, rcp, sqrt with a rounding but .rn, of f64, and div of f32: a call without a fast path before it.
+bool is_plain_call(const View& statement);
 /// Whether the next statement may follow one of this opcode.
 bool goes_on(std::string_view opcode, bool has_guard);
 /// Adds the statements that may follow one.
@@ -59,6 +61,8 @@ std::vector<bool> reached(const ptx::FunctionText& function);
 class Flow {
  public:
   explicit Flow(const ptx::FunctionText& function);
+  /// `late`: of a plain call whose result nobody needs, nobody needs the sources either.
+  Flow(const ptx::FunctionText& function, bool late);
 
   using Set = std::vector<std::uint64_t>;  // of registers, a bit each
   struct Block {
@@ -104,9 +108,9 @@ class Flow {
   void find_blocks();
   bool find_idle();
   void find_accesses();
-  void find_live();
-  bool is_needed(int statement, const Set& live) const;
-  void pass(int statement, Set& live) const;
+  void find_live(bool late);
+  bool is_needed(int statement, const Set& live, bool late) const;
+  void pass(int statement, Set& live, bool late) const;
 
   const ptx::FunctionText& f_;
   std::vector<int> block_;  // by statement

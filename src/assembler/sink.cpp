@@ -2,6 +2,7 @@
 #include "assembler/sink.hpp"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <optional>
 #include <set>
@@ -22,13 +23,13 @@ struct Price {
 };
 // The first row that fits counts.
 constexpr Price kPrices[] = {
-    {"add", "", "", 1},      {"sub", "", "", 1},          {"mul", "", "", 1},         {"fma", "", "", 1},
-    {"min", "", "", 1},      {"max", "", "", 1},          {"selp", "", "", 1},        {"setp", "", "", 1},
-    {"copysign", "f32", "", 1}, {"copysign", "f64", "", 5}, {"sin", "", "", 1},         {"cos", "", "", 1},
-    {"tanh", "", "", 1},     {"div", "f32", "full", 99},  {"div", "f32", "ftz", 2},   {"rcp", "", "ftz", 1},
-    {"rsqrt", "", "ftz", 1}, {"sqrt", "", "ftz", 1},      {"ex2", "", "ftz", 1},      {"lg2", "", "ftz", 1},
-    {"div", "f32", "", 8},   {"rcp", "f32", "", 8},       {"sqrt", "f32", "", 8},     {"rsqrt", "f32", "", 8},
-    {"ex2", "f32", "", 8},   {"lg2", "f32", "", 8},
+    {"add", "", "", 1},         {"sub", "", "", 1},         {"mul", "", "", 1},       {"fma", "", "", 1},
+    {"min", "", "", 1},         {"max", "", "", 1},         {"selp", "", "", 1},      {"setp", "", "", 1},
+    {"copysign", "f32", "", 1}, {"copysign", "f64", "", 5}, {"sin", "", "", 1},       {"cos", "", "", 1},
+    {"tanh", "", "", 1},        {"div", "f32", "full", 99}, {"div", "f32", "ftz", 2}, {"rcp", "", "ftz", 1},
+    {"rsqrt", "", "ftz", 1},    {"sqrt", "", "ftz", 1},     {"ex2", "", "ftz", 1},    {"lg2", "", "ftz", 1},
+    {"div", "f32", "", 8},      {"rcp", "f32", "", 8},      {"sqrt", "f32", "", 8},   {"rsqrt", "f32", "", 8},
+    {"ex2", "f32", "", 8},      {"lg2", "f32", "", 8},
 };
 
 bool is_float(const View& v) {
@@ -37,7 +38,8 @@ bool is_float(const View& v) {
 // Part of what uses its result.
 bool is_part(const View& v) {
   const bool is_sign = (v.opcode() == "neg" || v.opcode() == "abs") && !v.has("ftz");
-  return (v.opcode() == "mov" || is_sign) && is_float(v) && !v.is_guarded() && v.is_register(0) && v.is_register(1);
+  return (v.opcode() == "mov" || is_sign) && is_float(v) && !v.is_guarded() && v.is_register(0) &&
+         v.is_register(1);
 }
 std::optional<int> price_of(const View& v) {
   if (is_part(v)) return 0;
@@ -48,12 +50,10 @@ std::optional<int> price_of(const View& v) {
       return row.price;
   return v.has("ftz") && (v.opcode() == "neg" || v.opcode() == "abs") ? std::optional(1) : std::nullopt;
 }
+// A function of several blocks, called or inline.
 bool is_call(const View& v) {
-  return is_float(v) && keeps_loop(v);
-}
-// A call of its own: nothing but its result comes back.
-bool is_plain_call(const View& v) {
-  return is_call(v) && v.type() == "f64" && (v.has("rz") || v.has("rm") || v.has("rp"));
+  constexpr std::array<std::string_view, 5> kFunctions = {"div", "rem", "rcp", "sqrt", "rsqrt"};
+  return becomes_branches(v) && std::ranges::find(kFunctions, v.opcode()) != kFunctions.end();
 }
 
 class Sinker {
@@ -94,7 +94,7 @@ class Sinker {
       if (!goes_on) ++at.line;
       for (int i = blocks[b].first; i < blocks[b].last; ++i) {
         places_.push_back(at);
-        if (!is_call(view(i))) continue;
+        if (!is_call(view(i)) || !flow_.is_needed(i)) continue;
         calls_.push_back(i);
         ++at.call;
       }
@@ -110,7 +110,11 @@ class Sinker {
         continue;
       }
       for_each_access(
-          f_, use, [&](int one) { if (one == reg) to.push_back(use); }, [](int) {});
+          f_, use,
+          [&](int one) {
+            if (one == reg) to.push_back(use);
+          },
+          [](int) {});
     }
   }
   std::vector<int> uses(int i) const {
@@ -130,16 +134,18 @@ class Sinker {
     std::erase_if(left, [&](int use) { return gone_[static_cast<std::size_t>(use)]; });
     if (left.empty()) return remove(i);
     const int first = *std::ranges::min_element(left);
-    if (is_part(v) || first < i || place(first).line != place(i).line || place(first).call < place(i).call + 2) return;
+    if (is_part(v) || first < i || place(first).line != place(i).line || place(first).call < place(i).call + 2)
+      return;
     Cone cone{i, calls_[static_cast<std::size_t>(place(first).call) - 1]};
-    if (gather(i, cone)) move(cone);
+    if (!copies_.contains({cone.until, v.operand(0).index}) && gather(i, cone)) move(cone);
   }
 
   // Whether a statement can be computed before the call, from what lives there.
   bool gather(int i, Cone& cone) {
     const View v = view(i);
     const auto price = price_of(v);
-    if (!price || place(i).line != place(cone.root).line || !flow_.is_written_once(v.operand(0).index)) return false;
+    if (!price || place(i).line != place(cone.root).line || !flow_.is_written_once(v.operand(0).index))
+      return false;
     if (!cone.statements.insert(i).second) return true;
     cone.price += *price + (i != cone.root && *price > 0 && uses(i).size() > 1 ? 1 : 0);
     if (cone.price > kMost) return false;
@@ -171,13 +177,11 @@ class Sinker {
         if (const auto by = now.find(one.index); n > 0 && one.kind == Operand::Kind::reg && by != now.end())
           one.index = by->second;
       }
-      if (!is_new && i == cone.root) {
-        insert(cone, i, "mov", {operands[0], register_operand(copy->second)});
-        continue;
-      }
       if (is_new) {
-        if (i == cone.root) copy->second = reg;
-        else copy->second = editor_.temporary(f_.registers[static_cast<std::size_t>(reg)].type);
+        if (i == cone.root)
+          copy->second = reg;
+        else
+          copy->second = editor_.temporary(f_.registers[static_cast<std::size_t>(reg)].type);
         operands[0].index = copy->second;
         insert(cone, i, view(i).opcode(), operands);
       }
@@ -198,8 +202,7 @@ class Sinker {
   void insert(const Cone& cone, int like, std::string_view opcode, const std::vector<Operand>& operands) {
     const View v = view(like);
     std::vector<std::string_view> words(v.words().begin(), v.words().end());
-    if (opcode == "mov") words = {v.type()};
-    editor_.insert_before(cone.until, editor_.make(like, opcode, std::move(words), operands));
+    editor_.insert_before(cone.until, editor_.make(like, opcode, std::move(words), operands), like);
   }
   // What nobody needs goes with what it reads.
   void remove(int i) {
