@@ -157,7 +157,7 @@ class Finder {
     Product& product = products_[static_cast<std::size_t>(i)];
     if (operand(i, 0).kind != Operand::Kind::reg) return;
     follow(i, i, {}, product);
-    if (late_ && product.ways.size() != 1) ++product.others;
+    if (late_ && product.ways.size() != 1) ++product.others;  // not fused
     if (product.stays && (product.direct || product.changes > 1)) ++product.others;
     std::ranges::stable_sort(product.ways, {}, &Way::sum);
     if (std::ranges::adjacent_find(product.ways, {}, &Way::sum) != product.ways.end())
@@ -308,9 +308,10 @@ std::array<Operand, 2> quotient_factors(Editor& editor, const View& v) {
 void contract(Assembled& function, Rules rules) {
   Finder(function, rules, false).run();
   const FunctionText& f = function.function;
-  bool calls = false;
-  for (int i = 0; i < static_cast<int>(f.statements.size()); ++i) calls = calls || is_plain_call({f, i});
-  if (calls) Finder(function, rules, true).run();
+  bool has_calls = false;
+  for (int i = 0; i < static_cast<int>(f.statements.size()); ++i)
+    has_calls = has_calls || is_plain_call({f, i});
+  if (has_calls) Finder(function, rules, true).run();
 }
 
 }  // namespace warpbit::assembler

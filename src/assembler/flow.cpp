@@ -160,7 +160,7 @@ bool keeps_loop(const View& view) {
 
 bool is_plain_call(const View& view) {
   const bool is_directed = view.rounds() && !view.has("rn");
-  return is_directed && find_branching(view) != nullptr && (view.type() == "f64" || view.opcode() == "div");
+  return is_directed && view.type() == "f64" && find_branching(view) != nullptr;
 }
 
 bool becomes_branches(const View& view) {

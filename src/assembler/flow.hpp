@@ -43,7 +43,7 @@ bool becomes_branches(const View& statement);
 bool is_checked(const View& statement);
 /// Whether no loop with it is unrolled: most of those that become branches without a guard, as they are calls.
 bool keeps_loop(const View& statement);
-/// div, rcp, sqrt with a rounding but .rn, of f64, and div of f32: a call without a fast path before it.
+/// div, rcp, sqrt of f64 with a rounding but .rn: a call without a fast path before it.
 bool is_plain_call(const View& statement);
 /// Whether the next statement may follow one of this opcode.
 bool goes_on(std::string_view opcode, bool has_guard);

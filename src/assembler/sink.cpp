@@ -169,21 +169,18 @@ class Sinker {
     std::map<int, int> now;  // by register
     for (const int i : cone.statements) {
       const int reg = view(i).operand(0).index;
-      const auto [copy, is_new] = copies_.try_emplace({cone.until, reg}, -1);
-      std::vector<Operand> operands;
-      for (int n = 0; n < view(i).operands(); ++n) {
-        operands.push_back(view(i).operand(n));
-        Operand& one = operands.back();
-        if (const auto by = now.find(one.index); n > 0 && one.kind == Operand::Kind::reg && by != now.end())
-          one.index = by->second;
-      }
+      const auto [copy, is_new] = copies_.try_emplace({cone.until, reg}, reg);
       if (is_new) {
-        if (i == cone.root)
-          copy->second = reg;
-        else
-          copy->second = editor_.temporary(f_.registers[static_cast<std::size_t>(reg)].type);
-        operands[0].index = copy->second;
-        insert(cone, i, view(i).opcode(), operands);
+        if (i != cone.root) copy->second = editor_.temporary(f_.registers[static_cast<std::size_t>(reg)].type);
+        now[reg] = copy->second;
+        std::vector<Operand> operands;
+        for (int n = 0; n < view(i).operands(); ++n) {
+          operands.push_back(view(i).operand(n));
+          Operand& one = operands.back();
+          const auto by = one.kind == Operand::Kind::reg ? now.find(one.index) : now.end();
+          if (by != now.end()) one.index = by->second;
+        }
+        insert(cone, i, operands);
       }
       now[reg] = copy->second;
     }
@@ -194,15 +191,15 @@ class Sinker {
   void move_parts(const Cone& cone, int i) {
     for (const int use : flow_.all_uses(i, view(i).operand(0).index).statements) {
       if (!is_part(view(use)) || gone_[static_cast<std::size_t>(use)] || use > cone.until) continue;
-      insert(cone, use, view(use).opcode(), {view(use).operand(0), view(use).operand(1)});
+      insert(cone, use, {view(use).operand(0), view(use).operand(1)});
       remove(use);
       move_parts(cone, use);
     }
   }
-  void insert(const Cone& cone, int like, std::string_view opcode, const std::vector<Operand>& operands) {
+  void insert(const Cone& cone, int like, const std::vector<Operand>& operands) {
     const View v = view(like);
     std::vector<std::string_view> words(v.words().begin(), v.words().end());
-    editor_.insert_before(cone.until, editor_.make(like, opcode, std::move(words), operands), like);
+    editor_.insert_before(cone.until, editor_.make(like, v.opcode(), std::move(words), operands), like);
   }
   // What nobody needs goes with what it reads.
   void remove(int i) {

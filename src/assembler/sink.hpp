@@ -9,12 +9,12 @@
 //     use of s, p, a, b, c       call
 //                                use of s, p, a, b, c
 //
-// It is made of loads and results of calls, which live, and of what is computed from them by statements that have a price
-// (sink.cpp, kPrices), 10 at most in all: those come with it, as copies if others use them. Of those below it each that has
-// several uses costs 1 more. mov, neg and abs are no statements here but part of a use. Calls are div, rcp, sqrt with a
-// rounding and the like, though what the machine has inline (flow.hpp, is_inline) is none, nor is membar; a result that a
-// fast path and a slow path join in is not made again. Found in machine code of ptxas 13.0 (sm_90a), which takes bodies of 10
-// statements and none of 11; recordings of random kernels agree (golden-digests/random).
+// It is made of loads and results of plain calls (flow.hpp), which live, and of what is computed from them by statements
+// that have a price (sink.cpp, kPrices), 10 at most in all: those come with it, as copies if others use them. Of those below
+// it each that has several uses costs 1 more. mov, neg and abs are no statements here but part of a use. Calls are div, rem,
+// rcp, sqrt, rsqrt that become branches of machine code; fences and barriers are none. What a fast path and a slow path join
+// in is not made again, nor what a branch chooses. Found in machine code of ptxas 13.0 (sm_90a), which takes bodies of 10
+// statements and none of 11 (tests/ptx_assembler_sink_test.cpp); recordings of random kernels agree (golden-digests/random).
 #pragma once
 
 #include "assembler/assemble.hpp"
