@@ -7,6 +7,7 @@
 #include "assembler/contract.hpp"
 #include "assembler/fold.hpp"
 #include "assembler/scale.hpp"
+#include "assembler/sink.hpp"
 #include "assembler/unroll.hpp"
 
 namespace warpbit::assembler {
@@ -46,6 +47,7 @@ Assembled assemble(const ptx::FunctionText& function, Rules rules) {
   if (rules.has(Rule::unroll)) unroll(out);
   if (rules.has(Rule::fold) || rules.has(Rule::divide) || rules.has(Rule::identity)) fold(out, rules);
   if (rules.has(Rule::pair) || rules.has(Rule::identity)) pair(out, rules);
+  if (rules.has(Rule::contract)) sink(out);
   if (rules.has(Rule::contract) || rules.has(Rule::quotient)) contract(out, rules);
   if (rules.has(Rule::scale)) scale(out, rules);
   return out;

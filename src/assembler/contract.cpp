@@ -21,8 +21,8 @@ struct Fused {
 
 class Finder {
  public:
-  Finder(Assembled& function, Rules rules)
-      : f_(function.function), rules_(rules), flow_(f_), editor_(function) {
+  Finder(Assembled& function, Rules rules, bool late)
+      : f_(function.function), rules_(rules), late_(late), flow_(f_, late), editor_(function) {
     sums_.resize(f_.statements.size());
     products_.resize(f_.statements.size());
     candidates_.resize(f_.statements.size());
@@ -157,6 +157,7 @@ class Finder {
     Product& product = products_[static_cast<std::size_t>(i)];
     if (operand(i, 0).kind != Operand::Kind::reg) return;
     follow(i, i, {}, product);
+    if (late_ && product.ways.size() != 1) ++product.others;  // not fused
     if (product.stays && (product.direct || product.changes > 1)) ++product.others;
     std::ranges::stable_sort(product.ways, {}, &Way::sum);
     if (std::ranges::adjacent_find(product.ways, {}, &Way::sum) != product.ways.end())
@@ -263,6 +264,7 @@ class Finder {
 
   FunctionText& f_;
   Rules rules_;
+  bool late_;
   Flow flow_;
   Editor editor_;
   std::vector<Fused> sums_;                         // by statement
@@ -304,7 +306,12 @@ std::array<Operand, 2> quotient_factors(Editor& editor, const View& v) {
 }
 
 void contract(Assembled& function, Rules rules) {
-  Finder(function, rules).run();
+  Finder(function, rules, false).run();
+  const FunctionText& f = function.function;
+  bool has_calls = false;
+  for (int i = 0; i < static_cast<int>(f.statements.size()); ++i)
+    has_calls = has_calls || is_plain_call({f, i});
+  if (has_calls) Finder(function, rules, true).run();
 }
 
 }  // namespace warpbit::assembler

@@ -16,6 +16,9 @@
 //                            subtract it. A product that it alone uses is used once, and fused even if it stays
 //     abs.f32 of x x         x x itself, but for a sum that subtracts it
 //
+// Later ptxas sees that nobody needs the sources of a plain call (flow.hpp) whose result nobody needs. A product that one
+// sum alone uses then is fused there.
+//
 // div.approx.f32, div.full.f32 and rcp.approx.f32 without .ftz end in such a product: the reciprocal of the divisor times
 // the dividend, both scaled (assemble.hpp); rcp.approx.f32 scales as div.full.f32 does. The dividend of div.approx.ftz
 // stands as it is: a literal there is a factor that fuses in all blocks.

@@ -111,6 +111,7 @@ bool Editor::apply() {
     now.push_back(static_cast<int>(statements.size()));
     statements.insert(statements.end(), edits_[i].before.begin(), edits_[i].before.end());
     made.resize(statements.size(), true);
+    for (const int from : edits_[i].from) origins.push_back(of_.origins[static_cast<std::size_t>(from)]);
     if (!edits_[i].dropped && !edits_[i].removed) {
       statements.push_back(f.statements[i]);
       made.push_back(of_.made[i] || edits_[i].replaced);

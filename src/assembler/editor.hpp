@@ -28,7 +28,12 @@ class Editor {
   /// A statement with the guard and the place of another one.
   Statement make(int at, std::string_view opcode, std::vector<std::string_view> words,
                  const std::vector<Operand>& operands);
-  void insert_before(int at, Statement statement) { edit(at).before.push_back(statement); }
+  void insert_before(int at, Statement statement) { insert_before(at, statement, at); }
+  /// It comes from another statement than the one that it stands before.
+  void insert_before(int at, Statement statement, int from) {
+    edit(at).before.push_back(statement);
+    edit(at).from.push_back(from);
+  }
   void replace(int at, Statement statement);
   /// It stays if a statement that stays reads what it writes: one that nobody needs, whose step is executed.
   void drop(int at) { edit(at).dropped = true; }
@@ -48,6 +53,7 @@ class Editor {
  private:
   struct Edit {
     std::vector<Statement> before = {};
+    std::vector<int> from = {};
     bool dropped = false, removed = false, replaced = false;
   };
   void keep_what_is_read();

@@ -142,8 +142,9 @@ bool goes(const View& view) {
   const Branching* const row = find_branching(view);
   return !has_effect(view.f, view.statement()) && (view.opcode() == "ld" || (row != nullptr && row->is_inline));
 }
-bool stays(const View& view) {
-  return has_effect(view.f, view.statement()) || (becomes_branches(view) && !goes(view));
+bool stays(const View& view, bool late) {
+  return has_effect(view.f, view.statement()) ||
+         (becomes_branches(view) && !goes(view) && !(late && is_plain_call(view)));
 }
 
 }  // namespace
@@ -155,6 +156,11 @@ bool is_checked(const View& view) {
 bool keeps_loop(const View& view) {
   const Branching* const found = find_branching(view);
   return found != nullptr && !found->is_inline;
+}
+
+bool is_plain_call(const View& view) {
+  const bool is_directed = view.rounds() && !view.has("rn");
+  return is_directed && view.type() == "f64" && find_branching(view) != nullptr;
 }
 
 bool becomes_branches(const View& view) {
@@ -187,12 +193,13 @@ std::vector<bool> reached(const ptx::FunctionText& function) {
   return out;
 }
 
-Flow::Flow(const FunctionText& function) : f_(function) {
+Flow::Flow(const FunctionText& function) : Flow(function, false) {}
+Flow::Flow(const FunctionText& function, bool late) : f_(function) {
   idle_.resize(f_.statements.size());
   find_accesses();
   do {
     find_blocks();
-    find_live();
+    find_live(late);
   } while (find_idle());
 }
 
@@ -260,9 +267,9 @@ void Flow::find_accesses() {
   }
 }
 
-bool Flow::is_needed(int i, const Set& live) const {
+bool Flow::is_needed(int i, const Set& live, bool late) const {
   if (idle_[static_cast<std::size_t>(i)]) return false;
-  if (stays({f_, i})) return true;
+  if (stays({f_, i}, late)) return true;
   bool out = false;
   for_each_access(
       f_, i, [](int) {}, [&](int reg) { out = out || contains(live, reg); });
@@ -270,8 +277,8 @@ bool Flow::is_needed(int i, const Set& live) const {
 }
 
 // Backwards.
-void Flow::pass(int i, Set& live) const {
-  if (!is_needed(i, live)) return;
+void Flow::pass(int i, Set& live, bool late) const {
+  if (!is_needed(i, live, late)) return;
   const auto bit = [](int reg) { return std::uint64_t{1} << reg % 64; };
   if (statement(f_, i).guard < 0)
     for_each_access(
@@ -281,7 +288,7 @@ void Flow::pass(int i, Set& live) const {
 }
 
 // A value is live if a statement that is needed may use it: the least sets for which that holds in all blocks.
-void Flow::find_live() {
+void Flow::find_live(bool late) {
   const Set none((f_.registers.size() + 63) / 64);
   for (Block& one : blocks_) one.live = none;
   std::vector<Set> at_begin(blocks_.size(), none);
@@ -292,7 +299,7 @@ void Flow::find_live() {
         for (std::size_t k = 0; k < none.size(); ++k)
           one.live[k] |= at_begin[static_cast<std::size_t>(next)][k];
       Set live = one.live;
-      for (int i = one.last; i-- > one.first;) pass(i, live);
+      for (int i = one.last; i-- > one.first;) pass(i, live, late);
       changed = changed || live != at_begin[b];
       at_begin[b] = std::move(live);
     }
@@ -300,8 +307,8 @@ void Flow::find_live() {
   for (const Block& one : blocks_) {
     Set live = one.live;
     for (int i = one.last; i-- > one.first;) {
-      needed_[static_cast<std::size_t>(i)] = is_needed(i, live);
-      pass(i, live);
+      needed_[static_cast<std::size_t>(i)] = is_needed(i, live, late);
+      pass(i, live, late);
     }
   }
 }

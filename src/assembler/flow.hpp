@@ -43,6 +43,8 @@ bool becomes_branches(const View& statement);
 bool is_checked(const View& statement);
 /// Whether no loop with it is unrolled: most of those that become branches without a guard, as they are calls.
 bool keeps_loop(const View& statement);
+/// div, rcp, sqrt of f64 with a rounding but .rn: a call without a fast path before it.
+bool is_plain_call(const View& statement);
 /// Whether the next statement may follow one of this opcode.
 bool goes_on(std::string_view opcode, bool has_guard);
 /// Adds the statements that may follow one.
@@ -59,6 +61,8 @@ std::vector<bool> reached(const ptx::FunctionText& function);
 class Flow {
  public:
   explicit Flow(const ptx::FunctionText& function);
+  /// `late`: of a plain call whose result nobody needs, nobody needs the sources either.
+  Flow(const ptx::FunctionText& function, bool late);
 
   using Set = std::vector<std::uint64_t>;  // of registers, a bit each
   struct Block {
@@ -79,6 +83,8 @@ class Flow {
   bool keeps(int reg, int above, int statement) const;
   /// The last statement above one that writes to a register, in the same block; -1: none does.
   int definition_above(int reg, int statement) const;
+  /// The statement that alone writes a register; -1: several do, or none.
+  int only_definition(int reg) const { return only_definition_[static_cast<std::size_t>(reg)]; }
   bool is_written_once(int reg) const { return only_definition(reg) >= 0; }
   /// Whether a register is never anything but a value of constant memory: a parameter of the kernel, a variable in .const.
   bool is_constant(int reg) const;
@@ -99,14 +105,12 @@ class Flow {
     int statement;
     bool reads, writes;
   };
-  /// The statement that alone writes a register; -1: several do, or none.
-  int only_definition(int reg) const { return only_definition_[static_cast<std::size_t>(reg)]; }
   void find_blocks();
   bool find_idle();
   void find_accesses();
-  void find_live();
-  bool is_needed(int statement, const Set& live) const;
-  void pass(int statement, Set& live) const;
+  void find_live(bool late);
+  bool is_needed(int statement, const Set& live, bool late) const;
+  void pass(int statement, Set& live, bool late) const;
 
   const ptx::FunctionText& f_;
   std::vector<int> block_;  // by statement
