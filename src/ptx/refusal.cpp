@@ -80,7 +80,7 @@ struct Change {
 };
 
 // A missing word is less than a surplus one; a type is what the writer is surest of.
-constexpr int kMissing = 4, kMissingType = 6, kSurplus = 4, kSurplusType = 9, kUnknown = 2, kElsewhere = 1, kNoChange = 100;
+constexpr int kMissing = 4, kMissingType = 6, kSurplus = 5, kSurplusType = 9, kUnknown = 2, kElsewhere = 1, kNoChange = 100;
 
 /// The nearest forms of an opcode.
 class Nearest {
