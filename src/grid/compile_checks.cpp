@@ -35,8 +35,9 @@ namespace {
 
 // Of 32 bits these are no addresses in .global, and no generic ones; asynchronous copies and tensor instructions take them.
 bool is_wide(std::string_view opcode) {
-  constexpr std::string_view kOpcodes[] = {"ld",       "ldu",       "st",            "atom",    "red",     "mbarrier",
-                                           "prefetch", "prefetchu", "applypriority", "discard", "multimem"};
+  constexpr std::string_view kOpcodes[] = {"ld",       "ldu",      "st",        "atom",          "red",
+                                           "mbarrier", "prefetch", "prefetchu", "applypriority", "discard",
+                                           "multimem"};
   return std::ranges::find(kOpcodes, opcode) != std::end(kOpcodes);
 }
 
