@@ -440,7 +440,6 @@ Result<assembler::Rules> rules_of(const Launch& how) {
 
 Result<grid::Grades> grades_of(const Launch& how) {
   grid::Grades out = {};
-  if (!how.check_shared) return out;  // silent
   for (const KernelRuleInfo& row : kernel_rules()) {
     const Grade grade = how.strict ? row.strict : row.by_default;
     out[static_cast<std::size_t>(row.rule)] = how.lenient ? std::min(grade, Grade::finding) : grade;
@@ -454,7 +453,7 @@ Result<grid::Grades> grades_of(const Launch& how) {
     }
     out[static_cast<std::size_t>(*rule)] = one.grade;
   }
-  return out;
+  return how.check_shared ? out : grid::Grades{};  // silent
 }
 
 // Of each rule and line one.
