@@ -27,6 +27,10 @@ std::string wrong(const std::string& text, Case& test, bool strict) {
   test.how.strict = strict;
   test.how.step_limit = 2'000'000;
   const ptx::Report report = kernel->launch(test.how, test.arguments);
+  if (!test.accused.empty())
+    return report.fault && report.fault->message().find(test.accused) != std::string::npos
+               ? ""
+               : "it is accused no more";
   if (report.fault) return "fault: " + report.fault->message();
   if (!report.findings.empty()) return "finding: " + report.findings[0].fault.message();
   if (report.printed != test.prints) return "printed: " + report.printed;
