@@ -164,7 +164,7 @@ int check_all(const std::string& text, bool strict) {
     print_reasons(refusals);
   }
   if (refusals.size() < all.size()) return strict && !refusals.empty() ? kNo : kYes;
-  suggest_forms(refusals[0], text, std::nullopt);
+  suggest_forms(refusals.back(), text, std::nullopt);
   return kNo;
 }
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <optional>
 #include <string>
 
@@ -80,8 +81,7 @@ struct Change {
 };
 
 // A missing word is less than a surplus one; a type is what the writer is surest of.
-constexpr int kMissing = 4, kMissingType = 6, kSurplus = 5, kSurplusType = 9, kUnknown = 2, kElsewhere = 1,
-              kNoChange = 100;
+constexpr int kMissing = 4, kMissingType = 6, kSurplus = 5, kSurplusType = 9, kUnknown = 2, kElsewhere = 1;
 
 /// The nearest forms of an opcode.
 class Nearest {
@@ -109,7 +109,7 @@ class Nearest {
   std::span<const std::string_view> given_;
   std::vector<bool> used_;
   Words known_ = {};
-  int cost_ = kNoChange;
+  int cost_ = std::numeric_limits<int>::max();
 };
 
 // `types`: behind the last type that the form has taken. Types keep their order; other words may stand anywhere.
