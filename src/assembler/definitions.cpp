@@ -89,11 +89,29 @@ Definitions::Place Definitions::defined_by(int i) const {
   if (f_.is_entry && v.opcode() == "ld" && v.has("param")) return {Place::Class::constant};
   const bool moves = v.opcode() == "mov" || v.opcode() == "neg" || v.opcode() == "abs";
   if (moves && !v.is_guarded() && v.operand(1).kind != Operand::Kind::vector) return at(v.operand(1));
-  if (v.type() == "f64" && becomes_branches(v) && !is_directed(v)) return {Place::Class::join, -block_ - 1};
+  if (v.type() == "f64" && becomes_branches(v) && !is_directed(v) && !(is_checked(v) && v.literal(1)))
+    return {Place::Class::join, -block_ - 1};
   if (const std::optional<int> adds = defined(v);
       adds && flow_ && v.is_register(0) && *adds + balance(i, v.operand(0).index, false) >= 0)
     return {Place::Class::choice};
-  return {Place::Class::instruction, is_call(v) ? first_call(i) : i};
+  return {Place::Class::instruction, is_call(v) ? first_call(i) : first_same(i)};
+}
+
+// The first statement above in its block that computes the same.
+int Definitions::first_same(int i) const {
+  const View v{f_, i};
+  if (!flow_ || v.type() != "f64" || v.is_guarded() || !v.is_register(0)) return i;
+  const auto is_same = [&](const Operand& a, const Operand& b) {
+    return a.kind == Operand::Kind::reg && b.kind == Operand::Kind::reg && flow_->is_written_once(a.index) && flow_->origin(a.index) == flow_->origin(b.index);
+  };
+  for (int k = flow_->blocks()[static_cast<std::size_t>(flow_->block(i))].first; k < i; ++k) {
+    const View before{f_, k};
+    bool same = before.opcode() == v.opcode() && before.operands() == v.operands() && !before.is_guarded() &&
+                std::ranges::equal(before.words(), v.words());
+    for (int n = 1; same && n < v.operands(); ++n) same = is_same(v.operand(n), before.operand(n));
+    if (same) return k;
+  }
+  return i;
 }
 
 // Of all uses of what a statement writes to a register.

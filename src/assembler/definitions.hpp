@@ -53,6 +53,7 @@ class Definitions {
   Place at(const ptx::Operand& operand) const;
   Place defined_by(int statement) const;
   int first_call(int statement) const;
+  int first_same(int statement) const;
   int balance(int statement, int reg, bool is_negated) const;
 
   const ptx::FunctionText& f_;
