@@ -94,7 +94,8 @@ Definitions::Place Definitions::defined_by(int i) const {
   if (const std::optional<int> adds = defined(v);
       adds && flow_ && v.is_register(0) && *adds + balance(i, v.operand(0).index, false) >= 0)
     return {Place::Class::choice};
-  return {Place::Class::instruction, is_call(v) ? first_call(i) : first_same(i)};
+  if (is_call(v)) return called(i);
+  return {Place::Class::instruction, first_same(i)};
 }
 
 // The first statement above in its block that computes the same.
@@ -134,21 +135,27 @@ int Definitions::balance(int i, int reg, bool is_negated) const {
   return out + (own ? kOneNumber : 0);
 }
 
-// Calls of one function hand on their results in the same registers, from the first one whose result is a number and is
-// used in the block behind it alone.
-int Definitions::first_call(int i) const {
+// Whether the result of a call stays in its registers: it is one number, used in the block behind it alone.
+bool Definitions::stays(int i) const {
+  const int reg = View{f_, i}.operand(0).index;
+  return balance(i, reg, false) < 0 && std::ranges::all_of(flow_->uses_below(i, reg), [&](int use) {
+           return flow_->block(use) == flow_->block(i) + 1;
+         });
+}
+
+// Calls of one function hand on their results in the same registers.
+Definitions::Place Definitions::called(int i) const {
   const View v{f_, i};
+  bool is_first = true;
   for (int k = 0; k < i; ++k) {
     const View before{f_, k};
     if (before.opcode() != v.opcode() || !is_call(before) || !std::ranges::equal(before.words(), v.words()))
       continue;
-    const int reg = before.operand(0).index;
-    const std::vector<int> uses = flow_->uses_below(k, reg);
-    if (balance(k, reg, false) < 0 &&
-        std::ranges::all_of(uses, [&](int use) { return flow_->block(use) == flow_->block(k) + 1; }))
-      return k;
+    if (is_first && stays(k)) return {Place::Class::instruction, k};
+    is_first = false;
   }
-  return i;
+  if (!is_first && stays(i)) return {Place::Class::join, -block_ - 1};
+  return {Place::Class::instruction, i};
 }
 
 void Definitions::pass(int i) {

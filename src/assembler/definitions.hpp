@@ -52,7 +52,8 @@ class Definitions {
   };
   Place at(const ptx::Operand& operand) const;
   Place defined_by(int statement) const;
-  int first_call(int statement) const;
+  Place called(int statement) const;
+  bool stays(int statement) const;
   int first_same(int statement) const;
   int balance(int statement, int reg, bool is_negated) const;
 
