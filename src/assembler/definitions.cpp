@@ -91,11 +91,39 @@ Definitions::Place Definitions::defined_by(int i) const {
   if (moves && !v.is_guarded() && v.operand(1).kind != Operand::Kind::vector) return at(v.operand(1));
   if (v.type() == "f64" && becomes_branches(v) && !is_directed(v) && !(is_checked(v) && v.literal(1)))
     return {Place::Class::join, -block_ - 1};
-  if (const std::optional<int> adds = defined(v);
-      adds && flow_ && v.is_register(0) && *adds + balance(i, v.operand(0).index, false) >= 0)
+  if (const std::optional<int> adds = defined(v); adds && flow_ && v.is_register(0) && !shares_root(i) &&
+                                                  *adds + balance(i, v.operand(0).index, false) >= 0)
     return {Place::Class::choice};
   if (is_call(v)) return called(i);
   return {Place::Class::instruction, first_same(i)};
+}
+
+// The register that one is, or is the magnitude of.
+std::pair<int, bool> Definitions::magnitude(int reg) const {
+  bool is_absolute = false;
+  for (;;) {
+    reg = flow_->origin(reg);
+    const int at = flow_->only_definition(reg);
+    if (at < 0) break;
+    const View v{f_, at};
+    if (v.opcode() != "abs" || v.is_guarded() || !v.is_register(1)) break;
+    is_absolute = true;
+    reg = v.operand(1).index;
+  }
+  return {reg, is_absolute};
+}
+
+// Whether rsqrt.approx.ftz has its upper word from an rsqrt.approx of the same source.
+bool Definitions::shares_root(int i) const {
+  const View v{f_, i};
+  if (v.opcode() != "rsqrt" || !v.is_register(1)) return false;
+  for (int k = 0; k < static_cast<int>(f_.statements.size()); ++k) {
+    const View other{f_, k};
+    if (other.opcode() == "rsqrt" && other.type() == "f64" && !other.has("ftz") && other.is_register(1) &&
+        magnitude(other.operand(1).index) == magnitude(v.operand(1).index))
+      return true;
+  }
+  return false;
 }
 
 // The first statement above in its block that computes the same.
@@ -103,7 +131,8 @@ int Definitions::first_same(int i) const {
   const View v{f_, i};
   if (!flow_ || v.type() != "f64" || v.is_guarded() || !v.is_register(0)) return i;
   const auto is_same = [&](const Operand& a, const Operand& b) {
-    return a.kind == Operand::Kind::reg && b.kind == Operand::Kind::reg && flow_->is_written_once(a.index) && flow_->origin(a.index) == flow_->origin(b.index);
+    return a.kind == Operand::Kind::reg && b.kind == Operand::Kind::reg && flow_->is_written_once(a.index) &&
+           flow_->origin(a.index) == flow_->origin(b.index);
   };
   for (int k = flow_->blocks()[static_cast<std::size_t>(flow_->block(i))].first; k < i; ++k) {
     const View before{f_, k};
