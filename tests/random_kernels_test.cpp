@@ -28,7 +28,7 @@ struct Replayed : random_recordings::Recorded {
 // Of a hundred kernels of a kind, how many may differ at -O3, defects of ptxas aside. What calls functions of the assembler's
 // (f64) has copies of products that are not modelled.
 int percent(const std::string& kind) {
-  return kind.starts_with("mixed") || kind == "doubles" ? 2 : 1;
+  return kind.starts_with("mixed") ? 2 : 1;
 }
 
 void replay(Replayed& one) {

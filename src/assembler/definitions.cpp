@@ -89,11 +89,59 @@ Definitions::Place Definitions::defined_by(int i) const {
   if (f_.is_entry && v.opcode() == "ld" && v.has("param")) return {Place::Class::constant};
   const bool moves = v.opcode() == "mov" || v.opcode() == "neg" || v.opcode() == "abs";
   if (moves && !v.is_guarded() && v.operand(1).kind != Operand::Kind::vector) return at(v.operand(1));
-  if (v.type() == "f64" && becomes_branches(v) && !is_directed(v)) return {Place::Class::join, -block_ - 1};
-  if (const std::optional<int> adds = defined(v);
-      adds && flow_ && v.is_register(0) && *adds + balance(i, v.operand(0).index, false) >= 0)
+  if (v.type() == "f64" && becomes_branches(v) && !is_directed(v) && !(is_checked(v) && v.literal(1)))
+    return {Place::Class::join, -block_ - 1};
+  if (const std::optional<int> adds = defined(v); adds && flow_ && v.is_register(0) && !shares_root(i) &&
+                                                  *adds + balance(i, v.operand(0).index, false) >= 0)
     return {Place::Class::choice};
-  return {Place::Class::instruction, is_call(v) ? first_call(i) : i};
+  if (is_call(v)) return called(i);
+  return {Place::Class::instruction, first_same(i)};
+}
+
+// The register that one is, or is the magnitude of.
+std::pair<int, bool> Definitions::magnitude(int reg) const {
+  bool is_absolute = false;
+  for (;;) {
+    reg = flow_->origin(reg);
+    const int at = flow_->only_definition(reg);
+    if (at < 0) break;
+    const View v{f_, at};
+    if (v.opcode() != "abs" || v.is_guarded() || !v.is_register(1)) break;
+    is_absolute = true;
+    reg = v.operand(1).index;
+  }
+  return {reg, is_absolute};
+}
+
+// Whether rsqrt.approx.ftz has its upper word from an rsqrt.approx of the same source.
+bool Definitions::shares_root(int i) const {
+  const View v{f_, i};
+  if (v.opcode() != "rsqrt" || !v.is_register(1)) return false;
+  for (int k = 0; k < static_cast<int>(f_.statements.size()); ++k) {
+    const View other{f_, k};
+    if (other.opcode() == "rsqrt" && other.type() == "f64" && !other.has("ftz") && other.is_register(1) &&
+        magnitude(other.operand(1).index) == magnitude(v.operand(1).index))
+      return true;
+  }
+  return false;
+}
+
+// The first statement above in its block that computes the same.
+int Definitions::first_same(int i) const {
+  const View v{f_, i};
+  if (!flow_ || v.type() != "f64" || v.is_guarded() || !v.is_register(0)) return i;
+  const auto is_same = [&](const Operand& a, const Operand& b) {
+    return a.kind == Operand::Kind::reg && b.kind == Operand::Kind::reg && flow_->is_written_once(a.index) &&
+           flow_->origin(a.index) == flow_->origin(b.index);
+  };
+  for (int k = flow_->blocks()[static_cast<std::size_t>(flow_->block(i))].first; k < i; ++k) {
+    const View before{f_, k};
+    bool same = before.opcode() == v.opcode() && before.operands() == v.operands() && !before.is_guarded() &&
+                std::ranges::equal(before.words(), v.words());
+    for (int n = 1; same && n < v.operands(); ++n) same = is_same(v.operand(n), before.operand(n));
+    if (same) return k;
+  }
+  return i;
 }
 
 // Of all uses of what a statement writes to a register.
@@ -116,21 +164,27 @@ int Definitions::balance(int i, int reg, bool is_negated) const {
   return out + (own ? kOneNumber : 0);
 }
 
-// Calls of one function hand on their results in the same registers, from the first one whose result is a number and is
-// used in the block behind it alone.
-int Definitions::first_call(int i) const {
+// Whether the result of a call stays in its registers: it is one number, used in the block behind it alone.
+bool Definitions::stays(int i) const {
+  const int reg = View{f_, i}.operand(0).index;
+  return balance(i, reg, false) < 0 && std::ranges::all_of(flow_->uses_below(i, reg), [&](int use) {
+           return flow_->block(use) == flow_->block(i) + 1;
+         });
+}
+
+// Calls of one function hand on their results in the same registers.
+Definitions::Place Definitions::called(int i) const {
   const View v{f_, i};
+  bool is_first = true;
   for (int k = 0; k < i; ++k) {
     const View before{f_, k};
     if (before.opcode() != v.opcode() || !is_call(before) || !std::ranges::equal(before.words(), v.words()))
       continue;
-    const int reg = before.operand(0).index;
-    const std::vector<int> uses = flow_->uses_below(k, reg);
-    if (balance(k, reg, false) < 0 &&
-        std::ranges::all_of(uses, [&](int use) { return flow_->block(use) == flow_->block(k) + 1; }))
-      return k;
+    if (is_first && stays(k)) return {Place::Class::instruction, k};
+    is_first = false;
   }
-  return i;
+  if (!is_first && stays(i)) return {Place::Class::join, -block_ - 1};
+  return {Place::Class::instruction, i};
 }
 
 void Definitions::pass(int i) {

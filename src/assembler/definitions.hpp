@@ -4,6 +4,7 @@
 #include <compare>
 #include <cstdint>
 #include <optional>
+#include <utility>  // pair
 #include <vector>
 
 #include "assembler/flow.hpp"
@@ -14,17 +15,19 @@ namespace warpbit::assembler {
 /// shows: the one that is defined later is the second. Defined are, one after another,
 ///
 ///     instruction   what is computed, in the order of the text; results of div, rcp and sqrt that are not to nearest are
-///                   those of calls: of one function they lie in the same registers, from its first call on whose result
-///                   is used as a number, and in the block behind it alone
+///                   those of calls, as those of rcp, sqrt, rsqrt of a literal without a fast path. Of one function they
+///                   lie in the same registers, if its first one stays there: it is used as a number, and in the block
+///                   behind it alone. What an instruction above in its block computes already is that one
 ///     join          where control joins, the earlier one in the text last; div, rcp, sqrt to nearest and rsqrt.approx end
-///                   in one
+///                   in one, and so does a later call whose result stays, if that of the first one of its function does
+///                   not
 ///     choice        a pair of registers, chosen or handed on one by one, which becomes a number where it is used; of two
 ///                   the sources stay as they are
 ///     constant      literals and parameters of the kernel
 ///
 /// mov, neg and abs define nothing. A value is a choice if what these add is 0 or more:
 ///
-///      1   it comes from selp, from rsqrt.approx.ftz, from behind a guard; it goes into selp, testp, rsqrt.approx.ftz, or
+///      1   it comes from selp, from rsqrt.approx.ftz (unless rsqrt.approx has the same source), from behind a guard; it goes into selp, testp, rsqrt.approx.ftz, or
 ///          is what a register has where a guard is false
 ///      2   it goes into a call, rsqrt.approx without .ftz too
 ///      0   it goes into sqrt, copysign, a mov of halves, or is a dividend
@@ -52,7 +55,11 @@ class Definitions {
   };
   Place at(const ptx::Operand& operand) const;
   Place defined_by(int statement) const;
-  int first_call(int statement) const;
+  Place called(int statement) const;
+  bool stays(int statement) const;
+  int first_same(int statement) const;
+  std::pair<int, bool> magnitude(int reg) const;
+  bool shares_root(int statement) const;
   int balance(int statement, int reg, bool is_negated) const;
 
   const ptx::FunctionText& f_;
