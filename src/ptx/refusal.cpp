@@ -83,6 +83,8 @@ struct Change {
 // A missing word is less than a surplus one; a type is what the writer is surest of.
 constexpr int kMissing = 4, kMissingType = 6, kSurplus = 5, kSurplusType = 9, kUnknown = 2, kElsewhere = 1;
 
+constexpr std::size_t kMostWords = 32;  // of a form, and more
+
 /// The nearest forms of an opcode.
 class Nearest {
  public:
@@ -237,6 +239,10 @@ int distance(Errc code) {
 }  // namespace
 
 Error no_form(std::string_view opcode, std::span<const std::string_view> words, Target target) {
+  if (words.size() > kMostWords)
+    return {Errc::no_such_form, warpbit::spell(opcode, words.first(kMostWords)) + "...",
+            fmt::format("it has {} qualifiers", words.size()),
+            fmt::format("no form has more than {}", kMostWords)};
   const Nearest nearest(opcode, words, target);
   return refusal(opcode, warpbit::spell(opcode, words), nearest.best, nearest);
 }
