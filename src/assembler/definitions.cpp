@@ -89,13 +89,25 @@ Definitions::Place Definitions::defined_by(int i) const {
   if (f_.is_entry && v.opcode() == "ld" && v.has("param")) return {Place::Class::constant};
   const bool moves = v.opcode() == "mov" || v.opcode() == "neg" || v.opcode() == "abs";
   if (moves && !v.is_guarded() && v.operand(1).kind != Operand::Kind::vector) return at(v.operand(1));
-  if (v.type() == "f64" && becomes_branches(v) && !is_directed(v) && !(is_checked(v) && v.literal(1)))
-    return {Place::Class::join, -block_ - 1};
+  if (v.type() == "f64" && becomes_branches(v) && !is_directed(v)) {
+    if (!is_checked(v) || !v.literal(1)) return {Place::Class::join, -block_ - 1};
+    return is_uniform(v) ? Place{Place::Class::constant} : Place{Place::Class::instruction, i};
+  }
   if (const std::optional<int> adds = defined(v); adds && flow_ && v.is_register(0) && !shares_root(i) &&
                                                   *adds + balance(i, v.operand(0).index, false) >= 0)
     return {Place::Class::choice};
   if (is_call(v)) return called(i);
   return {Place::Class::instruction, first_same(i)};
+}
+
+// Whether the function that a statement calls has literals alone for its sources: its result is the same in all lanes.
+bool Definitions::is_uniform(const View& v) const {
+  for (int k = 0; k < static_cast<int>(f_.statements.size()); ++k) {
+    const View other{f_, k};
+    if (other.opcode() == v.opcode() && other.is_register(1) && std::ranges::equal(other.words(), v.words()))
+      return false;
+  }
+  return true;
 }
 
 // The register that one is, or is the magnitude of.
@@ -136,8 +148,8 @@ int Definitions::first_same(int i) const {
   };
   for (int k = flow_->blocks()[static_cast<std::size_t>(flow_->block(i))].first; k < i; ++k) {
     const View before{f_, k};
-    bool same = before.opcode() == v.opcode() && before.operands() == v.operands() && !before.is_guarded() &&
-                std::ranges::equal(before.words(), v.words());
+    bool same = flow_->is_needed(k) && before.opcode() == v.opcode() && before.operands() == v.operands() &&
+                !before.is_guarded() && std::ranges::equal(before.words(), v.words());
     for (int n = 1; same && n < v.operands(); ++n) same = is_same(v.operand(n), before.operand(n));
     if (same) return k;
   }
