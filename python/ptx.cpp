@@ -91,7 +91,14 @@ LaunchFaultSide side_of(const FaultSide& side) {
 }
 
 LaunchFault fault_of(const Fault& fault) {
-  LaunchFault out{fault.error, std::string(name(fault.rule)), fault.kernel, fault.message(), block_of(fault.block), side_of(fault), {}, {},
+  LaunchFault out{fault.error,
+                  std::string(name(fault.rule)),
+                  fault.kernel,
+                  fault.message(),
+                  block_of(fault.block),
+                  side_of(fault),
+                  {},
+                  {},
                   {}};
   if (fault.other) out.other = side_of(*fault.other);
   if (fault.address) {
@@ -103,7 +110,8 @@ LaunchFault fault_of(const Fault& fault) {
 
 std::vector<LaunchFinding> findings_of(const ptx::Report& report) {
   std::vector<LaunchFinding> out;
-  for (const ptx::Finding& one : report.findings) out.push_back({fault_of(one.fault), one.times, std::string(name(one.grade))});
+  for (const ptx::Finding& one : report.findings)
+    out.push_back({fault_of(one.fault), one.times, std::string(name(one.grade))});
   return out;
 }
 
@@ -369,9 +377,9 @@ LaunchReport launch(const ptx::Function& function, const Extent& grid, const Ext
 
 // A call says what it found and allowed as a warning, at the caller.
 void warn(const LaunchFinding& finding) {
-  const std::string text =
-      finding.fault.message + "\n  " + finding.grade + " of the rule " + finding.fault.rule +
-      (finding.times > 1 ? "\n  " + std::to_string(finding.times) + " times" : "");
+  const std::string text = finding.fault.message + "\n  " + finding.grade + " of the rule " +
+                           finding.fault.rule +
+                           (finding.times > 1 ? "\n  " + std::to_string(finding.times) + " times" : "");
   if (PyErr_WarnEx(PyExc_RuntimeWarning, text.c_str(), 1) != 0) throw py::error_already_set();
 }
 
@@ -484,15 +492,16 @@ void add_rules(py::module_& m) {
         return std::vector<ptx::AssemblerRule>(all.begin(), all.end());
       },
       "All rules of the assembler, in the order in which they act.");
-  add_record(m, "KernelRule", "A rule that a kernel must keep.",
-             field("name", &LaunchRule::name, "As `rules` of a launch takes it."),
-             field("says", &LaunchRule::says, "What a kernel must do."),
-             field("manual", &LaunchRule::manual, "The section of the PTX manual."),
-             field("by_default", &LaunchRule::by_default,
-                   "What a launch does where it is broken: \"fault\", it ends; \"finding\", it goes on and says so."),
-             field("strict", &LaunchRule::strict, "The same of a launch with `strict`."),
-             field("reason", &LaunchRule::reason, "Why."),
-             field("hardware", &LaunchRule::hardware, "What GPUs did with kernels that break it; or empty."));
+  add_record(
+      m, "KernelRule", "A rule that a kernel must keep.",
+      field("name", &LaunchRule::name, "As `rules` of a launch takes it."),
+      field("says", &LaunchRule::says, "What a kernel must do."),
+      field("manual", &LaunchRule::manual, "The section of the PTX manual."),
+      field("by_default", &LaunchRule::by_default,
+            "What a launch does where it is broken: \"fault\", it ends; \"finding\", it goes on and says so."),
+      field("strict", &LaunchRule::strict, "The same of a launch with `strict`."),
+      field("reason", &LaunchRule::reason, "Why."),
+      field("hardware", &LaunchRule::hardware, "What GPUs did with kernels that break it; or empty."));
   m.def("kernel_rules", &launch_rules, "All rules that a kernel must keep.");
 }
 
@@ -529,8 +538,7 @@ void add_report(py::module_& m) {
   add_record(m, "LaunchFinding",
              "A fault behind which a launch has gone on, the first of its kind at these places.",
              field("fault", &LaunchFinding::fault, "What it is."),
-             field("times", &LaunchFinding::times,
-                   "How often it was found in all blocks."),
+             field("times", &LaunchFinding::times, "How often it was found in all blocks."),
              field("grade", &LaunchFinding::grade, "\"finding\", a mistake, or \"note\"."));
   add_record(
       m, "OrderDependence",
@@ -610,8 +618,9 @@ void add_ptx(py::module_& m) {
     function.def(name, run, "grid"_a, "block"_a, "args"_a, py::kw_only(), "shared_mem"_a = 0,
                  "cluster"_a = py::none(), "contract"_a = true, "as_written"_a = false,
                  "without"_a = py::tuple(), "check_shared"_a = true, "lenient"_a = false, "strict"_a = false,
-                 "rules"_a = py::dict(), "step_limit"_a = 0, "cancel"_a = ptx::Cancel::first_come, "cancel_seed"_a = 0, "threads"_a = 0,
-                 "allow_inferred"_a = true, "undefined"_a = Undefined::error, more..., doc.c_str());
+                 "rules"_a = py::dict(), "step_limit"_a = 0, "cancel"_a = ptx::Cancel::first_come,
+                 "cancel_seed"_a = 0, "threads"_a = 0, "allow_inferred"_a = true,
+                 "undefined"_a = Undefined::error, more..., doc.c_str());
   };
   add("launch", &launch, std::string(kLaunch) + kProfile, "profile"_a = false);
   add("__call__",

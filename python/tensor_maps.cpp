@@ -15,8 +15,8 @@ std::array<T, N> entries(const char* name, const std::vector<T>& list, std::size
                          const char* why = "") {
   if (list.size() != wanted)
     refuse(Errc::usage, name,
-           std::to_string(list.size()) + (list.size() == 1 ? " entry for " : " entries for ") + std::to_string(rank) +
-               (rank == 1 ? " extent" : " extents") + " of global_dim",
+           std::to_string(list.size()) + (list.size() == 1 ? " entry for " : " entries for ") +
+               std::to_string(rank) + (rank == 1 ? " extent" : " extents") + " of global_dim",
            std::to_string(wanted) + why);
   std::array<T, N> out{};
   std::copy(list.begin(), list.end(), out.begin());
@@ -59,12 +59,15 @@ TensorMap made(TensorType elemtype, std::uint64_t global_address, const std::vec
   m.elemtype = elemtype;
   m.rank = static_cast<int>(global_dim.size());
   m.global_address = global_address;
-  const std::size_t rank = global_dim.size(), corners = mode == TensorMapMode::im2col && rank > 2 ? rank - 2 : 0;
+  const std::size_t rank = global_dim.size(),
+                    corners = mode == TensorMapMode::im2col && rank > 2 ? rank - 2 : 0;
   if (rank < 1 || rank > 5)
-    refuse(Errc::usage, "global_dim", std::to_string(rank) + " extents", "1 to 5, the contiguous dimension first");
+    refuse(Errc::usage, "global_dim", std::to_string(rank) + " extents",
+           "1 to 5, the contiguous dimension first");
   m.global_dim = entries<std::uint64_t, 5>("global_dim", global_dim, rank, rank);
-  m.global_stride = entries<std::uint64_t, 4>("global_stride", global_stride, rank, rank - 1,
-                                              ": the innermost dimension, whose elements follow each other, has none");
+  m.global_stride =
+      entries<std::uint64_t, 4>("global_stride", global_stride, rank, rank - 1,
+                                ": the innermost dimension, whose elements follow each other, has none");
   m.box_dim = entries<std::uint32_t, 5>("box_dim", box_dim, rank, mode == TensorMapMode::tiled ? rank : 0);
   m.element_stride = entries<std::uint32_t, 5>(
       "element_stride", element_stride.value_or(std::vector(global_dim.size(), 1u)), rank, rank);

@@ -224,7 +224,8 @@ TEST_CASE("a descriptor is one of the target that is named", "[quick][cli]") {
   const auto forms = [](const std::string& line) {
     const json out = json::parse(run({"ask", line, "--json"}).out);
     std::vector<std::string> found = {out["kind"] == "error" ? "" : out.value("form", "")};
-    for (const json& one : out["also"]) found.push_back(one.value("form", ""));
+    for (const json& one : out["also"])
+      if (one.contains("form")) found.push_back(one["form"]);
     for (std::string& form : found) form.resize(std::min(form.size(), form.find('.')));
     return found;
   };

@@ -303,7 +303,9 @@ struct Twins {
                expected = alone.unfenced(byte, bytes, 0, kGroup, order);
     REQUIRE(found.has_value() == expected.has_value());
     if (found) CHECK(std::pair(found->first, found->last) == std::pair(expected->first, expected->last));
-    check_same(at_once.foreign(byte, bytes, 0, 32, 0, order), alone.foreign(byte, bytes, 0, 32, 0, order));
+    const auto is_object = [](std::int64_t) { return false; };
+    check_same(at_once.foreign(byte, bytes, 0, 32, 0, order, is_object),
+               alone.foreign(byte, bytes, 0, 32, 0, order, is_object));
   }
 };
 

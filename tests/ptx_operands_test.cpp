@@ -331,8 +331,8 @@ std::optional<Error> compiled(const std::string& statement, const Target& target
 TEST_CASE("forms of the asynchronous machine become steps") {
   for (
       const std::string statement :
-      {"mbarrier.init.shared::cta.b64 [tile], 1;", "mbarrier.arrive.expect_tx.b64 _, [%r0], %r1;",
-       "mbarrier.try_wait.parity.acquire.cluster.b64 %p0, [%r0], 1, %r1;",
+      {"mbarrier.init.shared::cta.b64 [tile], 1;", "mbarrier.arrive.expect_tx.b64 _, [%q0], %r1;",
+       "mbarrier.try_wait.parity.acquire.cluster.b64 %p0, [%q0], 1, %r1;",
        "mbarrier.pending_count.b64 %r0, %q0;", "cp.async.mbarrier.arrive.noinc.b64 [%q0];",
        "cp.async.bulk.commit_group;", "cp.async.bulk.wait_group.read 0;",
        "cp.async.bulk.prefetch.tensor.4d.L2.global.im2col [%q0, {%r0, %r1, %r2, 0}], {%c0, 1};",
@@ -357,9 +357,7 @@ TEST_CASE("forms that are known and not executed are refused by name") {
        ".cta_group::2 [tile], [%q0, {%r0, %r1, %r2, %r3, 7}], [tile+512], %c0;",
        "cp.async.bulk.tensor.3d.shared::cta.global.im2col::w.mbarrier::complete_tx::bytes [tile], [%q0, {%r0, %r1, %r2}], "
        "[tile+512], {%c0, 1};",
-       "st.bulk [tile], 64, 0;",
-       "multimem.ld_reduce.acquire.sys.global.add.acc::f32.v4.bf16x2 {%r0, %r1, %r2, %r3}, [%q0];",
-       "clusterlaunchcontrol.query_cancel.get_first_ctaid::y.b32.b128 %r0, %k0;"}) {
+       "multimem.ld_reduce.acquire.sys.global.add.acc::f32.v4.bf16x2 {%r0, %r1, %r2, %r3}, [%q0];"}) {
     const std::optional<Error> error = compiled(statement, Target::find("sm_100a").value());
     REQUIRE(error);
     CHECK(error->code == Errc::instruction_not_modelled);

@@ -39,12 +39,14 @@ struct Case {
 
 TEST_CASE("the qualifier that is missing, too many or another one is named", "[quick]") {
   const std::vector<Case> kCases = {
-      {"cvt.s32.f32 %r1, %f1;", "cvt.s32.f32: the integer rounding is missing; accepted is .rni, .rzi, .rmi or .rpi",
+      {"cvt.s32.f32 %r1, %f1;",
+       "cvt.s32.f32: the integer rounding is missing; accepted is .rni, .rzi, .rmi or .rpi",
        "cvt.rzi.s32.f32 %r1, %f1;"},
       {"cvt.f32.s32 %f1, %r1;", "cvt.f32.s32: the rounding is missing; accepted is .rn, .rz, .rm or .rp",
        "cvt.rn.f32.s32 %f1, %r1;"},
       {"cvt.rn.f64.f32 %d1, %f1;",
-       "cvt.rn.f64.f32: the rounding .rn must go: f32 to f64 is exact; accepted is cvt.f64.f32", "cvt.f64.f32 %d1, %f1;"},
+       "cvt.rn.f64.f32: the rounding .rn must go: f32 to f64 is exact; accepted is cvt.f64.f32",
+       "cvt.f64.f32 %d1, %f1;"},
       {"cvt.rn.s32.s64 %r1, %rd1;",
        "cvt.rn.s32.s64: the rounding .rn must go: integers are not rounded; accepted is cvt.s32.s64",
        "cvt.s32.s64 %r1, %rd1;"},
@@ -54,15 +56,16 @@ TEST_CASE("the qualifier that is missing, too many or another one is named", "[q
       {"fma.f32 %f1, %f1, %f1, %f1;", "fma.f32: the rounding is missing; accepted is .rn, .rz, .rm or .rp",
        "fma.rn.f32 %f1, %f1, %f1, %f1;"},
       {"div.f32 %f1, %f1, %f1;",
-       "div.f32: the rounding is missing; accepted is .approx, .full, .rn, .rz, .rm or .rp", "div.rn.f32 %f1, %f1, %f1;"},
+       "div.f32: the rounding is missing; accepted is .approx, .full, .rn, .rz, .rm or .rp",
+       "div.rn.f32 %f1, %f1, %f1;"},
       {"ex2.f32 %f1, %f1;", "ex2.f32: the qualifier .approx is missing; accepted is ex2.approx.f32",
        "ex2.approx.f32 %f1, %f1;"},
       {"mul.s32 %r1, %r1, %r1;", "mul.s32: the part of the product is missing; accepted is .lo, .hi or .wide",
        "mul.lo.s32 %r1, %r1, %r1;"},
       {"mul.lo.f32 %f1, %f1, %f1;", "mul.lo.f32: the part of the product .lo must go; accepted is mul.f32",
        "mul.f32 %f1, %f1, %f1;"},
-      {"mul.s32.lo %r1, %r1, %r1;",
-       "mul.s32.lo: its qualifiers stand in another order; accepted is mul.lo.s32", "mul.lo.s32 %r1, %r1, %r1;"},
+      {"mul.s32.lo %r1, %r1, %r1;", "mul.s32.lo: its qualifiers stand in another order; accepted is mul.lo.s32",
+       "mul.lo.s32 %r1, %r1, %r1;"},
       {"div.rn.s32 %r1, %r1, %r1;", "div.rn.s32: the rounding .rn must go; accepted is div.s32",
        "div.s32 %r1, %r1, %r1;"},
       {"atom.global.add.f16 %h1, [%rd1], %h1;",
@@ -76,14 +79,19 @@ TEST_CASE("the qualifier that is missing, too many or another one is named", "[q
        "and with it the mask of lanes as the last operand",
        "shfl.sync.down.b32 %r1, %r1, 1, 31, -1;"},
       {"ld.acquire.u32 %r1, [%rd1];",
-       "ld.acquire.u32: the scope is missing; accepted is .cta, .gpu, .sys or .cluster", "ld.acquire.gpu.u32 %r1, [%rd1];"},
-      {"setp.f32 %p1, %f1, %f1;", "setp.f32: the comparison is missing; accepted is .eq, ", "setp.eq.f32 %p1, %f1, %f1;"},
-      {"add.foo.f32 %f1, %f1, %f1;", "add.foo.f32: '.foo' is not a qualifier of this instruction; it takes none there: add.f32",
+       "ld.acquire.u32: the scope is missing; accepted is .cta, .gpu, .sys or .cluster",
+       "ld.acquire.gpu.u32 %r1, [%rd1];"},
+      {"setp.f32 %p1, %f1, %f1;", "setp.f32: the comparison is missing; accepted is .eq, ",
+       "setp.eq.f32 %p1, %f1, %f1;"},
+      {"add.foo.f32 %f1, %f1, %f1;",
+       "add.foo.f32: '.foo' is not a qualifier of this instruction; it takes none there: add.f32",
        "add.f32 %f1, %f1, %f1;"},
       {"mul.low.s32 %r1, %r1, %r1;",
-       "mul.low.s32: '.low' is not a qualifier of this instruction; it takes .lo, .hi or .wide", "mul.lo.s32 %r1, %r1, %r1;"},
+       "mul.low.s32: '.low' is not a qualifier of this instruction; it takes .lo, .hi or .wide",
+       "mul.lo.s32 %r1, %r1, %r1;"},
       {"cvt.f16x2.f32 %r1, %f1, %f1;", "cvt.f16x2.f32: the rounding", "cvt.rn.f16x2.f32 %r1, %f1, %f1;"},
-      {"cvt.rn.e4m3x2.f32 %h1, %f1, %f1;", "the qualifier .satfinite is missing", "cvt.rn.satfinite.e4m3x2.f32 %h1, %f1, %f1;"},
+      {"cvt.rn.e4m3x2.f32 %h1, %f1, %f1;", "the qualifier .satfinite is missing",
+       "cvt.rn.satfinite.e4m3x2.f32 %h1, %f1, %f1;"},
   };
   for (const Case& one : kCases) {
     CHECK_THAT(said(one.wrong), Contains(one.sentence));
@@ -93,19 +101,21 @@ TEST_CASE("the qualifier that is missing, too many or another one is named", "[q
 }
 
 TEST_CASE("no sentence lists more than a reader takes in", "[quick]") {
-  for (const std::string statement : {"atom.global.foo.u32 %r1, [%rd1], %r1;", "ld.global %r1, [%rd1];", "cp.async.foo;",
-                                      "mbarrier.foo.b64 [%rd1];", "set.eq %r1, %r1, %r1;", "bar 0;"})
+  for (const std::string statement :
+       {"atom.global.foo.u32 %r1, [%rd1], %r1;", "ld.global %r1, [%rd1];", "cp.async.foo;",
+        "mbarrier.foo.b64 [%rd1];", "set.eq %r1, %r1, %r1;", "bar 0;"})
     CHECK(said(statement).size() < 320);
 }
 
 TEST_CASE("a version of PTX has its targets and forms", "[quick]") {
-  CHECK_THAT(said("", {"7.8", "sm_90a"}), Equals(".target sm_90a does not exist in PTX 7.8; it exists from PTX 8.0 on"));
-  CHECK_THAT(said("", {"8.0", "sm_120a"}), Equals(".target sm_120a does not exist in PTX 8.0; it exists from PTX 8.7 on"));
+  CHECK_THAT(said("", {"7.8", "sm_90a"}),
+             Equals(".target sm_90a does not exist in PTX 7.8; it exists from PTX 8.0 on"));
+  CHECK_THAT(said("", {"8.0", "sm_120a"}),
+             Equals(".target sm_120a does not exist in PTX 8.0; it exists from PTX 8.7 on"));
   CHECK(said("", {"8.0", "sm_90a"}) == "-");
-  const std::string load = "cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [%r1], [%rd1], 16, [%r1];";
-  CHECK_THAT(said(load, {"8.0"}), Contains("line 9, column 1: cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes does "
-                                           "not exist in PTX 8.0; it exists from PTX 8.6 on") ||
-                                      Contains("does not exist in PTX 8.0; it exists from PTX 8.6 on"));
+  const std::string load =
+      "cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [%r1], [%rd1], 16, [%r1];";
+  CHECK_THAT(said(load, {"8.0"}), Contains("does not exist in PTX 8.0; it exists from PTX 8.6 on"));
   CHECK(said(load, {"8.6"}) == "-");
   // A row's own version, where words do not tell it.
   const std::string three = "min.f32 %f1, %f1, %f1, %f1;";
@@ -113,7 +123,8 @@ TEST_CASE("a version of PTX has its targets and forms", "[quick]") {
   CHECK(said(three, {"8.8", "sm_100a"}) == "-");
   CHECK(said("min.f32 %f1, %f1, %f1;", {"8.6", "sm_100a"}) == "-");
   // Tensor instructions, and special registers.
-  CHECK_THAT(said("movmatrix.sync.aligned.m8n8.trans.b16 %r1, %r2;", {"7.0", "sm_80"}), Contains("from PTX 7.8 on"));
+  CHECK_THAT(said("movmatrix.sync.aligned.m8n8.trans.b16 %r1, %r2;", {"7.0", "sm_80"}),
+             Contains("from PTX 7.8 on"));
   CHECK(said("movmatrix.sync.aligned.m8n8.trans.b16 %r1, %r2;", {"7.8", "sm_80"}) == "-");
   CHECK_THAT(said("mov.u32 %r1, %reserved_smem_offset_begin;", {"7.0", "sm_80"}), Contains("from PTX 7.6 on"));
 }
@@ -132,8 +143,8 @@ TEST_CASE("a later version of PTX than is known is a note", "[quick]") {
 TEST_CASE("since is what ptxas says") {
   std::map<std::string, std::pair<std::string, std::string>> later;  // by form and operands
   for (const Row& row : isa_table::read("versions"))
-    for (const std::string& name : row.at("family") == "scalar" ? scalar_table::names(row.at("form"))
-                                                                : std::vector{row.at("form")})
+    for (const std::string& name :
+         row.at("family") == "scalar" ? scalar_table::names(row.at("form")) : std::vector{row.at("form")})
       later[name + ' ' + row.at("operands")] = {row.at("target"), row.at("since")};
   int asked = 0, differ = 0;
   const auto check = [&](const std::string& name, const std::string& operands, Version target, Version of_row) {
@@ -168,7 +179,8 @@ TEST_CASE("since is what ptxas says") {
       if (!statement || !target) continue;
       const auto module = ptx::parse_module(scalar_table::module(*statement));
       const ptx::FunctionText& function = (*module)->functions.front();
-      const auto forms = ptx::match_scalar(function.statements[0].opcode, words_of(function, function.statements[0]), *target);
+      const auto forms =
+          ptx::match_scalar(function.statements[0].opcode, words_of(function, function.statements[0]), *target);
       if (!forms) continue;  // of the tensor families
       const auto form = ptx::check_operands(function, function.statements[0], *forms);
       if (form) check(name, row.at("operands"), target->row().since, (*form)->form->row->since);
@@ -187,7 +199,8 @@ TEST_CASE("special registers of later targets are named, inside braces, too", "[
   const std::string product =
       "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f1,%f2,%f3,%f4}, {%r1,%r1,%r1,%r1}, {%cluster_ctarank,%r1}, "
       "{%f1,%f1,%f1,%f1};";
-  CHECK_THAT(said(product, {"8.0", "sm_80"}), Contains("%cluster_ctarank does not exist on sm_80; it exists on sm_90"));
+  CHECK_THAT(said(product, {"8.0", "sm_80"}),
+             Contains("%cluster_ctarank does not exist on sm_80; it exists on sm_90"));
 }
 
 TEST_CASE("kernels of targets before sm_75 are refused in one sentence", "[quick]") {
@@ -203,20 +216,37 @@ TEST_CASE("kernels of targets before sm_75 are refused in one sentence", "[quick
 }
 
 TEST_CASE("an address of 32 bits is none in .global, and no generic one", "[quick]") {
-  const std::vector<std::string> kRefused = {
-      "ld.u32 %r1, [%r2];",           "ld.global.u32 %r1, [%r2];",   "ld.global.nc.u32 %r1, [%r2];", "st.global.u32 [%r1+4], %r2;",
-      "atom.add.u32 %r1, [%r2], %r3;", "red.global.add.u32 [%r1], 1;", "mbarrier.init.b64 [%r1], 1;",  "prefetch.global.L1 [%r1];",
-      "prefetchu.L1 [%r1];",          "mov.u32 %r1, g;",             "cvta.shared.u32 %r1, %r2;",   "ldu.global.u32 %r1, [%r2];"};
+  const std::vector<std::string> kRefused = {"ld.u32 %r1, [%r2];",
+                                             "ld.global.u32 %r1, [%r2];",
+                                             "ld.global.nc.u32 %r1, [%r2];",
+                                             "st.global.u32 [%r1+4], %r2;",
+                                             "atom.add.u32 %r1, [%r2], %r3;",
+                                             "red.global.add.u32 [%r1], 1;",
+                                             "mbarrier.init.b64 [%r1], 1;",
+                                             "prefetch.global.L1 [%r1];",
+                                             "prefetchu.L1 [%r1];",
+                                             "mov.u32 %r1, g;",
+                                             "cvta.shared.u32 %r1, %r2;",
+                                             "ldu.global.u32 %r1, [%r2];"};
   for (const std::string& statement : kRefused) {
     INFO(statement);
     CHECK_THAT(said(statement), Contains("64 bits"));
   }
   CHECK_THAT(said("mbarrier.init.b64 [%r1], 1;"), Contains("(.shared may be missing)"));
-  const std::vector<std::string> kAccepted = {
-      "ld.shared.u32 %r1, [%r2];", "st.local.u32 [%r1], %r2;", "mbarrier.init.shared.b64 [%r1], 1;", "ld.const.u32 %r1, [%r2];",
-      "ld.param.u32 %r1, [%r2];", "cp.async.ca.shared.global [%r1], [%r2], 16;", "ldmatrix.sync.aligned.m8n8.x1.b16 {%r1}, [%r2];",
-      "mov.u32 %r1, s;", "mov.u32 %r1, c;", "prefetch.local.L1 [%r1];", "ld.global.u32 %r1, [%rd1];", "cvta.shared.u64 %rd1, %rd2;",
-      "ld.shared::cluster.u32 %r1, [%r2];", "atom.shared.add.u32 %r1, [%r2], %r3;"};
+  const std::vector<std::string> kAccepted = {"ld.shared.u32 %r1, [%r2];",
+                                              "st.local.u32 [%r1], %r2;",
+                                              "mbarrier.init.shared.b64 [%r1], 1;",
+                                              "ld.const.u32 %r1, [%r2];",
+                                              "ld.param.u32 %r1, [%r2];",
+                                              "cp.async.ca.shared.global [%r1], [%r2], 16;",
+                                              "ldmatrix.sync.aligned.m8n8.x1.b16 {%r1}, [%r2];",
+                                              "mov.u32 %r1, s;",
+                                              "mov.u32 %r1, c;",
+                                              "prefetch.local.L1 [%r1];",
+                                              "ld.global.u32 %r1, [%rd1];",
+                                              "cvta.shared.u64 %rd1, %rd2;",
+                                              "ld.shared::cluster.u32 %r1, [%r2];",
+                                              "atom.shared.add.u32 %r1, [%r2], %r3;"};
   for (const std::string& statement : kAccepted) {
     INFO(statement);
     CHECK(said(statement) == "-");
@@ -224,7 +254,9 @@ TEST_CASE("an address of 32 bits is none in .global, and no generic one", "[quic
 }
 
 TEST_CASE("static shared memory ends at 48 KiB", "[quick]") {
-  const auto with = [](int bytes) { return said(fmt::format(".shared .align 16 .b8 big[{}]; mov.u32 %r1, big;", bytes - 64)); };
+  const auto with = [](int bytes) {
+    return said(fmt::format(".shared .align 16 .b8 big[{}]; mov.u32 %r1, big;", bytes - 64));
+  };
   CHECK(with(49152) == "-");
   CHECK_THAT(with(49153), Contains("kernel 'k': 49153 bytes of static shared memory; expected at most 49152"));
 }
@@ -232,13 +264,15 @@ TEST_CASE("static shared memory ends at 48 KiB", "[quick]") {
 TEST_CASE("constants, declarations and repetitions are taken as ptxas takes them", "[quick]") {
   for (const std::string statement :
        {"add.s32 %r1, %r2, 0x1ffffffffffffffff;", "add.s32 %r1, %r2, 18446744073709551616;", "mov.u32 %r1, !0;",
-        "selp.u32 %r1, 1, 2, !0;", "setp.eq.and.u32 %p1, %r1, %r2, !0;", "mov.u32 %r1, !WARP_SZ;", ".reg .pred %q<WARP_SZ>;",
-        ".reg .pred ;", "ret.uni.uni;", "shfl.sync.sync.down.b32 %r1, %r2, 1, 31, -1;"}) {
+        "selp.u32 %r1, 1, 2, !0;", "setp.eq.and.u32 %p1, %r1, %r2, !0;", "mov.u32 %r1, !WARP_SZ;",
+        ".reg .pred %q<WARP_SZ>;", ".reg .pred ;", "ret.uni.uni;",
+        "shfl.sync.sync.down.b32 %r1, %r2, 1, 31, -1;"}) {
     INFO(statement);
     CHECK(said(statement) == "-");
   }
-  for (const std::string statement : {"mov.u64 %rd1, 92233720368547758080;", "mov.u32 %r1, 0x80000000000000000;",
-                                      "mov.u32 %r1, !%r2;", "add.ftz.ftz.f32 %f1, %f2, %f3;", "mov.f32 %f1, !0;"}) {
+  for (const std::string statement :
+       {"mov.u64 %rd1, 92233720368547758080;", "mov.u32 %r1, 0x80000000000000000;", "mov.u32 %r1, !%r2;",
+        "add.ftz.ftz.f32 %f1, %f2, %f3;", "mov.f32 %f1, !0;"}) {
     INFO(statement);
     CHECK(said(statement) != "-");
   }
@@ -247,10 +281,13 @@ TEST_CASE("constants, declarations and repetitions are taken as ptxas takes them
 TEST_CASE("source and compiled code are told what they are", "[quick]") {
   using namespace std::string_literals;
   const std::vector<std::pair<std::string, std::string>> kOthers = {
-      {"#include <cuda.h>\n__global__ void k() {}\n", "CUDA C++; expected PTX: nvcc -ptx -arch=sm_90a -lineinfo"},
+      {"#include <cuda.h>\n__global__ void k() {}\n",
+       "CUDA C++; expected PTX: nvcc -ptx -arch=sm_90a -lineinfo"},
       {"extern \"C\" __global__ void k(int* p) { *p = 1; }", "CUDA C++"},
       {"// a kernel\n__device__ int f();\n", "CUDA C++"},
-      {"\x7F" "ELF\x02\x01\x01\x33\x07"s, "a cubin or another ELF file, which is compiled; expected PTX: cuobjdump -ptx"},
+      {"\x7F"
+       "ELF\x02\x01\x01\x33\x07"s,
+       "a cubin or another ELF file, which is compiled; expected PTX: cuobjdump -ptx"},
       {"\x50\xED\x55\xBA\x01\x00\x10\x00"s, "a fatbin"},
       {"PK\x03\x04\x14"s, "a zip archive"},
       {"\x1F\x8B\x08"s, "a file of gzip"},
@@ -260,23 +297,26 @@ TEST_CASE("source and compiled code are told what they are", "[quick]") {
     REQUIRE_FALSE(module.ok());
     CHECK_THAT(module.error().message(), Contains(sentence));
   }
-  CHECK(ptx::Module::load("// of __global__ void k()\n.version 8.0\n.target sm_80\n.entry k() { ret; }\n").ok());
+  CHECK(
+      ptx::Module::load("// of __global__ void k()\n.version 8.0\n.target sm_80\n.entry k() { ret; }\n").ok());
 }
 
 TEST_CASE("kernel forms are what Instruction has not", "[quick]") {
   const auto form = [](const std::string& text, const char* target) {
     const auto out = ptx::kernel_form(text, Target::find(target).value());
-    return out ? fmt::format("{}, PTX {}{}", out->kind, out->since, out->has_operands ? ", operands" : "") : out.error().message();
+    return out ? fmt::format("{}, PTX {}{}", out->kind, out->since, out->has_operands ? ", operands" : "")
+               : out.error().message();
   };
   CHECK(form("add.f32", "sm_80") == "floating-point arithmetic, PTX 7.0");
   CHECK(form("cvt.rzi.s32.f32", "sm_75") == "movement and conversion, PTX 6.3");
   CHECK(form("mbarrier.try_wait.parity.shared.b64", "sm_90") == "barrier objects, PTX 7.8");
   CHECK(form("cp.async.cg.shared.global", "sm_80") == "asynchronous copies, PTX 7.0");
   CHECK(form("add.f32 %f1, %f2, %f3;", "sm_80") == "floating-point arithmetic, PTX 7.0, operands");
-  CHECK_THAT(form("mbarrier.try_wait.parity.shared.b64", "sm_80"), Contains("does not exist on sm_80; it exists on sm_90, "));
+  CHECK_THAT(form("mbarrier.try_wait.parity.shared.b64", "sm_80"),
+             Contains("does not exist on sm_80; it exists on sm_90, "));
   CHECK_THAT(form("cvt.s32.f32", "sm_80"), Contains("the integer rounding is missing"));
   CHECK_THAT(form("tex.2d.v4.f32.f32", "sm_80"), Contains("there are no textures"));
-  CHECK_THAT(form("mma.sync.aligned.m16n8k15", "sm_80"), Contains("the shape"));
+  CHECK_THAT(form("mma.sync.aligned.m16n8k15", "sm_80"), Contains("the layout of A is missing"));
   CHECK_THAT(form("add.f32", "sm_70"), Contains("kernels run for sm_75 and later"));
 }
 

@@ -284,6 +284,9 @@ TEST_CASE("steps on all lanes equal the specification", "[vector]") {
       statements.push_back(fmt::format("vote.sync.{}.pred %p0, {}, -1;", mode, source));
     statements.push_back(fmt::format("vote.sync.ballot.b32 %r0, {}, -1;", source));
   }
+  for (int i = 0; i < 8; ++i)  // a register that nothing names has no slot
+    for (const char* move : {"mov.b16 %h{0}, %h{0};", "mov.b32 %r{0}, %r{0};", "mov.b64 %d{0}, %d{0};"})
+      statements.push_back(fmt::format(fmt::runtime(move), i));
   const Program program = compiled(statements, target);
 
   std::mt19937_64 random(1);

@@ -272,7 +272,7 @@ struct Launch {
 /// A fault behind which a launch has gone on, the first of its kind at these places.
 struct Finding {
   Fault fault;
-  std::uint64_t times = 1;        ///< it was found, in all blocks
+  std::uint64_t times = 1;       ///< it was found, in all blocks
   Grade grade = Grade::finding;  ///< or a note
 };
 

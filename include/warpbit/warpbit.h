@@ -319,7 +319,7 @@ typedef struct warpbit_launch_report {
   /** Statements that were executed and leave a result open, a line for each: "line 40: atom.global.add.f32: the sum
    * depends on the order of the additions"; null if there are none. */
   const char* order_dependent;
-  uint64_t findings; /**< and notes, for warpbit_describe_finding */
+  uint64_t findings;  /**< and notes, for warpbit_describe_finding */
   uint64_t cancelled; /**< blocks that did not begin, since other clusters have taken theirs */
 } warpbit_launch_report;
 /** Runs a kernel; launches of a module take turns. `arguments` has an entry for each parameter. A fault gives the status of

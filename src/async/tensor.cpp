@@ -37,12 +37,13 @@ bool TensorIssue::uses_group(int cta_group) {
   int& first = here_.tensor().cta_group;
   if (first == 0) first = cta_group;
   if (first == cta_group || !here_.shared.records()) return true;
-  return here_.allows(block::fault_of(
-      who_, {Errc::protocol_violation,
-             {},
-             fmt::format(".cta_group::{} in a kernel that has used .cta_group::{}", cta_group, first),
-             "all instructions of a kernel must have the same"},
-      KernelRule::tensor_group));
+  return here_.allows(
+      block::fault_of(who_,
+                      {Errc::protocol_violation,
+                       {},
+                       fmt::format(".cta_group::{} in a kernel that has used .cta_group::{}", cta_group, first),
+                       "all instructions of a kernel must have the same"},
+                      KernelRule::tensor_group));
 }
 
 // ---- Pairs
@@ -162,11 +163,12 @@ bool end_tensor(Block& block, block::Who who) {
   if (!block.has_tensor()) return true;
   for (const Tensor::Allocated& one : std::exchange(block.tensor().allocated, {})) {
     Fault out = block::fault_of(
-        who, {Errc::protocol_violation,
-              {},
-              fmt::format("the block ends, and {} columns of tensor memory at {:#x} are still allocated",
-                          one.columns.count, one.columns.first),
-              "tcgen05.dealloc must come before the end, in both blocks of a pair"},
+        who,
+        {Errc::protocol_violation,
+         {},
+         fmt::format("the block ends, and {} columns of tensor memory at {:#x} are still allocated",
+                     one.columns.count, one.columns.first),
+         "tcgen05.dealloc must come before the end, in both blocks of a pair"},
         KernelRule::tensor_not_freed);
     out.other = side(one.who);
     if (!block.allows(std::move(out))) return false;
@@ -347,11 +349,12 @@ bool TensorIssue::names_pair(std::uint32_t mask) {
   const int even = here_.shared.rank() & ~1;
   if (!here_.shared.records() || (mask >> even & 3) != 0) return true;
   return here_.allows(
-      block::fault_of(who_, {Errc::protocol_violation,
-                             {},
-                             fmt::format("the mask {:#x} names no block of the pair, whose ranks are {} and {}",
-                                         mask, even, even + 1),
-                             "bit i is the block of rank i of the cluster"},
+      block::fault_of(who_,
+                      {Errc::protocol_violation,
+                       {},
+                       fmt::format("the mask {:#x} names no block of the pair, whose ranks are {} and {}", mask,
+                                   even, even + 1),
+                       "bit i is the block of rank i of the cluster"},
                       KernelRule::tensor_group));
 }
 
@@ -378,11 +381,12 @@ bool TensorIssue::names_own_window(std::uint32_t address) {
   const int lane = TensorAddress::decode(address).lane,
             first = warp_in_block() % 4 * TensorMemory::kWindowLanes;
   return here_.allows(
-      of_warp(who_, {Errc::protocol_violation,
-                     {},
-                     fmt::format("address {:#x} names lane {}, and warp {} accesses lanes {} to {} alone",
-                                 address, lane, warp_in_block(), first, first + TensorMemory::kWindowLanes - 1),
-                     fmt::format("lanes from {} on; a GPU takes the lane modulo 32", first)},
+      of_warp(who_,
+              {Errc::protocol_violation,
+               {},
+               fmt::format("address {:#x} names lane {}, and warp {} accesses lanes {} to {} alone", address,
+                           lane, warp_in_block(), first, first + TensorMemory::kWindowLanes - 1),
+               fmt::format("lanes from {} on; a GPU takes the lane modulo 32", first)},
               KernelRule::tensor_window));
 }
 
@@ -437,10 +441,11 @@ bool TensorIssue::use_register() {
   if (!here_.shared.records()) return true;
   const std::optional<block::Who> load = here_.cluster.tensor_order().pending_load(warp());
   if (!load) return true;
-  Fault out = of_warp(who_, {Errc::protocol_violation,
-                             {},
-                             "it uses a register that tcgen05.ld loads, which has not been waited for",
-                             "tcgen05.wait::ld must come between"},
+  Fault out = of_warp(who_,
+                      {Errc::protocol_violation,
+                       {},
+                       "it uses a register that tcgen05.ld loads, which has not been waited for",
+                       "tcgen05.wait::ld must come between"},
                       KernelRule::tensor_load_wait);
   out.other = side(*load);
   return here_.allows(std::move(out));

@@ -107,7 +107,8 @@ void Accesses::remember(Cell& cell, Mark read) {
 // Lanes that were together do it one after the other: a conflict of theirs hides no other one.
 void Accesses::keep_worse(std::optional<Conflict>& out, std::optional<Conflict> found, const Order& order) {
   const auto is_minor = [&](const Conflict& of) {
-    return of.kind == Conflict::Kind::race && order.were_together(of.before->thread, of.before->clock, of.thread);
+    return of.kind == Conflict::Kind::race &&
+           order.were_together(of.before->thread, of.before->clock, of.thread);
   };
   if (found && (!out || (is_minor(*out) && !is_minor(*found)))) out = std::move(found);
 }

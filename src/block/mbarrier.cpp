@@ -81,7 +81,12 @@ Found Mbarriers::use(std::int64_t address, std::string_view what, Who who, Objec
 
 // A thread uses an object: strong accesses to its bytes are ordered by nothing but its init and its inval.
 Found Mbarriers::record_use(std::int64_t address, std::string_view what, Who who, const Object& object) {
-  Found race = shared_.read(what, address, kBytes, who, true);
+  return unordered_use(shared_.read(what, address, kBytes, who, true), address, what, who, object);
+}
+
+// What the race of a use with the object's init means.
+Found Mbarriers::unordered_use(const Found& race, std::int64_t address, std::string_view what, Who who,
+                               const Object& object) const {
   if (!race || race->error.code != Errc::data_race) return std::nullopt;
   return misused(what, address,
                  fmt::format("{} was initialised by {}, and nothing orders that before", name(address),
@@ -344,8 +349,14 @@ Found Mbarriers::begin_copies(std::int64_t address, bool counted, Who who) {
 Found Mbarriers::begin_copy(std::int64_t address, Who who, Accesses::Agent& agent, bool async) {
   constexpr std::string_view kWhat = "cp.async.bulk";
   Object* object = nullptr;
-  Found found = use(address, kWhat, who, object);
+  Found found = find(address, kWhat, who, object);
   if (object == nullptr) return found;
+  agent = {agent_of(address, *object), static_cast<std::uint32_t>(object->phase)};
+  ++object->copies;
+  if (!found && shared_.records())  // the copy uses it until the phase is complete, not the thread
+    found =
+        unordered_use(shared_.read_fenced_by(kWhat, address, kBytes, who, {agent.number, agent.clock, true}),
+                      address, kWhat, who, *object);
   Order& order = shared_.order();
   const bool is_others = shared_.cluster().rank_of(who.thread) != shared_.rank();
   if (async && is_others && shared_.records() && !object->fenced &&
@@ -357,8 +368,6 @@ Found Mbarriers::begin_copy(std::int64_t address, Who who, Accesses::Agent& agen
                             name(address), shared_.cluster().name(object->made.thread, shared_.rank())),
                 "fence.mbarrier_init or fence.proxy.async must follow mbarrier.init", who, object,
                 KernelRule::mbarrier_init_fence));
-  agent = {agent_of(address, *object), static_cast<std::uint32_t>(object->phase)};
-  ++object->copies;
   return found;
 }
 

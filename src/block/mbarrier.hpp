@@ -116,6 +116,8 @@ class Mbarriers {
   Found find(std::int64_t address, std::string_view what, Who who, Object*& out);
   Found change(std::int64_t address, std::string_view what, Who who);
   Found use(std::int64_t address, std::string_view what, Who who, Object*& out);
+  Found unordered_use(const Found& race, std::int64_t address, std::string_view what, Who who,
+                      const Object& object) const;
   Found record_use(std::int64_t address, std::string_view what, Who who, const Object& object);
   Found misused(std::string_view what, std::int64_t address, std::string seen, std::string accepted, Who who,
                 const Object* object = nullptr, KernelRule rule = KernelRule::none) const;

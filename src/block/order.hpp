@@ -111,8 +111,8 @@ class Order {
   struct Path {
     std::uint32_t since = 0, lanes = kAllLanes;
   };
-  static constexpr std::size_t kPaths = 8;          // that are remembered
-  std::vector<std::array<Path, kPaths>> paths_;     // by thread, the latest first; empty until lanes part
+  static constexpr std::size_t kPaths = 8;       // that are remembered
+  std::vector<std::array<Path, kPaths>> paths_;  // by thread, the latest first; empty until lanes part
   // Latest proxy-fenced epoch visible to all threads, and to each thread. For other warps the latter is the
   // epoch of the last barrier, if the thread knows of a fence since.
   std::vector<std::uint32_t> fenced_barrier_, fenced_;

@@ -278,11 +278,16 @@ Found Shared::unfenced_write(std::string_view what, std::int64_t first, std::int
   return out;
 }
 
-Found Shared::read_by(std::string_view what, std::int64_t first, std::int64_t bytes, Who who,
-                      Accesses::Agent agent) {
+Found Shared::read_fenced_by(std::string_view what, std::int64_t first, std::int64_t bytes, Who who,
+                             Accesses::Agent agent) {
   cluster_->issued(agent.number, who);
   const auto found = accesses_.read(first, bytes, who.thread, who.at, agent, cluster_->order);
-  if (found) return conflict(what, *found, who.at);
+  return found ? Found(conflict(what, *found, who.at)) : std::nullopt;
+}
+
+Found Shared::read_by(std::string_view what, std::int64_t first, std::int64_t bytes, Who who,
+                      Accesses::Agent agent) {
+  if (Found found = read_fenced_by(what, first, bytes, who, agent)) return found;
   return unfenced_write(what, first, bytes, who, true);
 }
 

@@ -93,6 +93,9 @@ class Shared {
   void needs_no_fence(Place at);
   /// Records that an agent reads bytes, or begins to write them.
   Found read_by(std::string_view what, std::int64_t first, std::int64_t bytes, Who who, Accesses::Agent agent);
+  /// The same of bytes that need no proxy fence.
+  Found read_fenced_by(std::string_view what, std::int64_t first, std::int64_t bytes, Who who,
+                       Accesses::Agent agent);
   /// The same of many bytes.
   Found read_by(std::string_view what, std::span<const Effects::MemoryRead> bytes, Who who,
                 Accesses::Agent agent);

@@ -142,8 +142,7 @@ std::string name(TensorUse use, bool is_move, Who who, const Cluster& cluster, i
 }  // namespace
 
 Fault TensorAccesses::found(const Operation& before, const TensorTouch& words, bool before_writes,
-                                    const Access& now, std::string why, std::string accepted,
-                                    KernelRule rule) const {
+                            const Access& now, std::string why, std::string accepted, KernelRule rule) const {
   const Cluster& cluster = order_.cluster();
   const bool is_move = order_.is_move(before.pipe);
   const std::string_view does = now.use == TensorUse::deallocation ? "deallocated"
@@ -180,8 +179,8 @@ bool are_pipelined(TensorUse before, TensorUse now, bool same_accumulator) {
 
 }  // namespace
 
-Found TensorAccesses::check(const Operation& before, const TensorTouch& words,
-                                                   bool before_writes, const Access& now) const {
+Found TensorAccesses::check(const Operation& before, const TensorTouch& words, bool before_writes,
+                            const Access& now) const {
   const bool same_accumulator = before.words.first_lane == words.first_lane &&
                                 before.words.first_column == words.first_column && before.shape == now.shape;
   if (now.use != TensorUse::deallocation && are_pipelined(before.use, now.use, same_accumulator))
@@ -190,8 +189,8 @@ Found TensorAccesses::check(const Operation& before, const TensorTouch& words,
                                      : check_operation(before, words, before_writes, now);
 }
 
-Found TensorAccesses::check_pipelined(const Operation& before, const TensorTouch& words,
-                                                             bool before_writes, const Access& now) const {
+Found TensorAccesses::check_pipelined(const Operation& before, const TensorTouch& words, bool before_writes,
+                                      const Access& now) const {
   const int me = warp_of(now.who);
   if (before.pipe == now.pipe || order_.is_done(before.pipe, before.clock, me)) return std::nullopt;
   if (!order_.is_issued(before.pipe, before.clock, me))
@@ -208,8 +207,8 @@ Found TensorAccesses::check_pipelined(const Operation& before, const TensorTouch
   return std::nullopt;
 }
 
-Found TensorAccesses::check_operation(const Operation& before, const TensorTouch& words,
-                                                             bool before_writes, const Access& now) const {
+Found TensorAccesses::check_operation(const Operation& before, const TensorTouch& words, bool before_writes,
+                                      const Access& now) const {
   const int me = warp_of(now.who);
   if (!order_.is_done(before.pipe, before.clock, me)) {
     const bool in_one_pipe =
@@ -230,8 +229,8 @@ Found TensorAccesses::check_operation(const Operation& before, const TensorTouch
   return std::nullopt;
 }
 
-Found TensorAccesses::check_move(const Operation& before, const TensorTouch& words,
-                                                        bool before_writes, const Access& now) const {
+Found TensorAccesses::check_move(const Operation& before, const TensorTouch& words, bool before_writes,
+                                 const Access& now) const {
   const int me = warp_of(now.who);
   const std::string wait = before.use == TensorUse::load ? "tcgen05.wait::ld" : "tcgen05.wait::st";
   if (order_.is_of(before.pipe, me)) {
@@ -248,7 +247,8 @@ Found TensorAccesses::check_move(const Operation& before, const TensorTouch& wor
   if (now.use == TensorUse::deallocation) return std::nullopt;
   if (!order_.is_fenced(before.pipe, before.clock, me))
     return found(before, words, before_writes, now, "that warp does not fence it before the two synchronise",
-                 fmt::format("tcgen05.fence::before_thread_sync must follow {}", wait), KernelRule::tensor_fence);
+                 fmt::format("tcgen05.fence::before_thread_sync must follow {}", wait),
+                 KernelRule::tensor_fence);
   if (!order_.is_behind_fence(before.pipe, before.clock, me, true))
     return found(before, words, before_writes, now, "this thread has no fence behind the synchronisation",
                  "tcgen05.fence::after_thread_sync must come between", KernelRule::tensor_fence);
@@ -307,12 +307,12 @@ void TensorAccesses::collect() {
   operations_ = std::move(kept);
 }
 
-Found TensorAccesses::never_written(const TensorTouch& words, int column,
-                                                           const Access& now) const {
+Found TensorAccesses::never_written(const TensorTouch& words, int column, const Access& now) const {
   TensorTouch at = words;
   at.first_column = column;
   at.columns = 1;
-  return fault_of(now.who, {Errc::never_written, {}, text(at), "tensor memory is undefined until it is written"},
+  return fault_of(now.who,
+                  {Errc::never_written, {}, text(at), "tensor memory is undefined until it is written"},
                   KernelRule::tensor_never_written);
 }
 
@@ -327,8 +327,7 @@ Found TensorAccesses::access(const TensorTouch& words, const Access& access) {
     if (before == 0 || before == allowed) return;
     const bool is_own = of(before).pipe == access.pipe && of(before).clock == access.clock;
     if (is_own) return;  // the instruction reads and writes
-    if (auto one = check(of(before), words, before_writes, access);
-        one && (!out || is_worse(*one, *out)))
+    if (auto one = check(of(before), words, before_writes, access); one && (!out || is_worse(*one, *out)))
       out = std::move(one);
     allowed = before;
   };

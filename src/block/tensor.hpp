@@ -137,16 +137,15 @@ class TensorAccesses {
   bool repeat(const TensorTouch& words, const Access& access);
   std::uint32_t add(const TensorTouch& words, const Access& access);
   void collect();
-  Found check(const Operation& before, const TensorTouch& words, bool before_writes,
-                                     const Access& now) const;
-  Found check_pipelined(const Operation& before, const TensorTouch& words,
-                                               bool before_writes, const Access& now) const;
-  Found check_operation(const Operation& before, const TensorTouch& words,
-                                               bool before_writes, const Access& now) const;
+  Found check(const Operation& before, const TensorTouch& words, bool before_writes, const Access& now) const;
+  Found check_pipelined(const Operation& before, const TensorTouch& words, bool before_writes,
+                        const Access& now) const;
+  Found check_operation(const Operation& before, const TensorTouch& words, bool before_writes,
+                        const Access& now) const;
   Found check_move(const Operation& before, const TensorTouch& words, bool before_writes,
-                                          const Access& now) const;
+                   const Access& now) const;
   Fault found(const Operation& before, const TensorTouch& words, bool before_writes, const Access& now,
-                      std::string why, std::string accepted, KernelRule rule = KernelRule::tensor_order) const;
+              std::string why, std::string accepted, KernelRule rule = KernelRule::tensor_order) const;
   Found never_written(const TensorTouch& words, int column, const Access& now) const;
 
   TensorOrder& order_;

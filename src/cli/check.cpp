@@ -25,7 +25,8 @@
 namespace warpbit::cli {
 namespace {
 
-constexpr std::string_view kOperandsNotChecked = "not looked at: check --ptx does, in a module that declares them";
+constexpr std::string_view kOperandsNotChecked =
+    "not looked at: check --ptx does, in a module that declares them";
 
 std::string ground(std::string_view parameter, const Ground& g) {
   return fmt::format("  {:<10}{} ({})\n", parameter, name(g.basis), g.from);
@@ -163,7 +164,7 @@ int check_all(const std::string& text, bool strict) {
     print_reasons(refusals);
   }
   if (refusals.size() < all.size()) return strict && !refusals.empty() ? kNo : kYes;
-  suggest_forms(refusals[0], text, std::nullopt);
+  suggest_forms(refusals.back(), text, std::nullopt);
   return kNo;
 }
 
@@ -219,7 +220,8 @@ BatchLine answered(std::size_t number, const std::string& line) {
     }
     required(ptx::kernel_form(out.text, target));
     if (!out.operands.empty())
-      refuse("operands", fmt::format("'{}'", out.operands), "none: those of scalar instructions are not looked at");
+      refuse("operands", fmt::format("'{}'", out.operands),
+             "none: those of scalar instructions are not looked at");
   } catch (const Refusal& refusal) {
     out.refusal = refusal.error;
   }

@@ -353,8 +353,9 @@ void add_list(CLI::App& command, int& status) {
           ->excludes(types, forms, ptx, probes, evidence, targets, kernels, assembler);
   CLI::Option* rules =
       command
-          .add_flag("--rules", o.rules,
-                    "list instead the rules that a kernel must keep, and what a launch does where one is broken")
+          .add_flag(
+              "--rules", o.rules,
+              "list instead the rules that a kernel must keep, and what a launch does where one is broken")
           ->excludes(types, forms, ptx, probes, evidence, targets, kernels, assembler, defects);
   CLI::Option* captures =
       command

@@ -212,8 +212,9 @@ Block::Outcome Block::run() {
   async.cluster.happened();
   if (!async::end_tensor(async, *async.ended)) meeting.fault() = std::exchange(found_, std::nullopt);
   if (shared.cluster().blocks() == 1 && !meeting.fault()) return Outcome::ended;
-  if (!meeting.fault()) 
-    meeting.fault() = shared.ends(*async.ended, [this](std::int64_t byte) { return async.mbarriers.has(byte); });
+  if (!meeting.fault())
+    meeting.fault() =
+        shared.ends(*async.ended, [this](std::int64_t byte) { return async.mbarriers.has(byte); });
   if (meeting.fault()) meeting.fault()->error.where = "end of the block";
   return goes_on() ? Outcome::ended : Outcome::fault;
 }

@@ -549,7 +549,7 @@ void Block::end() {
   async_.ended = last_;
   async_.cluster.happened();
   if (checks() && !async::end_tensor(async_, last_)) return;
-  if (async_.shared.cluster().blocks() > 1 && checks()) 
+  if (async_.shared.cluster().blocks() > 1 && checks())
     allows(async_.shared.ends(last_, [this](std::int64_t byte) { return async_.mbarriers.has(byte); }));
 }
 

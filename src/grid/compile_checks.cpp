@@ -35,8 +35,9 @@ namespace {
 
 // Of 32 bits these are no addresses in .global, and no generic ones; asynchronous copies and tensor instructions take them.
 bool is_wide(std::string_view opcode) {
-  constexpr std::string_view kOpcodes[] = {"ld",       "ldu",       "st",            "atom",    "red",     "mbarrier",
-                                           "prefetch", "prefetchu", "applypriority", "discard", "multimem"};
+  constexpr std::string_view kOpcodes[] = {"ld",       "ldu",      "st",        "atom",          "red",
+                                           "mbarrier", "prefetch", "prefetchu", "applypriority", "discard",
+                                           "multimem"};
   return std::ranges::find(kOpcodes, opcode) != std::end(kOpcodes);
 }
 
@@ -73,9 +74,10 @@ void Compiler::check_address_size() const {
 // Of more the driver would have to be asked, which is for what a launch adds. Precondition: it is laid out.
 void Compiler::check_static_shared(const ptx::FunctionText& kernel) const {
   constexpr std::uint64_t kMost = 48 << 10;
-  if (program_.shared_bytes > kMost)
+  const std::uint64_t bytes = program_.shared_bytes - program_.reserved_bytes;
+  if (bytes > kMost)
     throw Refused{{Errc::launch_shape, fmt::format("{}: kernel '{}'", ptx::text(kernel.position), kernel.name),
-                   fmt::format("{} bytes of static shared memory", program_.shared_bytes),
+                   fmt::format("{} bytes of static shared memory", bytes),
                    fmt::format("at most {}; .extern .shared arrays have the size of the launch", kMost)}};
 }
 

@@ -25,13 +25,16 @@ Result<KernelForm> scalar_form(const warpbit::Statement& name, Target target, bo
   const std::string spelled = spell(name);
   if (const std::string_view reason = grid::reason_not_modelled(name.opcode, name.qualifiers); !reason.empty())
     return Error{Errc::instruction_not_modelled, spelled, std::string(reason), {}};
-  if (!target.row().features.has(Feature::sm_75))
+  const bool is_call = name.opcode == "call";
+  const Result<std::vector<MatchedForm>> forms =
+      is_call ? std::vector<MatchedForm>() : match_scalar(name.opcode, name.qualifiers, target);
+  const bool is_unknown = !forms && forms.error().code == Errc::unknown_instruction;
+  if (!is_unknown && !target.row().features.has(Feature::sm_75))
     return Error{Errc::target_too_old, spelled, std::string(target.name()), "ask for a later one"};
+  if (!forms) return with_name(forms.error(), spelled);
   KernelForm out{spelled, std::string(kCalls), {}, has_operands};
   Version first = std::max(target.row().since, since(name.opcode, name.qualifiers));
-  if (name.opcode != "call") {
-    const Result<std::vector<MatchedForm>> forms = match_scalar(name.opcode, name.qualifiers, target);
-    if (!forms) return with_name(forms.error(), spelled);
+  if (!is_call) {
     Version of_rows = kKnownPtx;  // of several rows that of the oldest
     for (const MatchedForm& one : *forms) of_rows = std::min(of_rows, one.form->row->since);
     first = std::max(first, of_rows);

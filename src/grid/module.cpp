@@ -112,11 +112,13 @@ Result<Target> target_of(const ModuleText& module, std::optional<Target> wanted)
                  text(same->row().since)};
   if (!wanted) {
     if (generation(module.target).number >= kFirstOfKernels) return same ? *same : able.front();
-    return Error{Errc::target_too_old, "this module", std::string(module.target),
-                 fmt::format("it runs on one of these if that is given as the target, such as {}", able.front().name())};
+    return Error{
+        Errc::target_too_old, "this module", std::string(module.target),
+        fmt::format("it runs on one of these if that is given as the target, such as {}", able.front().name())};
   }
   if (!wanted->row().features.has(Feature::sm_75))
-    return Error{Errc::target_too_old, "the target that is given", std::string(wanted->name()), "give a later one"};
+    return Error{Errc::target_too_old, "the target that is given", std::string(wanted->name()),
+                 "give a later one"};
   if (!is_able(*wanted))
     return Error{Errc::not_on_target, fmt::format("PTX for {}", module.target), std::string(wanted->name()),
                  names(able)};
@@ -217,7 +219,8 @@ std::vector<AssemblerNote> Module::notes() const {
   const Version version = state_->text->version;
   if (version > kKnownPtx)
     out.push_back({"", 1, fmt::format(".version {}", text(version)),
-                   fmt::format("PTX {} is later than what is known ({})", text(version), text(kKnownPtx)), "", 0});
+                   fmt::format("PTX {} is later than what is known ({})", text(version), text(kKnownPtx)), "",
+                   0});
   for (const FunctionText& function : state_->text->functions) add_notes(*state_->text, function, out);
   std::ranges::stable_sort(out, {}, &AssemblerNote::line);
   return out;
@@ -437,7 +440,6 @@ Result<assembler::Rules> rules_of(const Launch& how) {
 
 Result<grid::Grades> grades_of(const Launch& how) {
   grid::Grades out = {};
-  if (!how.check_shared) return out;  // silent
   for (const KernelRuleInfo& row : kernel_rules()) {
     const Grade grade = how.strict ? row.strict : row.by_default;
     out[static_cast<std::size_t>(row.rule)] = how.lenient ? std::min(grade, Grade::finding) : grade;
@@ -451,7 +453,7 @@ Result<grid::Grades> grades_of(const Launch& how) {
     }
     out[static_cast<std::size_t>(*rule)] = one.grade;
   }
-  return out;
+  return how.check_shared ? out : grid::Grades{};  // silent
 }
 
 // Of each rule and line one.

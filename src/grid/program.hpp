@@ -215,10 +215,10 @@ struct Program {
   std::uint64_t reserved_bytes = 0;  ///< of shared memory, at its beginning, for the system
   std::uint64_t shared_bytes = 0;    ///< with the static ones behind these; there the dynamic ones begin
   std::uint64_t shared_alignment = 1;
-  int entry = 0;                 ///< of functions
-  bool uses_heap = false;        ///< it calls malloc or free
-  bool has_workspace = false;    ///< it reads the address of the grid's workspace
-  bool follows_written = false;  ///< some register may be read before it is written
+  int entry = 0;                   ///< of functions
+  bool uses_heap = false;          ///< it calls malloc or free
+  bool has_workspace = false;      ///< it reads the address of the grid's workspace
+  bool follows_written = false;    ///< some register may be read before it is written
   bool requests_clusters = false;  ///< it has clusterlaunchcontrol.try_cancel
   bool orders_by_memory =
       false;  ///< it has fences, or accesses with an order: threads may wait for each other so

@@ -26,15 +26,16 @@ void Records::explain(Fault& found, Block& block, int lane, std::int64_t first,
   const int before = found.other->lanes.front();
   if ((has_stored_ >> before & 1) == 0) return;
   const Stored& stored = stored_[static_cast<std::size_t>(before)];
-  const std::int64_t end = std::min(stored.first + stored.bytes, first + static_cast<std::int64_t>(value.size())),
+  const std::int64_t end =
+                         std::min(stored.first + stored.bytes, first + static_cast<std::int64_t>(value.size())),
                      both = std::max(first, stored.first);
   if (found.address->byte < stored.first || found.address->byte >= end) return;
   const auto common = [&](std::span<const std::byte> bytes, std::int64_t at) {
     return hex(bytes.subspan(static_cast<std::size_t>(at), static_cast<std::size_t>(end - both)));
   };
   found.rule = KernelRule::lanes_store_differently;
-  found.error.seen = fmt::format("lanes {} and {} store different bytes from {:#x} on: {} and {}", before, lane, both,
-                                 common(block.shared(), both), common(value, both - first));
+  found.error.seen = fmt::format("lanes {} and {} store different bytes from {:#x} on: {} and {}", before, lane,
+                                 both, common(block.shared(), both), common(value, both - first));
   found.error.accepted = "lanes that store to one place must store the same; the last lane's bytes stay";
 }
 

@@ -66,12 +66,12 @@ Result<TensorMap> read_map(Warp& warp, const Step& step, std::uint64_t at, int l
   if (!found) return found.error();
   const GlobalMemory::Range* const range = *found;
   if (const auto missing = here.cluster().changed_maps().missing(at); missing && here.checks()) {
-    Fault out =
-        block::fault_of(Block::who(warp, step, lane), {Errc::protocol_violation,
-                                                       {},
-                                                       fmt::format("the tensor map at {:#x} was changed", at),
-                                                       fmt::format("{} must come between", missing->fence)},
-                        KernelRule::tensormap_fence);
+    Fault out = block::fault_of(Block::who(warp, step, lane),
+                                {Errc::protocol_violation,
+                                 {},
+                                 fmt::format("the tensor map at {:#x} was changed", at),
+                                 fmt::format("{} must come between", missing->fence)},
+                                KernelRule::tensormap_fence);
     out.other = {missing->who.thread / kLanes, {missing->who.thread % kLanes}, missing->who.at};
     if (!here.allows(std::move(out))) return here.found()->error;
   }

@@ -150,7 +150,8 @@ AsyncState::Violated AsyncState::check_pending(const AsyncActor& who, const Asyn
 
 AsyncState::Violated AsyncState::check_fence(const AsyncActor& who, const AsyncUse& use) const {
   if (fences_ == 0)
-    return violation(KernelRule::product_fence, who, "it is the first of its warpgroup, and no wgmma.fence came before",
+    return violation(KernelRule::product_fence, who,
+                     "it is the first of its warpgroup, and no wgmma.fence came before",
                      "wgmma.fence must come before");
   const auto refuse = [&](int reg, std::string_view role) {
     const Access& access = unfenced_[static_cast<std::size_t>(reg)];
@@ -159,7 +160,8 @@ AsyncState::Violated AsyncState::check_fence(const AsyncActor& who, const AsyncU
                                ? "as an accumulator of " + shape_text(access.shape)
                                : "as part of A";
     return violation(
-        KernelRule::product_fence, who, fmt::format("{} is {}, and was accessed {} after the last wgmma.fence", name(reg), role, by),
+        KernelRule::product_fence, who,
+        fmt::format("{} is {}, and was accessed {} after the last wgmma.fence", name(reg), role, by),
         "wgmma.fence must stand between", access.number);
   };
   const auto is_new = [this](const Access& access) {

@@ -16,7 +16,9 @@ struct Container {
   std::string_view begin, what, remedy;
 };
 constexpr Container kContainers[] = {
-    {"\x7F" "ELF"sv, "a cubin or another ELF file, which is compiled", kExtract},
+    {"\x7F"
+     "ELF"sv,
+     "a cubin or another ELF file, which is compiled", kExtract},
     {"\x50\xED\x55\xBA"sv, "a fatbin, which is compiled", kExtract},
     {"PK\x03\x04"sv, "a zip archive", "its content"},
     {"\x1F\x8B"sv, "a file of gzip", "its content: gunzip"},
@@ -26,12 +28,15 @@ constexpr Container kContainers[] = {
     {"; ModuleID"sv, "text of LLVM", "what llc -march=nvptx64 makes of it"},
     {"\xEF\xBB\xBF"sv, "a mark of UTF-8", "the text behind it"},
     {"\xFF\xFE"sv, "text of UTF-16", "ASCII"},
-    {"Fatbin elf code"sv, "a listing of cuobjdump", "a module of it, which begins with .version: cuobjdump -xptx all writes them"},
-    {"Fatbin ptx code"sv, "a listing of cuobjdump", "a module of it, which begins with .version: cuobjdump -xptx all writes them"},
+    {"Fatbin elf code"sv, "a listing of cuobjdump",
+     "a module of it, which begins with .version: cuobjdump -xptx all writes them"},
+    {"Fatbin ptx code"sv, "a listing of cuobjdump",
+     "a module of it, which begins with .version: cuobjdump -xptx all writes them"},
 };
 
 // Words of CUDA C++ that no PTX has outside of comments and strings.
-constexpr std::string_view kSource[] = {"#include", "__global__", "__device__", "__shared__", "#pragma", "#define"};
+constexpr std::string_view kSource[] = {"#include",   "__global__", "__device__",
+                                        "__shared__", "#pragma",    "#define"};
 
 // A line of it without what stands behind "//".
 bool is_source(std::string_view content) {
@@ -40,7 +45,8 @@ bool is_source(std::string_view content) {
     const std::string_view line = content.substr(0, end), code = line.substr(0, line.find("//"));
     content.remove_prefix(std::min(end + 1, content.size()));
     if (code.find(".version") != code.npos) return false;
-    if (std::ranges::any_of(kSource, [&](std::string_view word) { return code.find(word) != code.npos; })) return true;
+    if (std::ranges::any_of(kSource, [&](std::string_view word) { return code.find(word) != code.npos; }))
+      return true;
   }
   return false;
 }

@@ -263,7 +263,8 @@ bool fits_in_any_order(const ScalarForm& form, std::string_view opcode,
 std::optional<Words> without_repetition(std::span<const std::string_view> words) {
   Words out;
   for (const std::string_view word : words)
-    if (!is_among("approx sat sync uni", word) || std::ranges::find(out, word) == out.end()) out.push_back(word);
+    if (!is_among("approx sat sync uni", word) || std::ranges::find(out, word) == out.end())
+      out.push_back(word);
   if (out.size() == words.size()) return {};
   return out;
 }

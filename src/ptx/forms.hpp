@@ -69,7 +69,7 @@ struct ScalarForm {
   const Chapter* chapter;
   std::vector<std::string_view> opcodes;
   std::vector<std::vector<Words>> slots;  ///< of each its alternatives, words without dots
-  std::set<std::string_view> words;  ///< of all slots
+  std::set<std::string_view> words;       ///< of all slots
   std::vector<OperandForm> operands;
 };
 

@@ -23,7 +23,8 @@ bool is_name_part(char c) {
 
 /// An integer of more than 64 bits, modulo 2^64. As ptxas 13.0 it refuses a digit behind a number of 64 bits.
 bool read_long_integer(std::string_view text, Literal& out) {
-  const bool hex = text.starts_with("0x") || text.starts_with("0X"), binary = text.starts_with("0b") || text.starts_with("0B");
+  const bool hex = text.starts_with("0x") || text.starts_with("0X"),
+             binary = text.starts_with("0b") || text.starts_with("0B");
   const std::uint64_t base = hex ? 16 : binary ? 2 : text.starts_with('0') ? 8 : 10;
   text.remove_prefix(hex || binary ? 2 : 0);
   if (text.ends_with('U')) text.remove_suffix(1);
@@ -123,8 +124,7 @@ Result<Token> Lexer::next() {
     end = number_end();
     const std::string_view digits = text_.substr(at_, end - at_);
     if (!read_number(digits, out.literal) && !read_long_integer(digits, out.literal))
-      return error(fmt::format("'{}' is not a number", digits),
-                   "an integer or floating-point constant");
+      return error(fmt::format("'{}' is not a number", digits), "an integer or floating-point constant");
   } else if (peek() == '"') {
     out.kind = Token::Kind::string;
     end = text_.find('"', at_ + 1);

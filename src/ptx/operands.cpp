@@ -186,7 +186,7 @@ bool Check::takes_parts(const OperandForm& form, const Operand& operand, Type ty
     const Type is = declared(part);
     wrong_type_ = true;
     const bool fits = bits_among && bits(is) == bits(type) ? row(is).cls != TypeClass::predicate
-                                                            : takes_register(type, is, wider);
+                                                           : takes_register(type, is, wider);
     if (!fits || (first && !takes_register(*first, is, false))) return false;
     wrong_type_ = false;
     if (!first || row(*first).cls == TypeClass::bits) first = is;

@@ -291,8 +291,8 @@ void Parser::performance_directives(FunctionText& function) {
     const auto rule = std::ranges::find(kDirectiveRules, one.name, &DirectiveRule::name);
     if (rule == std::end(kDirectiveRules)) continue;
     if (out_.version < rule->since)
-      throw Refused{{Errc::not_in_version, fmt::format("{}: {}", text(one.at), one.name), warpbit::text(out_.version),
-                     warpbit::text(rule->since)}};
+      throw Refused{{Errc::not_in_version, fmt::format("{}: {}", text(one.at), one.name),
+                     warpbit::text(out_.version), warpbit::text(rule->since)}};
     if (!function.is_entry)
       refuse(Errc::statement_syntax, one.at, fmt::format("'{}' of a function", one.name), "one of a kernel");
     if (rule->of_sm_90 && target.ok() && !target->row().features.has(Feature::sm_90))

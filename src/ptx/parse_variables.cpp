@@ -227,9 +227,9 @@ void Parser::one_register(std::string_view base, Type type, int vector, Position
   int count = Scope::kSingle;
   if (take('<')) {
     const Position number = token_.position;
-    const std::int64_t wanted =
-        token_.kind == Kind::number || token_.text == "WARP_SZ" ? static_cast<std::int64_t>(primary().literal.bits)
-                                                                : -1;
+    const std::int64_t wanted = token_.kind == Kind::number || token_.text == "WARP_SZ"
+                                    ? static_cast<std::int64_t>(primary().literal.bits)
+                                    : -1;
     if (wanted < 0 || wanted > kMostRegisters)
       refuse(Errc::statement_syntax, number, "a number of registers", fmt::format("0 to {}", kMostRegisters));
     count = static_cast<int>(std::min(wanted, kMostRegisters - 1));

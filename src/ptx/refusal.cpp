@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <optional>
 #include <string>
 
@@ -80,7 +81,7 @@ struct Change {
 };
 
 // A missing word is less than a surplus one; a type is what the writer is surest of.
-constexpr int kMissing = 4, kMissingType = 6, kSurplus = 4, kSurplusType = 9, kUnknown = 2, kElsewhere = 1, kNoChange = 100;
+constexpr int kMissing = 4, kMissingType = 6, kSurplus = 5, kSurplusType = 9, kUnknown = 2, kElsewhere = 1;
 
 /// The nearest forms of an opcode.
 class Nearest {
@@ -101,13 +102,14 @@ class Nearest {
 
  private:
   void search(const ScalarForm& form, std::size_t slot, Change& change, std::size_t types);
-  void take(const ScalarForm& form, std::size_t slot, const Words& alternative, Change change, std::size_t types);
+  void take(const ScalarForm& form, std::size_t slot, const Words& alternative, Change change,
+            std::size_t types);
   void finish(Change change);
 
   std::span<const std::string_view> given_;
   std::vector<bool> used_;
   Words known_ = {};
-  int cost_ = kNoChange;
+  int cost_ = std::numeric_limits<int>::max();
 };
 
 // `types`: behind the last type that the form has taken. Types keep their order; other words may stand anywhere.
@@ -156,7 +158,8 @@ struct Remark {
   std::string_view opcodes, word, text;
 };
 constexpr Remark kRemarks[] = {
-    {"shfl vote", "sync", ", which must be there since PTX 6.4, and with it the mask of lanes as the last operand"},
+    {"shfl vote", "sync",
+     ", which must be there since PTX 6.4, and with it the mask of lanes as the last operand"},
 };
 
 std::string_view remark(std::string_view opcode, std::string_view word) {
@@ -203,12 +206,14 @@ Error refusal(std::string_view opcode, std::string spelled, const std::vector<Ch
               fmt::format("the {} is {}", kind_of(first.surplus), dotted(first.surplus)),
               is_one ? fmt::format("with the other qualifiers it can be {}", list(coming))
                      : fmt::format("nearest is {}", spelled_forms(opcode, best))};
-    return {Errc::surplus_qualifier, std::move(spelled),
-            fmt::format("the {} {} must go{}", kind_of(first.surplus), dotted(first.surplus), exact(opcode, first)),
-            spelled_forms(opcode, best)};
+    return {
+        Errc::surplus_qualifier, std::move(spelled),
+        fmt::format("the {} {} must go{}", kind_of(first.surplus), dotted(first.surplus), exact(opcode, first)),
+        spelled_forms(opcode, best)};
   }
   if (first.missing.empty())
-    return {Errc::qualifier_order, std::move(spelled), "its qualifiers stand in another order", spelled_forms(opcode, best)};
+    return {Errc::qualifier_order, std::move(spelled), "its qualifiers stand in another order",
+            spelled_forms(opcode, best)};
   if (is_one && coming.size() > 1)
     return {Errc::missing_qualifier, std::move(spelled), std::string(kind_of(coming)), list(coming)};
   return {Errc::missing_qualifier, std::move(spelled), fmt::format("qualifier {}", dotted(first.missing)),

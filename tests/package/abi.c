@@ -171,7 +171,9 @@ OFFSET(warpbit_finding, size, 0);
 OFFSET(warpbit_finding, message, 8);
 OFFSET(warpbit_finding, name, 16);
 OFFSET(warpbit_finding, times, 24);
-SIZE(warpbit_finding, 32);
+OFFSET(warpbit_finding, rule, 32);
+OFFSET(warpbit_finding, grade, 40);
+SIZE(warpbit_finding, 48);
 
 static uint32_t (*const abi)(void) = warpbit_abi;
 static const char* (*const version)(void) = warpbit_version;

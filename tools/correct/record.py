@@ -6,7 +6,7 @@
 
 Each kernel is assembled by ptxas at -O3 and at -O0 and launched in a process of its own, since a hang or an illegal
 instruction must not stop the others. Needs nothing but the driver (libcuda) and ptxas. The heads are explained in
-tests/correct_kernels_test.cpp. Exit status 0 if all kernels that this GPU runs are as expected.
+tests/kernel_head.hpp. Exit status 0 if all kernels that this GPU runs are as expected.
 """
 import argparse
 import concurrent.futures

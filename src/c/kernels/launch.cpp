@@ -74,8 +74,10 @@ Result<ptx::Launch> launch_of(const warpbit_launch_options* given) {
   if (all.rules != nullptr)
     for (const std::string& one : names_in(all.rules)) {
       const std::size_t equal = std::min(one.find('='), one.size());
-      const auto grade = equal == one.size() ? std::nullopt : find_grade(std::string_view(one).substr(equal + 1));
-      if (!grade) return Error{Errc::usage, "rules", one, "NAME=GRADE, a grade being silent, note, finding or fault"};
+      const auto grade =
+          equal == one.size() ? std::nullopt : find_grade(std::string_view(one).substr(equal + 1));
+      if (!grade)
+        return Error{Errc::usage, "rules", one, "NAME=GRADE, a grade being silent, note, finding or fault"};
       out.grades.push_back({one.substr(0, equal), *grade});
     }
   out.execute.undefined = all.as_measured != 0 ? Undefined::as_measured : Undefined::error;
@@ -121,8 +123,8 @@ LastLaunch& last_launch() {
 std::vector<LastLaunch::Finding> findings_of(const ptx::Report& report) {
   std::vector<LastLaunch::Finding> out;
   for (const ptx::Finding& one : report.findings)
-    out.push_back({one.fault.message(), std::string(name(one.fault.error.code)), one.times, name(one.fault.rule).data(),
-                   name(one.grade).data()});
+    out.push_back({one.fault.message(), std::string(name(one.fault.error.code)), one.times,
+                   name(one.fault.rule).data(), name(one.grade).data()});
   return out;
 }
 

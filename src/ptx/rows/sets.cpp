@@ -7,7 +7,6 @@
 namespace warpbit::ptx {
 namespace {
 
-
 struct NamedSet {
   std::string_view name, words;
 };
