@@ -119,6 +119,8 @@ std::pair<int, bool> Definitions::magnitude(int reg) const {
     if (at < 0) break;
     const View v{f_, at};
     if (v.opcode() != "abs" || v.is_guarded() || !v.is_register(1)) break;
+    const int before = flow_->only_definition(v.operand(1).index);
+    if (before < 0 || before >= at) break;
     is_absolute = true;
     reg = v.operand(1).index;
   }
@@ -141,16 +143,19 @@ bool Definitions::shares_root(int i) const {
 // The first statement above in its block that computes the same.
 int Definitions::first_same(int i) const {
   const View v{f_, i};
-  if (!flow_ || v.type() != "f64" || v.is_guarded() || !v.is_register(0)) return i;
+  if (!flow_ || v.type() != "f64" || v.is_guarded() || !v.is_register(0) || !v.is_register(1)) return i;
+  const int source = v.operand(1).index, at = flow_->only_definition(source);
+  if (at < 0) return i;
   const auto is_same = [&](const Operand& a, const Operand& b) {
-    return a.kind == Operand::Kind::reg && b.kind == Operand::Kind::reg && flow_->is_written_once(a.index) &&
-           flow_->origin(a.index) == flow_->origin(b.index);
+    return a.kind == Operand::Kind::reg && b.kind == Operand::Kind::reg && a.index == b.index &&
+           flow_->is_written_once(a.index);
   };
-  for (int k = flow_->blocks()[static_cast<std::size_t>(flow_->block(i))].first; k < i; ++k) {
-    const View before{f_, k};
-    bool same = flow_->is_needed(k) && before.opcode() == v.opcode() && before.operands() == v.operands() &&
-                !before.is_guarded() && std::ranges::equal(before.words(), v.words());
-    for (int n = 1; same && n < v.operands(); ++n) same = is_same(v.operand(n), before.operand(n));
+  for (const int k : flow_->all_uses(at, source).statements) {
+    const View other{f_, k};
+    bool same = k < i && flow_->block(k) == flow_->block(i) && other.operands() == v.operands() &&
+                other.opcode() == v.opcode() && !other.is_guarded() &&
+                std::ranges::equal(other.words(), v.words());
+    for (int n = 1; same && n < v.operands(); ++n) same = is_same(v.operand(n), other.operand(n));
     if (same) return k;
   }
   return i;
