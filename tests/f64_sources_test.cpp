@@ -118,6 +118,31 @@ TEST_CASE("the results of calls of one function lie in the registers of the firs
          {kCall + kSum + "div.rm.f64 %d20, %d1, %d4; " + kStored + kProduct, 20}});
 }
 
+TEST_CASE("a later call's result that stays is behind, if that of the first one does not") {
+  const std::string first = "sqrt.rz.f64 %d25, %d3; ", stored = "st.global.f64 [%rd2+8], %d25; ";
+  check({{first + "sqrt.rz.f64 %d20, %d1; " + kSum + stored + kProduct, 20},
+         {"sqrt.rm.f64 %d25, %d3; sqrt.rz.f64 %d20, %d1; " + kSum + stored + kProduct, 21},
+         {first + "add.rn.f64 %d26, %d25, %d4; sqrt.rz.f64 %d20, %d1; " + kSum +
+              "st.global.f64 [%rd2+8], %d26; " + kProduct,
+          21}});
+}
+
+TEST_CASE("a root of a negative literal is a call; rsqrt.approx.ftz shares the word of rsqrt.approx") {
+  const std::string root = "rsqrt.approx.f64 %d25, %d1; ", stored = "st.global.f64 [%rd2+8], %d25; ";
+  const std::string literal = "rsqrt.approx.f64 %d20, 0dBFE4CCCCCCCCCCCC; ",
+                    other = "rsqrt.approx.f64 %d25, %d3; ";
+  check({{literal + kSum + kProduct, 20},
+         {literal + kSum + other + stored + kProduct, 21},
+         {root + kRsqrt + kSum + stored + kProduct, 21},
+         {kRsqrt + root + kSum + stored + kProduct, 21}});
+}
+
+TEST_CASE("what is computed above already is that") {
+  const std::string first = "rcp.approx.ftz.f64 %d25, %d1; ";
+  check({{first + kSum + kRcp + "add.rn.f64 %d26, %d25, %d3; st.global.f64 [%rd2+8], %d26; " + kProduct, 21},
+         {first + kSum + kRcp + kProduct, 20}});
+}
+
 TEST_CASE("min and max have their sources exchanged, too") {
   const std::string sums = "add.rn.f64 %d20, %d1, %d3; add.rn.f64 %d21, %d2, %d4; ";
   check({{sums + "max.f64 %d22, %d21, %d20;", 21}, {sums + "min.f64 %d22, %d20, %d21;", 21}});

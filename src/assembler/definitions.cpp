@@ -89,13 +89,25 @@ Definitions::Place Definitions::defined_by(int i) const {
   if (f_.is_entry && v.opcode() == "ld" && v.has("param")) return {Place::Class::constant};
   const bool moves = v.opcode() == "mov" || v.opcode() == "neg" || v.opcode() == "abs";
   if (moves && !v.is_guarded() && v.operand(1).kind != Operand::Kind::vector) return at(v.operand(1));
-  if (v.type() == "f64" && becomes_branches(v) && !is_directed(v) && !(is_checked(v) && v.literal(1)))
-    return {Place::Class::join, -block_ - 1};
+  if (v.type() == "f64" && becomes_branches(v) && !is_directed(v)) {
+    if (!is_checked(v) || !v.literal(1)) return {Place::Class::join, -block_ - 1};
+    return is_uniform(v) ? Place{Place::Class::constant} : Place{Place::Class::instruction, i};
+  }
   if (const std::optional<int> adds = defined(v); adds && flow_ && v.is_register(0) && !shares_root(i) &&
                                                   *adds + balance(i, v.operand(0).index, false) >= 0)
     return {Place::Class::choice};
   if (is_call(v)) return called(i);
   return {Place::Class::instruction, first_same(i)};
+}
+
+// Whether the function that a statement calls has literals alone for its sources: its result is the same in all lanes.
+bool Definitions::is_uniform(const View& v) const {
+  for (int k = 0; k < static_cast<int>(f_.statements.size()); ++k) {
+    const View other{f_, k};
+    if (other.opcode() == v.opcode() && other.is_register(1) && std::ranges::equal(other.words(), v.words()))
+      return false;
+  }
+  return true;
 }
 
 // The register that one is, or is the magnitude of.
@@ -107,6 +119,8 @@ std::pair<int, bool> Definitions::magnitude(int reg) const {
     if (at < 0) break;
     const View v{f_, at};
     if (v.opcode() != "abs" || v.is_guarded() || !v.is_register(1)) break;
+    const int before = flow_->only_definition(v.operand(1).index);
+    if (before < 0 || before >= at) break;
     is_absolute = true;
     reg = v.operand(1).index;
   }
@@ -129,16 +143,19 @@ bool Definitions::shares_root(int i) const {
 // The first statement above in its block that computes the same.
 int Definitions::first_same(int i) const {
   const View v{f_, i};
-  if (!flow_ || v.type() != "f64" || v.is_guarded() || !v.is_register(0)) return i;
+  if (!flow_ || v.type() != "f64" || v.is_guarded() || !v.is_register(0) || !v.is_register(1)) return i;
+  const int source = v.operand(1).index, at = flow_->only_definition(source);
+  if (at < 0) return i;
   const auto is_same = [&](const Operand& a, const Operand& b) {
-    return a.kind == Operand::Kind::reg && b.kind == Operand::Kind::reg && flow_->is_written_once(a.index) &&
-           flow_->origin(a.index) == flow_->origin(b.index);
+    return a.kind == Operand::Kind::reg && b.kind == Operand::Kind::reg && a.index == b.index &&
+           flow_->is_written_once(a.index);
   };
-  for (int k = flow_->blocks()[static_cast<std::size_t>(flow_->block(i))].first; k < i; ++k) {
-    const View before{f_, k};
-    bool same = before.opcode() == v.opcode() && before.operands() == v.operands() && !before.is_guarded() &&
-                std::ranges::equal(before.words(), v.words());
-    for (int n = 1; same && n < v.operands(); ++n) same = is_same(v.operand(n), before.operand(n));
+  for (const int k : flow_->all_uses(at, source).statements) {
+    const View other{f_, k};
+    bool same = k < i && flow_->block(k) == flow_->block(i) && other.operands() == v.operands() &&
+                other.opcode() == v.opcode() && !other.is_guarded() &&
+                std::ranges::equal(other.words(), v.words());
+    for (int n = 1; same && n < v.operands(); ++n) same = is_same(v.operand(n), other.operand(n));
     if (same) return k;
   }
   return i;

@@ -23,7 +23,7 @@ namespace warpbit::assembler {
 ///                   not
 ///     choice        a pair of registers, chosen or handed on one by one, which becomes a number where it is used; of two
 ///                   the sources stay as they are
-///     constant      literals and parameters of the kernel
+///     constant      literals and parameters of the kernel; calls of a function that has literals alone for its sources
 ///
 /// mov, neg and abs define nothing. A value is a choice if what these add is 0 or more:
 ///
@@ -59,6 +59,7 @@ class Definitions {
   bool stays(int statement) const;
   int first_same(int statement) const;
   std::pair<int, bool> magnitude(int reg) const;
+  bool is_uniform(const View& call) const;
   bool shares_root(int statement) const;
   int balance(int statement, int reg, bool is_negated) const;
 
