@@ -262,6 +262,9 @@ Program compiled(std::vector<std::string>& statements, Target target) {
 TEST_CASE("steps on all lanes equal the specification", "[vector]") {
   const Target target = *Target::find("sm_90a");
   std::vector<std::string> statements;
+  // Registers have slots in the order in which they are named.
+  for (const char* move : {"mov.b16 %h{0}, %h{0};", "mov.b32 %r{0}, %r{0};", "mov.b64 %d{0}, %d{0};"})
+    for (int i = 0; i < 8; ++i) statements.push_back(fmt::format(fmt::runtime(move), i));
   for (const auto& [opcode, slots] : candidates()) add_statements(opcode, slots, target, statements);
   statements.insert(statements.end(),
                     {"mov.b32 %r0, %r1;", "mov.b64 %d0, %d1;", "mov.b16 %h0, %h1;", "mov.u32 %r0, 77;",
@@ -284,9 +287,6 @@ TEST_CASE("steps on all lanes equal the specification", "[vector]") {
       statements.push_back(fmt::format("vote.sync.{}.pred %p0, {}, -1;", mode, source));
     statements.push_back(fmt::format("vote.sync.ballot.b32 %r0, {}, -1;", source));
   }
-  for (int i = 0; i < 8; ++i)  // a register that nothing names has no slot
-    for (const char* move : {"mov.b16 %h{0}, %h{0};", "mov.b32 %r{0}, %r{0};", "mov.b64 %d{0}, %d{0};"})
-      statements.push_back(fmt::format(fmt::runtime(move), i));
   const Program program = compiled(statements, target);
 
   std::mt19937_64 random(1);
