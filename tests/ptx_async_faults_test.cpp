@@ -542,7 +542,7 @@ const std::vector<Small> kSmall = {
      kInit + kFence + kArriveRelaxed + kWait + kToSecond + kMeet},
     {"an arrival at a block that may have ended",
      Errc::protocol_violation,
-     {"the block ends, and lane 31 of warp 1 of block 1 of the cluster reads byte 0x0 of its shared memory"},
+     {"the block ends, and lane 31 of warp 1 of block 1 of the cluster arrives at the mbarrier at 0x0 of its shared memory"},
      kInit + kFence + kMeet + kToFirst + kOther + "ret;" + kAt,
      kInit + kFence + kMeet + kToFirst + kMeet},
     {"an arrival at a block that has ended, since it did not wait",
