@@ -49,13 +49,13 @@ struct LaunchFinding {
 };
 
 struct LaunchRule {
-  std::string_view name, says, manual, by_default, strict, reason, hardware;
+  std::string_view name, says, manual, by_default, strict, in_source, reason, hardware;
 };
 std::vector<LaunchRule> launch_rules() {
   std::vector<LaunchRule> out;
   for (const KernelRuleInfo& rule : kernel_rules())
-    out.push_back({rule.name, rule.says, rule.manual, name(rule.by_default), name(rule.strict), rule.reason,
-                   rule.hardware});
+    out.push_back({rule.name, rule.says, rule.manual, name(rule.by_default), name(rule.strict),
+                   name(rule.in_source), rule.reason, rule.hardware});
   return out;
 }
 
@@ -500,6 +500,8 @@ void add_rules(py::module_& m) {
       field("by_default", &LaunchRule::by_default,
             "What a launch does where it is broken: \"fault\", it ends; \"finding\", it goes on and says so."),
       field("strict", &LaunchRule::strict, "The same of a launch with `strict`."),
+      field("in_source", &LaunchRule::in_source,
+            "The same of a kernel in source (device.hpp), whose launch reports faults alone."),
       field("reason", &LaunchRule::reason, "Why."),
       field("hardware", &LaunchRule::hardware, "What GPUs did with kernels that break it; or empty."));
   m.def("kernel_rules", &launch_rules, "All rules that a kernel must keep.");

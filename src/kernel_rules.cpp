@@ -9,8 +9,8 @@ namespace {
 
 using enum Grade;
 constexpr KernelRuleInfo kRules[] = {
-#define WARPBIT_KERNEL_RULE(name, by_default, strict, says, manual, reason, hardware) \
-  {KernelRule::name, #name, by_default, strict, says, manual, reason, hardware},
+#define WARPBIT_KERNEL_RULE(name, by_default, strict, in_source, says, manual, reason, hardware) \
+  {KernelRule::name, #name, by_default, strict, in_source, says, manual, reason, hardware},
 #include "warpbit/detail/kernel_rules.inc"
 #undef WARPBIT_KERNEL_RULE
 };

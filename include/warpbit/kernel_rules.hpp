@@ -42,6 +42,7 @@ struct KernelRuleInfo {
   KernelRule rule;
   std::string_view name;      ///< as in "data_race"
   Grade by_default, strict;   ///< of a launch, and of one with `strict`
+  Grade in_source;            ///< of a kernel in source (warpbit/device.hpp), whose launch reports faults alone
   std::string_view says;      ///< what a kernel must do
   std::string_view manual;    ///< the section of the PTX manual
   std::string_view reason;    ///< why it has this grade

@@ -211,6 +211,8 @@ std::span<const AssemblerDefect> assembler_defects();
 struct GradedRule {
   std::string rule;
   Grade grade;
+  /// Of "NAME=GRADE". Error: usage. Whether there is such a rule a launch says.
+  static Result<GradedRule> parse(std::string_view text);
 };
 
 /// Which requests for clusters that have not begun succeed (PTX manual, "clusterlaunchcontrol.try_cancel"). That is left to

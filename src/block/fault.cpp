@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "api/checks.hpp"
@@ -39,6 +40,14 @@ Fault fault_of(Who who, Error error, KernelRule rule) {
   out.warp = who.thread / kWarp;
   out.lanes = {who.thread % kWarp};
   out.at = who.at;
+  return out;
+}
+
+std::string hex(std::span<const std::byte> bytes) {
+  constexpr std::size_t kMost = 8;
+  std::string out = "0x";
+  for (std::size_t i = std::min(bytes.size(), kMost); i-- > 0;)
+    out += fmt::format("{:02x}", std::to_integer<int>(bytes[i]));
   return out;
 }
 

@@ -2,8 +2,11 @@
 // Who acts in a block, and the fault of an action.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -30,6 +33,8 @@ using Found = std::optional<Fault>;
 Fault fault_of(Who who, Error error, KernelRule rule = KernelRule::none);
 /// The fault of a launch that cannot begin.
 Fault refused(Error error);
+/// "0x4126a741", little-endian; of more than 8 bytes the first ones.
+std::string hex(std::span<const std::byte> bytes);
 /// Whether one fault has a higher grade by default than another.
 bool is_worse(const Fault& one, const Fault& other);
 /// The same for all lanes of a warpgroup.

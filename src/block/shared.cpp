@@ -11,15 +11,6 @@
 namespace warpbit::block {
 namespace {
 
-// "0x4126a741", little-endian; of more than 8 bytes the first ones.
-std::string hex(std::span<const std::byte> bytes) {
-  constexpr std::size_t kMost = 8;
-  std::string out = "0x";
-  for (std::size_t i = std::min(bytes.size(), kMost); i-- > 0;)
-    out += fmt::format("{:02x}", std::to_integer<int>(bytes[i]));
-  return out;
-}
-
 constexpr std::uint64_t kProduct = std::uint64_t{1} << 63;
 constexpr int kPlaceBits = 16;
 

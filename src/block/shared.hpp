@@ -64,8 +64,6 @@ class Shared {
   /// Records a store of these bytes, before it is done. Stores of what is there already do not conflict with each other.
   Found write(std::string_view what, std::int64_t first, std::span<const std::byte> value, Who who,
               bool strong);
-  /// What a write of these bytes makes of those that are there, before it is done.
-  Accesses::Written state_of(std::int64_t first, std::span<const std::byte> value) const;
   std::optional<Accesses::Access> last_write(std::int64_t byte) const { return accesses_.last_write(byte); }
   Found load(std::string_view what, const View& from, std::span<std::byte> value, std::size_t alignment,
              Who who);
@@ -163,6 +161,8 @@ class Shared {
   void begin_copy(std::int64_t to, std::int64_t size, const CopiedBytes& bytes, int thread,
                   std::uint16_t place);
   bool is_read() const;
+  // What a write of these bytes makes of those that are there, before it is done.
+  Accesses::Written state_of(std::int64_t first, std::span<const std::byte> value) const;
   Found overwritten(std::string_view what, std::int64_t first, std::int64_t bytes, Who who) const;
   Fault conflict(std::string_view what, const Accesses::Conflict& conflict, Place at) const;
   bool has_waited(const Accesses::Conflict& conflict, int by) const;

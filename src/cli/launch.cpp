@@ -235,14 +235,6 @@ ptx::Function kernel_of(const ptx::Module& module, const std::string& name) {
   return required(module.function(name.empty() ? all[0] : name));
 }
 
-// NAME=GRADE
-ptx::GradedRule parse_grade(const std::string& text) {
-  const std::size_t equal = text.find('=');
-  const auto grade = equal == text.npos ? std::nullopt : find_grade(text.substr(equal + 1));
-  if (!grade) refuse("--rule", text, "NAME=GRADE, a grade being silent, note, finding or fault");
-  return {text.substr(0, equal), *grade};
-}
-
 ptx::Report run_kernel(const LaunchArguments& o, const ptx::Function& kernel, LaunchWatch& watch,
                        const std::vector<ptx::Argument>& arguments) {
   ptx::Launch how = o.how;
@@ -250,7 +242,7 @@ ptx::Report run_kernel(const LaunchArguments& o, const ptx::Function& kernel, La
   how.block = parse_dim3("--block", o.block);
   if (!o.cluster.empty()) how.cluster = parse_dim3("--cluster", o.cluster);
   how.check_shared = !o.unchecked;
-  for (const std::string& one : o.grades) how.grades.push_back(parse_grade(one));
+  for (const std::string& one : o.grades) how.grades.push_back(required(ptx::GradedRule::parse(one)));
   watch.follow(how);
   ProgressBar bar(!watch.prints_steps());
   how.progress = [&](std::uint64_t done, std::uint64_t blocks) { bar.show(done, blocks); };

@@ -17,21 +17,22 @@ Row row_of(std::initializer_list<std::string_view> cells) {
 }  // namespace
 
 int list_kernel_rules(const ListArguments& o) {
-  Table table{
-      {"rule", "a kernel keeps it if", "PTX manual", "by default", "strict", "why", "what hardware did"}};
+  Table table{{"rule", "a kernel keeps it if", "PTX manual", "by default", "strict", "in source", "why",
+               "what hardware did"}};
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
   for (const KernelRuleInfo& rule : kernel_rules()) {
     table.push_back(row_of({rule.name, rule.says, rule.manual, name(rule.by_default), name(rule.strict),
-                            rule.reason, rule.hardware}));
+                            name(rule.in_source), rule.reason, rule.hardware}));
     rows.push_back({{"name", rule.name},
                     {"says", rule.says},
                     {"manual", rule.manual},
                     {"by_default", name(rule.by_default)},
                     {"strict", name(rule.strict)},
+                    {"in_source", name(rule.in_source)},
                     {"reason", rule.reason},
                     {"hardware", rule.hardware}});
   }
-  return print_listing(o, o.markdown ? in_page_width(table, {24, 30, 16, 7, 7, 26, 22}) : table,
+  return print_listing(o, o.markdown ? in_page_width(table, {24, 30, 16, 7, 7, 7, 26, 22}) : table,
                        {{"rules", rows}});
 }
 

@@ -77,17 +77,12 @@ const Parsed& Worker::find(const calls::Statement& statement) {
   return latest_->second;
 }
 
-// Findings have no report here: what published kernels do with tensor memory goes on, the rest is a fault.
-static bool is_tolerated(KernelRule rule) {
-  using enum KernelRule;
-  return rule == tensor_fence || rule == tensor_copy_order || rule == tensor_load_wait || rule == tensor_window;
-}
-
 Block::Block(const Launch& how, Cluster& cluster, int rank, Index3 index, const std::function<void()>& thread,
              Worker& worker)
     : async(cluster.async(), rank, how.shared_bytes,
             [this](block::Found found) {
-              if (!found || is_tolerated(found->rule)) return true;
+              const KernelRuleInfo* const rule = found ? find_info(found->rule) : nullptr;
+              if (!found || (rule != nullptr && rule->in_source == Grade::silent)) return true;
               if (!found_) found_ = std::move(found);
               return false;
             }),

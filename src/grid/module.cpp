@@ -16,6 +16,7 @@
 #include "assembler/defects.hpp"
 #include "block/shape.hpp"
 #include "grid/evidence.hpp"
+#include "grid/grades.hpp"
 #include "grid/launch.hpp"
 #include "grid/turn.hpp"
 #include "isa/since.hpp"
@@ -438,24 +439,6 @@ Result<assembler::Rules> rules_of(const Launch& how) {
   return out;
 }
 
-Result<grid::Grades> grades_of(const Launch& how) {
-  grid::Grades out = {};
-  for (const KernelRuleInfo& row : kernel_rules()) {
-    const Grade grade = how.strict ? row.strict : row.by_default;
-    out[static_cast<std::size_t>(row.rule)] = how.lenient ? std::min(grade, Grade::finding) : grade;
-  }
-  for (const GradedRule& one : how.grades) {
-    const std::optional<KernelRule> rule = find_kernel_rule(one.rule);
-    if (!rule) {
-      std::vector<std::string_view> names;
-      for (const KernelRuleInfo& row : kernel_rules()) names.push_back(row.name);
-      return Error{Errc::no_such_kernel_rule, {}, one.rule, fmt::format("{}", fmt::join(names, ", "))};
-    }
-    out[static_cast<std::size_t>(*rule)] = one.grade;
-  }
-  return how.check_shared ? out : grid::Grades{};  // silent
-}
-
 // Of each rule and line one.
 std::vector<AssembledLine> assembled(const grid::Program& program) {
   std::map<std::tuple<int, assembler::Rule>, AssembledLine> out;
@@ -533,7 +516,7 @@ Report Function::launch(const Launch& how, std::span<const Argument> arguments) 
   // Who observes a launch sees what each register had before.
   const Result<assembler::Rules> rules = rules_of(how);
   if (!rules) return fail(rules.error());
-  const Result<grid::Grades> grades = grades_of(how);
+  const Result<grid::Grades> grades = grid::grades_of(how);
   if (!grades) return fail(grades.error());
   const Result<const grid::Program*> compiled = state_->program({*rules, !how.observe});
   if (!compiled) return fail(compiled.error());

@@ -6,19 +6,7 @@
 #include <algorithm>
 
 namespace warpbit::grid::steps {
-namespace {
-
-// What lies from a byte on, as far as there are 8: "0x4126a741".
-std::string hex(std::span<const std::byte> bytes) {
-  std::uint64_t value = 0;
-  const std::size_t count = std::min(bytes.size(), sizeof value);
-  std::memcpy(&value, bytes.data(), count);
-  return fmt::format("{:#0{}x}", value, 2 + 2 * count);
-}
-
-}  // namespace
-
-void Records::explain(Fault& found, Block& block, int lane, std::int64_t first,
+void Records::explain(Fault& found, Block& of, int lane, std::int64_t first,
                       std::span<const std::byte> value) const {
   const bool of_warp = found.other && found.other->warp == found.warp && found.other->lanes.size() == 1 &&
                        found.other->at == found.at && found.address;
@@ -31,11 +19,11 @@ void Records::explain(Fault& found, Block& block, int lane, std::int64_t first,
                      both = std::max(first, stored.first);
   if (found.address->byte < stored.first || found.address->byte >= end) return;
   const auto common = [&](std::span<const std::byte> bytes, std::int64_t at) {
-    return hex(bytes.subspan(static_cast<std::size_t>(at), static_cast<std::size_t>(end - both)));
+    return block::hex(bytes.subspan(static_cast<std::size_t>(at), static_cast<std::size_t>(end - both)));
   };
   found.rule = KernelRule::lanes_store_differently;
   found.error.seen = fmt::format("lanes {} and {} store different bytes from {:#x} on: {} and {}", before, lane,
-                                 both, common(block.shared(), both), common(value, both - first));
+                                 both, common(of.shared(), both), common(value, both - first));
   found.error.accepted = "lanes that store to one place must store the same; the last lane's bytes stay";
 }
 

@@ -99,9 +99,8 @@ class Records {
   std::int64_t offset(const Target& target) { return target.data - of(target).shared().data(); }
   bool allowed(block::Found conflict) { return block_.allows(std::move(conflict)); }
 
-  /// Bytes that another lane has stored to by this step are no race: the fault says so, before the store to `block` is done.
-  void explain(Fault& found, Block& block, int lane, std::int64_t first,
-               std::span<const std::byte> value) const;
+  /// Bytes that another lane has stored to by this step are no race: the fault says so, before the store to the memory of `of` is done.
+  void explain(Fault& found, Block& of, int lane, std::int64_t first, std::span<const std::byte> value) const;
 
   struct Stored {
     std::int64_t first, bytes;

@@ -73,12 +73,9 @@ Result<ptx::Launch> launch_of(const warpbit_launch_options* given) {
   out.strict = all.strict != 0;
   if (all.rules != nullptr)
     for (const std::string& one : names_in(all.rules)) {
-      const std::size_t equal = std::min(one.find('='), one.size());
-      const auto grade =
-          equal == one.size() ? std::nullopt : find_grade(std::string_view(one).substr(equal + 1));
-      if (!grade)
-        return Error{Errc::usage, "rules", one, "NAME=GRADE, a grade being silent, note, finding or fault"};
-      out.grades.push_back({one.substr(0, equal), *grade});
+      Result<ptx::GradedRule> rule = ptx::GradedRule::parse(one);
+      if (!rule) return rule.error();
+      out.grades.push_back(*std::move(rule));
     }
   out.execute.undefined = all.as_measured != 0 ? Undefined::as_measured : Undefined::error;
   out.execute.allow_inferred = all.refuse_inferred == 0;
