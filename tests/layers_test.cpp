@@ -67,6 +67,7 @@ const std::map<std::string, std::string, std::less<>> kHeaders = {
     {"result", "base"},
     {"version", "base"},
     {"stop", "base"},
+    {"kernel_rules", "base"},
     {"warpbit", "cli"},
     {"target", "target"},
     {"fragment", "fragment"},

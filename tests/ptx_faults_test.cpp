@@ -2,6 +2,7 @@
 // Each mistake that a kernel in PTX can make, alone, beside a correct neighbour.
 #include <catch2/catch.hpp>
 
+#include <algorithm>
 #include <cstring>
 #include <span>
 #include <string>
@@ -300,17 +301,28 @@ const std::vector<Mistake> kMistakes = {
      "min.u32 %r4, %r1, 1;\nTABLE: .branchtargets A, B;\nbrx.idx %r4, TABLE;\nA: ret;\nB: ret;"},
 };
 
+bool is_fault_by_default(KernelRule rule) {
+  const auto rules = kernel_rules();
+  const auto found = std::ranges::find(rules, rule, &KernelRuleInfo::rule);
+  return found == rules.end() || found->by_default == Grade::fault;
+}
+
 TEST_CASE("each mistake is a fault, and its correct neighbour is none") {
   for (const Mistake& one : kMistakes) {
     DYNAMIC_SECTION(one.name) {
       const std::string correct = std::string(one.correct).find("%h1") == std::string::npos
                                       ? one.correct
                                       : "mov.u16 %h1, 1; st.shared.u16 [%r2+2], %h1;";
-      const Outcome right = run(kernel_text(correct, one.before), one.threads);
+      ptx::Launch strict;
+      strict.strict = true;
+      const Outcome right = run(kernel_text(correct, one.before), one.threads, strict);
       if (right.report.fault) FAIL(right.report.fault->message());
-      const Outcome wrong = run(kernel_text(one.wrong, one.before), one.threads);
+      const Outcome wrong = run(kernel_text(one.wrong, one.before), one.threads, strict);
       REQUIRE(wrong.report.fault);
       const Fault& fault = *wrong.report.fault;
+      const ptx::Report told = run(kernel_text(one.wrong, one.before), one.threads).report;
+      CHECK(told.fault.has_value() == is_fault_by_default(fault.rule));
+      CHECK(told.findings.empty() == is_fault_by_default(fault.rule));
       INFO(fault.message());
       CHECK(name(fault.error.code) == name(one.code));
       for (const char* words : one.says) CHECK_THAT(fault.message(), Catch::Contains(words));

@@ -45,7 +45,7 @@ TEST_CASE("every scalar form is accepted or refused as by ptxas", "[once]") {
     const auto takes = [&](Target target) {
       for (const auto& [features, taken] : asked)
         if (features == target.row().features) return taken;
-      asked.emplace_back(target.row().features, !scalar_table::refusal(function, statement, target));
+      asked.emplace_back(target.row().features, scalar_table::takes(function, statement, target));
       return asked.back().second;
     };
     for (const Target target : targets) {
@@ -82,7 +82,7 @@ TEST_CASE("qualifiers are taken in the orders that ptxas takes") {
     const auto module = ptx::parse_module(scalar_table::module(statement));
     REQUIRE(module.ok());
     const ptx::FunctionText& function = (*module)->functions.front();
-    const bool taken = !scalar_table::refusal(function, function.statements.front(), target);
+    const bool taken = scalar_table::takes(function, function.statements.front(), target);
     const bool expected = row.at("accepted") == "1";
     if (expected && !taken && is_lenient(statement)) {
       ++lenient;

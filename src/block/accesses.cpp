@@ -202,11 +202,10 @@ std::optional<Accesses::Conflict> Accesses::write(std::int64_t first, std::int64
     const bool allowed = is_free && before(cell.write, now, order) && before(cell.read[0], now, order) &&
                          before(cell.read[1], now, order);
     if (!allowed) keep_worse(conflict, check_write(cell, byte, now, order, state), order);
-    // A strong access does not hide a weak one of its own thread.
-    const Mark mark = now.mark;
-    const bool hides =
-        mark.strong() && cell.write.thread() == mark.thread() && cell.write.clock() == mark.clock();
-    const Mark write(mark.thread(), mark.clock(), mark.place(), hides ? cell.write.strong() : mark.strong());
+    // A strong access does not hide a weak one that its thread has not released since: nobody else comes behind that one.
+    const Mark mark = now.mark, last = cell.write;
+    const bool hides = mark.strong() && last.exists() && !last.strong() && order.is_latest(last.thread(), last.clock());
+    const Mark write(mark.thread(), mark.clock(), mark.place(), mark.strong() && !hides);
     set(cell, write, state == Written::same ? Written::done : state);
   });
   if (parts) unite(first, bytes);

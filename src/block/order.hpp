@@ -38,6 +38,8 @@ class Order {
   bool is_agent(int actor) const { return actor >= threads_; }
 
   std::uint32_t clock(int thread) const { return clock_[index(thread)]; }
+  /// Whether it is a thread, and its clock has not ticked since.
+  bool is_latest(int actor, std::uint32_t clock) const { return !is_agent(actor) && clock == clock_[index(actor)]; }
   /// Whether the action of an actor at that clock happens before the current action of the thread `me`.
   bool before(int actor, std::uint32_t clock, int me) const {
     if (actor == me || clock < barrier_[index(actor)]) return true;

@@ -168,7 +168,7 @@ ordered_json evidence_json(bool types) {
 
 // std::regex takes the stack for each character of a pattern.
 std::regex regex_of(const std::string& pattern) try {
-  constexpr std::size_t kMost = 500;
+  constexpr std::size_t kMost = 1000;
   if (pattern.size() > kMost)
     refuse("list", fmt::format("an expression of {} characters", pattern.size()),
            fmt::format("at most {}", kMost));

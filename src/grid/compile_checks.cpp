@@ -73,12 +73,12 @@ void Compiler::check_address_size() const {
 
 // Of more the driver would have to be asked, which is for what a launch adds. Precondition: it is laid out.
 void Compiler::check_static_shared(const ptx::FunctionText& kernel) const {
-  constexpr std::uint64_t kMost = 48 << 10;
+  const std::uint64_t most = program_.target.row().static_shared;
   const std::uint64_t bytes = program_.shared_bytes - program_.reserved_bytes;
-  if (bytes > kMost)
+  if (bytes > most)
     throw Refused{{Errc::launch_shape, fmt::format("{}: kernel '{}'", ptx::text(kernel.position), kernel.name),
                    fmt::format("{} bytes of static shared memory", bytes),
-                   fmt::format("at most {}; .extern .shared arrays have the size of the launch", kMost)}};
+                   fmt::format("at most {}; .extern .shared arrays have the size of the launch", most)}};
 }
 
 }  // namespace warpbit::grid

@@ -55,7 +55,7 @@ bool is_source(std::string_view content) {
 
 std::optional<Error> not_ptx(std::string_view content) {
   const auto error = [](std::string_view what, std::string_view remedy) {
-    return Error{Errc::statement_syntax, "the module", std::string(what), "PTX: " + std::string(remedy)};
+    return Error{Errc::statement_syntax, "line 1, column 1", std::string(what), "PTX: " + std::string(remedy)};
   };
   for (const Container& one : kContainers)
     if (content.starts_with(one.begin)) return error(one.what, one.remedy);

@@ -259,6 +259,10 @@ bool fits_in_any_order(const ScalarForm& form, std::string_view opcode,
          fits_in_any_order(form, 0, {opcode, words, std::vector<bool>(words.size()), 0});
 }
 
+bool has_words(const ScalarForm& form, std::string_view opcode, std::span<const std::string_view> words) {
+  return fits(form, 0, words) || fits_in_any_order(form, opcode, words);
+}
+
 // Of words that ptxas takes twice; nothing if none is there twice.
 std::optional<Words> without_repetition(std::span<const std::string_view> words) {
   Words out;
@@ -305,25 +309,32 @@ Type MatchedForm::type_of(const OperandForm& operand) const {
   }
 }
 
+std::vector<MatchedForm> scalar_matches(std::string_view opcode, std::span<const std::string_view> words,
+                                        Target target) {
+  if (const std::optional<Words> once = without_repetition(words)) return scalar_matches(opcode, *once, target);
+  std::vector<MatchedForm> out;
+  const Features features = target.row().features;
+  for (const ScalarForm* form : forms_of(opcode))
+    if (features.has(form->row->needs) && has_words(*form, opcode, words))
+      out.push_back(matched(*form, words, features));
+  return out;
+}
+
 Result<std::vector<MatchedForm>> match_scalar(std::string_view opcode, std::span<const std::string_view> words,
                                               Target target) {
   const std::span<const ScalarForm* const> rows = forms_of(opcode);
   if (rows.empty()) return Error{Errc::unknown_instruction, {}, std::string(opcode), "those of the PTX manual"};
   if (const std::optional<Words> once = without_repetition(words)) return match_scalar(opcode, *once, target);
-  std::vector<MatchedForm> out;
-  Features lacking;
-  for (const ScalarForm* form : rows) {
-    if (!fits(*form, 0, words) && !fits_in_any_order(*form, opcode, words)) continue;
-    if (target.row().features.has(form->row->needs))
-      out.push_back(matched(*form, words, target.row().features));
-    else
-      lacking = form->row->needs;
-  }
+  std::vector<MatchedForm> out = scalar_matches(opcode, words, target);
   if (!out.empty()) return out;
-  if (lacking == Features()) return no_form(opcode, words, target);
   std::vector<Target> having;
-  for (const Target one : Target::all())
-    if (one.row().features.has(lacking)) having.push_back(one);
+  for (const ScalarForm* form : rows) {
+    if (!has_words(*form, opcode, words)) continue;
+    having.clear();
+    for (const Target one : Target::all())
+      if (one.row().features.has(form->row->needs)) having.push_back(one);
+  }
+  if (having.empty()) return no_form(opcode, words, target);
   return Error{Errc::not_on_target, warpbit::spell(opcode, words), std::string(target.name()), names(having)};
 }
 

@@ -92,7 +92,10 @@ struct MatchedForm {
 };
 
 /// The forms that have these words, in the order of the row or in another that ptxas takes; several, if they differ in
-/// operands. Errors: unknown_instruction, not_on_target, those of no_form (refusal.hpp).
+/// operands, and none if the target has none.
+std::vector<MatchedForm> scalar_matches(std::string_view opcode, std::span<const std::string_view> qualifiers,
+                                        Target target);
+/// The same, and why there is none. Errors: unknown_instruction, not_on_target, those of no_form (refusal.hpp).
 Result<std::vector<MatchedForm>> match_scalar(std::string_view opcode,
                                               std::span<const std::string_view> qualifiers, Target target);
 

@@ -83,7 +83,7 @@ struct Change {
 // A missing word is less than a surplus one; a type is what the writer is surest of.
 constexpr int kMissing = 4, kMissingType = 6, kSurplus = 5, kSurplusType = 9, kUnknown = 2, kElsewhere = 1;
 
-constexpr std::size_t kMostWords = 32;  // of a form, and more
+constexpr std::size_t kMostWords = 32;  // of a form, and more; the bits of Nearest::Taken
 
 /// The nearest forms of an opcode.
 class Nearest {
@@ -91,61 +91,78 @@ class Nearest {
   Nearest(std::string_view opcode, std::span<const std::string_view> words, Target target) : given_(words) {
     for (const ScalarForm* form : forms_of(opcode))
       for (const std::string_view word : form->words) add(known_, word);
-    used_.resize(words.size());
+    struct Begin {
+      const ScalarForm* form;
+      Change change;
+    };
+    std::vector<Begin> begins;  // each with the words that are none of the form
     for (const ScalarForm* form : forms_of(opcode)) {
       Change change;
       change.cost = target.row().features.has(form->row->needs) ? 0 : kElsewhere;
-      search(*form, 0, change, 0);
+      for (const std::string_view word : words)
+        if (!form->words.contains(word)) change.cost += surplus(word);
+      begins.push_back({form, std::move(change)});
     }
+    std::ranges::stable_sort(begins, {}, [](const Begin& one) { return one.change.cost; });
+    for (Begin& one : begins) search(*one.form, 0, one.change, {});
   }
   bool is_known(std::string_view word) const { return std::ranges::find(known_, word) != known_.end(); }
 
   std::vector<Change> best = {};
 
  private:
-  void search(const ScalarForm& form, std::size_t slot, Change& change, std::size_t types);
-  void take(const ScalarForm& form, std::size_t slot, const Words& alternative, Change change,
-            std::size_t types);
-  void finish(Change change);
+  /// The words that a form has taken, and the place behind the last type of them.
+  struct Taken {
+    std::uint32_t words = 0;  ///< a bit each
+    std::size_t types = 0;
+  };
+  void search(const ScalarForm& form, std::size_t slot, Change& change, Taken taken);
+  void take(std::string_view word, Change& change, Taken& taken);
+  void finish(const ScalarForm& form, Change change, Taken taken);
+  int surplus(std::string_view word) const {
+    return !is_known(word) ? kUnknown : find_type(word) ? kSurplusType : kSurplus;
+  }
 
   std::span<const std::string_view> given_;
-  std::vector<bool> used_;
   Words known_ = {};
   int cost_ = std::numeric_limits<int>::max();
 };
 
-// `types`: behind the last type that the form has taken. Types keep their order; other words may stand anywhere.
-void Nearest::search(const ScalarForm& form, std::size_t slot, Change& change, std::size_t types) {
+void Nearest::search(const ScalarForm& form, std::size_t slot, Change& change, Taken taken) {
   if (change.cost > cost_) return;
-  if (slot == form.slots.size()) return finish(change);
-  for (const Words& alternative : form.slots[slot]) take(form, slot, alternative, change, types);
-}
-
-void Nearest::take(const ScalarForm& form, std::size_t slot, const Words& alternative, Change change,
-                   std::size_t types) {
-  const std::vector<bool> before = used_;
-  for (const std::string_view word : alternative) {
-    const bool is_type = find_type(word).has_value();
-    std::size_t at = is_type ? types : 0;
-    while (at < given_.size() && (used_[at] || given_[at] != word)) ++at;
-    change.words.push_back(word);
-    if (at < given_.size()) {
-      used_[at] = true;
-      if (is_type) types = at + 1;
-    } else {
-      change.missing.push_back(word);
-      change.cost += is_type ? kMissingType : kMissing;
-    }
+  if (slot == form.slots.size()) return finish(form, change, taken);
+  const std::size_t words = change.words.size(), missing = change.missing.size();
+  const int cost = change.cost;
+  for (const Words& alternative : form.slots[slot]) {
+    Taken next = taken;
+    for (const std::string_view word : alternative) take(word, change, next);
+    search(form, slot + 1, change, next);
+    change.words.resize(words);
+    change.missing.resize(missing);
+    change.cost = cost;
   }
-  search(form, slot + 1, change, types);
-  used_ = before;
 }
 
-void Nearest::finish(Change change) {
+// Types keep their order; other words may stand anywhere.
+void Nearest::take(std::string_view word, Change& change, Taken& taken) {
+  const bool is_type = find_type(word).has_value();
+  std::size_t at = is_type ? taken.types : 0;
+  while (at < given_.size() && ((taken.words >> at & 1) != 0 || given_[at] != word)) ++at;
+  change.words.push_back(word);
+  if (at < given_.size()) {
+    taken.words |= std::uint32_t{1} << at;
+    if (is_type) taken.types = at + 1;
+  } else {
+    change.missing.push_back(word);
+    change.cost += is_type ? kMissingType : kMissing;
+  }
+}
+
+void Nearest::finish(const ScalarForm& form, Change change, Taken taken) {
   for (std::size_t i = 0; i < given_.size(); ++i) {
-    if (used_[i]) continue;
+    if ((taken.words >> i & 1) != 0) continue;
     change.surplus.push_back(given_[i]);
-    change.cost += !is_known(given_[i]) ? kUnknown : find_type(given_[i]) ? kSurplusType : kSurplus;
+    if (form.words.contains(given_[i])) change.cost += surplus(given_[i]);
   }
   if (change.cost > cost_) return;
   if (change.cost < cost_) best.clear();
