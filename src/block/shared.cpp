@@ -170,7 +170,7 @@ Found Shared::write(std::string_view what, std::int64_t first, std::span<const s
 }
 
 Accesses::Written Shared::state_of(std::int64_t first, std::span<const std::byte> value) const {
-  bool same = std::memcmp(memory_.shared().data() + first, value.data(), value.size()) == 0;
+  bool same = std::ranges::equal(memory_.shared().subspan(static_cast<std::size_t>(first), value.size()), value);
   for (std::size_t i = 0; same && i < value.size(); ++i)
     same = !accesses_.is_unsettled(first + static_cast<std::int64_t>(i));
   return same ? Accesses::Written::same : Accesses::Written::done;
