@@ -244,8 +244,9 @@ const std::vector<Mistake> kMistakes = {
      32,
      Errc::never_written,
      {"%r9", "lanes 16-31"},
-     "setp.lt.u32 %p1, %r1, 16; @%p1 mov.u32 %r9, 1; st.shared.u32 [%r2], %r9;",
-     "setp.lt.u32 %p1, %r1, 16; @%p1 mov.u32 %r9, 1; @!%p1 mov.u32 %r9, 2; st.shared.u32 [%r2], %r9;"},
+     "setp.lt.u32 %p1, %r1, 16; @%p1 mov.u32 %r9, 1; cvt.u64.u32 %rd2, %r3; add.u64 %rd2, %rd1, %rd2;"
+     " st.global.u32 [%rd2], %r9;",
+     "setp.lt.u32 %p1, %r1, 16; @%p1 mov.u32 %r9, 1; st.shared.u32 [%r2], %r9;"},
     {"a register without a value stored to global memory, and as a part of an argument",
      32,
      Errc::never_written,

@@ -107,11 +107,13 @@ bool Issue::begin(const Destination& to, std::uint32_t at, std::uint64_t bytes, 
 }
 
 void Issue::send(const Destination& to, std::uint32_t at, std::uint64_t bytes, Agent agent,
-                 std::uint64_t counted, Move move) {
-  here_.cluster.send([&here = here_, to, who = who_, at, bytes, agent, counted, move = std::move(move)] {
+                 std::uint64_t counted, Move move, std::vector<std::int64_t> undefined) {
+  here_.cluster.send([&here = here_, to, who = who_, at, bytes, agent, counted, move = std::move(move),
+                      undefined = std::move(undefined)] {
     move(to.block->memory().data());
     if (here.shared.records() && bytes != 0)
       to.block->shared.settle(at, static_cast<std::int64_t>(bytes), agent, who.at);
+    for (const std::int64_t byte : undefined) to.block->shared.forget(byte, 1);
     return here.allows(
         to.counting().mbarriers.complete_copy(to.barrier, static_cast<std::uint32_t>(counted), agent, who));
   });
@@ -234,12 +236,19 @@ Result<bool> Issue::exchange(std::uint32_t from, std::uint64_t bytes, const Dest
   if (is_beyond(to.at, bytes, *to.block)) return beyond(to.at, bytes, *to.block);
   Agent agent{};
   if (!begin(to, to.at, bytes, agent, false, nullptr, reduce.has_value())) return false;
-  if (here_.shared.records() && bytes != 0 &&
-      !here_.allows(here_.shared.read_by({}, from, static_cast<std::int64_t>(bytes), who_, agent)))
-    return false;
-  send(to, to.at, bytes, agent, bytes, [&here = here_, from, at = to.at, bytes, reduce](std::byte* shared) {
-    move_to(shared + at, here.memory().subspan(from, bytes), reduce);
-  });
+  std::vector<std::int64_t> undefined;
+  if (here_.shared.records() && bytes != 0) {
+    const auto count = static_cast<std::int64_t>(bytes);
+    if (!here_.allows(here_.shared.read_by({}, from, count, who_, agent, !reduce))) return false;
+    for (std::int64_t i = 0; i < count; ++i)
+      if (here_.shared.is_never_written(from + i)) undefined.push_back(to.at + i);
+  }
+  send(
+      to, to.at, bytes, agent, bytes,
+      [&here = here_, from, at = to.at, bytes, reduce](std::byte* shared) {
+        move_to(shared + at, here.memory().subspan(from, bytes), reduce);
+      },
+      std::move(undefined));
   return true;
 }
 

@@ -78,9 +78,9 @@ class Issue {
   /// Begins to write bytes of a block for its barrier object.
   bool begin(const Destination& to, std::uint32_t at, std::uint64_t bytes, Agent& agent, bool generic = false,
              const Region* tensor = nullptr, bool reduces = false);
-  /// When they have arrived, the object counts `counted` bytes.
+  /// When they have arrived, the object counts `counted` bytes. Those of `undefined` have no value there.
   void send(const Destination& to, std::uint32_t at, std::uint64_t bytes, Agent agent, std::uint64_t counted,
-            Move move);
+            Move move, std::vector<std::int64_t> undefined = {});
 
   Block& here_;
   block::Who who_;

@@ -106,11 +106,13 @@ void Accesses::remember(Cell& cell, Mark read) {
 
 // Lanes that were together do it one after the other: a conflict of theirs hides no other one.
 void Accesses::keep_worse(std::optional<Conflict>& out, std::optional<Conflict> found, const Order& order) {
-  const auto is_minor = [&](const Conflict& of) {
-    return of.kind == Conflict::Kind::race &&
-           order.were_together(of.before->thread, of.before->clock, of.thread);
+  const auto rank = [&](const Conflict& of) {
+    if (of.kind == Conflict::Kind::never_written) return 0;
+    const bool is_minor =
+        of.kind == Conflict::Kind::race && order.were_together(of.before->thread, of.before->clock, of.thread);
+    return is_minor ? 1 : 2;
   };
-  if (found && (!out || (is_minor(*out) && !is_minor(*found)))) out = std::move(found);
+  if (found && (!out || rank(*found) > rank(*out))) out = std::move(found);
 }
 
 // ---- Reads
@@ -204,12 +206,20 @@ std::optional<Accesses::Conflict> Accesses::write(std::int64_t first, std::int64
     if (!allowed) keep_worse(conflict, check_write(cell, byte, now, order, state), order);
     // A strong access does not hide a weak one that its thread has not released since: nobody else comes behind that one.
     const Mark mark = now.mark, last = cell.write;
-    const bool hides = mark.strong() && last.exists() && !last.strong() && order.is_latest(last.thread(), last.clock());
+    const bool hides =
+        mark.strong() && last.exists() && !last.strong() && order.is_latest(last.thread(), last.clock());
     const Mark write(mark.thread(), mark.clock(), mark.place(), mark.strong() && !hides);
     set(cell, write, state == Written::same ? Written::done : state);
   });
   if (parts) unite(first, bytes);
   return conflict;
+}
+
+void Accesses::forget(std::int64_t first, std::int64_t bytes) {
+  need_cells(first, bytes);
+  const bool parts =
+      for_each_cell(first, bytes, [&](Cell& cell, std::int64_t) { cell.written = Written::never; });
+  if (parts) unite(first, bytes);
 }
 
 std::optional<Accesses::Conflict> Accesses::write(std::int64_t first, std::int64_t bytes, int thread, Place at,

@@ -97,6 +97,11 @@ class Accesses {
     const Region* const region = region_at(byte);
     return (region != nullptr ? region->written : cell(byte).written) != Written::done;
   }
+  bool is_never_written(std::int64_t byte) const {
+    return region_at(byte) == nullptr && cell(byte).written == Written::never;
+  }
+  /// Bytes are undefined again: what was written there is.
+  void forget(std::int64_t first, std::int64_t bytes);
   std::optional<Access> last_write(std::int64_t byte) const {
     const Region* const region = region_at(byte);
     const Mark write = region != nullptr ? region->write : cell(byte).write;

@@ -233,7 +233,7 @@ void Mbarriers::release(const MbarrierArrival& arrival, Who who, Knowledge& into
   if (arrival.releases)
     shared_.order().release(who.thread / kWarp, 1U << who.thread % kWarp, into);
   else
-    shared_.order().release_agents(who.thread / kWarp, into);
+    shared_.order().release_relaxed(who.thread / kWarp, 1U << who.thread % kWarp, into);
   for (const Accesses::Agent& agent : arrival.reveals) {
     const auto number = static_cast<std::size_t>(agent.number);
     if (into.known.size() <= number) into.known.resize(number + 1);
@@ -289,7 +289,7 @@ Found Mbarriers::test(std::int64_t address, const MbarrierTest& test, int warp, 
   const std::uint64_t of = test.is_parity ? test.value & 1 : test.value >> 63;
   is_complete = of != static_cast<std::uint64_t>(object->phase & 1);
   if (!is_complete || !shared_.records()) return found;
-  if (!test.acquires) shared_.order().acquire_agents(warp, object->complete);
+  if (!test.acquires) shared_.order().acquire_relaxed(warp, object->complete);
   if (test.acquires && (object->acquired_by != warp || object->acquired_in != object->phase)) {
     shared_.order().acquire(warp, object->complete);
     object->acquired_by = warp;

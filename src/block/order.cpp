@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <utility>
 
 namespace warpbit::block {
 namespace {
@@ -176,18 +177,35 @@ void Order::acquire(int warp, const Knowledge& from) {
   join(of_warp(warp).fenced, from.fenced);
 }
 
-void Order::release_agents(int warp, Knowledge& into) const {
+void Order::release_relaxed(int warp, std::uint32_t lanes, Knowledge& into) const {
   if (of_warps_.empty()) return;
   if (into.known.size() < clock_.size()) into.known.resize(clock_.size());
   for (std::size_t i = index(threads_); i < clock_.size(); ++i)
     if (by_fences_[i - index(threads_)] != 0) into.known[i] = std::max(into.known[i], of_warp(warp).known[i]);
+  if (fences_.empty() || (fences_[index(warp)].lanes & lanes) == 0) return;
+  join(into.known, fences_[index(warp)].before.known);
+  join(into.fenced, fences_[index(warp)].before.fenced);
 }
 
-void Order::acquire_agents(int warp, const Knowledge& from) {
+void Order::acquire_relaxed(int warp, const Knowledge& from) {
   if (of_warps_.empty()) return;
   for (std::size_t i = index(threads_); i < from.known.size(); ++i)
     if (by_fences_[i - index(threads_)] != 0)
       of_warp(warp).known[i] = std::max(of_warp(warp).known[i], from.known[i]);
+  if (fences_.empty()) fences_.resize(of_warps_.size());
+  join(fences_[index(warp)].open.known, from.known);
+  join(fences_[index(warp)].open.fenced, from.fenced);
+}
+
+void Order::fence_memory(int warp, std::uint32_t lanes, bool releases, bool acquires) {
+  need_warps();
+  if (fences_.empty()) fences_.resize(of_warps_.size());
+  Fenced& fenced = fences_[index(warp)];
+  if (acquires) acquire(warp, std::exchange(fenced.open, {}));
+  if (!releases) return;
+  fenced.before = {};
+  fenced.lanes = lanes;
+  release(warp, lanes, fenced.before);
 }
 
 void Order::learn(int warp, int agent, std::uint32_t clock) {

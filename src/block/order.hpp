@@ -39,7 +39,9 @@ class Order {
 
   std::uint32_t clock(int thread) const { return clock_[index(thread)]; }
   /// Whether it is a thread, and its clock has not ticked since.
-  bool is_latest(int actor, std::uint32_t clock) const { return !is_agent(actor) && clock == clock_[index(actor)]; }
+  bool is_latest(int actor, std::uint32_t clock) const {
+    return !is_agent(actor) && clock == clock_[index(actor)];
+  }
   /// Whether the action of an actor at that clock happens before the current action of the thread `me`.
   bool before(int actor, std::uint32_t clock, int me) const {
     if (actor == me || clock < barrier_[index(actor)]) return true;
@@ -80,9 +82,12 @@ class Order {
   void release(int warp, std::uint32_t lanes, Knowledge& into);
   /// A warp learns it.
   void acquire(int warp, const Knowledge& from);
-  /// The same for an arrival and a wait that are .relaxed: of agents by fences alone.
-  void release_agents(int warp, Knowledge& into) const;
-  void acquire_agents(int warp, const Knowledge& from);
+  /// The same for an arrival and a wait that are .relaxed (PTX manual, "Release and Acquire Patterns"): what came before a fence
+  /// of these lanes is released, and the next fence acquires it; of agents what fences of their own order, at once.
+  void release_relaxed(int warp, std::uint32_t lanes, Knowledge& into) const;
+  void acquire_relaxed(int warp, const Knowledge& from);
+  /// Lanes of a warp execute a fence.
+  void fence_memory(int warp, std::uint32_t lanes, bool releases, bool acquires);
   /// The clock up to which a warp knows what an agent has done.
   std::uint32_t known_of(int agent, int warp) const {
     return std::max(barrier_[index(agent)], of_warp(warp).known[index(agent)]);
@@ -106,8 +111,14 @@ class Order {
   std::vector<std::uint32_t> clock_, barrier_;  // by actor
   std::vector<std::uint32_t> known_;            // by thread and lane of its warp
   std::vector<Knowledge> of_warps_;             // empty until some warps meet alone
-  std::vector<std::uint8_t> is_pair_;           // by agent: the first of two
-  std::vector<std::uint8_t> by_fences_;         // by agent
+  /// Of a warp: what the latest fence of some lanes releases, and what the next one acquires.
+  struct Fenced {
+    Knowledge before, open;
+    std::uint32_t lanes = 0;
+  };
+  std::vector<Fenced> fences_;           // by warp; empty until there is one
+  std::vector<std::uint8_t> is_pair_;    // by agent: the first of two
+  std::vector<std::uint8_t> by_fences_;  // by agent
   Knowledge in_memory_;
   /// The lanes that a thread executes instructions with, from a clock of its own on.
   struct Path {

@@ -170,7 +170,8 @@ Found Shared::write(std::string_view what, std::int64_t first, std::span<const s
 }
 
 Accesses::Written Shared::state_of(std::int64_t first, std::span<const std::byte> value) const {
-  bool same = std::ranges::equal(memory_.shared().subspan(static_cast<std::size_t>(first), value.size()), value);
+  bool same =
+      std::ranges::equal(memory_.shared().subspan(static_cast<std::size_t>(first), value.size()), value);
   for (std::size_t i = 0; same && i < value.size(); ++i)
     same = !accesses_.is_unsettled(first + static_cast<std::int64_t>(i));
   return same ? Accesses::Written::same : Accesses::Written::done;
@@ -277,8 +278,9 @@ Found Shared::read_fenced_by(std::string_view what, std::int64_t first, std::int
 }
 
 Found Shared::read_by(std::string_view what, std::int64_t first, std::int64_t bytes, Who who,
-                      Accesses::Agent agent) {
-  if (Found found = read_fenced_by(what, first, bytes, who, agent)) return found;
+                      Accesses::Agent agent, bool moves) {
+  Found found = read_fenced_by(what, first, bytes, who, agent);
+  if (found && !(moves && found->error.code == Errc::never_written)) return found;
   return unfenced_write(what, first, bytes, who, true);
 }
 

@@ -64,6 +64,8 @@ class Shared {
   /// Records a store of these bytes, before it is done. Stores of what is there already do not conflict with each other.
   Found write(std::string_view what, std::int64_t first, std::span<const std::byte> value, Who who,
               bool strong);
+  bool is_never_written(std::int64_t byte) const { return accesses_.is_never_written(byte); }
+  void forget(std::int64_t first, std::int64_t bytes) { accesses_.forget(first, bytes); }
   std::optional<Accesses::Access> last_write(std::int64_t byte) const { return accesses_.last_write(byte); }
   Found load(std::string_view what, const View& from, std::span<std::byte> value, std::size_t alignment,
              Who who);
@@ -90,7 +92,9 @@ class Shared {
   /// What is written at a place may be overwritten through the async proxy without a fence.
   void needs_no_fence(Place at);
   /// Records that an agent reads bytes, or begins to write them.
-  Found read_by(std::string_view what, std::int64_t first, std::int64_t bytes, Who who, Accesses::Agent agent);
+  /// `moves`: bytes that nothing has written may be among them, which stay so where they go.
+  Found read_by(std::string_view what, std::int64_t first, std::int64_t bytes, Who who, Accesses::Agent agent,
+                bool moves = false);
   /// The same of bytes that need no proxy fence.
   Found read_fenced_by(std::string_view what, std::int64_t first, std::int64_t bytes, Who who,
                        Accesses::Agent agent);
@@ -136,6 +140,9 @@ class Shared {
   void through_memory(int warp) { order().through_memory(first_warp() + warp); }
   void sync_warp(int warp, std::uint32_t lanes) { order().sync_warp(first_warp() + warp, lanes); }
   void fence_proxy(int warp, std::uint32_t lanes) { order().fence(first_warp() + warp, lanes); }
+  void fence_memory(int warp, std::uint32_t lanes, bool releases, bool acquires) {
+    order().fence_memory(first_warp() + warp, lanes, releases, acquires);
+  }
 
   // ---- The actors of AsyncState
 

@@ -88,9 +88,8 @@ class Resolver {
     return fault(lane, found.error());
   }
   Target local(int lane, std::uint64_t address, std::uint64_t bytes) {
-    std::byte* const data =
-        warp_.local(lane, static_cast<std::int64_t>(address), static_cast<std::int64_t>(bytes));
-    if (data != nullptr) return {data, StateSpace::local};
+    const Target out = local_bytes(warp_, lane, address, bytes);
+    if (out.data != nullptr) return out;
     return fault(lane, {Errc::address_out_of_bounds,
                         {},
                         fmt::format("{} bytes from {:#x} of local memory on", bytes, address),
@@ -114,7 +113,8 @@ class Resolver {
       return fault(
           lane, {Errc::address_out_of_bounds, {}, memory.describe(address, bytes), "no argument reaches them"});
     if (writes && !range->writable) return fault(lane, written_to(*range));
-    return {range->data + (address - range->address), StateSpace::global};
+    return {range->data + (address - range->address), StateSpace::global, nullptr,
+            range->heap == nullptr ? nullptr : range->heap->defined(address)};
   }
   Warp& warp_;
   Path& path_;
@@ -149,6 +149,52 @@ std::array<Place, 2> halves(Place place) {
   return {place, upper};
 }
 
+// Calls visit(place, byte from which it is loaded or to which it is stored, how many) for the registers of an access.
+template <class Visit>
+void for_each_element(const Access& access, const std::vector<Place>& places, Visit visit) {
+  const std::size_t size = access.bytes;
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    if (size != 16) {
+      visit(places[i], i * size, size);
+      continue;
+    }
+    const auto [low, high] = halves(places[i]);
+    visit(low, i * size, std::size_t{8});
+    visit(high, i * size + 8, std::size_t{8});
+  }
+}
+
+// The undefined bits of what lanes have loaded.
+class Loaded {
+ public:
+  Loaded(Warp& warp, const Path& path, const Step& step, Lanes lanes, const std::vector<Place>& to)
+      : undefined_(warp.undefined()), path_(path), step_(step), lanes_(lanes), to_(to) {}
+
+  void take(int lane, const Target& from, std::uint64_t address, const Buffer& bits) {
+    for_each_element(step_.access, to_, [&](const Place& place, std::size_t at, std::size_t bytes) {
+      undefined_.write(path_, place, lane, extended(get(bits.data() + at, bytes), step_.access));
+    });
+    const auto first = std::ranges::find_if(bits, [](std::byte one) { return one != std::byte{0}; });
+    if (first == bits.end() || cause_.lanes != 0) return;
+    using From = Undefined::Cause::From;
+    cause_ = {from.space == StateSpace::shared  ? From::shared
+              : from.space == StateSpace::local ? From::local
+                                                : From::heap,
+              static_cast<std::int64_t>(address) + (first - bits.begin()), step_.statement, lanes_};
+  }
+  void done() {
+    if (cause_.lanes != 0) undefined_.come_from(path_, to_, cause_);
+  }
+
+ private:
+  Undefined& undefined_;
+  const Path& path_;
+  const Step& step_;
+  Lanes lanes_;
+  const std::vector<Place>& to_;
+  Undefined::Cause cause_ = {};
+};
+
 }  // namespace
 
 Next load(Warp& warp, Path& path, const Step& step, Lanes lanes) {
@@ -156,51 +202,80 @@ Next load(Warp& warp, Path& path, const Step& step, Lanes lanes) {
   const std::size_t size = step.access.bytes, bytes = size * step.access.count;
   Resolver resolver(warp, path, step);
   Records records(warp, step);
+  Loaded loaded(warp, path, step, lanes, to);
   for (int lane = 0; lane < kLanes; ++lane) {
     if ((lanes >> lane & 1) == 0) continue;
-    const Target from = resolver.resolve(lane, address_of(warp, path, step, 2, lane), bytes, false);
-    if (from.data == nullptr || !records.reads(lane, from, bytes)) return Next::end;
+    const std::uint64_t address = address_of(warp, path, step, 2, lane);
+    const Target from = resolver.resolve(lane, address, bytes, false);
+    if (from.data == nullptr) return Next::end;
+    if (!records.loads(lane, from, bytes)) return records.refused();
     Buffer value;
     std::memcpy(value.data(), from.data, bytes);
-    for (std::size_t i = 0; i < to.size(); ++i) {
-      const std::byte* const element = value.data() + i * size;
-      if (size != 16) {
-        warp.write(path, to[i], lane, extended(get(element, size), step.access));
-        continue;
-      }
-      const auto [low, high] = halves(to[i]);
-      warp.write(path, low, lane, get(element, 8));
-      warp.write(path, high, lane, get(element + 8, 8));
-    }
+    for_each_element(step.access, to, [&](const Place& place, std::size_t at, std::size_t count) {
+      warp.write(path, place, lane, extended(get(value.data() + at, count), step.access));
+    });
+    if (warp.undefined().active()) loaded.take(lane, from, address, records.undefined(from, bytes));
   }
+  loaded.done();
   return records.after();
 }
 
+namespace {
+
+// What a lane stores, by registers of values or of undefined bits.
+template <class Read>
+Buffer stored(const Access& access, const std::vector<Place>& from, Read read) {
+  Buffer out = {};
+  for_each_element(access, from, [&](const Place& place, std::size_t at, std::size_t count) {
+    const std::uint64_t bits = read(place);
+    std::memcpy(out.data() + at, &bits, count);
+  });
+  return out;
+}
+
+bool is_defined(const Buffer& undefined) {
+  return undefined == Buffer{};
+}
+
+// Undefined bits are stored to global memory, where others read them. False after a fault.
+bool allows_undefined(Warp& warp, const Path& path, const Step& step, Lanes lanes,
+                      const std::vector<Place>& from) {
+  const std::uint64_t mask = ones(std::min(8 * step.access.bytes, 64));
+  for (const Place& place : from) {
+    Lanes without = 0;
+    if (step.access.bytes == 16)
+      without = warp.undefined().lanes_of(path, place, lanes);
+    else
+      for_each_lane(lanes, [&](int lane) {
+        without |= Lanes{(warp.undefined().read(path, place, lane) & mask) != 0} << lane;
+      });
+    if (without != 0 && !warp.undefined().fault(path, step, place, without)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
 Next store(Warp& warp, Path& path, const Step& step, Lanes lanes) {
   const std::vector<Place>& from = warp.program().places[static_cast<std::size_t>(step.extra)];
-  const std::size_t size = step.access.bytes, bytes = size * step.access.count;
+  const std::size_t bytes = std::size_t{step.access.bytes} * step.access.count;
   Resolver resolver(warp, path, step);
   Records records(warp, step);
+  Undefined& undefined = warp.undefined();
   for (int lane = 0; lane < kLanes; ++lane) {
     if ((lanes >> lane & 1) == 0) continue;
     const Target to = resolver.resolve(lane, address_of(warp, path, step, 2, lane), bytes, true);
     if (to.data == nullptr) return Next::end;
-    Buffer value;
-    const auto put = [&](std::size_t at, const Place& place, std::size_t count) {
-      const std::uint64_t bits = warp.read(path, place, lane);
-      std::memcpy(value.data() + at, &bits, count);
-    };
-    for (std::size_t i = 0; i < from.size(); ++i) {
-      if (size != 16) {
-        put(i * size, from[i], size);
-        continue;
-      }
-      const auto [low, high] = halves(from[i]);
-      put(i * size, low, 8);
-      put(i * size + 8, high, 8);
-    }
+    const Buffer value =
+        stored(step.access, from, [&](const Place& place) { return warp.read(path, place, lane); });
+    Buffer bits = {};
+    if (undefined.active())
+      bits = stored(step.access, from, [&](const Place& place) { return undefined.read(path, place, lane); });
+    const bool is_output = to.space == StateSpace::global && to.defined == nullptr;
+    if (is_output && !is_defined(bits) && !allows_undefined(warp, path, step, lanes, from)) return Next::end;
     if (!records.writes(lane, to, std::span(value).first(bytes))) return Next::end;
     std::memcpy(to.data, value.data(), bytes);
+    if (to.defined != nullptr || undefined.active()) records.stored(to, bytes, &bits);
   }
   return records.after();
 }
@@ -293,6 +368,7 @@ Next atomic(Warp& warp, Path& path, const Step& step, Lanes lanes) {
     if ((lanes >> lane & 1) == 0) continue;
     const Target& of = to[static_cast<std::size_t>(lane)];
     if (!records.changes(lane, of, size)) return Next::end;
+    records.stored(of, size, nullptr);
     const Change change{static_cast<Atomic>(step.target), operation, of.space,
                         warp.read(path, step.place[3], lane),
                         step.place[4].exists() ? warp.read(path, step.place[4], lane) : 0};
@@ -311,7 +387,7 @@ Next atomic_vector(Warp& warp, Path& path, const Step& step, Lanes lanes) {
   for (int lane = 0; lane < kLanes; ++lane) {
     if ((lanes >> lane & 1) == 0) continue;
     const Target to = resolver.resolve(lane, address_of(warp, path, step, 2, lane), size * count, true);
-    if (to.data == nullptr) return Next::end;
+    if (to.data == nullptr || !records.reads(lane, to, size * count)) return Next::end;
     std::array<std::uint64_t, 8> old = {};  // an addend may lie where an old value goes
     for (std::size_t i = 0; i < count; ++i)
       old[i] = apply(to.data + i * size, size,

@@ -520,15 +520,19 @@ bool Block::report_deadlock(const std::string& waiting) {
   return true;
 }
 
-// The registers of a multiprocessor are shared out at the launch: by its threads, in eights. More than a thread has may come
-// from warps that have given some back.
+// The registers of a multiprocessor are shared out at the launch: each thread has as many as .maxnreg says, or all of them are
+// shared by the threads, in eights. More than a thread has may come from warps that have given some back.
 Next Block::set_registers(Warp& warp, Path& path, Lanes lanes, int count, bool more) {
   constexpr int kRegisters = 65536, kMaxRegisters = 255;
   if (registers_.empty()) {
-    const int of_thread = kRegisters / kLanes / static_cast<int>(warps_.size());
-    registers_.assign(warps_.size(), std::min(of_thread / 8 * 8, kMaxRegisters));
-    free_registers_ =
-        of_thread * static_cast<int>(warps_.size()) - registers_[0] * static_cast<int>(warps_.size());
+    const Program& program = grid_.program;
+    const std::int64_t most =
+        program.functions[static_cast<std::size_t>(program.entry)].function->max_registers;
+    const int warps = static_cast<int>(warps_.size()), shared = kRegisters / kLanes / warps;
+    const bool is_fixed = most > 0 && most < shared;
+    registers_.assign(warps_.size(),
+                      std::min(is_fixed ? static_cast<int>(most) : shared / 8 * 8, kMaxRegisters));
+    free_registers_ = is_fixed ? 0 : (shared - registers_[0]) * warps;
   }
   int& has = registers_[static_cast<std::size_t>(warp.number())];
   if (more ? count < has : count > has)

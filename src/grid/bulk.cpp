@@ -34,6 +34,7 @@ class Buffers : public async::Global {
       return Error{
           Errc::address_out_of_bounds, {}, memory_.describe(address, bytes), "no argument reaches them"};
     if (writes && !range_->writable) return written_to(*range_);
+    if (writes && range_->heap != nullptr) std::fill_n(range_->heap->defined(address), bytes, std::byte{0xFF});
     return range_->data + (address - range_->address);
   }
 

@@ -191,9 +191,8 @@ void Compiler::function(std::size_t index, std::vector<Error>* refused) {
   if (program_.shares_slots || (refused == nullptr && has_products(*code.function)))
     share_slots(program_, code, first_list, program_.shares_slots);
   steps::find_product_runs(program_, static_cast<std::size_t>(code.first_step));
-  if (refused == nullptr &&
-      may_read_unwritten(program_, code, code.first_step, static_cast<int>(program_.steps.size())))
-    program_.follows_written = true;
+  if (refused == nullptr)
+    code.unwritten = find_unwritten(program_, code, code.first_step, static_cast<int>(program_.steps.size()));
   program_.functions[index] = std::move(code);
   function_ = nullptr;
 }

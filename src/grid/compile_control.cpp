@@ -100,8 +100,12 @@ void Compiler::fence() {
   if (!words().empty() && (word(0) == "mbarrier_init" || (count() > 0 || has("tensormap::generic"))))
     return async_fence();
   if (words().size() > 1 && word(1).starts_with("async")) return add({.run = steps::fence_proxy});
-  program_.orders_by_memory = program_.orders_by_memory || words().empty() || word(0) != "proxy";
-  nothing();
+  if (has("proxy")) return nothing();
+  program_.orders_by_memory = true;
+  const int kind = has("acquire")   ? steps::kAcquires
+                   : has("release") ? steps::kReleases
+                                    : steps::kReleases | steps::kAcquires;
+  add({.run = steps::fence_memory, .target = kind});
 }
 
 void Compiler::barrier() {

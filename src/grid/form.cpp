@@ -33,7 +33,7 @@ Result<KernelForm> scalar_form(const warpbit::Statement& name, Target target, bo
     return Error{Errc::target_too_old, spelled, std::string(target.name()), "ask for a later one"};
   if (!forms) return with_name(forms.error(), spelled);
   KernelForm out{spelled, std::string(kCalls), {}, has_operands};
-  Version first = std::max(target.row().since, since(name.opcode, name.qualifiers));
+  Version first = std::max(target.row().since, since(name.opcode, name.qualifiers, target));
   if (!is_call) {
     Version of_rows = kKnownPtx;  // of several rows that of the oldest
     for (const MatchedForm& one : *forms) of_rows = std::min(of_rows, one.form->row->since);

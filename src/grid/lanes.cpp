@@ -88,7 +88,10 @@ Next together(Warp& warp, Path& path, const Step& step, std::size_t mask, Lanes 
   const auto take = [&](const Party& party) {
     met.lanes |= party.path->lanes;
     for_each_lane(party.path->lanes, [&](int lane) {
-      met.value[static_cast<std::size_t>(lane)] = warp.read(*party.path, party.step->place[2], lane);
+      const auto i = static_cast<std::size_t>(lane);
+      met.value[i] = warp.read(*party.path, party.step->place[2], lane);
+      if (warp.undefined().active())
+        met.undefined[i] = warp.undefined().read(*party.path, party.step->place[2], lane);
     });
   };
   if ((needed & ~lanes) == 0) return take({&path, &step}), Next::step;
@@ -116,38 +119,29 @@ Next sync_warp(Warp& warp, Path& path, const Step& step, Lanes lanes) {
   return next;
 }
 
-// The lane that is read, and whether it lies in the segment; beyond it, the lane itself.
+Shuffled shuffled(Shuffle mode, int lane, int b, int c) {
+  const int by = b & 31, clamp = c & 31, segment = c >> 8 & 31;
+  const int max = (lane & segment) | (clamp & ~segment), min = lane & segment;
+  switch (mode) {
+    case Shuffle::up: return lane - by >= max ? Shuffled{lane - by, true} : Shuffled{lane, false};
+    case Shuffle::down: return lane + by <= max ? Shuffled{lane + by, true} : Shuffled{lane, false};
+    case Shuffle::butterfly: return (lane ^ by) <= max ? Shuffled{lane ^ by, true} : Shuffled{lane, false};
+    case Shuffle::index: break;
+  }
+  const int from = min | (by & ~segment);
+  return from <= max ? Shuffled{from, true} : Shuffled{lane, false};
+}
+
 Next shuffle(Warp& warp, Path& path, const Step& step, Lanes lanes) {
   Met met;
   if (const Next next = together(warp, path, step, 5, lanes, met); next != Next::step) return next;
+  if (warp.undefined().active()) warp.undefined().meet(path, step, lanes, met);
   Lanes inside = 0, inactive = 0;
   std::array<std::uint64_t, kLanes> results = {};
   for_each_lane(lanes, [&](int lane) {
-    const auto b = static_cast<int>(warp.read(path, step.place[3], lane) & 31);
-    const auto c = static_cast<int>(warp.read(path, step.place[4], lane));
-    const int clamp = c & 31, segment = c >> 8 & 31;
-    const int max = (lane & segment) | (clamp & ~segment), min = lane & segment;
-    int from = lane;
-    bool in = false;
-    switch (static_cast<Shuffle>(step.extra)) {
-      case Shuffle::up:
-        from = lane - b;
-        in = from >= max;
-        break;
-      case Shuffle::down:
-        from = lane + b;
-        in = from <= max;
-        break;
-      case Shuffle::butterfly:
-        from = lane ^ b;
-        in = from <= max;
-        break;
-      case Shuffle::index:
-        from = min | (b & ~segment);
-        in = from <= max;
-        break;
-    }
-    if (!in) from = lane;
+    const auto [from, in] =
+        shuffled(static_cast<Shuffle>(step.extra), lane, static_cast<int>(warp.read(path, step.place[3], lane)),
+                 static_cast<int>(warp.read(path, step.place[4], lane)));
     if ((met.lanes >> from & 1) == 0) inactive |= Lanes{1} << lane;
     results[static_cast<std::size_t>(lane)] = met.value[static_cast<std::size_t>(from)];
     inside |= Lanes{in} << lane;
@@ -164,6 +158,7 @@ Next shuffle(Warp& warp, Path& path, const Step& step, Lanes lanes) {
 Next vote(Warp& warp, Path& path, const Step& step, Lanes lanes) {
   Met met;
   if (const Next next = together(warp, path, step, 3, lanes, met); next != Next::step) return next;
+  if (warp.undefined().active()) warp.undefined().meet(path, step, lanes, met);
   Lanes value = 0;
   for_each_lane(met.lanes,
                 [&](int lane) { value |= Lanes{met.value[static_cast<std::size_t>(lane)] != 0} << lane; });
@@ -185,6 +180,7 @@ Next vote(Warp& warp, Path& path, const Step& step, Lanes lanes) {
 Next match(Warp& warp, Path& path, const Step& step, Lanes lanes) {
   Met met;
   if (const Next next = together(warp, path, step, 3, lanes, met); next != Next::step) return next;
+  if (warp.undefined().active()) warp.undefined().meet(path, step, lanes, met);
   std::array<Lanes, kLanes> results = {};
   Lanes same = 0;
   for_each_lane(lanes, [&](int lane) {
@@ -206,6 +202,7 @@ Next match(Warp& warp, Path& path, const Step& step, Lanes lanes) {
 Next reduce(Warp& warp, Path& path, const Step& step, Lanes lanes) {
   Met met;
   if (const Next next = together(warp, path, step, 3, lanes, met); next != Next::step) return next;
+  if (warp.undefined().active()) warp.undefined().meet(path, step, lanes, met);
   const scalar::Operation& operation = warp.program().operations[static_cast<std::size_t>(step.extra)];
   std::array<std::uint64_t, kLanes> results = {};
   for_each_lane(lanes, [&](int lane) {

@@ -138,6 +138,13 @@ Next fence_proxy(Warp& warp, Path&, const Step&, Lanes lanes) {
   return Next::step;
 }
 
+Next fence_memory(Warp& warp, Path&, const Step& step, Lanes lanes) {
+  if (warp.block().checks())
+    warp.block().accesses().fence_memory(warp.number(), lanes, (step.target & kReleases) != 0,
+                                         (step.target & kAcquires) != 0);
+  return Next::step;
+}
+
 // ---- barrier.cluster
 
 namespace {

@@ -50,7 +50,12 @@ std::uint64_t Heap::allocate(std::uint64_t bytes) {
   take_gap(address, size);
   if (size > wanted) add_gap(address + wanted, size - wanted);
   sizes_.emplace(address, bytes);
+  std::fill_n(defined(address), bytes, std::byte{0});
   return address;
+}
+
+std::byte* Heap::defined(std::uint64_t address) const {
+  return defined_.data() + (address - kHeap);
 }
 
 bool Heap::release(std::uint64_t address) {

@@ -57,6 +57,8 @@ class Heap {
   /// Whether all these bytes were allocated together.
   bool holds(std::uint64_t address, std::uint64_t bytes) const;
   std::byte* data() { return data_.data(); }
+  /// The bits that have been written of the byte at an address, and of those behind it. Precondition: it holds the byte.
+  std::byte* defined(std::uint64_t address) const;
 
  private:
   void add_gap(std::uint64_t address, std::uint64_t bytes);
@@ -66,7 +68,7 @@ class Heap {
   std::map<std::uint64_t, std::uint64_t> sizes_;  // by address
   std::map<std::uint64_t, std::uint64_t> gaps_;   // the same; multiples of 16, none beside another one
   std::set<std::pair<std::uint64_t, std::uint64_t>> by_size_;  // size and address of gaps
-  ZeroBytes data_{kBytes};
+  ZeroBytes data_{kBytes}, defined_{kBytes};
 };
 
 class GlobalMemory {

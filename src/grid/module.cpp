@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
@@ -88,12 +89,21 @@ Generation generation(std::string_view name) {
   return out;
 }
 
+/// Targets that PTX has and this library does not: nothing runs on them, but code for them runs on later ones.
+constexpr std::array kOtherTargets = {10, 11, 12, 13, 20, 21, 30, 32, 35, 37, 50, 52, 53, 60, 61, 62, 82, 101};
+
+bool exists(int number) {
+  return std::ranges::find(kOtherTargets, number) != kOtherTargets.end() ||
+         std::ranges::any_of(Target::all(),
+                             [&](Target one) { return generation(one.name()).number == number; });
+}
+
 /// PTX for one target runs on every later one; that for sm_90a on sm_90a alone, and that for a family within it (PTX
 /// manual, "PTX Module Directives: .target").
 bool runs_on(std::string_view written, Target target) {
   if (written == target.name()) return true;
   const Generation from = generation(written), to = generation(target.name());
-  if (from.number == 0) return false;  // no name of PTX
+  if (!exists(from.number)) return false;  // no name of PTX
   if (from.kind == 'f') return from.number / 10 == to.number / 10 && from.number <= to.number && to.kind != 0;
   return from.kind == 0 && from.number <= to.number;
 }

@@ -55,6 +55,7 @@ enum class Next : std::uint8_t {
   moved,  ///< it has set the path's pc itself, or split the path
   wait,   ///< the path cannot go on yet: the same step again, later
   end,    ///< lanes have ended, or a fault has
+  again,  ///< the same step again, at once: from now on undefined bits are followed
 };
 using Run = Next (*)(Warp& warp, Path& path, const Step& step, Lanes lanes);
 
@@ -173,7 +174,8 @@ struct FunctionCode {
     int first, last;
     int reg;  ///< of the function
   };
-  std::vector<Held> held = {};  ///< where registers share slots; none: each has its own
+  std::vector<Held> held = {};        ///< where registers share slots; none: each has its own
+  std::vector<Place> unwritten = {};  ///< registers that some way reads before it writes them
   std::int64_t local_bytes = 0;
   std::int64_t saved_stack = -1;  ///< where a function that has alloca keeps what its caller has of the stack
   std::vector<std::int64_t> parameters, returns;  ///< in its local memory
@@ -218,7 +220,6 @@ struct Program {
   int entry = 0;                   ///< of functions
   bool uses_heap = false;          ///< it calls malloc or free
   bool has_workspace = false;      ///< it reads the address of the grid's workspace
-  bool follows_written = false;    ///< some register may be read before it is written
   bool requests_clusters = false;  ///< it has clusterlaunchcontrol.try_cancel
   bool orders_by_memory =
       false;  ///< it has fences, or accesses with an order: threads may wait for each other so

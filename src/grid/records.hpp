@@ -2,6 +2,7 @@
 // Accesses of lanes to memory, once it is known where the bytes lie.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstring>
@@ -17,7 +18,22 @@ struct Target {
   std::byte* data = nullptr;
   ptx::StateSpace space = ptx::StateSpace::global;
   Block* block = nullptr;  ///< whose shared memory it is, where it may be another one's
+  std::byte* defined =
+      nullptr;  ///< of local memory, if checked, and of the heap: the bits that have been written
+
+  bool is_written(std::size_t bytes) const {
+    return defined == nullptr ||
+           std::all_of(defined, defined + bytes, [](std::byte bits) { return bits == std::byte{0xFF}; });
+  }
 };
+
+/// Bytes of a lane's local memory, by their place in it; no data if there are none.
+inline Target local_bytes(Warp& warp, int lane, std::uint64_t address, std::uint64_t bytes) {
+  const auto first = static_cast<std::int64_t>(address), count = static_cast<std::int64_t>(bytes);
+  std::byte* const data = warp.local(lane, first, count);
+  if (data == nullptr) return {};
+  return {data, ptx::StateSpace::local, nullptr, warp.defined(lane, first, count)};
+}
 
 /// Bytes of shared memory.
 struct SharedBytes {
@@ -42,7 +58,44 @@ class Records {
  public:
   Records(Warp& warp, const Step& step) : warp_(warp), block_(warp.block()), step_(step) {}
 
+  /// A load: bytes that nothing has written are undefined values. If they are the warp's first ones, the step is done again.
+  bool loads(int lane, const Target& from, std::size_t bytes) {
+    if (!block_.checks()) return true;
+    if (from.defined != nullptr) return from.is_written(bytes) || follows();
+    if (!is_checked(from)) return true;
+    return takes(of(from).accesses().read({}, offset(from), static_cast<std::int64_t>(bytes),
+                                          Block::who(warp_, step_, lane), step_.access.strong));
+  }
+  bool loads(const block::LaneAccesses& of) {
+    return !block_.checks() || takes(block_.accesses().read({}, of));
+  }
+  bool loads(int lane, std::int64_t first, std::size_t bytes) { return loads(lane, shared(first), bytes); }
+  /// What follows where one of these functions is false.
+  Next refused() const { return again_ ? Next::again : Next::end; }
+  /// The undefined bits of bytes that are loaded, and where the first of them is.
+  Buffer undefined(const Target& from, std::size_t bytes) {
+    Buffer out = {};
+    for (std::size_t i = 0; i < bytes; ++i) {
+      if (from.defined != nullptr)
+        out[i] = ~from.defined[i];
+      else if (is_checked(from) &&
+               of(from).accesses().is_never_written(offset(from) + static_cast<std::int64_t>(i)))
+        out[i] = std::byte{0xFF};
+    }
+    return out;
+  }
+  /// Bytes have been stored of which these bits are undefined; none without `bits`.
+  void stored(const Target& to, std::size_t bytes, const Buffer* bits) {
+    for (std::size_t i = 0; i < bytes; ++i) {
+      const std::byte undefined = bits == nullptr ? std::byte{0} : (*bits)[i];
+      if (to.defined != nullptr)
+        to.defined[i] = ~undefined;
+      else if (undefined != std::byte{0} && is_checked(to))
+        of(to).accesses().forget(offset(to) + static_cast<std::int64_t>(i), 1);
+    }
+  }
   bool reads(int lane, const Target& from, std::size_t bytes) {
+    if (block_.checks() && !from.is_written(bytes)) return allowed(undefined_memory(lane));
     if (!is_checked(from)) return true;
     return allowed(of(from).accesses().read({}, offset(from), static_cast<std::int64_t>(bytes),
                                             Block::who(warp_, step_, lane), step_.access.strong));
@@ -70,10 +123,6 @@ class Records {
   bool writes(int lane, std::int64_t first, std::span<const std::byte> value) {
     return writes(lane, shared(first), value);
   }
-  /// The same for many lanes.
-  bool reads(const block::LaneAccesses& of) {
-    return !block_.checks() || allowed(block_.accesses().read({}, of));
-  }
   bool begins(const block::LaneAccesses& to, const std::array<block::CopiedBytes, kLanes>& bytes) {
     return allowed(block_.accesses().copy_async({}, to, bytes));
   }
@@ -98,6 +147,22 @@ class Records {
   Block& of(const Target& target) { return target.block != nullptr ? *target.block : block_; }
   std::int64_t offset(const Target& target) { return target.data - of(target).shared().data(); }
   bool allowed(block::Found conflict) { return block_.allows(std::move(conflict)); }
+  bool takes(block::Found conflict) {
+    if (!conflict || conflict->error.code != Errc::never_written) return allowed(std::move(conflict));
+    return follows();
+  }
+  // Whether undefined bits are followed already; from now on they are.
+  bool follows() {
+    again_ = !warp_.undefined().active();
+    if (again_) warp_.undefined().begin();
+    return !again_;
+  }
+  block::Found undefined_memory(int lane) {
+    return block::fault_of(
+        Block::who(warp_, step_, lane),
+        {Errc::never_written, {}, "memory that it reads", "it is undefined until it is written"},
+        KernelRule::never_written);
+  }
 
   /// Bytes that another lane has stored to by this step are no race: the fault says so, before the store to the memory of `of` is done.
   void explain(Fault& found, Block& of, int lane, std::int64_t first, std::span<const std::byte> value) const;
@@ -111,6 +176,7 @@ class Records {
   const Step& step_;
   Lanes has_stored_ = 0;
   std::array<Stored, kLanes> stored_;  // of these lanes, what each has stored last
+  bool again_ = false;
 };
 
 }  // namespace warpbit::grid::steps

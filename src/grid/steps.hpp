@@ -89,6 +89,7 @@ Next cluster_arrive(Warp& warp, Path& path, const Step& step, Lanes lanes);  ///
 Next cluster_wait(Warp& warp, Path& path, const Step& step, Lanes lanes);    ///< likewise
 Next fence_mbarrier_init(Warp& warp, Path& path, const Step& step, Lanes lanes);
 Next fence_proxy(Warp& warp, Path& path, const Step& step, Lanes lanes);
+Next fence_memory(Warp& warp, Path& path, const Step& step, Lanes lanes);   ///< target: kReleases, kAcquires
 Next set_registers(Warp& warp, Path& path, const Step& step, Lanes lanes);  ///< target: count; extra: 1 if more
 
 // ---- bulk.cpp
@@ -125,9 +126,16 @@ Next noted(Warp& warp, Path& path, const Step& step, Lanes lanes);
 // ---- lanes.cpp: lanes together
 Next sync_warp(Warp& warp, Path& path, const Step& step, Lanes lanes);  ///< -, -, mask
 Next shuffle(Warp& warp, Path& path, const Step& step, Lanes lanes);    ///< d, p, a, b, c, mask; extra: mode
-Next vote(Warp& warp, Path& path, const Step& step, Lanes lanes);       ///< d, -, a, mask; extra: mode
-Next match(Warp& warp, Path& path, const Step& step, Lanes lanes);      ///< d, p, a, mask; extra: 0 any, 1 all
-Next reduce(Warp& warp, Path& path, const Step& step, Lanes lanes);     ///< d, -, a, mask; extra: operation
+/// The lane that is read, and whether it lies in the segment; beyond it, the lane itself.
+enum class Shuffle : std::int32_t { up, down, butterfly, index };
+struct Shuffled {
+  int lane;
+  bool inside;
+};
+Shuffled shuffled(Shuffle mode, int lane, int b, int c);
+Next vote(Warp& warp, Path& path, const Step& step, Lanes lanes);    ///< d, -, a, mask; extra: mode
+Next match(Warp& warp, Path& path, const Step& step, Lanes lanes);   ///< d, p, a, mask; extra: 0 any, 1 all
+Next reduce(Warp& warp, Path& path, const Step& step, Lanes lanes);  ///< d, -, a, mask; extra: operation
 Next active_mask(Warp& warp, Path& path, const Step& step, Lanes lanes);  ///< d
 Next elect(Warp& warp, Path& path, const Step& step, Lanes lanes);        ///< d, p, mask
 
@@ -168,7 +176,8 @@ std::optional<Next> tensor_group_slots(std::span<const Gathered> warps);
 
 /// Of a barrier: bits of its target.
 inline constexpr int kWaits = 1, kAligned = 2, kOrders = 4;
-enum class Shuffle : std::int32_t { up, down, butterfly, index };
+/// Of a fence.
+inline constexpr int kReleases = 1, kAcquires = 2;
 enum class Vote : std::int32_t { all, any, uniform, ballot };
 /// Of memory: exchange, compare-and-swap, increment and decrement have no scalar operation.
 enum class Atomic : std::int32_t { operation, exchange, compare, increment, decrement };

@@ -24,6 +24,8 @@ std::uint64_t argument(Warp& warp, const Path& path, const Call& call, std::size
 void set_result(Warp& warp, const Path& path, const Call& call, int lane, std::uint64_t value) {
   const Call::Copy& copy = call.results.front();
   std::memcpy(warp.local(lane, path.local + copy.to, copy.bytes), &value, static_cast<std::size_t>(copy.bytes));
+  if (std::byte* const bits = warp.defined(lane, path.local + copy.to, copy.bytes))
+    std::memset(bits, 0xFF, static_cast<std::size_t>(copy.bytes));
 }
 
 /// Reads memory by generic addresses of one lane. After a fault there is nothing more.
@@ -50,7 +52,8 @@ class Reader {
     while (!failed_ && out.size() < most) {
       const std::uint64_t bytes = std::min<std::uint64_t>(part, most - out.size());
       const Target from = find(address + out.size(), bytes);
-      if (part > 1 && (from.data == nullptr || from.space == ptx::StateSpace::shared)) {
+      const bool is_known = from.space != ptx::StateSpace::shared && from.defined == nullptr;
+      if (part > 1 && (from.data == nullptr || !is_known)) {
         part = 1;
         continue;
       }
@@ -66,10 +69,7 @@ class Reader {
  private:
   /// No data if there are no such bytes.
   Target find(std::uint64_t address, std::uint64_t bytes) {
-    if (address - kLocalWindow < kWindowBytes)
-      return {warp_.local(lane_, static_cast<std::int64_t>(address - kLocalWindow),
-                          static_cast<std::int64_t>(bytes)),
-              ptx::StateSpace::local};
+    if (address - kLocalWindow < kWindowBytes) return local_bytes(warp_, lane_, address - kLocalWindow, bytes);
     if (address - kSharedWindow < kWindowBytes) {
       const auto found = find_shared(warp_, step_, lane_, address - kSharedWindow, bytes, true);
       if (!found) return {};
@@ -114,8 +114,31 @@ const Call& call_of(const Warp& warp, const Step& step) {
   return warp.program().calls[static_cast<std::size_t>(step.extra)];
 }
 
+// Whether all arguments have been written. False after a fault.
+bool has_arguments(Warp& warp, const Path& path, const Step& step, Lanes lanes) {
+  const Call& call = call_of(warp, step);
+  for (std::size_t i = 0; i < call.arguments.size(); ++i) {
+    const auto [from, to, bytes] = call.arguments[i];
+    Lanes without = 0;
+    for_each_lane(lanes, [&](int lane) {
+      const Target at = local_bytes(warp, lane, static_cast<std::uint64_t>(path.local + from),
+                                    static_cast<std::uint64_t>(bytes));
+      without |= Lanes{!at.is_written(static_cast<std::size_t>(bytes))} << lane;
+    });
+    if (without == 0) continue;
+    Fault out = block::fault_of(
+        Block::who(warp, step, 0),
+        {Errc::never_written, {}, fmt::format("argument {}", i + 1), "its value is unspecified"},
+        KernelRule::never_written);
+    out.lanes = block::lanes_of(without);
+    if (!warp.block().allows(std::move(out))) return false;
+  }
+  return true;
+}
+
 // The result is the number of conversions; -1 without a format.
 Next print(Warp& warp, Path& path, const Step& step, Lanes lanes) {
+  if (!has_arguments(warp, path, step, lanes)) return Next::end;
   const Call& call = call_of(warp, step);
   std::array<int, kLanes> counts = {};
   Printed all;
@@ -141,6 +164,7 @@ Next print(Warp& warp, Path& path, const Step& step, Lanes lanes) {
 }
 
 Next allocate(Warp& warp, Path& path, const Step& step, Lanes lanes) {
+  if (!has_arguments(warp, path, step, lanes)) return Next::end;
   const Call& call = call_of(warp, step);
   for_each_lane(lanes, [&](int lane) {
     set_result(warp, path, call, lane, warp.block().grid().heap->allocate(argument(warp, path, call, 0, lane)));
@@ -149,6 +173,7 @@ Next allocate(Warp& warp, Path& path, const Step& step, Lanes lanes) {
 }
 
 Next release(Warp& warp, Path& path, const Step& step, Lanes lanes) {
+  if (!has_arguments(warp, path, step, lanes)) return Next::end;
   const Call& call = call_of(warp, step);
   for (int lane = 0; lane < kLanes; ++lane) {
     if ((lanes >> lane & 1) == 0) continue;

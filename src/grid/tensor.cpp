@@ -3,6 +3,7 @@
 // back. A product of a warpgroup is executed when its four warps have met.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 
 #include "grid/records.hpp"
@@ -71,8 +72,8 @@ void scatter(const Gathered& to, int first_lane, const Effects& effects, Lanes l
   }
 }
 
-// Records what the lanes read and write in shared memory. False after a fault.
-bool record(Warp& warp, const Step& step, const Effects& effects) {
+// Records what the lanes read and write in shared memory.
+Next record(Warp& warp, const Step& step, const Effects& effects) {
   Records records(warp, step);
   const auto in_shared = [&](Space space, std::uint64_t address,
                              std::uint64_t bytes) -> std::optional<std::int64_t> {
@@ -81,11 +82,11 @@ bool record(Warp& warp, const Step& step, const Effects& effects) {
   };
   for (const Effects::MemoryRead& read : effects.memory_reads)
     if (const auto first = in_shared(read.space, read.address, read.bytes))
-      if (!records.reads(std::max(read.lane, 0), *first, read.bytes)) return false;
+      if (!records.loads(std::max(read.lane, 0), *first, read.bytes)) return records.refused();
   for (const Effects::MemoryWrite& write : effects.memory_writes)
     if (const auto first = in_shared(write.space, write.address, write.bytes.size()))
-      if (!records.writes(std::max(write.lane, 0), *first, write.bytes)) return false;
-  return true;
+      if (!records.writes(std::max(write.lane, 0), *first, write.bytes)) return records.refused();
+  return Next::step;
 }
 
 // Where the rows of an ldmatrix begin in shared memory; nothing of other instructions.
@@ -143,6 +144,83 @@ bool has_clean_padding(Warp& warp, const Path& path, const Step& step, Lanes lan
 
 }  // namespace
 
+namespace {
+
+// The undefined bits among what a matrix move has read, as bytes of shared memory; where the first is.
+Memory undefined_bytes(Warp& warp, const Effects& effects, std::int64_t& first) {
+  const block::Shared& shared = warp.block().accesses();
+  Memory out(warp.block().shared().size(), kSharedWindow);
+  first = -1;
+  for (const Effects::MemoryRead& read : effects.memory_reads) {
+    const auto range = warp.block().memory().in_shared(read.space, read.address, read.bytes);
+    if (!range) continue;
+    for (std::uint64_t at = range->first; at <= range->last; ++at) {
+      if (!shared.is_never_written(static_cast<std::int64_t>(at))) continue;
+      out.shared_for_writing()[at] = std::byte{0xFF};
+      if (first < 0) first = static_cast<std::int64_t>(at);
+    }
+  }
+  return out;
+}
+
+// What is stored has undefined bits: bytes of shared memory that have some are undefined again. False after a fault.
+bool store_undefined(Warp& warp, const Path& path, const Step& step, const Effects::MemoryWrite& write) {
+  const auto range = warp.block().memory().in_shared(write.space, write.address, write.bytes.size());
+  for (std::size_t i = 0; i < write.bytes.size(); ++i) {
+    if (write.bytes[i] == std::byte{0}) continue;
+    if (range) {
+      warp.block().accesses().forget(static_cast<std::int64_t>(range->first + i), 1);
+      continue;
+    }
+    for (const Place& place : places_of(warp, step))
+      if (const Lanes lanes = warp.undefined().lanes_of(path, place, kAllLanes); lanes != 0)
+        return warp.undefined().fault(path, step, place, lanes);
+  }
+  return true;
+}
+
+// A matrix move moves undefined bits as it does others: it is executed on them. False after a fault.
+bool move_undefined(Warp& warp, Path& path, const Step& step, std::span<const Instruction* const> who,
+                    const Binding& binding, Registers registers, const Effects& effects) {
+  const std::vector<Place>& places = places_of(warp, step);
+  const Instruction& instruction = instruction_of(warp, step);
+  for (std::size_t i = 0; i < binding.size(); ++i) {
+    const warpbit::Operand& operand = instruction.operands()[i];
+    for (int r = binding[i]; operand.part == Part::source && r < binding[i] + operand.registers; ++r)
+      for (int lane = 0; lane < kLanes; ++lane)
+        registers.write(lane, r, warp.undefined().read(path, places[static_cast<std::size_t>(r)], lane));
+  }
+  std::int64_t first = -1;
+  const Memory undefined = undefined_bytes(warp, effects, first);
+  const bool loads = !effects.memory_reads.empty();
+  if (loads && first < 0) {
+    for (const Effects::Write& write : effects.writes)
+      warp.undefined().write(path, places[static_cast<std::size_t>(write.reg)], write.lane, 0);
+    return true;
+  }
+  const ExecuteOptions& how = warp.block().grid().execute;
+  const Result<Effects> moved =
+      execute_warp(who, binding, registers, loads ? undefined : warp.block().memory(), how);
+  if (!moved) return true;  // matrices beyond shared memory are defined
+  for (const Effects::MemoryWrite& write : moved->memory_writes)
+    if (!store_undefined(warp, path, step, write)) return false;
+  for (const Effects::Write& write : moved->writes)
+    warp.undefined().write(path, places[static_cast<std::size_t>(write.reg)], write.lane, write.value);
+  if (loads)
+    warp.undefined().come_from(path, places,
+                               {Undefined::Cause::From::shared, first, step.statement, kAllLanes});
+  return true;
+}
+
+// What lies in the heap has values now.
+void mark_written(Block& block, const Effects::MemoryWrite& write) {
+  const GlobalMemory::Range* const range = block.grid().memory.find(write.address, write.bytes.size());
+  if (write.space != Space::shared && range != nullptr && range->heap != nullptr)
+    std::fill_n(range->heap->defined(write.address), write.bytes.size(), std::byte{0xFF});
+}
+
+}  // namespace
+
 bool takes_tiles(Warp& warp, const Step& step, std::span<const std::int64_t> rows) {
   Block& block = warp.block();
   if (!block.checks() || block.async().tiles.empty()) return true;
@@ -151,9 +229,11 @@ bool takes_tiles(Warp& warp, const Step& step, std::span<const std::int64_t> row
 
 Next tensor(Warp& warp, Path& path, const Step& step, Lanes lanes) {
   if (!has_clean_padding(warp, path, step, lanes)) return Next::end;
-  if (lanes == kAllLanes)
-    if (const std::optional<Next> done = tensor_slots(warp, path, step, lanes)) return *done;
   const Instruction& instruction = instruction_of(warp, step);
+  const bool follows = warp.undefined().active() &&
+                       std::holds_alternative<std::reference_wrapper<const Move>>(instruction.decoded().kernel);
+  if (lanes == kAllLanes && !follows)
+    if (const std::optional<Next> done = tensor_slots(warp, path, step, lanes)) return *done;
   warp.keep(path, lanes);
   const bool each_alone = instruction.lanes() == 1;
   if (!each_alone && lanes != kAllLanes) {
@@ -180,12 +260,15 @@ Next tensor(Warp& warp, Path& path, const Step& step, Lanes lanes) {
   if (!effects) return fault(warp, path, lanes, effects.error());
   if (const GlobalMemory::Range* const range = read_only(warp, *effects))
     return warp.fault(path, lanes, written_to(*range));
-  if (!record(warp, step, *effects)) return Next::end;
+  if (const Next next = record(warp, step, *effects); next != Next::step) return next;
   if (!takes_tiles(warp, step, rows_of(warp, instruction, *effects))) return Next::end;
+  if (follows && !move_undefined(warp, path, step, who, binding, registers, *effects)) return Next::end;
   scatter({&warp, &path, &step}, 0, *effects, lanes);
-  for (const Effects::MemoryWrite& write : effects->memory_writes)
+  for (const Effects::MemoryWrite& write : effects->memory_writes) {
     if (Result<void> written = block.memory().write(write.space, write.address, write.bytes); !written)
       return fault(warp, path, lanes, written.error());
+    mark_written(block, write);
+  }
   return Next::step;
 }
 

@@ -249,11 +249,11 @@ bool find_rows(Warp& warp, const Path& path, const warpbit::Operand& address, co
   return there;
 }
 
-bool record_reads(Warp& warp, const Step& step, const Rows& rows) {
+Next record_reads(Warp& warp, const Step& step, const Rows& rows) {
   Records records(warp, step);
   block::LaneAccesses accesses = records.of(kAllLanes >> (kLanes - rows.count), kRowBytes);
   accesses.first = rows.at;
-  return records.reads(accesses);
+  return records.loads(accesses) ? Next::step : records.refused();
 }
 bool record_writes(Warp& warp, const Step& step, const Rows& rows,
                    const std::array<std::array<std::byte, kRowBytes>, kLanes>& values) {
@@ -283,7 +283,8 @@ std::optional<Next> move_slots(Warp& warp, Path& path, const Step& step, const I
                  std::get<MatrixMove>(instruction.decoded().form->action).space, rows))
     return std::nullopt;
   if (stores && !are_apart(rows)) return std::nullopt;
-  if (!stores && !record_reads(warp, step, rows)) return Next::end;
+  if (!stores)
+    if (const Next next = record_reads(warp, step, rows); next != Next::step) return next;
   if (!stores && !takes_tiles(warp, step, std::span(rows.at).first(static_cast<std::size_t>(rows.count))))
     return Next::end;
   std::byte* const shared = warp.block().shared().data();

@@ -380,7 +380,9 @@ Lanes joined_to(Warp& warp, const Path& path, const Step& step) {
 
 // Whether all lanes are here, and all are in the mask of each.
 bool is_whole(Warp& warp, const Path& path, const Place& mask, Lanes lanes) {
-  if (lanes != kAllLanes || (mask.kind != Place::Kind::reg && mask.kind != Place::Kind::constant)) return false;
+  if (warp.undefined().active() || lanes != kAllLanes ||
+      (mask.kind != Place::Kind::reg && mask.kind != Place::Kind::constant))
+    return false;
   const std::uint32_t* const words = warp.at(path, mask);
   Lanes common = kAllLanes;
   for (int i = 0; i < kLanes; ++i) common &= words[i];

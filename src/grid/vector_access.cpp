@@ -138,7 +138,8 @@ Next vector_load(Warp& warp, Path& path, const Step& step, Lanes lanes) {
       lanes == kAllLanes && load_words(warp, path, step, first))
     return Next::step;
   Targets from;
-  if (!find(warp, path, step, lanes, false, from)) return load(warp, path, step, lanes);
+  if (warp.undefined().active() || !find(warp, path, step, lanes, false, from))
+    return load(warp, path, step, lanes);
   const std::vector<Place>& to = warp.program().places[static_cast<std::size_t>(step.extra)];
   const std::size_t size = step.access.bytes;
   Records records(warp, step);
@@ -146,7 +147,7 @@ Next vector_load(Warp& warp, Path& path, const Step& step, Lanes lanes) {
     block::LaneAccesses accesses = records.of(lanes, size * step.access.count);
     const std::byte* const memory = warp.block().shared().data();
     for (std::size_t lane = 0; lane < kLanes; ++lane) accesses.first[lane] = from.data[lane] - memory;
-    if (!records.reads(accesses)) return Next::end;
+    if (!records.loads(accesses)) return records.refused();
   }
   for (std::size_t i = 0; i < to.size(); ++i) {
     std::uint32_t* const slot = warp.at(path, to[i]);
@@ -162,7 +163,8 @@ Next vector_load(Warp& warp, Path& path, const Step& step, Lanes lanes) {
 
 Next vector_store(Warp& warp, Path& path, const Step& step, Lanes lanes) {
   Targets to;
-  if (!find(warp, path, step, lanes, true, to)) return store(warp, path, step, lanes);
+  if (warp.undefined().active() || !find(warp, path, step, lanes, true, to))
+    return store(warp, path, step, lanes);
   const std::vector<Place>& from = warp.program().places[static_cast<std::size_t>(step.extra)];
   const std::size_t size = step.access.bytes, bytes = size * step.access.count;
   std::array<Buffer, kLanes> values;

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "grid/cluster.hpp"
+#include "grid/steps.hpp"
 #include "threads.hpp"
 
 namespace warpbit::grid {
@@ -54,7 +55,9 @@ Warp::Warp(Block& block, const Program& program, int number, Lanes lanes)
       first_(block.accesses().first_warp()),
       local_(kLanes),
       allocated_(kLanes),
-      follows_(program.follows_written) {
+      local_defined_(kLanes),
+      allocated_defined_(kLanes),
+      undefined_(*this) {
   stack_.fill(kStack);
   const FunctionCode& entry = program.functions[static_cast<std::size_t>(program.entry)];
   registers_.reserve(static_cast<std::uint32_t>(entry.slots), static_cast<std::uint32_t>(entry.predicates));
@@ -76,7 +79,7 @@ Warp::Warp(Block& block, const Program& program, int number, Lanes lanes)
   path.pc = entry.first_step;
   path.lanes = lanes;
   path.function = program.entry;
-  written_.begin(path, entry, kAllLanes);
+  undefined_.enter(path, entry, kAllLanes);
   paths_.push_back(std::move(path));
 }
 
@@ -167,11 +170,11 @@ Next Warp::call(Path& path, const Call& call, int function, Lanes lanes) {
     if (callee.saved_stack >= 0)
       std::memcpy(this->local(lane, local + callee.saved_stack, sizeof(std::int64_t)), &stack(lane),
                   sizeof(std::int64_t));
-    for (std::size_t i = 0; i < call.arguments.size(); ++i) {
-      const Call::Copy& copy = call.arguments[i];
-      std::memmove(this->local(lane, local + callee.parameters[i], copy.bytes),
-                   this->local(lane, path.local + copy.from, copy.bytes), static_cast<std::size_t>(copy.bytes));
-    }
+    if (std::byte* const bits = callee.local_bytes > 0 ? defined(lane, local, callee.local_bytes) : nullptr)
+      std::memset(bits, 0, static_cast<std::size_t>(callee.local_bytes));
+    for (std::size_t i = 0; i < call.arguments.size(); ++i)
+      copy_local(lane, local + callee.parameters[i], path.local + call.arguments[i].from,
+                 call.arguments[i].bytes);
   }
   path.calls.push_back({path.pc + 1, &call, path.frame, path.predicates, path.local, path.function});
   path.frame += static_cast<std::uint32_t>(caller.slots);
@@ -181,7 +184,7 @@ Next Warp::call(Path& path, const Call& call, int function, Lanes lanes) {
   path.pc = callee.first_step;
   registers_.reserve(path.frame + static_cast<std::uint32_t>(callee.slots),
                      path.predicates + static_cast<std::uint32_t>(callee.predicates));
-  written_.begin(path, callee, lanes);
+  undefined_.enter(path, callee, lanes);
   return Next::moved;
 }
 
@@ -192,12 +195,9 @@ Next Warp::go_back(Path& path, Lanes lanes) {
   const FunctionCode& callee = program_.functions[static_cast<std::size_t>(path.function)];
   for (int lane = 0; lane < kLanes; ++lane) {
     if ((lanes >> lane & 1) == 0) continue;
-    for (std::size_t i = 0; i < to.call->results.size(); ++i) {
-      const Call::Copy& copy = to.call->results[i];
-      std::memmove(local(lane, to.local + copy.to, copy.bytes),
-                   local(lane, path.local + callee.returns[i], copy.bytes),
-                   static_cast<std::size_t>(copy.bytes));
-    }
+    for (std::size_t i = 0; i < to.call->results.size(); ++i)
+      copy_local(lane, to.local + to.call->results[i].to, path.local + callee.returns[i],
+                 to.call->results[i].bytes);
     if (callee.saved_stack >= 0)
       std::memcpy(&stack(lane), local(lane, path.local + callee.saved_stack, sizeof(std::int64_t)),
                   sizeof(std::int64_t));
@@ -227,9 +227,7 @@ Next Warp::fault(const Path& path, Lanes lanes, Error error) {
 }
 
 void Warp::forget(const Path& path, const Place& place, Lanes lanes) {
-  if (!place.exists()) return;
-  if (!std::exchange(follows_, true)) written_.assume_all();
-  written_.forget(path, place, lanes);
+  if (place.exists() && block_.checks()) undefined_.forget(path, place, lanes);
 }
 
 std::byte* Warp::local(int lane, std::int64_t at, std::int64_t bytes) {
@@ -248,8 +246,36 @@ std::byte* Warp::local(int lane, std::int64_t at, std::int64_t bytes) {
   return memory.data() + at;
 }
 
+void Warp::copy_local(int lane, std::int64_t to, std::int64_t from, std::int64_t bytes) {
+  const auto count = static_cast<std::size_t>(bytes);
+  (void)local(lane, std::max(to, from), bytes);  // the memory grows before it is looked at
+  std::memmove(local(lane, to, bytes), local(lane, from, bytes), count);
+  if (defined(lane, std::max(to, from), bytes) != nullptr)
+    std::memmove(defined(lane, to, bytes), defined(lane, from, bytes), count);
+}
+
+std::byte* Warp::defined(int lane, std::int64_t at, std::int64_t bytes) {
+  if (!block_.checks()) return nullptr;
+  const bool allocated = at >= kStack;
+  std::vector<std::byte>& of =
+      (allocated ? allocated_defined_ : local_defined_)[static_cast<std::size_t>(lane)];
+  const std::int64_t first = allocated ? at - kStack : at;
+  if (static_cast<std::int64_t>(of.size()) < first + bytes) of.resize(static_cast<std::size_t>(first + bytes));
+  return of.data() + first;
+}
+
+void Warp::move_masks(RegisterFile& masks, Path& path, const Step& step, Lanes lanes) {
+  RegisterFile none;
+  none.reserve(constants_.slots(), constants_.predicates());
+  registers_.swap(masks);
+  constants_.swap(none);
+  (void)steps::what_runs(step)(*this, path, step, lanes);
+  constants_.swap(none);
+  registers_.swap(masks);
+}
+
 bool Warp::can_skip(int steps) const {
-  return watch_ == nullptr && !follows_ &&
+  return watch_ == nullptr && !undefined_.active() &&
          block_.steps() + static_cast<std::uint64_t>(steps) <= block_.grid().step_limit;
 }
 void Warp::skip(Path& path, int steps) {
@@ -303,30 +329,30 @@ int Warp::turn_of_another(const Path& path) const {
   return out;
 }
 
-// A fault if the step needs the value of a register that some of its lanes have not written.
-Next Warp::unwritten(Path& path, const Step& step, Lanes lanes) {
-  const auto check = [&](const Written::Missing& missing) {
-    if (missing.lanes == 0) return Next::step;
-    const std::string name =
-        register_name(program_.functions[static_cast<std::size_t>(path.function)], missing.place, 2 * path.pc);
-    return fault(path, missing.lanes, {Errc::never_written, {}, name, "its value is unspecified"});
-  };
-  if (step.guard >= 0) {
-    const Place guard{Place::Kind::predicate, 1, step.guard_negated, static_cast<std::uint32_t>(step.guard)};
-    if (const Next next = check(written_.guard(path, guard, lanes)); next != Next::step) return next;
-    lanes &= holds(path, guard);
-  }
-  return check(written_.follow(program_, path, step, lanes));
+// Whether a path does its step again: it waits for lanes, or for bytes to be written. Behind a barrier it goes on.
+bool Warp::does_again(const Path& path, Next next) const {
+  if (next == Next::wait) return path.waits_for != Waits::barrier && path.waits_for != Waits::warpgroup;
+  return next == Next::again || (next == Next::end && path.lanes != 0 && !block_.has_fault());
 }
 
 Next Warp::run_watched(Path& path, const Step& step, Lanes lanes) {
   const Path before = path;
   watch_->before(*this, before, step, lanes);
   const Next next = lanes == 0 ? Next::step : step.run(*this, path, step, lanes);
-  // A path that waits for lanes, or for bytes to be written, does the step again; behind a barrier it goes on.
-  const bool again = next == Next::wait ? path.waits_for != Waits::barrier && path.waits_for != Waits::warpgroup
-                                        : next == Next::end && path.lanes != 0 && !block_.has_fault();
-  if (!again && !watch_->after(*this, before, step, lanes, next == Next::wait)) return block_.stop(), Next::end;
+  if (!does_again(path, next) && !watch_->after(*this, before, step, lanes, next == Next::wait))
+    return block_.stop(), Next::end;
+  return next;
+}
+
+// A step of a warp with undefined bits.
+Next Warp::run_followed(Path& path, const Step& step, Lanes lanes) {
+  if (step.guard >= 0) {
+    if (!undefined_.check_guard(path, step, path.lanes)) return Next::end;
+  }
+  if (lanes == 0 && watch_ == nullptr) return Next::step;
+  if (lanes != 0 && !undefined_.follow(path, step, lanes)) return Next::end;
+  const Next next = watch_ != nullptr ? run_watched(path, step, lanes) : step.run(*this, path, step, lanes);
+  if (lanes != 0 && !does_again(path, next)) undefined_.commit();
   return next;
 }
 
@@ -342,15 +368,14 @@ Next Warp::run_path(Path& path) {
                     {},
                     fmt::format("the block has done {} steps, its limit", block_.grid().step_limit),
                     {}});
-    if (follows_)
-      if (const Next next = unwritten(path, step, lanes); next != Next::step) return next;
     if (step.guard >= 0) {
       const Lanes value = registers_.predicate(path.predicates + static_cast<std::uint32_t>(step.guard));
       lanes &= step.guard_negated ? ~value : value;
     }
-    const Next next = watch_ != nullptr ? run_watched(path, step, lanes)
-                      : lanes == 0      ? Next::step
-                                        : step.run(*this, path, step, lanes);
+    const Next next = undefined_.active() ? run_followed(path, step, lanes)
+                      : watch_ != nullptr ? run_watched(path, step, lanes)
+                      : lanes == 0        ? Next::step
+                                          : step.run(*this, path, step, lanes);
     if (next != Next::step) return next;
     if (++path.pc >= turn) return Next::moved;
   }

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "grid/program.hpp"
-#include "grid/written.hpp"
-#include "kernel/dense.hpp"  // LineAllocator
+#include "grid/registers.hpp"
+#include "grid/undefined.hpp"
 #include "warpbit/fault.hpp"
 
 namespace warpbit::grid {
@@ -41,10 +41,11 @@ enum class Waits : std::uint8_t {
   columns,    ///< of tensor memory
 };
 
-/// Lanes that execute an instruction together at several places of the program, and the first source of each.
+/// Lanes that execute an instruction together at several places of the program, the first source of each, and the undefined bits
+/// of that.
 struct Met {
   Lanes lanes = 0;
-  std::array<std::uint64_t, kLanes> value = {};
+  std::array<std::uint64_t, kLanes> value = {}, undefined = {};
 };
 
 struct Path {
@@ -70,28 +71,6 @@ struct Path {
   }
 };
 
-/// Registers that grow with calls, and stay where they are but for `reserve`. At first they are 0.
-class RegisterFile {
- public:
-  RegisterFile() = default;
-  ~RegisterFile();
-  RegisterFile(RegisterFile&&) = default;
-  RegisterFile& operator=(RegisterFile&&) = delete;
-
-  void reserve(std::uint32_t slots, std::uint32_t predicates);
-  /// Gives back memory that files of this host thread have left for later ones.
-  static void forget_spare();
-  std::uint32_t* slot(std::uint32_t i) { return slots_.data() + std::size_t{i} * kLanes; }
-  std::uint32_t& predicate(std::uint32_t i) { return predicates_[i]; }
-
- private:
-  using Slots = std::vector<std::uint32_t, LineAllocator<std::uint32_t>>;  // a vector lies in one line of cache
-  static std::vector<Slots>& spare();
-
-  Slots slots_;
-  std::vector<std::uint32_t> predicates_;
-};
-
 /// Bytes of local memory that a lane has for frames, and as many for alloca.
 inline constexpr std::int64_t kLocalBytes = 512 * 1024, kStack = kLocalBytes, kStackEnd = 2 * kLocalBytes;
 
@@ -111,6 +90,11 @@ class Warp {
   Block& block() { return block_; }
   const Program& program() const { return program_; }
   std::vector<Path>& paths() { return paths_; }
+  Undefined& undefined() { return undefined_; }
+  /// As many registers as this warp has.
+  void reserve_masks(RegisterFile& masks) const { masks.reserve(registers_.slots(), registers_.predicates()); }
+  /// Executes a step that only moves bits on the undefined ones instead of the values; those of constants are none.
+  void move_masks(RegisterFile& masks, Path& path, const Step& step, Lanes lanes);
 
   // ---- For steps
 
@@ -155,6 +139,8 @@ class Warp {
   void skip(Path& path, int steps);
   /// Bytes of a lane's local memory, from the beginning of all frames; nullptr if there are not as many.
   std::byte* local(int lane, std::int64_t at, std::int64_t bytes);
+  /// The bits of such bytes that have been written. Precondition: `local` has returned the bytes.
+  std::byte* defined(int lane, std::int64_t at, std::int64_t bytes);
   /// Where the next bytes of alloca are in a lane's local memory: from kStack on.
   std::int64_t& stack(int lane) { return stack_[static_cast<std::size_t>(lane)]; }
 
@@ -165,7 +151,9 @@ class Warp {
   void join();
   Next run_path(Path& path);
   Next run_watched(Path& path, const Step& step, Lanes lanes);
-  Next unwritten(Path& path, const Step& step, Lanes lanes);
+  void copy_local(int lane, std::int64_t to, std::int64_t from, std::int64_t bytes);
+  bool does_again(const Path& path, Next next) const;
+  Next run_followed(Path& path, const Step& step, Lanes lanes);
 
   Block& block_;
   const Program& program_;
@@ -174,9 +162,10 @@ class Warp {
   RegisterFile registers_, constants_;
   std::vector<Path> paths_, split_;
   std::vector<std::vector<std::byte>> local_, allocated_;  // by lane: frames, what alloca has made
+  std::vector<std::vector<std::byte>> local_defined_,
+      allocated_defined_;  // the same, if checked: bits that are written
   std::array<std::int64_t, kLanes> stack_;
-  Written written_;
-  bool follows_;  // registers may be read before they are written
+  Undefined undefined_;
 };
 
 }  // namespace warpbit::grid

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "grid/undefined.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "grid/block.hpp"
+#include "grid/steps.hpp"
+#include "grid/undefined_bits.hpp"
+
+namespace warpbit::grid {
+
+// ---- Registers
+
+void Undefined::begin() {
+  active_ = true;
+  warp_.reserve_masks(masks_);
+  slot_cause_.resize(masks_.slots());
+  predicate_cause_.resize(masks_.predicates());
+}
+
+void Undefined::enter(const Path& path, const FunctionCode& function, Lanes lanes) {
+  if (!warp_.block().checks() || (!active_ && function.unwritten.empty())) return;
+  begin();
+  const auto clear = [&](std::uint32_t* mask) { for_each_lane(lanes, [&](int lane) { mask[lane] = 0; }); };
+  for (int i = 0; i < function.slots; ++i) clear(masks_.slot(path.frame + static_cast<std::uint32_t>(i)));
+  for (int i = 0; i < function.predicates; ++i)
+    masks_.predicate(path.predicates + static_cast<std::uint32_t>(i)) &= ~lanes;
+  LaneBits all;
+  all.fill(~std::uint64_t{0});
+  for (const Place& place : function.unwritten) {
+    take(path, place, lanes, all);
+    cause_of(path, place) = 0;
+  }
+}
+
+std::uint64_t Undefined::read(const Path& path, const Place& place, int lane) {
+  if (place.kind == Place::Kind::none || place.kind == Place::Kind::constant) return 0;
+  if (place.kind == Place::Kind::predicate) return masks_.predicate(path.predicates + place.slot) >> lane & 1;
+  const std::uint32_t* const slot = masks_.slot(path.frame + place.slot);
+  if (place.bits <= 32) return slot[lane];
+  std::uint64_t out;
+  std::memcpy(&out, slot + 2 * lane, sizeof out);
+  return out;
+}
+
+void Undefined::write(const Path& path, const Place& place, int lane, std::uint64_t bits) {
+  if (place.kind == Place::Kind::none) return;
+  if (place.kind == Place::Kind::predicate) {
+    std::uint32_t& to = masks_.predicate(path.predicates + place.slot);
+    to = (to & ~(Lanes{1} << lane)) | (bits != 0 ? Lanes{1} << lane : 0);
+    return;
+  }
+  std::uint32_t* const slot = masks_.slot(path.frame + place.slot);
+  if (place.bits <= 32)
+    slot[lane] = static_cast<std::uint32_t>(bits & ones(place.bits));
+  else
+    std::memcpy(slot + 2 * lane, &bits, sizeof bits);
+}
+
+namespace {
+
+// A register of 128 bits is two of 64.
+template <class F>
+void for_each_half(Place place, F f) {
+  if (place.bits <= 64) return f(place);
+  place.bits = 64;
+  f(place);
+  place.slot += 2;
+  f(place);
+}
+
+}  // namespace
+
+void Undefined::take(const Path& path, const Place& place, Lanes lanes, const LaneBits& bits) {
+  for_each_half(place, [&](const Place& half) {
+    for_each_lane(lanes, [&](int lane) { write(path, half, lane, bits[static_cast<std::size_t>(lane)]); });
+  });
+}
+
+Lanes Undefined::lanes_of(const Path& path, const Place& place, Lanes lanes) {
+  Lanes out = 0;
+  for_each_half(place, [&](const Place& half) {
+    for_each_lane(lanes, [&](int lane) { out |= Lanes{read(path, half, lane) != 0} << lane; });
+  });
+  return out;
+}
+
+// Once no register has undefined bits, nothing is followed any more.
+void Undefined::settle() {
+  constexpr int kSteps = 64;
+  if (++steps_ % kSteps != 0) return;
+  const auto has_some = [](std::uint32_t bits) { return bits != 0; };
+  for (std::uint32_t i = 0; i < masks_.slots(); ++i)
+    if (std::any_of(masks_.slot(i), masks_.slot(i) + kLanes, has_some)) return;
+  for (std::uint32_t i = 0; i < masks_.predicates(); ++i)
+    if (masks_.predicate(i) != 0) return;
+  active_ = false;
+}
+
+// ---- Where they come from, and faults
+
+std::uint32_t& Undefined::cause_of(const Path& path, const Place& place) {
+  return place.kind == Place::Kind::predicate ? predicate_cause_[path.predicates + place.slot]
+                                              : slot_cause_[path.frame + place.slot];
+}
+
+void Undefined::come_from(const Path& path, std::span<const Place> places, const Cause& cause) {
+  const auto is_same = [&](const Cause& one) { return one.statement == cause.statement; };
+  auto found = std::ranges::find_if(causes_, is_same);
+  if (found == causes_.end()) found = causes_.insert(causes_.end(), cause);
+  for (const Place& place : places)
+    if (place.kind == Place::Kind::reg || place.kind == Place::Kind::predicate)
+      cause_of(path, place) = static_cast<std::uint32_t>(found - causes_.begin());
+}
+
+namespace {
+
+using From = Undefined::Cause::From;
+
+Error error_of(const Undefined::Cause& cause, const std::string& name) {
+  constexpr std::array<std::string_view, 4> kSpaces = {"", "shared memory", "local memory",
+                                                       "what malloc returns"};
+  if (cause.from == From::reg) return {Errc::never_written, {}, name, "its value is unspecified"};
+  return {Errc::never_written,
+          {},
+          fmt::format("byte {:#x}, on which {} depends,", cause.byte, name),
+          fmt::format("{} is undefined until it is written", kSpaces[static_cast<std::size_t>(cause.from)])};
+}
+
+}  // namespace
+
+bool Undefined::fault(const Path& path, const Step& step, const Place& place, Lanes lanes) {
+  const Program& program = warp_.program();
+  const std::string name =
+      register_name(program.functions[static_cast<std::size_t>(path.function)], place, 2 * path.pc);
+  const Cause& cause = causes_[cause_of(path, place)];
+  Fault out = block::fault_of(Block::who(warp_, step, 0), error_of(cause, name), KernelRule::never_written);
+  out.lanes = block::lanes_of(lanes);
+  if (cause.from == From::shared) out.address = {Space::shared, cause.byte};
+  if (cause.from != From::reg)
+    out.other = {warp_.number_in_cluster(), block::lanes_of(cause.lanes),
+                 Block::who(warp_, {.statement = cause.statement}, 0).at};
+  if (!warp_.block().allows(std::move(out))) return false;
+  take(path, place, lanes, {});
+  return true;
+}
+
+// ---- Steps
+
+bool Undefined::check_guard(Path& path, const Step& step, Lanes lanes) {
+  const Place guard{Place::Kind::predicate, 1, step.guard_negated, static_cast<std::uint32_t>(step.guard)};
+  const Lanes undefined = lanes_of(path, guard, lanes);
+  return undefined == 0 || fault(path, step, guard, undefined);
+}
+
+namespace {
+
+// Addresses in a window have 32 bits, whatever their registers have.
+Lanes undefined_lanes(Undefined& of, const Path& path, const Step& step, const Place& place, Lanes lanes) {
+  using enum ptx::StateSpace;
+  const ptx::StateSpace space = step.access.space;
+  const bool is_short = place.bits == 64 && !step.access.generic && place == step.place[2] &&
+                        (space == shared || space == local || space == param);
+  if (!is_short) return of.lanes_of(path, place, lanes);
+  Lanes out = 0;
+  for_each_lane(lanes, [&](int lane) {
+    out |= Lanes{static_cast<std::uint32_t>(of.read(path, place, lane)) != 0} << lane;
+  });
+  return out;
+}
+
+}  // namespace
+
+bool Undefined::follow(Path& path, const Step& step, Lanes lanes) {
+  settle();
+  pending_.clear();
+  causes_pending_.clear();
+  uses_.sources.clear();
+  uses_.results.clear();
+  const Place* missing = nullptr;
+  Place first;
+  Lanes without = 0, any = 0;
+  for_each_use(warp_.program(), step, [&](const Place& place, Use use, Lanes counted) {
+    if (use == Use::result) return uses_.results.push_back(place);
+    if (use == Use::any) return;
+    const Lanes undefined = undefined_lanes(*this, path, step, place, lanes & counted);
+    if (undefined == 0) return;
+    any |= undefined;
+    uses_.sources.push_back(place);
+    if (use == Use::matters && missing == nullptr) first = place, missing = &first, without = undefined;
+  });
+  if (missing != nullptr && !fault(path, step, *missing, without)) return false;
+  if (any != 0) {
+    const std::uint32_t cause = cause_of(path, uses_.sources.front());
+    for (const Place& place : uses_.results) causes_pending_.emplace_back(&cause_of(path, place), cause);
+  }
+  find_results(path, step, lanes, missing == nullptr ? any : 0);
+  return true;
+}
+
+void Undefined::forget(const Path& path, const Place& place, Lanes lanes) {
+  begin();
+  pending_.clear();
+  LaneBits all;
+  all.fill(~std::uint64_t{0});
+  take(path, place, lanes, all);
+  cause_of(path, place) = 0;
+}
+
+void Undefined::commit() {
+  const Path all;
+  for (const Result& one : pending_) take(all, one.place, one.lanes, one.bits);
+  for (const auto& [to, cause] : causes_pending_) *to = cause;
+}
+
+}  // namespace warpbit::grid

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// The undefined bits of a warp's registers: those of registers that were read before they were written, and those that come
+// from memory which nothing has written. They move with values, bit by bit where that is known:
+//
+//     %r1   ld.shared of 4 bytes, the upper two never written    uuuuuuuu uuuuuuuu ........ ........
+//     %r2   shl.b32 %r2, %r1, 8                                   uuuuuuuu ........ ........ ........
+//     %r3   and.b32 %r3, %r2, 0xffffff                            ........ ........ ........ ........
+//
+// and are a fault where the value matters: in an address, a guard, a branch, a barrier, a system call, a store to global
+// memory. As long as a warp has none, none of this runs.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "block/fault.hpp"
+#include "grid/program.hpp"
+#include "grid/registers.hpp"
+#include "grid/written.hpp"
+
+namespace warpbit {
+class Registers;
+}
+
+namespace warpbit::grid {
+
+struct Met;
+struct Path;
+
+using LaneBits = std::array<std::uint64_t, kLanes>;
+
+class Undefined {
+ public:
+  explicit Undefined(Warp& warp) : warp_(warp) {}
+
+  /// Whether a register may have undefined bits.
+  bool active() const { return active_; }
+  /// Registers are about to have some.
+  void begin();
+  /// A call begins: the registers that it may read before it writes them have no value.
+  void enter(const Path& path, const FunctionCode& function, Lanes lanes);
+
+  /// A step of a warp that is active: what it reads is checked, and what it does to undefined bits is found out, which
+  /// `commit` does once the step is done. The lanes are those behind the guard, which has been checked. False after a fault.
+  bool check_guard(Path& path, const Step& step, Lanes lanes);
+  bool follow(Path& path, const Step& step, Lanes lanes);
+  void commit();
+  /// What the step has written to a register is no value.
+  void forget(const Path& path, const Place& place, Lanes lanes);
+  /// The same of lanes that have met, while the step is done: `follow` does not know who meets.
+  void meet(Path& path, const Step& step, Lanes lanes, const Met& met);
+
+  /// The undefined bits of a register of one lane; a predicate is 0 or 1. Of 128 bits, those of the lower half.
+  std::uint64_t read(const Path& path, const Place& place, int lane);
+  void write(const Path& path, const Place& place, int lane, std::uint64_t bits);
+  Lanes lanes_of(const Path& path, const Place& place, Lanes lanes);
+
+  /// A byte of memory that nothing has written, and who has loaded it.
+  struct Cause {
+    enum class From : std::uint8_t { reg, shared, local, heap } from = From::reg;
+    std::int64_t byte = 0;
+    int statement = -1;
+    Lanes lanes = 0;
+  };
+  /// Undefined bits of these registers come from there.
+  void come_from(const Path& path, std::span<const Place> places, const Cause& cause);
+  /// The value of a register whose undefined bits these lanes have matters. True if the launch goes on, the bits being defined
+  /// from now on.
+  bool fault(const Path& path, const Step& step, const Place& place, Lanes lanes);
+
+ private:
+  struct Result {
+    Place place;  // among all registers
+    Lanes lanes;
+    LaneBits bits;
+  };
+  struct Uses {
+    std::vector<Place> sources, results;  // sources: those that have undefined bits
+  };
+
+  friend class Rules;  // undefined_steps.cpp
+  void result(const Path& path, const Place& place, Lanes lanes, const LaneBits& bits);
+  void find_results(Path& path, const Step& step, Lanes lanes, Lanes any);
+  void take(const Path& path, const Place& place, Lanes lanes, const LaneBits& bits);
+  std::uint32_t& cause_of(const Path& path, const Place& place);
+  void settle();
+
+  Warp& warp_;
+  bool active_ = false;
+  RegisterFile masks_;
+  std::vector<std::uint32_t> slot_cause_, predicate_cause_;  // of causes_
+  std::vector<Cause> causes_ = std::vector<Cause>(1);        // the first: a register that was not written
+  std::vector<Result> pending_;
+  std::vector<std::pair<std::uint32_t*, std::uint32_t>> causes_pending_;
+  Uses uses_;
+  int steps_ = 0;
+};
+
+}  // namespace warpbit::grid

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "grid/undefined_bits.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace warpbit::grid {
+namespace {
+
+using scalar::Operation, scalar::Results, scalar::Sources;
+
+/// An instruction, what it reads in a lane, and what of that is undefined.
+struct Case {
+  const Operation& operation;
+  const Sources &value, &undefined;
+  const std::array<int, 4>& same;
+
+  std::uint64_t known(int i) const { return value[i] & ~undefined[i]; }
+  std::uint64_t may_be_set(int i) const { return value[i] | undefined[i]; }
+  bool is_same(int i, int j) const {
+    return same[static_cast<std::size_t>(i)] == same[static_cast<std::size_t>(j)];
+  }
+};
+
+constexpr Results kDefined = {}, kUndefined = {~std::uint64_t{0}, true, true};
+
+bool is_of_integers(ptx::Type type) {
+  return !ptx::is_packed(type) && (ptx::is_integer(type) || ptx::row(type).cls == ptx::TypeClass::bits);
+}
+
+// All bits of the result; of a packed type those of the elements that have some.
+Results whole(const Case& of) {
+  const Operation& o = of.operation;
+  if (!ptx::is_packed(o.type) || ptx::bits(o.type) != ptx::bits(o.to) || of.undefined.predicate)
+    return kUndefined;
+  const int bits = ptx::bits(ptx::row(o.type).element);
+  Results out;
+  for (int at = 0; at < ptx::bits(o.type); at += bits) {
+    const std::uint64_t element = ones(bits) << at;
+    for (const std::uint64_t one : of.undefined.value)
+      if ((one & element) != 0) out.value |= element;
+  }
+  return out;
+}
+
+// Each bit of the result depends on the same bit of the sources: it is undefined if it differs as undefined ones are 0 or 1.
+Results bitwise(const Case& of) {
+  std::uint64_t any = 0, all = ~std::uint64_t{0};
+  for (unsigned which = 0; which < 1U << of.value.count; ++which) {
+    Sources sources = of.value;
+    for (int i = 0; i < of.value.count; ++i) {
+      const bool set = (which >> of.same[static_cast<std::size_t>(i)] & 1) != 0;
+      sources.value[static_cast<std::size_t>(i)] = set ? of.may_be_set(i) : of.known(i);
+    }
+    const std::uint64_t result = scalar::execute(of.operation, sources).value;
+    any |= result;
+    all &= result;
+  }
+  const bool second = any != all || of.undefined.predicate;
+  return {any ^ all, second, second};
+}
+
+// It moves bits as it would move those that are undefined. `sources`: d such bits, c what says where they go.
+Results moves(const Case& of, std::string_view which) {
+  Sources sources = of.value;
+  for (int i = 0; i < of.value.count; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    if (which[at] == 'd')
+      sources.value[at] = of.undefined[i];
+    else if (of.undefined[i] != 0)
+      return kUndefined;
+  }
+  return {scalar::execute(of.operation, sources).value};
+}
+
+// Carries go upwards.
+Results from_bit(int lowest, const Operation& operation) {
+  if (lowest >= ptx::bits(operation.to)) return kDefined;
+  return {ones(ptx::bits(operation.to)) & ~ones(lowest), true, true};
+}
+
+Results sums(const Case& of) {
+  if (of.operation.sat || of.undefined.carry) return kUndefined;
+  if (of.operation.opcode == "sub" && of.is_same(0, 1)) return kDefined;
+  std::uint64_t bits = 0;
+  for (const std::uint64_t one : of.undefined.value) bits |= one;
+  Results out = from_bit(std::countr_zero(bits), of.operation);
+  out.carry = true;
+  return out;
+}
+
+// The undefined bits of one factor count from the other one's lowest bit on; where that is 0, not at all.
+Results multiplies(const Case& of) {
+  const Operation& o = of.operation;
+  if (o.sat || of.undefined.carry || o.carry) return kUndefined;
+  int lowest = 128;
+  for (const auto& [i, other] : {std::pair(0, 1), std::pair(1, 0)}) {
+    if (of.undefined[i] == 0 || of.may_be_set(other) == 0) continue;
+    if (o.mode == scalar::Mode::high) return kUndefined;
+    lowest = std::min(lowest, std::countr_zero(of.undefined[i]) + std::countr_zero(of.may_be_set(other)));
+  }
+  if (of.undefined[2] != 0) lowest = std::min(lowest, std::countr_zero(of.undefined[2]));
+  return from_bit(lowest, o);
+}
+
+// The least and the greatest value that a source may have.
+std::array<std::uint64_t, 2> range(const Case& of, int i) {
+  const std::uint64_t sign = std::uint64_t{1} << (ptx::bits(of.operation.type) - 1);
+  const bool by_sign = ptx::is_signed(of.operation.type) && (of.undefined[i] & sign) != 0;
+  const std::uint64_t turned = by_sign ? sign : 0;
+  return {of.known(i) ^ turned, of.may_be_set(i) ^ turned};
+}
+
+// It grows with each of its two sources, or falls: the ends of their ranges tell whether every value gives the same result.
+Results monotone(const Case& of) {
+  const Results first = scalar::execute(of.operation, of.value);
+  for (const std::uint64_t a : range(of, 0))
+    for (const std::uint64_t b : range(of, 1)) {
+      Sources sources = of.value;
+      sources.value[0] = a;
+      sources.value[1] = b;
+      const Results other = scalar::execute(of.operation, sources);
+      if (other.value != first.value || other.second != first.second) return kUndefined;
+    }
+  return kDefined;
+}
+
+// A predicate that is false decides a conjunction, one that is true a disjunction.
+Results compares(const Case& of) {
+  using scalar::Boolean, scalar::Compare;
+  const Operation& o = of.operation;
+  if (of.undefined.predicate) return kUndefined;
+  if (o.boolean == (of.value.predicate ? Boolean::disjunction : Boolean::conjunction)) return kDefined;
+  if (!is_of_integers(o.type) || of.undefined[2] != 0) return kUndefined;
+  if (of.is_same(0, 1)) return kDefined;
+  if (o.compare != Compare::eq && o.compare != Compare::ne) return monotone(of);
+  const std::uint64_t known = ones(ptx::bits(o.type)) & ~(of.undefined[0] | of.undefined[1]);
+  return ((of.value[0] ^ of.value[1]) & known) != 0 ? kDefined : kUndefined;
+}
+
+Results selects(const Case& of) {
+  if (of.undefined.predicate) return {of.undefined[0] | of.undefined[1] | (of.value[0] ^ of.value[1])};
+  return {of.undefined[of.value.predicate ? 0 : 1]};
+}
+
+/// Of an opcode: the rule, for integers alone or for all types, and what `moves` takes. Others: whole.
+struct BitRule {
+  std::string_view opcode;
+  Results (*rule)(const Case& of);
+  bool of_integers = false;
+  std::string_view moved = {};
+};
+constexpr BitRule kBitRules[] = {
+    {"and", bitwise},
+    {"or", bitwise},
+    {"xor", bitwise},
+    {"not", bitwise},
+    {"lop3", bitwise},
+    {"shl", nullptr, false, "dc"},
+    {"shr", nullptr, false, "dc"},
+    {"shf", nullptr, false, "ddc"},
+    {"prmt", nullptr, false, "ddc"},
+    {"bfe", nullptr, false, "dcc"},
+    {"bfi", nullptr, false, "ddcc"},
+    {"brev", nullptr, false, "d"},
+    {"szext", nullptr, false, "dc"},
+    {"slct", nullptr, false, "ddc"},
+    {"cvt", nullptr, true, "d"},
+    {"add", sums, true},
+    {"sub", sums, true},
+    {"addc", sums, true},
+    {"subc", sums, true},
+    {"neg", sums, true},
+    {"mul", multiplies, true},
+    {"mad", multiplies, true},
+    {"min", monotone, true},
+    {"max", monotone, true},
+    {"set", compares},
+    {"setp", compares},
+    {"selp", selects},
+};
+
+Results by_rule(const Case& of) {
+  const Operation& o = of.operation;
+  const auto* const row = std::ranges::find(kBitRules, o.opcode, &BitRule::opcode);
+  const bool integers = is_of_integers(o.type) && is_of_integers(o.to);
+  if (row == std::end(kBitRules) || (row->of_integers && !integers)) return whole(of);
+  if (row->rule != nullptr) return row->rule(of);
+  return o.sat ? kUndefined : moves(of, row->moved);
+}
+
+}  // namespace
+
+Results undefined_bits(const Operation& operation, const Sources& value, const Sources& undefined,
+                       const std::array<int, 4>& same) {
+  const bool any = undefined.predicate || undefined.carry ||
+                   std::ranges::any_of(undefined.value, [](std::uint64_t one) { return one != 0; });
+  return any ? by_rule({operation, value, undefined, same}) : kDefined;
+}
+
+}  // namespace warpbit::grid

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+// Undefined bits, as they move from step to step: each kernel beside a neighbour that stores one bit more, or less.
+#include <catch2/catch.hpp>
+
+#include <string>
+#include <vector>
+
+#include "warpbit/ptx.hpp"
+
+namespace undefined_test {
+
+using namespace warpbit;
+
+// %r1 is %tid.x, %rd1 points to `out`, %rd2 to the thread's word of it, %r2 is the thread's 16 bytes in `tile`. %r20 and %h4 are
+// never written.
+std::string kernel_text(const std::string& body) {
+  return R"(.version 8.8
+.target sm_90a
+.address_size 64
+.extern .func (.param .b64 r) malloc(.param .b64 n);
+.extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 a);
+.global .align 1 .b8 text[4] = {37, 100, 10, 0};
+.func (.param .b32 r) first_of(.param .align 8 .b8 a[8]) {
+  .reg .b32 %x; ld.param.u32 %x, [a]; st.param.u32 [r], %x; ret;
+}
+.visible .entry k(.param .u64 out)
+{
+  .reg .pred %p<8>; .reg .b16 %h<8>; .reg .b32 %r<40>; .reg .b64 %rd<16>; .reg .f32 %f<16>;
+  .shared .align 16 .b8 tile[4096];
+  .local .align 16 .b8 mine[64];
+  ld.param.u64 %rd1, [out];
+  mov.u32 %r1, %tid.x;
+  mul.wide.u32 %rd2, %r1, 4;
+  add.u64 %rd2, %rd1, %rd2;
+  shl.b32 %r3, %r1, 4;
+  mov.u32 %r2, tile;
+  add.u32 %r2, %r2, %r3;
+)" + body +
+         "\n}\n";
+}
+
+ptx::Report run(const std::string& body, std::vector<std::uint32_t>& out,
+                const ptx::Launch& how = {.block = {32}}) {
+  const Result<ptx::Module> module = ptx::Module::load(kernel_text(body));
+  if (!module) FAIL(body << "\n" << module.error().message());
+  const Result<ptx::Function> function = module->function("k");
+  if (!function) FAIL(body << "\n" << function.error().message());
+  out.assign(1024, 0);
+  return function->launch(how, {ptx::buffer(out)});
+}
+
+void check_silent(const std::string& body) {
+  INFO(body);
+  std::vector<std::uint32_t> out;
+  const ptx::Report report = run(body, out);
+  if (report.fault) FAIL(report.fault->message());
+  CHECK(report.findings.empty());
+}
+
+void check_fault(const std::string& body, const std::string& says) {
+  INFO(body);
+  std::vector<std::uint32_t> out;
+  const ptx::Report report = run(body, out);
+  REQUIRE(report.fault);
+  INFO(report.fault->message());
+  CHECK(report.fault->error.code == Errc::never_written);
+  CHECK_THAT(report.fault->message(), Catch::Contains(says));
+}
+
+const std::string kStore = " st.global.u32 [%rd2], %r9;";
+
+struct Pair {
+  const char* defined;    // %r9 is
+  const char* undefined;  // it is not, in one bit at least
+};
+
+TEST_CASE("bits of a register that was never written move as values do") {
+  const std::vector<Pair> pairs = {
+      {"xor.b32 %r9, %r20, %r20;", "xor.b32 %r9, %r20, %r1;"},
+      {"sub.u32 %r9, %r20, %r20;", "sub.u32 %r9, %r20, %r1;"},
+      {"and.b32 %r9, %r20, 0;", "and.b32 %r9, %r20, 1;"},
+      {"or.b32 %r9, %r20, -1;", "or.b32 %r9, %r20, 0xfffffffe;"},
+      {"mul.lo.u32 %r9, %r20, 0;", "mul.lo.u32 %r9, %r20, 2;"},
+      {"shl.b32 %r8, %r20, 8; and.b32 %r9, %r8, 255;", "shl.b32 %r8, %r20, 8; and.b32 %r9, %r8, 256;"},
+      {"shl.b32 %r8, %r20, 8; add.u32 %r8, %r8, 1; and.b32 %r9, %r8, 255;",
+       "shl.b32 %r8, %r20, 8; add.u32 %r8, %r8, 1; and.b32 %r9, %r8, 0x80000000;"},
+      {"shl.b32 %r8, %r20, 8; mul.lo.u32 %r8, %r8, 4; and.b32 %r9, %r8, 1023;",
+       "shl.b32 %r8, %r20, 8; mul.lo.u32 %r8, %r8, 4; and.b32 %r9, %r8, 1024;"},
+      {"shr.u32 %r8, %r20, 8; and.b32 %r9, %r8, 0xff000000;",
+       "shr.s32 %r8, %r20, 8; and.b32 %r9, %r8, 0xff000000;"},
+      {"min.u32 %r9, %r20, 0;", "min.u32 %r9, %r20, 1;"},
+      {"setp.ge.u32 %p1, %r1, 32; setp.eq.and.u32 %p2, %r20, 3, %p1; selp.u32 %r9, 5, 4, %p2;",
+       "setp.lt.u32 %p1, %r1, 32; setp.eq.and.u32 %p2, %r20, 3, %p1; selp.u32 %r9, 5, 4, %p2;"},
+      {"setp.lt.u32 %p1, %r1, 32; setp.lt.or.f32 %p2, %f15, %f15, %p1; selp.u32 %r9, 5, 4, %p2;",
+       "setp.lt.u32 %p1, %r1, 32; setp.lt.and.f32 %p2, %f15, %f15, %p1; selp.u32 %r9, 5, 4, %p2;"},
+      {"lop3.b32 %r9, %r20, %r1, 0, 0x80;", "lop3.b32 %r9, %r20, %r1, 0, 0xc0;"},
+      {"cvt.u16.u32 %h3, %r1; mov.b32 %r8, {%h3, %h4}; mov.b32 {%h5, %h6}, %r8; cvt.u32.u16 %r9, %h5;",
+       "cvt.u16.u32 %h3, %r1; mov.b32 %r8, {%h3, %h4}; mov.b32 {%h5, %h6}, %r8; cvt.u32.u16 %r9, %h6;"},
+      {"cvt.u16.u32 %h3, %r1; mov.b32 %r8, {%h3, %h4}; prmt.b32 %r9, %r8, 0, 0x4410;",
+       "cvt.u16.u32 %h3, %r1; mov.b32 %r8, {%h3, %h4}; prmt.b32 %r9, %r8, 0, 0x4412;"},
+      {"cvt.u16.u32 %h3, %r1; mov.b32 %r8, {%h3, %h4}; bfe.u32 %r9, %r8, 0, 16;",
+       "cvt.u16.u32 %h3, %r1; mov.b32 %r8, {%h3, %h4}; bfe.u32 %r9, %r8, 0, 17;"},
+      {"bfi.b32 %r9, %r1, %r20, 0, 32;", "bfi.b32 %r9, %r1, %r20, 0, 31;"},
+      {"setp.eq.u32 %p1, %r1, %r1; selp.b32 %r9, %r1, %r20, %p1;",
+       "setp.ne.u32 %p1, %r1, %r1; selp.b32 %r9, %r1, %r20, %p1;"},
+      {"setp.lt.u32 %p1, %r20, 9; selp.b32 %r9, %r1, %r1, %p1;",
+       "setp.lt.u32 %p1, %r20, 9; selp.b32 %r9, %r1, %r2, %p1;"},
+      {"or.b32 %r8, %r20, 1; setp.eq.u32 %p1, %r8, 0; selp.b32 %r9, 1, 2, %p1;",
+       "or.b32 %r8, %r20, 1; setp.eq.u32 %p1, %r8, 1; selp.b32 %r9, 1, 2, %p1;"},
+      {"and.b32 %r8, %r20, 7; setp.lt.u32 %p1, %r8, 8; selp.b32 %r9, 1, 2, %p1;",
+       "and.b32 %r8, %r20, 7; setp.lt.u32 %p1, %r8, 7; selp.b32 %r9, 1, 2, %p1;"},
+      {"setp.lt.u32 %p1, %r20, 9; setp.eq.u32 %p2, %r1, 99; and.pred %p3, %p1, %p2; selp.b32 %r9, 1, 2, %p3;",
+       "setp.lt.u32 %p1, %r20, 9; setp.ne.u32 %p2, %r1, 99; and.pred %p3, %p1, %p2; selp.b32 %r9, 1, 2, %p3;"},
+      // Lane 0 alone has a value, and then alone has none.
+      {"setp.eq.u32 %p1, %r1, 0; @%p1 mov.u32 %r20, 5; shfl.sync.idx.b32 %r9, %r20, 0, 31, -1;",
+       "setp.ne.u32 %p1, %r1, 0; @%p1 mov.u32 %r20, 5; shfl.sync.idx.b32 %r9, %r20, 0, 31, -1;"},
+      {"setp.lt.u32 %p1, %r20, 9; setp.eq.u32 %p2, %r1, 3; or.pred %p1, %p1, %p2; vote.sync.any.pred %p3, %p1, -1;"
+       " selp.b32 %r9, 1, 2, %p3;",
+       "setp.lt.u32 %p1, %r20, 9; setp.eq.u32 %p2, %r1, 3; or.pred %p1, %p1, %p2; vote.sync.all.pred %p3, %p1, -1;"
+       " selp.b32 %r9, 1, 2, %p3;"},
+      {"setp.eq.u32 %p1, %r1, 0; @%p1 mov.u32 %r20, 5; setp.eq.u32 %p2, %r20, 5; vote.sync.ballot.b32 %r8, %p2, -1;"
+       " and.b32 %r9, %r8, 1;",
+       "setp.eq.u32 %p1, %r1, 0; @%p1 mov.u32 %r20, 5; setp.eq.u32 %p2, %r20, 5; vote.sync.ballot.b32 %r8, %p2, -1;"
+       " and.b32 %r9, %r8, 3;"},
+      {"mov.u32 %r20, 3; redux.sync.add.u32 %r9, %r20, -1;", "redux.sync.add.u32 %r9, %r20, -1;"},
+      {"cvt.u16.u32 %h3, %r1; mov.b32 %r8, {%h3, %h4}; add.f16x2 %r8, %r8, %r8; and.b32 %r9, %r8, 0xffff;",
+       "cvt.u16.u32 %h3, %r1; mov.b32 %r8, {%h3, %h4}; add.f16x2 %r8, %r8, %r8; and.b32 %r9, %r8, 0x10000;"},
+  };
+  for (const Pair& one : pairs) {
+    check_silent(one.defined + kStore);
+    check_fault(one.undefined + kStore, "%r9 has never been written");
+  }
+}
+
+TEST_CASE("shared memory that nothing has written is a fault where its value matters") {
+  const std::string load = "ld.shared.u32 %r9, [%r2];";
+  check_silent(load);
+  check_silent(load + " and.b32 %r9, %r9, 0;" + kStore);
+  check_silent("ld.shared.v4.u32 {%r9, %r10, %r11, %r12}, [%r2]; add.u32 %r10, %r11, %r12; mov.u32 %r9, 5;" +
+               kStore);
+  for (
+      const char* use :
+      {"st.global.u32 [%rd2], %r9;",
+       "mul.wide.u32 %rd3, %r9, 4; add.u64 %rd3, %rd1, %rd3; st.global.u32 [%rd3], %r1;",
+       "ld.shared.u32 %r10, [%r9];", "setp.eq.u32 %p1, %r9, 0; @%p1 mov.u32 %r10, 1;",
+       "setp.eq.u32 %p1, %r9, 0; @%p1 bra END;\nEND: ret;", "and.b32 %r9, %r9, 3; bar.sync %r9;",
+       "atom.shared.add.u32 %r10, [tile+2048], %r9;", "red.global.add.u32 [%rd1], %r9;",
+       "cvt.rn.f32.u32 %f1, %r9; mul.f32 %f1, %f1, 0f40000000; st.global.f32 [%rd2], %f1;",
+       "{ .param .b64 n; .param .b64 r; cvt.u64.u32 %rd3, %r9; st.param.b64 [n], %rd3; call (r), malloc, (n); }"})
+    check_fault(load + " " + use, "never been written");
+  // It names the byte, and the load.
+  std::vector<std::uint32_t> out;
+  const ptx::Report report = run(load + "\n add.u32 %r9, %r9, 1;\n" + kStore, out);
+  REQUIRE(report.fault);
+  CHECK(report.fault->error.seen == "byte 0x0, on which %r9 depends,");
+  REQUIRE(report.fault->other);
+  CHECK(report.fault->other->ptx_line + 2 == report.fault->ptx_line);
+}
+
+TEST_CASE("padding that a vector copies stays undefined") {
+  const std::string fill =
+      "st.shared.u32 [%r2], %r1; st.shared.u32 [%r2+8], %r1;"
+      " ld.shared.v4.u32 {%r9, %r10, %r11, %r12}, [%r2];";
+  const std::string copy = " st.shared.v4.u32 [%r2+2048], {%r9, %r10, %r11, %r12};";
+  check_silent(fill + copy + " ld.shared.u32 %r9, [%r2+2056];" + kStore);
+  check_fault(fill + copy + " ld.shared.u32 %r9, [%r2+2052];" + kStore, "never been written");
+  check_silent(fill + copy + " st.shared.u32 [%r2+2052], 7; ld.shared.u32 %r9, [%r2+2052];" + kStore);
+  const std::string local = " mov.u32 %r30, mine; st.local.v4.u32 [%r30], {%r9, %r10, %r11, %r12};";
+  check_silent(fill + local + " ld.local.u32 %r9, [%r30+8];" + kStore);
+  check_fault(fill + local + " ld.local.u32 %r9, [%r30+4];" + kStore, "never been written");
+  check_fault(fill + " st.global.v4.u32 [%rd1], {%r9, %r10, %r11, %r12};", "byte 0x4, on which %r10 depends,");
+  check_silent(fill + " st.global.v2.u32 [%rd1], {%r1, %r11};");
+}
+
+TEST_CASE("local memory and what malloc returns are undefined until they are written") {
+  check_silent("mov.u32 %r30, mine; st.local.u32 [%r30+4], %r1; ld.local.u32 %r9, [%r30+4];" + kStore);
+  check_fault("mov.u32 %r30, mine; st.local.u32 [%r30+4], %r1; ld.local.u32 %r9, [%r30+8];" + kStore,
+              "local memory");
+  check_silent(
+      "mov.u32 %r30, mine; ld.local.v4.u32 {%r9, %r10, %r11, %r12}, [%r30];"
+      " st.local.v4.u32 [%r30+16], {%r9, %r10, %r11, %r12};");
+  const std::string allocate =
+      "mov.u64 %rd4, 64; { .param .b64 n; .param .b64 r; st.param.b64 [n], %rd4;"
+      " call (r), malloc, (n); ld.param.b64 %rd5, [r]; }";
+  check_silent(allocate + " st.u32 [%rd5], %r1; ld.u32 %r9, [%rd5];" + kStore);
+  check_silent(allocate + " ld.u32 %r9, [%rd5]; st.u32 [%rd5+4], %r9;");
+  check_fault(allocate + " ld.u32 %r9, [%rd5];" + kStore, "what malloc returns");
+  check_fault(allocate + " st.u32 [%rd5], %r1; ld.u32 %r9, [%rd5+4];" + kStore, "what malloc returns");
+  check_fault(allocate + " ld.u32 %r9, [%rd5]; st.u32 [%rd5+4], %r9; ld.u32 %r9, [%rd5+4];" + kStore,
+              "what malloc returns");
+}
+
+TEST_CASE("arguments carry undefined bits into functions and back") {
+  const std::string call =
+      "{ .param .align 8 .b8 a[8]; .param .b32 r; st.param.u32 [a+%d], %r1;"
+      " call (r), first_of, (a); ld.param.b32 %r9, [r]; }";
+  const auto with = [&](const char* at) {
+    std::string out = call;
+    return out.replace(out.find("%d"), 2, at);
+  };
+  check_silent(with("0") + kStore);
+  check_silent(with("4"));
+  check_fault(with("4") + kStore, "never been written");
+  const std::string print =
+      "mov.u32 %r30, mine; cvt.u64.u32 %rd6, %r30; cvta.local.u64 %rd6, %rd6;"
+      " mov.u64 %rd7, text; cvta.global.u64 %rd7, %rd7;"
+      " { .param .b64 f; .param .b64 a; .param .b32 r; st.param.b64 [f], %rd7; st.param.b64 [a], %rd6;"
+      " call (r), vprintf, (f, a); }";
+  check_silent("mov.u32 %r30, mine; st.local.u32 [%r30], %r1; " + print);
+  check_fault(print, "memory that it reads has never been written");
+}
+
+TEST_CASE("fragments of matrices that nothing has written") {
+  // Rows 0 to 7 of A lie in %r10, rows 8 to 15 in %r11; column j of B in lanes 4 j and on.
+  const std::string b = " mov.u32 %r12, 0x3c003c00;";
+  const std::string product =
+      " mov.f32 %f1, 0f00000000;"
+      " mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%f2, %f3, %f4, %f5}, {%r10, %r11}, {%r12},"
+      " {%f1, %f1, %f1, %f1};";
+  const std::string rows =
+      "and.b32 %r4, %r1, 7; shl.b32 %r4, %r4, 4; mov.u32 %r5, tile; add.u32 %r4, %r4, %r5;"
+      " setp.lt.u32 %p1, %r1, 8; @%p1 st.shared.v4.u32 [%r4], {%r1, %r1, %r1, %r1};"
+      " bar.warp.sync -1;";
+  const std::string load = rows + " ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%r10, %r11}, [%r2];" + b;
+  check_silent("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r10}, [%r2];");
+  check_silent(load + product);
+  check_silent(load + product + " st.global.f32 [%rd2], %f2;");
+  check_fault(load + product + " st.global.f32 [%rd2], %f4;", "byte 0x80, on which %f4 depends,");
+  // A column of B.
+  const std::string column = "setp.ge.u32 %p2, %r1, 8; @%p2 mov.u32 %r12, 0; mov.u32 %r10, 0; mov.u32 %r11, 0;";
+  check_silent(column + product +
+               " and.b32 %r6, %r1, 3; setp.gt.u32 %p3, %r6, 0; @%p3 st.global.f32 [%rd2], %f2;");
+  check_fault(
+      column + product + " and.b32 %r6, %r1, 3; setp.eq.u32 %p3, %r6, 0; @%p3 st.global.f32 [%rd2], %f2;",
+      "never been written");
+  // Moves of matrices.
+  check_silent(load + " movmatrix.sync.aligned.m8n8.trans.b16 %r9, %r10;" + kStore);
+  check_fault(load + " movmatrix.sync.aligned.m8n8.trans.b16 %r9, %r11;" + kStore, "%r9");
+  const std::string back = load +
+                           " mov.u32 %r5, tile; add.u32 %r6, %r2, 1024;"
+                           " stmatrix.sync.aligned.m8n8.x2.shared.b16 [%r6], {%r10, %r11}; bar.warp.sync -1;";
+  check_silent(back + " ld.shared.u32 %r9, [tile+1024];" + kStore);
+  check_fault(back + " ld.shared.u32 %r9, [tile+1152];" + kStore, "never been written");
+}
+
+TEST_CASE("a write that comes later is in a race with the load") {
+  ptx::Launch how{.block = {64}};
+  std::vector<std::uint32_t> out;
+  const ptx::Report report =
+      run("setp.ge.u32 %p1, %r1, 32; @%p1 bra WRITE; ld.shared.u32 %r9, [%r2];" + kStore +
+              " ret;\nWRITE: sub.u32 %r2, %r2, 512; st.shared.u32 [%r2], %r1; ret;",
+          out, how);
+  REQUIRE(report.fault);
+  CHECK(report.fault->error.code == Errc::data_race);
+}
+
+TEST_CASE("a lenient launch tells of undefined bits once and goes on; without checks nothing is followed") {
+  ptx::Launch how{.block = {32}};
+  how.lenient = true;
+  std::vector<std::uint32_t> out;
+  const std::string body = "ld.shared.u32 %r9, [%r2]; add.u32 %r9, %r9, 3;" + kStore + kStore;
+  const ptx::Report told = run(body, out, how);
+  CHECK_FALSE(told.fault);
+  REQUIRE(told.findings.size() == 1);
+  CHECK(told.findings[0].fault.error.code == Errc::never_written);
+  CHECK(std::vector<std::uint32_t>(out.begin(), out.begin() + 32) == std::vector<std::uint32_t>(32, 3));
+  how.lenient = false;
+  how.check_shared = false;
+  const ptx::Report unchecked = run(body, out, how);
+  CHECK_FALSE(unchecked.fault);
+  CHECK(unchecked.findings.empty());
+}
+
+}  // namespace undefined_test
