@@ -122,6 +122,16 @@ TEST_CASE("a version of PTX has its targets and forms", "[quick]") {
   CHECK_THAT(said(three, {"8.6", "sm_100a"}), Contains("it exists from PTX 8.8 on"));
   CHECK_THAT(said(three, {"8.8", "sm_100a"}), Contains("its results have not been measured"));
   CHECK(said("min.f32 %f1, %f1, %f1;", {"8.6", "sm_100a"}) == "-");
+  const std::string narrow = "cvt.rn.satfinite.e4m3x2.f32 %h1, %f1, %f1;";
+  CHECK(said(narrow, {"7.8", "sm_90"}) == "-");
+  CHECK_THAT(said(narrow, {"8.0", "sm_89"}), Contains("it exists from PTX 8.1 on"));
+  CHECK_THAT(said("cvt.rn.satfinite.f16.f32 %h1, %f1;", {"8.0", "sm_90"}), Contains("from PTX 8.1 on"));
+  // What PTX never had, as ptxas says.
+  for (const char* version : {"6.6", "7.9", "8.9", "0.5"})
+    CHECK_THAT(said("", {version, "sm_80"}), Contains(fmt::format(".version {}; expected", version)));
+  for (const char* target : {"sm_85", "sm_91", "sm_99", "sm_130"})
+    CHECK_THAT(said("", {"9.0", target}), Contains(target));
+  CHECK(said("", {"8.0", "sm_82"}) == "-");
   // Tensor instructions, and special registers.
   CHECK_THAT(said("movmatrix.sync.aligned.m8n8.trans.b16 %r1, %r2;", {"7.0", "sm_80"}),
              Contains("from PTX 7.8 on"));
@@ -147,13 +157,13 @@ TEST_CASE("since is what ptxas says") {
          row.at("family") == "scalar" ? scalar_table::names(row.at("form")) : std::vector{row.at("form")})
       later[name + ' ' + row.at("operands")] = {row.at("target"), row.at("since")};
   int asked = 0, differ = 0;
-  const auto check = [&](const std::string& name, const std::string& operands, Version target, Version of_row) {
+  const auto check = [&](const std::string& name, const std::string& operands, Target target, Version of_row) {
     const std::vector<std::string> parts = scalar_table::split(name, '.');
     const std::vector<std::string_view> words(parts.begin() + 1, parts.end());
     const auto found = later.find(name + ' ' + operands);
-    const std::string expected = found == later.end() ? text(target) : found->second.second;
+    const std::string expected = found == later.end() ? text(target.row().since) : found->second.second;
     if (expected == "none") return;  // asked without its operand
-    const std::string got = text(std::max({target, since(parts[0], words), of_row}));
+    const std::string got = text(std::max({target.row().since, since(parts[0], words, target), of_row}));
     ++asked;
     if (got == expected) return;
     // An arrival without a state, whose row is that with one.
@@ -170,7 +180,7 @@ TEST_CASE("since is what ptxas says") {
     if (const auto target = first_target(row); target && !isa_table::is_undocumented(row)) {
       const auto found = later.find(row.at("instruction") + ' ' + row.at("operands"));
       const Target on = found == later.end() ? *target : Target::find_ptx(found->second.first).value();
-      check(row.at("instruction"), row.at("operands"), on.row().since, {});
+      check(row.at("instruction"), row.at("operands"), on, {});
     }
   for (const Row& row : isa_table::read("scalar")) {
     const auto target = first_target(row);
@@ -183,7 +193,7 @@ TEST_CASE("since is what ptxas says") {
           ptx::match_scalar(function.statements[0].opcode, words_of(function, function.statements[0]), *target);
       if (!forms) continue;  // of the tensor families
       const auto form = ptx::check_operands(function, function.statements[0], *forms);
-      if (form) check(name, row.at("operands"), target->row().since, (*form)->form->row->since);
+      if (form) check(name, row.at("operands"), *target, (*form)->form->row->since);
     }
   }
   fmt::print("{} forms asked, {} later than their targets\n", asked, later.size());
@@ -258,12 +268,17 @@ TEST_CASE("static shared memory ends where ptxas ends it", "[quick]") {
   const auto with = [](const char* target, int bytes) {
     return said(fmt::format(".shared .align 16 .b8 big[{}]; mov.u32 %r1, big;", bytes - 64), {"9.0", target});
   };
-  for (const auto& [target, most] : {std::pair{"sm_80", 49152}, {"sm_90", 49152}, {"sm_100f", 49152},
-                                     {"sm_90a", 232448}, {"sm_110a", 232448}, {"sm_120a", 101376}}) {
+  for (const auto& [target, most] : {std::pair{"sm_80", 49152},
+                                     {"sm_90", 49152},
+                                     {"sm_100f", 49152},
+                                     {"sm_90a", 232448},
+                                     {"sm_110a", 232448},
+                                     {"sm_120a", 101376}}) {
     INFO(target);
     CHECK(with(target, most) == "-");
     CHECK_THAT(with(target, most + 1),
-               Contains(fmt::format("kernel 'k': {} bytes of static shared memory; expected at most {};", most + 16, most)));
+               Contains(fmt::format("kernel 'k': {} bytes of static shared memory; expected at most {};",
+                                    most + 16, most)));
   }
 }
 

@@ -8,10 +8,11 @@ namespace {
 
 // What ptxas 13.0 asks for (tests/isa/versions.tsv; PTX manual, "PTX ISA Notes" of each instruction). Opcodes: "*" all, "!cp" all
 // but that. Words, which must all be there: `a|b` one of them, `a*` one that begins so, `.a` as the last, `.a.b` as the last two,
-// `!a` none. Of the rules that fit the latest counts.
+// `!a` none; the target, if it is of one alone. Of the rules that fit the latest counts.
 struct SinceRule {
   std::string_view opcodes, words;
   Version since;
+  std::string_view target = {};
 };
 constexpr SinceRule kRules[] = {
     // State spaces, scopes, types and hints of any instruction
@@ -40,8 +41,9 @@ constexpr SinceRule kRules[] = {
     {"set", "u16|u32|s16|s32 .f16|.f16x2", {6, 5}},
     {"cvt", "pack", {6, 5}},
     {"cvt", ".f32.bf16", {7, 1}},
-    {"cvt", "satfinite", {8, 1}},
-    {"cvt", "e4m3x2|e5m2x2", {8, 1}},
+    {"cvt", "satfinite !e4m3x2|e5m2x2", {8, 1}},
+    {"cvt", "e4m3x2|e5m2x2", {7, 8}},
+    {"cvt", "e4m3x2|e5m2x2", {8, 1}, "sm_89"},
     {"cvt", "rs", {8, 7}},
     // Memory
     {"atom red", "v2|v4|v8", {8, 1}},
@@ -138,10 +140,12 @@ bool fits_rule(const SinceRule& rule, std::string_view opcode, std::span<const s
 
 }  // namespace
 
-Version since(std::string_view opcode, std::span<const std::string_view> words) {
+Version since(std::string_view opcode, std::span<const std::string_view> words, Target target) {
   Version out{6, 0};
-  for (const SinceRule& rule : kRules)
-    if (rule.since > out && fits_rule(rule, opcode, words)) out = rule.since;
+  for (const SinceRule& rule : kRules) {
+    const bool is_of_target = rule.target.empty() || rule.target == target.name();
+    if (rule.since > out && is_of_target && fits_rule(rule, opcode, words)) out = rule.since;
+  }
   return out;
 }
 

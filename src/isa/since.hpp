@@ -15,7 +15,7 @@ inline constexpr Version kKnownPtx{9, 0};
 
 /// The first version with these words in this opcode; as old as every target if no rule is about them. A target may be
 /// later (TargetRow::since).
-Version since(std::string_view opcode, std::span<const std::string_view> words);
+Version since(std::string_view opcode, std::span<const std::string_view> words, Target target);
 
 }  // namespace warpbit
 #pragma GCC visibility pop

@@ -138,6 +138,13 @@ void Parser::version() {
   if (token_.kind != Kind::number || dot == number.npos || !read(number.substr(0, dot), out_.version.major) ||
       !read(number.substr(dot + 1), out_.version.minor))
     unexpected("a version, such as 9.0");
+  constexpr std::array kLast = {-1, 5, 3, 2, 3, 1, 5, 8, 8};  // minor version of 0, 1, ...; later ones may come
+  const auto major = static_cast<std::size_t>(out_.version.major);
+  if (major < kLast.size() && out_.version.minor > kLast[major])
+    refuse(Errc::statement_syntax, token_.position, fmt::format(".version {}", number),
+           major == 0
+               ? std::string("1.0 or later")
+               : fmt::format("a version that exists; the last of {} is {}.{}", major, major, kLast[major]));
   advance();
   if (!take(".target")) unexpected(".target, which follows .version");
   target();
@@ -245,7 +252,9 @@ bool Parser::performance_directive(FunctionText& function) {
     function.explicit_cluster = true;
   else if (take(".blocksareclusters") || take(".noreturn"))
     return true;
-  else if (take(".minnctapersm") || take(".maxnreg") || take(".maxclusterrank") || take(".abi_preserve") ||
+  else if (take(".maxnreg"))
+    function.max_registers = integer("a number");
+  else if (take(".minnctapersm") || take(".maxclusterrank") || take(".abi_preserve") ||
            take(".abi_preserve_control"))
     integer("a number");
   else if (take(".pragma"))
