@@ -139,6 +139,12 @@ TEST_CASE("a version of PTX has its targets and forms", "[quick]") {
   CHECK_THAT(said("mov.u32 %r1, %reserved_smem_offset_begin;", {"7.0", "sm_80"}), Contains("from PTX 7.6 on"));
 }
 
+TEST_CASE("a special register is named with its component", "[quick]") {
+  CHECK_THAT(said("mov.u32 %r1, %tid;"), Contains("'%tid'; expected one of its components, such as %tid.x"));
+  CHECK_THAT(said("mov.u32 %r1, %nothing;"),
+             Contains("'%nothing'; expected the name of a register that is declared"));
+}
+
 TEST_CASE("a later version of PTX than is known is a note", "[quick]") {
   const auto module = ptx::Module::load(".version 9.5\n.target sm_90a\n.visible .entry k() { ret; }\n");
   REQUIRE(module.ok());

@@ -89,6 +89,7 @@ TEST_CASE("bits of a register that was never written move as values do") {
       {"shr.u32 %r8, %r20, 8; and.b32 %r9, %r8, 0xff000000;",
        "shr.s32 %r8, %r20, 8; and.b32 %r9, %r8, 0xff000000;"},
       {"min.u32 %r9, %r20, 0;", "min.u32 %r9, %r20, 1;"},
+      {"or.b32 %r8, %r20, 0x80000000; clz.b32 %r9, %r8;", "or.b32 %r8, %r20, 0x40000000; clz.b32 %r9, %r8;"},
       {"setp.ge.u32 %p1, %r1, 32; setp.eq.and.u32 %p2, %r20, 3, %p1; selp.u32 %r9, 5, 4, %p2;",
        "setp.lt.u32 %p1, %r1, 32; setp.eq.and.u32 %p2, %r20, 3, %p1; selp.u32 %r9, 5, 4, %p2;"},
       {"setp.lt.u32 %p1, %r1, 32; setp.lt.or.f32 %p2, %f15, %f15, %p1; selp.u32 %r9, 5, 4, %p2;",
@@ -269,6 +270,13 @@ TEST_CASE("a lenient launch tells of undefined bits once and goes on; without ch
   const ptx::Report unchecked = run(body, out, how);
   CHECK_FALSE(unchecked.fault);
   CHECK(unchecked.findings.empty());
+}
+
+TEST_CASE("an exchange whose old value is not read needs none") {
+  const std::string exchange =
+      "mov.u32 %r8, tile; atom.shared.exch.b32 %r7, [%r8], 3; bar.warp.sync -1; ld.shared.u32 %r9, [%r8];";
+  check_silent(exchange + kStore);
+  check_fault(exchange + " add.u32 %r9, %r9, %r7;" + kStore, "has never been written");
 }
 
 }  // namespace undefined_test

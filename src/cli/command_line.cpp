@@ -37,10 +37,14 @@ std::vector<std::string> near_forms(const Error& error, std::string_view text, s
                                   Errc::undocumented_form};
   if (text.empty() || std::ranges::find(kNoForm, error.code) == kNoForm.end()) return {};
   std::vector<std::string> near = nearest_forms(text, target, kMost);
-  if (error.code == Errc::unknown_instruction)
-    std::erase_if(near, [given = text.substr(0, text.find('.'))](std::string_view form) {
-      return 2 * letters_apart(given, form.substr(0, form.find('.'))) >= given.size();
-    });
+  // Of an instruction that is known, forms of another one are no help.
+  const std::string_view begun = text.substr(std::min(text.find_first_not_of(" \t"), text.size()));
+  const std::string_view given = begun.substr(0, begun.find('.'));
+  std::erase_if(near, [&](std::string_view form) {
+    const std::string_view opcode = form.substr(0, form.find('.'));
+    return error.code == Errc::unknown_instruction ? 2 * letters_apart(given, opcode) >= given.size()
+                                                   : opcode != given;
+  });
   return near;
 }
 

@@ -356,11 +356,12 @@ Next atomic(Warp& warp, Path& path, const Step& step, Lanes lanes) {
   Resolver resolver(warp, path, step);
   Records records(warp, step);
   std::array<Target, kLanes> to = {};
+  const bool only_writes = static_cast<Atomic>(step.target) == Atomic::exchange && !step.result_is_read;
   for (int lane = 0; lane < kLanes; ++lane) {
     if ((lanes >> lane & 1) == 0) continue;
     Target& of = to[static_cast<std::size_t>(lane)];
     of = resolver.resolve(lane, address_of(warp, path, step, 2, lane), size, true);
-    if (of.data == nullptr || !records.reads(lane, of, size)) return Next::end;
+    if (of.data == nullptr || (!only_writes && !records.reads(lane, of, size))) return Next::end;
   }
   const scalar::Operation* operation =
       step.extra < 0 ? nullptr : &warp.program().operations[static_cast<std::size_t>(step.extra)];

@@ -173,6 +173,7 @@ constexpr BitRule kBitRules[] = {
     {"neg", sums, true},
     {"mul", multiplies, true},
     {"mad", multiplies, true},
+    {"clz", monotone, true},
     {"min", monotone, true},
     {"max", monotone, true},
     {"set", compares},

@@ -102,8 +102,10 @@ Operand Parser::named_operand() {
   } else if (out.index = find_table(named); out.index >= 0) {
     out.kind = Operand::Kind::table;
   } else if (named.starts_with('%')) {
+    const bool is_vector = find_special(fmt::format("{}.x", named)) != nullptr;
     refuse(Errc::statement_syntax, out.position, fmt::format("'{}'", named),
-           "the name of a register that is declared");
+           is_vector ? fmt::format("one of its components, such as {}.x", named)
+                     : "the name of a register that is declared");
   } else {
     out.kind = Operand::Kind::label;
     out.index = kUnresolved;
