@@ -139,6 +139,15 @@ TEST_CASE("a version of PTX has its targets and forms", "[quick]") {
   CHECK_THAT(said("mov.u32 %r1, %reserved_smem_offset_begin;", {"7.0", "sm_80"}), Contains("from PTX 7.6 on"));
 }
 
+TEST_CASE("a tensor instruction has operands, and a call no qualifier but .uni", "[quick]") {
+  for (const char* form :
+       {"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", "stmatrix.sync.aligned.m8n8.x4.shared.b16",
+        "wgmma.wait_group.sync.aligned", "cvt.rn.bf16x2.f32", "ldmatrix.sync.aligned.m8n8.x1.shared.b16"})
+    CHECK_THAT(said(fmt::format("{};", form)), Contains("expected"));
+  CHECK(said("wgmma.fence.sync.aligned;") == "-");
+  CHECK_THAT(said("call.release f, ();"), Contains("expected"));
+}
+
 TEST_CASE("a special register is named with its component", "[quick]") {
   CHECK_THAT(said("mov.u32 %r1, %tid;"), Contains("'%tid'; expected one of its components, such as %tid.x"));
   CHECK_THAT(said("mov.u32 %r1, %nothing;"),

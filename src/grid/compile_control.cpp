@@ -46,6 +46,8 @@ Run Compiler::system_call(const ptx::FunctionText& declared) {
 
 // call{.uni} (results), function, (arguments){, table}; without results or arguments their lists are absent.
 void Compiler::call() {
+  for (const std::string_view word : words())
+    if (word != "uni") refuse(fmt::format("the qualifier .{}", word), "call or call.uni");
   if (Result<void> taken = ptx::check_call(*program_.module, *function_, *statement_); !taken)
     throw Refused{taken.error()};
   Step step;

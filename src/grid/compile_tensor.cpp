@@ -45,6 +45,7 @@ bool Compiler::tensor(const Error* scalar) {
   };
   Result<Instruction> parsed = Instruction::parse(statement_->text, program_.target, types);
   if (!parsed) refuse(scalar != nullptr ? ptx::nearer(*scalar, parsed.error()) : parsed.error());
+  if (count() == 0 && !parsed->operands().empty()) refuse("no operands", "those of the form");
   check_version();
   note(inference(*parsed));
   Step step;
