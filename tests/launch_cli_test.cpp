@@ -321,8 +321,9 @@ TEST_CASE("a lenient launch shows all that it finds", "[quick][cli]") {
   CHECK(done.status == 1);
   const std::string grade = "  fault of the rule data_race\n";
   REQUIRE_THAT(fault.out, Catch::EndsWith(grade));
-  CHECK_THAT(done.out, Catch::StartsWith(fault.out.substr(0, fault.out.size() - grade.size()) +
-                                         "  finding of the rule data_race\n  2 times\nracing on sm_90a: 2 blocks, "));
+  CHECK_THAT(done.out,
+             Catch::StartsWith(fault.out.substr(0, fault.out.size() - grade.size()) +
+                               "  finding of the rule data_race\n  2 times\nracing on sm_90a: 2 blocks, "));
   CHECK_THAT(done.out, Contains(" steps, 1 finding\n"));
   CHECK(data_in(place.file("to.npy")) == data_of(std::vector<std::uint32_t>{7}));
   arguments.emplace_back("--json");

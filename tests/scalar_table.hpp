@@ -150,7 +150,8 @@ inline std::string module(const std::string& statements) {
 /// Why the library does not take a statement as a scalar instruction; nothing if it does.
 inline std::optional<warpbit::Error> refusal(const warpbit::ptx::FunctionText& function,
                                              const warpbit::ptx::Statement& statement, warpbit::Target target) {
-  const auto forms = warpbit::ptx::match_scalar(statement.opcode, warpbit::ptx::words_of(function, statement), target);
+  const auto forms =
+      warpbit::ptx::match_scalar(statement.opcode, warpbit::ptx::words_of(function, statement), target);
   if (!forms) return forms.error();
   const auto form = warpbit::ptx::check_operands(function, statement, *forms);
   if (!form) return form.error();
@@ -160,7 +161,8 @@ inline std::optional<warpbit::Error> refusal(const warpbit::ptx::FunctionText& f
 /// Whether it does, sooner.
 inline bool takes(const warpbit::ptx::FunctionText& function, const warpbit::ptx::Statement& statement,
                   warpbit::Target target) {
-  const auto forms = warpbit::ptx::scalar_matches(statement.opcode, warpbit::ptx::words_of(function, statement), target);
+  const auto forms =
+      warpbit::ptx::scalar_matches(statement.opcode, warpbit::ptx::words_of(function, statement), target);
   return !forms.empty() && warpbit::ptx::check_operands(function, statement, forms).ok();
 }
 

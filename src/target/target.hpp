@@ -161,7 +161,8 @@ struct TargetRow {
   std::span<const Block> blocks;
   std::string_view toolkit;  ///< the version in which the lowering was observed
   Version since;             ///< the first version of PTX that has the target
-  std::uint32_t static_shared = 48 << 10;  ///< bytes of static shared memory of a kernel that ptxas takes at most
+  std::uint32_t static_shared =
+      48 << 10;  ///< bytes of static shared memory of a kernel that ptxas takes at most
 };
 
 /// A plan on one target.
