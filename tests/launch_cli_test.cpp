@@ -332,6 +332,7 @@ TEST_CASE("a lenient launch shows all that it finds", "[quick][cli]") {
   REQUIRE(answer["findings"].size() == 1);
   CHECK(answer["findings"][0]["times"] == 2);
   CHECK(answer["findings"][0]["fault"]["code"] == "data_race");
+  CHECK_THAT(done.out, Catch::StartsWith(answer["findings"][0]["fault"]["message"].get<std::string>() + "\n"));
   CHECK(answer["findings"][0]["fault"]["block"] == nlohmann::json{0, 0, 0});
   CHECK(answer["written"] == nlohmann::json{place.file("to.npy")});
 }

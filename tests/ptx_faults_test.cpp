@@ -2,7 +2,6 @@
 // Each mistake that a kernel in PTX can make, alone, beside a correct neighbour.
 #include <catch2/catch.hpp>
 
-#include <algorithm>
 #include <cstring>
 #include <span>
 #include <string>
@@ -303,9 +302,8 @@ const std::vector<Mistake> kMistakes = {
 };
 
 bool is_fault_by_default(KernelRule rule) {
-  const auto rules = kernel_rules();
-  const auto found = std::ranges::find(rules, rule, &KernelRuleInfo::rule);
-  return found == rules.end() || found->by_default == Grade::fault;
+  const KernelRuleInfo* const info = find_info(rule);
+  return info == nullptr || info->by_default == Grade::fault;
 }
 
 TEST_CASE("each mistake is a fault, and its correct neighbour is none") {

@@ -143,9 +143,21 @@ TEST_CASE("a tensor instruction has operands, and a call no qualifier but .uni",
   for (const char* form :
        {"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", "stmatrix.sync.aligned.m8n8.x4.shared.b16",
         "wgmma.wait_group.sync.aligned", "cvt.rn.bf16x2.f32", "ldmatrix.sync.aligned.m8n8.x1.shared.b16"})
-    CHECK_THAT(said(fmt::format("{};", form)), Contains("expected"));
+    CHECK_THAT(said(fmt::format("{};", form)), Contains("no operands; expected those of the form"));
   CHECK(said("wgmma.fence.sync.aligned;") == "-");
-  CHECK_THAT(said("call.release f, ();"), Contains("expected"));
+  const auto refused = [](const std::string& call) {
+    const auto module = ptx::Module::load(
+        ".version 9.0\n.target sm_90a\n.address_size 64\n.func f() { ret; }\n"
+        ".visible .entry k() { " +
+        call + " ret; }\n");
+    REQUIRE(module.ok());
+    return module->check();
+  };
+  CHECK(refused("call f, ();").empty());
+  CHECK(refused("call.uni f, ();").empty());
+  REQUIRE(refused("call.release f, ();").size() == 1);
+  CHECK_THAT(refused("call.release f, ();")[0].message(),
+             Contains("the qualifier .release; expected call or call.uni"));
 }
 
 TEST_CASE("a special register is named with its component", "[quick]") {

@@ -328,10 +328,14 @@ TEST_CASE("a tile stays until its product is complete") {
   REQUIRE(early.address);
   CHECK(early.address->byte == 0x84);
   // A warp's wait says nothing of the others.
-  const ptx::Report others = run(text_of(kIssue + kEnd + store), 128);
+  const std::string text = text_of(kIssue + kEnd + store + kAt);
+  const ptx::Report others = run(text, 128);
   CHECK_FALSE(others.fault);
   REQUIRE(others.findings.size() == 1);
   CHECK(others.findings.front().fault.rule == KernelRule::product_of_other_warps);
+  CHECK(others.findings.front().fault.ptx_line == line_of(text, kAt));
+  REQUIRE(others.findings.front().fault.other);
+  CHECK(others.findings.front().fault.other->ptx_line == line_of(text, kOther));
   CHECK(others.findings.front().fault.error.code == Errc::data_race);
   // So do copies.
   const std::string copy = some + "cp.async.ca.shared.global [%r2], [%rd2], 4;";

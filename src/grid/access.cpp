@@ -141,14 +141,6 @@ std::uint64_t extended(std::uint64_t value, const Access& access) {
   return access.sign_extends ? static_cast<std::uint64_t>(scalar::extend(value, access.bytes * 8)) : value;
 }
 
-/// The halves of a register of 128 bits.
-std::array<Place, 2> halves(Place place) {
-  place.bits = 64;
-  Place upper = place;
-  upper.slot += 2;
-  return {place, upper};
-}
-
 // Calls visit(place, byte from which it is loaded or to which it is stored, how many) for the registers of an access.
 template <class Visit>
 void for_each_element(const Access& access, const std::vector<Place>& places, Visit visit) {

@@ -2,14 +2,38 @@
 // The registers of a warp, by slot (program.hpp).
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>  // std::memcpy
 #include <vector>
 
 #include "grid/program.hpp"
 #include "kernel/dense.hpp"  // LineAllocator
 
 namespace warpbit::grid {
+
+/// The bits of a lane, from where the words of its register are.
+inline std::uint64_t lane_bits(const std::uint32_t* slot, int bits, int lane) {
+  if (bits <= 32) return slot[lane];
+  std::uint64_t out;
+  std::memcpy(&out, slot + 2 * lane, sizeof out);
+  return out;
+}
+inline void set_lane_bits(std::uint32_t* slot, int bits, int lane, std::uint64_t value) {
+  if (bits <= 32)
+    slot[lane] = static_cast<std::uint32_t>(value & ones(bits));
+  else
+    std::memcpy(slot + 2 * lane, &value, sizeof value);
+}
+
+/// The halves of a register of 128 bits.
+inline std::array<Place, 2> halves(Place place) {
+  place.bits = 64;
+  Place upper = place;
+  upper.slot += 2;
+  return {place, upper};
+}
 
 /// Registers that grow with calls, and stay where they are but for `reserve`. At first they are 0.
 class RegisterFile {

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
 
 #include "grid/block.hpp"
 #include "grid/steps.hpp"
@@ -40,11 +39,7 @@ void Undefined::enter(const Path& path, const FunctionCode& function, Lanes lane
 std::uint64_t Undefined::read(const Path& path, const Place& place, int lane) {
   if (place.kind == Place::Kind::none || place.kind == Place::Kind::constant) return 0;
   if (place.kind == Place::Kind::predicate) return masks_.predicate(path.predicates + place.slot) >> lane & 1;
-  const std::uint32_t* const slot = masks_.slot(path.frame + place.slot);
-  if (place.bits <= 32) return slot[lane];
-  std::uint64_t out;
-  std::memcpy(&out, slot + 2 * lane, sizeof out);
-  return out;
+  return lane_bits(masks_.slot(path.frame + place.slot), place.bits, lane);
 }
 
 void Undefined::write(const Path& path, const Place& place, int lane, std::uint64_t bits) {
@@ -54,23 +49,16 @@ void Undefined::write(const Path& path, const Place& place, int lane, std::uint6
     to = (to & ~(Lanes{1} << lane)) | (bits != 0 ? Lanes{1} << lane : 0);
     return;
   }
-  std::uint32_t* const slot = masks_.slot(path.frame + place.slot);
-  if (place.bits <= 32)
-    slot[lane] = static_cast<std::uint32_t>(bits & ones(place.bits));
-  else
-    std::memcpy(slot + 2 * lane, &bits, sizeof bits);
+  set_lane_bits(masks_.slot(path.frame + place.slot), place.bits, lane, bits);
 }
 
 namespace {
 
 // A register of 128 bits is two of 64.
 template <class F>
-void for_each_half(Place place, F f) {
+void for_each_half(const Place& place, F f) {
   if (place.bits <= 64) return f(place);
-  place.bits = 64;
-  f(place);
-  place.slot += 2;
-  f(place);
+  for (const Place& half : halves(place)) f(half);
 }
 
 }  // namespace
@@ -186,7 +174,6 @@ bool Undefined::follow(Path& path, const Step& step, Lanes lanes) {
   Lanes without = 0, any = 0;
   for_each_use(warp_.program(), step, [&](const Place& place, Use use, Lanes counted) {
     if (use == Use::result) return uses_.results.push_back(place);
-    if (use == Use::any) return;
     const Lanes undefined = undefined_lanes(*this, path, step, place, lanes & counted);
     if (undefined == 0) return;
     any |= undefined;

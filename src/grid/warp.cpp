@@ -94,21 +94,13 @@ Lanes Warp::alive() const {
 
 std::uint64_t Warp::read(const Path& path, const Place& place, int lane) {
   if (place.kind == Place::Kind::predicate) return holds(path, place) >> lane & 1;
-  const std::uint32_t* slot = at(path, place);
-  if (place.bits <= 32) return slot[lane];
-  std::uint64_t out;
-  std::memcpy(&out, slot + 2 * lane, sizeof out);
-  return out;
+  return lane_bits(at(path, place), place.bits, lane);
 }
 void Warp::write(const Path& path, const Place& place, int lane, std::uint64_t value) {
   if (place.kind == Place::Kind::none) return;
   if (place.kind == Place::Kind::predicate)
     return set(path, place, Lanes{1} << lane, (value & 1) != 0 ? kAllLanes : 0);
-  std::uint32_t* slot = at(path, place);
-  if (place.bits <= 32)
-    slot[lane] = static_cast<std::uint32_t>(value & ones(place.bits));
-  else
-    std::memcpy(slot + 2 * lane, &value, sizeof value);
+  set_lane_bits(at(path, place), place.bits, lane, value);
 }
 
 // ---- Control flow

@@ -39,12 +39,7 @@ constexpr Row kRows[] = {
 
 void visit_as(const Place& place, char use, const VisitLanes& visit, Lanes lanes = kAllLanes) {
   if (!place.exists() || place.kind == Place::Kind::constant) return;
-  visit(place,
-        use == 'r'   ? Use::result
-        : use == 'm' ? Use::matters
-        : use == 'a' ? Use::any
-                     : Use::value,
-        lanes);
+  visit(place, use == 'r' ? Use::result : use == 'm' ? Use::matters : Use::value, lanes);
 }
 
 // The lanes whose registers of a source count: those of ldmatrix and stmatrix that name a row, those that hold metadata or
@@ -92,9 +87,7 @@ void visit_tensor(const Program& program, const Step& step, bool results, const 
 void visit_uses(const Program& program, const Step& step, const VisitLanes& visit) {
   const std::string_view opcode = opcode_of(program, step);
   const auto found = std::ranges::find(kRows, opcode, &Row::opcode);
-  // x xor x needs no value of x.
-  const bool cancels = opcode == "xor" && step.place[2] == step.place[3];
-  const Row row = found != std::end(kRows) ? *found : Row{opcode, cancels ? "rraa" : "rr", "v"};
+  const Row row = found != std::end(kRows) ? *found : Row{opcode, "rr", "v"};
   const auto places = [&](bool results) {
     for (std::size_t i = 0; i < step.place.size(); ++i) {
       const char use = i < row.places.size() ? row.places[i] : 'v';

@@ -14,7 +14,6 @@ namespace warpbit::grid {
 /// How a step uses a register.
 enum class Use : std::uint8_t {
   result,   ///< it is written
-  any,      ///< it is read, and needs no value
   value,    ///< the results depend on it
   matters,  ///< an address, a branch, a barrier or what others can read depends on it
 };
