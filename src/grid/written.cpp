@@ -8,6 +8,7 @@
 #include "grid/reach.hpp"
 #include "grid/steps.hpp"
 #include "grid/warp.hpp"
+#include "isa/instruction.hpp"
 
 namespace warpbit::grid {
 namespace {
