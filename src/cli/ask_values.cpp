@@ -234,6 +234,29 @@ AskReadings instruction_descriptors(const std::string& bits, const std::string& 
   return out;
 }
 
+// Whether words say that a number is a descriptor: of an instruction, or of a matrix.
+bool says_descriptor(const std::string& small, bool of_instruction) {
+  std::string bare;
+  for (const char c : small) bare += std::isalnum(static_cast<unsigned char>(c)) ? c : ' ';
+  const std::vector<std::string> words = words_of(bare);
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    const bool is_long = word == "desc" || word == "descriptor" || word == "descr";
+    if (of_instruction ? word == "idesc" ||
+                             (is_long && i > 0 &&
+                              (words[i - 1] == "instruction" || words[i - 1] == "instr" || words[i - 1] == "i"))
+                       : is_long || word == "adesc" || word == "bdesc" || word == "sdesc")
+      return true;
+  }
+  return false;
+}
+
+// Words of English, too.
+bool is_common_word(std::string_view name) {
+  constexpr std::string_view kWords[] = {"half", "double", "float", "single", "int", "char", "byte"};
+  return std::ranges::find(kWords, in_small_letters(name)) != std::end(kWords);
+}
+
 }  // namespace
 
 AskReadings ask_tensor_map(const AskedLine& line) {
@@ -264,8 +287,8 @@ AskReadings ask_descriptor(const AskedLine& line) {
       words.push_back(*hex);
   const std::string small = in_small_letters(line.text);
   const auto says = [&](std::string_view word) { return small.find(word) != small.npos; };
-  const bool says_instruction = says("idesc") || says("instruction desc");
-  const bool says_matrix = !says_instruction && says("desc");
+  const bool says_instruction = says_descriptor(small, true);
+  const bool says_matrix = !says_instruction && says_descriptor(small, false);
   if (words.size() != 1) return {};
   const HexWord& word = words[0];
   const bool is_alone = line.words.size() == 1;
@@ -296,9 +319,11 @@ AskReadings ask_format(const AskedLine& line) {
   std::optional<BlockFormat> block;
   std::vector<AskSuggestion> others;
   for (auto word = words.begin(); word != words.end() && !format && !block; ++word) {
-    const std::string name(up_to(*word, ":,?"));
+    const bool has_namespace = word->find("::") != word->npos;
+    const std::string name(up_to(*word, has_namespace ? ",?" : ":,?"));
     block = block_format_of(name);
-    if (const Result<FormatInfo> found = find_format_info(name); !block && found) format = *found;
+    if (const std::string type = element_type(name); !block && !type.empty()) format = *find_format_info(type);
+    if (format && is_common_word(name) && words.size() + 1 < line.words.size()) return {};
     if (format || block) {
       others = other_of(name);
       words.erase(word);
