@@ -37,6 +37,7 @@ constexpr Recogniser kRecognisers[] = {
     {"an operation of CuTe DSL", "LdMatrix8x8x16bOp(transpose=True, num_matrices=4)", ask_operation, true},
     {"a kernel of a library", "ampere_fp16_s16816gemm_fp16_128x64_ldg8_stages_64x4_tn", ask_kernel, true},
     {"a fragment of wmma", "fragment<matrix_a, 16, 16, 16, half, row_major>", ask_fragment, true},
+    {"a layout of Triton", "#ttg.nvidia_mma<{versionMajor = 3, instrShape = [16, 128, 16]}>", ask_triton, true},
     {"a statement or a form of PTX", "mma m16n8k16 f32 f16 H100", ask_form, true},
     {"another statement of a kernel", "mbarrier.try_wait.parity.shared::cta.b64", ask_statement, true},
     {"a machine instruction", "HMMA.16816.F32", ask_machine, true},
@@ -58,6 +59,8 @@ AskReadings readings_of(const AskedLine& line) {
     if (!is_form_of_descriptor) out.insert(out.end(), more.begin(), more.end());
     if (!more.empty() && recogniser.is_last) break;
   }
+  if (out.empty() || out[0].kind == "error")
+    if (AskReadings words = ask_words(line); !words.empty()) return words;
   return out;
 }
 

@@ -64,6 +64,8 @@ AskReadings ask_layout(const AskedLine& line);
 AskReadings ask_atom(const AskedLine& line);
 AskReadings ask_operation(const AskedLine& line);
 AskReadings ask_kernel(const AskedLine& line);
+AskReadings ask_triton(const AskedLine& line);
+AskReadings ask_words(const AskedLine& line);
 AskReadings ask_fragment(const AskedLine& line);
 AskReadings ask_statement(const AskedLine& line);
 AskReadings ask_machine(const AskedLine& line);
@@ -102,6 +104,17 @@ inline constexpr std::string_view kTensorDescriptor = "0x8200490";
 
 /// The text up to a character of the set, from `first` on.
 std::string_view up_to(std::string_view text, std::string_view characters, std::size_t first = 0);
+/// A word of hexadecimal digits, without 0x.
+struct HexWord {
+  std::string digits;
+  bool has_prefix = false;
+
+  std::string text() const { return "0x" + digits; }
+  std::uint64_t bits() const;
+};
+
+/// Nothing if there are other signs than these digits, and the ends of numbers in C++ and lists.
+std::optional<HexWord> hex_word(std::string_view word);
 /// Words between blanks.
 std::vector<std::string> words_of(std::string_view text);
 

@@ -158,6 +158,7 @@ std::optional<Atom> tensor_product(AskScanner& in, const AtomName& name) {
   const std::string_view known = up_to(in.rest(), "_");
   const auto kind = std::ranges::find(kAtomKinds, known, &AtomKind::name);
   if (kind == std::end(kAtomKinds)) return std::nullopt;
+  in.take(known);
   const auto says = [&](std::string_view word) { return in.rest().find(word) != std::string_view::npos; };
   // Of MXF4 blocks of 16 are those of nvfp4.
   const bool has_blocks_of_16 =
@@ -218,6 +219,7 @@ std::optional<Atom> tensor_copy(AskScanner& in, const AtomName&) {
   if (!in.take("UTCCP_")) return std::nullopt;
   const auto shape = std::ranges::find(kCopyShapes, up_to(in.rest(), "_"), &CopyShape::name);
   if (shape == std::end(kCopyShapes)) return std::nullopt;
+  in.take(shape->name);
   return Atom{
       fmt::format("tcgen05.cp.cta_group::{}.{}", in.rest().ends_with("2cta") ? 2 : 1, shape->qualifiers)};
 }
@@ -281,6 +283,13 @@ std::optional<AtomName> find_atom(const std::string& text) {
   return std::nullopt;
 }
 
+// "MMA_64x256x16_F16F16F16_SS", of which the namespaces that say SM90 are left out.
+std::optional<AtomName> find_bare_atom(const std::string& text) {
+  const std::size_t at = text.find("MMA_64x");
+  if (at == text.npos) return std::nullopt;
+  return find_atom((text[at == 0 ? 0 : at - 1] == 'G' ? "SM90_G" : "SM90_") + text.substr(at));
+}
+
 // The name behind "SM80_", and behind namespaces.
 AskScanner behind_target(std::string_view name) {
   for (std::size_t at = name.rfind("_SM"); at != name.npos && at > 0; at = name.rfind("_SM", at - 1)) {
@@ -335,44 +344,11 @@ std::optional<Atom> wmma_fragment(const std::vector<std::string>& arguments) {
                           arguments[1], arguments[2], arguments[3], type)};
 }
 
-// The numbers of "instrShape = [16, 8, 16]" or "GemmShape<16, 8, 16>".
-std::vector<int> numbers_behind(std::string_view text, std::string_view mark) {
-  std::vector<int> out;
-  const std::size_t at = text.find(mark);
-  if (at == text.npos) return out;
-  AskScanner in(text.substr(at + mark.size()));
-  while (in.take(" ") || in.take("=") || in.take("[") || in.take("<") || in.take(",")) {
-  }
-  while (const auto number = in.take_number()) {
-    out.push_back(*number);
-    while (in.take(" ") || in.take(",")) {
-    }
-  }
-  return out;
-}
-
-// The layouts of Triton, and shapes of instructions as CUTLASS 2 writes them, say no types.
-std::optional<Atom> shape_alone(const std::string& text) {
-  const std::string_view said = "it says no types; f16 is taken, with sums in f32";
-  std::vector<int> shape = numbers_behind(text, "GemmShape");
-  if (shape.size() == 3)
-    return Atom{fmt::format("mma.sync.aligned.m{}n{}k{}.row.col.f32.f16.f16.f32", shape[0], shape[1], shape[2]),
-                "", std::string(said)};
-  const std::vector<int> version = numbers_behind(text, "versionMajor");
-  shape = numbers_behind(text, "instrShape");
-  if (version.empty() || shape.size() < 2) return std::nullopt;
-  const int k = shape.size() > 2 ? shape[2] : 16;
-  if (version[0] == 3)
-    return Atom{fmt::format("wgmma.mma_async.sync.aligned.m64n{}k{}.f32.f16.f16", shape[1], k), "",
-                std::string(said)};
-  return Atom{fmt::format("mma.sync.aligned.m{}n{}k{}.row.col.f32.f16.f16.f32", shape[0], shape[1], k), "",
-              std::string(said)};
-}
-
 }  // namespace
 
 AskReadings ask_atom(const AskedLine& line) {
-  const std::optional<AtomName> name = find_atom(line.text);
+  std::optional<AtomName> name = find_atom(line.text);
+  if (!name) name = find_bare_atom(line.text);
   if (!name) return {};
   const std::vector<Target> targets = targets_of_atom(line, name->name);
   for (const AtomRule rule : kAtomRules) {
@@ -399,7 +375,6 @@ AskReadings ask_fragment(const AskedLine& line) {
   std::optional<Atom> atom;
   if (open != line.text.npos)
     atom = wmma_fragment(template_arguments(std::string_view(line.text).substr(open)));
-  if (!atom) atom = shape_alone(line.text);
   const std::string name(up_to(line.text, ";"));
   return atom ? atom_reading(*atom, name, line.targets) : AskReadings{};
 }

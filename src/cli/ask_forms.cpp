@@ -394,7 +394,8 @@ AskReadings ask_form(const AskedLine& line) {
   if (at == line.text.npos) return {};
   const std::string_view opcode = up_to(line.text, ". ", at);
   const bool is_alone = at + opcode.size() == line.text.size() || line.text[at + opcode.size()] == ' ';
-  if (is_alone && !std::ranges::all_of(words_of(line.text.substr(0, at)), may_precede)) return {};
+  const bool is_english = opcode == "fence";
+  if (is_alone && is_english && !std::ranges::all_of(words_of(line.text.substr(0, at)), may_precede)) return {};
   AskReadings out = form_at(line, at);
   if (out[0].kind != "error") return out;
   const AskReadings other = ask_statement(line);

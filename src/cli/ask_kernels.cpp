@@ -19,10 +19,10 @@ namespace {
 struct Word {
   std::string_view seen, meant;
 };
-constexpr Word kShapes[] = {{"884", "m8n8k4"},      {"1684", "m16n8k4"},   {"1688", "m16n8k8"},
-                            {"16816", "m16n8k16"},  {"8816", "m8n8k16"},   {"8832", "m8n8k32"},
-                            {"16832", "m16n8k32"},  {"16864", "m16n8k64"}, {"168128", "m16n8k128"},
-                            {"168256", "m16n8k256"}};
+constexpr Word kShapes[] = {{"161616", "m16n16k16"}, {"884", "m8n8k4"},      {"1684", "m16n8k4"},
+                            {"1688", "m16n8k8"},     {"16816", "m16n8k16"},  {"8816", "m8n8k16"},
+                            {"8832", "m8n8k32"},     {"16832", "m16n8k32"},  {"16864", "m16n8k64"},
+                            {"168128", "m16n8k128"}, {"168256", "m16n8k256"}};
 constexpr Word kSums[] = {{"s", "f32"}, {"h", "f16"}, {"i", "s32"}, {"d", "f64"}};
 constexpr Word kFactors[] = {{"fp16", "f16"},  {"f16", "f16"},   {"bf16", "bf16"}, {"tf32", "tf32"},
                              {"e4m3", "e4m3"}, {"e5m2", "e5m2"}, {"int8", "s8"},   {"s8", "s8"},
@@ -50,13 +50,21 @@ std::vector<std::string> parts_of(std::string_view name) {
 std::string factors_of(const std::vector<std::string>& parts, std::string_view otherwise) {
   for (const std::string& part : parts)
     for (const Word& word : kFactors)
-      if (part == word.seen || part == fmt::format("{0}{0}", word.seen)) return std::string(word.meant);
+      if (part == word.seen || part == fmt::format("{0}{0}", word.seen) ||
+          part == fmt::format("{}f32", word.seen))
+        return std::string(word.meant);
   return std::string(otherwise);
 }
 
 std::string product(std::string_view shape, std::string_view sum, std::string_view factor) {
   return fmt::format("mma.sync.aligned.{}.row.col.{}.{}.{}.{}{}", shape, sum, factor, factor, sum,
                      factor == "b1" ? ".xor.popc" : "");
+}
+
+// wmma.mma names A's and B's types where they are not f16.
+std::string wmma_types(std::string_view sum, std::string_view factor) {
+  return factor == "f16" ? fmt::format("{}.{}", sum, sum)
+                         : fmt::format("{}.{}.{}.{}", sum, factor, factor, sum);
 }
 
 // "s16816gemm", "s16816fprop", "h884"
@@ -76,6 +84,8 @@ std::string by_digits(const std::vector<std::string>& parts) {
     if (in.take("tf32")) usual = "tf32";
     if (in.take("bf16")) usual = "bf16";
     const std::string factor = factors_of(parts, usual);
+    if (shape == "m16n16k16")
+      return fmt::format("wmma.mma.sync.aligned.row.col.{}.{}", shape, wmma_types(sum, factor));
     if (shape == "m8n8k4" && factor != "f64")
       return fmt::format("mma.sync.aligned.m8n8k4.row.col.{}.f16.f16.{}", sum, sum);
     return product(shape, sum, sum == "f64" ? "f64" : factor);
@@ -175,10 +185,10 @@ bool begins_like_a_library(std::string_view name) {
 }  // namespace
 
 AskReadings ask_kernel(const AskedLine& line) {
-  for (const std::string& word : line.words) {
-    std::string name(up_to(word, "<(,;:"));
-    if (const std::size_t colons = word.rfind("::"); colons != word.npos)
-      name = up_to(std::string_view(word).substr(colons + 2), "<(,;");
+  std::string bare = line.text;
+  for (char& c : bare)
+    if (!std::isalnum(static_cast<unsigned char>(c)) && c != '_') c = ' ';
+  for (const std::string& name : words_of(bare)) {
     if (!begins_like_a_library(name) || name.find('_') == name.npos) continue;
     const std::string form = form_of(parts_of(name));
     if (!form.empty())

@@ -102,6 +102,7 @@ std::int64_t size_of(const Modes& modes) {
 
 struct Fragment {
   std::string form, role, domain;
+  int bits;  // of an element
 };
 
 // The fragments of products that have this layout. Forms of one shape and width of elements have the same ones.
@@ -128,9 +129,10 @@ std::vector<Fragment> fragments_of(const std::vector<Modes>& asked) {
       if (!known || known->operands.empty()) continue;
       const OperandLayout& of = known->operands.front();
       if (!of.cute.empty() && read_layout(of.cute) == asked)
-        out.push_back({info.canonical, of.role, of.cute_domain});
+        out.push_back({info.canonical, of.role, of.cute_domain, of.element_bits});
     }
   }
+  std::ranges::stable_sort(out, {}, [](const Fragment& one) { return one.bits == 16 ? 0 : 1; });
   return out;
 }
 
@@ -151,6 +153,9 @@ AskReading fragment_reading(const std::string& text, const std::vector<Fragment>
                        "Where the elements lie",
                        {{"layout", first.form, "--operand", first.role, "--json"},
                         {"layout", first.form, "--operand", first.role, "--lanes"}}});
+  if (found.size() > 1 && (found[1].role != first.role || found[1].domain != first.domain))
+    out.understood += fmt::format(". It is also that of {} of {}: {}", role_words(found[1].role), found[1].form,
+                                  found[1].domain);
   constexpr std::size_t kMost = 6;
   for (std::size_t i = 1; i < found.size() && i < kMost; ++i)
     out.suggestions.push_back(
@@ -180,7 +185,7 @@ struct SwizzleMode {
 };
 constexpr SwizzleMode kSwizzleModes[] = {{0, "none"}, {1, "32"}, {2, "64"}, {3, "128"}};
 
-AskReading swizzle_reading(int bits, int base, int shift, std::string_view rest) {
+AskReading swizzle_reading(int bits, int base, int shift) {
   const std::string name = fmt::format("Swizzle<{},{},{}>", bits, base, shift);
   AskReading out{"layout", fmt::format("{}: bits [{}, {}) of an offset ^= bits [{}, {})", name, base,
                                        base + bits, base + shift, base + shift + bits)};
@@ -197,7 +202,6 @@ AskReading swizzle_reading(int bits, int base, int shift, std::string_view rest)
   out.understood += fmt::format(
       ". With offsets in {} it is {} of wgmma, tcgen05 and tensor maps", unit,
       bits == 0 ? "no swizzle, the mode 'interleaved'," : fmt::format("the {}-byte swizzle", mode->bytes));
-  if (!rest.empty()) out.understood += fmt::format("; behind it stands {}", rest);
   constexpr std::string_view kForm = "wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16";
   out.form = kForm;
   out.views.push_back(
@@ -207,11 +211,9 @@ AskReading swizzle_reading(int bits, int base, int shift, std::string_view rest)
   return out;
 }
 
-std::optional<AskReading> read_swizzle(const std::string& text) {
-  AskScanner in(text);
-  for (const std::string_view space : {"cute::", "cutlass.cute.", "cute."}) in.take(space);
-  if (in.take_one({"Swizzle", "Sw", "make_swizzle", "S"}).empty() || in.take_one({"<", "("}).empty())
-    return std::nullopt;
+// "<3,4,3>" and what stands behind it.
+std::optional<AskReading> swizzle_behind(AskScanner in) {
+  if (in.take_one({"<", "("}).empty()) return std::nullopt;
   int numbers[3];
   for (int& number : numbers) {
     skip_blanks(in);
@@ -222,21 +224,78 @@ std::optional<AskReading> read_swizzle(const std::string& text) {
   if (in.take_one({">", ")"}).empty()) return std::nullopt;
   in.take("{}");
   skip_blanks(in);
-  const bool composes = in.is_done() || in.take("o ") || in.take("\xE2\x88\x98 ");
-  if (!composes) return std::nullopt;
-  return swizzle_reading(numbers[0], numbers[1], numbers[2], in.rest());
+  return swizzle_reading(numbers[0], numbers[1], numbers[2]);
+}
+
+// Names that mean swizzles of so many bytes.
+struct SwizzleName {
+  std::string_view begin, end;
+};
+constexpr SwizzleName kSwizzleNames[] = {{"CU_TENSOR_MAP_SWIZZLE_", ""},
+                                         {"Layout_K_", "_Atom"},
+                                         {"Layout_MN_", "_Atom"},
+                                         {"swizzlingByteWidth = ", ""}};
+constexpr std::pair<std::string_view, int> kSwizzleWords[] = {
+    {"NONE", 0}, {"INTERLEAVE", 0}, {"INTER", 0}, {"SW128", 3}, {"SW64", 2}, {"SW32", 1}, {"128B", 3},
+    {"64B", 2},  {"32B", 1},        {"128", 3},   {"64", 2},    {"32", 1},   {"0", 0}};
+
+std::optional<AskReading> read_swizzle(const std::string& text) {
+  for (const std::string_view name : {"Swizzle", "Sw", "make_swizzle", "S"})
+    for (std::size_t at = text.find(name); at != text.npos; at = text.find(name, at + 1)) {
+      const bool is_inside = at > 0 && std::isalnum(static_cast<unsigned char>(text[at - 1]));
+      if (is_inside) continue;
+      if (auto out = swizzle_behind(AskScanner(std::string_view(text).substr(at + name.size())))) return out;
+    }
+  for (const auto& [begin, end] : kSwizzleNames)
+    if (const std::size_t at = text.find(begin); at != text.npos)
+      for (const auto& [word, bits] : kSwizzleWords) {
+        AskScanner in(std::string_view(text).substr(at + begin.size()));
+        if (in.take(word) && in.take(end)) return swizzle_reading(bits, 4, 3);
+      }
+  return std::nullopt;
+}
+
+// C++'s "Layout<Shape<Shape<_4,_8>,_2>, Stride<Stride<_32,_1>,_16>>" as CuTe prints it.
+std::string as_printed(const std::string& text) {
+  const std::size_t shape = text.find("Shape");
+  const std::size_t layout = text.rfind("Layout", shape);
+  if (shape == text.npos || layout == text.npos) return text;
+  std::string bare;
+  for (const char c : text.substr(shape))
+    if (c != ' ') bare += c;
+  std::string out;
+  int depth = 0;
+  for (std::size_t i = 0; i < bare.size(); ++i) {
+    for (const std::string_view name : {"Shape", "Stride"})
+      if (bare.compare(i, name.size(), name) == 0) i += name.size();
+    depth += bare[i] == '<' ? 1 : bare[i] == '>' ? -1 : 0;
+    if (depth < 0) break;  // of the layout
+    out += bare[i] == '<' ? '(' : bare[i] == '>' ? ')' : bare[i] == ',' && depth == 0 ? ':' : bare[i];
+  }
+  return out;
+}
+
+// Behind "LayoutA_TV: " and "sA = ".
+std::string without_name(const std::string& text) {
+  const std::size_t open = text.find('(');
+  if (open == text.npos || open == 0) return text;
+  std::string before = text.substr(0, open);
+  while (before.ends_with(' ')) before.pop_back();
+  return before.ends_with(':') || before.ends_with('=') ? text.substr(open) : text;
 }
 
 }  // namespace
 
 AskReadings ask_layout(const AskedLine& line) {
   if (const auto swizzle = read_swizzle(line.text)) return {*swizzle};
-  const auto layout = read_layout(line.text);
+  std::string text = without_name(as_printed(line.text));
+  while (text.ends_with(';') || text.ends_with(',') || text.ends_with(' ')) text.pop_back();
+  const auto layout = read_layout(text);
   if (!layout) return {};
   if (layout->size() == 2)
     if (const std::vector<Fragment> found = fragments_of(*layout); !found.empty())
-      return {fragment_reading(line.text, found, line.targets)};
-  return {plain_reading(line.text, *layout)};
+      return {fragment_reading(text, found, line.targets)};
+  return {plain_reading(text, *layout)};
 }
 
 }  // namespace warpbit::cli

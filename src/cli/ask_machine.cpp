@@ -22,7 +22,28 @@ constexpr std::string_view kTileLoad =
     "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes";
 // ---- Machine code beside products, matrix moves and conversions (forms_of_machine_code)
 
+// Those with a word more stand before those without. "xN" stands for a number.
 constexpr Name kMachineNames[] = {
+    {"SYNCS.PHASECHK", "mbarrier.try_wait.parity.shared::cta.b64",
+     "a test or a wait for a phase of an mbarrier"},
+    {"SYNCS.ARRIVE", "mbarrier.arrive.shared::cta.b64", "an arrival at an mbarrier"},
+    {"SYNCS.EXCH", "mbarrier.init.shared::cta.b64", "a new mbarrier"},
+    {"SYNCS.CCTL", "mbarrier.inval.shared::cta.b64", "the end of an mbarrier"},
+    {"SYNCS", "mbarrier.arrive.shared::cta.b64", "an instruction of an mbarrier, by the word behind it"},
+    {"WARPGROUP.DEPBAR", "wgmma.wait_group.sync.aligned", "waits for groups of products"},
+    {"WARPGROUP", "wgmma.fence.sync.aligned", "orders the asynchronous products of a warpgroup"},
+    {"MUFU.EX2", "ex2.approx.ftz.f32", "2 to a power, approximated"},
+    {"MUFU.LG2", "lg2.approx.ftz.f32", "a logarithm, approximated"},
+    {"MUFU.RCP", "rcp.approx.ftz.f32", "a reciprocal, approximated"},
+    {"MUFU.RSQ", "rsqrt.approx.ftz.f32", "a reciprocal square root, approximated"},
+    {"MUFU.SQRT", "sqrt.approx.ftz.f32", "a square root, approximated"},
+    {"MUFU.SIN", "sin.approx.ftz.f32", "a sine, approximated"},
+    {"MUFU.COS", "cos.approx.ftz.f32", "a cosine, approximated"},
+    {"MUFU.TANH", "tanh.approx.f32", "a hyperbolic tangent, approximated"},
+    {"MUFU", "ex2.approx.ftz.f32", "an approximation, by the word behind it"},
+    {"BAR.ARV", "bar.arrive", "an arrival at a barrier of the block"},
+    {"BAR.RED", "bar.red.popc.u32", "a barrier of the block that counts or votes"},
+    {"BAR", "bar.sync", "a barrier of the block"},
     {"LDGSTS", "cp.async.cg.shared.global", "an asynchronous copy of a thread to shared memory"},
     {"LDGDEPBAR", "cp.async.commit_group", "ends a group of asynchronous copies"},
     {"DEPBAR", "cp.async.wait_group", "waits for groups of asynchronous copies"},
@@ -37,11 +58,7 @@ constexpr Name kMachineNames[] = {
     {"UTMAPF", "cp.async.bulk.prefetch.tensor.2d.L2.global.tile", "a prefetch by a tensor map"},
     {"UTMACCTL", "prefetch.tensormap", "a prefetch of a tensor map"},
     {"UTMACMDFLUSH", "cp.async.bulk.commit_group", "ends a group of bulk copies"},
-    {"SYNCS", "mbarrier.try_wait.parity.shared::cta.b64",
-     "an instruction of an mbarrier, by the word behind it"},
-    {"WARPGROUP", "wgmma.fence.sync.aligned", "orders the asynchronous products of a warpgroup"},
     {"WARPSYNC", "bar.warp.sync", "lanes of a warp meet"},
-    {"BAR", "bar.sync", "a barrier of the block"},
     {"UCGABAR_ARV", "barrier.cluster.arrive", "an arrival at the cluster's barrier"},
     {"UCGABAR_WAIT", "barrier.cluster.wait", "a wait for the cluster's barrier"},
     {"MEMBAR", "fence.acq_rel.gpu", "a fence"},
@@ -51,8 +68,6 @@ constexpr Name kMachineNames[] = {
     {"VOTE", "vote.sync.ballot.b32", "a bit of each lane"},
     {"MATCH", "match.any.sync.b32", "the lanes with the same value"},
     {"REDUX", "redux.sync.add.s32", "a reduction over a warp"},
-    {"MUFU", "ex2.approx.ftz.f32",
-     "an approximation, by the word behind it: EX2, LG2, RCP, RSQ, SIN, COS, TANH"},
     {"FFMA", "fma.rn.f32", "a product and a sum, rounded once"},
     {"HFMA2", "fma.rn.f16x2", "two products and sums, each rounded once"},
     {"DFMA", "fma.rn.f64", "a product and a sum, rounded once"},
@@ -101,11 +116,11 @@ bool leads_a_listing(const AskedLine& line, std::size_t word) {
 
 AskReadings ask_machine_name(const AskedLine& line) {
   for (std::size_t i = 0; i < line.words.size() && leads_a_listing(line, i); ++i) {
-    const std::string_view opcode = up_to(line.words[i], ".;,");
+    const std::string_view word = up_to(line.words[i], ";,");
     for (const auto& [name, form, said] : kMachineNames)
-      if (opcode == name)
+      if (word == name || (word.starts_with(name) && word[name.size()] == '.'))
         return {any_form_reading("machine",
-                                 fmt::format("{} is a machine instruction, {}. It comes from", name, said),
+                                 fmt::format("{} is a machine instruction: {}. It comes from", name, said),
                                  std::string(form), line.targets)};
   }
   return {};
@@ -118,7 +133,7 @@ AskReadings ask_machine(const AskedLine& line) {
     const bool is_upper = !word.empty() && word.front() >= 'A' && word.front() <= 'Z';
     if (base.size() < 3 || (!is_upper && word.find('.') == word.npos)) continue;
     const Result<MachineForms> found = forms_of_machine_code(word);
-    if (!found) continue;
+    if (!found || (!is_upper && !found->ignored.empty())) continue;
     const std::string name(up_to(word, ";,"));
     const std::vector<MachineForm>& known = found->forms.empty() ? found->composing : found->forms;
     if (known.empty()) {
@@ -126,13 +141,22 @@ AskReadings ask_machine(const AskedLine& line) {
       out.suggestions.push_back({std::string(up_to(name, ".")), "the instruction without its shape and types"});
       return {out};
     }
+    // "UTCQMMA.2CTA" is the product of a pair of blocks, "LDTM.x32" the move of 32 lanes.
+    std::string form = known[0].form;
+    if (name.find(".2CTA") != name.npos)
+      for (const MachineForm& one : known)
+        if (one.form.find("cta_group::2") != one.form.npos && form.find("cta_group::1") != form.npos)
+          form = one.form;
+    if (name.starts_with("LDTM.x") || name.starts_with("STTM.x"))
+      form = fmt::format("tcgen05.{}.sync.aligned.32x32b.{}.b32", name.starts_with("LD") ? "ld" : "st",
+                         name.substr(5));
     Result<AskReading> out = form_reading(
-        "machine", known[0].form, line.targets.empty() ? std::vector{known[0].targets.front()} : line.targets);
-    if (!out) return {no_form(known[0].form, out.error(), line.targets)};
+        "machine", form, line.targets.empty() ? std::vector{known[0].targets.front()} : line.targets);
+    if (!out) return {no_form(form, out.error(), line.targets)};
     const std::size_t count = found->forms.size() + found->composing.size();
     out->understood = fmt::format("{} is a machine instruction, here {} of {} form{}: {}, {}", name,
                                   found->forms.empty() ? "a part" : "what becomes", count,
-                                  count == 1 ? "" : "s", known[0].form, out->understood);
+                                  count == 1 ? "" : "s", form, out->understood);
     out->views.push_back(
         {"gpu",
          fmt::format("All forms that become {}, as {} compiled them", name, kMachineCodeToolkit),

@@ -183,6 +183,12 @@ constexpr Name kNames[] = {
     {"CUBLAS_COMPUTE_32F_FAST_TF32", kTf32Mma, "A and B are rounded to tf32"},
     {"CUBLAS_COMPUTE_32I", "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32", "sums in s32"},
     {"CUBLAS_COMPUTE_64F", "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64", "sums in f64"},
+    {"CUTE_ARCH_TMA_SM90_ENABLED", kTileLoad, "CuTe's copies by tensor maps"},
+    {"_scaled_mm", "wgmma.mma_async.sync.aligned.m64n128k32.f32.e4m3.e4m3",
+     "a product of FP8 matrices with scales"},
+    {"scaled_mm", "wgmma.mma_async.sync.aligned.m64n128k32.f32.e4m3.e4m3",
+     "a product of FP8 matrices with scales"},
+    {"_int_mm", "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32", "a product of s8 matrices"},
     {"allow_tf32", kTf32Mma, "PyTorch's products of f32 round A and B to tf32 with it"},
 };
 
@@ -211,13 +217,35 @@ bool is_named(std::string_view identifier, std::string_view name) {
          std::string_view(".:").find(identifier[identifier.size() - name.size() - 1]) != std::string_view::npos;
 }
 
+void replace(std::string& text, std::string_view seen, std::string_view meant) {
+  if (const std::size_t at = text.find(seen); at != text.npos) text.replace(at, seen.size(), meant);
+}
+
+// The form for FP8 or FP4, if the identifiers name them.
+std::string with_types(std::string form, const std::vector<std::string_view>& identifiers) {
+  const auto names = [&](std::string_view type) {
+    return std::ranges::any_of(identifiers, [&](std::string_view one) {
+      const std::size_t x = one.find_last_of('x');  // "128x64xf8E4M3FN"
+      return element_type(one) == type || (x != one.npos && element_type(one.substr(x + 1)) == type);
+    });
+  };
+  if (names("e2m1")) replace(form, "kind::mxf8f6f4", "kind::mxf4");
+  if (!names("e4m3") && !names("e5m2")) return form;
+  replace(form, "kind::f16", "kind::f8f6f4");
+  replace(form, ".f16.f16", ".e4m3.e4m3");
+  replace(form, "k16", "k32");
+  return form;
+}
+
 }  // namespace
 
 AskReadings ask_name(const AskedLine& line) {
-  for (const std::string_view one : identifiers_of(line.text))
+  const std::vector<std::string_view> all = identifiers_of(line.text);
+  for (const std::string_view one : all)
     for (const auto& [name, form, said] : kNames)
       if (is_named(one, name))
-        return {any_form_reading("name", fmt::format("{}: {}; it stands for", name, said), std::string(form),
+        return {any_form_reading("name", fmt::format("{}: {}; it stands for", name, said),
+                                 said == kOfTypes ? with_types(std::string(form), all) : std::string(form),
                                  line.targets)};
   return {};
 }

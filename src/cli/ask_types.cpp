@@ -70,6 +70,13 @@ constexpr TypeName kTypeNames[] = {
     {"CUDA_R_6F_E2M3", "e2m3"},
     {"CUDA_R_6F_E3M2", "e3m2"},
     {"CUDA_R_4F_E2M1", "e2m1"},
+    {"CUBLASLT_MATMUL_MATRIX_SCALE_VEC16_UE4M3", "ue4m3"},
+    {"CUBLASLT_MATMUL_MATRIX_SCALE_VEC32_UE8M0", "ue8m0"},
+    {"CU_TENSOR_MAP_DATA_TYPE_FLOAT16", "f16"},
+    {"CU_TENSOR_MAP_DATA_TYPE_BFLOAT16", "bf16"},
+    {"CU_TENSOR_MAP_DATA_TYPE_FLOAT32", "f32"},
+    {"CU_TENSOR_MAP_DATA_TYPE_TFLOAT32", "tf32"},
+    {"CU_TENSOR_MAP_DATA_TYPE_UINT8", "u8"},
     // Python: PyTorch, ml_dtypes and JAX, Triton, CuTe DSL
     {"float8_e8m0fnu", "ue8m0"},
     {"float4_e2m1fn_x2", "e2m1"},
