@@ -21,6 +21,7 @@ struct Asked {
 
 const std::string kMma = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32";
 const std::string kWgmma = "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16";
+const std::string kTileLoad = "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes";
 const std::string kMap = "7f0000000000 20000066510 0 0 3ff00000fff 0 3f00000000000000 7f 4000 400 0 0 0 0 0 0";
 
 const Asked kAsked[] = {
@@ -80,7 +81,64 @@ const Asked kAsked[] = {
      "wmma.load.a.sync.aligned.row.m16n16k16.f16", ""},
     {"#ttg.nvidia_mma<{versionMajor = 3, instrShape = [16, 128, 16]}>", "atom",
      "wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16", ""},
+    {"#ttg.dot_op<{opIdx = 0, parent = #mma, kWidth = 2}>", "atom", kMma, ""},
+    {"MMA_64x256x16_F16F16F16_SS", "atom", "wgmma.mma_async.sync.aligned.m64n256k16.f16.f16.f16", ""},
+    {"SM100_MMA_F16BF16_2x1SM_SS_NOELECT", "atom", "tcgen05.mma.cta_group::2.kind::f16", ""},
+    {"make_tma_copy(SM90_TMA_LOAD{}, mA, sA)", "name", kTileLoad, "check " + kTileLoad + " --json"},
+    // CuTe DSL, by name or place
+    {"cute.nvgpu.warp.LdMatrix16x16x8bOp(2)", "atom", "ldmatrix.sync.aligned.m16n16.x2.trans.shared.b8", ""},
+    {"LdMatrix8x8x16bOp(transpose=True, num_matrices=4)", "atom",
+     "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16", ""},
+    {"warp.MmaF16BF16Op(cutlass.BFloat16, cutlass.Float32, (16, 8, 16))", "atom",
+     "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32", ""},
+    {"tcgen05.Ld32x32bOp(tcgen05.Repetition.x32, tcgen05.Pack.NONE)", "atom",
+     "tcgen05.ld.sync.aligned.32x32b.x32.b32", ""},
+    {"tcgen05.MmaF16BF16Op(cutlass.Float16, cutlass.Float32, (256, 128, 16), tcgen05.CtaGroup.TWO)", "atom",
+     "tcgen05.mma.cta_group::2.kind::f16", ""},
+    // Layouts of CuTe
+    {"((4,8),(2,2,2)):((32,1),(16,8,128))", "layout", "mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16",
+     "layout mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 --operand a --json"},
+    {"using ALayout = Layout<Shape<Shape<_4,_8>, Shape<_2,_2,_2>>, Stride<Stride<_32,_1>, Stride<_16,_8,_128>>>;",
+     "layout", "mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16", ""},
+    {"tD: ((_4,_8,_4),(_2,_2,_16)):((_128,_1,_16),(_64,_8,_512))", "layout",
+     "wgmma.mma_async.sync.aligned.m64n128k16.f16.f16.f16", ""},
+    {"Sw<3,4,3> o smem_ptr[16b](unset) o (8,64):(64,1)", "layout",
+     "wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16",
+     "layout wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 --operand b --swizzle 128 --json"},
+    {"CU_TENSOR_MAP_SWIZZLE_64B", "layout", "wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16",
+     "layout wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 --operand b --swizzle 64 --json"},
+    {"(3,5):(7,1)", "layout", "", ""},
+    // Kernels of libraries
+    {"ampere_fp16_s16816gemm_fp16_128x64_ldg8_f2f_nn", "name", kMma, ""},
+    {"void cutlass::Kernel2<cutlass_80_tensorop_bf16_s16816gemm_relu_bf16_256x128_32x3_tn_align8>(T1::Params)",
+     "name", "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32", ""},
+    {"nvjet_tst_128x128_64x6_2x1_v_bz_TNT", "name", kWgmma, ""},
+    {"sm90_xmma_gemm_f32f32_tf32f32_f32_tn_n_tilesize128x128x32_warpgroupsize1x1x1", "name",
+     "wgmma.mma_async.sync.aligned.m64n128k8.f32.tf32.tf32", ""},
+    // Other statements of kernels, and what stands for them
+    {"@elect mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r2], 32768;", "statement",
+     "mbarrier.arrive.expect_tx.shared::cta.b64", "check mbarrier.arrive.expect_tx.shared::cta.b64 --json"},
+    {"ex2.approx.ftz.f32 %f12, %f11;", "statement", "ex2.approx.ftz.f32", ""},
+    {"bar.sync", "form", "bar.sync", ""},
+    {"__shfl_xor_sync(0xffffffff, x, 1)", "name", "shfl.sync.bfly.b32", ""},
+    {"CUBLAS_COMPUTE_32F_FAST_TF32", "name", "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32", ""},
+    {"%acc = ttng.tc_gen5_mma %a, %b, %d : !ttg.memdesc<128x64xf8E4M3FN, #shared>", "name",
+     "tcgen05.mma.cta_group::1.kind::f8f6f4", ""},
+    // Messages and questions
+    {"ptxas k.ptx, line 12; error : Feature 'mma with FP8 floating point type' requires .target sm_89 or higher",
+     "form", "mma.sync.aligned.m16n8k16.row.col.f16.e5m2.e4m3.f16", ""},
+    {"ptxas k.ptx, line 88; error : Feature 'cp.async' requires .target sm_80 or higher", "form",
+     "cp.async.cg.shared.global", ""},
+    {"PTX with .target 'sm_90a' cannot be compiled for architecture 'sm_90'", "target", "", ""},
+    {"which lane holds element (3,5) of A in m16n8k16?", "form",
+     "mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16", ""},
+    {"fp8e4nv data type is not supported on CUDA arch < 89", "format", "", "format e4m3 --json"},
+    {"finding of the rule lanes_not_synchronised", "name", "", "list --rules --json"},
     // Machine code
+    {"@P0 SYNCS.EXCH.64 URZ, [UR6], UR4 ;", "machine", "mbarrier.init.shared::cta.b64", ""},
+    {"MUFU.RSQ R7, R6 ;", "machine", "rsqrt.approx.ftz.f32", ""},
+    {"UTMALDG.2D [UR8], [UR4] ;", "machine", kTileLoad, ""},
+    {"LDTM.x32 R4, tmem[UR6] ;", "machine", "tcgen05.ld.sync.aligned.32x32b.x32.b32", ""},
     {"/*0070*/ HMMA.16816.F32 R4, R8, R26, R4 ;", "machine", kMma, "layout " + kMma + "@sm_80 --json"},
     {"LDSM.16.M88.4", "machine", "ldmatrix.sync.aligned.m8n8.x4.b16", ""},
     {"HGMMA.64x128x16.F32.BF16", "machine", kWgmma, ""},
@@ -102,8 +160,12 @@ const Asked kAsked[] = {
     {"f16 -inf", "number", "", "format f16 --json -- -inf"},
     {"nvfp4 0.1 -0.4", "format", "", "format nvfp4 --json 0.1 -0.4"},
     {"e4m3", "format", "", "format e4m3 --json"},
+    {"torch.float8_e5m2,", "format", "", "format e5m2 --json"},
+    {"CUDA_R_4F_E2M1", "format", "", "format e2m1 --json"},
+    {"mxfp8_e4m3 vs mxfp4", "format", "", "format mxfp8_e4m3 --json"},
     {"0.1", "number", "", "format f32 --json 0.1"},
     // GPUs
+    {"compute capability 8.9", "target", "", "list --evidence --target sm_89 --json"},
     {"H100", "target", "", "list --evidence --target sm_90a --json"},
     {"NVIDIA GeForce RTX 4090", "target", "", "list --evidence --target sm_89 --json"},
     {"blackwell", "target", "", "list --targets --json"},
@@ -133,6 +195,21 @@ const Asked kAsked[] = {
     {"116 220", "error", "", ""},
     // Nothing
     {"hello world", "error", "", ""},
+    {"555-1234", "error", "", ""},
+    {"sum 1,250 2,500", "error", "", ""},
+    {"2 + 3 = 5", "error", "", ""},
+    {"description 0x1234", "error", "", ""},
+    {"The fence was painted white", "error", "", ""},
+    {"a half of the house", "error", "", ""},
+    {"xmma.sync.aligned.m16n8k16", "error", "", ""},
+    {"mma.syncopation", "error", "", ""},
+    {"ldmatrixx4", "error", "", ""},
+    {"qmma.sink", "error", "", ""},
+    {"FOOSM80_16x8x16_F32F16F16F32_TN", "error", "", ""},
+    {"SM80_16x8x16_F32F16F16F32_TNX", "error", "", ""},
+    {"my__shfl_xor_syncs", "error", "", ""},
+    {"((4,8),(2,2)):((16,1),(8))", "error", "", ""},
+    {"foo.bar e.g. main.cpp", "error", "", ""},
     {"", "error", "", ""},
 };
 

@@ -32,10 +32,17 @@ constexpr Recogniser kRecognisers[] = {
     {"a tensor map", "7f0000000000 20000066510 0 0 3ff00000fff 0 3f00000000000000 7f 4000 400 0 0 0 0 0 0",
      ask_tensor_map, true},
     {"a descriptor", "0x4000004000010040", ask_descriptor, false},
+    {"a layout of CuTe", "((4,8),(2,2)):((32,1),(16,8))", ask_layout, true},
     {"an atom of CuTe", "SM80_16x8x16_F32F16F16F32_TN", ask_atom, true},
+    {"an operation of CuTe DSL", "LdMatrix8x8x16bOp(transpose=True, num_matrices=4)", ask_operation, true},
+    {"a kernel of a library", "ampere_fp16_s16816gemm_fp16_128x64_ldg8_stages_64x4_tn", ask_kernel, true},
     {"a fragment of wmma", "fragment<matrix_a, 16, 16, 16, half, row_major>", ask_fragment, true},
+    {"a layout of Triton", "#ttg.nvidia_mma<{versionMajor = 3, instrShape = [16, 128, 16]}>", ask_triton, true},
     {"a statement or a form of PTX", "mma m16n8k16 f32 f16 H100", ask_form, true},
+    {"another statement of a kernel", "mbarrier.try_wait.parity.shared::cta.b64", ask_statement, true},
     {"a machine instruction", "HMMA.16816.F32", ask_machine, true},
+    {"another machine instruction", "UTMALDG.2D", ask_machine_name, true},
+    {"a name of a library", "__shfl_xor_sync", ask_name, true},
     {"a sum", "1 + 2^-12 - 3.5 on A100 and H100", ask_sum, true},
     {"numbers or codes in a format", "e4m3 0x7e", ask_format, true},
     {"a code", "0x3c00", ask_code, true},
@@ -52,6 +59,8 @@ AskReadings readings_of(const AskedLine& line) {
     if (!is_form_of_descriptor) out.insert(out.end(), more.begin(), more.end());
     if (!more.empty() && recogniser.is_last) break;
   }
+  if (out.empty() || out[0].kind == "error")
+    if (AskReadings words = ask_words(line); !words.empty()) return words;
   return out;
 }
 

@@ -32,8 +32,8 @@ struct AskSuggestion {
   std::string line, why;
 };
 
-/// One meaning. `kind`: form, statement, atom, machine, descriptor, idesc, tensormap, code, number, sum, format, target; or
-/// error, where it is seen what is meant and that it does not exist.
+/// One meaning. `kind`: form, statement, atom, name, layout, machine, descriptor, idesc, tensormap, code, number, sum, format,
+/// target; or error, where it is seen what is meant and that it does not exist.
 struct AskReading {
   std::string_view kind;
   std::string understood;  ///< a sentence
@@ -60,9 +60,17 @@ AskedLine read_line(const std::string& line);
 
 AskReadings ask_tensor_map(const AskedLine& line);
 AskReadings ask_form(const AskedLine& line);
+AskReadings ask_layout(const AskedLine& line);
 AskReadings ask_atom(const AskedLine& line);
+AskReadings ask_operation(const AskedLine& line);
+AskReadings ask_kernel(const AskedLine& line);
+AskReadings ask_triton(const AskedLine& line);
+AskReadings ask_words(const AskedLine& line);
 AskReadings ask_fragment(const AskedLine& line);
+AskReadings ask_statement(const AskedLine& line);
 AskReadings ask_machine(const AskedLine& line);
+AskReadings ask_machine_name(const AskedLine& line);
+AskReadings ask_name(const AskedLine& line);
 AskReadings ask_descriptor(const AskedLine& line);
 AskReadings ask_sum(const AskedLine& line);
 AskReadings ask_format(const AskedLine& line);
@@ -76,6 +84,13 @@ AskReadings ask_target(const AskedLine& line);
 /// is what layouts are asked for, if it is more than the form. An error if there is no such form.
 Result<AskReading> form_reading(std::string_view kind, const std::string& form,
                                 const std::vector<Target>& targets, const std::string& statement = {});
+/// The reading of any form that a kernel may have: "SAID FORM, WHAT IT IS", or the error.
+AskReading any_form_reading(std::string_view kind, const std::string& said, const std::string& form,
+                            const std::vector<Target>& targets);
+/// The element type that a name of C++ or Python means, as PTX names it; empty if none.
+std::string element_type(std::string_view name);
+/// Whether only what listings of machine code have before an instruction stands before a word.
+bool leads_a_listing(const AskedLine& line, std::size_t word);
 /// The reading of a form that does not exist: the error, and near forms.
 AskReading no_form(const std::string& form, const Error& error, const std::vector<Target>& targets);
 /// The views of sums: terms a[i] b[i] in the form, on each of the targets.
@@ -89,6 +104,17 @@ inline constexpr std::string_view kTensorDescriptor = "0x8200490";
 
 /// The text up to a character of the set, from `first` on.
 std::string_view up_to(std::string_view text, std::string_view characters, std::size_t first = 0);
+/// A word of hexadecimal digits, without 0x.
+struct HexWord {
+  std::string digits;
+  bool has_prefix = false;
+
+  std::string text() const { return "0x" + digits; }
+  std::uint64_t bits() const;
+};
+
+/// Nothing if there are other signs than these digits, and the ends of numbers in C++ and lists.
+std::optional<HexWord> hex_word(std::string_view word);
 /// Words between blanks.
 std::vector<std::string> words_of(std::string_view text);
 

@@ -43,26 +43,9 @@ constexpr TypeWord kAtomTypes[] = {{"TF32", "tf32"}, {"BF16", "bf16"}, {"F16", "
                                    {"F64", "f64"},   {"S32", "s32"},   {"S8", "s8"},       {"U8", "u8"},
                                    {"S4", "s4"},     {"U4", "u4"},     {"U1", "b1"},       {"B1", "b1"},
                                    {"E4M3", "e4m3"}, {"E5M2", "e5m2"}, {"C64", "complex"}, {"GC64", "complex"}};
-// In C++, without namespaces, beside the names of formats (find_format_info).
-constexpr TypeWord kCppTypes[] = {
-    {"half_t", "f16"},         {"__half", "f16"},          {"float16_t", "f16"},      {"bfloat16_t", "bf16"},
-    {"__nv_bfloat16", "bf16"}, {"nv_bfloat16", "bf16"},    {"tfloat32_t", "tf32"},    {"int", "s32"},
-    {"int32_t", "s32"},        {"int8_t", "s8"},           {"signed char", "s8"},     {"char", "s8"},
-    {"uint8_t", "u8"},         {"unsigned char", "u8"},    {"int4_t", "s4"},          {"uint4_t", "u4"},
-    {"int4b_t", "s4"},         {"uint1_t", "b1"},          {"float_e4m3_t", "e4m3"},  {"__nv_fp8_e4m3", "e4m3"},
-    {"float_e5m2_t", "e5m2"},  {"__nv_fp8_e5m2", "e5m2"},  {"float_e2m1_t", "e2m1"},  {"float_e2m3_t", "e2m3"},
-    {"float_e3m2_t", "e3m2"},  {"float_ue8m0_t", "ue8m0"}, {"float_ue4m3_t", "ue4m3"}};
-
-std::string cpp_type(std::string_view word) {
-  for (const auto& [seen, meant] : kCppTypes)
-    if (word == seen) return std::string(meant);
-  const Result<FormatInfo> format = find_format_info(word);
-  return format ? std::string(format->name) : "";
-}
-
 std::string AtomName::type(std::size_t i, std::string_view otherwise) const {
-  return i < arguments.size() && !cpp_type(arguments[i]).empty() ? cpp_type(arguments[i])
-                                                                 : std::string(otherwise);
+  return i < arguments.size() && !element_type(arguments[i]).empty() ? element_type(arguments[i])
+                                                                     : std::string(otherwise);
 }
 
 // "F32F16F16F32" up to '_' or the end; empty if a part is no type.
@@ -89,9 +72,9 @@ std::string take_shape(AskScanner& in) {
 
 // ---- The rules. Each gets the name behind SMxx_ and returns nothing if it is not of its kind.
 
-using AtomRule = std::optional<Atom> (*)(AskScanner, const AtomName&);
+using AtomRule = std::optional<Atom> (*)(AskScanner&, const AtomName&);
 
-std::optional<Atom> warp_product(AskScanner in, const AtomName&) {
+std::optional<Atom> warp_product(AskScanner& in, const AtomName&) {
   const std::string shape = take_shape(in);
   if (shape.empty() || !in.take("_")) return std::nullopt;
   const std::vector<std::string> types = take_types(in);
@@ -122,7 +105,7 @@ std::string shared_operands(const std::string& a, bool is_sparse, const AtomName
   return fmt::format(" {{d}}, a_desc, b_desc{}, p{};", metadata, is_integer ? "" : ", 1, 1");
 }
 
-std::optional<Atom> warpgroup_product(AskScanner in, const AtomName& name) {
+std::optional<Atom> warpgroup_product(AskScanner& in, const AtomName& name) {
   const bool is_sparse = name.name.find("SPARSE") != std::string::npos;
   for (const std::string_view word : {"GMMA_", "SPARSE_", "GMMA_", "MMA_"}) in.take(word);
   const std::string shape = take_shape(in);
@@ -140,7 +123,7 @@ std::optional<Atom> warpgroup_product(AskScanner in, const AtomName& name) {
   return Atom{form, form + shared_operands(types[1], is_sparse, name), "A and B in shared memory"};
 }
 
-std::optional<Atom> matrix_move(AskScanner in, const AtomName&) {
+std::optional<Atom> matrix_move(AskScanner& in, const AtomName&) {
   const std::string_view unit = in.take_one({"U32x", "U16x", "U8x", "SU4_DU8x16_x", "SU6_DU8x16_x"});
   const auto count = unit.empty() ? std::nullopt : in.take_number();
   if (!count || !in.take("_")) return std::nullopt;
@@ -170,11 +153,12 @@ constexpr AtomKind kAtomKinds[] = {{"F16BF16", "kind::f16"},
                                    {"NVF4", "kind::mxf4nvf4.block_scale.scale_vec::4X"},
                                    {"MXF4", "kind::mxf4.block_scale"}};
 
-std::optional<Atom> tensor_product(AskScanner in, const AtomName& name) {
+std::optional<Atom> tensor_product(AskScanner& in, const AtomName& name) {
   if (!in.take("MMA_")) return std::nullopt;
   const std::string_view known = up_to(in.rest(), "_");
   const auto kind = std::ranges::find(kAtomKinds, known, &AtomKind::name);
   if (kind == std::end(kAtomKinds)) return std::nullopt;
+  in.take(known);
   const auto says = [&](std::string_view word) { return in.rest().find(word) != std::string_view::npos; };
   // Of MXF4 blocks of 16 are those of nvfp4.
   const bool has_blocks_of_16 =
@@ -186,7 +170,7 @@ std::optional<Atom> tensor_product(AskScanner in, const AtomName& name) {
 }
 
 // SM120_16x8x32_TN<a, b, c>, _TN_VS<a, b, c, scale, block>, and sparse ones.
-std::optional<Atom> typed_product(AskScanner in, const AtomName& name) {
+std::optional<Atom> typed_product(AskScanner& in, const AtomName& name) {
   const bool is_sparse = in.take("SPARSE_");
   const std::string shape = take_shape(in);
   if (shape.empty() || !in.take("_TN")) return std::nullopt;
@@ -207,7 +191,7 @@ std::optional<Atom> typed_product(AskScanner in, const AtomName& name) {
               "", name.arguments.empty() ? "its types are template arguments; common ones are taken" : ""};
 }
 
-std::optional<Atom> tensor_move(AskScanner in, const AtomName&) {
+std::optional<Atom> tensor_move(AskScanner& in, const AtomName&) {
   if (!in.take("TMEM_")) return std::nullopt;
   const std::string_view move = in.take_one({"LOAD_", "STORE_"});
   const auto lanes = in.take_number();
@@ -231,10 +215,11 @@ constexpr CopyShape kCopyShapes[] = {{"128dp256bit", "128x256b"},
                                      {"2x64dp128bitlw0213", "64x128b.warpx2::02_13"},
                                      {"2x64dp128bitlw0123", "64x128b.warpx2::01_23"}};
 
-std::optional<Atom> tensor_copy(AskScanner in, const AtomName&) {
+std::optional<Atom> tensor_copy(AskScanner& in, const AtomName&) {
   if (!in.take("UTCCP_")) return std::nullopt;
   const auto shape = std::ranges::find(kCopyShapes, up_to(in.rest(), "_"), &CopyShape::name);
   if (shape == std::end(kCopyShapes)) return std::nullopt;
+  in.take(shape->name);
   return Atom{
       fmt::format("tcgen05.cp.cta_group::{}.{}", in.rest().ends_with("2cta") ? 2 : 1, shape->qualifiers)};
 }
@@ -283,6 +268,7 @@ std::vector<std::string> template_arguments(std::string_view text) {
 // "... SM90::GMMA::SPARSE::GMMA_64x8x16_..." or "... SM80_16x8x16_...<...>": the names joined by '_'.
 std::optional<AtomName> find_atom(const std::string& text) {
   for (std::size_t at = text.find("SM"); at != text.npos; at = text.find("SM", at + 1)) {
+    if (at > 0 && (std::isalnum(static_cast<unsigned char>(text[at - 1])) || text[at - 1] == '_')) continue;
     std::size_t end = at + 2;
     while (end < text.size() && text[end] >= '0' && text[end] <= '9') ++end;
     if (end == at + 2 || end >= text.size() || (text[end] != '_' && text[end] != ':')) continue;
@@ -295,6 +281,13 @@ std::optional<AtomName> find_atom(const std::string& text) {
     return AtomName{name, template_arguments(std::string_view(text).substr(end))};
   }
   return std::nullopt;
+}
+
+// "MMA_64x256x16_F16F16F16_SS", of which the namespaces that say SM90 are left out.
+std::optional<AtomName> find_bare_atom(const std::string& text) {
+  const std::size_t at = text.find("MMA_64x");
+  if (at == text.npos) return std::nullopt;
+  return find_atom((text[at == 0 ? 0 : at - 1] == 'G' ? "SM90_G" : "SM90_") + text.substr(at));
 }
 
 // The name behind "SM80_", and behind namespaces.
@@ -344,56 +337,26 @@ std::optional<Atom> wmma_fragment(const std::vector<std::string>& arguments) {
                               : use == "matrix_b"    ? "b"
                               : use == "accumulator" ? "c"
                                                      : "";
-  const std::string type = cpp_type(arguments[4]);
+  const std::string type = element_type(arguments[4]);
   if (operand.empty() || type.empty()) return std::nullopt;
   const bool is_column = arguments.size() > 5 && arguments[5] == "col_major";
   return Atom{fmt::format("wmma.load.{}.sync.aligned.{}.m{}n{}k{}.{}", operand, is_column ? "col" : "row",
                           arguments[1], arguments[2], arguments[3], type)};
 }
 
-// The numbers of "instrShape = [16, 8, 16]" or "GemmShape<16, 8, 16>".
-std::vector<int> numbers_behind(std::string_view text, std::string_view mark) {
-  std::vector<int> out;
-  const std::size_t at = text.find(mark);
-  if (at == text.npos) return out;
-  AskScanner in(text.substr(at + mark.size()));
-  while (in.take(" ") || in.take("=") || in.take("[") || in.take("<") || in.take(",")) {
-  }
-  while (const auto number = in.take_number()) {
-    out.push_back(*number);
-    while (in.take(" ") || in.take(",")) {
-    }
-  }
-  return out;
-}
-
-// The layouts of Triton, and shapes of instructions as CUTLASS 2 writes them, say no types.
-std::optional<Atom> shape_alone(const std::string& text) {
-  const std::string_view said = "it says no types; f16 is taken, with sums in f32";
-  std::vector<int> shape = numbers_behind(text, "GemmShape");
-  if (shape.size() == 3)
-    return Atom{fmt::format("mma.sync.aligned.m{}n{}k{}.row.col.f32.f16.f16.f32", shape[0], shape[1], shape[2]),
-                "", std::string(said)};
-  const std::vector<int> version = numbers_behind(text, "versionMajor");
-  shape = numbers_behind(text, "instrShape");
-  if (version.empty() || shape.size() < 2) return std::nullopt;
-  const int k = shape.size() > 2 ? shape[2] : 16;
-  if (version[0] == 3)
-    return Atom{fmt::format("wgmma.mma_async.sync.aligned.m64n{}k{}.f32.f16.f16", shape[1], k), "",
-                std::string(said)};
-  return Atom{fmt::format("mma.sync.aligned.m{}n{}k{}.row.col.f32.f16.f16.f32", shape[0], shape[1], k), "",
-              std::string(said)};
-}
-
 }  // namespace
 
 AskReadings ask_atom(const AskedLine& line) {
-  const std::optional<AtomName> name = find_atom(line.text);
+  std::optional<AtomName> name = find_atom(line.text);
+  if (!name) name = find_bare_atom(line.text);
   if (!name) return {};
   const std::vector<Target> targets = targets_of_atom(line, name->name);
-  for (const AtomRule rule : kAtomRules)
-    if (const std::optional<Atom> atom = rule(behind_target(name->name), *name))
-      return atom_reading(*atom, name->name, targets);
+  for (const AtomRule rule : kAtomRules) {
+    AskScanner in = behind_target(name->name);
+    const std::optional<Atom> atom = rule(in, *name);
+    if (atom && (in.is_done() || in.rest().starts_with('_'))) return atom_reading(*atom, name->name, targets);
+  }
+  if (AskReadings named = ask_name(line); !named.empty()) return named;
   for (const auto& [begin, said] : kAtomNotes)
     if (name->name.starts_with(begin)) return {{"atom", fmt::format("{} is {}", name->name, said)}};
   AskReading out{
@@ -412,7 +375,6 @@ AskReadings ask_fragment(const AskedLine& line) {
   std::optional<Atom> atom;
   if (open != line.text.npos)
     atom = wmma_fragment(template_arguments(std::string_view(line.text).substr(open)));
-  if (!atom) atom = shape_alone(line.text);
   const std::string name(up_to(line.text, ";"));
   return atom ? atom_reading(*atom, name, line.targets) : AskReadings{};
 }

@@ -15,12 +15,11 @@
 #include "warpbit/format.hpp"
 #include "warpbit/fragment_moves.hpp"
 #include "warpbit/layout.hpp"
-#include "warpbit/machine_code.hpp"
 
 namespace warpbit::cli {
 namespace {
 
-constexpr std::size_t kMostNear = 5, kMostOthers = 6;
+constexpr std::size_t kMostNear = 5;
 
 const std::set<std::string, std::less<>>& opcodes() {
   static const auto all = [] {
@@ -238,7 +237,7 @@ AskReadings bare_form(const std::string& form, std::string_view rest, const Aske
   if (!full && full.error().code == Errc::ambiguous_form)
     return ambiguous_form(whole, full.error(), line.targets);
   Result<AskReading> out = full ? form_reading("form", *full, line.targets) : Result<AskReading>(full.error());
-  if (!out && !words.empty()) {  // of a message that goes on behind the form
+  if (!out && !words.empty() && form.find('.') != form.npos) {  // of a message that goes on behind the form
     const Result<std::string> alone = full_form(form, line.target());
     if (alone)
       if (Result<AskReading> other = form_reading("form", *alone, line.targets)) return {*other};
@@ -308,6 +307,29 @@ std::size_t find_opcode(const std::string& text) {
   return text.npos;
 }
 
+// Words that may stand before an opcode alone: of a question, or of a library's name for it.
+bool may_precede(std::string_view word) {
+  constexpr std::string_view kWords[] = {"what", "is",  "does",        "how", "the",    "a",
+                                         "an",   "do",  "instruction", "ptx", "form",   "of",
+                                         "show", "ask", "why",         "me",  "layout", "fragment"};
+  return std::ranges::find(kWords, in_small_letters(word)) != std::end(kWords);
+}
+
+AskReadings form_at(const AskedLine& line, std::size_t at) {
+  const std::string_view text = std::string_view(line.text).substr(at);
+  std::size_t end = 0;
+  while (end < text.size() && is_form_character(text[end])) ++end;
+  std::string form(text.substr(0, end));
+  while (form.ends_with('.') || form.ends_with(':')) form.pop_back();
+  std::string_view rest = up_to(text, ";'\"`", end);
+  while (rest.starts_with(' ')) rest.remove_prefix(1);
+  if (line.target_error) return {no_target(form, *line.target_error)};
+  const bool has_operands =
+      rest.starts_with('{') || rest.starts_with('%') || rest.starts_with('[') ||
+      (rest.find(',') != rest.npos && text.size() > end + 1 + rest.size() && text[end] == ' ');
+  return has_operands ? full_statement(form, rest, line) : bare_form(form, rest, line);
+}
+
 }  // namespace
 
 Result<AskReading> form_reading(std::string_view kind, const std::string& form,
@@ -370,51 +392,14 @@ AskView sum_view(const std::string& form, const std::vector<Target>& targets, co
 AskReadings ask_form(const AskedLine& line) {
   const std::size_t at = find_opcode(line.text);
   if (at == line.text.npos) return {};
-  const std::string_view text = std::string_view(line.text).substr(at);
-  std::size_t end = 0;
-  while (end < text.size() && is_form_character(text[end])) ++end;
-  std::string form(text.substr(0, end));
-  while (form.ends_with('.') || form.ends_with(':')) form.pop_back();
-  std::string_view rest = up_to(text, ";'\"`", end);
-  while (rest.starts_with(' ')) rest.remove_prefix(1);
-  if (line.target_error) return {no_target(form, *line.target_error)};
-  const bool has_operands =
-      rest.starts_with('{') || rest.starts_with('%') || rest.starts_with('[') ||
-      (rest.find(',') != rest.npos && text.size() > end + 1 + rest.size() && text[end] == ' ');
-  return has_operands ? full_statement(form, rest, line) : bare_form(form, rest, line);
-}
-
-AskReadings ask_machine(const AskedLine& line) {
-  for (const std::string& word : line.words) {
-    const std::string base = in_small_letters(up_to(word, "."));
-    const bool is_upper = !word.empty() && word.front() >= 'A' && word.front() <= 'Z';
-    if (base.size() < 3 || (!is_upper && word.find('.') == word.npos)) continue;
-    const Result<MachineForms> found = forms_of_machine_code(word);
-    if (!found) continue;
-    const std::string name(up_to(word, ";,"));
-    const std::vector<MachineForm>& known = found->forms.empty() ? found->composing : found->forms;
-    if (known.empty()) {
-      AskReading out{"error", fmt::format("{} is read as {}, which no form becomes", name, found->name)};
-      out.suggestions.push_back({std::string(up_to(name, ".")), "the instruction without its shape and types"});
-      return {out};
-    }
-    Result<AskReading> out = form_reading(
-        "machine", known[0].form, line.targets.empty() ? std::vector{known[0].targets.front()} : line.targets);
-    if (!out) return {no_form(known[0].form, out.error(), line.targets)};
-    const std::size_t count = found->forms.size() + found->composing.size();
-    out->understood = fmt::format("{} is a machine instruction, here {} of {} form{}: {}, {}", name,
-                                  found->forms.empty() ? "a part" : "what becomes", count,
-                                  count == 1 ? "" : "s", known[0].form, out->understood);
-    out->views.push_back(
-        {"gpu",
-         fmt::format("All forms that become {}, as {} compiled them", name, kMachineCodeToolkit),
-         {{"list", "--forms", "--machine", name, "--json"}}});
-    for (std::size_t i = 1; i < known.size() && i <= kMostOthers; ++i)
-      out->suggestions.push_back(
-          {known[i].form, fmt::format("becomes it, too, on {}", names(known[i].targets))});
-    return {*out};
-  }
-  return {};
+  const std::string_view opcode = up_to(line.text, ". ", at);
+  const bool is_alone = at + opcode.size() == line.text.size() || line.text[at + opcode.size()] == ' ';
+  const bool is_english = opcode == "fence";
+  if (is_alone && is_english && !std::ranges::all_of(words_of(line.text.substr(0, at)), may_precede)) return {};
+  AskReadings out = form_at(line, at);
+  if (out[0].kind != "error") return out;
+  const AskReadings other = ask_statement(line);
+  return other.empty() ? out : other;
 }
 
 }  // namespace warpbit::cli

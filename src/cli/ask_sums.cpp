@@ -87,6 +87,16 @@ bool take_term(AskScanner& in, AskedSum& out) {
   return true;
 }
 
+std::size_t digits_of(std::string_view text) {
+  return std::min(text.find_first_not_of("0123456789"), text.size());
+}
+
+// "555-1234", "2024-01-05": numbers of a telephone, days. Someone who subtracts says it otherwise.
+bool is_grouped_digits(std::string_view text) {
+  return text.find_first_not_of("0123456789-") == text.npos && text.find('-', 1) != text.npos &&
+         text.find(" ") == text.npos;
+}
+
 std::optional<AskedSum> read_sum(const AskedLine& line) {
   AskedSum out;
   std::string text;
@@ -97,16 +107,20 @@ std::optional<AskedSum> read_sum(const AskedLine& line) {
       out.is_said = true;
     else if (format)
       out.format = format->name;
+    else if (small == "=" && &word != &line.words.back() && line.words.back() != "?")
+      return std::nullopt;  // an equation
     else if (small != "of" && small != "in" && small != "=" && small != "?" && small != "as")
       text += (text.empty() ? "" : " ") + word;
   }
   while (text.ends_with('=') || text.ends_with('?') || text.ends_with(' ')) text.pop_back();
+  if (is_grouped_digits(text)) return std::nullopt;
   AskScanner in(text);
   while (!in.is_done()) {
     if (!take_term(in, out)) return std::nullopt;
     const bool has_comma = (skip_blanks(in), in.take(","));
-    const bool is_inside = !in.is_done() && in.rest()[0] >= '0' && in.rest()[0] <= '9';
-    if (has_comma && is_inside && !out.is_said) return std::nullopt;  // "1,250" is one number
+    const bool may_be_thousands = !in.is_done() && in.rest()[0] >= '0' && in.rest()[0] <= '9' &&
+                                  (!out.is_said || digits_of(in.rest()) == 3);
+    if (has_comma && may_be_thousands) return std::nullopt;  // "1,250" is one number
     skip_blanks(in);
   }
   return out.terms.size() >= 2 ? std::optional(out) : std::nullopt;

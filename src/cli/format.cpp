@@ -10,6 +10,7 @@
 
 #include "cli/arguments.hpp"
 #include "cli/format_block.hpp"
+#include "cli/gpu_conversion.hpp"
 #include "cli/json.hpp"
 #include "cli/terminal.hpp"
 
@@ -141,6 +142,20 @@ std::string bound_text(const FormatInfo& f, bool negative) {
   return fmt::format("the largest number is {}{}", negative ? "-" : "", landmark(f, "largest")->decimal);
 }
 
+// What a GPU's conversion does otherwise: it saturates, or does not round so. Empty: nothing.
+std::string gpu_text(const FormatInfo& f, const FormatArguments& o, Rounding mode, const EncodedNumber& n) {
+  const std::optional<GpuConversion> gpu = conversion_to(f.name);
+  if (!gpu) return "";
+  const std::string rounding = o.rounding.empty() ? "rn" : o.rounding;
+  if (!n.is_exact && std::ranges::find(gpu->roundings, rounding) == gpu->roundings.end())
+    return fmt::format("NVIDIA's cvt to {} does not round by {}; it has {}", f.name, rounding,
+                       fmt::join(gpu->roundings, ", "));
+  if (!n.is_beyond_largest || !gpu->always_saturates || o.satfinite) return "";
+  const EncodedNumber saturated = required(encode_number(f.name, o.text(), mode, true));
+  return fmt::format("NVIDIA's cvt to {} always has .satfinite and gives {} ({})", f.name,
+                     hex(saturated.code, f.bits), explained(f, saturated.code).decimal);
+}
+
 void print_number(const FormatInfo& f, const FormatArguments& o) {
   const std::string rounding = o.rounding.empty() ? "rn" : o.rounding;
   const auto mode = std::ranges::find(kRoundings, rounding, &std::pair<std::string, Rounding>::first)->second;
@@ -153,7 +168,8 @@ void print_number(const FormatInfo& f, const FormatArguments& o) {
                     {"satfinite", o.satfinite},
                     {"is_exact", n.is_exact},
                     {"error_ulp", n.error},
-                    {"is_beyond_largest", n.is_beyond_largest}});
+                    {"is_beyond_largest", n.is_beyond_largest},
+                    {"on_gpu", gpu_text(f, o, mode, n)}});
     return print_json("format", out);
   }
   fmt::print("{} {} = {} by {}{}\n", f.name, hex(n.code, f.bits), o.text(), rounding,
@@ -163,6 +179,7 @@ void print_number(const FormatInfo& f, const FormatArguments& o) {
     print_line("error",
                n.is_exact ? std::string("0, exact") : fmt::format("{}{}", n.error, f.is_integer ? "" : " ulp"));
   if (n.is_beyond_largest) print_line("beyond", bound_text(f, o.text().starts_with('-')));
+  if (const std::string gpu = gpu_text(f, o, mode, n); !gpu.empty()) print_fitted("  on a GPU   " + gpu);
   print_neighbours(f, e);
 }
 

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstdlib>
 
 #include "cli/commands.hpp"
 #include "cli/json.hpp"
@@ -80,10 +82,34 @@ std::string unrounded_scale(const BlockFormat& b, const QuantizedBlock& block) {
              : block.unrounded_scale;
 }
 
+// The least power of two by which the block does not leave the element's range: 2^ceil(log2(amax / 6)). Of a block that is 0,
+// and for formats with another rule, nothing.
+std::optional<ExplainedCode> upward_scale(const BlockFormat& b, const QuantizedBlock& block) {
+  if (b.rule == ScaleRule::quotient) return std::nullopt;
+  const double amax =
+      std::strtod(required(explain_code("f64", required(encode_number("f64", block.amax, Rounding::up)).code))
+                      .decimal.c_str(),
+                  nullptr);
+  const double most = std::strtod(largest_of(b.element).c_str(), nullptr);
+  if (amax == 0 || !std::isfinite(amax)) return std::nullopt;
+  int exponent = -127;  // of ue8m0: codes 0 to 254
+  while (exponent < 127 && std::ldexp(most, exponent) < amax) ++exponent;
+  return required(explain_code(b.scale, static_cast<std::uint64_t>(exponent + 127)));
+}
+
+std::string upward_rule(const BlockFormat& b) {
+  return fmt::format("2^ceil(log2(amax / {}))", largest_of(b.element));
+}
+
 void print_block(const BlockFormat& b, const QuantizedBlock& block, std::span<const std::string> numbers) {
   fmt::print("amax   {}\n", block.amax);
   fmt::print("scale  {} -> {} {} ({})\n", unrounded_scale(b, block), b.scale, hex_code(b.scale, block.scale),
              block.scale_value);
+  if (const auto other = upward_scale(b, block)) {
+    print_fitted(fmt::format("rule   {}, that of OCP (torchao: FLOOR)", scale_rule(b)));
+    print_fitted(fmt::format("other  {} (torchao: RCEIL; cvt.rp to {}) gives {}", upward_rule(b), b.scale,
+                             other->decimal));
+  }
   Table table{{"number", "code", b.element.data(), "value", "error"}};
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     const QuantizedElement& e = block.elements[i];
@@ -102,11 +128,15 @@ Json block_json(const BlockFormat& b, const QuantizedBlock& block, std::span<con
                         {"value", e.value},
                         {"error", e.error}});
   }
-  return {{"amax", block.amax},
-          {"unrounded_scale", block.unrounded_scale},
-          {"scale_code", hex_code(b.scale, block.scale)},
-          {"scale", block.scale_value},
-          {"elements", elements}};
+  Json out{{"amax", block.amax},
+           {"unrounded_scale", block.unrounded_scale},
+           {"scale_code", hex_code(b.scale, block.scale)},
+           {"scale", block.scale_value}};
+  if (const auto other = upward_scale(b, block))
+    out["other_rules"] = {
+        {{"rule", upward_rule(b)}, {"scale_code", hex_code(b.scale, other->code)}, {"scale", other->decimal}}};
+  out["elements"] = elements;
+  return out;
 }
 
 }  // namespace

@@ -184,6 +184,20 @@ std::optional<OperandLayout> packed_pairs(const OperandLayout& d) {
   return out;
 }
 
+// Why no number of tiles helps: elements of less than 16 bits would have to be exchanged one by one.
+std::string reason_with_tiles(const FragmentMove& several, const OperandLayout& op,
+                              std::span<const Candidate> all, std::string_view direction) {
+  constexpr int kExchanged = 16;  // bits that .trans exchanges
+  const bool has_bytes =
+      std::ranges::any_of(all, [](const Candidate& one) { return one.move->element_bits == 8; });
+  const std::string why =
+      op.element_bits >= kExchanged || has_bytes
+          ? several.reason
+          : "it would have to exchange single bytes, and .trans exchanges elements of 16 bits; ldmatrix "
+            ".m16n16.trans.b8 exchanges bytes, on sm_100a and later";
+  return fmt::format("with {} tiles along {} there is none either: {}", several.tiles, direction, why);
+}
+
 void add_moves(const OperandLayout& op, std::span<const Candidate> all, bool packed,
                std::vector<FragmentMove>& out) {
   constexpr int kMostAtOnce = 4;  // registers of an instruction
@@ -197,6 +211,8 @@ void add_moves(const OperandLayout& op, std::span<const Candidate> all, bool pac
       FragmentMove several = move_of({&op, order, kMostAtOnce / op.registers}, all, stores, packed);
       if (!several.form.empty() && (!fits || several.registers.size() == 1))
         found.push_back(std::move(several));
+      else if (!fits && several.form.empty() && !stores)
+        found[0].reason += "; " + reason_with_tiles(several, op, all, op.role == "b" ? "N" : "M");
       if (!fits && found.size() > 1) found.erase(found.begin());
     }
     for (FragmentMove& move : found) out.push_back(std::move(move));
