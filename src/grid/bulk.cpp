@@ -131,13 +131,10 @@ Result<std::vector<async::Destination>> Lane::destinations(std::uint64_t blocks)
 // The side of the copy in global memory.
 Result<async::Region> Lane::region(const OperandAt& address) {
   if (!operation_.is_tensor) return async::Region{value(address), value(operation_.bytes)};
-  Result<TensorMap> map = read_map(warp_, step_, value(operation_.map), lane_);
+  const int dimensions = operation_.coordinates.count;
+  Result<TensorMap> map = read_map(warp_, step_, value(operation_.map), dimensions, lane_);
   if (!map) return map.error();
   map_ = *std::move(map);
-  const int dimensions = operation_.coordinates.count;
-  if (dimensions != map_.rank)
-    return Error{Errc::descriptor_field, "rank", fmt::format("a tensor map of {} dimensions", map_.rank),
-                 fmt::format("{}, as the instruction has", dimensions)};
   async::Region out{0, 0, &map_, {operation_.mode}};
   for (int i = 0; i < dimensions; ++i)
     out.box.coordinates[static_cast<std::size_t>(i)] =
