@@ -174,6 +174,8 @@ void Compiler::bulk() {
 void Compiler::add_bulk(const BulkOperation& operation) {
   program_.async.bulks.push_back(operation);
   add_listed(steps::bulk, program_.async.bulks.size());
+  const Operand& in_shared = operand(operation.kind == BulkOperation::Kind::store ? 1 : 0);
+  program_.steps.back().access.variable = placed(provenance_->variable(child(in_shared, 0)));
 }
 
 // st.async, red.async: to shared memory of the cluster, completing on a barrier object there.
