@@ -32,9 +32,7 @@ Block::Block(const Grid& grid, Cluster& cluster, int rank, Extent index)
           cluster.async(), rank, grid.shared_bytes,
           [this](block::Found found) { return allows(std::move(found)); }, kSharedWindow, grid.check_shared) {
   async_.shared.give(grid.program.reserved_bytes);
-  async_.shared.name_of = [this](std::int64_t byte) {
-    return name_of_shared(grid_.program, grid_.shared_bytes, byte);
-  };
+  async_.shared.name_of = [this](std::int64_t byte) { return name_of_shared(grid_.program, byte); };
   if (grid.watched != nullptr) {
     const device::Index3& at = grid.watched->observed_block;
     watch_.emplace(grid.program, *grid.watched, grid.watched->observe && index == Extent{at.x, at.y, at.z});

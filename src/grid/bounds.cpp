@@ -83,17 +83,15 @@ std::string source_name(std::string_view symbol) {
   return colons == whole.npos ? whole : whole.substr(colons + 2);
 }
 
-std::string name_of_shared(const Program& program, std::uint64_t shared_bytes, std::int64_t byte) {
+std::string name_of_shared(const Program& program, std::int64_t byte) {
   const auto at = static_cast<std::uint64_t>(byte);
-  const PlacedVariable* found = nullptr;
   for (const PlacedVariable& one : program.variables) {
     if (one.variable->space != StateSpace::shared || at < one.first) continue;
-    if (at - one.first < bytes_of(one, shared_bytes) && (found == nullptr || one.first >= found->first))
-      found = &one;
+    if (at - one.first >= static_cast<std::uint64_t>(one.variable->bytes)) continue;
+    const std::string name = source_name(one.variable->name);
+    return at == one.first ? name : fmt::format("{} + {:#x}", name, at - one.first);
   }
-  if (found == nullptr) return {};
-  const std::string name = source_name(found->variable->name);
-  return at == found->first ? name : fmt::format("{} + {:#x}", name, at - found->first);
+  return {};
 }
 
 }  // namespace warpbit::grid

@@ -27,8 +27,8 @@ std::optional<Bounds> bounds_of(Warp& warp, const Path& path, const Access& acce
 bool lies_in_variable(Warp& warp, const Path& path, const Step& step, int lane, std::uint64_t at,
                       std::uint64_t bytes);
 
-/// "As + 0xe00": the variable of .shared that has a byte; empty if there is none. `shared_bytes`: of a block.
-std::string name_of_shared(const Program& program, std::uint64_t shared_bytes, std::int64_t byte);
+/// "As + 0xe00": the variable of .shared that has a byte; empty if there is none, and of arrays whose size the launch gives.
+std::string name_of_shared(const Program& program, std::int64_t byte);
 /// The name of a variable in its source, without what it is part of: "As" of "_ZZ4gemmPfE2As".
 std::string source_name(std::string_view symbol);
 

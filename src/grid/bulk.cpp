@@ -68,9 +68,11 @@ class Lane {
   Result<async::Destination> destination(std::uint64_t bytes) const;
   Result<std::vector<async::Destination>> destinations(std::uint64_t blocks) const;
   Result<async::Region> region(const OperandAt& address);
-  /// Whether the bytes of shared memory lie in their variable; false after a fault.
+  /// Whether the bytes of shared memory lie in their variable; false after a fault. A misaligned copy is refused by itself.
   bool stays_in_variable(const OperandAt& of, std::uint64_t bytes) const {
-    return lies_in_variable(warp_, path_, step_, lane_, shared(of) & kOffset, bytes);
+    const std::uint32_t at = shared(of) & kOffset;
+    const bool is_misaligned = bytes >= 16 && at % 16 != 0;
+    return is_misaligned || lies_in_variable(warp_, path_, step_, lane_, at, bytes);
   }
   std::uint64_t bytes_of(const async::Region& region) const {
     return operation_.is_tensor ? tensor_map::counted_bytes(map_) : region.bytes;
