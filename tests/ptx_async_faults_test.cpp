@@ -564,7 +564,7 @@ const std::vector<Small> kSmall = {
      kInit + kFence + kMeet + "@%p2 mbarrier.arrive.shared::cta.b64 _, [%r3], 64;"},
     {"a store to an object",
      Errc::barrier_misused,
-     {"the mbarrier at 0x0 was overwritten by lane 0 of warp 0", "mbarrier.init must come again"},
+     {"the mbarrier at 0x0 (object) was overwritten by lane 0 of warp 0", "mbarrier.init must come again"},
      kInit + kFence + kMeet + "@%p2 st.shared.u32 [%r3], 7;" + kOther +
          "@%p2 mbarrier.arrive.shared::cta.b64 _, [%r3];" + kAt,
      kInit + kFence + kMeet + "@%p2 mbarrier.arrive.shared::cta.b64 _, [%r3];"},

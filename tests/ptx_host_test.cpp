@@ -15,6 +15,7 @@
 
 #include "warpbit/ptx.hpp"
 #include "warpbit/stop.hpp"
+#include "warpbit/tensor_map.hpp"
 
 namespace ptx_host_test {
 
@@ -77,7 +78,9 @@ TEST_CASE("a launch inside of another one of its module is refused") {
   CHECK(k.launch({}, {}).ok());
 }
 
-constexpr const char* kForever = ".visible .entry k() { L: bra L; }";
+// A counter: no state comes twice.
+constexpr const char* kForever =
+    ".visible .entry k() { .reg .b64 %rd1; mov.b64 %rd1, 0; L: add.u64 %rd1, %rd1, 1; bra L; }";
 
 TEST_CASE("a process that is forked during a launch does not wait for it") {
   const ptx::Module module = load(kForever);
@@ -171,6 +174,32 @@ TEST_CASE("a prefetch by a tensor map that is none is a fault") {
   const ptx::Report report = kernel(module).launch({}, {std::vector<std::byte>(128, std::byte{0x5A})});
   REQUIRE(report.fault);
   CHECK_THAT(report.fault->message(), Catch::Contains("tensor map"));
+}
+
+TEST_CASE("a prefetch by a tensor map of another rank is a fault") {
+  TensorMap map;
+  map.rank = 2;
+  map.elemtype = TensorType::u32;
+  map.global_address = std::uint64_t{1} << 20;
+  map.global_dim = {16, 16};
+  map.global_stride = {64};
+  map.box_dim = {16, 16};
+  map.element_stride = {1, 1};
+  const Result<TensorMapBytes> bytes = map.encode();
+  REQUIRE(bytes.ok());
+  const auto prefetched = [&](const std::string& form) {
+    const ptx::Module module = load(
+        ".visible .entry k(.param .align 64 .b8 m[128])\n{ .reg .b64 %rd<2>; mov.b64 "
+        "%rd1, m; cvta.param.u64 %rd1, %rd1; cp.async.bulk.prefetch.tensor." +
+        form + "; ret; }");
+    const std::vector<std::byte> argument(bytes->begin(), bytes->end());
+    return kernel(module).launch({}, {argument});
+  };
+  CHECK(prefetched("2d.L2.global.tile [%rd1, {0, 0}]").ok());
+  const ptx::Report report = prefetched("3d.L2.global.tile [%rd1, {0, 0, 0}]");
+  REQUIRE(report.fault);
+  CHECK_THAT(report.fault->message(),
+             Catch::Contains("a tensor map of 2 dimensions; expected 3, as the instruction has"));
 }
 
 // ---- Texts

@@ -100,7 +100,6 @@ const std::vector<Leniency>& leniencies() {
       {"an address without brackets", std::regex(R"(cp\.(reduce\.)?async\.bulk\..* (%q12|tile|1)[,;].*)")},
       {"braces around a number of arrivals", std::regex(R"(mbarrier\..*, \{%r12.*)")},
       {"braces around a mask", std::regex(R"(cp\.async\.bulk\.(global|shared).*\{(%c12|1).*)")},
-      {"a special register as a coordinate", std::regex(R"(.*\[%q1,\{%tid\.x.*)")},
       {"the address of a tensor map in a register that holds none",
        std::regex(R"((cp\..*\[%[dfcp]12,\{%r12|fence\.proxy\..*\[(%[dfp]12|1)\]).*)")},
       {"a mask of 64 bits beside offsets",

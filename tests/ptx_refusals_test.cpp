@@ -129,6 +129,8 @@ TEST_CASE("a version of PTX has its targets and forms", "[quick]") {
   // What PTX never had, as ptxas says.
   for (const char* version : {"6.6", "7.9", "8.9", "0.5"})
     CHECK_THAT(said("", {version, "sm_80"}), Contains(fmt::format(".version {}; expected", version)));
+  for (const char* version : {"65536.0", "65545.0", "9.65536", "4294967305.0"})
+    CHECK_THAT(said("", {version, "sm_80"}), Contains(fmt::format("'{}'; expected a version", version)));
   for (const char* target : {"sm_85", "sm_91", "sm_99", "sm_130"})
     CHECK_THAT(said("", {"9.0", target}), Contains(target));
   CHECK(said("", {"8.0", "sm_82"}) == "-");
@@ -238,6 +240,38 @@ TEST_CASE("special registers of later targets are named, inside braces, too", "[
       "{%f1,%f1,%f1,%f1};";
   CHECK_THAT(said(product, {"8.0", "sm_80"}),
              Contains("%cluster_ctarank does not exist on sm_80; it exists on sm_90"));
+}
+
+// By ptxas 13.0, on sm_90a.
+TEST_CASE("a special register stands in braces beside registers of its size", "[quick]") {
+  for (
+      const char* taken :
+      {"mov.b64 %rd1, {%r1, %smid};", "mov.b64 %rd1, {%tid.x, %f1};", "mov.b64 %rd1, {%smid, 5};",
+       "mov.b64 {%r1, %smid}, %rd1;", "st.global.v2.u32 [%rd1], {%r1, %smid};",
+       "st.global.v2.f32 [%rd1], {%smid, %f1};", "st.global.v2.u16 [%rd1], {%smid, %r1};",
+       "st.global.v2.u64 [%rd1], {%clock64, %rd1};", "ld.global.v2.u32 {%r1, %smid}, [%rd1];",
+       "cp.async.bulk.prefetch.tensor.2d.L2.global.tile [%rd1, {%r1, %smid}];",
+       "ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%r1, %smid}, [%r1];",
+       "mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 {%r1,%smid}, {%r1,%r1,%r1,%r1}, {%r1,%smid}, {%r1,%r1};"}) {
+    INFO(taken);
+    CHECK(said(taken) == "-");
+  }
+  for (
+      const char* refused :
+      {"mov.b32 %r1, {%h1, %smid};", "mov.b64 %rd1, {%clock64, %r1};", "st.global.v2.u16 [%rd1], {%smid, %h1};",
+       "st.global.v2.u32 [%rd1], {%clock64, %r1};", "st.global.u32 [%rd1], %smid;", "mov.u32 %smid, %r1;",
+       "ld.shared.u32 %r1, [%tid.x];", "ld.param.u32 %r1, [%tid.x];",
+       "mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 {%r1,%r2}, {%r1,%r1,%r1,%r1}, {%r1,%clock64}, {%r1,%r1};",
+       "movmatrix.sync.aligned.m8n8.trans.b16 %r1, %smid;", "cvt.rn.f16x2.f32 %r1, %f1, %smid;",
+       "wmma.store.d.sync.aligned.row.m16n16k16.shared.f16 [%r1], {%r1,%r1,%r1,%smid}, 16;"}) {
+    INFO(refused);
+    CHECK(said(refused) != "-");
+  }
+}
+
+TEST_CASE("a parameter is written by its name", "[quick]") {
+  CHECK_THAT(said("st.param.u32 [%rd1], %r1;"),
+             Contains("an address in a register; expected the name of a parameter"));
 }
 
 TEST_CASE("kernels of targets before sm_75 are refused in one sentence", "[quick]") {

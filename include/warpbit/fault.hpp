@@ -37,6 +37,7 @@ struct Fault : FaultSide {
   struct Address {
     Space space;
     std::int64_t byte;
+    std::string name = {};  ///< the variable of a module that has the byte: "As + 0xe00"
   };
   std::optional<Address> address;
   /// The other side: an earlier access, the instruction of other lanes, or the last action of missing lanes.

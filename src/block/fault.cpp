@@ -104,6 +104,7 @@ std::string Fault::message() const {
   out += kernel.empty() ? "\n  " : fmt::format("\n  {}, ", kernel);
   out += fmt::format("block ({}, {}, {})", block.x, block.y, block.z);
   if (address) out += fmt::format(", {} address {}", name(address->space), address_text(address->byte));
+  if (address && !address->name.empty()) out += fmt::format(" ({})", address->name);
   out += side(*this, !(missing && other));
   if (other) out += side(*other, true);
   return out;

@@ -35,7 +35,7 @@ Found first_of(Found one, Found other) {
 // ---- What is at an address
 
 std::string Mbarriers::name(std::int64_t address) const {
-  return fmt::format("the mbarrier at {:#x}", address);
+  return fmt::format("the mbarrier at {}", shared_.at(address));
 }
 
 Found Mbarriers::misused(std::string_view what, std::int64_t address, std::string seen, std::string accepted,
@@ -50,7 +50,7 @@ Found Mbarriers::misused(std::string_view what, std::int64_t address, std::strin
 Found Mbarriers::find(std::int64_t address, std::string_view what, Who who, Object*& out) {
   const auto found = objects_.find(address);
   if (found == objects_.end())
-    return misused(what, address, fmt::format("there is no barrier object at {:#x}", address),
+    return misused(what, address, fmt::format("there is no barrier object at {}", shared_.at(address)),
                    "mbarrier.init must come before", who);
   out = &found->second;
   if (!is_overwritten(address, *out)) return std::nullopt;
@@ -398,7 +398,7 @@ Found Mbarriers::complete_copy(std::int64_t address, std::uint32_t bytes, Access
 
 std::string Mbarriers::awaited(std::int64_t address, int warp) const {
   const auto found = objects_.find(address);
-  if (found == objects_.end()) return fmt::format("there is no barrier object at {:#x}", address);
+  if (found == objects_.end()) return fmt::format("there is no barrier object at {}", shared_.at(address));
   const Object& object = found->second;
   std::string out = fmt::format("phase {} of {}: {} of {} arrivals", object.phase, name(address),
                                 object.expected - object.pending, object.expected);

@@ -27,6 +27,11 @@ Shared::Shared(std::shared_ptr<Cluster> cluster, int rank, std::uint64_t bytes, 
 
 Shared::Shared(int threads, std::uint64_t bytes) : Shared(std::make_shared<Cluster>(1, threads), 0, bytes) {}
 
+std::string Shared::at(std::int64_t byte) const {
+  const std::string name = name_of ? name_of(byte) : std::string();
+  return name.empty() ? fmt::format("{:#x}", byte) : fmt::format("{:#x} ({})", byte, name);
+}
+
 // ---- Conflicts
 
 Error Shared::pending(std::string_view what, const Accesses::Conflict& conflict, int thread) const {

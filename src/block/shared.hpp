@@ -7,9 +7,11 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -49,6 +51,11 @@ class Shared {
   Memory& memory() { return memory_; }
   /// The whole memory as an array, and a cursor in it.
   View view(std::int64_t at) const { return {0, static_cast<std::int64_t>(memory_.shared_bytes()), at}; }
+
+  /// "0x108 (full + 0x8)", if somebody names the bytes.
+  std::string at(std::int64_t byte) const;
+  /// What has a byte; empty: nothing that is known.
+  std::function<std::string(std::int64_t byte)> name_of = {};
 
   /// The first bytes have a value from the beginning.
   void give(std::uint64_t bytes) {

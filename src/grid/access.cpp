@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "async/atomic.hpp"
+#include "grid/bounds.hpp"
 #include "grid/cluster.hpp"
 #include "grid/records.hpp"
 #include "grid/steps.hpp"
@@ -59,6 +60,7 @@ class Resolver {
                           fmt::format("address {:#x}", address),
                           fmt::format("accesses of {} bytes need a multiple of it", bytes)});
     StateSpace space = step_.access.space;
+    if (!lies_in_variable(warp_, path_, step_, lane, place_in_space(step_.access, address), bytes)) return {};
     if (step_.access.generic) {
       space = StateSpace::global;
       if (address - kSharedWindow < kWindowBytes) {
@@ -272,16 +274,6 @@ Next store(Warp& warp, Path& path, const Step& step, Lanes lanes) {
   return records.after();
 }
 
-// Of a statement that names a parameter.
-Next beyond_parameter(Warp& warp, Path& path, const Step& step, Lanes lanes) {
-  return warp.fault(path, lanes,
-                    {Errc::address_out_of_bounds,
-                     {},
-                     fmt::format("{} bytes from byte {} of the parameter on",
-                                 step.access.bytes * step.access.count, step.access.offset),
-                     "it has fewer"});
-}
-
 // ---- Atomics
 
 namespace {
@@ -329,15 +321,19 @@ std::uint64_t changed(const Change& change, std::uint64_t old) {
 }
 
 template <class T>
-std::uint64_t apply(std::byte* data, const Change& change) {
-  return async::change_whole<T>(data, [&](T old) { return static_cast<T>(changed(change, old)); });
+std::uint64_t apply(Block& block, std::byte* data, const Change& change) {
+  return async::change_whole<T>(data, [&](T old) {
+    const auto next = static_cast<T>(changed(change, old));
+    if (next != old) block.changed();
+    return next;
+  });
 }
 
-std::uint64_t apply(std::byte* data, std::size_t bytes, const Change& change) {
+std::uint64_t apply(Block& block, std::byte* data, std::size_t bytes, const Change& change) {
   switch (bytes) {
-    case 2: return apply<std::uint16_t>(data, change);
-    case 4: return apply<std::uint32_t>(data, change);
-    default: return apply<std::uint64_t>(data, change);
+    case 2: return apply<std::uint16_t>(block, data, change);
+    case 4: return apply<std::uint32_t>(block, data, change);
+    default: return apply<std::uint64_t>(block, data, change);
   }
 }
 
@@ -365,7 +361,7 @@ Next atomic(Warp& warp, Path& path, const Step& step, Lanes lanes) {
     const Change change{static_cast<Atomic>(step.target), operation, of.space,
                         warp.read(path, step.place[3], lane),
                         step.place[4].exists() ? warp.read(path, step.place[4], lane) : 0};
-    warp.write(path, step.place[0], lane, apply(of.data, size, change));
+    warp.write(path, step.place[0], lane, apply(warp.block(), of.data, size, change));
   }
   return records.after();
 }
@@ -383,7 +379,7 @@ Next atomic_vector(Warp& warp, Path& path, const Step& step, Lanes lanes) {
     if (to.data == nullptr || !records.reads(lane, to, size * count)) return Next::end;
     std::array<std::uint64_t, 8> old = {};  // an addend may lie where an old value goes
     for (std::size_t i = 0; i < count; ++i)
-      old[i] = apply(to.data + i * size, size,
+      old[i] = apply(warp.block(), to.data + i * size, size,
                      {Atomic::operation, &operation, to.space, warp.read(path, places[count + i], lane), 0});
     for (std::size_t i = 0; i < count; ++i) warp.write(path, places[i], lane, old[i]);
   }
@@ -423,6 +419,7 @@ Next atomic_128(Warp& warp, Path& path, const Step& step, Lanes lanes) {
     Wide old;
     std::memcpy(old.data(), to.data, sizeof old);
     if (!compares || old == a) std::memcpy(to.data, value.data(), sizeof value);
+    if ((!compares || old == a) && old != value) warp.block().changed();
     write_wide(warp, path, step.place[0], lane, old);
   }
   return records.after();
@@ -450,6 +447,7 @@ Next copy_async(Warp& warp, Path& path, const Step& step, Lanes lanes) {
   Step to_step = step, from_step = step;
   to_step.access.space = StateSpace::shared;
   from_step.access.space = StateSpace::global;
+  from_step.access.variable = -1;  // it is that of the other side
   to_step.access.generic = from_step.access.generic = false;
   Resolver to_shared(warp, path, to_step), from_global(warp, path, from_step);
   Block& block = warp.block();

@@ -3,6 +3,7 @@
 
 #include "api/checks.hpp"
 #include "async/tensor.hpp"
+#include "grid/bounds.hpp"
 #include "grid/cluster.hpp"
 #include "grid/steps.hpp"
 
@@ -31,6 +32,7 @@ Block::Block(const Grid& grid, Cluster& cluster, int rank, Extent index)
           cluster.async(), rank, grid.shared_bytes,
           [this](block::Found found) { return allows(std::move(found)); }, kSharedWindow, grid.check_shared) {
   async_.shared.give(grid.program.reserved_bytes);
+  async_.shared.name_of = [this](std::int64_t byte) { return name_of_shared(grid_.program, byte); };
   if (grid.watched != nullptr) {
     const device::Index3& at = grid.watched->observed_block;
     watch_.emplace(grid.program, *grid.watched, grid.watched->observe && index == Extent{at.x, at.y, at.z});
@@ -165,6 +167,8 @@ void Block::locate(FaultSide& side) const {
 // With its places in the kernel.
 Fault Block::located(Fault found) const {
   name_statement(found);
+  if (found.address && found.address->space == Space::shared)
+    found.address->name = async_.shared.name_of(found.address->byte);
   async_.cluster.locate(found, [&](int rank) -> device::Index3 {
     const Extent at = cluster_.blocks()[static_cast<std::size_t>(rank)]->index();
     return {at[0], at[1], at[2]};
@@ -386,6 +390,7 @@ std::string Block::waiting() const {
   std::vector<async::Waiting> out;
   for (const std::unique_ptr<Warp>& warp : warps_)
     for (const Path& path : warp->paths()) {
+      if (!path.waits) continue;
       const ptx::Statement& statement =
           statement_of(grid_.program, grid_.program.steps[static_cast<std::size_t>(path.pc)]);
       out.push_back(
@@ -503,6 +508,64 @@ int says(Waits waits) {
 }
 
 }  // namespace
+
+std::uint64_t Block::changes() const {
+  return cluster_.changes();
+}
+
+namespace {
+
+// What a step has read in the last round of a loop; empty: it reads nothing that others write.
+std::string read_by(Warp& warp, const Path& path, const Step& step) {
+  const std::string_view opcode = opcode_of(warp.program(), step);
+  const int lane = std::countr_zero(path.lanes);
+  const Place& to = step.place[0];
+  if (opcode == "mbarrier" && to.kind == Place::Kind::predicate)
+    return warp.read(path, to, lane) == 0
+               ? "it is false each time"
+               : "it is true each time, for the phase is complete; a loop that waits "
+                 "goes on while it is false";
+  if (opcode != "ld" && opcode != "atom") return {};
+  const bool loads = opcode == "ld";
+  const Place& first = loads ? warp.program().places[static_cast<std::size_t>(step.extra)].front() : to;
+  if (first.kind != Place::Kind::reg) return {};
+  return fmt::format("it reads {:#x} each time", warp.read(path, first, lane));
+}
+
+}  // namespace
+
+// The steps from the one to which a path jumps back to the jump.
+Fault Block::endless(Warp& warp, const Path& path, const std::string& waiting) const {
+  const std::vector<Step>& steps = grid_.program.steps;
+  const auto step = [&](int i) -> const Step& { return steps[static_cast<std::size_t>(i)]; };
+  const auto line = [&](int i) { return statement_of(grid_.program, step(i)).position.line; };
+  int at = path.pc;
+  std::string reads;
+  for (int i = path.pc; reads.empty() && i <= path.last_jump_back; ++i)
+    if (reads = read_by(warp, path, step(i)); !reads.empty()) at = i;
+  const int first = line(path.pc), last = line(path.last_jump_back);
+  const std::string lines =
+      first == last ? fmt::format("PTX line {}", first) : fmt::format("PTX lines {} to {}", first, last);
+  Fault out = block::fault_of(
+      who(warp, step(at), 0),
+      {Errc::threads_diverge,
+       {},
+       fmt::format("{} without an end, and no thread changes anything any more{}{}", lines,
+                   waiting.empty() ? "" : "; these wait:", waiting.substr(0, waiting.find_last_of(';'))),
+       reads.empty() ? "nothing ends the loop" : reads});
+  out.lanes = block::lanes_of(path.lanes);
+  return out;
+}
+
+bool Block::report_endless(const std::string& waiting) {
+  for (const std::unique_ptr<Warp>& warp : warps_)
+    for (const Path& path : warp->paths()) {
+      if (path.waits) continue;
+      fault_ = located(endless(*warp, path, waiting));
+      return true;
+    }
+  return false;
+}
 
 bool Block::report_deadlock(const std::string& waiting) {
   Warp* who_waits = nullptr;

@@ -101,7 +101,9 @@ class Block {
   bool report_cause();
   /// The fault of a thread that waits; false if none does. `waiting`: all that wait.
   bool report_deadlock(const std::string& waiting);
-  /// Every path, its place and what it waits for.
+  /// The fault of a thread that does the same for ever; false if none does.
+  bool report_endless(const std::string& waiting);
+  /// Every path that waits, its place and what it waits for.
   std::string waiting() const;
 
   // ---- Accesses to shared memory, if they are checked
@@ -117,6 +119,12 @@ class Block {
   bool step_limit_reached() { return ++steps_ > grid_.step_limit; }
   std::uint64_t steps() const { return steps_; }
   void skip(std::uint64_t steps) { steps_ += steps; }
+  /// A step has changed what others may see.
+  void changed() { ++changes_; }
+  /// How many have, in the block.
+  std::uint64_t own_changes() const { return changes_; }
+  /// All changes and events in the cluster.
+  std::uint64_t changes() const;
   Watch* watch() { return watch_ ? &*watch_ : nullptr; }
   /// Ends the launch without a fault.
   void stop() { stopped_ = true; }
@@ -176,6 +184,7 @@ class Block {
   void check_barriers();
   void report_missing(Warp& warp, const Path& path);
   Fault missing_warp(Warp& warp, const Path& path) const;
+  Fault endless(Warp& warp, const Path& path, const std::string& waiting) const;
   std::string awaited(const Warp& warp, const Path& path) const;
 
   const Grid& grid_;
@@ -190,6 +199,7 @@ class Block {
   std::vector<std::unique_ptr<Warp>> warps_;
   std::array<Barrier, 16> barriers_ = {};
   std::optional<Fault> fault_;
+  std::uint64_t changes_ = 0;
   std::optional<Fault> stuck_;    // a read of bytes that were never written, if no write comes
   bool waits_for_write_ = false;  // there was such a read
   std::uint64_t steps_ = 0, clock_ = 0;

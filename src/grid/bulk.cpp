@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "async/copy.hpp"
+#include "grid/bounds.hpp"
 #include "grid/cluster.hpp"
 #include "grid/launch_control.hpp"
 #include "grid/records.hpp"
@@ -67,6 +68,15 @@ class Lane {
   Result<async::Destination> destination(std::uint64_t bytes) const;
   Result<std::vector<async::Destination>> destinations(std::uint64_t blocks) const;
   Result<async::Region> region(const OperandAt& address);
+  /// Whether the bytes of shared memory lie in their variable; false after a fault. A misaligned copy is refused by itself.
+  bool stays_in_variable(const OperandAt& of, std::uint64_t bytes) const {
+    const std::uint32_t at = shared(of) & kOffset;
+    const bool is_misaligned = bytes >= 16 && at % 16 != 0;
+    return is_misaligned || lies_in_variable(warp_, path_, step_, lane_, at, bytes);
+  }
+  std::uint64_t bytes_of(const async::Region& region) const {
+    return operation_.is_tensor ? tensor_map::counted_bytes(map_) : region.bytes;
+  }
   std::optional<async::Reduce> reduce() const;
   Result<bool> load();
   Result<bool> store();
@@ -131,13 +141,10 @@ Result<std::vector<async::Destination>> Lane::destinations(std::uint64_t blocks)
 // The side of the copy in global memory.
 Result<async::Region> Lane::region(const OperandAt& address) {
   if (!operation_.is_tensor) return async::Region{value(address), value(operation_.bytes)};
-  Result<TensorMap> map = read_map(warp_, step_, value(operation_.map), lane_);
+  const int dimensions = operation_.coordinates.count;
+  Result<TensorMap> map = read_map(warp_, step_, value(operation_.map), dimensions, lane_);
   if (!map) return map.error();
   map_ = *std::move(map);
-  const int dimensions = operation_.coordinates.count;
-  if (dimensions != map_.rank)
-    return Error{Errc::descriptor_field, "rank", fmt::format("a tensor map of {} dimensions", map_.rank),
-                 fmt::format("{}, as the instruction has", dimensions)};
   async::Region out{0, 0, &map_, {operation_.mode}};
   for (int i = 0; i < dimensions; ++i)
     out.box.coordinates[static_cast<std::size_t>(i)] =
@@ -155,6 +162,7 @@ std::optional<async::Reduce> Lane::reduce() const {
 Result<bool> Lane::load() {
   const Result<async::Region> from = region(operation_.from);
   if (!from) return from.error();
+  if (!stays_in_variable(operation_.to, bytes_of(*from))) return false;
   if (!operation_.mask.exists()) {
     const Result<async::Destination> to = destination(0);
     if (!to) return to.error();
@@ -170,6 +178,7 @@ Result<bool> Lane::store() {
   if (!from) return from.error();
   const Result<async::Region> to = region(operation_.to);
   if (!to) return to.error();
+  if (!stays_in_variable(operation_.from, bytes_of(*to))) return false;
   return copy_.store(*from, *to, reduce());
 }
 
@@ -177,6 +186,7 @@ Result<bool> Lane::exchange() {
   const Result<std::uint32_t> from = own(operation_.from, kFromOwn);
   if (!from) return from.error();
   const std::uint64_t bytes = value(operation_.bytes);
+  if (!stays_in_variable(operation_.to, bytes)) return false;
   const Result<async::Destination> to = destination(bytes);
   if (!to) return to.error();
   return copy_.exchange(*from, bytes, *to, reduce());
@@ -191,6 +201,7 @@ Result<bool> Lane::store_element() {
                  {},
                  fmt::format("address {:#x}", address),
                  fmt::format("a multiple of {} bytes", bytes)};
+  if (!stays_in_variable(operation_.to, bytes)) return false;
   const Result<async::Destination> to = destination(bytes);
   if (!to) return to.error();
   Buffer data{};
@@ -290,6 +301,7 @@ Next fill(Warp& warp, Path& path, const Step& step, Lanes lanes) {
                    fmt::format("st.bulk needs a multiple of {}", kUnit));
     const Result<SharedBytes> found = find_shared(warp, step, lane, at, bytes, false);
     if (!found) return warp.fault(path, Lanes{1} << lane, found.error());
+    if (!lies_in_variable(warp, path, step, lane, found->offset, bytes)) return Next::end;
     const std::vector<std::byte> zeros(bytes);
     const Target to{found->block->shared().data() + found->offset, ptx::StateSpace::shared, found->block};
     if (!records.writes(lane, to, zeros)) return Next::end;

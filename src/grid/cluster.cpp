@@ -109,7 +109,27 @@ void Cluster::report_deadlock() {
     if (block->report_deadlock(waiting)) return;
 }
 
-Outcome Cluster::run() {
+std::uint64_t Cluster::changes() const {
+  std::uint64_t out = async_.events();
+  for (const std::unique_ptr<Block>& block : blocks_) out += block->own_changes();
+  return out;
+}
+
+bool Cluster::is_stuck() const {
+  return std::ranges::all_of(blocks_, [](const std::unique_ptr<Block>& block) {
+    return std::ranges::all_of(block->warps(),
+                               [](const std::unique_ptr<Warp>& warp) { return warp->is_stuck(); });
+  });
+}
+
+void Cluster::report_endless() {
+  std::string waiting;
+  for (const std::unique_ptr<Block>& block : blocks_) waiting += block->waiting();
+  for (const std::unique_ptr<Block>& block : blocks_)
+    if (block->report_endless(waiting)) return;
+}
+
+Outcome Cluster::run(bool alone) {
   while (true) {
     const std::uint64_t before = async_.events();
     bool ended = true, yielded = false;
@@ -126,9 +146,10 @@ Outcome Cluster::run() {
       idle_ = 0;
       continue;
     }
-    if (yielded) return ++yields_, Outcome::yields;
+    if (yielded && !is_stuck()) return ++yields_, Outcome::yields;
     if (go_on_in_vain()) continue;
-    report_deadlock();
+    if (yielded && !alone) return ++yields_, Outcome::yields;
+    yielded ? report_endless() : report_deadlock();
     return Outcome::fault;
   }
 }

@@ -22,8 +22,13 @@ class Cluster {
   Cluster(const Cluster&) = delete;
   Cluster& operator=(const Cluster&) = delete;
 
-  /// Runs until all blocks have ended, or none can go on but by what other clusters do (yields), or a fault.
-  Outcome run();
+  /// Runs until all blocks have ended, or none can go on but by what other clusters do (yields), or a fault. `alone`: no other
+  /// cluster will do anything any more.
+  Outcome run(bool alone);
+  /// Whether it has yielded, and will do the same for ever if no other cluster changes anything.
+  bool is_stuck() const;
+  /// Counts all that its threads do but to compute.
+  std::uint64_t changes() const;
 
   std::uint64_t number() const { return number_; }
   /// It may wait for clusters that have not begun. This depends on nothing but what its threads do.
@@ -55,6 +60,7 @@ class Cluster {
   void check_barrier();
   bool go_on_in_vain();
   void report_deadlock();
+  void report_endless();
 
   const Grid& grid_;
   std::uint64_t number_;

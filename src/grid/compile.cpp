@@ -26,53 +26,54 @@ void Compiler::refuse(std::string seen, std::string accepted) const {
 
 // ---- Statements
 
+// Whether one does more than set registers of its lanes, or wait, says the third column. Atomics say it when they are executed.
 const Compiler::Maker Compiler::kMakers[] = {
-    {"bra", &Compiler::branch},
-    {"brx", &Compiler::branch_indexed},
+    {"bra", &Compiler::branch, false},
+    {"brx", &Compiler::branch_indexed, false},
     {"ret", &Compiler::run<steps::go_back>},
     {"exit", &Compiler::run<steps::exit>},
     {"trap", &Compiler::run<steps::trap>},
     {"brkpt", &Compiler::run<steps::trap>},
-    {"mov", &Compiler::move},
-    {"ld", &Compiler::load},
-    {"ldu", &Compiler::load},
+    {"mov", &Compiler::move, false},
+    {"ld", &Compiler::load, false},
+    {"ldu", &Compiler::load, false},
     {"st", &Compiler::store},
-    {"atom", &Compiler::atomic},
-    {"red", &Compiler::reduction},
+    {"atom", &Compiler::atomic, false},
+    {"red", &Compiler::reduction, false},
     {"alloca", &Compiler::stack},
     {"stacksave", &Compiler::stack},
     {"stackrestore", &Compiler::stack},
-    {"mapa", &Compiler::cluster_address},
-    {"getctarank", &Compiler::cluster_address},
-    {"createpolicy", &Compiler::policy},
-    {"cvta", &Compiler::window},
-    {"isspacep", &Compiler::window},
+    {"mapa", &Compiler::cluster_address, false},
+    {"getctarank", &Compiler::cluster_address, false},
+    {"createpolicy", &Compiler::policy, false},
+    {"cvta", &Compiler::window, false},
+    {"isspacep", &Compiler::window, false},
     {"cp", &Compiler::copy_async},
     {"mbarrier", &Compiler::mbarrier},
     {"tensormap", &Compiler::tensor_map},
-    {"shfl", &Compiler::lanes},
-    {"vote", &Compiler::lanes},
-    {"match", &Compiler::lanes},
-    {"redux", &Compiler::lanes},
-    {"activemask", &Compiler::lanes},
-    {"elect", &Compiler::lanes},
+    {"shfl", &Compiler::lanes, false},
+    {"vote", &Compiler::lanes, false},
+    {"match", &Compiler::lanes, false},
+    {"redux", &Compiler::lanes, false},
+    {"activemask", &Compiler::lanes, false},
+    {"elect", &Compiler::lanes, false},
     {"bar", &Compiler::barrier},
     {"barrier", &Compiler::barrier},
-    {"membar", &Compiler::fence},
-    {"fence", &Compiler::fence},
-    {"and", &Compiler::logic},
-    {"or", &Compiler::logic},
-    {"xor", &Compiler::logic},
-    {"not", &Compiler::logic},
+    {"membar", &Compiler::fence, false},
+    {"fence", &Compiler::fence, false},
+    {"and", &Compiler::logic, false},
+    {"or", &Compiler::logic, false},
+    {"xor", &Compiler::logic, false},
+    {"not", &Compiler::logic, false},
     // Hints, and what only time tells.
-    {"prefetch", &Compiler::nothing},
-    {"prefetchu", &Compiler::nothing},
-    {"applypriority", &Compiler::nothing},
+    {"prefetch", &Compiler::nothing, false},
+    {"prefetchu", &Compiler::nothing, false},
+    {"applypriority", &Compiler::nothing, false},
     {"discard", &Compiler::nothing},
-    {"nanosleep", &Compiler::nothing},
-    {"pmevent", &Compiler::nothing},
+    {"nanosleep", &Compiler::nothing, false},
+    {"pmevent", &Compiler::nothing, false},
     {"setmaxnreg", &Compiler::registers},
-    {"griddepcontrol", &Compiler::nothing},
+    {"griddepcontrol", &Compiler::nothing, false},
     {"clusterlaunchcontrol", &Compiler::launch_control},
 };
 
@@ -99,11 +100,13 @@ const Result<std::vector<ptx::MatchedForm>>& Compiler::matched() {
 // Of the assembler's: its words are not all of PTX.
 void Compiler::made_statement() {
   note(inference(program_.origins.back(), program_.target));  // as it was
+  changes_ = false;
   statement_->opcode == "mov" ? move() : scalar();
 }
 
 void Compiler::statement() {
   const std::string_view opcode = statement_->opcode;
+  changes_ = true;
   if (opcode == "call") return call();
   check_modelled();
   for (int i = 0; i < count(); ++i) check_special(operand(i));
@@ -120,11 +123,13 @@ void Compiler::statement() {
     refuse({Errc::instruction_not_modelled, {}, "its results have not been measured", {}});
   note(inference(program_.origins.back(), program_.target));
   const auto row = std::ranges::find(kMakers, opcode, &Maker::opcode);
+  changes_ = row != std::end(kMakers) && row->changes;
   row == std::end(kMakers) ? scalar() : (this->*row->make)();
 }
 
 void Compiler::add(Step step) {
   step.statement = static_cast<std::int32_t>(program_.origins.size()) - 1;
+  step.changes = changes_;
   if (statement_->guard >= 0) {
     step.guard = static_cast<int>(slot_[static_cast<std::size_t>(statement_->guard)]);
     step.guard_negated = statement_->guard_negated;
@@ -203,12 +208,14 @@ std::vector<std::int32_t> Compiler::statements(const assembler::Assembled& from,
                                            ? assembler::reached(*function_)
                                            : std::vector<bool>(function_->statements.size(), true);
   definitions_.emplace(*function_);
+  provenance_.emplace(*function_);
   pending_.clear();
   pending_tables_.clear();
   std::vector<std::int32_t> step_of;
   for (std::size_t i = 0; i < function_->statements.size(); ++i) {
     statement_ = &function_->statements[i];
     if (i > 0) definitions_->pass(static_cast<int>(i) - 1);
+    if (i > 0) provenance_->pass(static_cast<int>(i) - 1);
     step_of.push_back(static_cast<std::int32_t>(program_.steps.size()));
     program_.origins.push_back({declared_, from.origins[i]});
     if (!is_reached[i]) continue;

@@ -41,6 +41,7 @@ void Compiler::access(bool loads) {
   if (of_parameter) {
     const Operand& base = child(where, 0);
     if (base.kind == Operand::Kind::reg) {
+      if (!loads) refuse("an address in a register", "the name of a parameter, which st.param writes to");
       step.access.space = StateSpace::global;
       step.access.generic = true;
     } else if (!is_kernel_parameter(base)) {
@@ -59,16 +60,7 @@ void Compiler::access(bool loads) {
   step.access.strong = is_strong();
   step.run = steps::access(step, places, loads);
   step.extra = keep(std::move(places));
-  if (of_parameter && !lies_in_variable(where, step.access)) step.run = steps::beyond_parameter;
   add(step);
-}
-
-// Of the bytes of a parameter that is named; an address in a register is not known.
-bool Compiler::lies_in_variable(const Operand& where, const Access& access) const {
-  const Operand& base = child(where, 0);
-  if (base.kind != Operand::Kind::symbol) return true;
-  const std::int64_t bytes = std::int64_t{access.bytes} * access.count, at = base.offset + where.offset;
-  return at >= 0 && at <= base.variable->bytes - bytes;
 }
 
 // Of atom, red and redux.

@@ -87,6 +87,7 @@ void Compiler::mbarrier() {
   if (out.kind == Kind::arrive || out.kind == Kind::test || out.kind == Kind::pending)
     step.place[0] = destination(operand(i++));
   if (out.kind != Kind::pending) barrier_object(operand(i++), step);
+  changes_ = out.kind != Kind::test && out.kind != Kind::pending;
   out.is_parity = has("parity");
   out.acquires = out.arrival.releases = !has("relaxed");
   out.arrival.drops = word(0) == "arrive_drop";
@@ -121,6 +122,8 @@ void Compiler::tensor_operand(const Operand& operand, BulkOperation& out) {
 void Compiler::prefetched_map(const Operand& operand) {
   Step step;
   step.run = steps::check_map;
+  const bool gathers = has("tile::gather4");  // its coordinates are those of four rows
+  step.target = gathers ? 2 : child(operand, 1).count;
   step.place[2] = source(child(operand, 0), Type::u64);
   step.access.offset = operand.offset;
   add(step);
@@ -171,6 +174,8 @@ void Compiler::bulk() {
 void Compiler::add_bulk(const BulkOperation& operation) {
   program_.async.bulks.push_back(operation);
   add_listed(steps::bulk, program_.async.bulks.size());
+  const Operand& in_shared = operand(operation.kind == BulkOperation::Kind::store ? 1 : 0);
+  program_.steps.back().access.variable = placed(provenance_->variable(child(in_shared, 0)));
 }
 
 // st.async, red.async: to shared memory of the cluster, completing on a barrier object there.

@@ -60,6 +60,7 @@ void Compiler::move() {
   } else {
     const bool is_clock = a.kind == Operand::Kind::special &&
                           (a.text.starts_with("%clock") || a.text.starts_with("%globaltimer"));
+    changes_ = is_clock;  // it is never twice the same
     step.run = is_clock ? steps::clock : type == Type::b128 ? steps::move_128 : steps::move;
     step.place[0] = destination(d);
     if (!is_clock) step.place[2] = source(a, type);

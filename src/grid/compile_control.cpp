@@ -111,7 +111,10 @@ void Compiler::fence() {
 }
 
 void Compiler::barrier() {
-  if (has("warp")) return lanes();
+  if (has("warp")) {
+    changes_ = false;
+    return lanes();
+  }
   if (has("cluster")) return cluster_barrier();
   Step step;
   step.run = steps::barrier;

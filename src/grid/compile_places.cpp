@@ -38,6 +38,7 @@ void Compiler::lay_out_shared(const Named& names) {
     const auto aligned = static_cast<std::uint64_t>(variable.alignment);
     program_.shared_alignment = std::max(program_.shared_alignment, aligned);
     shared_[&variable] = round_up(program_.shared_bytes, aligned);
+    (void)placed(&variable);
     program_.shared_bytes = shared_[&variable] + static_cast<std::uint64_t>(variable.bytes);
   };
   const auto place_all = [&](const auto& variables, bool named) {
@@ -61,6 +62,8 @@ void Compiler::lay_out_shared(const Named& names) {
   if (dynamic == 0) return;
   program_.shared_alignment = std::max(program_.shared_alignment, dynamic);
   program_.shared_bytes = round_up(program_.shared_bytes, dynamic);
+  for (const ptx::Variable& one : module.variables)
+    if (one.space == StateSpace::shared && one.bytes == 0) (void)placed(&one);
 }
 
 // Local variables, and the parameters of functions and of calls, lie in local memory; shared ones one after another.
@@ -177,9 +180,28 @@ Place Compiler::source(const Operand& operand, Type type) {
 }
 
 Place Compiler::destination(const Operand& operand) const {
-  if (operand.kind == Operand::Kind::sink) return {};
+  if (operand.kind == Operand::Kind::sink || operand.kind == Operand::Kind::special) return {};
   if (operand.kind != Operand::Kind::reg) refuse(fmt::format("destination '{}'", operand.text), "a register");
   return reg(operand.index);
+}
+
+// Its number in Program::variables; -1: it lies nowhere.
+std::int32_t Compiler::placed(const ptx::Variable* variable) {
+  if (variable == nullptr || (variable->bytes == 0 && variable->space != StateSpace::shared)) return -1;
+  const auto [found, is_new] = placed_.try_emplace(variable, -1);
+  if (!is_new) return found->second;
+  std::optional<std::uint64_t> first;
+  if (const auto local = local_.find(variable); local != local_.end())
+    first = static_cast<std::uint64_t>(local->second);
+  else if (const auto shared = shared_.find(variable); shared != shared_.end())
+    first = shared->second;
+  else if (variable->space == StateSpace::shared)
+    first = program_.shared_bytes;
+  for (const auto& [one, address] : addresses_)
+    if (one == variable) first = address;
+  if (!first) return -1;
+  program_.variables.push_back({variable, *first});
+  return found->second = static_cast<std::int32_t>(program_.variables.size()) - 1;
 }
 
 // [base + offset]: the base as a place.
@@ -187,6 +209,7 @@ Place Compiler::address(const Operand& operand, Access& access) {
   if (operand.kind != Operand::Kind::address) refuse("an operand without brackets", "an address");
   const Operand& base = child(operand, 0);
   access.offset = operand.offset;
+  access.variable = placed(provenance_->variable(base));
   if (base.kind == Operand::Kind::literal) return constant(base.literal.bits, 64);
   if (base.kind == Operand::Kind::symbol) {
     access.in_frame = local_.contains(base.variable) && !is_kernel_parameter(base);

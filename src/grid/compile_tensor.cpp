@@ -5,6 +5,7 @@
 #include "grid/compiler.hpp"
 #include "isa/instruction.hpp"
 #include "ptx/refusal.hpp"
+#include "ptx/special.hpp"
 
 namespace warpbit::grid {
 
@@ -22,6 +23,23 @@ void Compiler::check_group(const TensorAction& action) {
          "one of them in all instructions of a kernel"});
 }
 
+namespace {
+
+// As ptxas does.
+bool takes_special_in_vector(const Statement& statement, std::span<const std::string_view> words) {
+  const bool moves_fragment = statement.opcode == "wmma" && words[0] != "mma";
+  return !moves_fragment && statement.opcode != "tcgen05";
+}
+
+}  // namespace
+
+// A special register is no operand by itself; in braces it may be.
+void Compiler::check_no_special(const Operand& operand, bool in_vector) const {
+  if (operand.kind == Operand::Kind::special)
+    refuse(fmt::format("special register '{}'", operand.text), "a register, to which mov brings it");
+  for (int i = 0; in_vector && i < operand.count; ++i) check_no_special(child(operand, i), true);
+}
+
 bool Compiler::tensor(const Error* scalar) {
   const std::string_view opcode = statement_->opcode;
   constexpr std::array<std::string_view, 8> kOpcodes = {"mma",      "wmma",      "wgmma", "ldmatrix",
@@ -32,20 +50,25 @@ bool Compiler::tensor(const Error* scalar) {
   // Names of registers, as this statement's scope has them.
   const std::function<const Operand*(const Operand&, std::string_view)> find =
       [&](const Operand& in, std::string_view name) -> const Operand* {
-    if (in.kind == Operand::Kind::reg && in.text == name) return &in;
+    if ((in.kind == Operand::Kind::reg || in.kind == Operand::Kind::special) && in.text == name) return &in;
     for (int i = 0; i < in.count; ++i)
       if (const Operand* found = find(child(in, i), name)) return found;
     return nullptr;
   };
   const auto types = [&](std::string_view name) -> std::optional<std::string> {
-    for (int i = 0; i < count(); ++i)
-      if (const Operand* found = find(operand(i), name))
-        return std::string(ptx::row(function_->registers[static_cast<std::size_t>(found->index)].type).name);
-    return {};
+    const Operand* found = nullptr;
+    for (int i = 0; found == nullptr && i < count(); ++i) found = find(operand(i), name);
+    if (found == nullptr) return {};
+    const std::optional<Type> is = found->kind == Operand::Kind::special
+                                       ? ptx::type_in_vector(found->text)
+                                       : function_->registers[static_cast<std::size_t>(found->index)].type;
+    return is ? std::optional(std::string(ptx::row(*is).name)) : std::nullopt;
   };
   Result<Instruction> parsed = Instruction::parse(statement_->text, program_.target, types);
   if (!parsed) refuse(scalar != nullptr ? ptx::nearer(*scalar, parsed.error()) : parsed.error());
   if (count() == 0 && !parsed->operands().empty()) refuse("no operands", "those of the form");
+  for (int i = 0; i < count(); ++i)
+    check_no_special(operand(i), !takes_special_in_vector(*statement_, words()));
   check_version();
   note(inference(*parsed));
   Step step;
@@ -62,8 +85,9 @@ bool Compiler::tensor(const Error* scalar) {
     if (one.registers == 0) continue;
     std::vector<Place> of;
     if (written.kind == Operand::Kind::address) {
-      Access ignored;  // the offset is the instruction's own
-      of.push_back(address(written, ignored));
+      Access access;  // the offset is the instruction's own
+      of.push_back(address(written, access));
+      step.access.variable = access.variable;
     } else {
       of = elements(written,
                     one.register_bits == 64   ? Type::b64

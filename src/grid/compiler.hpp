@@ -24,6 +24,7 @@
 #include "assembler/flow.hpp"
 #include "grid/compile.hpp"
 #include "grid/evidence.hpp"
+#include "grid/provenance.hpp"
 #include "grid/reach.hpp"
 #include "grid/steps.hpp"
 #include "isa/tensor_action.hpp"
@@ -80,7 +81,7 @@ class Compiler {
   Place destination(const Operand& operand) const;
   std::uint64_t address_of(const Operand& symbol);
   bool is_kernel_parameter(const Operand& symbol) const;
-  bool lies_in_variable(const Operand& where, const Access& access) const;
+  std::int32_t placed(const ptx::Variable* variable);
   Place address(const Operand& operand, Access& access);
   std::vector<Place> elements(const Operand& operand, Type type, bool destinations);
   int keep(std::vector<Place> places) {
@@ -97,6 +98,7 @@ class Compiler {
   struct Maker {
     std::string_view opcode;
     void (Compiler::*make)();
+    bool changes = true;
   };
   static const Maker kMakers[];
   std::vector<std::int32_t> statements(const assembler::Assembled& from, std::vector<Error>* refused);
@@ -107,6 +109,7 @@ class Compiler {
   void check_modelled() const;
   void check_version(Version of_row = {}) const;
   void check_special(const Operand& operand) const;
+  void check_no_special(const Operand& operand, bool in_vector) const;
   void check_address_size() const;
   /// That something is inferred of the statement at hand.
   void note(std::optional<Inference> inferred);
@@ -183,12 +186,15 @@ class Compiler {
   const Statement* statement_ = nullptr;
   std::vector<Place> listed_;                          // of the statement
   std::optional<assembler::Definitions> definitions_;  // above it
+  std::optional<Provenance> provenance_;               // of addresses, above it
+  bool changes_ = true;                                // Step::changes of its steps
   std::vector<std::uint32_t> slot_;                    // by register
   std::uint32_t carry_ = 0;
   int cta_group_ = 0;  // of the kernel's instructions; 0: there are none yet
   std::unordered_map<const ptx::Variable*, std::int64_t> local_;    // of the function at hand
   std::unordered_set<const ptx::Variable*> parameters_, results_;   // the same
   std::unordered_map<const ptx::Variable*, std::uint64_t> shared_;  // of all
+  std::unordered_map<const ptx::Variable*, std::int32_t> placed_;   // by variable, of Program::variables
   struct Key {
     std::uint64_t value, upper;
     int bits;

@@ -11,6 +11,7 @@
 #include <map>
 #include <mutex>
 #include <ranges>
+#include <set>
 #include <thread>
 #include <unordered_map>
 
@@ -96,6 +97,23 @@ void fill_variables(const ptx::ModuleText& module, const Addresses& addresses, G
 
 namespace {
 
+/// Steps of an endless loop for which the host may still write to memory that it reads: a second or two.
+constexpr std::uint64_t kPatience = 30'000'000;
+
+bool loads_global(const Program& program) {
+  return std::ranges::any_of(program.steps, [&](const Step& step) {
+    const std::string_view opcode = opcode_of(program, step);
+    return step.access.space == ptx::StateSpace::global &&
+           (opcode == "ld" || opcode == "ldu" || opcode == "atom");
+  });
+}
+
+std::uint64_t steps_of(const Cluster& cluster) {
+  std::uint64_t out = 0;
+  for (const std::unique_ptr<Block>& block : cluster.blocks()) out += block->steps();
+  return out;
+}
+
 /// Clusters that wait to be run, and what those that have ended leave. Its functions may be called by all host threads.
 class Queue {
  public:
@@ -104,11 +122,19 @@ class Queue {
         progress_(progress),
         count_(std::uint64_t{grid.blocks[0]} * grid.blocks[1] * grid.blocks[2]),
         of_cluster_(std::uint64_t{grid.cluster[0]} * grid.cluster[1] * grid.cluster[2]),
-        lines_(count_ / of_cluster_, grid.cancel, grid.cancel_seed, grid.program.requests_clusters) {}
+        lines_(count_ / of_cluster_, grid.cancel, grid.cancel_seed, grid.program.requests_clusters),
+        patience_(loads_global(grid.program) ? kPatience : 0) {}
 
-  /// New clusters first, for which those that have begun may wait. Nothing if none is left for this host thread.
-  std::unique_ptr<Cluster> take();
-  void put(std::unique_ptr<Cluster> cluster, Outcome outcome);
+  /// A cluster that a host thread runs for a while.
+  struct Turn {
+    std::unique_ptr<Cluster> cluster = {};
+    // At its beginning: its own changes and steps, and turns of all that have changed anything.
+    std::uint64_t changes = 0, steps = 0, turns_that_changed = 0;
+    bool alone = false;  ///< see Cluster::run
+  };
+  /// New clusters first, for which those that have begun may wait. No cluster if none is left for this host thread.
+  Turn take();
+  void put(Turn turn, Outcome outcome);
   /// For a request of a cluster, as Grid::take_cluster.
   std::optional<Extent> give(std::uint64_t cluster);
   void fail(std::exception_ptr exception);
@@ -127,6 +153,9 @@ class Queue {
   }
   /// After a fault only the clusters before the faulty one go on: the first faulty block is reported.
   bool is_wanted(std::uint64_t cluster) const { return !exception_ && cluster < faulty_; }
+  Turn turn_of(std::unique_ptr<Cluster> cluster);
+  bool is_alone(const Cluster& cluster) const;
+  void note_changes(const Turn& turn, Outcome outcome);
   void record(Cluster& cluster);
   void print(std::uint64_t block, Printed text);
   void record_findings(std::uint64_t block, const std::vector<Finding>& found);
@@ -138,21 +167,56 @@ class Queue {
   Lines lines_;
   std::uint64_t faulty_ = std::numeric_limits<std::uint64_t>::max();
   std::deque<std::unique_ptr<Cluster>> waiting_;
-  std::map<std::uint64_t, Printed> printed_;                // by block: the last ones, as much as is kept
-  std::uint64_t kept_ = 0, dropped_ = 0;                    // bytes of them, and before them
+  std::size_t begun_ = 0;                 // clusters that have not ended
+  std::uint64_t turns_that_changed_ = 0;  // anything
+  std::set<std::uint64_t> stuck_;  // clusters whose last turn changed nothing, nor has any other one since
+  std::uint64_t patience_, idle_steps_ = 0;   // steps that change nothing: at most, since the last change
+  std::map<std::uint64_t, Printed> printed_;  // by block: the last ones, as much as is kept
+  std::uint64_t kept_ = 0, dropped_ = 0;      // bytes of them, and before them
   std::map<std::uint64_t, std::vector<Finding>> findings_;  // by block
   Report report_;
   std::exception_ptr exception_;
 };
 
-std::unique_ptr<Cluster> Queue::take() {
+Queue::Turn Queue::take() {
   const std::lock_guard lock(mutex_);
   while (const std::optional<std::uint64_t> number = lines_.begin())
-    if (is_wanted(*number)) return std::make_unique<Cluster>(grid_, *number, first_of(*number));
-  if (waiting_.empty()) return nullptr;
+    if (is_wanted(*number)) {
+      ++begun_;
+      return turn_of(std::make_unique<Cluster>(grid_, *number, first_of(*number)));
+    }
+  if (waiting_.empty()) return {};
   std::unique_ptr<Cluster> out = std::move(waiting_.front());
   waiting_.pop_front();
+  return turn_of(std::move(out));
+}
+
+Queue::Turn Queue::turn_of(std::unique_ptr<Cluster> cluster) {
+  Turn out{nullptr, cluster->changes(), steps_of(*cluster), turns_that_changed_, is_alone(*cluster)};
+  out.cluster = std::move(cluster);
   return out;
+}
+
+// Whether all that have begun are stuck, and the host does nothing either; of them, the first one says so.
+bool Queue::is_alone(const Cluster& cluster) const {
+  return idle_steps_ >= patience_ && stuck_.size() == begun_ && *stuck_.begin() == cluster.number();
+}
+
+void Queue::note_changes(const Turn& turn, Outcome outcome) {
+  const std::uint64_t number = turn.cluster->number();
+  const bool has_changed = turn.cluster->changes() != turn.changes;
+  if (has_changed) {
+    ++turns_that_changed_;
+    idle_steps_ = 0;
+    stuck_.clear();
+  } else if (turn.turns_that_changed == turns_that_changed_ && turn.cluster->has_waited_long() &&
+             turn.cluster->is_stuck()) {
+    stuck_.insert(number);
+    idle_steps_ += steps_of(*turn.cluster) - turn.steps;
+  }
+  if (outcome == Outcome::yields) return;
+  --begun_;
+  stuck_.erase(number);
 }
 
 std::optional<Extent> Queue::give(std::uint64_t cluster) {
@@ -212,8 +276,10 @@ void Queue::record_findings(std::uint64_t block, const std::vector<Finding>& fou
   }
 }
 
-void Queue::put(std::unique_ptr<Cluster> cluster, Outcome outcome) {
+void Queue::put(Turn turn, Outcome outcome) {
   const std::lock_guard lock(mutex_);
+  note_changes(turn, outcome);
+  std::unique_ptr<Cluster> cluster = std::move(turn.cluster);
   const std::uint64_t number = cluster->number();
   if (outcome != Outcome::yields || cluster->has_waited_long()) lines_.pass(number);
   if (outcome == Outcome::yields) {  // with a fault elsewhere it may wait for ever
@@ -260,9 +326,9 @@ Report run(const Grid& of, int threads, const std::function<void(std::uint64_t, 
   const auto take = [&](int) {
     try {
       const DefaultFloating floating;
-      while (std::unique_ptr<Cluster> cluster = queue.take()) {
-        const Outcome outcome = cluster->run();
-        queue.put(std::move(cluster), outcome);
+      for (Queue::Turn turn = queue.take(); turn.cluster; turn = queue.take()) {
+        const Outcome outcome = turn.cluster->run(turn.alone);
+        queue.put(std::move(turn), outcome);
         // It may wait for one whose host thread the system has put aside.
         if (outcome == Outcome::yields && threads > 1) std::this_thread::yield();
       }

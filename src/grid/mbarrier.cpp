@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "grid/bounds.hpp"
 #include "grid/cluster.hpp"
 #include "grid/records.hpp"
 #include "grid/steps.hpp"
@@ -77,6 +78,7 @@ Next test(Warp& warp, Path& path, const Step& step, Lanes lanes, const MbarrierO
     Result<SharedBytes> at = find_object(warp, path, step, first, step.access.generic || step.access.cluster);
     if (at && at->block != &warp.block()) at = another_blocks();
     if (!at) return warp.fault(path, alike, at.error());
+    if (!lies_in_variable(warp, path, step, first, at->offset, block::Mbarriers::kBytes)) return Next::end;
     const auto address = static_cast<std::int64_t>(at->offset);
     bool is_complete = false;
     if (!warp.block().allows(warp.block().async().mbarriers.test(
@@ -113,6 +115,7 @@ Next mbarrier(Warp& warp, Path& path, const Step& step, Lanes lanes) {
     Result<SharedBytes> at = find_object(warp, path, step, lane, step.access.generic || step.access.cluster);
     if (at && is_of_own_block(operation.kind) && at->block != &warp.block()) at = another_blocks();
     if (!at) return warp.fault(path, Lanes{1} << lane, at.error());
+    if (!lies_in_variable(warp, path, step, lane, at->offset, block::Mbarriers::kBytes)) return Next::end;
     std::uint64_t result = 0;
     if (!warp.block().allows(execute(operation, at->block->async().mbarriers,
                                      static_cast<std::int64_t>(at->offset), value, operand.exists(),

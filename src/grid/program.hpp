@@ -70,6 +70,7 @@ struct Access {
   std::uint8_t bytes = 4;  ///< of an element
   std::uint8_t count = 1;  ///< elements
   std::int64_t offset = 0;
+  std::int32_t variable = -1;  ///< of Program::variables, in which its bytes lie, by all that the text says
 };
 
 struct Step {
@@ -87,6 +88,7 @@ struct Step {
   std::int32_t touch = -1;      ///< of Program::touches
   bool uses_load = false;       ///< on some way a register of tcgen05.ld that was not waited for
   bool result_is_read = false;  ///< of `atom`: by some step of its function
+  bool changes = true;          ///< more than registers of its lanes
   // Of a step on all lanes at once: what it equals, its functions, and what they take.
   Run specification = nullptr;
   VectorSet vector = {}, vector_high = {};
@@ -191,6 +193,12 @@ struct ConstantSlot {
   bool in_shared = false;  ///< the address of a shared variable, which carries the block's rank
 };
 
+/// Where a variable lies in its space: of local memory in the frame of a call, of a kernel's parameters among all of them.
+struct PlacedVariable {
+  const ptx::Variable* variable;
+  std::uint64_t first;
+};
+
 struct Program {
   Program(std::shared_ptr<const ptx::ModuleText> of, Target on) : module(std::move(of)), target(on) {}
 
@@ -212,6 +220,7 @@ struct Program {
   std::vector<Freedom> freedoms;
   std::vector<Touch> touches;
   std::vector<std::vector<std::int32_t>> tables;  ///< of brx.idx: steps
+  std::vector<PlacedVariable> variables;          ///< all of .shared, and those of steps
   AsyncTables async;
 
   std::uint64_t reserved_bytes = 0;  ///< of shared memory, at its beginning, for the system

@@ -50,6 +50,8 @@ class RegisterFile {
   std::uint32_t& predicate(std::uint32_t i) { return predicates_[i]; }
   std::uint32_t slots() const { return static_cast<std::uint32_t>(slots_.size() / kLanes); }
   std::uint32_t predicates() const { return static_cast<std::uint32_t>(predicates_.size()); }
+  /// Two files that differ have different ones, but for one in 2^64.
+  std::uint64_t digest() const;
   void swap(RegisterFile& other) noexcept {
     slots_.swap(other.slots_);
     predicates_.swap(other.predicates_);

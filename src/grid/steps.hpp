@@ -59,7 +59,6 @@ Next copy_async(Warp& warp, Path& path, const Step& step,
 Next commit_group(Warp& warp, Path& path, const Step& step, Lanes lanes);
 Next wait_group(Warp& warp, Path& path, const Step& step,
                 Lanes lanes);  ///< target: pending groups; -1: wait_all
-Next beyond_parameter(Warp& warp, Path& path, const Step& step, Lanes lanes);
 Next to_generic(Warp& warp, Path& path, const Step& step, Lanes lanes);  ///< d, -, a
 Next from_generic(Warp& warp, Path& path, const Step& step, Lanes lanes);
 Next is_space(Warp& warp, Path& path, const Step& step, Lanes lanes);         ///< p, -, a
@@ -104,7 +103,7 @@ Next first_block(Warp& warp, Path& path, const Step& step,
                  Lanes lanes);  ///< likewise: of one result or four; target: 0 x, 1 y, 2 z, the first
 
 // ---- tensor_maps.cpp
-Next check_map(Warp& warp, Path& path, const Step& step, Lanes lanes);   ///< -, -, address; access.offset
+Next check_map(Warp& warp, Path& path, const Step& step, Lanes lanes);   ///< -, -, address; target: coordinates
 Next change_map(Warp& warp, Path& path, const Step& step, Lanes lanes);  ///< extra: of AsyncTables::maps
 
 // ---- system.cpp

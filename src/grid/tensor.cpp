@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "grid/bounds.hpp"
 #include "grid/records.hpp"
 #include "grid/steps.hpp"
 #include "isa/instruction.hpp"
@@ -72,8 +73,8 @@ void scatter(const Gathered& to, int first_lane, const Effects& effects, Lanes l
   }
 }
 
-// Records what the lanes read and write in shared memory.
-Next record(Warp& warp, const Step& step, const Effects& effects) {
+// Records what the lanes read and write in shared memory, each in the variable of the step.
+Next record(Warp& warp, const Path& path, const Step& step, const Effects& effects) {
   Records records(warp, step);
   const auto in_shared = [&](Space space, std::uint64_t address,
                              std::uint64_t bytes) -> std::optional<std::int64_t> {
@@ -81,11 +82,19 @@ Next record(Warp& warp, const Step& step, const Effects& effects) {
     return range ? std::optional(static_cast<std::int64_t>(range->first)) : std::nullopt;
   };
   for (const Effects::MemoryRead& read : effects.memory_reads)
-    if (const auto first = in_shared(read.space, read.address, read.bytes))
-      if (!records.loads(std::max(read.lane, 0), *first, read.bytes)) return records.refused();
+    if (const auto first = in_shared(read.space, read.address, read.bytes)) {
+      const int lane = std::max(read.lane, 0);
+      if (!lies_in_variable(warp, path, step, lane, static_cast<std::uint64_t>(*first), read.bytes))
+        return Next::end;
+      if (!records.loads(lane, *first, read.bytes)) return records.refused();
+    }
   for (const Effects::MemoryWrite& write : effects.memory_writes)
-    if (const auto first = in_shared(write.space, write.address, write.bytes.size()))
-      if (!records.writes(std::max(write.lane, 0), *first, write.bytes)) return records.refused();
+    if (const auto first = in_shared(write.space, write.address, write.bytes.size())) {
+      const int lane = std::max(write.lane, 0);
+      if (!lies_in_variable(warp, path, step, lane, static_cast<std::uint64_t>(*first), write.bytes.size()))
+        return Next::end;
+      if (!records.writes(lane, *first, write.bytes)) return records.refused();
+    }
   return Next::step;
 }
 
@@ -260,7 +269,7 @@ Next tensor(Warp& warp, Path& path, const Step& step, Lanes lanes) {
   if (!effects) return fault(warp, path, lanes, effects.error());
   if (const GlobalMemory::Range* const range = read_only(warp, *effects))
     return warp.fault(path, lanes, written_to(*range));
-  if (const Next next = record(warp, step, *effects); next != Next::step) return next;
+  if (const Next next = record(warp, path, step, *effects); next != Next::step) return next;
   if (!takes_tiles(warp, step, rows_of(warp, instruction, *effects))) return Next::end;
   if (follows && !move_undefined(warp, path, step, who, binding, registers, *effects)) return Next::end;
   scatter({&warp, &path, &step}, 0, *effects, lanes);

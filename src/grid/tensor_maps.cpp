@@ -60,7 +60,7 @@ Result<const GlobalMemory::Range*> find_map(const GlobalMemory& memory, std::uin
 
 }  // namespace
 
-Result<TensorMap> read_map(Warp& warp, const Step& step, std::uint64_t at, int lane) {
+Result<TensorMap> read_map(Warp& warp, const Step& step, std::uint64_t at, int dimensions, int lane) {
   Block& here = warp.block();
   const Result<const GlobalMemory::Range*> found = find_map(here.grid().memory, at);
   if (!found) return found.error();
@@ -78,6 +78,9 @@ Result<TensorMap> read_map(Warp& warp, const Step& step, std::uint64_t at, int l
   TensorMapBytes bytes;
   std::memcpy(bytes.data(), range->data + (at - range->address), kMapBytes);
   Result<TensorMap> map = TensorMap::decode(bytes);
+  if (map && dimensions != 0 && dimensions != map->rank)
+    return Error{Errc::descriptor_field, "rank", fmt::format("a tensor map of {} dimensions", map->rank),
+                 fmt::format("{}, as the instruction has", dimensions)};
   if (map) return map;
   Error error = map.error();
   error.where = "tensor map: " + error.where;
@@ -136,13 +139,13 @@ Result<void> change_one(Warp& warp, const Path& path, const Step& step, const Ma
 
 }  // namespace
 
-// Of a prefetch.
+// Of a prefetch; step.target: how many coordinates.
 Next check_map(Warp& warp, Path& path, const Step& step, Lanes lanes) {
   for (int lane = 0; lane < kLanes; ++lane) {
     if ((lanes >> lane & 1) == 0) continue;
     const std::uint64_t at =
         warp.read(path, step.place[2], lane) + static_cast<std::uint64_t>(step.access.offset);
-    if (const Result<TensorMap> map = read_map(warp, step, at, lane); !map)
+    if (const Result<TensorMap> map = read_map(warp, step, at, step.target, lane); !map)
       return warp.fault(path, Lanes{1} << lane, map.error());
   }
   return Next::step;

@@ -45,9 +45,9 @@ namespace steps {
 /// A lane's number, or its address with its offset.
 std::uint64_t value(Warp& warp, const Path& path, const Step& step, const OperandAt& of, int lane);
 
-/// The tensor map at an address, for a lane's copy. Errors: address_misaligned, address_out_of_bounds, descriptor_field; that
-/// of a fault of the block.
-Result<TensorMap> read_map(Warp& warp, const Step& step, std::uint64_t at, int lane);
+/// The tensor map at an address, for a lane's copy, which has so many coordinates; 0: any number. Errors: address_misaligned,
+/// address_out_of_bounds, descriptor_field; that of a fault of the block.
+Result<TensorMap> read_map(Warp& warp, const Step& step, std::uint64_t at, int dimensions, int lane);
 
 }  // namespace steps
 }  // namespace warpbit::grid

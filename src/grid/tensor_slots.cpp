@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "api/checks.hpp"
+#include "grid/bounds.hpp"
 #include "grid/records.hpp"
 #include "grid/steps.hpp"
 #include "isa/instruction.hpp"
@@ -230,9 +231,10 @@ struct Rows {
 };
 
 // False if one of them is not there.
-bool find_rows(Warp& warp, const Path& path, const warpbit::Operand& address, const Place& place,
-               const Move& move, Space space, Rows& out) {
+bool find_rows(Warp& warp, const Path& path, const Access& access, const warpbit::Operand& address,
+               const Place& place, const Move& move, Space space, Rows& out) {
   const std::uint64_t size = warp.block().shared().size();
+  const Bounds bounds = bounds_of(warp, path, access).value_or(Bounds{0, size});
   const std::uint64_t window =
       (space == Space::generic ? warp.block().memory().window() : 0) + warp.block().shared_base();
   if (!place.exists() || place.kind == Place::Kind::predicate || size < kRowBytes) return false;
@@ -243,7 +245,8 @@ bool find_rows(Warp& warp, const Path& path, const warpbit::Operand& address, co
     std::uint64_t at = slot[lane];
     if (place.bits == 64) std::memcpy(&at, slot + 2 * lane, sizeof at);
     at += static_cast<std::uint64_t>(address.offset);
-    there = there && at % kRowBytes == 0 && at - window <= size - kRowBytes;
+    there =
+        there && at % kRowBytes == 0 && at - window <= size - kRowBytes && bounds.hold(at - window, kRowBytes);
     out.at[static_cast<std::size_t>(lane)] = static_cast<std::int64_t>(at - window);
   }
   return there;
@@ -279,7 +282,8 @@ std::optional<Next> move_slots(Warp& warp, Path& path, const Step& step, const I
   for (const Place& place : moved)
     if (place.kind != Place::Kind::reg && !(stores && place.kind == Place::Kind::constant)) return std::nullopt;
   Rows rows;
-  if (!find_rows(warp, path, *instruction.find(Part::address), stores ? places.front() : places.back(), move,
+  if (!find_rows(warp, path, step.access, *instruction.find(Part::address),
+                 stores ? places.front() : places.back(), move,
                  std::get<MatrixMove>(instruction.decoded().form->action).space, rows))
     return std::nullopt;
   if (stores && !are_apart(rows)) return std::nullopt;

@@ -5,6 +5,7 @@
 #include <bit>
 #include <type_traits>
 
+#include "grid/bounds.hpp"
 #include "grid/records.hpp"
 
 namespace warpbit::grid::steps {
@@ -53,6 +54,16 @@ Area area_of(Warp& warp, const Step& step, std::uint64_t address, std::uint64_t 
   return {range->address, range->bytes, range->data, StateSpace::global};
 }
 
+// The part of an area in which a step's bytes must lie; no data if the area has not all of it.
+Area narrowed(Area area, Warp& warp, const Path& path, const Access& access) {
+  const std::optional<Bounds> bounds = bounds_of(warp, path, access);
+  if (!bounds || area.data == nullptr) return area;
+  const bool is_shared = area.space == StateSpace::shared;
+  const std::uint64_t at = bounds->first - (is_shared ? 0 : place_in_space(access, area.first));
+  if (at > area.bytes || bounds->bytes > area.bytes - at) return {};
+  return {area.first + at, bounds->bytes, area.data + at, area.space};
+}
+
 // False if it is not the common case.
 bool find(Warp& warp, const Path& path, const Step& step, Lanes lanes, bool writes, Targets& out) {
   if (warp.block().grid().execute.kernel == Kernel::reference) return false;
@@ -61,8 +72,8 @@ bool find(Warp& warp, const Path& path, const Step& step, Lanes lanes, bool writ
   if (window)
     for (std::uint64_t& address : addresses) address = static_cast<std::uint32_t>(address);
   const std::uint64_t bytes = std::uint64_t{step.access.bytes} * step.access.count;
-  const Area area =
-      area_of(warp, step, addresses[static_cast<std::size_t>(std::countr_zero(lanes))], bytes, writes);
+  const std::uint64_t first = addresses[static_cast<std::size_t>(std::countr_zero(lanes))];
+  const Area area = narrowed(area_of(warp, step, first, bytes, writes), warp, path, step.access);
   if (area.data == nullptr || area.bytes < bytes) return false;
   out.space = area.space;
   const std::uint64_t last = area.bytes - bytes;
@@ -198,12 +209,13 @@ std::optional<Next> copy_async_at_once(Warp& warp, Path& path, const Step& step,
   const GlobalMemory::Range* const range =
       block.grid().memory.find(source[static_cast<std::size_t>(std::countr_zero(lanes))], bytes);
   if (range == nullptr || range->heap != nullptr || to.kind == Place::Kind::predicate) return {};
+  const Bounds bounds = bounds_of(warp, path, step.access).value_or(Bounds{0, block.shared().size()});
   const std::uint64_t last_source = range->bytes - bytes;
   bool there = true;
   for (std::size_t lane = 0; lane < kLanes; ++lane) {
     target[lane] = static_cast<std::uint32_t>(target[lane] - block.shared_base());
     const bool fits = ((target[lane] | source[lane]) & (bytes - 1)) == 0 && target[lane] <= last &&
-                      source[lane] - range->address <= last_source;
+                      bounds.hold(target[lane], bytes) && source[lane] - range->address <= last_source;
     there = there && (fits || (lanes >> lane & 1) == 0);
   }
   if (!there) return {};

@@ -19,6 +19,12 @@ namespace {
 constexpr int kJumpsBack = 2000;  // before the others go first
 constexpr std::size_t kCallDepth = 1000;
 
+// One more word of a digest: the multiplier is 2^64 divided by the golden ratio.
+std::uint64_t mixed(std::uint64_t digest, std::uint64_t word) {
+  const std::uint64_t out = (digest ^ word) * 0x9E37'79B9'7F4A'7C15;
+  return out ^ out >> 29;
+}
+
 }  // namespace
 
 // Blocks come and go by the thousand: without this the system would clear new memory for each.
@@ -29,6 +35,28 @@ std::vector<RegisterFile::Slots>& RegisterFile::spare() {
 
 void RegisterFile::forget_spare() {
   spare().clear();
+}
+
+std::uint64_t RegisterFile::digest() const {
+  std::uint64_t out = 0;
+  for (const std::uint32_t word : slots_) out = mixed(out, word);
+  for (const std::uint32_t word : predicates_) out = mixed(out, word);
+  return out;
+}
+
+void Repetition::pass(std::uint64_t state, std::uint64_t changes) {
+  const bool is_new = changes != changes_ || until_next_ == 0;
+  repeats_ = !is_new && state == state_;
+  if (is_new) {
+    changes_ = changes;
+    passed_ = 0;
+    until_next_ = 1;
+    state_ = state;
+  } else if (!repeats_ && ++passed_ == until_next_) {
+    passed_ = 0;
+    until_next_ *= 2;
+    state_ = state;
+  }
 }
 
 RegisterFile::~RegisterFile() {
@@ -83,6 +111,20 @@ Warp::Warp(Block& block, const Program& program, int number, Lanes lanes)
   paths_.push_back(std::move(path));
 }
 
+// What decides all that the warp will do, but for memory and other warps.
+std::uint64_t Warp::digest() const {
+  std::uint64_t out = registers_.digest();
+  for (const Path& path : paths_)
+    for (const std::uint64_t one : {std::uint64_t{path.lanes}, static_cast<std::uint64_t>(path.pc),
+                                    std::uint64_t{path.frame}, std::uint64_t{path.waits}})
+      out = mixed(out, one);
+  return out;
+}
+
+bool Warp::is_stuck() const {
+  return std::ranges::all_of(paths_, &Path::waits) || repetition_.is_endless(block_.changes());
+}
+
 Lanes Warp::alive() const {
   Lanes out = 0;
   for (const Path& path : paths_) out |= path.lanes;
@@ -106,9 +148,12 @@ void Warp::write(const Path& path, const Place& place, int lane, std::uint64_t v
 // ---- Control flow
 
 Next Warp::branch(Path& path, Lanes lanes, int step) {
-  if (step <= path.pc && ++path.jumps_back > kJumpsBack) {
-    path.jumps_back = 0;
-    path.rests = true;
+  if (step <= path.pc) {
+    path.last_jump_back = path.pc;
+    if (++path.jumps_back > kJumpsBack) {
+      path.jumps_back = 0;
+      path.rests = true;
+    }
   }
   if (lanes != path.lanes) {
     Path rest = path;
@@ -364,6 +409,7 @@ Next Warp::run_path(Path& path) {
       const Lanes value = registers_.predicate(path.predicates + static_cast<std::uint32_t>(step.guard));
       lanes &= step.guard_negated ? ~value : value;
     }
+    if (step.changes && lanes != 0) block_.changed();
     const Next next = undefined_.active() ? run_followed(path, step, lanes)
                       : watch_ != nullptr ? run_watched(path, step, lanes)
                       : lanes == 0        ? Next::step
@@ -382,6 +428,7 @@ Outcome Warp::run() {
     if (path == nullptr) {
       bool rested = false;
       for (Path& one : paths_) rested = std::exchange(one.rests, false) || rested;
+      if (rested) repetition_.pass(digest(), block_.changes());
       return rested ? Outcome::yields : Outcome::waits;
     }
     const Next next = run_path(*path);

@@ -65,6 +65,7 @@ struct Path {
   std::shared_ptr<const Met> met = {};  ///< its lanes have met others, and do their step with what these had
   bool rests = false;                   ///< it has jumped back too often; the others go first
   int jumps_back = 0;
+  int last_jump_back = -1;  ///< the step of its last jump back
 
   bool is_with(const Path& other) const {
     return pc == other.pc && frame == other.frame && calls == other.calls && !met && !other.met;
@@ -76,12 +77,27 @@ inline constexpr std::int64_t kLocalBytes = 512 * 1024, kStack = kLocalBytes, kS
 
 enum class Outcome : std::uint8_t { ended, waits, yields, fault };
 
+/// Whether what repeats itself does so for ever: it is where it was, and nothing has changed since. It is compared with one
+/// state of the past, as in Brent's algorithm, so a cycle may have any length.
+class Repetition {
+ public:
+  /// `changes`: a count of all that may let it leave the cycle.
+  void pass(std::uint64_t state, std::uint64_t changes);
+  bool is_endless(std::uint64_t changes) const { return repeats_ && changes == changes_; }
+
+ private:
+  std::uint64_t state_ = 0, changes_ = 0, passed_ = 0, until_next_ = 0;
+  bool repeats_ = false;
+};
+
 class Warp {
  public:
   Warp(Block& block, const Program& program, int number, Lanes lanes);
 
   /// Runs until all lanes have ended or wait, or paths only jump back.
   Outcome run();
+  /// Whether all paths wait, or do the same for ever as long as nothing else changes.
+  bool is_stuck() const;
   /// Lanes that have not ended.
   Lanes alive() const;
   int number() const { return number_; }
@@ -151,6 +167,7 @@ class Warp {
   void join();
   Next run_path(Path& path);
   Next run_watched(Path& path, const Step& step, Lanes lanes);
+  std::uint64_t digest() const;
   void copy_local(int lane, std::int64_t to, std::int64_t from, std::int64_t bytes);
   bool does_again(const Path& path, Next next) const;
   Next run_followed(Path& path, const Step& step, Lanes lanes);
@@ -166,6 +183,7 @@ class Warp {
       allocated_defined_;  // the same, if checked: bits that are written
   std::array<std::int64_t, kLanes> stack_;
   Undefined undefined_;
+  Repetition repetition_;
 };
 
 }  // namespace warpbit::grid

@@ -79,6 +79,12 @@ class Check {
   Type declared(const Operand& reg) const {
     return function_.registers[static_cast<std::size_t>(reg.index)].type;
   }
+  /// Of a part of a vector; a special register has bits. Nothing: it is no register.
+  std::optional<Type> part_type(const Operand& part) const {
+    if (part.kind == Operand::Kind::reg) return declared(part);
+    if (part.kind == Operand::Kind::special) return type_in_vector(part.text);
+    return {};
+  }
   bool has_word(std::string_view wanted) const {
     const auto words = std::span(function_.qualifiers)
                            .subspan(static_cast<std::size_t>(statement_.first_qualifier),
@@ -173,6 +179,7 @@ bool Check::takes_value(const OperandForm& form, const Operand& operand) {
 }
 
 // {a, b}: registers of one size, of which no two disagree in their types; `_` for some of them where they are destinations.
+// Special registers are among them, of destinations too, where nothing is written to them (ptxas).
 bool Check::takes_parts(const OperandForm& form, const Operand& operand, Type type, bool wider) {
   std::optional<Type> first;
   const bool bits_among = has_bits(operand, bits(type));
@@ -182,8 +189,9 @@ bool Check::takes_parts(const OperandForm& form, const Operand& operand, Type ty
     if (part.kind == Operand::Kind::literal && !form.is_destination() &&
         takes_literal(form, type, part.literal))
       continue;
-    if (part.kind != Operand::Kind::reg || part.negated || part.second != -1) return false;
-    const Type is = declared(part);
+    const std::optional<Type> known = part_type(part);
+    if (!known || part.negated || part.second != -1) return false;
+    const Type is = *known;
     wrong_type_ = true;
     const bool fits = bits_among && bits(is) == bits(type) ? row(is).cls != TypeClass::predicate
                                                            : takes_register(type, is, wider);
@@ -197,9 +205,8 @@ bool Check::takes_parts(const OperandForm& form, const Operand& operand, Type ty
 // Whether a vector has a register of bits of this size, beside which others of the size may stand, whatever the type.
 bool Check::has_bits(const Operand& vector, int size) const {
   for (int i = 0; i < vector.count; ++i) {
-    const Operand& part = child(vector, i);
-    if (part.kind != Operand::Kind::reg) continue;
-    if (row(declared(part)).cls == TypeClass::bits && bits(declared(part)) == size) return true;
+    const std::optional<Type> is = part_type(child(vector, i));
+    if (is && row(*is).cls == TypeClass::bits && bits(*is) == size) return true;
   }
   return false;
 }
@@ -208,10 +215,10 @@ bool Check::has_bits(const Operand& vector, int size) const {
 bool Check::is_float_vector(const Operand& vector) const {
   bool floats = false;
   for (int i = 0; i < vector.count; ++i) {
-    const Operand& part = child(vector, i);
-    if (part.kind != Operand::Kind::reg) continue;
-    if (row(declared(part)).cls == TypeClass::bits) return false;
-    floats = floats || is_floating(declared(part));
+    const std::optional<Type> is = part_type(child(vector, i));
+    if (!is) continue;
+    if (row(*is).cls == TypeClass::bits) return false;
+    floats = floats || is_floating(*is);
   }
   return floats;
 }

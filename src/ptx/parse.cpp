@@ -135,8 +135,10 @@ void Parser::version() {
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), out);
     return error == std::errc{} && end == digits.data() + digits.size();
   };
+  constexpr int kMost = 99;  // of either number
   if (token_.kind != Kind::number || dot == number.npos || !read(number.substr(0, dot), out_.version.major) ||
-      !read(number.substr(dot + 1), out_.version.minor))
+      !read(number.substr(dot + 1), out_.version.minor) || out_.version.major > kMost ||
+      out_.version.minor > kMost)
     unexpected("a version, such as 9.0");
   constexpr std::array kLast = {-1, 5, 3, 2, 3, 1, 5, 8, 8};  // minor version of 0, 1, ...; later ones may come
   const auto major = static_cast<std::size_t>(out_.version.major);

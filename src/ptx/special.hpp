@@ -87,4 +87,11 @@ constexpr bool is_of_reserved(Special special) {
 /// nullptr if there is none of that name.
 const SpecialRow* find_special(std::string_view name);
 
+/// What one is beside the registers of a vector, {%r1, %smid}. Nothing for a predicate.
+inline std::optional<Type> type_in_vector(std::string_view special) {
+  const Type is = find_special(special)->type;
+  if (is == Type::pred) return {};
+  return bits(is) == 64 ? Type::b64 : Type::b32;
+}
+
 }  // namespace warpbit::ptx

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "grid/bounds.hpp"
+
+#include <cxxabi.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+
+#include "grid/block.hpp"
+
+namespace warpbit::grid {
+
+using ptx::StateSpace;
+
+std::uint64_t place_in_space(const Access& access, std::uint64_t address) {
+  constexpr std::uint64_t kOwn = (std::uint64_t{1} << kRankShift) - 1;
+  if (access.space == StateSpace::shared && !access.generic) return address & kOwn;
+  if (!access.generic) return address;
+  if (address - kSharedWindow < kWindowBytes) return (address - kSharedWindow) & kOwn;
+  if (address - kLocalWindow < kWindowBytes) return address - kLocalWindow;
+  return address >= kParameters && address < kBuffers ? address - kParameters : address;
+}
+
+namespace {
+
+// Of an array whose size the launch gives, those up to the end.
+std::uint64_t bytes_of(const PlacedVariable& of, std::uint64_t shared_bytes) {
+  return of.variable->bytes != 0   ? static_cast<std::uint64_t>(of.variable->bytes)
+         : shared_bytes > of.first ? shared_bytes - of.first
+                                   : 0;
+}
+
+// Parameters of a kernel lie in a memory of their own.
+bool is_in_frame(const Program& program, const ptx::Variable& variable) {
+  if (variable.space == StateSpace::local) return true;
+  if (variable.space != StateSpace::param) return false;
+  const ptx::FunctionText& kernel = *program.functions[static_cast<std::size_t>(program.entry)].function;
+  return std::ranges::none_of(kernel.parameters, [&](const ptx::Variable& one) { return &one == &variable; });
+}
+
+}  // namespace
+
+std::optional<Bounds> bounds_of(Warp& warp, const Path& path, const Access& access) {
+  if (access.variable < 0 || !warp.block().checks()) return {};
+  const PlacedVariable& of = warp.program().variables[static_cast<std::size_t>(access.variable)];
+  const bool in_frame = is_in_frame(warp.program(), *of.variable);
+  return Bounds{of.first + (in_frame ? static_cast<std::uint64_t>(path.local) : 0),
+                bytes_of(of, warp.block().shared().size())};
+}
+
+bool lies_in_variable(Warp& warp, const Path& path, const Step& step, int lane, std::uint64_t at,
+                      std::uint64_t bytes) {
+  const std::optional<Bounds> bounds = bounds_of(warp, path, step.access);
+  if (!bounds || bounds->hold(at, bytes)) return true;
+  const ptx::Variable& variable =
+      *warp.program().variables[static_cast<std::size_t>(step.access.variable)].variable;
+  const std::string name = source_name(variable.name);
+  const bool in_shared = variable.space == StateSpace::shared;
+  auto from = static_cast<std::int64_t>(at - bounds->first);
+  if (in_shared && from >> (kRankShift - 1) == 1)
+    from -= std::int64_t{1} << kRankShift;  // below the first byte
+  block::Found found = block::fault_of(
+      Block::who(warp, step, lane),
+      {Errc::address_out_of_bounds,
+       {},
+       fmt::format("{} bytes from byte {} of '{}' in .{} on", bytes, from, name, ptx::name(variable.space)),
+       fmt::format("'{}' has {} bytes", name, bounds->bytes)},
+      KernelRule::beyond_variable);
+  if (in_shared && at < warp.block().shared().size())
+    found->address = {Space::shared, static_cast<std::int64_t>(at)};
+  return warp.block().allows(std::move(found));
+}
+
+std::string source_name(std::string_view symbol) {
+  int status = 0;
+  const std::unique_ptr<char, void (*)(void*)> demangled(
+      abi::__cxa_demangle(std::string(symbol).c_str(), nullptr, nullptr, &status), std::free);
+  if (status != 0 || !symbol.starts_with("_Z")) return std::string(symbol);
+  const std::string whole(demangled.get());
+  const std::size_t colons = whole.rfind("::");
+  return colons == whole.npos ? whole : whole.substr(colons + 2);
+}
+
+std::string name_of_shared(const Program& program, std::int64_t byte) {
+  const auto at = static_cast<std::uint64_t>(byte);
+  for (const PlacedVariable& one : program.variables) {
+    if (one.variable->space != StateSpace::shared || at < one.first) continue;
+    if (at - one.first >= static_cast<std::uint64_t>(one.variable->bytes)) continue;
+    const std::string name = source_name(one.variable->name);
+    return at == one.first ? name : fmt::format("{} + {:#x}", name, at - one.first);
+  }
+  return {};
+}
+
+}  // namespace warpbit::grid

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// The variables of a kernel: the bytes that each has, and which one an address is in.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "grid/warp.hpp"
+
+namespace warpbit::grid {
+
+/// An address without its window, and without the rank of its block: the place of the byte in its space.
+std::uint64_t place_in_space(const Access& access, std::uint64_t address);
+
+/// The bytes of the variable in which those of a step must lie, by their place in its space. Nothing: it is not known, or
+/// nobody asks.
+struct Bounds {
+  std::uint64_t first, bytes;
+  bool hold(std::uint64_t at, std::uint64_t count) const {
+    return count <= bytes && at - first <= bytes - count;
+  }
+};
+std::optional<Bounds> bounds_of(Warp& warp, const Path& path, const Access& access);
+
+/// Whether a lane's bytes lie in the variable of their step, or the block goes on all the same. False after a fault.
+bool lies_in_variable(Warp& warp, const Path& path, const Step& step, int lane, std::uint64_t at,
+                      std::uint64_t bytes);
+
+/// "As + 0xe00": the variable of .shared that has a byte; empty if there is none, and of arrays whose size the launch gives.
+std::string name_of_shared(const Program& program, std::int64_t byte);
+/// The name of a variable in its source, without what it is part of: "As" of "_ZZ4gemmPfE2As".
+std::string source_name(std::string_view symbol);
+
+}  // namespace warpbit::grid

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+// An access lies in the variable whose address it computes with: what is told, and what compilers do that is right. Loops that
+// never end are told, and those that wait for others are not.
+#include <fmt/format.h>
+
+#include <catch2/catch.hpp>
+#include <string>
+#include <vector>
+
+#include "warpbit/ptx.hpp"
+
+namespace ptx_bounds_test {
+
+using namespace warpbit;
+using Catch::Contains;
+
+// Variables of 64 bytes, one after the other; %rd1 points to the array of 64 words, %r1 is %tid.x.
+std::string kernel(const std::string& body) {
+  return R"(.version 9.0
+.target sm_90a
+.address_size 64
+.extern .shared .align 16 .b8 dynamic[];
+.global .align 4 .b8 ga[64];
+.global .align 4 .b8 gb[64];
+.func (.param .b32 r) next(.param .b32 a, .param .b32 b)
+{ .reg .b32 %r<2>; ld.param.b32 %r1, [a]; add.u32 %r1, %r1, 1; st.param.b32 [r], %r1; ret; }
+.visible .entry k(.param .u64 out, .param .u32 n, .param .u32 m)
+{
+  .shared .align 4 .b8 _ZZ1kPjE2As[64], _ZZ1kPjE2Bs[64];
+  .local .align 4 .b8 la[64], lb[64];
+  .reg .pred %p<4>;
+  .reg .b16 %h<4>;
+  .reg .b32 %r<32>;
+  .reg .b64 %rd<16>;
+  ld.param.u64 %rd1, [out];
+  mov.u32 %r1, %tid.x;
+)" + body +
+         "\n  ret;\n}\n";
+}
+
+ptx::Report launch(const std::string& body, ptx::Launch how = {}) {
+  const Result<ptx::Module> module = ptx::Module::load(kernel(body));
+  if (!module) FAIL(module.error().message());
+  const Result<ptx::Function> function = module->function("k");
+  if (!function) FAIL(function.error().message());
+  std::vector<std::uint32_t> out(64);
+  how.shared_bytes = 64;
+  return function->launch(how, {ptx::buffer(out), ptx::value(std::uint32_t{16}), ptx::value(std::uint32_t{4})});
+}
+
+// What is told; "-" if nothing is.
+std::string told(const std::string& body) {
+  const ptx::Report report = launch(body);
+  if (!report.fault) return report.findings.empty() ? "-" : report.findings[0].fault.message();
+  return report.fault->message();
+}
+
+struct Case {
+  const char *name, *body, *said;
+};
+
+const Case kBeyond[] = {
+    {"a sum", "mov.u32 %r3, _ZZ1kPjE2As; add.u32 %r3, %r3, %r1; add.u32 %r3, %r3, 64; st.shared.u32 [%r3], 9;",
+     "4 bytes from byte 64 of 'As' in .shared on are out of bounds; 'As' has 64 bytes"},
+    {"an index that is loaded",
+     "ld.param.u32 %r2, [n]; shl.b32 %r2, %r2, 2; mov.u32 %r3, _ZZ1kPjE2As; add.u32 %r3, %r3, %r2; st.shared.u32 [%r3], 9;",
+     "byte 64 of 'As'"},
+    {"below the first byte", "mov.u32 %r3, _ZZ1kPjE2Bs; sub.u32 %r3, %r3, 4; st.shared.u32 [%r3], 9;",
+     "byte -4 of 'Bs'"},
+    {"across the end", "st.shared.v2.u32 [_ZZ1kPjE2As + 64], {%r1, %r1};", "8 bytes from byte 64 of 'As'"},
+    {"a generic address", "mov.u64 %rd3, _ZZ1kPjE2As; cvta.shared.u64 %rd3, %rd3; st.u32 [%rd3 + 64], 9;",
+     "byte 64 of 'As'"},
+    {"a register that is used again",
+     "mov.u32 %r3, _ZZ1kPjE2As; st.shared.u32 [%r3], 1; mov.u32 %r3, _ZZ1kPjE2Bs; st.shared.u32 [%r3 + -64], 1;",
+     "byte -64 of 'Bs'"},
+    {"one of two addresses of a variable",
+     "setp.eq.u32 %p1, %r1, 0; mov.u32 %r3, _ZZ1kPjE2As; add.u32 %r4, %r3, 64; selp.b32 %r5, %r4, %r3, %p1; st.shared.u32 [%r5], 1;",
+     "byte 64 of 'As'"},
+    {"a loop",
+     "mov.u32 %r3, _ZZ1kPjE2As; mov.u32 %r2, 0; L: st.shared.u32 [%r3], 1; add.u32 %r3, %r3, 4; add.u32 %r2, %r2, 1; setp.lt.u32 %p1, %r2, 17; @%p1 bra L;",
+     "byte 64 of 'As'"},
+    {"an atomic", "mov.u32 %r3, _ZZ1kPjE2As; red.shared.add.u32 [%r3 + 64], 1;", "byte 64 of 'As'"},
+    {"a copy", "cp.async.ca.shared.global [_ZZ1kPjE2As + 64], [%rd1], 4;", "byte 64 of 'As'"},
+    {"rows",
+     "st.shared.u32 [_ZZ1kPjE2Bs], 1; mov.u32 %r3, _ZZ1kPjE2As; ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r4}, [%r3 + 64];",
+     "16 bytes from byte 64 of 'As'"},
+    {"a barrier object", "mov.u32 %r3, _ZZ1kPjE2As; mbarrier.init.shared.b64 [%r3 + 64], 1;",
+     "8 bytes from byte 64 of 'As'"},
+    {"a copy in bulk",
+     "mov.u32 %r3, _ZZ1kPjE2As; mov.u32 %r4, dynamic; mbarrier.init.shared.b64 [%r4], 1; cp.async.bulk.shared::cluster.global."
+     "mbarrier::complete_tx::bytes [%r3], [%rd1], 80, [%r4];",
+     "80 bytes from byte 0 of 'As'"},
+    {"a copy in bulk from shared memory",
+     "mov.u32 %r3, _ZZ1kPjE2As; cp.async.bulk.global.shared::cta.bulk_group [%rd1], [%r3 + 48], 32;",
+     "32 bytes from byte 48 of 'As'"},
+    {"behind what the launch gives", "mov.u32 %r3, dynamic; st.shared.u32 [%r3 + 64], 1;",
+     "byte 64 of 'dynamic' in .shared on are out of bounds; 'dynamic' has 64 bytes"},
+    {"before what the launch gives", "mov.u32 %r3, dynamic; st.shared.u32 [%r3 + -4], 1;",
+     "byte -4 of 'dynamic'"},
+    {"local memory", "mov.u64 %rd3, la; add.u64 %rd3, %rd3, 64; st.local.u32 [%rd3], 1;",
+     "byte 64 of 'la' in .local on are out of bounds; 'la' has 64 bytes"},
+    {"local memory by a generic address", "mov.u64 %rd3, la; cvta.local.u64 %rd3, %rd3; st.u32 [%rd3 + 64], 1;",
+     "byte 64 of 'la'"},
+    {"a variable of the module far away", "mov.u64 %rd3, ga; st.global.u32 [%rd3 + 1048832], 1;",
+     "byte 1048832 of 'ga' in .global"},
+    {"a parameter that is named", "ld.param.u32 %r2, [n + 4];",
+     "byte 4 of 'n' in .param on are out of bounds; 'n' has 4"},
+    {"a parameter by its address",
+     "mov.b64 %rd2, out; ld.param.u32 %r2, [%rd2 + 8]; st.global.u32 [%rd1], %r2;",
+     "byte 8 of 'out' in .param"},
+};
+
+TEST_CASE("an access beyond its variable is told, with the variable's name", "[quick]") {
+  for (const Case& one : kBeyond) {
+    INFO(one.name);
+    ptx::Launch how;
+    how.block = {std::string_view(one.name) == "rows" ? 32U : 1U};  // of a warp
+    const ptx::Report report = launch(one.body, how);
+    REQUIRE(report.fault);
+    INFO(report.fault->message());
+    CHECK(report.fault->rule == KernelRule::beyond_variable);
+    CHECK(report.fault->error.code == Errc::address_out_of_bounds);
+    CHECK_THAT(report.fault->message(), Contains(one.said));
+  }
+}
+
+// Nobody says of which variable these are, or all lie in theirs.
+const Case kRight[] = {
+    {"the last bytes", "mov.u32 %r3, _ZZ1kPjE2As; st.shared.u32 [%r3 + 60], 1;", ""},
+    {"a negative offset of an address beyond the end",
+     "mov.u32 %r3, _ZZ1kPjE2As; add.u32 %r3, %r3, 128; st.shared.u32 [%r3 + -68], 1;", ""},
+    {"a difference of addresses",
+     "mov.u32 %r3, _ZZ1kPjE2As; mov.u32 %r4, _ZZ1kPjE2Bs; sub.u32 %r5, %r4, %r3; add.u32 %r3, %r3, %r5; st.shared.u32 [%r3 + 8], 1;",
+     ""},
+    {"one of two variables",
+     "setp.eq.u32 %p1, %r1, 0; mov.u32 %r3, _ZZ1kPjE2As; mov.u32 %r4, _ZZ1kPjE2Bs; selp.b32 %r5, %r4, %r3, %p1; st.shared.u32 [%r5 + 4], 1;",
+     ""},
+    {"one of two variables, behind a branch",
+     "mov.u32 %r3, _ZZ1kPjE2As; setp.eq.u32 %p1, %r1, 99; @%p1 bra L; mov.u32 %r3, _ZZ1kPjE2Bs; L: st.shared.u32 [%r3], 1;",
+     ""},
+    {"a variable under a guard",
+     "mov.u32 %r3, _ZZ1kPjE2As; setp.eq.u32 %p1, %r1, 0; @%p1 mov.u32 %r3, _ZZ1kPjE2Bs; st.shared.u32 [%r3], 1;",
+     ""},
+    {"an address aligned by its bits",
+     "mov.u32 %r3, dynamic; and.b32 %r4, %r3, 15; sub.u32 %r4, 16, %r4; and.b32 %r4, %r4, 15; add.u32 %r3, %r3, %r4; st.shared.u32 [%r3], 1;",
+     ""},
+    {"an address that a call hands back",
+     "{ .param .b32 x; .param .b32 y; .param .b32 z; mov.u32 %r3, _ZZ1kPjE2As; add.u32 %r3, %r3, 63; st.param.b32 [x], %r3; st.param.b32 [y], 1; call (z), next, (x, y); ld.param.b32 %r4, [z]; } st.shared.u32 [%r4], 1;",
+     ""},
+    {"an address as a number", "st.shared.u32 [%r1 + 64], 1;", ""},
+    {"all of .local", "mov.u64 %rd3, lb; st.local.u32 [%rd3 + 60], 1; ld.local.u32 %r3, [lb + 60];", ""},
+    {"the parameter beside", "ld.param.u32 %r2, [m]; mov.b64 %rd2, m; ld.param.u32 %r3, [%rd2];", ""},
+};
+
+TEST_CASE("an address of no known variable, and one in its variable, is right", "[quick]") {
+  for (const Case& one : kRight) {
+    INFO(one.name);
+    CHECK(told(one.body) == "-");
+  }
+}
+
+TEST_CASE("a shared address has the name of its variable", "[quick]") {
+  ptx::Launch how;
+  how.block = {64};
+  const ptx::Report race = launch(
+      "mov.u32 %r9, _ZZ1kPjE2As; shl.b32 %r2, %r1, 31; shr.b32 %r2, %r2, 29; mov.u32 %r3, _ZZ1kPjE2Bs; add.u32 %r3, %r3, %r2; st.shared.u32 [%r3], %r1;",
+      how);
+  REQUIRE(race.fault);
+  CHECK_THAT(race.fault->message(), Contains(", shared address 0x40 (Bs)"));
+  CHECK_THAT(
+      told("mov.u32 %r9, _ZZ1kPjE2As; mov.u32 %r3, _ZZ1kPjE2Bs; mbarrier.arrive.shared.b64 _, [%r3 + 8];"),
+      Contains("there is no barrier object at 0x48 (Bs + 0x8)"));
+}
+
+// ---- Loops without an end
+
+const Case kEndless[] = {
+    {"a jump to itself", "L: bra L;", "without an end"},
+    {"a lock that nobody unlocks",
+     "st.global.u32 [%rd1], 1; L: atom.global.cas.b32 %r2, [%rd1], 0, 1; setp.ne.u32 %p1, %r2, 0; @%p1 bra L;",
+     "it reads 0x1 each time"},
+    {"a wait loop with the condition inverted",
+     "mov.u32 %r3, dynamic; mbarrier.init.shared.b64 [%r3], 1; mbarrier.arrive.shared.b64 _, [%r3];"
+     " L: mbarrier.try_wait.parity.shared.b64 %p1, [%r3], 0; @%p1 bra L;",
+     "is true each time, for the phase is complete; a loop that waits goes on while it is false"},
+    {"a cycle of several rounds", "mov.u32 %r2, 0; L: add.u32 %r2, %r2, 1; and.b32 %r2, %r2, 7; bra L;",
+     "without an end"},
+};
+
+TEST_CASE("a loop that repeats the same for ever is told", "[quick]") {
+  for (const Case& one : kEndless) {
+    INFO(one.name);
+    const ptx::Report report = launch(one.body);
+    REQUIRE(report.fault);
+    INFO(report.fault->message());
+    CHECK(report.fault->error.code == Errc::threads_diverge);
+    CHECK_THAT(report.fault->message(), Contains(one.said) && Contains("no thread changes anything any more"));
+  }
+}
+
+TEST_CASE("a thread that loops for ever is told with those that wait for it", "[quick]") {
+  ptx::Launch how;
+  how.block = {64};
+  const ptx::Report report =
+      launch("setp.ge.u32 %p1, %r1, 32; @%p1 bra W; L: bra L; W: barrier.sync 1, 64;", how);
+  REQUIRE(report.fault);
+  CHECK_THAT(report.fault->message(),
+             Contains("without an end") && Contains("these wait: warp 1") && Contains("barrier.sync 1, 64"));
+}
+
+TEST_CASE("a loop that ends is right, however long it does nothing but compute", "[quick]") {
+  ptx::Launch how;
+  how.block = {64};
+  CHECK(told("mov.u32 %r2, 0; L: add.u32 %r2, %r2, 1; setp.lt.u32 %p1, %r2, 300000; @%p1 bra L;") == "-");
+  // Another warp, and another block, end it.
+  const std::string spin =
+      "setp.eq.u32 %p2, {0}, 0; @%p2 bra W; L: ld.volatile.global.u32 %r2, [%rd1]; "
+      "setp.eq.u32 %p1, %r2, 0; @%p1 bra L; bra E; W: mov.u32 %r3, 0; "
+      "M: add.u32 %r3, %r3, 1; setp.lt.u32 %p1, %r3, 300000; @%p1 bra M; "
+      "st.volatile.global.u32 [%rd1], 1; E:";
+  CHECK_FALSE(launch("shr.u32 %r5, %r1, 5; " + fmt::format(fmt::runtime(spin), "%r5"), how).fault);
+  how.block = {1};
+  how.grid = {3};
+  how.execute.threads = 2;
+  const ptx::Report blocks =
+      launch("mov.u32 %r5, %ctaid.x; sub.u32 %r5, 2, %r5; " + fmt::format(fmt::runtime(spin), "%r5"), how);
+  INFO((blocks.fault ? blocks.fault->message() : ""));
+  CHECK_FALSE(blocks.fault);
+}
+
+}  // namespace ptx_bounds_test
