@@ -113,8 +113,7 @@ class Resolver {
       return fault(
           lane, {Errc::address_out_of_bounds, {}, memory.describe(address, bytes), "no argument reaches them"});
     if (writes && !range->writable) return fault(lane, written_to(*range));
-    return {range->data + (address - range->address), StateSpace::global, nullptr,
-            range->heap == nullptr ? nullptr : range->heap->defined(address)};
+    return {range->data + (address - range->address), StateSpace::global, nullptr, range->defined_at(address)};
   }
   Warp& warp_;
   Path& path_;
@@ -171,7 +170,8 @@ class Loaded {
     using From = Undefined::Cause::From;
     cause_ = {from.space == StateSpace::shared  ? From::shared
               : from.space == StateSpace::local ? From::local
-                                                : From::heap,
+              : address - kHeap < Heap::kBytes  ? From::heap
+                                                : From::array,
               static_cast<std::int64_t>(address) + (first - bits.begin()), step_.statement, lanes_};
   }
   void done() {
