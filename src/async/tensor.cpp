@@ -195,7 +195,7 @@ namespace {
 // The last block of a pair ends: both have allocated and deallocated the same.
 bool end_pair(Block& block, block::Who who) {
   Block* const peer = block.cluster.block(block.shared.rank() ^ 1);
-  if (peer == nullptr || !peer->ended) return true;
+  if (peer == nullptr || !peer->ended || !(block.has_tensor() || peer->has_tensor())) return true;
   const std::vector<Tensor::Together>&mine = block.tensor().together, &others = peer->tensor().together;
   if (mine.size() == others.size()) return true;
   const bool more = mine.size() > others.size();
@@ -217,8 +217,7 @@ bool end_pair(Block& block, block::Who who) {
 }  // namespace
 
 bool end_tensor(Block& block, block::Who who) {
-  if (block.shared.records() && !end_pair(block, who)) return false;
-  if (!block.has_tensor()) return true;
+  if (!block.has_tensor()) return !block.shared.records() || end_pair(block, who);
   for (const Tensor::Allocated& one : std::exchange(block.tensor().allocated, {})) {
     Fault out = block::fault_of(
         who,
@@ -231,7 +230,7 @@ bool end_tensor(Block& block, block::Who who) {
     out.other = side(one.who);
     if (!block.allows(std::move(out))) return false;
   }
-  return true;
+  return !block.shared.records() || end_pair(block, who);
 }
 
 // ---- What is touched

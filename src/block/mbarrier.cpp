@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <set>
 #include <utility>
 
 namespace warpbit::block {
@@ -454,7 +455,9 @@ std::string Mbarriers::awaited(std::int64_t address, int warp) const {
   const std::int64_t last = object.phase - 1;
   const Seen before = seen == object.seen.end() ? Seen{-1, 0} : seen->second;
   if (warp < 0 || before.phase >= last) return out;
-  if (last - before.phase > 1)
+  std::set<int> threads;
+  for (const Arrived& one : object.arrived) threads.insert(one.who.thread);
+  if (last - before.phase > 1 && threads.size() > object.expected)
     out += fmt::format(
         "; {} arrivals have come since this warp's last wait at this object, whose phases take {}: the count of "
         "its init is wrong",

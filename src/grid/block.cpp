@@ -193,13 +193,21 @@ void Block::explain_by_phase(Fault& fault) const {
 
 // What the warps of a fault have waited for in vain.
 void Block::explain_by_waits(Fault& fault) const {
-  const auto line = [&](const block::Place& at) {
-    return statement_of(grid_.program.origins[at.line - 1]).position.line;
-  };
-  if (const auto unread = async_.mbarriers.unread(fault.warp))
-    fault.error.accepted += fmt::format(
-        ": nothing reads the answer of {} at PTX line {}, so the thread has not waited",
-        ptx::one_line(statement_of(grid_.program.origins[unread->at.line - 1]).text), line(unread->at));
+  std::vector<int> warps = {fault.warp};
+  if (fault.other) warps.push_back(fault.other->warp);
+  for (const int warp : warps)
+    if (const auto unread = async_.mbarriers.unread(warp)) {
+      const ptx::Statement& test = statement_of(grid_.program.origins[unread->at.line - 1]);
+      fault.error.accepted +=
+          fmt::format(": nothing reads the answer of {} at PTX line {}, so warp {} has not waited",
+                      ptx::one_line(test.text), test.position.line, warp - async_.shared.first_warp());
+      return;
+    }
+  if (fault.error.code == Errc::copy_pending && async_.groups.has_waited_for_none(fault.warp) &&
+      fault.error.accepted.find("wait_group") != std::string::npos)
+    fault.error.accepted +=
+        fmt::format(": it waits for groups of the thread that executes it, and warp {} has none",
+                    fault.warp - async_.shared.first_warp());
   if (fault.other && fault.error.code == Errc::data_race) explain_by_barriers(fault);
 }
 
@@ -228,8 +236,9 @@ void Block::explain_by_barriers(Fault& fault) const {
 
 void Block::fault(Fault found) {
   if (fault_) return;
-  // The write may come, and then be in a race with this read.
-  if (found.error.code == Errc::never_written && found.address && !std::exchange(waits_for_write_, true)) {
+  // The write may come, and then be in a race with this read. Of what tensor memory has not, no address is known.
+  if (found.error.code == Errc::never_written && (found.address || async_.has_tensor()) &&
+      !std::exchange(waits_for_write_, true)) {
     stuck_ = std::move(found);
     return;
   }
