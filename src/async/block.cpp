@@ -163,6 +163,8 @@ Fault CopiedTiles::mistaken(std::string_view what, const Descriptor& descriptor,
 
 block::Found suspicious(std::string_view which, std::uint64_t descriptor, const DescribedMatrix& matrix,
                         DescriptorForm form, block::Who who) {
+  // A tile whose parts lie far apart may be meant so.
+  if (DescriptorMap(Descriptor::decode(descriptor, form), matrix).shared_ranges().empty()) return std::nullopt;
   using enum DescriptorIssue;
   for (const auto& [issue, message] : check_descriptor(descriptor, matrix, kMostSharedBytes, form))
     if (issue == exchanged || issue == bytes_for_units || issue == read_twice || issue == other_major)
