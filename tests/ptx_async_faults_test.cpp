@@ -141,7 +141,8 @@ const std::vector<Mistake> kMistakes = {
      {{"mov.u32 \t%r44, 128;", "mov.u32 \t%r44, 64;"}},
      Errc::threads_diverge,
      {"deadlock", "for phase 2 of the mbarrier at 0xc018: 0 of 64 arrivals",
-      "phase 1 (parity 1) is complete, and this warp has not waited for it"},
+      "128 arrivals have come since this warp's last wait at this object, whose phases take 64: the count of its "
+      "init is wrong"},
      {"done, [%r15]"}},
     // ---- Bytes
     {"bytes of one operand instead of two",
@@ -787,6 +788,97 @@ TEST_CASE("sums of floats in bulk depend on the order of blocks") {
   }
   CHECK(floats == 1);
   CHECK(integers == 0);
+}
+
+// ---- Waits that do not wait for what they should
+
+constexpr const char* kWaitsHead = R"(.version 9.0
+.target sm_90a
+.address_size 64
+.visible .entry k(.param .u64 out)
+{
+  .reg .pred %p<4>;
+  .reg .b32 %r<8>;
+  .reg .b64 %rd<4>;
+  .shared .align 128 .b8 tile[1024];
+  .shared .align 8 .b64 full[2];
+  ld.param.u64 %rd1, [out];
+  mov.u32 %r1, %tid.x;
+  mad.wide.u32 %rd2, %r1, 4, %rd1;
+  mov.u32 %r2, tile;
+  mad.lo.u32 %r3, %r1, 4, %r2;
+  setp.eq.u32 %p0, %r1, 0;
+  @%p0 mbarrier.init.shared.b64 [full], 1;
+  @%p0 mbarrier.init.shared.b64 [full+8], 1;
+  bar.sync 0;
+)";
+constexpr const char* kLoad = R"(  @!%p0 bra LOADED;
+  mbarrier.arrive.expect_tx.shared.b64 _, [full], 256;
+  cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [tile], [%rd1], 256, [full];
+LOADED:
+)";
+
+std::string first_of(const std::string& body) {
+  const Result<ptx::Module> module = ptx::Module::load(kWaitsHead + body + "  ret;\n}\n");
+  if (!module) FAIL(module.error().message());
+  const Result<ptx::Function> function = module->function("k");
+  REQUIRE(function);
+  ptx::Launch how;
+  how.block = {64};
+  std::vector<std::uint32_t> out(256);
+  const ptx::Report report = function->launch(how, {ptx::buffer(out)});
+  const Fault* const found = found_in(report);
+  return found == nullptr ? "" : found->message();
+}
+
+TEST_CASE("a wait for something else is named") {
+  const std::string use = "  ld.shared.u32 %r4, [%r3];\n  st.global.u32 [%rd2+512], %r4;\n";
+  const auto wait = [](const std::string& object) {
+    return "W: mbarrier.try_wait.parity.shared.b64 %p1, [" + object + "], 0;\n  @!%p1 bra W;\n";
+  };
+  CHECK(first_of(kLoad + wait("full") + use) == "");
+  for (const std::string test : {"test", "try"})
+    CHECK_THAT(
+        first_of(fmt::format("{}  mbarrier.{}_wait.parity.shared.b64 %p1, [full], 0;\n{}", kLoad, test, use)),
+        Catch::Contains(
+            fmt::format(": nothing reads the answer of mbarrier.{}_wait.parity.shared.b64 %p1, [full], 0 at "
+                        "PTX line 24, so warp 1 has not waited",
+                        test)));
+  CHECK_THAT(
+      first_of(kLoad + std::string("  @%p0 mbarrier.arrive.shared.b64 _, [full+8];\n") + wait("full+8") + use),
+      Catch::Contains("wait for phase 0 (parity 0) of the mbarrier at 0x400 first: the last wait of this warp "
+                      "was at the mbarrier at 0x408"));
+}
+
+TEST_CASE("a wait for groups of another thread is named") {
+  const std::string rounds = R"(  mov.u32 %r5, 0;
+L:
+  st.shared.u32 [%r3], %r5;
+  fence.proxy.async.shared::cta;
+  bar.sync 0;
+  @%p0 cp.async.bulk.global.shared::cta.bulk_group [%rd1], [tile], 256;
+  @%p0 cp.async.bulk.commit_group;
+)";
+  const std::string again = "  add.u32 %r5, %r5, 1;\n  setp.lt.u32 %p1, %r5, 3;\n  @%p1 bra L;\n";
+  CHECK(first_of(rounds + "  @%p0 cp.async.bulk.wait_group.read 0;\n  bar.sync 0;\n" + again) == "");
+  CHECK_THAT(first_of(rounds + "  cp.async.bulk.wait_group.read 0;\n" + again),
+             Catch::Contains(
+                 "cp.async.bulk.wait_group.read or .wait_group behind its commit_group first: it waits for "
+                 "groups of the thread that executes it, and warp 1 has none"));
+}
+
+TEST_CASE("barriers that are out of step are named") {
+  const std::string round = R"(  st.shared.u32 [%r3], %r1;
+  bar.sync 0;
+  xor.b32 %r6, %r3, 128;
+  ld.shared.u32 %r7, [%r6];
+  st.global.u32 [%rd2], %r7;
+)";
+  CHECK(first_of(round) == "");
+  CHECK_THAT(first_of("  setp.lt.u32 %p2, %r1, 32;\n  @%p2 bar.sync 0;\n" + round),
+             Catch::Contains(
+                 "warp 0 met the last barrier at PTX line 21, warp 1 at PTX line 23; their barriers are out "
+                 "of step"));
 }
 
 }  // namespace ptx_async_faults_test

@@ -389,9 +389,9 @@ TEST_CASE("calls that are wrong are refused", "[quick][ptx_c]") {
   CHECK(message() == "argument_mismatch: argument 'a': 3 bytes; expected 4 bytes (.f32)");
   arguments[2] = {WARPBIT_NULL, nullptr, 0};
   CHECK(launch() == WARPBIT_EXECUTION);
-  arguments[2] = {4, &a, sizeof a};
+  arguments[2] = {5, &a, sizeof a};
   CHECK(launch() == WARPBIT_USAGE);
-  CHECK(message() == "usage: argument 2: kind 4; expected a warpbit_argument_kind");
+  CHECK(message() == "usage: argument 2: kind 5; expected a warpbit_argument_kind");
   arguments[2] = {WARPBIT_VALUE, nullptr, 4};
   CHECK(launch() == WARPBIT_USAGE);
   arguments[2] = value(a);
@@ -399,6 +399,9 @@ TEST_CASE("calls that are wrong are refused", "[quick][ptx_c]") {
   CHECK(launch() == WARPBIT_OK);
   arguments[0].kind = WARPBIT_CONSTANT;
   CHECK(launch() == WARPBIT_MEMORY);
+  arguments[0].kind = WARPBIT_UNWRITTEN;
+  CHECK(launch() != WARPBIT_OK);
+  CHECK(std::string(warpbit_error_name()) == "never_written");
   arguments[0].kind = WARPBIT_BUFFER;
   how.threads = -1;
   CHECK(launch() == WARPBIT_USAGE);

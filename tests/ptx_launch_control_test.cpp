@@ -76,6 +76,7 @@ WAIT:
   clusterlaunchcontrol.query_cancel.is_canceled.pred.b128 %p3, %q0;
   @!%p3 bra DONE; // query
   clusterlaunchcontrol.query_cancel.get_first_ctaid.v4.b32.b128 {%r4, %r11, %r12, _}, %q0;
+  fence.proxy.async.shared::cta; // read
   barrier.cluster.arrive.aligned; // read
   barrier.cluster.wait.aligned; // read
   bra LOOP;

@@ -40,9 +40,15 @@ struct Parameter {
   std::size_t alignment;
 };
 
+/// The caller's memory as cudaMalloc returns it: to use a byte before it is written is a fault of the rule never_written.
+struct Unwritten {
+  std::span<std::byte> bytes;
+};
+
 /// An argument of a launch: an array that the kernel reaches by a pointer to its first byte, or the bytes of a number or
 /// of a structure passed by value.
-using Argument = std::variant<std::span<std::byte>, std::vector<std::byte>, std::span<const std::byte>>;
+using Argument =
+    std::variant<std::span<std::byte>, std::vector<std::byte>, std::span<const std::byte>, Unwritten>;
 
 /// The caller's memory, which the kernel reads and writes; of a constant array it only reads, and a write is a fault. It
 /// must live until the launch has ended.
@@ -60,6 +66,10 @@ Argument buffer(std::vector<T>& array) {
 template <class T>
 Argument buffer(const std::vector<T>& array) {
   return buffer(std::span(array));
+}
+template <class T>
+requires std::is_trivially_copyable_v<T> Argument unwritten(std::span<T> array) {
+  return Unwritten{std::as_writable_bytes(array)};
 }
 /// A number or a structure, by value. Pointers in a structure are numbers that `address` has returned; so is the address of
 /// a tensor map, which is a structure: TensorMapBytes.

@@ -261,7 +261,8 @@ typedef enum warpbit_argument_kind {
   WARPBIT_NULL = 0,    /**< a null pointer; data and bytes are ignored */
   WARPBIT_BUFFER = 1,  /**< memory of the caller, which the kernel reads and writes */
   WARPBIT_VALUE = 2,   /**< a number or a structure, copied from data */
-  WARPBIT_CONSTANT = 3 /**< memory of the caller, which the kernel only reads; a write is a fault */
+  WARPBIT_CONSTANT = 3, /**< memory of the caller, which the kernel only reads; a write is a fault */
+  WARPBIT_UNWRITTEN = 4 /**< like WARPBIT_BUFFER, without values as cudaMalloc returns it: the rule never_written */
 } warpbit_argument_kind;
 /** An argument of a launch. */
 typedef struct warpbit_argument {

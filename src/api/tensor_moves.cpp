@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "api/checks.hpp"
+#include "api/tensor_operands.hpp"
 #include "api/tensor_product.hpp"
 #include "kernel/described.hpp"
 #include "warpbit/execute_tensor.hpp"
@@ -288,6 +289,19 @@ Result<void> execute_load(const Instruction& instruction, int warp, std::uint32_
   for (std::size_t t = 0; t < reduced.size(); ++t)
     reduced[t] = reduce(*move->reduction(), registers.subspan(t * each, each));
   return {};
+}
+
+Result<std::vector<std::size_t>> unwritten_of_load(const Instruction& instruction, int warp,
+                                                   std::uint32_t address, std::int64_t split,
+                                                   const TensorMemory& memory) {
+  const Result<Moved> move = Moved::make(instruction, false, warp, address, split);
+  if (!move) return move.error();
+  std::vector<std::size_t> out;
+  move->for_all([&](std::size_t at, int lane, int column) {
+    if (!memory.is_written(lane, column) || (move->is_packed() && !memory.is_written(lane, column + 1)))
+      out.push_back(at);
+  });
+  return out;
 }
 
 Result<void> execute_store(const Instruction& instruction, int warp, std::uint32_t address, std::int64_t split,

@@ -5,9 +5,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "warpbit/execute_tensor.hpp"
 
+#pragma GCC visibility push(default)  // warpbit's other libraries use it
 namespace warpbit {
 
 /// The value of register r of operand i: a literal, or value(i, r), to which the offset of an address is added.
@@ -59,4 +61,11 @@ TensorMmaSources mma_sources(const Instruction& instruction, Value value) {
   return out;
 }
 
+/// The registers of a load, numbered as those of execute_load, some bits of which come from words that nothing has written.
+/// Errors: those of execute_load.
+Result<std::vector<std::size_t>> unwritten_of_load(const Instruction& instruction, int warp,
+                                                   std::uint32_t address, std::int64_t split,
+                                                   const TensorMemory& memory);
+
 }  // namespace warpbit
+#pragma GCC visibility pop

@@ -26,17 +26,20 @@ Tensor& Block::tensor() {
 
 // ---- Bulk groups
 
-block::Accesses::Agent BulkGroups::agent(int thread) {
-  auto found = groups_.find(thread);
+block::Accesses::Agent BulkGroups::begin(block::Who who) {
+  auto found = groups_.find(who.thread);
   if (found == groups_.end()) {
-    const std::string name = shared_.cluster().name(thread, shared_.rank());
+    const std::string name = shared_.cluster().name(who.thread, shared_.rank());
     const int agent = shared_.cluster().add_agent([name](std::uint32_t) {
       return fmt::format(
           "{} must execute cp.async.bulk.wait_group.read or .wait_group behind its commit_group first", name);
     });
-    found = groups_.emplace(thread, Group{agent}).first;
+    found = groups_.emplace(who.thread, Group{agent}).first;
   }
-  return {found->second.agent, found->second.committed};
+  Group& group = found->second;
+  group.last = who;
+  group.last_group = group.committed;
+  return {group.agent, group.committed};
 }
 
 void BulkGroups::commit(int thread) {
@@ -44,9 +47,24 @@ void BulkGroups::commit(int thread) {
 }
 
 void BulkGroups::wait(int thread, std::uint32_t pending) {
+  waiting_.insert(thread / block::kWarp);
   const auto found = groups_.find(thread);
   if (found == groups_.end() || found->second.committed <= pending) return;
-  shared_.order().learn(thread / block::kWarp, found->second.agent, found->second.committed - pending);
+  Group& group = found->second;
+  group.waited = std::max(group.waited, group.committed - pending);
+  shared_.order().learn(thread / block::kWarp, group.agent, group.waited);
+}
+
+bool BulkGroups::has_waited_for_none(int warp) const {
+  const auto group = groups_.lower_bound(warp * block::kWarp);
+  return waiting_.contains(warp) && (group == groups_.end() || group->first / block::kWarp != warp);
+}
+
+std::vector<block::Who> BulkGroups::pending() const {
+  std::vector<block::Who> out;
+  for (const auto& [thread, group] : groups_)
+    if (group.last_group >= group.waited) out.push_back(group.last);
+  return out;
 }
 
 // ---- Tiles
@@ -139,6 +157,24 @@ Fault CopiedTiles::mistaken(std::string_view what, const Descriptor& descriptor,
   out.address = {Space::shared, static_cast<std::int64_t>(byte)};
   out.other = {tile.who.thread / block::kWarp, {tile.who.thread % block::kWarp}, tile.who.at};
   return out;
+}
+
+// ---- Descriptors
+
+block::Found suspicious(std::string_view which, std::uint64_t descriptor, const DescribedMatrix& matrix,
+                        DescriptorForm form, block::Who who) {
+  // A tile whose parts lie far apart may be meant so.
+  if (DescriptorMap(Descriptor::decode(descriptor, form), matrix).shared_ranges().empty()) return std::nullopt;
+  using enum DescriptorIssue;
+  for (const auto& [issue, message] : check_descriptor(descriptor, matrix, kMostSharedBytes, form))
+    if (issue == exchanged || issue == bytes_for_units || issue == read_twice || issue == other_major)
+      return block::fault_of(who,
+                             {Errc::descriptor_field,
+                              {},
+                              fmt::format("the descriptor {:#x} of {}: {}", descriptor, which, message),
+                              "each byte of the tile must be read once"},
+                             KernelRule::matrix_descriptor);
+  return std::nullopt;
 }
 
 }  // namespace warpbit::async

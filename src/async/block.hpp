@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -24,19 +25,26 @@ class Tensor;
 class BulkGroups {
  public:
   explicit BulkGroups(block::Shared& shared) : shared_(shared) {}
-  /// Whose copies belong to the thread's group at hand.
-  block::Accesses::Agent agent(int thread);
+  /// The thread copies from the block's shared memory: who does, in its group at hand.
+  block::Accesses::Agent begin(block::Who who);
   void commit(int thread);
   /// All but the `pending` latest have been waited for.
   void wait(int thread, std::uint32_t pending);
+  /// The last copy of each thread that it has not waited for.
+  std::vector<block::Who> pending() const;
+  /// Whether a thread of the warp has waited for groups, and none of its threads has any.
+  bool has_waited_for_none(int warp) const;
 
  private:
   struct Group {
     int agent;
-    std::uint32_t committed = 0;
+    std::uint32_t committed = 0, waited = 0;
+    block::Who last = {};          ///< copy
+    std::uint32_t last_group = 0;  ///< which has it
   };
   block::Shared& shared_;
   std::map<int, Group> groups_;  // by thread
+  std::set<int> waiting_;        // warps
 };
 
 /// The tiles that tensor copies have written to a block's shared memory. A copy with a swizzle XORs the number of a 16-byte
@@ -69,6 +77,10 @@ class CopiedTiles {
   const block::Shared& shared_;
   std::vector<Copied> tiles_;
 };
+
+/// What looks wrong in the descriptor of a matrix that a product by `who` reads. `which`: "A" or "B".
+block::Found suspicious(std::string_view which, std::uint64_t descriptor, const DescribedMatrix& matrix,
+                        DescriptorForm form, block::Who who);
 
 /// By its rank in a cluster.
 struct Block {

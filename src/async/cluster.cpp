@@ -66,6 +66,13 @@ ClusterBarrier::Wait ClusterBarrier::wait(int warp, Lanes lanes, bool acquires) 
   return out;
 }
 
+Lanes ClusterBarrier::arrived(int warp) const {
+  Lanes out = 0;
+  for (int lane = 0; lane < block::kWarp; ++lane)
+    out |= Lanes{of(warp).phase[static_cast<std::size_t>(lane)] != 0} << lane;
+  return out;
+}
+
 // ---- Blocks
 
 Cluster::Cluster(int blocks, int threads, bool records)
@@ -101,6 +108,7 @@ bool Cluster::may_access(Block& here, const Block& other, block::Who who, bool a
 }
 
 void Cluster::explain_by_phase(Fault& fault) const {
+  if (explain_by_object(fault)) return;
   const int warps = state_->stride() / block::kWarp;
   const auto repeated = [&](const FaultSide& side) -> const block::Mbarriers::Repeated* {
     for (int warp = side.warp; warp < side.warp + side.warps; ++warp)
@@ -121,6 +129,18 @@ void Cluster::explain_by_phase(Fault& fault) const {
   out.rule = fault.rule;
   out.other = static_cast<FaultSide&>(fault);
   fault = std::move(out);
+}
+
+// The bytes that are accessed too early belong to another object than the warp has waited at.
+bool Cluster::explain_by_object(Fault& fault) const {
+  if (fault.error.code != Errc::copy_pending || !fault.address) return false;
+  const Block& of = *blocks_[static_cast<std::size_t>(fault.warp / (state_->stride() / block::kWarp))];
+  const auto write = of.shared.last_write(fault.address->byte);
+  const auto object = write ? of.mbarriers.counted_by(write->thread) : std::nullopt;
+  const auto waited = of.mbarriers.waited(fault.warp);
+  if (!object || !waited || *object == *waited) return false;
+  fault.error.accepted += fmt::format(": the last wait of this warp was at the mbarrier at {:#x}", *waited);
+  return true;
 }
 
 void Cluster::locate(Fault& fault, const std::function<device::Index3(int rank)>& index) const {

@@ -46,6 +46,8 @@ class ClusterBarrier {
   Wait wait(int warp, Lanes lanes, bool acquires);
   /// Whether a warp has waited for a phase: all blocks had begun.
   bool has_met(int warp) const { return of(warp).has_met; }
+  /// Lanes of a warp that have arrived, and not waited since.
+  Lanes arrived(int warp) const;
 
  private:
   struct Warp {
@@ -105,6 +107,7 @@ class Cluster {
 
  private:
   friend Block;
+  bool explain_by_object(Fault& fault) const;
 
   std::shared_ptr<block::Cluster> state_;
   std::vector<Block*> blocks_;  // by rank

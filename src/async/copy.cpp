@@ -195,6 +195,21 @@ Result<bool> Issue::load(const Region& from, const Destination& to) {
 
 // ---- From shared to global memory
 
+// A warp that takes its own wait_group for one of the thread that copies writes the next tile too early.
+void Issue::explain_write(Fault& found) const {
+  if (found.error.code != Errc::data_race || !found.other || !found.address ||
+      !here_.groups.has_waited_for_none(found.other->warp))
+    return;
+  const int thread = found.other->warp * block::kWarp + found.other->lanes.front();
+  const std::string writer = here_.shared.cluster().name(thread, here_.shared.rank());
+  found.error.seen = fmt::format(
+      "byte {:#x} was written again by {} before this copy was waited for: cp.async.bulk.wait_group waits for "
+      "groups of the thread that executes it, and {} has none",
+      found.address->byte, writer, writer.substr(writer.find("warp")));
+  found.error.accepted =
+      "the thread that copies must wait for its copy, and then a barrier must come before the next write";
+}
+
 Result<bool> Issue::store(std::uint32_t from, const Region& to, const std::optional<Reduce>& reduce) {
   std::optional<Reduce> how = reduce;
   if (how && to.map != nullptr) {
@@ -208,9 +223,11 @@ Result<bool> Issue::store(std::uint32_t from, const Region& to, const std::optio
   if (is_beyond(hull.first, hull.end - hull.first, here_))
     return beyond(hull.first, hull.end - hull.first, here_);
   if (here_.shared.records()) {
-    const Agent agent = here_.groups.agent(who_.thread);
+    const Agent agent = hull.bytes != 0 ? here_.groups.begin(who_) : Agent{};
     const auto reads = [&](std::uint32_t first, std::uint32_t bytes) {
-      return here_.allows(here_.shared.read_by({}, first, bytes, who_, agent));
+      block::Found found = here_.shared.read_by({}, first, bytes, who_, agent);
+      if (found) explain_write(*found);
+      return here_.allows(std::move(found));
     };
     if (hull.is_full()) {
       if (hull.bytes != 0 && !reads(hull.first, hull.end - hull.first)) return false;

@@ -70,6 +70,7 @@ class Issue {
   using Agent = block::Accesses::Agent;
   using Move = std::function<void(std::byte* shared)>;
 
+  void explain_write(Fault& found) const;
   Result<void> find_runs(const Region& region, std::uint32_t shared, bool writes);
   Result<bool> write(std::span<const std::byte> value, const Destination& to,
                      const std::optional<Reduce>& reduce, bool generic);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>  // std::abs
 #include <utility>
 
 #include "api/tensor_product.hpp"
@@ -76,9 +77,9 @@ Result<std::vector<TensorBlock>> TensorIssue::pair(int cta_group, std::span<Bloc
 // What one block of a pair does the other one does, too.
 Result<bool> TensorIssue::agree(Block& peer, TensorMemory::Columns columns) {
   Tensor &mine = here_.tensor(), &others = peer.tensor();
-  mine.together.push_back(columns);
+  mine.together.push_back({columns, who_, here_.shared.order().clock(who_.thread)});
   const std::size_t last = mine.together.size() - 1;
-  if (last >= others.together.size() || others.together[last] == columns) return true;
+  if (last >= others.together.size() || others.together[last].columns == columns) return true;
   const auto words = [](TensorMemory::Columns of) {
     return of.count > 0 ? "the allocation of " + range_text(of)
                         : "the deallocation of " + range_text({of.first, -of.count});
@@ -86,8 +87,36 @@ Result<bool> TensorIssue::agree(Block& peer, TensorMemory::Columns columns) {
   return Error{Errc::tensor_memory,
                {},
                fmt::format("{} in block {} of the cluster, and {} in block {}", words(columns),
-                           here_.shared.rank(), words(others.together[last]), peer.shared.rank()),
+                           here_.shared.rank(), words(others.together[last].columns), peer.shared.rank()),
                "the same columns in both blocks of a pair, in the same order"};
+}
+
+// Before the block deallocates: the allocation of the other block of the pair happens before that.
+bool TensorIssue::peer_has_allocated(Block& peer, TensorMemory::Columns columns) {
+  if (!here_.shared.records()) return true;
+  const std::vector<Tensor::Together>&mine = here_.tensor().together, &others = peer.tensor().together;
+  const auto own = std::find_if(mine.rbegin(), mine.rend(),
+                                [&](const Tensor::Together& one) { return one.columns == columns; });
+  const auto number = static_cast<std::size_t>(mine.rend() - own);  // from 1 on
+  if (number == 0) return true;
+  const Tensor::Together* const other = number > others.size() ? nullptr : &others[number - 1];
+  if (other != nullptr && here_.shared.order().before(other->who.thread, other->clock, who_.thread))
+    return true;
+  Fault out =
+      of_warp(who_,
+              {Errc::protocol_violation,
+               {},
+               other == nullptr
+                   ? fmt::format("block {} of the cluster, the other one of the pair, may not have allocated "
+                                 "its columns",
+                                 peer.shared.rank())
+                   : fmt::format("nothing orders the allocation by block {} of the cluster, the other one "
+                                 "of the pair, before it",
+                                 peer.shared.rank()),
+               "a barrier.cluster must come between the allocations of both and the first deallocation"},
+              KernelRule::tensor_pair);
+  if (other != nullptr) out.other = side(other->who);
+  return here_.allows(std::move(out));
 }
 
 namespace {
@@ -135,8 +164,10 @@ Result<bool> TensorIssue::deallocate(int cta_group, std::uint32_t address, std::
     return without_place(done.error());
   const TensorMemory::Columns freed{TensorAddress::decode(address).column, static_cast<int>(columns)};
   std::erase_if(tensor.allocated, [&](const Tensor::Allocated& one) { return one.columns == freed; });
-  if (*peer != nullptr)
+  if (*peer != nullptr) {
+    if (!peer_has_allocated(**peer, freed)) return false;
     if (const Result<bool> agreed = agree(**peer, {freed.first, -freed.count}); !agreed) return agreed.error();
+  }
   here_.cluster.happened();
   if (!here_.shared.records()) return true;
   return here_.allows(tensor.accesses.deallocate(freed.first, freed.count, who_));
@@ -159,8 +190,34 @@ std::string awaited(Block& block, std::uint32_t columns) {
                      TensorMemory::kColumns, all);
 }
 
+namespace {
+
+// The last block of a pair ends: both have allocated and deallocated the same.
+bool end_pair(Block& block, block::Who who) {
+  Block* const peer = block.cluster.block(block.shared.rank() ^ 1);
+  if (peer == nullptr || !peer->ended || !(block.has_tensor() || peer->has_tensor())) return true;
+  const std::vector<Tensor::Together>&mine = block.tensor().together, &others = peer->tensor().together;
+  if (mine.size() == others.size()) return true;
+  const bool more = mine.size() > others.size();
+  const Tensor::Together& first = more ? mine[others.size()] : others[mine.size()];
+  Fault out = block::fault_of(
+      who,
+      {Errc::tensor_memory,
+       {},
+       fmt::format(
+           "block {} of the cluster has {} columns of tensor memory of a pair ({}), and block {} has ended without that",
+           (more ? block : *peer).shared.rank(), first.columns.count > 0 ? "allocated" : "deallocated",
+           range_text({first.columns.first, std::abs(first.columns.count)}),
+           (more ? *peer : block).shared.rank()),
+       "both blocks of a pair must take part"});
+  out.other = side(first.who);
+  return block.allows(std::move(out));
+}
+
+}  // namespace
+
 bool end_tensor(Block& block, block::Who who) {
-  if (!block.has_tensor()) return true;
+  if (!block.has_tensor()) return !block.shared.records() || end_pair(block, who);
   for (const Tensor::Allocated& one : std::exchange(block.tensor().allocated, {})) {
     Fault out = block::fault_of(
         who,
@@ -173,7 +230,7 @@ bool end_tensor(Block& block, block::Who who) {
     out.other = side(one.who);
     if (!block.allows(std::move(out))) return false;
   }
-  return true;
+  return !block.shared.records() || end_pair(block, who);
 }
 
 // ---- What is touched
@@ -202,12 +259,13 @@ void describe(const Instruction& instruction, const TensorMmaSources& sources, T
       tensor_product(instruction, sources.instruction, sources.scale_input_d);
   if (!product) return;
   out.shape = static_cast<std::uint64_t>((*product)->mma.kind) << 32;
-  const auto add = [&](std::uint64_t bits, const std::optional<DescribedMatrix>& matrix) {
+  const auto add = [&](std::string_view name, std::uint64_t bits,
+                       const std::optional<DescribedMatrix>& matrix) {
     const Result<Descriptor> descriptor = tensor_descriptor({}, bits);
-    if (matrix && descriptor) out.matrices.push_back({*descriptor, *matrix});
+    if (matrix && descriptor) out.matrices.push_back({name, bits, *descriptor, *matrix});
   };
-  if (!(*product)->mma.a_in_tensor_memory) add(sources.a, (*product)->tile.a_described);
-  add(sources.b, (*product)->tile.b_described);
+  if (!(*product)->mma.a_in_tensor_memory) add("A", sources.a, (*product)->tile.a_described);
+  add("B", sources.b, (*product)->tile.b_described);
 }
 
 }  // namespace
@@ -216,10 +274,16 @@ void describe(const Instruction& instruction, const TensorMmaSources& sources, T
 bool TensorIssue::takes_tiles(const Tensor::Touches& touches, std::span<Block* const> blocks) {
   for (const Block* const block : blocks) {
     if (block == nullptr || block->tiles.empty()) continue;
-    for (const auto& [descriptor, matrix] : touches.matrices)
+    for (const auto& [name, bits, descriptor, matrix] : touches.matrices)
       if (!here_.allows(block->tiles.mistaken({}, descriptor, matrix, who_))) return false;
   }
   return true;
+}
+
+bool TensorIssue::has_sound_descriptors(const Tensor::Touches& touches) {
+  return std::ranges::all_of(touches.matrices, [&](const Tensor::Touches::Matrix& one) {
+    return here_.allows(suspicious(one.name, one.bits, one.matrix, DescriptorForm::tcgen05, who_));
+  });
 }
 
 template <class Find>
@@ -299,7 +363,7 @@ Result<bool> TensorIssue::product(const Instruction& instruction, const TensorMm
          static_cast<std::uint64_t>(sources.scale_input_d)},
         [&] { return touches_of_mma(instruction, sources, *memories); }, &sources);
     if (!found) return found.error();
-    if (!takes_tiles(**found, blocks)) return false;
+    if (!has_sound_descriptors(**found) || !takes_tiles(**found, blocks)) return false;
     if (!record_operation(**found, blocks, TensorUse::operand, &sources)) return false;
   }
   const Result<Execution> done = execute_mma(instruction, sources, *memories, options);

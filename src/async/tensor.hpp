@@ -36,6 +36,8 @@ class Tensor {
     std::uint64_t shape = 0;                                 ///< of a product
     /// Of a product: what it takes the tiles in shared memory for.
     struct Matrix {
+      std::string_view name;
+      std::uint64_t bits;
       Descriptor descriptor;
       DescribedMatrix matrix;
     };
@@ -45,8 +47,13 @@ class Tensor {
   TensorMemory memory;
   block::TensorAccesses accesses;
   std::vector<Allocated> allocated;
-  /// Allocations and deallocations by both blocks of a pair: they must be the same in both.
-  std::vector<TensorMemory::Columns> together;
+  /// Allocations and, with a negative count, deallocations by both blocks of a pair: they must be the same in both.
+  struct Together {
+    TensorMemory::Columns columns;
+    block::Who who;
+    std::uint32_t clock;
+  };
+  std::vector<Together> together;
   /// By the instruction and the values of its operands, of which a ring of stages has few.
   std::map<std::array<std::uint64_t, 12>, Touches> touches;
   int cta_group = 0;  ///< of its first instruction
@@ -89,6 +96,7 @@ class TensorIssue {
 
  private:
   bool takes_tiles(const Tensor::Touches& touches, std::span<Block* const> blocks);
+  bool has_sound_descriptors(const Tensor::Touches& touches);
   Result<std::vector<TensorBlock>> pair(int cta_group, std::span<Block*> blocks);
   bool uses_group(int cta_group);
   bool names_own_window(std::uint32_t address);
@@ -100,6 +108,7 @@ class TensorIssue {
   Result<const Tensor::Touches*> touches(const Instruction& instruction, std::array<std::uint64_t, 11> values,
                                          Find find, const TensorMmaSources* product = nullptr);
   Result<bool> agree(Block& peer, TensorMemory::Columns columns);
+  bool peer_has_allocated(Block& peer, TensorMemory::Columns columns);
   int warp() const { return who_.thread / block::kWarp; }
   int warp_in_block() const { return warp() - here_.shared.first_warp(); }
 

@@ -459,6 +459,18 @@ std::optional<Accesses::Unfenced> Accesses::unfenced(std::int64_t first, std::in
   return out;
 }
 
+std::optional<Accesses::Unfenced> Accesses::unfenced_read(std::int64_t first, std::int64_t bytes, int me,
+                                                          const Order& order) {
+  need_cells(first, bytes);
+  for (std::int64_t byte = first; byte < first + bytes;) {
+    const std::int64_t size = size_[index(byte / kUnit)];
+    for (const Mark read : cell(byte).read)
+      if (!is_fenced(read, me, 1, order)) return Unfenced{byte, byte, access(read)};
+    byte = (byte / size + 1) * size;
+  }
+  return std::nullopt;
+}
+
 bool Accesses::are_fenced(std::span<const Effects::MemoryRead> bytes, int first_thread, int threads,
                           const Order& order, const std::function<bool(Place)>& needs_none) {
   Mark checked;

@@ -118,6 +118,8 @@ class Accesses {
   /// True if there are none among many bytes, but for writes at places that need no fence.
   bool are_fenced(std::span<const Effects::MemoryRead> bytes, int first_thread, int threads, const Order& order,
                   const std::function<bool(Place)>& needs_none);
+  /// The first of these bytes with a read by a thread that is not proxy-fenced for the thread `me`.
+  std::optional<Unfenced> unfenced_read(std::int64_t first, std::int64_t bytes, int me, const Order& order);
   /// A pending write of the thread to these bytes is complete. `place`: its number.
   void settle(std::int64_t first, std::int64_t bytes, int thread, std::uint16_t place, const Order& order);
 

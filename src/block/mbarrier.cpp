@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <set>
 #include <utility>
 
 namespace warpbit::block {
@@ -100,6 +101,7 @@ Found Mbarriers::change(std::int64_t address, std::string_view what, Who who) {
   if (!shared_.records()) return std::nullopt;
   shared_.needs_no_fence(who.at);  // compilers reuse the bytes of objects so
   Found fault = shared_.write(what, address, kBytes, who);
+  shared_.forget(address, kBytes);  // opaque
   if (fault && fault->error.code == Errc::data_race && objects_.contains(address)) {
     fault->error.code = Errc::barrier_misused;
     fault->rule = KernelRule::mbarrier_in_use;
@@ -223,6 +225,7 @@ Found Mbarriers::arrive(std::int64_t address, const MbarrierArrival& arrival, Wh
   std::erase_if(object->arrived, same);
   object->arrived.push_back({who, object->phase});
   object->pending -= arrival.count;
+  object->arrivals += arrival.count;
   if (arrival.drops) object->expected -= arrival.count;
   settle(*object);
   return found;
@@ -288,7 +291,10 @@ Found Mbarriers::test(std::int64_t address, const MbarrierTest& test, int warp, 
     }
   const std::uint64_t of = test.is_parity ? test.value & 1 : test.value >> 63;
   is_complete = of != static_cast<std::uint64_t>(object->phase & 1);
-  if (!is_complete || !shared_.records()) return found;
+  if (!test.is_read) unread_[warp] = {warp * kWarp + first, at};
+  if (!is_complete || !test.is_read || !shared_.records()) return found;
+  object->awaited = object->phase;
+  waited_[warp] = address;
   if (!test.acquires) shared_.order().acquire_relaxed(warp, object->complete);
   if (test.acquires && (object->acquired_by != warp || object->acquired_in != object->phase)) {
     shared_.order().acquire(warp, object->complete);
@@ -302,6 +308,7 @@ void Mbarriers::pass(std::int64_t address, int warp, std::uint32_t lanes, Place 
   const auto of = objects_.find(address);
   if (!shared_.records() || of == objects_.end()) return;
   const std::int64_t phase = of->second.phase - 1;
+  const std::uint64_t arrivals = of->second.arrivals;
   Seen& seen = of->second.seen.try_emplace(warp, Seen{phase, 0}).first->second;
   if (seen.phase != phase || seen.lanes == 0)
     repeated_.erase(warp);
@@ -310,12 +317,36 @@ void Mbarriers::pass(std::int64_t address, int warp, std::uint32_t lanes, Place 
         fmt::format("phase {} of {} (parity {}) was complete, and this warp had waited for it before", phase,
                     name(address), phase & 1),
         {warp * kWarp + kWarp - 1 - std::countl_zero(lanes), at}};
-  seen = {phase, seen.phase == phase ? seen.lanes | lanes : lanes};
+  seen = {phase, seen.phase == phase ? seen.lanes | lanes : lanes, arrivals};
 }
 
 const Mbarriers::Repeated* Mbarriers::repeated(int warp) const {
   const auto found = repeated_.find(warp);
   return found == repeated_.end() ? nullptr : &found->second;
+}
+
+std::optional<Who> Mbarriers::unread(int warp) const {
+  const auto found = unread_.find(warp);
+  return found == unread_.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::optional<std::int64_t> Mbarriers::waited(int warp) const {
+  const auto found = waited_.find(warp);
+  return found == waited_.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::optional<std::int64_t> Mbarriers::counted_by(int agent) const {
+  for (const auto& [address, object] : objects_)
+    if (object.agent == agent) return address;
+  return std::nullopt;
+}
+
+std::vector<Mbarriers::Pending> Mbarriers::pending() const {
+  std::vector<Pending> out;
+  for (const auto& [address, object] : objects_)
+    if (object.copied && object.copied->phase >= object.awaited)
+      out.push_back({object.copied->who, address, object.copied->phase});
+  return out;
 }
 
 // ---- Copies
@@ -353,6 +384,7 @@ Found Mbarriers::begin_copy(std::int64_t address, Who who, Accesses::Agent& agen
   if (object == nullptr) return found;
   agent = {agent_of(address, *object), static_cast<std::uint32_t>(object->phase)};
   ++object->copies;
+  object->copied = {who, object->phase};
   if (!found && shared_.records())  // the copy uses it until the phase is complete, not the thread
     found =
         unordered_use(shared_.read_fenced_by(kWhat, address, kBytes, who, {agent.number, agent.clock, true}),
@@ -420,8 +452,17 @@ std::string Mbarriers::awaited(std::int64_t address, int warp) const {
   if (!missing.empty())
     out += fmt::format("; arrived before, and not in this phase: {}", fmt::join(missing, ", "));
   const auto seen = object.seen.find(warp);
-  if (const std::int64_t last = object.phase - 1;
-      warp >= 0 && last >= 0 && (seen == object.seen.end() || seen->second.phase < last))
+  const std::int64_t last = object.phase - 1;
+  const Seen before = seen == object.seen.end() ? Seen{-1, 0} : seen->second;
+  if (warp < 0 || before.phase >= last) return out;
+  std::set<int> threads;
+  for (const Arrived& one : object.arrived) threads.insert(one.who.thread);
+  if (last - before.phase > 1 && threads.size() > object.expected)
+    out += fmt::format(
+        "; {} arrivals have come since this warp's last wait at this object, whose phases take {}: the count of "
+        "its init is wrong",
+        object.arrivals - before.arrivals, object.expected);
+  else
     out +=
         fmt::format("; phase {} (parity {}) is complete, and this warp has not waited for it", last, last & 1);
   return out;

@@ -33,6 +33,7 @@ struct MbarrierTest {
   std::uint64_t value;
   bool is_parity;
   bool acquires = true;  ///< not of .relaxed
+  bool is_read = true;   ///< by some statement: the answer of any other one orders nothing
 };
 
 /// Addresses are bytes of the block's shared memory. Who acts may be a thread of another block of the cluster. What is found is
@@ -85,6 +86,18 @@ class Mbarriers {
     Who who;
   };
   const Repeated* repeated(int warp) const;
+  /// The last test of a warp whose answer nothing reads.
+  std::optional<Who> unread(int warp) const;
+  /// Where a warp has seen a phase complete last.
+  std::optional<std::int64_t> waited(int warp) const;
+  /// Which object counts what an agent copies; nothing: none of them.
+  std::optional<std::int64_t> counted_by(int agent) const;
+  /// The last copy that an object counts, of a phase that nobody has seen complete.
+  struct Pending {
+    Who copy;
+    std::int64_t address, phase;
+  };
+  std::vector<Pending> pending() const;
 
  private:
   /// An arrival of the phase at hand or before it.
@@ -96,6 +109,7 @@ class Mbarriers {
   struct Seen {
     std::int64_t phase;
     std::uint32_t lanes;
+    std::uint64_t arrivals = 0;  ///< that had come
   };
   struct Object {
     std::uint32_t expected, pending;
@@ -108,9 +122,12 @@ class Mbarriers {
     Knowledge released = {}, complete = {};
     int acquired_by = -1;  ///< the warp that has learned `complete` last: lanes ask one by one
     std::int64_t acquired_in = -1;
-    std::vector<Arrived> arrived = {};  ///< the last of each warp and place
-    std::map<int, Seen> seen = {};      ///< by warp
-    std::int64_t came = 0, copies = 0;  ///< bytes of the phase at hand, copies on their way
+    std::vector<Arrived> arrived = {};   ///< the last of each warp and place
+    std::map<int, Seen> seen = {};       ///< by warp
+    std::int64_t came = 0, copies = 0;   ///< bytes of the phase at hand, copies on their way
+    std::uint64_t arrivals = 0;          ///< of all phases
+    std::int64_t awaited = 0;            ///< phases that somebody has seen complete
+    std::optional<Arrived> copied = {};  ///< the last copy
   };
   /// `out` is nullptr if there is none.
   Found find(std::int64_t address, std::string_view what, Who who, Object*& out);
@@ -135,7 +152,9 @@ class Mbarriers {
 
   Shared& shared_;
   std::map<std::int64_t, Object> objects_;
-  std::map<int, Repeated> repeated_;  // by warp
+  std::map<int, Repeated> repeated_;    // by warp
+  std::map<int, Who> unread_;           // by warp
+  std::map<int, std::int64_t> waited_;  // by warp
 };
 
 }  // namespace warpbit::block

@@ -81,6 +81,7 @@ Found Products::issue(int number, const Instruction& product, Effects effects, P
   }
   (void)g.async.apply(who, std::move(effects), g.registers);
   ++g.issued;
+  g.last = at;
   return std::nullopt;
 }
 
@@ -95,6 +96,14 @@ void Products::control(int number, const Instruction& instruction) {
   if (g.agent < 0) return;
   for (int warp = number * kGroupWarps; warp < (number + 1) * kGroupWarps; ++warp)
     shared_.order().learn(warp, g.agent + (warp % kGroupWarps == 0 ? 0 : 1), g.complete);
+}
+
+std::vector<Who> Products::pending() const {
+  std::vector<Who> out;
+  for (std::size_t i = 0; i < groups_.size(); ++i)
+    if (groups_[i] && groups_[i]->issued != groups_[i]->complete)
+      out.push_back({(shared_.first_group() + static_cast<int>(i)) * kWarpgroup, groups_[i]->last});
+  return out;
 }
 
 }  // namespace warpbit::block

@@ -24,6 +24,7 @@ class Products {
     AsyncState async;
     int agent = -1;  ///< of the pair which reads for its products; its clock is their number
     std::uint32_t issued = 0, complete = 0;  ///< products
+    Place last = {};                         ///< where the last one was issued
     /// Ensures that lanes have this number of registers or more.
     void reserve(int count);
   };
@@ -46,6 +47,8 @@ class Products {
   Found issue(int group, const Instruction& product, Effects effects, Place at);
   /// A warpgroup executes a fence, commits a group or waits.
   void control(int group, const Instruction& instruction);
+  /// The last product of each warpgroup that has not waited for it: its first thread.
+  std::vector<Who> pending() const;
 
  private:
   std::optional<Accesses::Unfenced> unfenced(std::uint64_t address, std::uint64_t bytes, int group) const;

@@ -235,6 +235,14 @@ void Shared::wait_group(int thread, unsigned pending) {
   copies.erase(copies.begin(), end);
 }
 
+std::vector<Who> Shared::pending_copies() const {
+  std::vector<Who> out;
+  for (std::size_t i = 0; i < copiers_.size(); ++i)
+    if (const std::vector<Copy>& copies = copiers_[i].copies; !copies.empty())
+      out.push_back({first_thread() + static_cast<int>(i), accesses_.place(copies.back().place)});
+  return out;
+}
+
 // PTX manual, "cp.async.mbarrier.arrive".
 void Shared::deliver(int thread, Accesses::Agent agent) {
   Copier& of = copier(thread);
@@ -275,6 +283,22 @@ Found Shared::unfenced_write(std::string_view what, std::int64_t first, std::int
   return out;
 }
 
+Found Shared::unfenced_read(std::string_view what, std::int64_t first, std::int64_t bytes, Who who) {
+  const auto found = accesses_.unfenced_read(first, bytes, who.thread, cluster_->order);
+  if (!found) return std::nullopt;
+  Fault out =
+      fault_of(who,
+               {Errc::protocol_violation, std::string(what),
+                fmt::format("byte {:#x} was read by {} through the generic proxy, and no fence.proxy.async "
+                            "came between",
+                            found->first, cluster_->name(found->write.thread, rank_)),
+                "the thread that read it must execute fence.proxy.async before it synchronises"},
+               KernelRule::proxy_fence_read);
+  out.address = {Space::shared, found->first};
+  out.other = {found->write.thread / kWarp, {found->write.thread % kWarp}, found->write.at};
+  return out;
+}
+
 Found Shared::read_fenced_by(std::string_view what, std::int64_t first, std::int64_t bytes, Who who,
                              Accesses::Agent agent) {
   cluster_->issued(agent.number, who);
@@ -308,6 +332,7 @@ Found Shared::read_by(std::string_view what, std::span<const Effects::MemoryRead
 Found Shared::write_by(std::string_view what, std::int64_t first, std::int64_t bytes, Who who,
                        Accesses::Agent agent, bool async) {
   Found read = overwritten(what, first, bytes, who);
+  if (!read && async && fences_reads_) read = unfenced_read(what, first, bytes, who);
   cluster_->issued(agent.number, who);
   if (accesses_.write_at_once(first, bytes, who.thread, who.at, agent, cluster_->order)) return read;
   Found unfenced = async ? unfenced_write(what, first, bytes, who, false) : std::nullopt;

@@ -84,6 +84,8 @@ class Shared {
   void commit_group(int thread);
   /// Completes all groups of the thread but the `pending` latest.
   void wait_group(int thread, unsigned pending);
+  /// The last copy of each thread that it has not waited for.
+  std::vector<Who> pending_copies() const;
 
   // ---- Accesses of a warp's or a warpgroup's instruction
 
@@ -98,6 +100,8 @@ class Shared {
 
   /// What is written at a place may be overwritten through the async proxy without a fence.
   void needs_no_fence(Place at);
+  /// What threads have read needs a proxy fence before it is overwritten through the async proxy.
+  void fence_reads() { fences_reads_ = true; }
   /// Records that an agent reads bytes, or begins to write them.
   /// `moves`: bytes that nothing has written may be among them, which stay so where they go.
   Found read_by(std::string_view what, std::int64_t first, std::int64_t bytes, Who who, Accesses::Agent agent,
@@ -186,6 +190,7 @@ class Shared {
 
   Found read_as_group(std::string_view what, const Effects::MemoryRead& bytes, int group, Place at,
                       Accesses::Agent agent);
+  Found unfenced_read(std::string_view what, std::int64_t first, std::int64_t bytes, Who who);
   Found unfenced_write(std::string_view what, std::int64_t first, std::int64_t bytes, Who who, bool reads);
   Error by_agent(std::string_view what, const Accesses::Conflict& conflict) const;
 
@@ -197,6 +202,7 @@ class Shared {
   std::vector<Copier> copiers_;
   std::vector<const AsyncState*> readers_;
   std::vector<Place> need_no_fence_;
+  bool fences_reads_ = false;
 };
 
 }  // namespace warpbit::block

@@ -311,7 +311,8 @@ void add_launch(CLI::App& command, int& status) {
       .add_option(
           "--arg", o.arguments,
           "an argument, one for each parameter: null; an array IN.npy, or IN.npy:OUT.npy, which is "
-          "written after a launch without a fault; zeros:TYPE:SHAPE[:OUT.npy] (zeros:f32:64x64); a "
+          "written after a launch without a fault; zeros:TYPE:SHAPE[:OUT.npy] (zeros:f32:64x64); "
+          "uninit:TYPE:SHAPE[:OUT.npy], the same without values, as cudaMalloc returns it; a "
           "number TYPE:NUMBER (i32:-5, f32:0.5, u64:0xff); bytes:HEX for a structure; "
           "tensor_map:BOX[:MEMBER=VALUE...]:ARRAY, tiles of an array (tensor_map:64x64:elemtype=bf16:a.npy), "
           "with the members elemtype, element_stride, swizzle_mode (none, bytes_32, bytes_64, "

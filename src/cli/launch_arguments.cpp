@@ -68,7 +68,8 @@ std::uint64_t parse_number(const std::string& where, const NumberType& type, con
 // ---- Arguments
 
 constexpr std::string_view kArgument =
-    "null; IN.npy or IN.npy:OUT.npy; zeros:TYPE:SHAPE or zeros:TYPE:SHAPE:OUT.npy; TYPE:NUMBER; bytes:HEX; "
+    "null; IN.npy or IN.npy:OUT.npy; zeros:TYPE:SHAPE or zeros:TYPE:SHAPE:OUT.npy, or uninit for zeros; "
+    "TYPE:NUMBER; bytes:HEX; "
     "tensor_map:BOX:ARRAY";
 
 // "4096" or "64x64"
@@ -121,15 +122,18 @@ LaunchArray make_zeros(const std::string& where, const std::string& text) {
   return out;
 }
 
-constexpr std::string_view kZeros = "zeros:";
+constexpr std::string_view kZeros = "zeros:", kUnwritten = "uninit:";
 
 bool is_array(const std::string& text) {
-  return text.starts_with(kZeros) || text.ends_with(".npy");
+  return text.starts_with(kZeros) || text.starts_with(kUnwritten) || text.ends_with(".npy");
 }
 
 LaunchArray& add_array(const std::string& where, const std::string& text, std::deque<LaunchArray>& arrays) {
-  LaunchArray array =
-      text.starts_with(kZeros) ? make_zeros(where, text.substr(kZeros.size())) : read_file(text);
+  const bool unwritten = text.starts_with(kUnwritten);
+  LaunchArray array = unwritten                  ? make_zeros(where, text.substr(kUnwritten.size()))
+                      : text.starts_with(kZeros) ? make_zeros(where, text.substr(kZeros.size()))
+                                                 : read_file(text);
+  array.unwritten = unwritten;
   if (!array.out.empty() && !array.out.ends_with(".npy"))
     refuse(where, fmt::format("'{}'", array.out), "a name that ends in .npy");
   return arrays.emplace_back(std::move(array));
@@ -289,7 +293,10 @@ ptx::Argument parse_argument(const std::string& text, std::deque<LaunchArray>& a
   const std::size_t colon = text.find(':');
   const std::string word = text.substr(0, colon), rest = colon == text.npos ? "" : text.substr(colon + 1);
   if (word == "tensor_map" && colon != text.npos) return make_map(where, rest, arrays);
-  if (is_array(text)) return ptx::buffer(add_array(where, text, arrays).array.data);
+  if (is_array(text)) {
+    LaunchArray& array = add_array(where, text, arrays);
+    return array.unwritten ? ptx::unwritten(std::span(array.array.data)) : ptx::buffer(array.array.data);
+  }
   if (colon == text.npos) refuse("--arg", fmt::format("'{}'", text), std::string(kArgument));
   if (word == "bytes") return parse_bytes(where, rest);
   const NumberType type = parse_type(where, word);

@@ -15,7 +15,8 @@ namespace warpbit::cli {
 struct LaunchArray {
   Array array;
   std::string out;
-  std::string type;  ///< of zeros, as it was typed
+  std::string type;        ///< of zeros, as it was typed
+  bool unwritten = false;  ///< it begins without values
 };
 
 /// An argument for each parameter; `arrays` has the memory that they reach, and must not move. What is none is refused.

@@ -115,8 +115,13 @@ class Resolver {
       return fault(
           lane, {Errc::address_out_of_bounds, {}, memory.describe(address, bytes), "no argument reaches them"});
     if (writes && !range->writable) return fault(lane, written_to(*range));
-    return {range->data + (address - range->address), StateSpace::global, nullptr,
-            range->heap == nullptr ? nullptr : range->heap->defined(address)};
+    std::byte* defined = range->defined_at(address);
+    // The host reads what is stored to an array: that needs values, as elsewhere in global memory.
+    if (writes && range->heap == nullptr && defined != nullptr) {
+      std::fill_n(defined, bytes, std::byte{0xFF});
+      defined = nullptr;
+    }
+    return {range->data + (address - range->address), StateSpace::global, nullptr, defined};
   }
   Warp& warp_;
   Path& path_;
@@ -173,7 +178,8 @@ class Loaded {
     using From = Undefined::Cause::From;
     cause_ = {from.space == StateSpace::shared  ? From::shared
               : from.space == StateSpace::local ? From::local
-                                                : From::heap,
+              : address - kHeap < Heap::kBytes  ? From::heap
+                                                : From::array,
               static_cast<std::int64_t>(address) + (first - bits.begin()), step_.statement, lanes_};
   }
   void done() {

@@ -5,12 +5,14 @@
 #include "async/tensor.hpp"
 #include "grid/bounds.hpp"
 #include "grid/cluster.hpp"
+#include "grid/pending.hpp"
 #include "grid/steps.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <bit>
+#include <map>
 #include <mutex>
 #include <set>
 
@@ -33,6 +35,8 @@ Block::Block(const Grid& grid, Cluster& cluster, int rank, Extent index)
           [this](block::Found found) { return allows(std::move(found)); }, kSharedWindow, grid.check_shared) {
   async_.shared.give(grid.program.reserved_bytes);
   async_.shared.name_of = [this](std::int64_t byte) { return name_of_shared(grid_.program, byte); };
+  if (grid.grades[static_cast<std::size_t>(KernelRule::proxy_fence_read)] != Grade::silent)
+    async_.shared.fence_reads();
   if (grid.watched != nullptr) {
     const device::Index3& at = grid.watched->observed_block;
     watch_.emplace(grid.program, *grid.watched, grid.watched->observe && index == Extent{at.x, at.y, at.z});
@@ -187,13 +191,58 @@ void Block::name_statement(Fault& fault) const {
 
 void Block::explain_by_phase(Fault& fault) const {
   name_statement(fault);
+  if (fault.error.code == Errc::data_race || fault.error.code == Errc::copy_pending) explain_by_waits(fault);
   async_.cluster.explain_by_phase(fault);
+}
+
+// What the warps of a fault have waited for in vain.
+void Block::explain_by_waits(Fault& fault) const {
+  std::vector<int> warps = {fault.warp};
+  if (fault.other) warps.push_back(fault.other->warp);
+  for (const int warp : warps)
+    if (const auto unread = async_.mbarriers.unread(warp)) {
+      const ptx::Statement& test = statement_of(grid_.program.origins[unread->at.line - 1]);
+      fault.error.accepted +=
+          fmt::format(": nothing reads the answer of {} at PTX line {}, so warp {} has not waited",
+                      ptx::one_line(test.text), test.position.line, warp - async_.shared.first_warp());
+      return;
+    }
+  if (fault.error.code == Errc::copy_pending && async_.groups.has_waited_for_none(fault.warp) &&
+      fault.error.accepted.find("wait_group") != std::string::npos)
+    fault.error.accepted +=
+        fmt::format(": it waits for groups of the thread that executes it, and warp {} has none",
+                    fault.warp - async_.shared.first_warp());
+  if (fault.other && fault.error.code == Errc::data_race) explain_by_barriers(fault);
+}
+
+// The two warps of a race were at different statements when all warps met last.
+void Block::explain_by_barriers(Fault& fault) const {
+  const auto met_at = [&](int warp) {
+    const auto in_block = static_cast<std::size_t>(warp - async_.shared.first_warp());
+    return in_block < met_at_.size() ? met_at_[in_block] : -1;
+  };
+  const std::int32_t mine = met_at(fault.warp), others = met_at(fault.other->warp);
+  if (mine < 0 || others < 0 || mine == others) return;
+  std::map<std::int32_t, std::vector<int>> warps;
+  for (std::size_t w = 0; w < met_at_.size(); ++w)
+    if (met_at_[w] >= 0) warps[met_at_[w]].push_back(static_cast<int>(w));
+  std::string all;
+  for (const auto& [statement, here] : warps) {
+    const ptx::Statement& at = statement_of(grid_.program.origins[static_cast<std::size_t>(statement)]);
+    const auto [file, line] = source_of(*grid_.program.module, at);
+    all +=
+        fmt::format("{}{} {} {}at PTX line {}{}", all.empty() ? "" : ", ", here.size() == 1 ? "warp" : "warps",
+                    ranges(here), all.empty() ? "met the last barrier " : "", at.position.line,
+                    file.empty() ? "" : fmt::format(" ({}:{})", file, line));
+  }
+  fault.error.accepted += fmt::format(": {}; their barriers are out of step", all);
 }
 
 void Block::fault(Fault found) {
   if (fault_) return;
-  // The write may come, and then be in a race with this read.
-  if (found.error.code == Errc::never_written && found.address && !std::exchange(waits_for_write_, true)) {
+  // The write may come, and then be in a race with this read. Of what tensor memory has not, no address is known.
+  if (found.error.code == Errc::never_written && (found.address || async_.has_tensor()) &&
+      !std::exchange(waits_for_write_, true)) {
     stuck_ = std::move(found);
     return;
   }
@@ -267,7 +316,13 @@ void Block::order(const Barrier& barrier, int number) {
     const Lanes alive = warps_[w]->alive();
     all = all && waiting[w] == alive && (alive != 0 || barrier.threads == 0);
   }
-  if (all) return shared.barrier();
+  if (all) {
+    met_at_.assign(warps_.size(), -1);
+    for (std::size_t w = 0; w < warps_.size(); ++w)
+      if (waiting[w] != 0)
+        met_at_[w] = grid_.program.steps[static_cast<std::size_t>(warps_[w]->paths().front().pc)].statement;
+    return shared.barrier();
+  }
   block::Knowledge together = barrier.released;
   for (std::size_t w = 0; w < warps_.size(); ++w)
     if (const Lanes lanes = barrier.warps[w].deferred; lanes != 0)
@@ -616,6 +671,9 @@ void Block::end() {
   async_.ended = last_;
   async_.cluster.happened();
   if (checks() && !async::end_tensor(async_, last_)) return;
+  if (checks())
+    for (Fault& one : pending_at_end(async_, products_.get(), last_))
+      if (!allows(std::move(one))) return;
   if (async_.shared.cluster().blocks() > 1 && checks())
     allows(async_.shared.ends(last_, [this](std::int64_t byte) { return async_.mbarriers.has(byte); }));
 }

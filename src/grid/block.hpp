@@ -174,6 +174,8 @@ class Block {
   bool complete(const Barrier& barrier) const;
   std::optional<Error> misused(const Arrival& arrival) const;
   void order(const Barrier& barrier, int number);
+  void explain_by_waits(Fault& fault) const;
+  void explain_by_barriers(Fault& fault) const;
   std::uint64_t own_shared_bytes() const;
   void locate(FaultSide& side) const;
   Fault located(Fault found) const;
@@ -198,6 +200,7 @@ class Block {
   std::optional<Watch> watch_;
   std::vector<std::unique_ptr<Warp>> warps_;
   std::array<Barrier, 16> barriers_ = {};
+  std::vector<std::int32_t> met_at_;  // the last barrier of all: the statement of each warp; -1: it has ended
   std::optional<Fault> fault_;
   std::uint64_t changes_ = 0;
   std::optional<Fault> stuck_;    // a read of bytes that were never written, if no write comes

@@ -29,13 +29,13 @@ class Buffers : public async::Global {
   explicit Buffers(const GlobalMemory& memory) : memory_(memory) {}
   Result<std::byte*> find(std::uint64_t address, std::uint64_t bytes, bool writes) override {
     const bool inside = range_ != nullptr && address >= range_->address &&
-                        address - range_->address + bytes <= range_->bytes && range_->heap == nullptr;
+                        address - range_->address + bytes <= range_->bytes && range_->defined == nullptr;
     if (!inside) range_ = memory_.find(address, bytes);
     if (range_ == nullptr)
       return Error{
           Errc::address_out_of_bounds, {}, memory_.describe(address, bytes), "no argument reaches them"};
     if (writes && !range_->writable) return written_to(*range_);
-    if (writes && range_->heap != nullptr) std::fill_n(range_->heap->defined(address), bytes, std::byte{0xFF});
+    if (writes && range_->defined != nullptr) std::fill_n(range_->defined_at(address), bytes, std::byte{0xFF});
     return range_->data + (address - range_->address);
   }
 

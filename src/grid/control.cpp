@@ -5,10 +5,24 @@
 #include <bit>
 #include <deque>
 
+#include "api/checks.hpp"
 #include "grid/block.hpp"
 #include "grid/steps.hpp"
 
 namespace warpbit::grid::steps {
+
+Error lanes_missing(Warp& warp, Lanes missing) {
+  const Extent& n = warp.block().grid().threads;
+  const std::uint64_t threads = std::uint64_t{n[0]} * n[1] * n[2],
+                      first = static_cast<std::uint64_t>(warp.number()) * kLanes;
+  const Lanes never = threads - first >= kLanes ? 0 : kAllLanes << (threads - first);
+  return {Errc::lanes_missing,
+          {},
+          missing == never ? fmt::format("the block has {} threads, so lanes {} are not there", threads,
+                                         ranges(block::lanes_of(missing)))
+                           : fmt::format("lanes {} have ended", ranges(block::lanes_of(missing))),
+          "all lanes of the warp must execute it"};
+}
 
 Next nothing(Warp&, Path&, const Step&, Lanes) {
   return Next::step;

@@ -119,6 +119,9 @@ constexpr Rule kRules[] = {
 
 void find_read_results(Program& program, const FunctionCode& function) {
   const std::span<Step> steps = std::span(program.steps).subspan(static_cast<std::size_t>(function.first_step));
+  for (std::size_t i = 0; i < steps.size(); ++i)
+    if (steps[i].run == steps::mbarrier)
+      steps[i].result_is_read = is_read_behind(program, function.first_step + static_cast<int>(i));
   const auto is_atomic = [&](const Step& step) {
     return step.statement >= 0 && statement_of(program, step).opcode == "atom";
   };

@@ -63,7 +63,7 @@ block::Found execute(const MbarrierOperation& operation, block::Mbarriers& of, s
 }
 
 // Lanes that ask for the same phase of one object do so together. Those whose phase is not complete let the path wait, until
-// nothing else can happen.
+// nothing else can happen. Nobody waits by a test whose answer nothing reads.
 Next test(Warp& warp, Path& path, const Step& step, Lanes lanes, const MbarrierOperation& operation) {
   Lanes complete = 0;
   std::vector<std::pair<std::int64_t, Lanes>> passed;
@@ -82,16 +82,17 @@ Next test(Warp& warp, Path& path, const Step& step, Lanes lanes, const MbarrierO
     const auto address = static_cast<std::int64_t>(at->offset);
     bool is_complete = false;
     if (!warp.block().allows(warp.block().async().mbarriers.test(
-            address, {read(first).second, operation.is_parity, operation.acquires}, warp.number_in_cluster(),
-            alike, Block::who(warp, step, first).at, is_complete)))
+            address, {read(first).second, operation.is_parity, operation.acquires, step.result_is_read},
+            warp.number_in_cluster(), alike, Block::who(warp, step, first).at, is_complete)))
       return Next::end;
     complete |= is_complete ? alike : 0;
     if (!is_complete)
       path.awaited = address;
-    else if (operation.is_parity)
+    else if (operation.is_parity && step.result_is_read)
       passed.emplace_back(address, alike);
   }
-  if (complete != lanes && !path.gives_up) return warp.wait_for(path, lanes, Waits::test);
+  if (complete != lanes && !path.gives_up && step.result_is_read)
+    return warp.wait_for(path, lanes, Waits::test);
   path.gives_up = false;
   for (const auto& [address, alike] : passed)
     warp.block().async().mbarriers.pass(address, warp.number_in_cluster(), alike, Block::who(warp, step, 0).at);

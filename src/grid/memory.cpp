@@ -114,6 +114,10 @@ std::uint64_t GlobalMemory::add(std::string name, std::uint64_t bytes) {
 std::uint64_t GlobalMemory::add_constant(std::string name, std::uint64_t bytes) {
   return insert(next_constant_, {0, bytes, nullptr, false, std::move(name)});
 }
+void GlobalMemory::begin_undefined(std::uint64_t address, std::byte* defined) {
+  std::ranges::find(ranges_, address, &Range::address)->defined = defined;
+}
+
 void GlobalMemory::allocate() {
   for (Range& range : ranges_)
     if (range.data == nullptr && range.bytes != 0) range.data = owned_.emplace_back(range.bytes).data();

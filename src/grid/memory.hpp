@@ -79,7 +79,13 @@ class GlobalMemory {
     std::byte* data;
     bool writable;
     std::string name;
-    const Heap* heap = nullptr;  ///< of which this is the memory
+    const Heap* heap = nullptr;    ///< of which this is the memory
+    std::byte* defined = nullptr;  ///< of memory that begins without a value: the bits that have been written
+
+    /// Those of the byte at an address, and of those behind it; nullptr of memory that has values.
+    std::byte* defined_at(std::uint64_t at) const {
+      return defined == nullptr ? nullptr : defined + (at - address);
+    }
   };
 
   /// Adds a range, whose bytes stay the caller's, and returns its address, a multiple of 256.
@@ -91,6 +97,8 @@ class GlobalMemory {
   void allocate();
   /// Adds a range at an address that nothing else has.
   void add(Range range);
+  /// The memory of the range at an address begins without a value; `defined`: a zero for each byte.
+  void begin_undefined(std::uint64_t address, std::byte* defined);
   /// Adds the parameters of the kernel: read-only memory at kParameters.
   void add_parameters(std::span<std::byte> bytes) {
     add({kParameters, bytes.size(), bytes.data(), false, "the parameters"});

@@ -9,6 +9,7 @@
 #include <charconv>
 #include <cstdio>
 #include <cstring>
+#include <deque>
 #include <map>
 #include <mutex>
 #include <set>
@@ -356,8 +357,10 @@ class LaunchMemory {
 
  private:
   std::uint64_t reach(std::span<const std::byte> array, bool writable, const std::string& name);
+  std::uint64_t reach_unwritten(std::span<std::byte> array, const std::string& name);
 
   grid::GlobalMemory memory_;
+  std::deque<grid::ZeroBytes> defined_;  // of arrays that begin without a value
   std::vector<std::byte> bytes_;
   std::uint64_t next_constant_ = kConstantBuffers;
 };
@@ -375,6 +378,12 @@ std::uint64_t LaunchMemory::reach(std::span<const std::byte> array, bool writabl
   return address;
 }
 
+std::uint64_t LaunchMemory::reach_unwritten(std::span<std::byte> array, const std::string& name) {
+  const std::uint64_t address = reach(array, true, name);
+  memory_.begin_undefined(address, defined_.emplace_back(array.size()).data());
+  return address;
+}
+
 std::optional<Error> LaunchMemory::set(const Parameter& parameter, const Argument& argument) {
   const auto mismatch = [&](std::string seen) {
     return Error{Errc::argument_mismatch, fmt::format("argument '{}'", parameter.name), std::move(seen),
@@ -382,10 +391,12 @@ std::optional<Error> LaunchMemory::set(const Parameter& parameter, const Argumen
   };
   const auto* const array = std::get_if<std::span<std::byte>>(&argument);
   const auto* const constant = std::get_if<std::span<const std::byte>>(&argument);
-  if (array != nullptr || constant != nullptr) {
+  const auto* const unwritten = std::get_if<Unwritten>(&argument);
+  if (array != nullptr || constant != nullptr || unwritten != nullptr) {
     if (parameter.bytes != 8) return mismatch("an array, which is a pointer of 8 bytes");
-    const std::uint64_t address =
-        array != nullptr ? reach(*array, true, parameter.name) : reach(*constant, false, parameter.name);
+    const std::uint64_t address = array != nullptr      ? reach(*array, true, parameter.name)
+                                  : constant != nullptr ? reach(*constant, false, parameter.name)
+                                                        : reach_unwritten(unwritten->bytes, parameter.name);
     std::memcpy(&bytes_[parameter.offset], &address, sizeof address);
     return std::nullopt;
   }
@@ -554,7 +565,9 @@ Report Function::launch(const Launch& how, std::span<const Argument> arguments) 
   memory.memory().add_parameters(memory.parameters());
   std::unique_ptr<grid::Heap>& heap = state_->module->heap;
   if (program.uses_heap && !heap) heap = std::make_unique<grid::Heap>();
-  if (heap) memory.memory().add({grid::kHeap, grid::Heap::kBytes, heap->data(), true, "the heap", heap.get()});
+  if (heap)
+    memory.memory().add({grid::kHeap, grid::Heap::kBytes, heap->data(), true, "the heap", heap.get(),
+                         heap->defined(grid::kHeap)});
   grid::Workspace workspace = {};
   if (program.has_workspace)
     memory.memory().add({grid::kWorkspace, workspace.size(), workspace.data(), true, "the grid's workspace"});

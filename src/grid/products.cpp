@@ -145,22 +145,40 @@ AsyncState& Products::of(Warp& warp, const Path& path) {
   return out->state;
 }
 
-// Whether the product takes tiles of tensor copies for what they are.
-block::Found Products::mistaken(const steps::Gathered& first, const Instruction& product) const {
-  const async::CopiedTiles& tiles = block_.async().tiles;
-  if (tiles.empty()) return std::nullopt;
+// The factors of a product that lie in shared memory.
+std::vector<Products::Described> Products::described(const steps::Gathered& first, const Instruction& product) {
   const Tile& tile = std::get<Tile>(product.decoded().kernel);
   const std::vector<Place>& places = first.warp->program().places[static_cast<std::size_t>(first.step->target)];
+  std::vector<Described> out;
   std::size_t at = 0;
   for (const warpbit::Operand& operand : product.operands()) {
     const std::size_t place = std::exchange(at, at + static_cast<std::size_t>(operand.registers));
     const std::optional<DescribedMatrix>& matrix =
         operand.part == Part::a ? tile.a_described : tile.b_described;
-    if ((operand.part != Part::a && operand.part != Part::b) || !matrix) continue;
-    const Descriptor descriptor = Descriptor::decode(first.warp->read(*first.path, places[place], 0));
-    if (auto found =
-            tiles.mistaken(product.canonical(), descriptor, *matrix, Block::who(*first.warp, *first.step, 0)))
+    if ((operand.part == Part::a || operand.part == Part::b) && matrix)
+      out.push_back({operand.part, first.warp->read(*first.path, places[place], 0), *matrix});
+  }
+  return out;
+}
+
+// Whether the product takes tiles of tensor copies for what they are.
+block::Found Products::mistaken(const steps::Gathered& first, const Instruction& product) const {
+  const async::CopiedTiles& tiles = block_.async().tiles;
+  if (tiles.empty()) return std::nullopt;
+  for (const auto& [part, descriptor, matrix] : described(first, product))
+    if (auto found = tiles.mistaken(product.canonical(), Descriptor::decode(descriptor), matrix,
+                                    Block::who(*first.warp, *first.step, 0)))
       return found;
+  return std::nullopt;
+}
+
+block::Found Products::suspicious(std::span<const steps::Gathered> warps, const Instruction& product) {
+  const steps::Gathered& first = warps.front();
+  for (const auto& [part, descriptor, matrix] : described(first, product)) {
+    if (!judged_.emplace(&product, part, descriptor).second) continue;
+    if (auto found = async::suspicious(part == Part::a ? "A" : "B", descriptor, matrix, DescriptorForm::wgmma,
+                                       Block::who(*first.warp, *first.step, 0)))
+      return block::of_group(first.warp->number_in_cluster() / block::kGroupWarps, *std::move(found));
   }
   return std::nullopt;
 }

@@ -10,12 +10,14 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <span>
 #include <tuple>
 #include <vector>
 
 #include "block/products.hpp"
 #include "grid/steps.hpp"
+#include "warpbit/descriptor.hpp"
 #include "warpbit/execute.hpp"
 
 namespace warpbit::grid {
@@ -35,10 +37,14 @@ class Products {
   /// The same of a product that is not computed by execute_warp.
   block::Found issue(std::span<const steps::Gathered> warps, const Instruction& product,
                      const WarpgroupSources& sources);
+  /// What looks wrong in the descriptors of a product that four warps are about to issue.
+  block::Found suspicious(std::span<const steps::Gathered> warps, const Instruction& product);
   /// Four warps fence their registers, commit a group, or wait.
   void control(std::span<const steps::Gathered> warps, const Instruction& instruction);
   /// Lanes of a warp are about to do a step that touches registers.
   block::Found touch(Warp& warp, const Path& path, const Step& step, Lanes lanes);
+  /// Those of block::Products.
+  std::vector<block::Who> pending() const { return shared_.pending(); }
 
  private:
   struct OfWarp {
@@ -48,6 +54,12 @@ class Products {
     int first = 0;
   };
   AsyncState& of(Warp& warp, const Path& path);
+  struct Described {
+    Part part;
+    std::uint64_t descriptor;
+    const DescribedMatrix& matrix;
+  };
+  static std::vector<Described> described(const steps::Gathered& first, const Instruction& product);
   block::Found mistaken(const steps::Gathered& first, const Instruction& product) const;
   const Effects& effects_of(const Instruction& product, const WarpgroupSources& sources);
 
@@ -56,6 +68,7 @@ class Products {
   std::vector<std::unique_ptr<OfWarp>> warps_;
   // By the product and its descriptors, of which a ring of stages has few.
   std::map<std::tuple<const Instruction*, std::uint64_t, std::uint64_t>, Effects> effects_;
+  std::set<std::tuple<const Instruction*, Part, std::uint64_t>> judged_;  // descriptors
 };
 
 }  // namespace warpbit::grid

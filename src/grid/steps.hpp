@@ -27,6 +27,9 @@ inline Run what_runs(const Step& step) {
   return step.specification != nullptr ? step.specification : step.noted != nullptr ? step.noted : step.run;
 }
 
+/// Lanes of a warp that will not come to what all lanes must execute.
+Error lanes_missing(Warp& warp, Lanes missing);
+
 // ---- vector.cpp: as Step::specification, all lanes at once
 Next vector(Warp& warp, Path& path, const Step& step, Lanes lanes);
 Next vector_carry(Warp& warp, Path& path, const Step& step, Lanes lanes);

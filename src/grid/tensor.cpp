@@ -221,11 +221,11 @@ bool move_undefined(Warp& warp, Path& path, const Step& step, std::span<const In
   return true;
 }
 
-// What lies in the heap has values now.
+// What began without a value has one now.
 void mark_written(Block& block, const Effects::MemoryWrite& write) {
   const GlobalMemory::Range* const range = block.grid().memory.find(write.address, write.bytes.size());
-  if (write.space != Space::shared && range != nullptr && range->heap != nullptr)
-    std::fill_n(range->heap->defined(write.address), write.bytes.size(), std::byte{0xFF});
+  if (write.space != Space::shared && range != nullptr && range->defined != nullptr)
+    std::fill_n(range->defined_at(write.address), write.bytes.size(), std::byte{0xFF});
 }
 
 }  // namespace
@@ -248,9 +248,7 @@ Next tensor(Warp& warp, Path& path, const Step& step, Lanes lanes) {
   if (!each_alone && lanes != kAllLanes) {
     path.needs = kAllLanes;
     if ((warp.alive() & ~lanes) != 0) return Next::wait;
-    return warp.fault(
-        path, ~lanes,
-        {Errc::lanes_missing, {}, fmt::format("lanes {:#010x} have ended", ~lanes), "all lanes of the warp"});
+    return warp.fault(path, ~lanes, lanes_missing(warp, ~lanes));
   }
   if (instruction.lanes() == 4 * kLanes) return warp.block().meet_group(warp, path, step);
   if (lanes != kAllLanes)  // each alone
@@ -319,7 +317,9 @@ Next tensor_group(std::span<const Gathered> warps) {
   const Result<Effects> effects = execute_warp(who, binding, registers, block.memory(), block.grid().execute);
   if (!effects) return group_fault(block, first, effects.error());
   if (block.checks())
-    if (!block.allows(block.products().issue(warps, instruction, *effects))) return Next::end;
+    if (!block.allows(block.products().suspicious(warps, instruction)) ||
+        !block.allows(block.products().issue(warps, instruction, *effects)))
+      return Next::end;
   for (std::size_t w = 0; w < warps.size(); ++w)
     scatter(warps[w], static_cast<int>(w) * kLanes, *effects, kAllLanes);
   return Next::step;

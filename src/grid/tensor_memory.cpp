@@ -67,6 +67,8 @@ class Executed {
   Result<SharedBytes> find_shared_word(Part part, std::size_t bytes, int lane, bool of_cluster) const;
   Result<bool> deallocate();
   Result<bool> load();
+  Result<bool> forget_unwritten(std::uint32_t address, std::span<const Place> to,
+                                std::span<const Place> reduced_to);
   Result<bool> store();
   Result<bool> product(int lane);
   Result<bool> commit(int lane);
@@ -166,6 +168,27 @@ Result<bool> Executed::load() {
   if (!reduced_to.empty())
     for (int lane = 0; lane < kLanes; ++lane)
       warp_.write(path_, reduced_to[0], lane, reduced[static_cast<std::size_t>(lane)]);
+  return forget_unwritten(*address, to, reduced_to);
+}
+
+// Words that nothing has written read as TensorMemory::kUnwritten.
+Result<bool> Executed::forget_unwritten(std::uint32_t address, std::span<const Place> to,
+                                        std::span<const Place> reduced_to) {
+  const auto may_be = [](std::uint32_t word) { return (word & 0xFFFF) == 0xFFFF || word >> 16 == 0xFFFF; };
+  if (!warp_.block().checks() || std::ranges::none_of(t_registers, may_be)) return true;
+  const Result<std::vector<std::size_t>> unwritten = unwritten_of_load(
+      instruction_, warp_.number(), address, static_cast<std::int64_t>(value(Part::half_split, 0)),
+      warp_.block().async().tensor().memory);
+  if (!unwritten) return unwritten.error();
+  std::vector<Lanes> lanes(to.size());
+  Lanes any = 0;
+  for (const std::size_t at : *unwritten) {
+    lanes[at % to.size()] |= Lanes{1} << at / to.size();
+    any |= Lanes{1} << at / to.size();
+  }
+  for (std::size_t r = 0; r < to.size(); ++r)
+    if (lanes[r] != 0) warp_.forget(path_, to[r], lanes[r]);
+  if (any != 0 && !reduced_to.empty()) warp_.forget(path_, reduced_to[0], any);
   return true;
 }
 
@@ -339,9 +362,7 @@ Next tensor_memory(Warp& warp, Path& path, const Step& step, Lanes lanes) {
     if (lanes != kAllLanes) {
       path.needs = kAllLanes;
       if ((warp.alive() & ~lanes) != 0) return Next::wait;
-      return warp.fault(
-          path, ~lanes,
-          {Errc::lanes_missing, {}, fmt::format("lanes {:#010x} have ended", ~lanes), "all lanes of the warp"});
+      return warp.fault(path, ~lanes, lanes_missing(warp, ~lanes));
     }
     const Result<Next> done = executed.by_warp(lanes);
     if (warp.block().has_fault()) return Next::end;

@@ -434,7 +434,8 @@ std::optional<std::uint64_t> common_value(std::span<const Gathered> warps, const
 bool issue(std::span<const Gathered> warps, const Instruction& instruction, const WarpgroupSources& sources) {
   Block& block = warps.front().warp->block();
   if (!block.checks()) return true;
-  return block.allows(block.products().issue(warps, instruction, sources));
+  return block.allows(block.products().suspicious(warps, instruction)) &&
+         block.allows(block.products().issue(warps, instruction, sources));
 }
 
 // The same with D in its slots. Nothing if it is left to the general case.

@@ -110,8 +110,8 @@ namespace {
 using From = Undefined::Cause::From;
 
 Error error_of(const Undefined::Cause& cause, const std::string& name) {
-  constexpr std::array<std::string_view, 4> kSpaces = {"", "shared memory", "local memory",
-                                                       "what malloc returns"};
+  constexpr std::array<std::string_view, 5> kSpaces = {
+      "", "shared memory", "local memory", "what malloc returns", "an array without initial values"};
   if (cause.from == From::reg) return {Errc::never_written, {}, name, "its value is unspecified"};
   return {Errc::never_written,
           {},
@@ -191,7 +191,9 @@ bool Undefined::follow(Path& path, const Step& step, Lanes lanes) {
 
 void Undefined::forget(const Path& path, const Place& place, Lanes lanes) {
   begin();
+  commit();
   pending_.clear();
+  causes_pending_.clear();
   LaneBits all;
   all.fill(~std::uint64_t{0});
   take(path, place, lanes, all);

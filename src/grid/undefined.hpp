@@ -60,7 +60,7 @@ class Undefined {
 
   /// A byte of memory that nothing has written, and who has loaded it.
   struct Cause {
-    enum class From : std::uint8_t { reg, shared, local, heap } from = From::reg;
+    enum class From : std::uint8_t { reg, shared, local, heap, array } from = From::reg;
     std::int64_t byte = 0;
     int statement = -1;
     Lanes lanes = 0;

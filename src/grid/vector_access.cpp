@@ -50,7 +50,7 @@ Area area_of(Warp& warp, const Step& step, std::uint64_t address, std::uint64_t 
   if (in_window) return {kSharedWindow + base, shared.size(), shared.data(), StateSpace::shared};
   if (step.access.space == StateSpace::shared) return {base, shared.size(), shared.data(), StateSpace::shared};
   const GlobalMemory::Range* const range = warp.block().grid().memory.find(address, bytes);
-  if (range == nullptr || range->heap != nullptr || (writes && !range->writable)) return {};
+  if (range == nullptr || range->defined != nullptr || (writes && !range->writable)) return {};
   return {range->address, range->bytes, range->data, StateSpace::global};
 }
 
@@ -208,7 +208,7 @@ std::optional<Next> copy_async_at_once(Warp& warp, Path& path, const Step& step,
   for (std::uint64_t& address : source) address += static_cast<std::uint64_t>(step.target);
   const GlobalMemory::Range* const range =
       block.grid().memory.find(source[static_cast<std::size_t>(std::countr_zero(lanes))], bytes);
-  if (range == nullptr || range->heap != nullptr || to.kind == Place::Kind::predicate) return {};
+  if (range == nullptr || range->defined != nullptr || to.kind == Place::Kind::predicate) return {};
   const Bounds bounds = bounds_of(warp, path, step.access).value_or(Bounds{0, block.shared().size()});
   const std::uint64_t last_source = range->bytes - bytes;
   bool there = true;

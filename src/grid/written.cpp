@@ -166,6 +166,40 @@ std::string register_name(const FunctionCode& function, const Place& place, int 
   return found == nullptr ? "a carry" : found->name;
 }
 
+namespace {
+
+enum class Fate : std::uint8_t { read, overwritten, kept };
+
+Fate fate_in(const Program& program, const Step& step, const Place& predicate) {
+  if (step.guard == static_cast<int>(predicate.slot)) return Fate::read;
+  Fate out = Fate::kept;
+  for_each_use(program, step, [&](const Place& place, Use use) {
+    if (place.kind != Place::Kind::predicate || place.slot != predicate.slot || out == Fate::read) return;
+    out = use != Use::result ? Fate::read : step.guard < 0 ? Fate::overwritten : out;
+  });
+  return out;
+}
+
+}  // namespace
+
+bool is_read_behind(const Program& program, int step) {
+  const Place& predicate = program.steps[static_cast<std::size_t>(step)].place[0];
+  if (predicate.kind != Place::Kind::predicate) return false;
+  std::vector<bool> seen(program.steps.size());
+  std::vector<int> next;
+  followers(program, step, next);
+  while (!next.empty()) {
+    const int at = next.back();
+    next.pop_back();
+    if (at >= static_cast<int>(seen.size()) || seen[static_cast<std::size_t>(at)]) continue;
+    seen[static_cast<std::size_t>(at)] = true;
+    const Fate fate = fate_in(program, program.steps[static_cast<std::size_t>(at)], predicate);
+    if (fate == Fate::read) return true;
+    if (fate == Fate::kept) followers(program, at, next);
+  }
+  return false;
+}
+
 // ---- Before a launch: registers that are written on every way, as bits
 
 namespace {

@@ -25,6 +25,10 @@ void for_each_use(const Program& program, const Step& step,
 using VisitLanes = std::function<void(const Place&, Use, Lanes)>;
 void for_each_use(const Program& program, const Step& step, const VisitLanes& visit);
 
+/// Whether a step behind this one reads the predicate that it writes, on some way and before another one is written there.
+/// Precondition: branches go to steps.
+bool is_read_behind(const Program& program, int step);
+
 /// The register of a function that a place is at a point (slots.hpp); nullptr for a carry.
 const ptx::Register* find_register(const FunctionCode& function, const Place& place, int point);
 /// Its name, as the module spells it.

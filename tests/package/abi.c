@@ -110,6 +110,7 @@ VALUE(WARPBIT_NULL, 0);
 VALUE(WARPBIT_BUFFER, 1);
 VALUE(WARPBIT_VALUE, 2);
 VALUE(WARPBIT_CONSTANT, 3);
+VALUE(WARPBIT_UNWRITTEN, 4);
 
 OFFSET(warpbit_module_description, size, 0);
 OFFSET(warpbit_module_description, target, 8);

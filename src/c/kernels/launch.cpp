@@ -91,13 +91,14 @@ Result<ptx::Argument> argument_of(const warpbit_argument& given, std::size_t i) 
     return Error{Errc::usage, fmt::format("argument {}", i), std::move(seen), std::move(accepted)};
   };
   if (given.kind == WARPBIT_NULL) return ptx::null();
-  if (given.kind < WARPBIT_NULL || given.kind > WARPBIT_CONSTANT)
+  if (given.kind < WARPBIT_NULL || given.kind > WARPBIT_UNWRITTEN)
     return wrong(fmt::format("kind {}", given.kind), "a warpbit_argument_kind");
   if (given.data == nullptr && given.bytes != 0) return wrong("no data", "WARPBIT_NULL for a null pointer");
   if (given.bytes > (given.kind == WARPBIT_VALUE ? kMostValue : kMostBytes))
     return wrong(fmt::format("{} bytes", given.bytes), "the bytes of an array, or of a parameter");
   const std::span<std::byte> bytes(static_cast<std::byte*>(given.data), given.bytes);
   if (given.kind == WARPBIT_BUFFER) return ptx::Argument(bytes);
+  if (given.kind == WARPBIT_UNWRITTEN) return ptx::Argument(ptx::Unwritten{bytes});
   if (given.kind == WARPBIT_CONSTANT) return ptx::Argument(std::span<const std::byte>(bytes));
   return ptx::Argument(std::vector<std::byte>(bytes.begin(), bytes.end()));
 }
