@@ -89,6 +89,7 @@ void Compiler::mbarrier() {
   if (out.kind != Kind::pending) barrier_object(operand(i++), step);
   out.is_parity = has("parity");
   out.acquires = out.arrival.releases = !has("relaxed");
+  if (has("cta")) out.scope = out.arrival.scope = block::Scope::cta;
   out.arrival.drops = word(0) == "arrive_drop";
   out.arrival.completes = !has("noComplete");
   out.expects = out.kind == Kind::arrive && has("expect_tx");

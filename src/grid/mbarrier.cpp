@@ -80,8 +80,8 @@ Next test(Warp& warp, Path& path, const Step& step, Lanes lanes, const MbarrierO
     const auto address = static_cast<std::int64_t>(at->offset);
     bool is_complete = false;
     if (!warp.block().allows(warp.block().async().mbarriers.test(
-            address, {read(first).second, operation.is_parity, operation.acquires}, warp.number_in_cluster(),
-            alike, Block::who(warp, step, first).at, is_complete)))
+            address, {read(first).second, operation.is_parity, operation.acquires, operation.scope},
+            warp.number_in_cluster(), alike, Block::who(warp, step, first).at, is_complete)))
       return Next::end;
     complete |= is_complete ? alike : 0;
     if (!is_complete)
@@ -139,9 +139,7 @@ Next fence_proxy(Warp& warp, Path&, const Step&, Lanes lanes) {
 }
 
 Next fence_memory(Warp& warp, Path&, const Step& step, Lanes lanes) {
-  if (warp.block().checks())
-    warp.block().accesses().fence_memory(warp.number(), lanes, (step.target & kReleases) != 0,
-                                         (step.target & kAcquires) != 0);
+  if (warp.block().checks()) warp.block().accesses().fence_memory(warp.number(), lanes, step.access.order);
   return Next::step;
 }
 
