@@ -100,7 +100,7 @@ std::string wait_by(const std::string& load) {
 }
 
 TEST_CASE("a scope must reach the other block") {
-  const ptx::Launch how{.grid = {2}, .block = {32}, .cluster = ptx::Dim3{2}};
+  const ptx::Launch how{.grid = {2}, .block = {32}, .cluster = Dim3{2}};
   const std::string kWide = "ld.acquire.cluster.shared::cluster.u32",
                     kNarrow = "ld.acquire.cta.shared::cluster.u32";
   const auto release = [](const std::string& scope) {
@@ -135,7 +135,7 @@ std::string arrivals(const std::string& arrive, const std::string& wait) {
 }
 
 TEST_CASE("an arrival at another block's object, and the wait for it, have a scope") {
-  const ptx::Launch how{.grid = {2}, .block = {32}, .cluster = ptx::Dim3{2}};
+  const ptx::Launch how{.grid = {2}, .block = {32}, .cluster = Dim3{2}};
   const std::string kWait = "mbarrier.try_wait.parity.acquire.cluster.shared::cta";
   check({"scope_too_narrow", arrivals("mbarrier.arrive.release.cta", kWait)}, how);
   check({"scope_too_narrow",

@@ -99,6 +99,22 @@ TEST_CASE("two blocks") {
     }
 }
 
+// Both warps of each block store, and behind a barrier its first thread counts and waits for the other block.
+std::string counted(const std::string& each, const std::string& first) {
+  return "mad.lo.u32 %r5, %r2, 64, %r1; mad.wide.u32 %rd3, %r5, 4, %rd1; st.global.u32 [%rd3+64], %r1;\n" +
+         each + "bar.sync 0; @!%p1 bra MET;\n" + first +
+         "red.global.add.u32 [%rd1], 1;\nWAIT: ld.volatile.global.u32 %r6, [%rd1]; setp.ne.u32 %p4, %r6, 2;\n"
+         "@%p4 bra WAIT; membar.gl;\nMET: bar.sync 0; ld.global.u32 %r7, [%rd2+64];";
+}
+
+TEST_CASE("a fence may come before the barrier, or behind it") {
+  const ptx::Launch how{.grid = {2}, .block = {64}};
+  check({"", counted("membar.gl;", "")}, how);
+  check({"", counted("", "membar.gl;")}, how);
+  check({"flag_fence", counted("", "")}, how);
+  check({"flag_fence", counted("membar.cta;", "")}, how);
+}
+
 TEST_CASE("what is found between blocks does not depend on which comes first") {
   const std::string body =
       "setp.eq.u32 %p4, %r2, 5; @%p4 st.global.u32 [%rd1], 7; @!%p4 ld.global.u32 %r5, [%rd1];";

@@ -4,10 +4,32 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <numeric>
 #include <utility>
 
 namespace warpbit::block {
 namespace {
+
+// What fences of one of these warps have released, flags of all of them release behind a barrier: it has been performed.
+template <class Fences>
+void share_fenced(Fences& fences, std::span<const int> warps) {
+  if (fences.empty()) return;
+  for (std::size_t s = 0; s < kScopes; ++s) {
+    Known all, last;
+    bool alike = true;
+    for (const int warp : warps)
+      for (const Known& one : fences[static_cast<std::size_t>(warp)].before[s]) {
+        alike = alike && one == fences[static_cast<std::size_t>(warps.front())].before[s].front();
+        if (!one || one == last) continue;
+        last = one;
+        Knowledge both = all ? *all : Knowledge();
+        both.join(*one);
+        all = all ? std::make_shared<const Knowledge>(std::move(both)) : one;
+      }
+    if (alike) continue;
+    for (const int warp : warps) fences[static_cast<std::size_t>(warp)].before[s].fill(all);
+  }
+}
 
 bool is_known(const Clocks& clocks, int actor, std::uint32_t clock) {
   const auto at = static_cast<std::size_t>(actor);
@@ -128,6 +150,9 @@ void Order::barrier() {
   for (const Knowledge& one : of_warps_) join(fenced_barrier_, one.fenced);
   share_agents();
   share_far();
+  std::vector<int> warps(fences_.size());
+  std::iota(warps.begin(), warps.end(), 0);
+  share_fenced(fences_, warps);
   for (std::size_t i = 0; i < index(threads_); ++i) barrier_[i] = ++clock_[i];
 }
 
@@ -356,6 +381,7 @@ void Order::barrier_of(std::span<const int> warps) {
   Knowledge together;
   for (const int warp : warps) release(warp, kAllLanes, together);
   for (const int warp : warps) acquire(warp, together);
+  share_fenced(fences_, warps);
 }
 
 }  // namespace warpbit::block
