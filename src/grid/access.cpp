@@ -267,8 +267,8 @@ Next store(Warp& warp, Path& path, const Step& step, Lanes lanes) {
       bits = stored(step.access, from, [&](const Place& place) { return undefined.read(path, place, lane); });
     const bool is_output = to.space == StateSpace::global && to.defined == nullptr;
     if (is_output && !is_defined(bits) && !allows_undefined(warp, path, step, lanes, from)) return Next::end;
+    auto held = records.hold(to, bytes);  // who sees the bytes finds what has been left with them
     if (!records.writes(lane, to, std::span(value).first(bytes))) return Next::end;
-    auto held = records.hold(to, bytes);
     std::memcpy(to.data, value.data(), bytes);
     records.leaves(held, lane, lanes, false);
     if (to.defined != nullptr || undefined.active()) records.stored(to, bytes, &bits);
