@@ -366,13 +366,13 @@ Next atomic(Warp& warp, Path& path, const Step& step, Lanes lanes) {
   for (int lane = 0; lane < kLanes; ++lane) {
     if ((lanes >> lane & 1) == 0) continue;
     const Target& of = to[static_cast<std::size_t>(lane)];
+    auto held = records.hold(of, size);  // so that changes are recorded in their order
     const bool is_later = compares && of.space == StateSpace::global;  // it may change nothing
     if (!is_later && !records.changes(lane, of, size)) return Next::end;
     records.stored(of, size, nullptr);
     const Change change{static_cast<Atomic>(step.target), operation, of.space,
                         warp.read(path, step.place[3], lane),
                         step.place[4].exists() ? warp.read(path, step.place[4], lane) : 0};
-    auto held = records.hold(of, size);
     const std::uint64_t old = apply(of.data, size, change);
     if (step.place[0].exists()) records.takes(held);
     const bool writes = !compares || old == (change.a & ones(static_cast<int>(8 * size)));
@@ -393,10 +393,9 @@ Next atomic_vector(Warp& warp, Path& path, const Step& step, Lanes lanes) {
   for (int lane = 0; lane < kLanes; ++lane) {
     if ((lanes >> lane & 1) == 0) continue;
     const Target to = resolver.resolve(lane, address_of(warp, path, step, 2, lane), size * count, true);
-    if (to.data == nullptr || !records.reads(lane, to, size * count) ||
-        !records.changes(lane, to, size * count))
-      return Next::end;
+    if (to.data == nullptr) return Next::end;
     auto held = records.hold(to, size * count);
+    if (!records.reads(lane, to, size * count) || !records.changes(lane, to, size * count)) return Next::end;
     std::array<std::uint64_t, 8> old = {};  // an addend may lie where an old value goes
     for (std::size_t i = 0; i < count; ++i)
       old[i] = apply(to.data + i * size, size,
@@ -431,13 +430,12 @@ Next atomic_128(Warp& warp, Path& path, const Step& step, Lanes lanes) {
   for (int lane = 0; lane < kLanes; ++lane) {
     if ((lanes >> lane & 1) == 0) continue;
     const Target to = resolver.resolve(lane, address_of(warp, path, step, 2, lane), sizeof(Wide), true);
-    if (to.data == nullptr || !records.reads(lane, to, sizeof(Wide)) ||
-        !records.changes(lane, to, sizeof(Wide)))
-      return Next::end;
+    if (to.data == nullptr) return Next::end;
+    auto held = records.hold(to, sizeof(Wide));
+    if (!records.reads(lane, to, sizeof(Wide)) || !records.changes(lane, to, sizeof(Wide))) return Next::end;
     const Wide a = read_wide(warp, path, step.place[3], lane);
     const bool compares = static_cast<Atomic>(step.target) == Atomic::compare;
     const Wide value = compares ? read_wide(warp, path, step.place[4], lane) : a;
-    auto held = records.hold(to, sizeof(Wide));
     const std::lock_guard lock(async::one_at_a_time);
     Wide old;
     std::memcpy(old.data(), to.data, sizeof old);

@@ -23,7 +23,7 @@ bool Records::global(Lanes lanes, const std::array<GlobalAccesses::Lane, kLanes>
 }
 
 block::Messages::Held Records::hold(const Target& at, std::size_t bytes) {
-  if (!is_ordered()) return {};
+  if (!is_ordered() && !(step_.access.strong && is_global(at))) return {};
   if (at.space == ptx::StateSpace::shared) {
     const auto rank = static_cast<std::uint64_t>(of(at).rank());
     return {block_.accesses().cluster().messages, rank << 32 | static_cast<std::uint64_t>(offset(at)), bytes};
@@ -33,13 +33,14 @@ block::Messages::Held Records::hold(const Target& at, std::size_t bytes) {
 }
 
 void Records::takes(const block::Messages::Held& held) {
+  if (!is_ordered()) return;
   held.for_each([&](const block::Message& message) {
     block_.accesses().order().take(warp_.number_in_cluster(), block_.rank(), message, step_.access.order);
   });
 }
 
 void Records::leaves(block::Messages::Held& held, int lane, Lanes lanes, bool is_atomic) {
-  if (held.empty()) return;
+  if (held.empty() || !is_ordered()) return;
   block::Order& order = block_.accesses().order();
   if (!posting_) posting_ = order.post(warp_.number_in_cluster(), lanes, step_.access.order);
   const bool is_part =
