@@ -162,7 +162,8 @@ class Records {
 
  private:
   bool is_global(const Target& target) const {
-    return target.space == ptx::StateSpace::global && block_.grid().accesses != nullptr;
+    return target.space == ptx::StateSpace::global && target.defined == nullptr &&  // not of the heap
+           block_.grid().accesses != nullptr;
   }
   bool global(int lane, const Target& at, std::size_t bytes, const std::byte* value, bool writes) {
     std::array<GlobalAccesses::Lane, kLanes> of;
