@@ -291,6 +291,8 @@ TEST_CASE("a lenient launch goes on behind what it finds", "[quick][ptx_c]") {
   CHECK(to == 7);
   CHECK(report.fault == nullptr);
   CHECK(report.blocks == 2);
+  CHECK(report.checked_shared > 0);
+  CHECK(report.checked_global > 0);
   REQUIRE(report.findings == 1);
   warpbit_finding finding = WARPBIT_INIT(warpbit_finding);
   REQUIRE(warpbit_describe_finding(0, &finding) == WARPBIT_OK);
@@ -302,6 +304,10 @@ TEST_CASE("a lenient launch goes on behind what it finds", "[quick][ptx_c]") {
   CHECK(warpbit_describe_finding(1, &finding) == WARPBIT_USAGE);
   CHECK(message() == "usage: finding: 1; expected 0 to 0");
   CHECK(warpbit_describe_finding(0, nullptr) == WARPBIT_USAGE);
+  how.unchecked_global = 1;
+  REQUIRE(warpbit_launch(kernel.kernel, &how, &buffer, 1, &report) == WARPBIT_OK);
+  CHECK(report.checked_shared > 0);
+  CHECK(report.checked_global == 0);
   how.unchecked_shared = 1;
   REQUIRE(warpbit_launch(kernel.kernel, &how, &buffer, 1, nullptr) == WARPBIT_OK);
   CHECK(warpbit_describe_finding(0, &finding) == WARPBIT_USAGE);

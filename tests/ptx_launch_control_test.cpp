@@ -196,7 +196,8 @@ TEST_CASE("nor does it depend on how long a cluster takes") {
 
 TEST_CASE("a cluster may wait for one that has not begun") {
   const ptx::Function kernel =
-      function(edited(kSteal, {{"LOOP:\n",
+      function(edited(kSteal, {{"st.global.u32 [%rd3], %r7", "st.relaxed.gpu.global.u32 [%rd3], %r7"},
+                               {"LOOP:\n",
                                 "  setp.ne.u32 %p6, %r10, 0;\n  @%p6 bra LOOP;\n"
                                 "SPIN:\n  ld.relaxed.gpu.global.u32 %r20, [%rd1+768];\n"
                                 "  setp.eq.u32 %p6, %r20, 0;\n  @%p6 bra SPIN;\nLOOP:\n"}}));

@@ -170,7 +170,7 @@ TEST_CASE("padding that a vector copies stays undefined") {
   check_silent(fill + local + " ld.local.u32 %r9, [%r30+8];" + kStore);
   check_fault(fill + local + " ld.local.u32 %r9, [%r30+4];" + kStore, "never been written");
   check_fault(fill + " st.global.v4.u32 [%rd1], {%r9, %r10, %r11, %r12};", "byte 0x4, on which %r10 depends,");
-  check_silent(fill + " st.global.v2.u32 [%rd1], {%r1, %r11};");
+  check_silent(fill + " setp.eq.u32 %p1, %r1, 0; @%p1 st.global.v2.u32 [%rd1], {%r1, %r11};");
 }
 
 TEST_CASE("local memory and what malloc returns are undefined until they are written") {

@@ -307,6 +307,8 @@ def test_a_report(saxpy):
     assert 0 < report.steps <= 2 * 19  # of each warp one for each instruction, some of which are done together
     assert repr(report) == f"<LaunchReport: 2 blocks, {report.steps} steps>"
     assert report.order_dependent == [] and report.inferences == []
+    assert (report.checked_shared, report.checked_global) == (0, 3 * 64)
+    assert saxpy.launch(2, 32, [y, x, 3, 64], check_global=False).checked_global == 0
     again(report)
     other = warpbit.RawModule(code=SAXPY.replace("sm_90a", "sm_90"), target="sm_120a").get_function("saxpy").launch(2, 32, [y, x, 3, 64])
     assert other.inferred and [(i.instruction, i.open, i.source) for i in other.inferences][-1] == (

@@ -29,7 +29,7 @@ Lanes ClusterBarrier::arrive(int warp, Lanes lanes, bool releases) {
   if (releases)
     release(warp, lanes);
   else if (records_)
-    state_.order.release_relaxed(warp, lanes, released_);
+    state_.order.release_relaxed(warp, lanes, released_, block::Scope::cluster);
   return 0;
 }
 
@@ -62,7 +62,8 @@ ClusterBarrier::Wait ClusterBarrier::wait(int warp, Lanes lanes, bool acquires) 
   one.has_met = true;
   for (const int lane : block::lanes_of(lanes)) one.phase[static_cast<std::size_t>(lane)] = 0;
   if (!records_) return out;
-  acquires ? state_.order.acquire(warp, complete_) : state_.order.acquire_relaxed(warp, complete_);
+  acquires ? state_.order.acquire(warp, complete_)
+           : state_.order.acquire_relaxed(warp, complete_, block::Scope::cluster);
   return out;
 }
 

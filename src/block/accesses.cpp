@@ -108,8 +108,9 @@ void Accesses::remember(Cell& cell, Mark read) {
 void Accesses::keep_worse(std::optional<Conflict>& out, std::optional<Conflict> found, const Order& order) {
   const auto rank = [&](const Conflict& of) {
     if (of.kind == Conflict::Kind::never_written) return 0;
-    const bool is_minor =
-        of.kind == Conflict::Kind::race && order.were_together(of.before->thread, of.before->clock, of.thread);
+    const bool is_minor = of.kind == Conflict::Kind::race &&
+                          (order.were_together(of.before->thread, of.before->clock, of.thread) ||
+                           order.nearly_before(of.before->thread, of.before->clock, of.thread));
     return is_minor ? 1 : 2;
   };
   if (found && (!out || rank(*found) > rank(*out))) out = std::move(found);

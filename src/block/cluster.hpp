@@ -59,6 +59,7 @@ class Cluster {
 
  public:
   Order order;
+  Messages messages{8};  ///< of flags in shared memory
 };
 
 }  // namespace warpbit::block

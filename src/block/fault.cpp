@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "api/checks.hpp"
@@ -57,6 +58,29 @@ bool is_worse(const Fault& one, const Fault& other) {
     return found == nullptr ? Grade::fault : found->by_default;
   };
   return grade(one) > grade(other);
+}
+
+KernelRule rule_of_race(const std::optional<Flaw>& flaw) {
+  if (!flaw) return KernelRule::data_race;
+  return flaw->kind == Flaw::Kind::fence ? KernelRule::flag_fence : KernelRule::scope_too_narrow;
+}
+
+Error unordered(std::string_view what, std::string_view first, const Unordered& why) {
+  constexpr std::array<std::string_view, kScopes> kNames = {"cta", "cluster", "gpu"};
+  std::string cause = "no barrier came between", advice(why.advice);
+  if (why.flaw && why.flaw->kind == Flaw::Kind::fence) {
+    cause = "the flag between has no fence: volatile, and an atomic without an order, order nothing else";
+    advice = "a __threadfence (fence.acq_rel) must come before the write of the flag, and behind its read";
+  } else if (why.flaw) {
+    const std::string_view scope = kNames[static_cast<std::size_t>(why.flaw->scope)];
+    cause = fmt::format("the release or the acquire between has .{} scope, which does not reach {}", scope,
+                        why.flaw->scope == Scope::cta ? "another block" : "another cluster");
+    advice = "both must have a scope that reaches the other thread: .cluster in a cluster, .gpu in a grid";
+  } else if (why.is_open) {
+    cause = "the load of the flag between is relaxed, and no fence follows";
+    advice = "ld.acquire, or a fence.acq_rel behind the load, must order them";
+  }
+  return {Errc::data_race, std::string(what), fmt::format("{}, and {}", first, cause), std::move(advice)};
 }
 
 Fault of_group(int group, Fault fault) {

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "block/message.hpp"
 #include "warpbit/fault.hpp"
 
 #pragma GCC visibility push(default)  // warpbit's other libraries use it
@@ -43,6 +44,16 @@ Fault of_group(int group, Fault fault);
 /// Checks that `bytes` bytes from the cursor lie in the array, aligned. `what` is the action's name.
 Found check_bytes(std::string_view what, Space space, const View& array, std::int64_t bytes,
                   std::size_t alignment, Who who);
+
+/// Why nothing orders two accesses.
+struct Unordered {
+  std::optional<Flaw> flaw;  ///< what is missing, if something nearly does
+  bool is_open;              ///< a flag was read by a relaxed load without a fence behind it
+  std::string_view advice;   ///< if it is neither
+};
+KernelRule rule_of_race(const std::optional<Flaw>& flaw);
+/// The error of the second one. `first`: what the first one was, "byte 0x10 was written by lane 3 of warp 1".
+Error unordered(std::string_view what, std::string_view first, const Unordered& why);
 
 /// The lanes of a mask.
 std::vector<int> lanes_of(std::uint32_t mask);

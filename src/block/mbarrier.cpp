@@ -186,6 +186,7 @@ void Mbarriers::settle(Object& object) {
   object.pending = object.expected;
   object.came = 0;
   object.complete = object.released;
+  object.complete_afar = object.released_afar;
   if (object.agent >= 0) {
     std::vector<std::uint32_t>& known = object.complete.known;
     const auto agent = static_cast<std::size_t>(object.agent);
@@ -220,7 +221,7 @@ Found Mbarriers::arrive(std::int64_t address, const MbarrierArrival& arrival, Wh
                      misused(what, address, "an arrival with .noComplete completes the phase",
                              "another one must do so", who, object, KernelRule::mbarrier_no_complete));
   state = Mbarriers::state(*object);
-  if (shared_.records()) release(arrival, who, object->released);
+  if (shared_.records()) release(arrival, who, *object);
   const auto same = [&](const Arrived& one) { return one.who.thread == who.thread && one.who.at == who.at; };
   std::erase_if(object->arrived, same);
   object->arrived.push_back({who, object->phase});
@@ -232,11 +233,21 @@ Found Mbarriers::arrive(std::int64_t address, const MbarrierArrival& arrival, Wh
 }
 
 // What agents have done is known behind a relaxed arrival, too: that is what tcgen05.fence relies on.
-void Mbarriers::release(const MbarrierArrival& arrival, Who who, Knowledge& into) {
-  if (arrival.releases)
-    shared_.order().release(who.thread / kWarp, 1U << who.thread % kWarp, into);
-  else
-    shared_.order().release_relaxed(who.thread / kWarp, 1U << who.thread % kWarp, into);
+void Mbarriers::release(const MbarrierArrival& arrival, Who who, Object& object) {
+  Order& order = shared_.order();
+  const int warp = who.thread / kWarp;
+  const std::uint32_t lane = 1U << who.thread % kWarp;
+  const bool is_afar = shared_.cluster().rank_of(who.thread) != shared_.rank();
+  Knowledge& into = is_afar ? object.released_afar : object.released;
+  const Scope reach = is_afar ? Scope::cluster : Scope::cta;
+  if (!arrival.releases || arrival.scope < reach) order.release_relaxed(warp, lane, into, reach);
+  if (arrival.releases && arrival.scope >= reach) {
+    order.release(warp, lane, into);
+  } else if (arrival.releases) {
+    Knowledge all;
+    order.release(warp, lane, all);
+    into.join_nearly(all, {Flaw::Kind::scope, arrival.scope});
+  }
   for (const Accesses::Agent& agent : arrival.reveals) {
     const auto number = static_cast<std::size_t>(agent.number);
     if (into.known.size() <= number) into.known.resize(number + 1);
@@ -295,13 +306,23 @@ Found Mbarriers::test(std::int64_t address, const MbarrierTest& test, int warp, 
   if (!is_complete || !test.is_read || !shared_.records()) return found;
   object->awaited = object->phase;
   waited_[warp] = address;
-  if (!test.acquires) shared_.order().acquire_relaxed(warp, object->complete);
-  if (test.acquires && (object->acquired_by != warp || object->acquired_in != object->phase)) {
-    shared_.order().acquire(warp, object->complete);
+  if (test.acquires && object->acquired_by == warp && object->acquired_in == object->phase) return found;
+  acquire(test, warp, *object);
+  if (test.acquires) {
     object->acquired_by = warp;
     object->acquired_in = object->phase;
   }
   return found;
+}
+
+void Mbarriers::acquire(const MbarrierTest& test, int warp, const Object& object) {
+  Order& order = shared_.order();
+  const Knowledge& afar = object.complete_afar;
+  test.acquires ? order.acquire(warp, object.complete) : order.acquire_relaxed(warp, object.complete);
+  if (afar.empty()) return;
+  if (!test.acquires) return order.acquire_relaxed(warp, afar, Scope::cluster);
+  test.scope == Scope::cta ? order.nearly_acquire(warp, afar, {Flaw::Kind::scope, Scope::cta})
+                           : order.acquire(warp, afar);
 }
 
 void Mbarriers::pass(std::int64_t address, int warp, std::uint32_t lanes, Place at) {

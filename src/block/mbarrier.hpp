@@ -23,6 +23,8 @@ struct MbarrierArrival {
   bool drops = false;     ///< arrive_drop: also from the phases that follow
   bool completes = true;  ///< not of .noComplete
   bool releases = true;   ///< not of .relaxed
+  /// .cta; without a word it counts as .cluster, since published kernels leave it out between blocks.
+  Scope scope = Scope::cluster;
   /// What agents have done before their clocks is known to those who wait.
   std::span<const Accesses::Agent> reveals = {};
   std::string_view name = {};  ///< of the instruction in faults, if it is no mbarrier.arrive
@@ -34,6 +36,7 @@ struct MbarrierTest {
   bool is_parity;
   bool acquires = true;  ///< not of .relaxed
   bool is_read = true;   ///< by some statement: the answer of any other one orders nothing
+  Scope scope = Scope::cluster;
 };
 
 /// Addresses are bytes of the block's shared memory. Who acts may be a thread of another block of the cluster. What is found is
@@ -120,6 +123,7 @@ class Mbarriers {
     bool fenced = false;    ///< by fence.mbarrier_init
     int agent = -1;
     Knowledge released = {}, complete = {};
+    Knowledge released_afar = {}, complete_afar = {};  ///< by arrivals of other blocks
     int acquired_by = -1;  ///< the warp that has learned `complete` last: lanes ask one by one
     std::int64_t acquired_in = -1;
     std::vector<Arrived> arrived = {};   ///< the last of each warp and place
@@ -138,7 +142,8 @@ class Mbarriers {
   Found record_use(std::int64_t address, std::string_view what, Who who, const Object& object);
   Found misused(std::string_view what, std::int64_t address, std::string seen, std::string accepted, Who who,
                 const Object* object = nullptr, KernelRule rule = KernelRule::none) const;
-  void release(const MbarrierArrival& arrival, Who who, Knowledge& into);
+  void release(const MbarrierArrival& arrival, Who who, Object& object);
+  void acquire(const MbarrierTest& test, int warp, const Object& object);
   Found add_bytes(std::int64_t address, std::string_view what, Object& object, std::int64_t bytes, Who who);
   void settle(Object& object);
   int agent_of(std::int64_t address, Object& object);

@@ -4,17 +4,36 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <numeric>
 #include <utility>
 
 namespace warpbit::block {
 namespace {
 
-using Clocks = std::vector<std::uint32_t>;
+// What fences of one of these warps have released, flags of all of them release behind a barrier: it has been performed.
+template <class Fences>
+void share_fenced(Fences& fences, std::span<const int> warps) {
+  if (fences.empty()) return;
+  for (std::size_t s = 0; s < kScopes; ++s) {
+    Known all, last;
+    bool alike = true;
+    for (const int warp : warps)
+      for (const Known& one : fences[static_cast<std::size_t>(warp)].before[s]) {
+        alike = alike && one == fences[static_cast<std::size_t>(warps.front())].before[s].front();
+        if (!one || one == last) continue;
+        last = one;
+        Knowledge both = all ? *all : Knowledge();
+        both.join(*one);
+        all = all ? std::make_shared<const Knowledge>(std::move(both)) : one;
+      }
+    if (alike) continue;
+    for (const int warp : warps) fences[static_cast<std::size_t>(warp)].before[s].fill(all);
+  }
+}
 
-// Each of `into` becomes the later one.
-void join(Clocks& into, const Clocks& from) {
-  if (into.size() < from.size()) into.resize(from.size());
-  for (std::size_t i = 0; i < from.size(); ++i) into[i] = std::max(into[i], from[i]);
+bool is_known(const Clocks& clocks, int actor, std::uint32_t clock) {
+  const auto at = static_cast<std::size_t>(actor);
+  return at < clocks.size() && clock < clocks[at];
 }
 
 }  // namespace
@@ -47,7 +66,19 @@ int Order::add_pair() {
 void Order::need_warps() {
   if (!of_warps_.empty()) return;
   const Clocks none(clock_.size());
-  of_warps_.assign(index(threads_ / kWarp), {none, none});
+  of_warps_.assign(index(threads_ / kWarp), {none, none, {}, {}, {}, {}});
+}
+
+void Order::need_fences() {
+  need_warps();
+  if (fences_.empty()) fences_.resize(of_warps_.size());
+}
+
+std::uint32_t Order::tick(int warp) {
+  const auto first = clock_.begin() + std::ptrdiff_t{warp} * kWarp;
+  const std::uint32_t out = *first + 1;
+  std::fill_n(first, kWarp, out);
+  return out;
 }
 
 bool Order::knows_of(int first, int count, int me) const {
@@ -58,6 +89,7 @@ bool Order::knows_of(int first, int count, int me) const {
 
 void Order::fence(int warp, std::uint32_t lanes) {
   any_fence_ = true;
+  const std::uint32_t now = tick(warp);
   for (int lane = 0; lane < kWarp; ++lane) {
     if ((lanes >> lane & 1U) == 0) continue;
     const int thread = warp * kWarp + lane;
@@ -66,7 +98,7 @@ void Order::fence(int warp, std::uint32_t lanes) {
       std::uint32_t& fenced = fenced_[index(thread * kWarp + other)];
       fenced = std::max(fenced, known(thread, other));
     }
-    fenced_[index(thread * kWarp + lane)] = ++clock_[index(thread)];
+    fenced_[index(thread * kWarp + lane)] = now;
   }
   if (!of_warps_.empty()) join(of_warp(warp).fenced, of_warp(warp).known);
 }
@@ -81,6 +113,23 @@ void Order::share_agents() {
       std::uint32_t& first = barrier_[index(threads_) + i];
       first = std::min(first, barrier_[index(threads_) + i + 1]);
     }
+}
+
+// What some thread knows of other clusters.
+void Order::share_far() {
+  if (!cluster_) return;
+  Far far, nearly;
+  Flaw flaw;
+  for (const Knowledge& one : of_warps_) {
+    far.join(one.far);
+    nearly.join(one.nearly_far);
+    if (!one.nearly_far.empty()) flaw = one.flaw;
+  }
+  for (Knowledge& one : of_warps_) {
+    one.far = far;
+    one.nearly_far = nearly;
+    if (!nearly.empty()) one.flaw = flaw;
+  }
 }
 
 void Order::share_fences() {
@@ -100,6 +149,10 @@ void Order::barrier() {
   if (any_fence_) share_fences();
   for (const Knowledge& one : of_warps_) join(fenced_barrier_, one.fenced);
   share_agents();
+  share_far();
+  std::vector<int> warps(fences_.size());
+  std::iota(warps.begin(), warps.end(), 0);
+  share_fenced(fences_, warps);
   for (std::size_t i = 0; i < index(threads_); ++i) barrier_[i] = ++clock_[i];
 }
 
@@ -107,6 +160,7 @@ void Order::sync_warp(int warp, std::uint32_t lanes) {
   std::array<std::uint32_t, kWarp> together{}, fenced{};
   std::uint8_t fence_known = 0;
   const auto is_there = [&](int lane) { return (lanes >> lane & 1U) != 0; };
+  const std::uint32_t now = tick(warp);
   for (int lane = 0; lane < kWarp; ++lane) {
     if (!is_there(lane)) continue;
     const int thread = warp * kWarp + lane;
@@ -115,7 +169,7 @@ void Order::sync_warp(int warp, std::uint32_t lanes) {
       fenced[index(other)] = std::max(fenced[index(other)], fenced_[index(thread * kWarp + other)]);
     }
     fence_known |= fence_known_[index(thread)];
-    together[index(lane)] = ++clock_[index(thread)];
+    together[index(lane)] = now;
   }
   for (int lane = 0; lane < kWarp; ++lane) {
     if (!is_there(lane)) continue;
@@ -128,11 +182,12 @@ void Order::sync_warp(int warp, std::uint32_t lanes) {
 
 void Order::path(int warp, std::uint32_t lanes) {
   if (paths_.empty()) paths_.resize(index(threads_));
+  const std::uint32_t now = tick(warp);
   for (std::uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
     const std::size_t thread = index(warp * kWarp + std::countr_zero(rest));
     std::array<Path, kPaths>& of = paths_[thread];
     std::shift_right(of.begin(), of.end(), 1);
-    of.front() = {++clock_[thread], lanes};
+    of.front() = {now, lanes};
   }
 }
 
@@ -147,8 +202,8 @@ bool Order::were_together(int thread, std::uint32_t clock, int other) const {
 // Everybody knows what came before the last barrier: `known` leaves it out. Whether it is fenced, not everybody knows.
 void Order::release(int warp, std::uint32_t lanes, Knowledge& into) {
   need_warps();
-  join(into.known, of_warp(warp).known);
-  join(into.fenced, of_warp(warp).fenced);
+  into.join(of_warp(warp));
+  const std::uint32_t now = tick(warp);
   for (std::size_t i = 0; i < is_pair_.size(); ++i) {
     if (is_pair_[i] == 0) continue;
     std::uint32_t &one = into.known[index(threads_) + i], &other = into.known[index(threads_) + i + 1];
@@ -167,45 +222,154 @@ void Order::release(int warp, std::uint32_t lanes, Knowledge& into) {
     };
     if (lanes != kAllLanes) of_lanes(into.known, known_);
     if (fences) of_lanes(into.fenced, fenced_);
-    into.known[index(thread)] = ++clock_[index(thread)];
+    into.known[index(thread)] = now;
   }
 }
 
 void Order::acquire(int warp, const Knowledge& from) {
   need_warps();
-  join(of_warp(warp).known, from.known);
-  join(of_warp(warp).fenced, from.fenced);
+  of_warp(warp).join(from);
 }
 
-void Order::release_relaxed(int warp, std::uint32_t lanes, Knowledge& into) const {
+void Order::nearly_acquire(int warp, const Knowledge& from, Flaw flaw) {
+  need_warps();
+  of_warp(warp).join_nearly(from, flaw);
+}
+
+void Order::release_relaxed(int warp, std::uint32_t lanes, Knowledge& into, Scope reach) const {
   if (of_warps_.empty()) return;
   if (into.known.size() < clock_.size()) into.known.resize(clock_.size());
   for (std::size_t i = index(threads_); i < clock_.size(); ++i)
     if (by_fences_[i - index(threads_)] != 0) into.known[i] = std::max(into.known[i], of_warp(warp).known[i]);
-  if (fences_.empty() || (fences_[index(warp)].lanes & lanes) == 0) return;
-  join(into.known, fences_[index(warp)].before.known);
-  join(into.fenced, fences_[index(warp)].before.fenced);
+  if (const Known known = before_fence(warp, lanes, reach)) into.join(*known);
 }
 
-void Order::acquire_relaxed(int warp, const Knowledge& from) {
+void Order::acquire_relaxed(int warp, const Knowledge& from, Scope reach) {
   if (of_warps_.empty()) return;
   for (std::size_t i = index(threads_); i < from.known.size(); ++i)
     if (by_fences_[i - index(threads_)] != 0)
       of_warp(warp).known[i] = std::max(of_warp(warp).known[i], from.known[i]);
-  if (fences_.empty()) fences_.resize(of_warps_.size());
-  join(fences_[index(warp)].open.known, from.known);
-  join(fences_[index(warp)].open.fenced, from.fenced);
+  need_fences();
+  fences_[index(warp)].open[static_cast<std::size_t>(reach)].join(from);
 }
 
-void Order::fence_memory(int warp, std::uint32_t lanes, bool releases, bool acquires) {
-  need_warps();
-  if (fences_.empty()) fences_.resize(of_warps_.size());
+void Order::fence_memory(int warp, std::uint32_t lanes, const Strength& how) {
+  need_fences();
   Fenced& fenced = fences_[index(warp)];
-  if (acquires) acquire(warp, std::exchange(fenced.open, {}));
-  if (!releases) return;
-  fenced.before = {};
-  fenced.lanes = lanes;
-  release(warp, lanes, fenced.before);
+  for (std::size_t s = 0; how.acquires && s < kScopes; ++s)
+    if (static_cast<Scope>(s) <= how.scope)
+      acquire(warp, std::exchange(fenced.open[s], {}));
+    else
+      nearly_acquire(warp, fenced.open[s], {Flaw::Kind::scope, how.scope});
+  if (how.acquires && fenced.unfenced.has_nearly()) acquire(warp, std::exchange(fenced.unfenced, {}));
+  if (!how.releases) return;
+  const Known all = released(warp, lanes);
+  for (std::size_t s = 0; s <= static_cast<std::size_t>(how.scope); ++s)
+    for (const int lane : lanes_of(lanes)) fenced.before[s][index(lane)] = all;
+}
+
+// ---- Strong accesses
+
+// What the lanes have done, and what they know, for other clusters, too.
+Known Order::released(int warp, std::uint32_t lanes) {
+  Knowledge out;
+  release(warp, lanes, out);
+  if (cluster_) {
+    Clocks threads = out.known;
+    join(threads, barrier_);
+    threads.resize(index(threads_));
+    out.far.add(*cluster_, threads);
+  }
+  return std::make_shared<const Knowledge>(std::move(out));
+}
+
+// What fences of these lanes have released that reach so far.
+Known Order::before_fence(int warp, std::uint32_t lanes, Scope scope) const {
+  if (fences_.empty()) return nullptr;
+  Known out;
+  for (const int lane : lanes_of(lanes)) {
+    const Known& one = fences_[index(warp)].before[static_cast<std::size_t>(scope)][index(lane)];
+    if (!one || one == out) continue;
+    if (!out) {
+      out = one;
+      continue;
+    }
+    Knowledge both = *out;
+    both.join(*one);
+    out = std::make_shared<const Knowledge>(std::move(both));
+  }
+  return out;
+}
+
+Posting Order::post(int warp, std::uint32_t lanes, const Strength& how) {
+  Posting out;
+  const Known all = how.releases || how.unsaid ? released(warp, lanes) : nullptr;
+  for (std::size_t s = 0; s <= static_cast<std::size_t>(how.scope); ++s)
+    out.released[s] = how.releases ? all : before_fence(warp, lanes, static_cast<Scope>(s));
+  if (how.unsaid) out.unfenced = all;
+  return out;
+}
+
+// By a read of which `reach` is the scope that reaches who has written it.
+void Order::take(int warp, const Knowledge& from, const Strength& how, std::optional<Flaw> flaw, Scope reach) {
+  if (!flaw && how.scope < reach) flaw = Flaw{Flaw::Kind::scope, how.scope};
+  if (!flaw && how.acquires) return acquire(warp, from);
+  if (how.acquires || how.unsaid) nearly_acquire(warp, from, flaw.value_or(Flaw{}));
+  if (how.acquires) return;
+  need_fences();
+  Fenced& fenced = fences_[index(warp)];
+  if (!flaw) return fenced.open[static_cast<std::size_t>(reach)].join(from);
+  fenced.unfenced.join_nearly(from, *flaw);
+}
+
+void Order::take(int warp, int rank, const Message& message, const Strength& how) {
+  if (taken_.empty()) taken_.resize(index(threads_ / kWarp));
+  Taken& last = taken_[index(warp)];
+  if (last.message == &message && last.writes == message.writes() && last.acquires >= how.acquires) return;
+  if (last.acquires != how.acquires) last.latest = {};
+  last.message = &message;
+  last.writes = message.writes();
+  last.acquires = how.acquires;
+  for (const Message::Letter& one : message.letters()) {
+    if ((cluster_ && one.cluster != *cluster_) || std::ranges::count(last.latest, one.what) != 0) continue;
+    last.latest = {one.what, last.latest.front()};
+    const Scope reach = one.rank == rank ? Scope::cta : Scope::cluster;
+    std::optional<Flaw> flaw;
+    if (one.unfenced)
+      flaw = Flaw{};
+    else if (one.scope < reach)
+      flaw = Flaw{Flaw::Kind::scope, one.scope};
+    take(warp, *one.what, how, flaw, reach);
+  }
+  if (!cluster_) return;
+  Knowledge far;
+  far.far = message.far();
+  if (!far.far.empty()) take(warp, far, how, std::nullopt, Scope::gpu);
+  far = {};
+  far.far = message.nearly_far();
+  if (!far.far.empty()) take(warp, far, how, message.flaw(), Scope::gpu);
+}
+
+std::optional<Flaw> Order::nearly_before(int actor, std::uint32_t clock, int me) const {
+  if (of_warps_.empty() || !is_known(of_warp(me / kWarp).nearly, actor, clock)) return std::nullopt;
+  return of_warp(me / kWarp).flaw;
+}
+
+std::optional<Flaw> Order::nearly_before(std::uint64_t cluster, int thread, std::uint32_t clock, int me) const {
+  if (of_warps_.empty() || !of_warp(me / kWarp).nearly_far.knows(cluster, thread, clock)) return std::nullopt;
+  return of_warp(me / kWarp).flaw;
+}
+
+bool Order::is_open(int actor, std::uint32_t clock, int me) const {
+  return !fences_.empty() && std::ranges::any_of(fences_[index(me / kWarp)].open, [&](const Knowledge& one) {
+    return is_known(one.known, actor, clock);
+  });
+}
+
+bool Order::is_open(std::uint64_t cluster, int thread, std::uint32_t clock, int me) const {
+  return !fences_.empty() && std::ranges::any_of(fences_[index(me / kWarp)].open, [&](const Knowledge& one) {
+    return one.far.knows(cluster, thread, clock);
+  });
 }
 
 void Order::learn(int warp, int agent, std::uint32_t clock) {
@@ -217,11 +381,7 @@ void Order::barrier_of(std::span<const int> warps) {
   Knowledge together;
   for (const int warp : warps) release(warp, kAllLanes, together);
   for (const int warp : warps) acquire(warp, together);
-}
-
-void Order::through_memory(int warp) {
-  release(warp, kAllLanes, in_memory_);
-  acquire(warp, in_memory_);
+  share_fenced(fences_, warps);
 }
 
 }  // namespace warpbit::block

@@ -6,29 +6,27 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "block/fault.hpp"
+#include "block/message.hpp"
 
 #pragma GCC visibility push(default)  // warpbit's other libraries use it
 namespace warpbit::block {
 
-/// The clock of each actor up to which its actions are known, and up to which they are also proxy-fenced. Actors beyond
-/// the end are at 0.
-struct Knowledge {
-  std::vector<std::uint32_t> known, fenced;
-};
-
 /// Vector clocks of the actors of a block or a cluster. Actors are threads, and agents: what a barrier object or a bulk
-/// group completes is done by an agent, whose clock counts the phases or groups. A thread's clock ticks when it synchronises
-/// or fences. Each thread knows the clock of every other actor up to which that one's actions happen before its own, and
+/// group completes is done by an agent, whose clock counts the phases or groups. A thread's clock ticks when one of its
+/// warp synchronises or fences. Each thread knows the clock of every other actor up to which that one's actions happen before its own, and
 /// likewise the clock up to which they are also proxy-fenced.
 class Order {
  public:
   explicit Order(int threads);
 
   int threads() const { return threads_; }
+  /// The number of the cluster in its grid, of whose other clusters something is known, too.
+  void number(std::uint64_t cluster) { cluster_ = cluster; }
   /// A new actor that is no thread: its number.
   /// `by_fences`: what it has done is known behind relaxed arrivals and waits, too, since fences of its own order it.
   int add_agent(bool by_fences = false);
@@ -60,6 +58,16 @@ class Order {
     if (thread / kWarp == me / kWarp && clock < fenced_[index(me * kWarp + thread % kWarp)]) return true;
     return !of_warps_.empty() && clock < of_warp(me / kWarp).fenced[index(thread)];
   }
+  /// The same of a thread of another cluster.
+  bool before(std::uint64_t cluster, int thread, std::uint32_t clock, int me) const {
+    return !of_warps_.empty() && of_warp(me / kWarp).far.knows(cluster, thread, clock);
+  }
+  /// What is missing, if something nearly orders it before the current action of `me`.
+  std::optional<Flaw> nearly_before(int actor, std::uint32_t clock, int me) const;
+  std::optional<Flaw> nearly_before(std::uint64_t cluster, int thread, std::uint32_t clock, int me) const;
+  /// Whether it would be known behind a fence: `me` has read a flag by a relaxed load.
+  bool is_open(int actor, std::uint32_t clock, int me) const;
+  bool is_open(std::uint64_t cluster, int thread, std::uint32_t clock, int me) const;
   /// Whether anything that one of these threads has done is known to `me`.
   bool knows_of(int first, int count, int me) const;
 
@@ -75,19 +83,23 @@ class Order {
   void path(int warp, std::uint32_t lanes);
   /// Whether two threads of a warp executed instructions together when one had that clock. False if that is too long ago.
   bool were_together(int thread, std::uint32_t clock, int other) const;
-  /// A warp synchronises through memory, by an atomic or another strong access: what came before happens before
-  /// what follows the next such access of any warp.
-  void through_memory(int warp);
+  /// What a strong write by lanes of a warp leaves at its address.
+  Posting post(int warp, std::uint32_t lanes, const Strength& how);
+  /// A strong read by a warp, of the block of this rank, takes what has been left there.
+  void take(int warp, int rank, const Message& message, const Strength& how);
   /// What lanes of a warp know is added to `into`, with all that they have done.
   void release(int warp, std::uint32_t lanes, Knowledge& into);
   /// A warp learns it.
   void acquire(int warp, const Knowledge& from);
   /// The same for an arrival and a wait that are .relaxed (PTX manual, "Release and Acquire Patterns"): what came before a fence
   /// of these lanes is released, and the next fence acquires it; of agents what fences of their own order, at once.
-  void release_relaxed(int warp, std::uint32_t lanes, Knowledge& into) const;
-  void acquire_relaxed(int warp, const Knowledge& from);
+  /// `reach`: the scope that reaches those who wait.
+  void release_relaxed(int warp, std::uint32_t lanes, Knowledge& into, Scope reach = Scope::cta) const;
+  void acquire_relaxed(int warp, const Knowledge& from, Scope reach = Scope::cta);
+  /// A warp learns it, or would if there were what it lacks.
+  void nearly_acquire(int warp, const Knowledge& from, Flaw flaw);
   /// Lanes of a warp execute a fence.
-  void fence_memory(int warp, std::uint32_t lanes, bool releases, bool acquires);
+  void fence_memory(int warp, std::uint32_t lanes, const Strength& how);
   /// The clock up to which a warp knows what an agent has done.
   std::uint32_t known_of(int agent, int warp) const {
     return std::max(barrier_[index(agent)], of_warp(warp).known[index(agent)]);
@@ -104,22 +116,38 @@ class Order {
     return is_agent(actor) && is_pair_[index(actor - threads_)] != 0 ? actor + 1 : actor;
   }
   void need_warps();
+  void need_fences();
+  std::uint32_t tick(int warp);
+  Known released(int warp, std::uint32_t lanes);
+  Known before_fence(int warp, std::uint32_t lanes, Scope scope) const;
+  void take(int warp, const Knowledge& from, const Strength& how, std::optional<Flaw> flaw, Scope reach);
   void share_agents();
+  void share_far();
   void share_fences();
 
   int threads_;
   std::vector<std::uint32_t> clock_, barrier_;  // by actor
   std::vector<std::uint32_t> known_;            // by thread and lane of its warp
   std::vector<Knowledge> of_warps_;             // empty until some warps meet alone
-  /// Of a warp: what the latest fence of some lanes releases, and what the next one acquires.
+  /// Of a warp: what the latest fence of each lane releases, by the scope that it has at least, and what the next one
+  /// acquires, by the scope that it must have; of `unfenced` it nearly does.
   struct Fenced {
-    Knowledge before, open;
-    std::uint32_t lanes = 0;
+    std::array<std::array<Known, kWarp>, kScopes> before;
+    std::array<Knowledge, kScopes> open;
+    Knowledge unfenced;
   };
   std::vector<Fenced> fences_;           // by warp; empty until there is one
   std::vector<std::uint8_t> is_pair_;    // by agent: the first of two
   std::vector<std::uint8_t> by_fences_;  // by agent
-  Knowledge in_memory_;
+  /// What a warp has taken last: polling takes it once.
+  struct Taken {
+    const Message* message = nullptr;
+    std::uint64_t writes = 0;
+    bool acquires = false;
+    std::array<Known, 2> latest = {};  ///< lanes at several addresses find there what one instruction has left
+  };
+  std::vector<Taken> taken_;              // by warp; empty until there is something
+  std::optional<std::uint64_t> cluster_;  // in a grid of several
   /// The lanes that a thread executes instructions with, from a clock of its own on.
   struct Path {
     std::uint32_t since = 0, lanes = kAllLanes;

@@ -76,12 +76,13 @@ Error Shared::race(std::string_view what, const Accesses::Conflict& conflict) co
                     conflict.byte, how, cluster_->name(by, rank)),
         "each of its warps must execute wgmma.wait_group, and then a barrier or an mbarrier must order them"};
   const bool same_warp = by / kWarp == conflict.thread / kWarp;
-  return {Errc::data_race, std::string(what),
-          fmt::format("byte {:#x} was {} by {}, and no barrier came between", conflict.byte, how,
-                      cluster_->name(by, rank)),
-          same_warp                       ? "a __syncwarp or a __syncthreads must order them"
-          : cluster_->rank_of(by) != rank ? "a barrier.cluster or an mbarrier must order them"
-                                          : "a __syncthreads must order them"};
+  const Unordered found{cluster_->order.nearly_before(before.thread, before.clock, conflict.thread),
+                        cluster_->order.is_open(before.thread, before.clock, conflict.thread),
+                        same_warp                       ? "a __syncwarp or a __syncthreads must order them"
+                        : cluster_->rank_of(by) != rank ? "a barrier.cluster or an mbarrier must order them"
+                                                        : "a __syncthreads must order them"};
+  return unordered(what, fmt::format("byte {:#x} was {} by {}", conflict.byte, how, cluster_->name(by, rank)),
+                   found);
 }
 
 // A warp that has waited for a product knows the agent of its own (Products::control).
@@ -101,9 +102,9 @@ KernelRule Shared::rule_of(const Accesses::Conflict& conflict) const {
     return has_waited(conflict, cluster_->who(before.thread, before.at).thread)
                ? KernelRule::product_of_other_warps
                : KernelRule::data_race;
-  return cluster_->order.were_together(before.thread, before.clock, conflict.thread)
-             ? KernelRule::lanes_not_synchronised
-             : KernelRule::data_race;
+  if (cluster_->order.were_together(before.thread, before.clock, conflict.thread))
+    return KernelRule::lanes_not_synchronised;
+  return rule_of_race(cluster_->order.nearly_before(before.thread, before.clock, conflict.thread));
 }
 
 Fault Shared::conflict(std::string_view what, const Accesses::Conflict& conflict, Place at) const {

@@ -148,11 +148,10 @@ class Shared {
     order().release(first_warp() + warp, lanes, into);
   }
   void acquire(int warp, const Knowledge& from) { order().acquire(first_warp() + warp, from); }
-  void through_memory(int warp) { order().through_memory(first_warp() + warp); }
   void sync_warp(int warp, std::uint32_t lanes) { order().sync_warp(first_warp() + warp, lanes); }
   void fence_proxy(int warp, std::uint32_t lanes) { order().fence(first_warp() + warp, lanes); }
-  void fence_memory(int warp, std::uint32_t lanes, bool releases, bool acquires) {
-    order().fence_memory(first_warp() + warp, lanes, releases, acquires);
+  void fence_memory(int warp, std::uint32_t lanes, const Strength& how) {
+    order().fence_memory(first_warp() + warp, lanes, how);
   }
 
   // ---- The actors of AsyncState

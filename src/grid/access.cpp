@@ -121,7 +121,7 @@ class Resolver {
       std::fill_n(defined, bytes, std::byte{0xFF});
       defined = nullptr;
     }
-    return {range->data + (address - range->address), StateSpace::global, nullptr, defined};
+    return {range->data + (address - range->address), StateSpace::global, nullptr, defined, address};
   }
   Warp& warp_;
   Path& path_;
@@ -210,14 +210,16 @@ Next load(Warp& warp, Path& path, const Step& step, Lanes lanes) {
     if (from.data == nullptr) return Next::end;
     if (!records.loads(lane, from, bytes)) return records.refused();
     Buffer value;
+    const auto held = records.hold(from, bytes);
     std::memcpy(value.data(), from.data, bytes);
+    records.takes(held);
     for_each_element(step.access, to, [&](const Place& place, std::size_t at, std::size_t count) {
       warp.write(path, place, lane, extended(get(value.data() + at, count), step.access));
     });
     if (warp.undefined().active()) loaded.take(lane, from, address, records.undefined(from, bytes));
   }
   loaded.done();
-  return records.after();
+  return Next::step;
 }
 
 namespace {
@@ -273,11 +275,13 @@ Next store(Warp& warp, Path& path, const Step& step, Lanes lanes) {
       bits = stored(step.access, from, [&](const Place& place) { return undefined.read(path, place, lane); });
     const bool is_output = to.space == StateSpace::global && to.defined == nullptr;
     if (is_output && !is_defined(bits) && !allows_undefined(warp, path, step, lanes, from)) return Next::end;
+    auto held = records.hold(to, bytes);  // who sees the bytes finds what has been left with them
     if (!records.writes(lane, to, std::span(value).first(bytes))) return Next::end;
     std::memcpy(to.data, value.data(), bytes);
+    records.leaves(held, lane, lanes, false);
     if (to.defined != nullptr || undefined.active()) records.stored(to, bytes, &bits);
   }
-  return records.after();
+  return Next::step;
 }
 
 // ---- Atomics
@@ -350,26 +354,35 @@ Next atomic(Warp& warp, Path& path, const Step& step, Lanes lanes) {
   Resolver resolver(warp, path, step);
   Records records(warp, step);
   std::array<Target, kLanes> to = {};
-  const bool only_writes = static_cast<Atomic>(step.target) == Atomic::exchange && !step.result_is_read;
+  const bool compares = static_cast<Atomic>(step.target) == Atomic::compare,
+             only_writes = static_cast<Atomic>(step.target) == Atomic::exchange && !step.result_is_read;
   for (int lane = 0; lane < kLanes; ++lane) {
     if ((lanes >> lane & 1) == 0) continue;
     Target& of = to[static_cast<std::size_t>(lane)];
     of = resolver.resolve(lane, address_of(warp, path, step, 2, lane), size, true);
-    if (of.data == nullptr || (!only_writes && !records.reads(lane, of, size))) return Next::end;
+    const bool reads = of.space == StateSpace::global ? compares : !only_writes;  // there a change is both
+    if (of.data == nullptr || (reads && !records.reads(lane, of, size))) return Next::end;
   }
   const scalar::Operation* operation =
       step.extra < 0 ? nullptr : &warp.program().operations[static_cast<std::size_t>(step.extra)];
   for (int lane = 0; lane < kLanes; ++lane) {
     if ((lanes >> lane & 1) == 0) continue;
     const Target& of = to[static_cast<std::size_t>(lane)];
-    if (!records.changes(lane, of, size)) return Next::end;
+    auto held = records.hold(of, size);  // so that changes are recorded in their order
+    const bool is_later = compares && of.space == StateSpace::global;  // it may change nothing
+    if (!is_later && !records.changes(lane, of, size)) return Next::end;
     records.stored(of, size, nullptr);
     const Change change{static_cast<Atomic>(step.target), operation, of.space,
                         warp.read(path, step.place[3], lane),
                         step.place[4].exists() ? warp.read(path, step.place[4], lane) : 0};
-    warp.write(path, step.place[0], lane, apply(warp.block(), of.data, size, change));
+    const std::uint64_t old = apply(warp.block(), of.data, size, change);
+    if (step.place[0].exists()) records.takes(held);
+    const bool writes = !compares || old == (change.a & ones(static_cast<int>(8 * size)));
+    if (is_later && writes && !records.changes(lane, of, size)) return Next::end;
+    if (writes) records.leaves(held, lane, lanes, true);
+    warp.write(path, step.place[0], lane, old);
   }
-  return records.after();
+  return Next::step;
 }
 
 // Each element is atomic, not all of them together.
@@ -382,14 +395,18 @@ Next atomic_vector(Warp& warp, Path& path, const Step& step, Lanes lanes) {
   for (int lane = 0; lane < kLanes; ++lane) {
     if ((lanes >> lane & 1) == 0) continue;
     const Target to = resolver.resolve(lane, address_of(warp, path, step, 2, lane), size * count, true);
-    if (to.data == nullptr || !records.reads(lane, to, size * count)) return Next::end;
+    if (to.data == nullptr) return Next::end;
+    auto held = records.hold(to, size * count);
+    if (!records.reads(lane, to, size * count) || !records.changes(lane, to, size * count)) return Next::end;
     std::array<std::uint64_t, 8> old = {};  // an addend may lie where an old value goes
     for (std::size_t i = 0; i < count; ++i)
       old[i] = apply(warp.block(), to.data + i * size, size,
                      {Atomic::operation, &operation, to.space, warp.read(path, places[count + i], lane), 0});
+    if (places[0].exists()) records.takes(held);
+    records.leaves(held, lane, lanes, true);
     for (std::size_t i = 0; i < count; ++i) warp.write(path, places[i], lane, old[i]);
   }
-  return records.after();
+  return Next::step;
 }
 
 namespace {
@@ -415,20 +432,23 @@ Next atomic_128(Warp& warp, Path& path, const Step& step, Lanes lanes) {
   for (int lane = 0; lane < kLanes; ++lane) {
     if ((lanes >> lane & 1) == 0) continue;
     const Target to = resolver.resolve(lane, address_of(warp, path, step, 2, lane), sizeof(Wide), true);
-    if (to.data == nullptr || !records.reads(lane, to, sizeof(Wide)) ||
-        !records.changes(lane, to, sizeof(Wide)))
-      return Next::end;
+    if (to.data == nullptr) return Next::end;
+    auto held = records.hold(to, sizeof(Wide));
+    if (!records.reads(lane, to, sizeof(Wide)) || !records.changes(lane, to, sizeof(Wide))) return Next::end;
     const Wide a = read_wide(warp, path, step.place[3], lane);
     const bool compares = static_cast<Atomic>(step.target) == Atomic::compare;
     const Wide value = compares ? read_wide(warp, path, step.place[4], lane) : a;
     const std::lock_guard lock(async::one_at_a_time);
     Wide old;
     std::memcpy(old.data(), to.data, sizeof old);
-    if (!compares || old == a) std::memcpy(to.data, value.data(), sizeof value);
-    if ((!compares || old == a) && old != value) warp.block().changed();
+    const bool writes = !compares || old == a;
+    if (writes) std::memcpy(to.data, value.data(), sizeof value);
+    if (writes && old != value) warp.block().changed();
+    records.takes(held);
+    if (writes) records.leaves(held, lane, lanes, true);
     write_wide(warp, path, step.place[0], lane, old);
   }
-  return records.after();
+  return Next::step;
 }
 
 // ---- Asynchronous copies. The bytes beyond the source's size are zero. A copy is complete when the thread waits for it;

@@ -34,6 +34,7 @@ struct MbarrierOperation {
   bool expects = false;    ///< the operand of an arrive: bytes, not a count
   bool is_parity = false;  ///< of a test
   bool acquires = true;
+  block::Scope scope = block::Scope::cluster;
   bool counted = true;  ///< of copies: not .noinc
 };
 

@@ -155,42 +155,47 @@ const char* interned(const std::string& name) {
 }  // namespace
 
 block::Who Block::who(const Warp& warp, const Step& step, int lane) {
-  return {warp.number_in_cluster() * kLanes + lane, {kStatement, static_cast<unsigned>(step.statement + 1)}};
+  return {warp.number_in_cluster() * kLanes + lane, place(step.statement)};
 }
 
-// With the lines of the statement.
-void Block::locate(FaultSide& side) const {
-  if (side.at.line == 0) return;
-  const ptx::Statement& statement = statement_of(grid_.program.origins[side.at.line - 1]);
-  side.ptx_line = statement.position.line;
-  const auto [file, line] = source_of(*grid_.program.module, statement);
-  side.at = {};
-  if (!file.empty()) side.at = {interned(std::string(file)), static_cast<unsigned>(line)};
+block::Place Block::place(std::int32_t statement) {
+  return {kStatement, static_cast<unsigned>(statement + 1)};
+}
+
+void name_statement(const Program& program, Fault& fault) {
+  if (fault.at.line != 0 && fault.error.where.empty())
+    fault.error.where = ptx::one_line(statement_of(program.origins[fault.at.line - 1]).text);
+}
+
+void locate(const Program& program, Fault& fault) {
+  const auto one = [&](FaultSide& side) {
+    if (side.at.line == 0) return;
+    const ptx::Statement& statement = statement_of(program.origins[side.at.line - 1]);
+    side.ptx_line = statement.position.line;
+    const auto [file, line] = source_of(*program.module, statement);
+    side.at = {};
+    if (!file.empty()) side.at = {interned(std::string(file)), static_cast<unsigned>(line)};
+  };
+  one(fault);
+  if (fault.other) one(*fault.other);
+  fault.kernel = program.functions[static_cast<std::size_t>(program.entry)].function->name;
 }
 
 // With its places in the kernel.
 Fault Block::located(Fault found) const {
-  name_statement(found);
+  name_statement(grid_.program, found);
   if (found.address && found.address->space == Space::shared)
     found.address->name = async_.shared.name_of(found.address->byte);
   async_.cluster.locate(found, [&](int rank) -> device::Index3 {
     const Extent at = cluster_.blocks()[static_cast<std::size_t>(rank)]->index();
     return {at[0], at[1], at[2]};
   });
-  locate(found);
-  if (found.other) locate(*found.other);
-  found.kernel = grid_.program.functions[static_cast<std::size_t>(grid_.program.entry)].function->name;
+  locate(grid_.program, found);
   return found;
 }
 
-// An error whose place has no other name has that of its statement.
-void Block::name_statement(Fault& fault) const {
-  if (fault.at.line != 0 && fault.error.where.empty())
-    fault.error.where = ptx::one_line(statement_of(grid_.program.origins[fault.at.line - 1]).text);
-}
-
 void Block::explain_by_phase(Fault& fault) const {
-  name_statement(fault);
+  name_statement(grid_.program, fault);
   if (fault.error.code == Errc::data_race || fault.error.code == Errc::copy_pending) explain_by_waits(fault);
   async_.cluster.explain_by_phase(fault);
 }

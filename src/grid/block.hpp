@@ -14,6 +14,7 @@
 
 #include "async/block.hpp"
 #include "grid/freedom.hpp"
+#include "grid/global_accesses.hpp"
 #include "grid/memory.hpp"
 #include "grid/printed.hpp"
 #include "grid/products.hpp"
@@ -42,7 +43,11 @@ struct Grid {
   ExecuteOptions execute = {};
   std::uint64_t step_limit = std::numeric_limits<std::uint64_t>::max();  ///< of a block
   bool check_shared = true;                                              ///< see ptx::Launch
+  bool check_global = false;                                             ///< not without the other one
   Grades grades = {};                                                    ///< of all rules
+  block::Messages* messages = nullptr;                                   ///< of flags in global memory
+  GlobalAccesses* accesses = nullptr;                                    ///< nullptr: they are not checked
+  GlobalRaces* races = nullptr;                                          ///< between clusters
   const ptx::Launch* watched = nullptr;          ///< if it is to be profiled or observed
   Executors* executors = nullptr;                ///< of each of Program::freedoms
   Heap* heap = nullptr;                          ///< of malloc
@@ -116,6 +121,8 @@ class Block {
   bool touches(Warp& warp, const Path& path, const Step& step, Lanes lanes);
   /// A lane at a step, by its number in the cluster.
   static block::Who who(const Warp& warp, const Step& step, int lane);
+  /// The place of a statement in faults that are not located yet.
+  static block::Place place(std::int32_t statement);
   bool step_limit_reached() { return ++steps_ > grid_.step_limit; }
   std::uint64_t steps() const { return steps_; }
   void skip(std::uint64_t steps) { steps_ += steps; }
@@ -133,6 +140,7 @@ class Block {
   void executed(std::int32_t freedom, const Warp& warp, Lanes lanes) const;
   std::int32_t inferred = -1;  ///< of Program::origins, the first product of tensor memory whose arithmetic is
   Printed printed;             ///< by vprintf
+  ptx::Checked checked;
 
   // ---- Barriers (PTX manual, "bar", "barrier")
 
@@ -177,9 +185,7 @@ class Block {
   void explain_by_waits(Fault& fault) const;
   void explain_by_barriers(Fault& fault) const;
   std::uint64_t own_shared_bytes() const;
-  void locate(FaultSide& side) const;
   Fault located(Fault found) const;
-  void name_statement(Fault& fault) const;
   void explain_by_phase(Fault& fault) const;
   void end();
   void release(int number, Barrier& barrier);
@@ -211,5 +217,9 @@ class Block {
   std::vector<Finding> findings_;
   block::Who last_{};  // the thread that ended last
 };
+
+/// An error whose place has no other name has that of its statement, and both sides have the lines of theirs.
+void name_statement(const Program& program, Fault& fault);
+void locate(const Program& program, Fault& fault);
 
 }  // namespace warpbit::grid

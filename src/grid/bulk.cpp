@@ -307,7 +307,7 @@ Next fill(Warp& warp, Path& path, const Step& step, Lanes lanes) {
     if (!records.writes(lane, to, zeros)) return Next::end;
     std::ranges::copy(zeros, to.data);
   }
-  return records.after();
+  return Next::step;
 }
 
 Next bulk_commit(Warp& warp, Path&, const Step& step, Lanes lanes) {

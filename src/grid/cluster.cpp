@@ -23,6 +23,7 @@ Cluster::Cluster(const Grid& grid, std::uint64_t number, Extent first)
       async_(static_cast<int>(product(grid.cluster)), static_cast<int>(product(grid.threads)),
              grid.check_shared) {
   const Extent& n = grid.cluster;
+  if (grid.check_global && product(grid.blocks) > product(n)) async_.state()->order.number(number);
   for (std::uint64_t rank = 0; rank < product(n); ++rank) {
     const device::Index3 at = block::position(rank, {n[0], n[1], n[2]});
     blocks_.push_back(std::make_unique<Block>(grid, *this, static_cast<int>(rank),

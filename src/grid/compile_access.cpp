@@ -22,9 +22,19 @@ StateSpace Compiler::space(bool& generic) const {
   return StateSpace::global;
 }
 
+// Of an access, or of a fence.
+block::Strength Compiler::strength() const {
+  const bool both = has("acq_rel");
+  return {both || has("acquire"), both || has("release"), has("volatile"),
+          has("cta")       ? block::Scope::cta
+          : has("cluster") ? block::Scope::cluster
+                           : block::Scope::gpu};
+}
+
 // An access by which threads may wait for each other.
-bool Compiler::is_strong() {
-  const bool ordered = has("acquire") || has("release") || has("acq_rel") || has("volatile");
+bool Compiler::is_strong(Access& access) {
+  access.order = strength();
+  const bool ordered = access.order.acquires || access.order.releases || access.order.unsaid;
   program_.orders_by_memory = program_.orders_by_memory || ordered;
   return ordered || has("relaxed") || has("mmio");
 }
@@ -57,7 +67,8 @@ void Compiler::access(bool loads) {
   step.access.bytes = static_cast<std::uint8_t>(ptx::bits(type) / 8);
   step.access.count = static_cast<std::uint8_t>(places.size());
   step.access.sign_extends = ptx::is_signed(type);
-  step.access.strong = is_strong();
+  step.access.strong = is_strong(step.access);
+  step.access.non_coherent = has("nc");
   step.run = steps::access(step, places, loads);
   step.extra = keep(std::move(places));
   add(step);
@@ -78,7 +89,7 @@ void Compiler::atomic_of(bool returns) {
   step.access.cluster = has("shared::cluster");
   step.access.bytes = static_cast<std::uint8_t>(ptx::bits(type) / 8);
   const int first = returns ? 1 : 0;
-  is_strong();  // of its order
+  step.access.order.unsaid = !is_strong(step.access);
   step.access.strong = true;
   step.place[2] = address(operand(first), step.access);
   std::vector<Place> addends = elements(operand(first + 1), type, false);

@@ -90,6 +90,7 @@ void Compiler::mbarrier() {
   changes_ = out.kind != Kind::test && out.kind != Kind::pending;
   out.is_parity = has("parity");
   out.acquires = out.arrival.releases = !has("relaxed");
+  if (has("cta")) out.scope = out.arrival.scope = block::Scope::cta;
   out.arrival.drops = word(0) == "arrive_drop";
   out.arrival.completes = !has("noComplete");
   out.expects = out.kind == Kind::arrive && has("expect_tx");

@@ -104,10 +104,11 @@ void Compiler::fence() {
   if (words().size() > 1 && word(1).starts_with("async")) return add({.run = steps::fence_proxy});
   if (has("proxy")) return nothing();
   program_.orders_by_memory = true;
-  const int kind = has("acquire")   ? steps::kAcquires
-                   : has("release") ? steps::kReleases
-                                    : steps::kReleases | steps::kAcquires;
-  add({.run = steps::fence_memory, .target = kind});
+  Step step{.run = steps::fence_memory};
+  step.access.order = strength();
+  const bool one_sided = has("acquire") || has("release");
+  if (!one_sided) step.access.order.acquires = step.access.order.releases = true;
+  add(step);
 }
 
 void Compiler::barrier() {

@@ -129,7 +129,8 @@ class Compiler {
 
   // ---- Memory
   StateSpace space(bool& generic) const;
-  bool is_strong();
+  block::Strength strength() const;
+  bool is_strong(Access& access);
   void load() { access(true); }
   void store() { has("async") ? element_async() : has("bulk") ? fill() : access(false); }
   void access(bool loads);

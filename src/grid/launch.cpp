@@ -15,6 +15,7 @@
 #include <thread>
 #include <unordered_map>
 
+#include "grid/global_races.hpp"
 #include "grid/lines.hpp"
 #include "kernel/floating.hpp"
 #include "threads.hpp"
@@ -97,6 +98,8 @@ void fill_variables(const ptx::ModuleText& module, const Addresses& addresses, G
 
 namespace {
 
+constexpr int kFlagBits = 12;  // of block::Messages
+
 /// Steps of an endless loop for which the host may still write to memory that it reads: a second or two.
 constexpr std::uint64_t kPatience = 30'000'000;
 
@@ -144,13 +147,7 @@ class Queue {
   static std::uint64_t number_of(const Extent& at, const Extent& n) {
     return (std::uint64_t{at[2]} * n[1] + at[1]) * n[0] + at[0];
   }
-  /// The index of the first block of a cluster.
-  Extent first_of(std::uint64_t cluster) const {
-    const Extent &blocks = grid_.blocks, &n = grid_.cluster;
-    const std::uint32_t x = blocks[0] / n[0], y = blocks[1] / n[1];
-    return {static_cast<std::uint32_t>(cluster % x) * n[0], static_cast<std::uint32_t>(cluster / x % y) * n[1],
-            static_cast<std::uint32_t>(cluster / x / y) * n[2]};
-  }
+  Extent first_of(std::uint64_t cluster) const { return first_block(grid_, cluster); }
   /// After a fault only the clusters before the faulty one go on: the first faulty block is reported.
   bool is_wanted(std::uint64_t cluster) const { return !exception_ && cluster < faulty_; }
   Turn turn_of(std::unique_ptr<Cluster> cluster);
@@ -159,6 +156,7 @@ class Queue {
   void record(Cluster& cluster);
   void print(std::uint64_t block, Printed text);
   void record_findings(std::uint64_t block, const std::vector<Finding>& found);
+  void report_races();
 
   const Grid& grid_;
   const std::function<void(std::uint64_t, std::uint64_t)>& progress_;
@@ -230,6 +228,8 @@ std::optional<Extent> Queue::give(std::uint64_t cluster) {
 void Queue::record(Cluster& cluster) {
   for (const std::unique_ptr<Block>& block : cluster.blocks()) {
     report_.steps += block->steps();
+    report_.checked.shared += block->checked.shared;
+    report_.checked.global += block->checked.global;
     if (block->inferred >= 0 && (report_.inferred < 0 || block->inferred < report_.inferred))
       report_.inferred = block->inferred;
     if (block->watch() != nullptr) {
@@ -308,8 +308,24 @@ void Queue::fail(std::exception_ptr exception) {
   waiting_.clear();
 }
 
+// What blocks that nothing orders do to each other is known when all have ended. It depends on the schedule what the rest of a
+// launch with a fault has seen of it.
+void Queue::report_races() {
+  if (grid_.races == nullptr || report_.fault || report_.stopped) return;
+  for (const GlobalConflict& one : grid_.races->all()) {
+    Fault found = fault_between(grid_, one);
+    const Grade grade = grid_.grades[static_cast<std::size_t>(found.rule)];
+    if (grade == Grade::fault && !report_.fault)
+      report_.fault = std::move(found);
+    else if (grade == Grade::finding || grade == Grade::note)
+      record_findings(number_of({found.block.x, found.block.y, found.block.z}, grid_.blocks),
+                      {{std::move(found), 1, grade}});
+  }
+}
+
 Report Queue::finish() {
   if (exception_) std::rethrow_exception(exception_);
+  report_races();
   report_.printed.drop(dropped_);
   for (const auto& [number, text] : printed_) report_.printed.add(text);
   for (const auto& [number, found] : findings_)
@@ -323,6 +339,14 @@ Report run(const Grid& of, int threads, const std::function<void(std::uint64_t, 
   Grid grid = of;
   Queue queue(grid, progress);
   grid.take_cluster = [&](std::uint64_t cluster) { return queue.give(cluster); };
+  block::Messages messages(kFlagBits);
+  grid.messages = &messages;
+  std::optional<GlobalAccesses> accesses;
+  GlobalRaces races;
+  if (grid.check_global) {
+    grid.accesses = &accesses.emplace(grid.memory);
+    grid.races = &races;
+  }
   const auto take = [&](int) {
     try {
       const DefaultFloating floating;

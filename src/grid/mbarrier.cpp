@@ -82,7 +82,7 @@ Next test(Warp& warp, Path& path, const Step& step, Lanes lanes, const MbarrierO
     const auto address = static_cast<std::int64_t>(at->offset);
     bool is_complete = false;
     if (!warp.block().allows(warp.block().async().mbarriers.test(
-            address, {read(first).second, operation.is_parity, operation.acquires, step.result_is_read},
+            address, {read(first).second, operation.is_parity, operation.acquires, step.result_is_read, operation.scope},
             warp.number_in_cluster(), alike, Block::who(warp, step, first).at, is_complete)))
       return Next::end;
     complete |= is_complete ? alike : 0;
@@ -143,9 +143,7 @@ Next fence_proxy(Warp& warp, Path&, const Step&, Lanes lanes) {
 }
 
 Next fence_memory(Warp& warp, Path&, const Step& step, Lanes lanes) {
-  if (warp.block().checks())
-    warp.block().accesses().fence_memory(warp.number(), lanes, (step.target & kReleases) != 0,
-                                         (step.target & kAcquires) != 0);
+  if (warp.block().checks()) warp.block().accesses().fence_memory(warp.number(), lanes, step.access.order);
   return Next::step;
 }
 

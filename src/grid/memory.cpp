@@ -138,6 +138,11 @@ const GlobalMemory::Range* GlobalMemory::find(std::uint64_t address, std::uint64
   return range.heap == nullptr || range.heap->holds(address, bytes) ? &range : nullptr;
 }
 
+const GlobalMemory::Range& GlobalMemory::range_of(const std::byte* byte) const {
+  return *std::ranges::find_if(
+      ranges_, [&](const Range& one) { return byte >= one.data && byte < one.data + one.bytes; });
+}
+
 std::string GlobalMemory::describe(std::uint64_t address, std::uint64_t bytes) const {
   const std::string what = fmt::format("{} bytes from {:#x} on", bytes, address);
   const auto after = std::ranges::upper_bound(ranges_, address, {}, &Range::address);

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "assembler/rules.hpp"
+#include "block/message.hpp"
 #include "grid/async_tables.hpp"
 #include "grid/vector.hpp"
 #include "ptx/module.hpp"
@@ -64,11 +65,13 @@ struct Access {
   ptx::StateSpace space = ptx::StateSpace::global;
   bool generic = false;
   bool sign_extends = false;
-  bool strong = false;     ///< an atomic, or with an order (PTX manual, "Strong Operations")
-  bool cluster = false;    ///< of shared memory: also of another block (.shared::cluster)
-  bool in_frame = false;   ///< from the beginning of the call's local memory
-  std::uint8_t bytes = 4;  ///< of an element
-  std::uint8_t count = 1;  ///< elements
+  bool strong = false;        ///< an atomic, or with an order (PTX manual, "Strong Operations")
+  block::Strength order;      ///< of a strong one, or of a fence
+  bool non_coherent = false;  ///< ld.global.nc
+  bool cluster = false;       ///< of shared memory: also of another block (.shared::cluster)
+  bool in_frame = false;      ///< from the beginning of the call's local memory
+  std::uint8_t bytes = 4;     ///< of an element
+  std::uint8_t count = 1;     ///< elements
   std::int64_t offset = 0;
   std::int32_t variable = -1;  ///< of Program::variables, in which its bytes lie, by all that the text says
 };

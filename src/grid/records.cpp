@@ -5,7 +5,50 @@
 
 #include <algorithm>
 
+#include "grid/cluster.hpp"
+#include "grid/global_races.hpp"
+
 namespace warpbit::grid::steps {
+
+bool Records::global(Lanes lanes, const std::array<GlobalAccesses::Lane, kLanes>& of, std::size_t bytes,
+                     bool writes) {
+  const Grid& grid = block_.grid();
+  block::Cluster& cluster = block_.accesses().cluster();
+  const GlobalConflicts found =
+      grid.accesses->access({cluster.order, block_.cluster().number(), warp_.number_in_cluster(),
+                             step_.statement, writes, step_.access.strong, step_.access.non_coherent},
+                            lanes, of, bytes);
+  if (found.between) grid.races->add(*found.between);
+  return !found.within || allowed(fault_within(grid, cluster, *found.within));
+}
+
+block::Messages::Held Records::hold(const Target& at, std::size_t bytes) {
+  if (!is_ordered() && !(step_.access.strong && is_global(at))) return {};
+  if (at.space == ptx::StateSpace::shared) {
+    const auto rank = static_cast<std::uint64_t>(of(at).rank());
+    return {block_.accesses().cluster().messages, rank << 32 | static_cast<std::uint64_t>(offset(at)), bytes};
+  }
+  if (at.space != ptx::StateSpace::global) return {};
+  return {*block_.grid().messages, at.address, bytes};
+}
+
+void Records::takes(const block::Messages::Held& held) {
+  if (!is_ordered()) return;
+  held.for_each([&](const block::Message& message) {
+    block_.accesses().order().take(warp_.number_in_cluster(), block_.rank(), message, step_.access.order);
+  });
+}
+
+void Records::leaves(block::Messages::Held& held, int lane, Lanes lanes, bool is_atomic) {
+  if (held.empty() || !is_ordered()) return;
+  block::Order& order = block_.accesses().order();
+  if (!posting_) posting_ = order.post(warp_.number_in_cluster(), lanes, step_.access.order);
+  const bool is_part =
+      step_.access.bytes * step_.access.count < 4;  // of a word, whose rest may be another flag
+  held.put(*posting_, {block_.cluster().number(), block_.rank(), warp_.number_in_cluster() * kLanes + lane},
+           is_atomic || is_part);
+}
+
 void Records::explain(Fault& found, Block& of, int lane, std::int64_t first,
                       std::span<const std::byte> value) const {
   const bool of_warp = found.other && found.other->warp == found.warp && found.other->lanes.size() == 1 &&

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstring>
+#include <optional>
 #include <span>
 
 #include "grid/block.hpp"
@@ -19,7 +21,8 @@ struct Target {
   ptx::StateSpace space = ptx::StateSpace::global;
   Block* block = nullptr;  ///< whose shared memory it is, where it may be another one's
   std::byte* defined =
-      nullptr;  ///< of local memory, if checked, and of the heap: the bits that have been written
+      nullptr;                ///< of local memory, if checked, and of the heap: the bits that have been written
+  std::uint64_t address = 0;  ///< in global memory
 
   bool is_written(std::size_t bytes) const {
     return defined == nullptr ||
@@ -61,13 +64,17 @@ class Records {
   /// A load: bytes that nothing has written are undefined values. If they are the warp's first ones, the step is done again.
   bool loads(int lane, const Target& from, std::size_t bytes) {
     if (!block_.checks()) return true;
+    count(from.space, 1);
+    if (is_global(from)) return global(lane, from, bytes, nullptr, false);
     if (from.defined != nullptr) return from.is_written(bytes) || follows();
     if (!is_checked(from)) return true;
-    return takes(of(from).accesses().read({}, offset(from), static_cast<std::int64_t>(bytes),
-                                          Block::who(warp_, step_, lane), step_.access.strong));
+    return loaded(of(from).accesses().read({}, offset(from), static_cast<std::int64_t>(bytes),
+                                           Block::who(warp_, step_, lane), step_.access.strong));
   }
   bool loads(const block::LaneAccesses& of) {
-    return !block_.checks() || takes(block_.accesses().read({}, of));
+    if (!block_.checks()) return true;
+    count(ptx::StateSpace::shared, std::popcount(of.lanes));
+    return loaded(block_.accesses().read({}, of));
   }
   bool loads(int lane, std::int64_t first, std::size_t bytes) { return loads(lane, shared(first), bytes); }
   /// What follows where one of these functions is false.
@@ -96,11 +103,14 @@ class Records {
   }
   bool reads(int lane, const Target& from, std::size_t bytes) {
     if (block_.checks() && !from.is_written(bytes)) return allowed(undefined_memory(lane));
+    if (is_global(from)) return global(lane, from, bytes, nullptr, false);
     if (!is_checked(from)) return true;
     return allowed(of(from).accesses().read({}, offset(from), static_cast<std::int64_t>(bytes),
                                             Block::who(warp_, step_, lane), step_.access.strong));
   }
   bool changes(int lane, const Target& to, std::size_t bytes) {
+    count(to.space, 1);
+    if (is_global(to)) return global(lane, to, bytes, nullptr, true);
     if (!is_checked(to)) return true;
     return allowed(of(to).accesses().write({}, offset(to), static_cast<std::int64_t>(bytes),
                                            Block::who(warp_, step_, lane), block::Accesses::Written::done,
@@ -108,6 +118,8 @@ class Records {
   }
   /// The same, before the bytes are stored. Equal ones are stored by several threads without harm.
   bool writes(int lane, const Target& to, std::span<const std::byte> value) {
+    count(to.space, 1);
+    if (is_global(to)) return global(lane, to, value.size(), value.data(), true);
     if (!is_checked(to)) return true;
     const std::int64_t first = offset(to);
     block::Found found =
@@ -117,6 +129,8 @@ class Records {
     has_stored_ |= Lanes{1} << lane;
     return allowed(std::move(found));
   }
+  /// Lanes access global memory, if that is checked. Values are stored.
+  bool global(Lanes lanes, const std::array<GlobalAccesses::Lane, kLanes>& of, std::size_t bytes, bool writes);
   /// The same for bytes of shared memory by their number.
   bool reads(int lane, std::int64_t first, std::size_t bytes) { return reads(lane, shared(first), bytes); }
   bool changes(int lane, std::int64_t first, std::size_t bytes) { return changes(lane, shared(first), bytes); }
@@ -124,7 +138,15 @@ class Records {
     return writes(lane, shared(first), value);
   }
   bool begins(const block::LaneAccesses& to, const std::array<block::CopiedBytes, kLanes>& bytes) {
+    count(ptx::StateSpace::shared, std::popcount(to.lanes));
     return allowed(block_.accesses().copy_async({}, to, bytes));
+  }
+  /// Accesses that are checked.
+  void count(ptx::StateSpace space, int accesses) {
+    if (space == ptx::StateSpace::shared && block_.checks())
+      block_.checked.shared += static_cast<std::uint64_t>(accesses);
+    else if (space == ptx::StateSpace::global && block_.grid().check_global)
+      block_.checked.global += static_cast<std::uint64_t>(accesses);
   }
   /// What the lanes access, but for the first byte of each.
   block::LaneAccesses of(Lanes lanes, std::size_t bytes) const {
@@ -132,14 +154,22 @@ class Records {
         warp_.number_in_cluster(), lanes, {}, static_cast<std::int64_t>(bytes), Block::who(warp_, step_, 0).at,
         step_.access.strong};
   }
-  /// Follows the accesses of all lanes: other warps may wait for them.
-  Next after() {
-    if (step_.access.strong && warp_.program().orders_by_memory)
-      block_.accesses().through_memory(warp_.number());
-    return Next::step;
-  }
+  /// The words of a strong access, which other warps may wait for. Nobody else changes them while they are held.
+  block::Messages::Held hold(const Target& at, std::size_t bytes);
+  /// What has been released there is known to the warp of the lane; and what `lanes`, which execute the step, release is there.
+  void takes(const block::Messages::Held& held);
+  void leaves(block::Messages::Held& held, int lane, Lanes lanes, bool is_atomic);
 
  private:
+  bool is_global(const Target& target) const {
+    return target.space == ptx::StateSpace::global && target.defined == nullptr &&  // not of the heap
+           block_.grid().accesses != nullptr;
+  }
+  bool global(int lane, const Target& at, std::size_t bytes, const std::byte* value, bool writes) {
+    std::array<GlobalAccesses::Lane, kLanes> of;
+    of[static_cast<std::size_t>(lane)] = {at.data, value};
+    return global(Lanes{1} << lane, of, bytes, writes);
+  }
   bool is_checked(const Target& target) const {
     return target.space == ptx::StateSpace::shared && block_.checks();
   }
@@ -147,7 +177,7 @@ class Records {
   Block& of(const Target& target) { return target.block != nullptr ? *target.block : block_; }
   std::int64_t offset(const Target& target) { return target.data - of(target).shared().data(); }
   bool allowed(block::Found conflict) { return block_.allows(std::move(conflict)); }
-  bool takes(block::Found conflict) {
+  bool loaded(block::Found conflict) {
     if (!conflict || conflict->error.code != Errc::never_written) return allowed(std::move(conflict));
     return follows();
   }
@@ -170,12 +200,14 @@ class Records {
   struct Stored {
     std::int64_t first, bytes;
   };
+  bool is_ordered() const { return step_.access.strong && warp_.program().orders_by_memory && block_.checks(); }
 
   Warp& warp_;
   Block& block_;
   const Step& step_;
   Lanes has_stored_ = 0;
   std::array<Stored, kLanes> stored_;  // of these lanes, what each has stored last
+  std::optional<block::Posting> posting_;
   bool again_ = false;
 };
 

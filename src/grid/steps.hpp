@@ -91,7 +91,7 @@ Next cluster_arrive(Warp& warp, Path& path, const Step& step, Lanes lanes);  ///
 Next cluster_wait(Warp& warp, Path& path, const Step& step, Lanes lanes);    ///< likewise
 Next fence_mbarrier_init(Warp& warp, Path& path, const Step& step, Lanes lanes);
 Next fence_proxy(Warp& warp, Path& path, const Step& step, Lanes lanes);
-Next fence_memory(Warp& warp, Path& path, const Step& step, Lanes lanes);   ///< target: kReleases, kAcquires
+Next fence_memory(Warp& warp, Path& path, const Step& step, Lanes lanes);   ///< access.order
 Next set_registers(Warp& warp, Path& path, const Step& step, Lanes lanes);  ///< target: count; extra: 1 if more
 
 // ---- bulk.cpp
@@ -178,8 +178,6 @@ std::optional<Next> tensor_group_slots(std::span<const Gathered> warps);
 
 /// Of a barrier: bits of its target.
 inline constexpr int kWaits = 1, kAligned = 2, kOrders = 4;
-/// Of a fence.
-inline constexpr int kReleases = 1, kAcquires = 2;
 enum class Vote : std::int32_t { all, any, uniform, ballot };
 /// Of memory: exchange, compare-and-swap, increment and decrement have no scalar operation.
 enum class Atomic : std::int32_t { operation, exchange, compare, increment, decrement };

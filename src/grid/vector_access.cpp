@@ -142,6 +142,17 @@ bool load_words(Warp& warp, Path& path, const Step& step, const Place& to) {
   return true;
 }
 
+// False after a fault. `values`: what is stored.
+bool record_global(Records& records, Warp& warp, Lanes lanes, const Targets& at, std::size_t bytes,
+                   const std::array<Buffer, kLanes>* values = nullptr) {
+  if (warp.block().grid().accesses == nullptr) return true;
+  records.count(StateSpace::global, std::popcount(lanes));
+  std::array<GlobalAccesses::Lane, kLanes> of;
+  for (std::size_t lane = 0; lane < kLanes; ++lane)
+    of[lane] = {at.data[lane], values == nullptr ? nullptr : (*values)[lane].data()};
+  return records.global(lanes, of, bytes, values != nullptr);
+}
+
 }  // namespace
 
 Next vector_load(Warp& warp, Path& path, const Step& step, Lanes lanes) {
@@ -154,6 +165,8 @@ Next vector_load(Warp& warp, Path& path, const Step& step, Lanes lanes) {
   const std::vector<Place>& to = warp.program().places[static_cast<std::size_t>(step.extra)];
   const std::size_t size = step.access.bytes;
   Records records(warp, step);
+  if (from.space == StateSpace::global && !record_global(records, warp, lanes, from, size * step.access.count))
+    return Next::end;
   if (from.space == StateSpace::shared && warp.block().checks()) {
     block::LaneAccesses accesses = records.of(lanes, size * step.access.count);
     const std::byte* const memory = warp.block().shared().data();
@@ -169,7 +182,7 @@ Next vector_load(Warp& warp, Path& path, const Step& step, Lanes lanes) {
       default: load_element<std::uint64_t, 2>(from, 8 * i, slot, lanes); break;
     }
   }
-  return records.after();
+  return Next::step;
 }
 
 Next vector_store(Warp& warp, Path& path, const Step& step, Lanes lanes) {
@@ -184,13 +197,15 @@ Next vector_store(Warp& warp, Path& path, const Step& step, Lanes lanes) {
     size == 8 ? put_element<2>(slot, size, values, size * i) : put_element<1>(slot, size, values, size * i);
   }
   Records records(warp, step);
+  const bool is_global = to.space == StateSpace::global;
+  if (is_global && !record_global(records, warp, lanes, to, bytes, &values)) return Next::end;
   for (int lane = 0; lane < kLanes; ++lane) {
     if ((lanes >> lane & 1) == 0) continue;
     const Buffer& value = values[static_cast<std::size_t>(lane)];
-    if (!records.writes(lane, to[lane], std::span(value).first(bytes))) return Next::end;
+    if (!is_global && !records.writes(lane, to[lane], std::span(value).first(bytes))) return Next::end;
     std::memcpy(to[lane].data, value.data(), bytes);
   }
-  return records.after();
+  return Next::step;
 }
 
 // Where all bytes are copied, and each address is where it should be.
@@ -242,7 +257,7 @@ std::optional<Next> copy_async_at_once(Warp& warp, Path& path, const Step& step,
 }
 
 Run access(const Step& step, const std::vector<Place>& places, bool loads) {
-  if (is_common(step, places)) return loads ? vector_load : vector_store;
+  if (!step.access.strong && is_common(step, places)) return loads ? vector_load : vector_store;
   return loads ? load : store;
 }
 

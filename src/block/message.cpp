@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "block/message.hpp"
+
+#include <algorithm>
+
+namespace warpbit::block {
+
+void join(Clocks& into, const Clocks& from) {
+  if (into.size() < from.size()) into.resize(from.size());
+  for (std::size_t i = 0; i < from.size(); ++i) into[i] = std::max(into[i], from[i]);
+}
+
+void Knowledge::join(const Knowledge& other) {
+  block::join(known, other.known);
+  block::join(fenced, other.fenced);
+  block::join(nearly, other.nearly);
+  far.join(other.far);
+  nearly_far.join(other.nearly_far);
+  if (other.has_nearly()) flaw = other.flaw;
+}
+
+void Knowledge::join_nearly(const Knowledge& other, Flaw lacks) {
+  if (other.empty()) return;
+  block::join(nearly, other.known);
+  block::join(nearly, other.nearly);
+  nearly_far.join(other.far);
+  nearly_far.join(other.nearly_far);
+  flaw = lacks;
+}
+
+// ---- Far
+
+namespace {
+
+constexpr std::size_t kWarpThreads = 32;
+
+/// Of each warp the clock up to which all its threads are known, and single threads of which more is known.
+struct WarpClocks {
+  Clocks warps;
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> more;  // thread, clock
+
+  explicit WarpClocks(const Clocks& threads) : warps(threads.size() / kWarpThreads) {
+    for (std::size_t i = 0; i < threads.size(); ++i) {
+      const auto first = threads.begin() + static_cast<std::ptrdiff_t>(i / kWarpThreads * kWarpThreads);
+      if (i % kWarpThreads == 0) warps[i / kWarpThreads] = *std::min_element(first, first + kWarpThreads);
+      if (threads[i] > warps[i / kWarpThreads]) more.emplace_back(static_cast<std::uint32_t>(i), threads[i]);
+    }
+  }
+  Clocks threads() const {
+    Clocks out(warps.size() * kWarpThreads);
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = warps[i / kWarpThreads];
+    for (const auto& [thread, clock] : more) out[thread] = std::max(out[thread], clock);
+    return out;
+  }
+  bool knows(int thread, std::uint32_t clock) const {
+    const auto at = static_cast<std::size_t>(thread);
+    if (at / kWarpThreads < warps.size() && clock < warps[at / kWarpThreads]) return true;
+    return std::ranges::any_of(more, [&](const auto& one) { return one.first == at && clock < one.second; });
+  }
+};
+
+}  // namespace
+
+struct Far::Node {
+  std::array<Link, std::size_t{1} << kBits> child = {};
+  std::optional<WarpClocks> clocks = {};  // of a cluster
+};
+
+Far::Link Far::joined(const Link& one, const Link& other) {
+  if (!other || one == other) return one;
+  if (!one) return other;
+  if (one->clocks) {
+    const Clocks first = one->clocks->threads(), second = other->clocks->threads();
+    Clocks both = first;
+    block::join(both, second);
+    return both == first    ? one
+           : both == second ? other
+                            : std::make_shared<const Node>(Node{{}, WarpClocks(both)});
+  }
+  Node out;
+  bool is_one = true, is_other = true;
+  for (std::size_t i = 0; i < out.child.size(); ++i) {
+    out.child[i] = joined(one->child[i], other->child[i]);
+    is_one = is_one && out.child[i] == one->child[i];
+    is_other = is_other && out.child[i] == other->child[i];
+  }
+  return is_one ? one : is_other ? other : std::make_shared<const Node>(std::move(out));
+}
+
+// Below a root of so many digits.
+void Far::lift(int digits) {
+  for (; digits_ < digits; ++digits_) {
+    if (!root_) continue;
+    Node above;
+    above.child[0] = std::move(root_);
+    root_ = std::make_shared<const Node>(std::move(above));
+  }
+}
+
+void Far::join(const Far& other) {
+  if (other.empty() || other.root_ == root_) return;
+  Far of = other;
+  of.lift(digits_);
+  lift(of.digits_);
+  root_ = joined(root_, of.root_);
+}
+
+void Far::add(std::uint64_t cluster, const Clocks& clocks) {
+  Far one;
+  one.root_ = std::make_shared<const Node>(Node{{}, WarpClocks(clocks)});
+  constexpr std::uint64_t kMask = (1U << kBits) - 1;
+  for (std::uint64_t rest = cluster; one.digits_ == 0 || rest != 0; rest >>= kBits, ++one.digits_) {
+    Node above;
+    above.child[rest & kMask] = std::move(one.root_);
+    one.root_ = std::make_shared<const Node>(std::move(above));
+  }
+  join(one);
+}
+
+bool Far::knows(std::uint64_t cluster, int thread, std::uint32_t clock) const {
+  if (digits_ * kBits < 64 && cluster >> (digits_ * kBits) != 0) return false;
+  const Node* at = root_.get();
+  for (int digit = digits_; at != nullptr && digit-- > 0;)
+    at = at->child[cluster >> (digit * kBits) & ((1U << kBits) - 1)].get();
+  return at != nullptr && at->clocks->knows(thread, clock);
+}
+
+// ---- Messages
+
+void Message::put(const Posting& posting, const Writer& by, bool keeps) {
+  if (!keeps && (by.cluster != last_.cluster || by.thread != last_.thread)) {
+    letters_.clear();
+    far_ = nearly_far_ = {};
+  }
+  last_ = by;
+  ++writes_;
+  const auto& of = posting.released;
+  for (std::size_t s = kScopes; s-- > 0;)
+    if (of[s] && (s + 1 == kScopes || of[s] != of[s + 1])) {
+      const auto scope = static_cast<Scope>(s);
+      add({by.cluster, by.rank, scope, false, of[s]});
+      if (scope == Scope::gpu) {
+        far_.join(of[s]->far);
+      } else {
+        nearly_far_.join(of[s]->far);
+        flaw_ = {Flaw::Kind::scope, scope};
+      }
+      nearly_far_.join(of[s]->nearly_far);
+    }
+  if (!posting.unfenced) return;
+  add({by.cluster, by.rank, Scope::gpu, true, posting.unfenced});
+  nearly_far_.join(posting.unfenced->far);
+  nearly_far_.join(posting.unfenced->nearly_far);
+  flaw_ = {};
+}
+
+// One for each block, scope and kind.
+void Message::add(Letter letter) {
+  constexpr std::size_t kMost = 64;
+  const auto same = std::ranges::find_if(letters_, [&](const Letter& one) {
+    return one.cluster == letter.cluster && one.rank == letter.rank && one.scope == letter.scope &&
+           one.unfenced == letter.unfenced;
+  });
+  if (same != letters_.end()) {
+    if (same->what != letter.what) {
+      Knowledge both = *same->what;
+      both.join(*letter.what);
+      same->what = std::make_shared<const Knowledge>(std::move(both));
+    }
+    return;
+  }
+  if (letters_.size() == kMost) letters_.erase(letters_.begin());
+  letters_.push_back(std::move(letter));
+}
+
+Messages::Slot& Messages::slot(std::uint64_t word) {
+  std::call_once(made_, [&] { slots_ = std::make_unique<Slot[]>(std::size_t{1} << bits_); });
+  constexpr std::uint64_t kGolden = 0x9E37'79B9'7F4A'7C15;  // spreads words that are any distance apart
+  return slots_[word * kGolden >> (64 - bits_)];
+}
+
+Messages::Held::Held(Messages& of, std::uint64_t address, std::size_t bytes) {
+  constexpr std::uint64_t kWord = 4;
+  const std::uint64_t first = address / kWord, end = (address + bytes + kWord - 1) / kWord;
+  for (std::uint64_t word = first; word < end && count_ < kMost; ++word) slots_[count_++] = &of.slot(word);
+  const auto all = std::span(slots_).first(count_);
+  std::ranges::sort(all);  // whoever holds several takes them in this order
+  count_ -= std::ranges::unique(all).size();
+  for (std::size_t i = 0; i < count_; ++i) slots_[i]->mutex.lock();
+  for (std::uint64_t word = first; word < end; ++word) {
+    Slot& one = of.slot(word);
+    one.is_shared = one.is_shared || (one.word && *one.word != word);
+    one.word = word;
+  }
+}
+
+Messages::Held::~Held() {
+  while (count_ > 0) slots_[--count_]->mutex.unlock();
+}
+
+void Messages::Held::put(const Posting& posting, const Writer& by, bool keeps) {
+  for (std::size_t i = 0; i < count_; ++i) slots_[i]->message.put(posting, by, keeps || slots_[i]->is_shared);
+}
+
+}  // namespace warpbit::block

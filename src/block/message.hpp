@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+// What actors know of each other, and how strong accesses pass it on (PTX manual, "Memory Consistency Model").
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#pragma GCC visibility push(default)  // warpbit's other libraries use it
+namespace warpbit::block {
+
+using Clocks = std::vector<std::uint32_t>;
+/// Each of `into` becomes the later one.
+void join(Clocks& into, const Clocks& from);
+
+/// How far an access or a fence reaches (PTX manual, "Scope"). There is one GPU: .sys reaches as far as .gpu.
+enum class Scope : std::uint8_t { cta, cluster, gpu };
+inline constexpr std::size_t kScopes = 3;
+
+/// What a strong access orders.
+struct Strength {
+  bool acquires = false, releases = false;  ///< else it is relaxed
+  bool unsaid = false;                      ///< volatile, or an atomic without an order: relaxed
+  Scope scope = Scope::gpu;
+};
+
+/// Why something does not order two accesses, although it nearly does.
+struct Flaw {
+  enum class Kind : std::uint8_t {
+    fence,
+    scope
+  } kind = Kind::fence;  ///< a fence is missing; a scope is too narrow
+  Scope scope = Scope::cta;
+};
+
+/// What is known of the threads of all clusters of a grid. Its parts never change: what many know they share. By the digits of
+/// a cluster's number, the highest first:
+///
+///     root --4--> . --0--> . --2--> the clocks of cluster 0x402
+class Far {
+ public:
+  bool empty() const { return !root_; }
+  /// Of the threads of a cluster, in whole warps.
+  void add(std::uint64_t cluster, const Clocks& clocks);
+  void join(const Far& other);
+  bool knows(std::uint64_t cluster, int thread, std::uint32_t clock) const;
+
+ private:
+  static constexpr int kBits = 4;
+  struct Node;
+  using Link = std::shared_ptr<const Node>;
+  static Link joined(const Link& one, const Link& other);
+  void lift(int digits);
+
+  Link root_;
+  int digits_ = 0;
+};
+
+/// The clock of each actor up to which its actions are known, and up to which they are also proxy-fenced. Actors beyond
+/// the end are at 0.
+struct Knowledge {
+  Clocks known, fenced;
+  Far far;  ///< of other clusters
+  /// What would be known if strong accesses had the fences and the scopes that they lack, and what the last one lacks.
+  Clocks nearly;
+  Far nearly_far;
+  Flaw flaw = {};
+
+  bool has_nearly() const { return !nearly.empty() || !nearly_far.empty(); }
+  bool empty() const { return known.empty() && fenced.empty() && far.empty() && !has_nearly(); }
+  /// What is known to both of them.
+  void join(const Knowledge& other);
+  /// The same, of which something lacks to be known.
+  void join_nearly(const Knowledge& other, Flaw flaw);
+};
+using Known = std::shared_ptr<const Knowledge>;
+
+/// What a strong write leaves at its address.
+struct Posting {
+  std::array<Known, kScopes> released;  ///< to those whom at least this scope reaches
+  Known unfenced;                       ///< to nobody, since there is no fence: all that the lanes have done
+};
+
+/// Who writes: his cluster, its block and the thread, both numbered in the cluster.
+struct Writer {
+  std::uint64_t cluster = 0;
+  int rank = 0, thread = -1;
+};
+
+/// What has been released at an address, for those who read there.
+class Message {
+ public:
+  /// To threads of the cluster in which it was written.
+  struct Letter {
+    std::uint64_t cluster;
+    int rank;
+    Scope scope;
+    bool unfenced;
+    Known what;
+  };
+  /// A write adds to what is there if it is atomic and reads what it replaces (PTX manual, "Observation Order"), or by the
+  /// same thread. `keeps`: it adds anyway.
+  void put(const Posting& posting, const Writer& by, bool keeps);
+
+  std::span<const Letter> letters() const { return letters_; }
+  /// Counts the writes.
+  std::uint64_t writes() const { return writes_; }
+  /// To threads of other clusters: what reaches them, and what nearly does.
+  const Far& far() const { return far_; }
+  const Far& nearly_far() const { return nearly_far_; }
+  Flaw flaw() const { return flaw_; }
+
+ private:
+  void add(Letter letter);
+
+  std::vector<Letter> letters_;  // the latest last
+  Far far_, nearly_far_;
+  Flaw flaw_;
+  Writer last_;
+  std::uint64_t writes_ = 0;
+};
+
+/// The messages at all addresses. There are so many slots: addresses that share one share their messages, too, so that more
+/// seems to be ordered, never less.
+class Messages {
+ public:
+  explicit Messages(int bits) : bits_(bits) {}
+  Messages(const Messages&) = delete;
+  Messages& operator=(const Messages&) = delete;
+
+ private:
+  struct Slot {
+    std::mutex mutex;
+    std::optional<std::uint64_t> word;
+    bool is_shared = false;  // by several words
+    Message message;
+  };
+
+ public:
+  /// The words of an access, which nobody else changes or reads while this exists.
+  class Held {
+   public:
+    Held() = default;
+    Held(Messages& of, std::uint64_t address, std::size_t bytes);
+    Held(Held&& other) noexcept : slots_(other.slots_), count_(std::exchange(other.count_, 0)) {}
+    Held& operator=(Held&&) = delete;
+    ~Held();
+    bool empty() const { return count_ == 0; }
+    void put(const Posting& posting, const Writer& by, bool keeps);
+    template <class Visit>
+    void for_each(Visit visit) const {
+      for (std::size_t i = 0; i < count_; ++i) visit(slots_[i]->message);
+    }
+
+   private:
+    static constexpr std::size_t kMost = 8;
+    std::array<Slot*, kMost> slots_ = {};
+    std::size_t count_ = 0;
+  };
+
+ private:
+  Slot& slot(std::uint64_t word);
+
+  int bits_;
+  std::once_flag made_;
+  std::unique_ptr<Slot[]> slots_;
+};
+
+}  // namespace warpbit::block
+#pragma GCC visibility pop

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "grid/global_races.hpp"
+
+#include <fmt/format.h>
+
+#include "block/shape.hpp"
+
+namespace warpbit::grid {
+namespace {
+
+// "byte 12 of 'out' was written by lane 3 of warp 1".
+std::string first_access(const Grid& grid, const GlobalConflict& found, std::string_view who) {
+  const GlobalMemory::Range& range = grid.memory.range_of(found.byte);
+  return fmt::format("byte {} of {} was {} by {}", found.byte - range.data, range.name,
+                     found.before.writes ? "written" : "read", who);
+}
+
+Error error_of(const Grid& grid, const GlobalConflict& found, std::string_view who, std::string_view advice) {
+  const std::string first = first_access(grid, found, who);
+  if (found.before.non_coherent || found.now.non_coherent)
+    return {Errc::protocol_violation,
+            {},
+            fmt::format("{}, and ld.global.nc is one of the two accesses", first),
+            "it reads what the launch never writes; ld.global reads the rest"};
+  return block::unordered({}, first, {found.flaw, found.is_open, advice});
+}
+
+// Both sides, whose rule is known.
+Fault fault_of(const Grid& grid, const GlobalConflict& found, Error error, KernelRule rule) {
+  Fault out = block::fault_of({found.now.thread, Block::place(found.now.statement)}, std::move(error), rule);
+  const GlobalMemory::Range& range = grid.memory.range_of(found.byte);
+  out.address = {Space::global, static_cast<std::int64_t>(range.address) + (found.byte - range.data)};
+  out.other = FaultSide{found.before.thread / block::kWarp,
+                        {found.before.thread % block::kWarp},
+                        Block::place(found.before.statement)};
+  return out;
+}
+
+bool is_stale(const GlobalConflict& found) {
+  return found.before.non_coherent || found.now.non_coherent;
+}
+
+KernelRule rule_within(const block::Order& order, const GlobalConflict& found) {
+  if (is_stale(found)) return KernelRule::non_coherent_load;
+  const GlobalSide &before = found.before, &now = found.now;
+  if (!order.were_together(before.thread, before.clock, now.thread)) return block::rule_of_race(found.flaw);
+  const bool is_one = before.statement == now.statement && before.clock == now.clock && before.writes;
+  return is_one ? KernelRule::lanes_store_differently : KernelRule::lanes_not_synchronised;
+}
+
+}  // namespace
+
+Fault fault_within(const Grid& grid, const block::Cluster& cluster, const GlobalConflict& found) {
+  const int rank = cluster.rank_of(found.now.thread), other = cluster.rank_of(found.before.thread);
+  const bool of_warp = found.before.thread / block::kWarp == found.now.thread / block::kWarp;
+  const KernelRule rule = rule_within(cluster.order, found);
+  Error error = error_of(grid, found, cluster.name(found.before.thread, rank),
+                         of_warp         ? "a __syncwarp or a __syncthreads must order them"
+                         : rank != other ? "a barrier.cluster, or a flag of .cluster scope, must order them"
+                                         : "a __syncthreads must order them");
+  if (rule == KernelRule::lanes_store_differently) {
+    error.seen =
+        fmt::format("lanes {} and {} store different bytes to byte {} of {}",
+                    found.before.thread % block::kWarp, found.now.thread % block::kWarp,
+                    found.byte - grid.memory.range_of(found.byte).data, grid.memory.range_of(found.byte).name);
+    error.accepted = "lanes that store to one place must store the same; the last lane's bytes stay";
+  }
+  return fault_of(grid, found, std::move(error), rule);
+}
+
+Extent first_block(const Grid& grid, std::uint64_t cluster) {
+  const Extent &blocks = grid.blocks, &n = grid.cluster;
+  const std::uint32_t x = blocks[0] / n[0], y = blocks[1] / n[1];
+  return {static_cast<std::uint32_t>(cluster % x) * n[0], static_cast<std::uint32_t>(cluster / x % y) * n[1],
+          static_cast<std::uint32_t>(cluster / x / y) * n[2]};
+}
+
+Fault fault_between(const Grid& grid, const GlobalConflict& found) {
+  const Extent &n = grid.cluster, &threads = grid.threads;
+  const block::Cluster shape(1, static_cast<int>(threads[0] * threads[1] * threads[2]));
+  const auto block_of = [&](const GlobalSide& side) -> device::Index3 {
+    const Extent first = first_block(grid, side.cluster);
+    const device::Index3 at =
+        block::position(static_cast<std::uint64_t>(side.thread / shape.stride()), {n[0], n[1], n[2]});
+    return {first[0] + at.x, first[1] + at.y, first[2] + at.z};
+  };
+  const device::Index3 other = block_of(found.before);
+  const std::string who =
+      fmt::format("{} of block ({}, {}, {})", shape.name(found.before.thread % shape.stride(), 0), other.x,
+                  other.y, other.z);
+  const KernelRule rule = is_stale(found) ? KernelRule::non_coherent_load
+                          : found.flaw    ? block::rule_of_race(found.flaw)
+                                          : KernelRule::blocks_not_ordered;
+  Error error =
+      error_of(grid, found, who, "an atomic, or a flag with fences of .gpu scope, must order the blocks");
+  if (rule == KernelRule::blocks_not_ordered && !found.is_open)
+    error.seen = first_access(grid, found, who) + ", and nothing orders the blocks";
+  Fault out = fault_of(grid, found, std::move(error), rule);
+  out.block = block_of(found.now);
+  out.warp %= shape.stride() / block::kWarp;
+  out.other->warp %= shape.stride() / block::kWarp;
+  out.other->elsewhere = other;
+  name_statement(grid.program, out);
+  locate(grid.program, out);
+  return out;
+}
+
+}  // namespace warpbit::grid

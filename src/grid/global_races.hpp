@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is told of conflicts in global memory.
+#pragma once
+
+#include "grid/block.hpp"
+
+namespace warpbit::grid {
+
+/// The fault of the second access, whose warps are numbered in the cluster of both.
+Fault fault_within(const Grid& grid, const block::Cluster& cluster, const GlobalConflict& found);
+/// That of accesses of different clusters, with its places in the kernel.
+Fault fault_between(const Grid& grid, const GlobalConflict& found);
+
+/// The index of the first block of a cluster.
+Extent first_block(const Grid& grid, std::uint64_t cluster);
+
+}  // namespace warpbit::grid

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// What strong accesses order (PTX manual, "Release and Acquire Patterns", "Scope"): each mistake beside its correct neighbour.
+#include "found_rules.hpp"
+
+namespace ptx_flags_test {
+
+using namespace found_rules;
+
+const std::string kClear = "@%p1 st.shared.u32 [flag], 0; @%p1 st.shared.u32 [other], 0; bar.sync 0;\n",
+                  kStore = "shl.b32 %r5, %r1, 2; mov.u32 %r6, tile; add.u32 %r5, %r5, %r6;\n";
+
+// Warp 0 does one thing, warp 1 waits so for the flag and does another.
+std::string two_warps(const std::string& sets, const std::string& load, const std::string& then) {
+  return kClear + kStore + "setp.eq.u32 %p4, %r4, 0; @!%p4 bra WAIT;\n" + sets + "\nbra END;\nWAIT: " + load +
+         " %r7, [flag]; setp.eq.u32 %p5, %r7, 0; @%p5 bra WAIT;\n" + then + "\nEND:";
+}
+const std::string kSetAll = "st.shared.u32 [%r5], %r1;", kSet = "@%p1 st.shared.u32 [%r5], 7;",
+                  kRead = "ld.shared.u32 %r8, [%r5+-128]; st.global.u32 [%rd2], %r8;",
+                  kReadOne = "@%p3 ld.shared.u32 %r8, [tile]; @%p3 st.global.u32 [%rd1], %r8;";
+
+const std::vector<Case> kWarps = {
+    // A release is of its own lane, and of those that it has met.
+    {"data_race",
+     two_warps(kSetAll + "@%p1 st.release.cta.shared.u32 [flag], 1;", "ld.acquire.cta.shared.u32", kRead)},
+    {"", two_warps(kSetAll + "bar.warp.sync -1; @%p1 st.release.cta.shared.u32 [flag], 1;",
+                   "ld.acquire.cta.shared.u32", kRead)},
+    {"data_race", two_warps(kSetAll + "@%p1 fence.acq_rel.cta; @%p1 atom.shared.exch.b32 %r9, [flag], 1;",
+                            "ld.acquire.cta.shared.u32", kRead)},
+    {"", two_warps(kSetAll + "fence.acq_rel.cta; bar.warp.sync -1; @%p1 fence.acq_rel.cta;"
+                             "@%p1 atom.relaxed.cta.shared.exch.b32 %r9, [flag], 1;",
+                   "ld.acquire.cta.shared.u32", kRead)},
+    // A relaxed side without a fence.
+    {"data_race",
+     two_warps(kSet + "@%p1 st.release.cta.shared.u32 [flag], 1;", "ld.relaxed.cta.shared.u32", kReadOne),
+     "the load of the flag between is relaxed, and no fence follows"},
+    {"", two_warps(kSet + "@%p1 st.release.cta.shared.u32 [flag], 1;", "ld.relaxed.cta.shared.u32",
+                   "fence.acq_rel.cta;" + kReadOne)},
+    {"data_race",
+     two_warps(kSet + "@%p1 st.relaxed.cta.shared.u32 [flag], 1;", "ld.acquire.cta.shared.u32", kReadOne)},
+    {"", two_warps(kSet + "fence.acq_rel.cta; @%p1 st.relaxed.cta.shared.u32 [flag], 1;",
+                   "ld.acquire.cta.shared.u32", kReadOne)},
+    // Volatile, and atomics without an order.
+    {"flag_fence",
+     two_warps(kSet + "@%p1 st.volatile.shared.u32 [flag], 1;", "ld.volatile.shared.u32", kReadOne),
+     "has no fence"},
+    {"flag_fence", two_warps(kSet + "membar.cta; @%p1 st.volatile.shared.u32 [flag], 1;",
+                             "ld.volatile.shared.u32", kReadOne)},
+    {"flag_fence", two_warps(kSet + "@%p1 st.volatile.shared.u32 [flag], 1;", "ld.volatile.shared.u32",
+                             "membar.cta;" + kReadOne)},
+    {"", two_warps(kSet + "membar.cta; @%p1 st.volatile.shared.u32 [flag], 1;", "ld.volatile.shared.u32",
+                   "membar.cta;" + kReadOne)},
+    {"flag_fence",
+     two_warps(kSet + "@%p1 atom.shared.exch.b32 %r9, [flag], 1;", "ld.acquire.cta.shared.u32", kReadOne)},
+    {"", two_warps(kSet + "membar.gl; @%p1 atom.shared.exch.b32 %r9, [flag], 1;", "ld.acquire.cta.shared.u32",
+                   kReadOne)},
+    // Another address orders nothing.
+    {"data_race",
+     two_warps(kSet + "@%p1 st.release.cta.shared.u32 [other], 1; @%p1 st.relaxed.cta.shared.u32 [flag], 1;",
+               "ld.acquire.cta.shared.u32", kReadOne)},
+    {"",
+     two_warps(kSet + "@%p1 st.release.cta.shared.u32 [other], 1; @%p1 st.release.cta.shared.u32 [flag], 1;",
+               "ld.acquire.cta.shared.u32", kReadOne)},
+    // A release, and a later write of its thread.
+    {"", two_warps(kSet + "@%p1 st.release.cta.shared.u32 [flag], 0; @%p1 st.relaxed.cta.shared.u32 [flag], 1;",
+                   "ld.acquire.cta.shared.u32", kReadOne)},
+};
+
+TEST_CASE("what a flag orders between warps") {
+  for (const Case& one : kWarps) check(one, {.block = {64}});
+}
+
+// Warp 0 releases, warp 1 changes the flag, warp 2 waits for that and reads what warp 0 has stored.
+std::string chain(const std::string& change) {
+  return kClear + kStore + "setp.eq.u32 %p4, %r1, 32; setp.eq.u32 %p5, %r1, 64;\n" + kSet +
+         "@%p1 st.release.cta.shared.u32 [flag], 1; @%p4 bra MIDDLE; @%p5 bra WAIT; bra END;\n"
+         "MIDDLE: ld.relaxed.cta.shared.u32 %r7, [flag]; setp.ne.u32 %p6, %r7, 1; @%p6 bra MIDDLE;\n" +
+         change +
+         "\nbra END;\nWAIT: ld.acquire.cta.shared.u32 %r7, [flag]; setp.ne.u32 %p6, %r7, 2; @%p6 bra WAIT;\n"
+         "ld.shared.u32 %r8, [tile]; st.global.u32 [%rd1], %r8;\nEND:";
+}
+
+TEST_CASE("an atomic carries on what was released, a store does not") {
+  check({"", chain("atom.relaxed.cta.shared.add.u32 %r9, [flag], 1;")}, {.block = {96}});
+  check({"", chain("red.relaxed.cta.shared.add.u32 [flag], 1;")}, {.block = {96}});
+  check({"data_race", chain("st.relaxed.cta.shared.u32 [flag], 2;")}, {.block = {96}});
+}
+
+// Block 1 of a cluster stores to block 0 and sets a flag there.
+std::string two_blocks(const std::string& sets, const std::string& waits) {
+  return "@%p1 st.shared.u32 [flag], 0; barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;\n"
+         "mov.u32 %r5, flag; mov.u32 %r6, tile; mapa.shared::cluster.u32 %r5, %r5, 0; mapa.shared::cluster.u32 %r6, %r6, 0;\n"
+         "@!%p1 bra END; setp.eq.u32 %p4, %r2, 0; @%p4 bra WAIT;\n"
+         "st.shared::cluster.u32 [%r6], 7;" +
+         sets + "bra END;\nWAIT: " + waits +
+         "ld.shared::cluster.u32 %r8, [%r6]; st.global.u32 [%rd1], %r8;\n"
+         "END: barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;";
+}
+std::string wait_by(const std::string& load) {
+  return load + " %r7, [%r5]; setp.eq.u32 %p5, %r7, 0; @%p5 bra WAIT;\n";
+}
+
+TEST_CASE("a scope must reach the other block") {
+  const ptx::Launch how{.grid = {2}, .block = {32}, .cluster = Dim3{2}};
+  const std::string kWide = "ld.acquire.cluster.shared::cluster.u32",
+                    kNarrow = "ld.acquire.cta.shared::cluster.u32";
+  const auto release = [](const std::string& scope) {
+    return "st.release." + scope + ".shared::cluster.u32 [%r5], 1;";
+  };
+  check({"scope_too_narrow", two_blocks(release("cta"), wait_by(kWide)),
+         ".cta scope, which does not reach another block"},
+        how);
+  check({"scope_too_narrow", two_blocks(release("cluster"), wait_by(kNarrow))}, how);
+  check({"", two_blocks(release("cluster"), wait_by(kWide))}, how);
+  check({"", two_blocks(release("gpu"), wait_by("ld.acquire.sys.shared::cluster.u32"))}, how);
+  const std::string kRelaxed = "st.relaxed.cluster.shared::cluster.u32 [%r5], 1;",
+                    kPoll = wait_by("ld.relaxed.cluster.shared::cluster.u32");
+  check({"scope_too_narrow", two_blocks("fence.acq_rel.cta;" + kRelaxed, wait_by(kWide))}, how);
+  check({"scope_too_narrow", two_blocks("fence.acq_rel.cluster;" + kRelaxed, kPoll + "fence.acq_rel.cta;")},
+        how);
+  check({"", two_blocks("fence.acq_rel.cluster;" + kRelaxed, kPoll + "fence.acq_rel.cluster;")}, how);
+  check({"", two_blocks("fence.acq_rel.gpu; fence.acq_rel.cta;" + kRelaxed, kPoll + "fence.acq_rel.gpu;")},
+        how);
+}
+
+// The blocks of a cluster store to each other and arrive at each other's barrier object.
+std::string arrivals(const std::string& arrive, const std::string& wait) {
+  return "@%p1 mbarrier.init.shared.b64 [tile], 32; @%p1 fence.mbarrier_init.release.cluster;\n"
+         "barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;\n"
+         "xor.b32 %r5, %r2, 1; mov.u32 %r6, tile; mapa.shared::cluster.u32 %r7, %r6, %r5;\n"
+         "shl.b32 %r8, %r1, 2; add.u32 %r9, %r7, %r8; st.shared::cluster.u32 [%r9+128], %r1;\n" +
+         arrive + ".shared::cluster.b64 _, [%r7];\nWAIT: " + wait +
+         ".b64 %p5, [%r6], 0; @!%p5 bra WAIT;\n"
+         "add.u32 %r9, %r6, %r8; ld.shared.u32 %r10, [%r9+128]; st.shared.u32 [%r9+256], %r10;\n"
+         "barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;";
+}
+
+TEST_CASE("an arrival at another block's object, and the wait for it, have a scope") {
+  const ptx::Launch how{.grid = {2}, .block = {32}, .cluster = Dim3{2}};
+  const std::string kWait = "mbarrier.try_wait.parity.acquire.cluster.shared::cta";
+  check({"scope_too_narrow", arrivals("mbarrier.arrive.release.cta", kWait)}, how);
+  check({"scope_too_narrow",
+         arrivals("mbarrier.arrive.release.cluster", "mbarrier.try_wait.parity.acquire.cta.shared::cta")},
+        how);
+  check({"", arrivals("mbarrier.arrive.release.cluster", kWait)}, how);
+  check({"", arrivals("mbarrier.arrive", "mbarrier.try_wait.parity.shared::cta")}, how);
+}
+
+}  // namespace ptx_flags_test

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// Races in global memory, within a block and between blocks: each beside its correct neighbour.
+#include "found_rules.hpp"
+
+namespace ptx_global_test {
+
+using namespace found_rules;
+
+const std::string kMine = "st.global.u32 [%rd2], %r1;",
+                  kNext = "ld.global.u32 %r5, [%rd2+128]; st.global.u32 [%rd2+1024], %r5;";
+
+const std::vector<Case> kBlock = {
+    {"data_race", "ld.global.u32 %r5, [%rd1]; add.u32 %r5, %r5, 1; @%p2 st.global.u32 [%rd1], %r5;"},
+    {"", "@%p2 red.global.add.u32 [%rd1], 1;"},
+    {"", "@%p1 ld.global.u32 %r5, [%rd1]; @%p1 st.global.u32 [%rd1], 5;"},
+    // What one warp stores another one reads.
+    {"data_race", kMine + "setp.eq.u32 %p4, %r4, 1; @%p4 bra END;" + kNext + "END:"},
+    {"", kMine + "bar.sync 0; setp.eq.u32 %p4, %r4, 1; @%p4 bra END;" + kNext + "END:"},
+    {"data_race", "st.global.u32 [%rd2+128], %r1; bar.warp.sync -1; @%p1 ld.global.u32 %r5, [%rd1+256];"},
+    // Stores to one place.
+    {"data_race", "@%p2 st.global.u32 [%rd1], %r1;", "byte 0 of 'out' was written by lane 0 of warp 0"},
+    {"", "@%p2 st.global.u32 [%rd1], 7;"},
+    {"", "st.global.u32 [%rd1], 7;"},
+    {"", "cvt.u64.u32 %rd3, %r1; add.u64 %rd3, %rd1, %rd3; st.global.u8 [%rd3], %r1;"},
+    {"",
+     "shl.b32 %r5, %r1, 4; cvt.u64.u32 %rd3, %r5; add.u64 %rd3, %rd1, %rd3; st.global.v4.u32 [%rd3], {%r1, %r1, %r2, %r2};"},
+    {"data_race",
+     "cvt.u64.u32 %rd3, %r4; add.u64 %rd3, %rd1, %rd3; @%p2 st.global.u16 [%rd1], 7; @%p2 st.global.u8 [%rd3], %r1;"},
+    // Strong and weak ones.
+    {"data_race", "@%p1 st.global.u32 [%rd1], 7; @%p3 red.global.add.u32 [%rd1], 1;"},
+    {"", "@%p1 st.relaxed.gpu.global.u32 [%rd1], 7; @%p3 red.global.add.u32 [%rd1], 1;"},
+    {"",
+     "@%p1 st.global.u32 [%rd1], 7; bar.sync 0; red.global.add.u32 [%rd1], 1; bar.sync 0; ld.global.u32 %r5, [%rd1];"},
+};
+
+TEST_CASE("two warps of a block") {
+  for (const Case& one : kBlock) check(one, {.block = {64}});
+}
+
+const std::vector<Case> kWarp = {
+    {"lanes_store_differently", "st.global.u32 [%rd1], %r1;",
+     "lanes 0 and 1 store different bytes to byte 0 of 'out'"},
+    {"lanes_not_synchronised", kMine + "ld.global.u32 %r5, [%rd1+64]; st.global.u32 [%rd2+128], %r5;"},
+    {"", kMine + "bar.warp.sync -1; ld.global.u32 %r5, [%rd1+64]; st.global.u32 [%rd2+128], %r5;"},
+    {"", kMine + "ld.global.u32 %r5, [%rd2]; add.u32 %r5, %r5, 1; st.global.u32 [%rd2], %r5;"},
+    // Through the cache of what is never written.
+    {"non_coherent_load", kMine + "ld.global.nc.u32 %r5, [%rd2];"},
+    {"non_coherent_load", "ld.global.nc.u32 %r5, [%rd2]; st.global.u32 [%rd2], %r5;"},
+    {"", kMine + "ld.global.nc.u32 %r5, [%rd2+128];"},
+    {"", kMine + "ld.global.u32 %r5, [%rd2];"},
+};
+
+TEST_CASE("lanes of a warp") {
+  for (const Case& one : kWarp) check(one, {.block = {32}});
+}
+
+const std::string kOwn =
+    "mad.lo.u32 %r5, %r2, 32, %r1; mad.wide.u32 %rd3, %r5, 4, %rd1; st.global.u32 [%rd3], %r5;\n";
+
+// All blocks store, and the last one reads what the others have stored.
+std::string last_block(const std::string& before, const std::string& ticket, const std::string& behind) {
+  return "shl.b32 %r5, %r2, 7; cvt.u64.u32 %rd3, %r5; add.u64 %rd3, %rd2, %rd3; st.global.u32 [%rd3+128], %r1;\n" +
+         before + "@!%p1 bra MET;\n" + ticket +
+         " %r6, [%rd1], 1; st.shared.u32 [flag], %r6;\nMET: bar.sync 0;\n" +
+         "ld.shared.u32 %r6, [flag]; mov.u32 %r7, %nctaid.x; add.u32 %r6, %r6, 1; setp.ne.u32 %p4, %r6, %r7; @%p4 bra END;\n" +
+         behind +
+         "ld.global.u32 %r8, [%rd2+128]; ld.global.u32 %r9, [%rd2+256]; add.u32 %r8, %r8, %r9;\n"
+         "st.global.u32 [%rd2+2048], %r8;\nEND:";
+}
+
+const std::vector<Case> kBlocks = {
+    {"", kOwn},
+    {"blocks_not_ordered", "st.global.u32 [%rd2], %r2;", "of block (0, 0, 0), and nothing orders the blocks"},
+    {"", "st.global.u32 [%rd2], %r1;"},
+    {"blocks_not_ordered", kOwn + "ld.global.u32 %r6, [%rd1];"},
+    {"", "red.global.add.u32 [%rd1], 1;"},
+    {"", "cvt.u64.u32 %rd3, %r2; add.u64 %rd3, %rd1, %rd3; @%p1 st.global.u8 [%rd3], %r2;"},
+    {"blocks_not_ordered", "@%p1 red.global.add.u32 [%rd1], 1; @%p1 ld.global.u32 %r5, [%rd1];"},
+    {"non_coherent_load",
+     "setp.eq.u32 %p4, %r2, 0; @%p4 st.global.u32 [%rd2], %r1; @!%p4 ld.global.nc.u32 %r5, [%rd2];"},
+    // The last block.
+    {"", last_block("membar.gl; bar.sync 0;", "atom.global.add.u32", "membar.gl;")},
+    {"", last_block("bar.sync 0;", "atom.acq_rel.gpu.global.add.u32", "")},
+    {"", last_block("bar.sync 0; membar.gl;", "atom.relaxed.gpu.global.add.u32", "fence.acq_rel.gpu;")},
+    {"flag_fence", last_block("membar.gl; bar.sync 0;", "atom.global.add.u32", "")},
+    {"flag_fence", last_block("bar.sync 0;", "atom.global.add.u32", "membar.gl;")},
+    {"blocks_not_ordered", last_block("bar.sync 0;", "atom.global.add.u32", "")},
+    {"blocks_not_ordered", last_block("membar.gl; bar.sync 0;", "atom.relaxed.gpu.global.add.u32", ""),
+     "the load of the flag between is relaxed"},
+    {"scope_too_narrow", last_block("bar.sync 0;", "atom.acq_rel.cta.global.add.u32", "")},
+};
+
+TEST_CASE("two blocks") {
+  for (const Case& one : kBlocks)
+    for (const int threads : {1, 2}) {
+      ptx::Launch how{.grid = {2}, .block = {32}};
+      how.execute.threads = threads;
+      check(one, how);
+    }
+}
+
+// Both warps of each block store, and behind a barrier its first thread counts and waits for the other block.
+std::string counted(const std::string& each, const std::string& first) {
+  return "mad.lo.u32 %r5, %r2, 64, %r1; mad.wide.u32 %rd3, %r5, 4, %rd1; st.global.u32 [%rd3+64], %r1;\n" +
+         each + "bar.sync 0; @!%p1 bra MET;\n" + first +
+         "red.global.add.u32 [%rd1], 1;\nWAIT: ld.volatile.global.u32 %r6, [%rd1]; setp.ne.u32 %p4, %r6, 2;\n"
+         "@%p4 bra WAIT; membar.gl;\nMET: bar.sync 0; ld.global.u32 %r7, [%rd2+64];";
+}
+
+TEST_CASE("a fence may come before the barrier, or behind it") {
+  const ptx::Launch how{.grid = {2}, .block = {64}};
+  check({"", counted("membar.gl;", "")}, how);
+  check({"", counted("", "membar.gl;")}, how);
+  check({"flag_fence", counted("", "")}, how);
+  check({"flag_fence", counted("membar.cta;", "")}, how);
+}
+
+TEST_CASE("what is found between blocks does not depend on which comes first") {
+  const std::string body =
+      "setp.eq.u32 %p4, %r2, 5; @%p4 st.global.u32 [%rd1], 7; @!%p4 ld.global.u32 %r5, [%rd1];";
+  for (const int threads : {1, 2, 5}) {
+    ptx::Launch how{.grid = {8}, .block = {32}};
+    how.execute.threads = threads;
+    const Outcome found = launch(body, how);
+    CHECK(found.rules == std::set<std::string>{"blocks_not_ordered"});
+  }
+}
+
+TEST_CASE("accesses are counted") {
+  const std::string body = kMine +
+                           "ld.global.u32 %r5, [%rd2]; mov.u32 %r6, tile; @%p2 st.shared.u32 [%r6], %r5;"
+                           "@%p2 red.global.add.u32 [%rd1+2048], 1;";
+  const ptx::Report all = launch(body, {.grid = {1}, .block = {32}}).report;
+  CHECK(all.checked.shared == 1);
+  CHECK(all.checked.global == 65);
+  const ptx::Report shared = launch(body, {.block = {32}, .check_global = false}).report;
+  CHECK(shared.checked.shared == 1);
+  CHECK(shared.checked.global == 0);
+  const ptx::Report none = launch(body, {.block = {32}, .check_shared = false}).report;
+  CHECK(none.checked.shared == 0);
+  CHECK(none.checked.global == 0);
+}
+
+TEST_CASE("global memory is not checked if it is not to be") {
+  check({"", "@%p2 st.global.u32 [%rd1], %r1;"}, {.block = {64}, .check_global = false});
+  check({"", "@%p2 st.global.u32 [%rd1], %r1;"}, {.block = {64}, .check_shared = false});
+}
+
+}  // namespace ptx_global_test
