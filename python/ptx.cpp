@@ -27,6 +27,7 @@ struct LaunchFaultSide {
   std::string file;
   unsigned line = 0;
   int ptx_line = 0;
+  std::vector<SourceLink> chain;
   std::optional<Block> elsewhere;
 };
 
@@ -84,10 +85,20 @@ Block block_of(const device::Index3& block) {
   return {block.x, block.y, block.z};
 }
 
+std::vector<SourceLink> links_of(std::vector<SourceLink> out) {
+  for (SourceLink& link : out)
+    for (std::string* text : {&link.function, &link.file}) *text = utf8(*text);
+  return out;
+}
+
 LaunchFaultSide side_of(const FaultSide& side) {
-  return {side.warp,     side.lanes,
-          side.at.file,  side.at.line,
-          side.ptx_line, side.elsewhere ? std::optional(block_of(*side.elsewhere)) : std::nullopt};
+  return {side.warp,
+          side.lanes,
+          side.at.file,
+          side.at.line,
+          side.ptx_line,
+          links_of(side.chain),
+          side.elsewhere ? std::optional(block_of(*side.elsewhere)) : std::nullopt};
 }
 
 LaunchFault fault_of(const Fault& fault) {
@@ -118,8 +129,10 @@ std::vector<LaunchFinding> findings_of(const ptx::Report& report) {
 // Lines whose texts are UTF-8.
 template <class Line>
 std::vector<Line> lines_of(std::vector<Line> out) {
-  for (Line& line : out)
+  for (Line& line : out) {
     for (std::string* text : {&line.statement, &line.file}) *text = utf8(*text);
+    if constexpr (requires { line.chain; }) line.chain = links_of(line.chain);
+  }
   return out;
 }
 
@@ -459,7 +472,14 @@ Field<ptx::LineCounts, M> line_field(const char* name, M Base::*member, const ch
   return field(name, static_cast<M ptx::LineCounts::*>(member), doc);
 }
 
+constexpr const char* kChain =
+    "That line, and those of the functions that were inlined there, from outside in.";
+
 void add_line(py::module_& m) {
+  add_record(m, "SourceLink", "A line of a function from which a statement comes.",
+             field("function", &SourceLink::function, "Its name without parameters, or empty."),
+             field("file", &SourceLink::file, "As .file has it."),
+             field("line", &SourceLink::line, "In that file."));
   add_record(m, "LaunchLine",
              "How often a statement was executed, and what its accesses to memory cost: counted.",
              line_field("line", &ptx::CodeLine::line, "Of the module's text, from 1."),
@@ -469,6 +489,7 @@ void add_line(py::module_& m) {
                         "The opcode, of accesses with their space: \"ld.global\", \"cp.async\"."),
              line_field("file", &ptx::CodeLine::file, "Where it comes from (.loc), or empty."),
              line_field("source_line", &ptx::CodeLine::source_line, "In that file."),
+             line_field("chain", &ptx::CodeLine::chain, kChain),
              line_field("warps", &ptx::Counts::warps, "Executions by a warp, or by a part that has diverged."),
              line_field("lanes", &ptx::Counts::lanes, "Executions by lanes."),
              line_field("bytes", &ptx::Counts::bytes, "Of global memory that lanes ask for."),
@@ -522,6 +543,7 @@ void add_report(py::module_& m) {
              field("file", &LaunchFaultSide::file, "Where the instruction comes from (.file), or empty."),
              field("line", &LaunchFaultSide::line, "In that file."),
              field("ptx_line", &LaunchFaultSide::ptx_line, "Of the module's text, from 1."),
+             field("chain", &LaunchFaultSide::chain, kChain),
              field("elsewhere", &LaunchFaultSide::elsewhere,
                    "x, y and z, where it is another block of the cluster than the fault's; or None."));
   auto fault = add_record(

@@ -105,6 +105,7 @@ TEST_CASE("the profile is part of the JSON", "[quick][cli]") {
   CHECK(*line == json{{"line", 27},
                       {"file", ""},
                       {"source_line", 0},
+                      {"chain", json::array()},
                       {"family", "add"},
                       {"statement", "add.f32 %f5, %f4, %f3"},
                       {"executed", 3},
@@ -242,6 +243,26 @@ constexpr const char* kSource = R"(.version 8.7
 .file 2 "tail.cuh"
 )";
 
+constexpr const char* kInlined = R"(.version 8.7
+.target sm_90a
+.address_size 64
+.visible .entry k()
+{
+  .reg .b32 %r<3>;
+  .loc 2 4 3, function_name $L__info_string0, inlined_at 1 20 5
+  mov.u32 %r1, 3;
+  .loc 1 21 5
+  ret;
+}
+.file 1 "src/inlined.cu"
+.file 2 "helper.hpp"
+.section .debug_str
+{
+$L__info_string0:
+.b8 115,101,116,0
+}
+)";
+
 TEST_CASE("a line of the source to stop at", "[quick][cli]") {
   const Directory directory;
   const std::string ptx = write(directory.path / "k.ptx", kSource);
@@ -260,10 +281,20 @@ TEST_CASE("a line of the source to stop at", "[quick][cli]") {
     CHECK(done.err == "warpbit: --break: " + words + "\n");
   };
   refused("kernel.cu:8",
-          "line 8 of kernel.cu, from which no statement is; expected a line near it that has one: 7 and 9");
+          "line 8 of kernel.cu, from which no statement comes; expected a line near it that has one: 7 and 9");
   refused("ernel.cu:7",
           "'ernel.cu', a file that the kernel is not from; expected some/where/kernel.cu, tail.cuh");
   refused("kernel.cu:x", "'kernel.cu:x'; expected LINE of the PTX, or FILE:LINE of the source");
+  // The line of a function that was inlined, and that of its call.
+  for (const std::string at : {"inlined.cu:20", "helper.hpp:4"}) {
+    const Output done =
+        run({"launch", write(directory.path / "inlined.ptx", kInlined), "--trace", "0", "--break", at});
+    CHECK(done.status == 0);
+    CHECK(Lines(one_blank(done.lines())).at(0) == "inlined.cu:20 > helper.hpp:4:");
+    CHECK(Lines(one_blank(done.lines())).at(1) == " 8 0-31 mov.u32 %r1, 3 %r1 = 3");
+    CHECK(Lines(done.lines()).at(2) == "src/inlined.cu:20: PTX line 8: mov.u32 %r1, 3");
+    CHECK(Lines(done.lines()).at(3) == "  in set() at helper.hpp:4");
+  }
   // A profile has the name of the file.
   const Output profile = run({"launch", ptx, "--profile"});
   CHECK(has(one_blank(profile.lines()), "11 1 1.0 kernel.cu:9 add.s32 %r1, %r1, %r2"));

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "warpbit/detail/block.hpp"
+#include "warpbit/detail/source.hpp"
 #include "warpbit/kernel_rules.hpp"
 #include "warpbit/result.hpp"
 #include "warpbit/state.hpp"
@@ -15,13 +16,17 @@
 #pragma GCC visibility push(default)
 namespace warpbit {
 
+/// "in stage() at kernel.cu:12".
+std::string text(const SourceLink& link);
+
 /// One side of a fault.
 struct FaultSide {
   int warp = 0;
   std::vector<int> lanes;
   device::Place at;  ///< where in the source
   int warps = 1;     ///< starting at `warp`; four if a warpgroup acts
-  int ptx_line = 0;  ///< of a kernel in PTX, where `at` is what .loc says
+  int ptx_line = 0;  ///< of a kernel in PTX, where `at` is what .loc says: a line of the body of its function
+  std::vector<SourceLink> chain = {};  ///< that line, and those of the functions that were inlined there
   /// Of the other side, if it is another block of the cluster.
   std::optional<device::Index3> elsewhere = {};
 };

@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "warpbit/detail/block.hpp"  // Dim3
+#include "warpbit/detail/source.hpp"
 #include "warpbit/execute.hpp"
 #include "warpbit/fault.hpp"
 #include "warpbit/result.hpp"
@@ -106,8 +107,9 @@ struct CodeLine {
   std::string opcode;
   /// The opcode, of accesses with their space, of groups with what tells them apart: "ld.global", "cp.async".
   std::string family;
-  std::string file;     ///< by .loc; empty without it
-  int source_line = 0;  ///< in that file
+  std::string file;                    ///< by .loc: of the body of its function; empty without it
+  int source_line = 0;                 ///< in that file
+  std::vector<SourceLink> chain = {};  ///< that line, and those of the functions that were inlined there
 };
 
 /// Executions of statements, and what their accesses to memory cost. Counted, not sampled.

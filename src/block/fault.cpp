@@ -85,6 +85,16 @@ Found check_bytes(std::string_view what, Space space, const View& array, std::in
 
 }  // namespace block
 
+std::string text(const SourceLink& link) {
+  constexpr std::size_t kMost = 60;
+  std::string name = link.function;
+  if (name.size() > kMost)  // what stands in <> of a template is most of it
+    if (const std::size_t first = name.find('<'), last = name.rfind('>'); last != name.npos && first < last)
+      name.replace(first + 1, last - first - 1, "...");
+  return name.empty() ? fmt::format("at {}:{}", link.file, link.line)
+                      : fmt::format("in {}() at {}:{}", name, link.file, link.line);
+}
+
 std::string Fault::message() const {
   const auto side = [](const FaultSide& s, bool with_lanes) {
     std::string out = "\n  ";
@@ -95,6 +105,7 @@ std::string Fault::message() const {
                         : fmt::format("warps {}-{}", s.warp, s.warp + s.warps - 1);
     if (with_lanes && !s.lanes.empty())
       out += fmt::format(", {} {}", s.lanes.size() == 1 ? "lane" : "lanes", ranges(s.lanes));
+    for (std::size_t i = 1; i < s.chain.size(); ++i) out += "\n    " + text(s.chain[i]);
     return out;
   };
   std::string out = error.message();

@@ -47,11 +47,8 @@ Dim3 parse_dim3(const std::string& where, const std::string& text) {
 // ---- The answer
 
 ordered_json side_json(const FaultSide& side) {
-  ordered_json out{{"warp", side.warp},
-                   {"lanes", side.lanes},
-                   {"ptx_line", side.ptx_line},
-                   {"file", side.at.file},
-                   {"line", side.at.line}};
+  ordered_json out{{"warp", side.warp},    {"lanes", side.lanes},  {"ptx_line", side.ptx_line},
+                   {"file", side.at.file}, {"line", side.at.line}, {"chain", chain_json(side.chain)}};
   if (side.elsewhere) out["elsewhere"] = {side.elsewhere->x, side.elsewhere->y, side.elsewhere->z};
   return out;
 }

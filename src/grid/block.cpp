@@ -5,6 +5,7 @@
 #include "async/tensor.hpp"
 #include "grid/cluster.hpp"
 #include "grid/steps.hpp"
+#include "ptx/source.hpp"
 
 #include <fmt/format.h>
 
@@ -155,11 +156,12 @@ block::Who Block::who(const Warp& warp, const Step& step, int lane) {
 // With the lines of the statement.
 void Block::locate(FaultSide& side) const {
   if (side.at.line == 0) return;
-  const ptx::Statement& statement = statement_of(grid_.program.origins[side.at.line - 1]);
-  side.ptx_line = statement.position.line;
-  const auto [file, line] = source_of(*grid_.program.module, statement);
+  const Origin& origin = grid_.program.origins[side.at.line - 1];
+  side.ptx_line = statement_of(origin).position.line;
+  side.chain = chain_of(*grid_.program.module, *origin.function, statement_of(origin));
   side.at = {};
-  if (!file.empty()) side.at = {interned(std::string(file)), static_cast<unsigned>(line)};
+  if (!side.chain.empty())
+    side.at = {interned(side.chain.front().file), static_cast<unsigned>(side.chain.front().line)};
 }
 
 // With its places in the kernel.

@@ -21,6 +21,7 @@
 #include "grid/launch.hpp"
 #include "grid/turn.hpp"
 #include "isa/since.hpp"
+#include "ptx/source.hpp"
 #include "threads.hpp"
 #include "warpbit/ptx.hpp"
 
@@ -215,11 +216,11 @@ namespace {
 void add_notes(const ModuleText& module, const FunctionText& function, std::vector<AssemblerNote>& to) {
   for (const assembler::FoundDefect& one : assembler::find_defects(function)) {
     const Statement& statement = function.statements[static_cast<std::size_t>(one.statement)];
-    const auto [file, line] = source_of(module, statement);
+    const SourceLink at = source_of(module, function, statement);
     const assembler::DefectRow& row = *one.defect;
     to.push_back({std::string(row.name), statement.position.line, one_line(statement.text),
-                  fmt::format("ptxas ({}) {}; by the PTX manual {}", row.seen, row.result, row.manual),
-                  std::string(file), line});
+                  fmt::format("ptxas ({}) {}; by the PTX manual {}", row.seen, row.result, row.manual), at.file,
+                  at.line});
   }
 }
 
@@ -454,10 +455,10 @@ std::vector<AssembledLine> assembled(const grid::Program& program) {
   std::map<std::tuple<int, assembler::Rule>, AssembledLine> out;
   for (const grid::Program::Use& use : program.uses) {
     const Statement& statement = grid::statement_of(use.origin);
-    const auto [file, line] = source_of(*program.module, statement);
+    const SourceLink at = source_of(*program.module, *use.origin.function, statement);
     out.try_emplace({statement.position.line, use.rule},
                     AssembledLine{std::string(assembler::row(use.rule).name), statement.position.line,
-                                  one_line(statement.text), std::string(file), line});
+                                  one_line(statement.text), at.file, at.line});
   }
   std::vector<AssembledLine> lines;
   for (auto& [key, line] : out) lines.push_back(std::move(line));
