@@ -31,6 +31,16 @@ struct LaunchFaultSide {
   std::optional<Block> elsewhere;
 };
 
+struct LaunchWaiters {
+  std::vector<Block> blocks;
+  std::vector<int> warps, lanes;
+  std::string file;
+  unsigned line = 0;
+  int ptx_line = 0;
+  std::vector<SourceLink> chain;
+  std::string statement, awaits;
+};
+
 struct LaunchFault {
   Error error;
   std::string rule;
@@ -41,6 +51,7 @@ struct LaunchFault {
   std::optional<LaunchFaultSide> other;
   std::optional<std::string> space;
   std::optional<std::int64_t> byte;
+  std::vector<LaunchWaiters> waiting;
 };
 
 struct LaunchFinding {
@@ -101,6 +112,13 @@ LaunchFaultSide side_of(const FaultSide& side) {
           side.elsewhere ? std::optional(block_of(*side.elsewhere)) : std::nullopt};
 }
 
+LaunchWaiters waiters_of(const FaultWaiters& row) {
+  LaunchWaiters out{{},           row.warps,           row.lanes,     row.at.file, row.at.line,
+                    row.ptx_line, links_of(row.chain), row.statement, row.awaits};
+  for (const device::Index3& block : row.blocks) out.blocks.push_back(block_of(block));
+  return out;
+}
+
 LaunchFault fault_of(const Fault& fault) {
   LaunchFault out{fault.error,
                   std::string(name(fault.rule)),
@@ -110,7 +128,9 @@ LaunchFault fault_of(const Fault& fault) {
                   side_of(fault),
                   {},
                   {},
+                  {},
                   {}};
+  for (const FaultWaiters& row : fault.waiting) out.waiting.push_back(waiters_of(row));
   if (fault.other) out.other = side_of(*fault.other);
   if (fault.address) {
     out.space = name(fault.address->space);
@@ -546,6 +566,17 @@ void add_report(py::module_& m) {
              field("chain", &LaunchFaultSide::chain, kChain),
              field("elsewhere", &LaunchFaultSide::elsewhere,
                    "x, y and z, where it is another block of the cluster than the fault's; or None."));
+  add_record(
+      m, "LaunchWaiters", "Threads that wait alike, of a deadlock.",
+      field("blocks", &LaunchWaiters::blocks, "x, y and z of each."),
+      field("warps", &LaunchWaiters::warps, "Of each of these blocks."),
+      field("lanes", &LaunchWaiters::lanes, "Of each of these warps; empty: all that have not ended."),
+      field("file", &LaunchWaiters::file, "Where they wait (.file), or empty."),
+      field("line", &LaunchWaiters::line, "In that file."),
+      field("ptx_line", &LaunchWaiters::ptx_line, "Of the module's text, from 1."),
+      field("chain", &LaunchWaiters::chain, kChain),
+      field("statement", &LaunchWaiters::statement, "At which they wait."),
+      field("awaits", &LaunchWaiters::awaits, "What they wait for: \"barrier 1: 1 of 2 warps have arrived\"."));
   auto fault = add_record(
       m, "LaunchFault",
       "The first thing that a kernel must not do, in the first faulty block. str() is its message.",
@@ -557,7 +588,8 @@ void add_report(py::module_& m) {
       field("block", &LaunchFault::block, "x, y and z."), field("at", &LaunchFault::at, "Who did it."),
       field("other", &LaunchFault::other, "The other side of a conflict, or None."),
       field("space", &LaunchFault::space, "The memory concerned: \"shared\", \"global\"; or None."),
-      field("byte", &LaunchFault::byte, "The byte in it; in global memory that of the array."));
+      field("byte", &LaunchFault::byte, "The byte in it; in global memory that of the array."),
+      field("waiting", &LaunchFault::waiting, "Of a deadlock: all threads that have not ended."));
   fault.def("__str__", [](const LaunchFault& f) { return f.message; });
   add_record(m, "LaunchFinding",
              "A fault behind which a launch has gone on, the first of its kind at these places.",

@@ -31,6 +31,18 @@ struct FaultSide {
   std::optional<device::Index3> elsewhere = {};
 };
 
+/// Threads that wait alike.
+struct FaultWaiters {
+  std::vector<device::Index3> blocks;
+  std::vector<int> warps;  ///< of each of these blocks
+  std::vector<int> lanes;  ///< of each of these warps; empty: all that have not ended
+  std::string statement;   ///< at which they wait
+  std::string awaits;      ///< "barrier 1: 1 of 2 warps have arrived"
+  device::Place at;        ///< as in FaultSide
+  int ptx_line = 0;
+  std::vector<SourceLink> chain = {};
+};
+
 /// The first forbidden action of a kernel, in the first faulty block; blocks are counted with x fastest. The
 /// lanes at fault are, for `lanes_missing`, the absent lanes, in `other->warp` if set.
 struct Fault : FaultSide {
@@ -46,6 +58,8 @@ struct Fault : FaultSide {
   std::optional<Address> address;
   /// The other side: an earlier access, the instruction of other lanes, or the last action of missing lanes.
   std::optional<FaultSide> other;
+  /// Of a deadlock: all threads that have not ended. `lanes` are those of one row, or who has asked for what does not come.
+  std::vector<FaultWaiters> waiting = {};
   /// The rule that is broken; `none` if nothing could go on behind it.
   KernelRule rule = KernelRule::none;
 

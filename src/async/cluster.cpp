@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "block/tensor.hpp"
@@ -66,6 +67,15 @@ ClusterBarrier::Wait ClusterBarrier::wait(int warp, Lanes lanes, bool acquires) 
   return out;
 }
 
+std::string ClusterBarrier::awaited(std::span<const Lanes> alive) const {
+  std::int64_t arrived = 0, all = 0;
+  for (std::size_t warp = 0; warp < warps_.size(); ++warp) {
+    arrived += std::popcount(alive[warp] & warps_[warp].here);
+    all += std::popcount(alive[warp]);
+  }
+  return "barrier.cluster: " + block::arrivals_text(arrived, all);
+}
+
 // ---- Blocks
 
 Cluster::Cluster(int blocks, int threads, bool records)
@@ -119,6 +129,7 @@ void Cluster::explain_by_phase(Fault& fault) const {
        "the parity must follow from how often the object has been used; then: " + fault.error.message()});
   out.address = fault.address;
   out.rule = fault.rule;
+  out.waiting = std::move(fault.waiting);
   out.other = static_cast<FaultSide&>(fault);
   fault = std::move(out);
 }
@@ -138,24 +149,6 @@ std::optional<Error> not_on(Target target, std::string_view form) {
   std::vector<Target> others = Target::all();
   std::erase_if(others, has_none);
   return Error{Errc::not_on_target, std::string(form), std::string(target.name()), names(others)};
-}
-
-std::string text(const std::vector<Waiting>& warps, const std::string& block) {
-  struct Group {
-    int first, last;
-    const std::string& how;
-  };
-  std::vector<Group> groups;
-  for (const auto& [warp, how] : warps) {
-    const auto alike =
-        std::ranges::find_if(groups, [&](const Group& one) { return one.last == warp - 1 && one.how == how; });
-    alike == groups.end() ? groups.push_back({warp, warp, how}) : void(alike->last = warp);
-  }
-  std::string out;
-  for (const auto& [first, last, how] : groups)
-    out += first == last ? fmt::format("{} warp {}, {};", block, first, how)
-                         : fmt::format("{} warps {}-{}, {};", block, first, last, how);
-  return out;
 }
 
 bool Cluster::deliver() {

@@ -35,6 +35,12 @@ Fault fault_of(Who who, Error error, KernelRule rule = KernelRule::none);
 Fault refused(Error error);
 /// "0x4126a741", little-endian; of more than 8 bytes the first ones.
 std::string hex(std::span<const std::byte> bytes);
+/// Those that wait alike together.
+std::vector<FaultWaiters> merged(const std::vector<FaultWaiters>& all);
+/// The fault of threads of which none can go on. `cause`: what they wait for in vain, in words; or empty.
+Fault deadlock(Who who, std::string cause, const std::vector<FaultWaiters>& waiting);
+/// "1 of 2 warps have arrived", or of threads if these are not whole warps.
+std::string arrivals_text(std::int64_t arrived, std::int64_t expected);
 /// Whether one fault has a higher grade by default than another.
 bool is_worse(const Fault& one, const Fault& other);
 /// The same for all lanes of a warpgroup.

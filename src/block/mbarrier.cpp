@@ -183,6 +183,7 @@ void Mbarriers::settle(Object& object) {
   ++object.phase;
   object.pending = object.expected;
   object.came = 0;
+  object.expects.reset();
   object.complete = object.released;
   if (object.agent >= 0) {
     std::vector<std::uint32_t>& known = object.complete.known;
@@ -244,6 +245,7 @@ void Mbarriers::release(const MbarrierArrival& arrival, Who who, Knowledge& into
 Found Mbarriers::add_bytes(std::int64_t address, std::string_view what, Object& object, std::int64_t bytes,
                            Who who) {
   object.bytes += bytes;
+  if (bytes > 0) object.expects = who;
   if (object.bytes >= -std::int64_t{kMaxCount} && object.bytes <= kMaxCount) return std::nullopt;
   return misused(what, address, fmt::format("{} bytes are expected", object.bytes),
                  fmt::format("-{} to {}", kMaxCount, kMaxCount), who, &object);
@@ -395,6 +397,21 @@ Found Mbarriers::complete_copy(std::int64_t address, std::uint32_t bytes, Access
 }
 
 // ---- Words
+
+std::optional<Mbarriers::Cause> Mbarriers::cause(std::int64_t address) const {
+  const auto found = objects_.find(address);
+  if (found == objects_.end()) return std::nullopt;
+  const Object& object = found->second;
+  const std::uint32_t arrived = object.expected - object.pending;
+  if (object.pending == 0 && object.bytes > 0 && object.expects)
+    return Cause{*object.expects,
+                 fmt::format("{} expects {} bytes in phase {}, and {} have come", name(address),
+                             object.came + object.bytes, object.phase, object.came)};
+  if (object.pending != 0 && arrived != 0 && object.phase == 0 && object.bytes <= 0)
+    return Cause{object.made, fmt::format("{} was initialised for {} arrivals, and {} ha{} come", name(address),
+                                          object.expected, arrived, arrived == 1 ? "s" : "ve")};
+  return std::nullopt;
+}
 
 std::string Mbarriers::awaited(std::int64_t address, int warp) const {
   const auto found = objects_.find(address);

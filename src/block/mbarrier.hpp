@@ -78,6 +78,13 @@ class Mbarriers {
   /// What a thread waits for that tests in vain: the phase, who has arrived, which bytes have come, who should have come.
   /// `warp`: whose thread it is; a phase that it has left out is named, too.
   std::string awaited(std::int64_t address, int warp = -1) const;
+  /// Why a phase is not complete, if that lies in the object: bytes that are expected and do not come, at who expects them; in
+  /// its first phase, arrivals of which some have come, at its mbarrier.init.
+  struct Cause {
+    Who who;
+    std::string what;
+  };
+  std::optional<Cause> cause(std::int64_t address) const;
   /// The wait of a warp for a phase that it had waited for before, if that was its last one on some object: what that says,
   /// for a fault that followed.
   struct Repeated {
@@ -111,6 +118,7 @@ class Mbarriers {
     std::vector<Arrived> arrived = {};  ///< the last of each warp and place
     std::map<int, Seen> seen = {};      ///< by warp
     std::int64_t came = 0, copies = 0;  ///< bytes of the phase at hand, copies on their way
+    std::optional<Who> expects = {};    ///< who has expected bytes of it last
   };
   /// `out` is nullptr if there is none.
   Found find(std::int64_t address, std::string_view what, Who who, Object*& out);

@@ -53,6 +53,24 @@ ordered_json side_json(const FaultSide& side) {
   return out;
 }
 
+ordered_json waiting_json(const Fault& fault) {
+  ordered_json out = ordered_json::array();
+  for (const FaultWaiters& row : fault.waiting) {
+    ordered_json blocks = ordered_json::array();
+    for (const device::Index3& block : row.blocks) blocks.push_back({block.x, block.y, block.z});
+    out.push_back({{"blocks", blocks},
+                   {"warps", row.warps},
+                   {"lanes", row.lanes},
+                   {"ptx_line", row.ptx_line},
+                   {"file", row.at.file},
+                   {"line", row.at.line},
+                   {"chain", chain_json(row.chain)},
+                   {"statement", row.statement},
+                   {"awaits", row.awaits}});
+  }
+  return out;
+}
+
 ordered_json fault_json(const Fault& fault) {
   ordered_json out{{"code", name(fault.error.code)},
                    {"rule", name(fault.rule)},
@@ -60,6 +78,7 @@ ordered_json fault_json(const Fault& fault) {
                    {"block", {fault.block.x, fault.block.y, fault.block.z}},
                    {"at", side_json(fault)}};
   if (fault.other) out["other"] = side_json(*fault.other);
+  if (!fault.waiting.empty()) out["waiting"] = waiting_json(fault);
   if (fault.address) {
     out["space"] = name(fault.address->space);
     out["byte"] = fault.address->byte;

@@ -154,14 +154,13 @@ block::Who Block::who(const Warp& warp, const Step& step, int lane) {
 }
 
 // With the lines of the statement.
-void Block::locate(FaultSide& side) const {
-  if (side.at.line == 0) return;
-  const Origin& origin = grid_.program.origins[side.at.line - 1];
-  side.ptx_line = statement_of(origin).position.line;
-  side.chain = chain_of(*grid_.program.module, *origin.function, statement_of(origin));
-  side.at = {};
-  if (!side.chain.empty())
-    side.at = {interned(side.chain.front().file), static_cast<unsigned>(side.chain.front().line)};
+void Block::locate(block::Place& at, int& ptx_line, std::vector<SourceLink>& chain) const {
+  if (at.line == 0) return;
+  const Origin& origin = grid_.program.origins[at.line - 1];
+  ptx_line = statement_of(origin).position.line;
+  chain = chain_of(*grid_.program.module, *origin.function, statement_of(origin));
+  at = {};
+  if (!chain.empty()) at = {interned(chain.front().file), static_cast<unsigned>(chain.front().line)};
 }
 
 // With its places in the kernel.
@@ -171,8 +170,9 @@ Fault Block::located(Fault found) const {
     const Extent at = cluster_.blocks()[static_cast<std::size_t>(rank)]->index();
     return {at[0], at[1], at[2]};
   });
-  locate(found);
-  if (found.other) locate(*found.other);
+  locate(found.at, found.ptx_line, found.chain);
+  if (found.other) locate(found.other->at, found.other->ptx_line, found.other->chain);
+  for (FaultWaiters& row : found.waiting) locate(row.at, row.ptx_line, row.chain);
   found.kernel = grid_.program.functions[static_cast<std::size_t>(grid_.program.entry)].function->name;
   return found;
 }
@@ -369,34 +369,48 @@ void Block::check_barriers() {
     if (barriers_[i].in_use && complete(barriers_[i])) release(static_cast<int>(i), barriers_[i]);
 }
 
-std::string Block::awaited(const Warp& warp, const Path& path) const {
-  if (path.waits_for == Waits::test || path.gives_up)
-    return ", for " + async_.mbarriers.awaited(path.awaited, warp.number_in_cluster());
-  if (path.waits_for == Waits::columns)
-    return ", for " + async::awaited(cluster_.blocks()[static_cast<std::size_t>(rank_)]->async(),
-                                     static_cast<std::uint32_t>(path.awaited));
-  if (path.waits_for == Waits::barrier) {
-    const Barrier& barrier = barriers_[static_cast<std::size_t>(path.barrier)];
-    return fmt::format(", for {} at barrier {}: {} have arrived", threads(barrier.threads), path.barrier,
-                       barrier.arrived);
+// One of all threads waits for those that have not ended.
+std::string Block::awaited(const Barrier& barrier) const {
+  if (barrier.threads != 0) return block::arrivals_text(barrier.arrived, barrier.threads);
+  std::int64_t arrived = 0, all = 0;
+  for (std::size_t w = 0; w < warps_.size(); ++w) {
+    arrived += std::popcount(warps_[w]->alive() & barrier.warps[w].here);
+    all += std::popcount(warps_[w]->alive());
   }
-  if (path.waits_for == Waits::registers) return ", for registers that no other warp gives back";
+  return block::arrivals_text(arrived, all);
+}
+
+std::string Block::awaited(const Warp& warp, const Path& path, std::span<const Lanes> alive) const {
+  if (path.gives_up) return async_.mbarriers.awaited(path.awaited, warp.number_in_cluster());
+  switch (path.waits_for) {
+    case Waits::test: return async_.mbarriers.awaited(path.awaited, warp.number_in_cluster());
+    case Waits::columns:
+      return async::awaited(cluster_.blocks()[static_cast<std::size_t>(rank_)]->async(),
+                            static_cast<std::uint32_t>(path.awaited));
+    case Waits::barrier:
+      return fmt::format("barrier {}: {}", path.barrier,
+                         awaited(barriers_[static_cast<std::size_t>(path.barrier)]));
+    case Waits::cluster: return cluster_.async().barrier.awaited(alive);
+    case Waits::registers: return "registers that no other warp gives back";
+    case Waits::warpgroup: return "the other warps of its warpgroup";
+    case Waits::none: return "other lanes of its warp";
+  }
   return {};
 }
 
-std::string Block::waiting() const {
-  std::vector<async::Waiting> out;
+std::vector<FaultWaiters> Block::waiting(std::span<const Lanes> alive) const {
+  std::vector<FaultWaiters> out;
   for (const std::unique_ptr<Warp>& warp : warps_)
     for (const Path& path : warp->paths()) {
-      const ptx::Statement& statement =
-          statement_of(grid_.program, grid_.program.steps[static_cast<std::size_t>(path.pc)]);
-      out.push_back(
-          {warp->number(), fmt::format("lanes {:#010x}, PTX line {}: {}{}", path.lanes, statement.position.line,
-                                       ptx::one_line(statement.text), awaited(*warp, path))});
+      const Step& step = grid_.program.steps[static_cast<std::size_t>(path.pc)];
+      out.push_back({{{index_[0], index_[1], index_[2]}},
+                     {warp->number()},
+                     path.lanes == warp->alive() ? std::vector<int>() : block::lanes_of(path.lanes),
+                     ptx::one_line(statement_of(grid_.program, step).text),
+                     awaited(*warp, path, alive),
+                     who(*warp, step, 0).at});
     }
-  return async::text(out, async_.shared.cluster().blocks() == 1
-                              ? ""
-                              : fmt::format(" block ({}, {}, {}),", index_[0], index_[1], index_[2]));
+  return out;
 }
 
 void Block::report_missing(Warp& warp, const Path& path) {
@@ -506,7 +520,8 @@ int says(Waits waits) {
 
 }  // namespace
 
-bool Block::report_deadlock(const std::string& waiting) {
+// Where a barrier object lacks what no one can bring any more, the fault is there.
+bool Block::report_deadlock(const std::vector<FaultWaiters>& waiting) {
   Warp* who_waits = nullptr;
   const Path* waits = nullptr;
   for (const std::unique_ptr<Warp>& warp : warps_)
@@ -514,11 +529,12 @@ bool Block::report_deadlock(const std::string& waiting) {
       if (waits == nullptr || says(path.waits_for) > says(waits->waits_for))
         who_waits = warp.get(), waits = &path;
   if (waits == nullptr) return false;
-  fault(*who_waits, *waits, waits->lanes,
-        {Errc::threads_diverge,
-         "deadlock",
-         "no thread can go on; these wait:" + waiting.substr(0, waiting.size() - 1),
-         {}});
+  const Step& step = grid_.program.steps[static_cast<std::size_t>(waits->pc)];
+  const bool tests = waits->waits_for == Waits::test || waits->gives_up;
+  const auto cause = tests ? async_.mbarriers.cause(waits->awaited) : std::nullopt;
+  Fault out = block::deadlock(cause ? cause->who : who(*who_waits, step, 0), cause ? cause->what : "", waiting);
+  if (!cause) out.lanes = block::lanes_of(waits->lanes);
+  fault(std::move(out));
   return true;
 }
 

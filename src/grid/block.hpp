@@ -100,9 +100,9 @@ class Block {
   /// Nothing goes on. The fault of an instruction that needs lanes or warps which are elsewhere; false if there is none.
   bool report_cause();
   /// The fault of a thread that waits; false if none does. `waiting`: all that wait.
-  bool report_deadlock(const std::string& waiting);
-  /// Every path, its place and what it waits for.
-  std::string waiting() const;
+  bool report_deadlock(const std::vector<FaultWaiters>& waiting);
+  /// Every path, its place and what it waits for. `alive`: of all warps of the cluster.
+  std::vector<FaultWaiters> waiting(std::span<const Lanes> alive) const;
 
   // ---- Accesses to shared memory, if they are checked
 
@@ -167,7 +167,7 @@ class Block {
   std::optional<Error> misused(const Arrival& arrival) const;
   void order(const Barrier& barrier, int number);
   std::uint64_t own_shared_bytes() const;
-  void locate(FaultSide& side) const;
+  void locate(block::Place& at, int& ptx_line, std::vector<SourceLink>& chain) const;
   Fault located(Fault found) const;
   void name_statement(Fault& fault) const;
   void explain_by_phase(Fault& fault) const;
@@ -176,7 +176,8 @@ class Block {
   void check_barriers();
   void report_missing(Warp& warp, const Path& path);
   Fault missing_warp(Warp& warp, const Path& path) const;
-  std::string awaited(const Warp& warp, const Path& path) const;
+  std::string awaited(const Warp& warp, const Path& path, std::span<const Lanes> alive) const;
+  std::string awaited(const Barrier& barrier) const;
 
   const Grid& grid_;
   Cluster& cluster_;

@@ -34,13 +34,18 @@ Cluster::~Cluster() = default;
 
 // ---- barrier.cluster
 
-// Threads that have ended count as arrived.
-void Cluster::check_barrier() {
-  std::vector<Lanes> alive(blocks_.size() * static_cast<std::size_t>(async_.state()->stride() / kLanes));
+// By warp of the cluster.
+std::vector<Lanes> Cluster::alive() const {
+  std::vector<Lanes> out(blocks_.size() * static_cast<std::size_t>(async_.state()->stride() / kLanes));
   for (const std::unique_ptr<Block>& block : blocks_)
     for (const std::unique_ptr<Warp>& warp : block->warps())
-      alive[static_cast<std::size_t>(warp->number_in_cluster())] = warp->alive();
-  if (async_.barrier.check(alive)) async_.happened();
+      out[static_cast<std::size_t>(warp->number_in_cluster())] = warp->alive();
+  return out;
+}
+
+// Threads that have ended count as arrived.
+void Cluster::check_barrier() {
+  if (async_.barrier.check(alive())) async_.happened();
 }
 
 Next Cluster::arrive(Warp& warp, Path& path, Lanes lanes, bool releases) {
@@ -103,8 +108,9 @@ bool Cluster::go_on_in_vain() {
 void Cluster::report_deadlock() {
   for (const std::unique_ptr<Block>& block : blocks_)
     if (block->report_cause()) return;
-  std::string waiting;
-  for (const std::unique_ptr<Block>& block : blocks_) waiting += block->waiting();
+  std::vector<FaultWaiters> waiting;
+  for (const std::unique_ptr<Block>& block : blocks_)
+    for (FaultWaiters& one : block->waiting(alive())) waiting.push_back(std::move(one));
   for (const std::unique_ptr<Block>& block : blocks_)
     if (block->report_deadlock(waiting)) return;
 }

@@ -52,6 +52,7 @@ class Cluster {
 
  private:
   static constexpr int kMaxYields = 20;
+  std::vector<Lanes> alive() const;
   void check_barrier();
   bool go_on_in_vain();
   void report_deadlock();
