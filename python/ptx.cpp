@@ -74,7 +74,7 @@ std::vector<LaunchRule> launch_rules() {
 struct LaunchReport {
   std::optional<LaunchFault> fault;
   bool inferred = false, contracted = false;
-  std::uint64_t blocks = 0, cancelled = 0, steps = 0;
+  std::uint64_t blocks = 0, cancelled = 0, steps = 0, checked_shared = 0, checked_global = 0;
   std::string printed;
   std::uint64_t printed_dropped = 0;
   std::vector<LaunchFinding> findings;
@@ -163,6 +163,8 @@ LaunchReport report_of(const ptx::Report& report) {
           report.blocks,
           report.cancelled,
           report.steps,
+          report.checked.shared,
+          report.checked.global,
           utf8(report.printed),
           report.printed_dropped,
           findings_of(report),
@@ -374,10 +376,10 @@ std::vector<ptx::GradedRule> grades_of(const Grades& rules) {
 
 LaunchReport launch(const ptx::Function& function, const Extent& grid, const Extent& block,
                     const Arguments& args, std::uint64_t shared_mem, const As<"Optional[_Extent]">& cluster,
-                    bool contract, bool as_written, const Names& without, bool check_shared, bool lenient,
-                    bool strict, const Grades& rules, std::uint64_t step_limit, ptx::Cancel cancel,
-                    std::uint64_t cancel_seed, int threads, bool allow_inferred, Undefined undefined,
-                    bool profile) {
+                    bool contract, bool as_written, const Names& without, bool check_shared, bool check_global,
+                    bool lenient, bool strict, const Grades& rules, std::uint64_t step_limit,
+                    ptx::Cancel cancel, std::uint64_t cancel_seed, int threads, bool allow_inferred,
+                    Undefined undefined, bool profile) {
   const std::vector<ptx::Parameter>& parameters = function.parameters();
   if (args.size() != parameters.size())
     refuse(Errc::argument_mismatch, function.name(), std::to_string(args.size()) + " arguments",
@@ -397,6 +399,7 @@ LaunchReport launch(const ptx::Function& function, const Extent& grid, const Ext
                         .as_written = as_written,
                         .without = names_of(without),
                         .check_shared = check_shared,
+                        .check_global = check_global,
                         .lenient = lenient,
                         .strict = strict,
                         .grades = grades_of(rules),
@@ -469,7 +472,8 @@ grid, block: up to three numbers, (x, y, z), or one. args: a sequence with one a
 shared_mem: dynamic shared memory of a block, in bytes. cluster: blocks of a cluster, as grid; None is what the
     kernel demands (.reqnctapercluster), else no clusters. contract: products and sums are fused as the assembler
     does by default. as_written: each statement by itself, as `ptxas -O0`. without: names of rules of the assembler that do
-    not act, of assembler_rules(). check_shared: broken rules of kernel_rules() are looked for. lenient: those that are faults are
+    not act, of assembler_rules(). check_shared: broken rules of kernel_rules() are looked for; check_global: in
+    global memory, too. lenient: those that are faults are
     findings, and the launch goes on. strict: also those without harm on hardware are faults. rules: the grades of single rules,
     {"data_race": "finding"}: silent, note, finding or fault. step_limit: the maximum number of steps of a block; 0: any number.
     cancel: which requests of clusterlaunchcontrol.try_cancel succeed: "first_come", as if clusters ran side by side, about
@@ -641,6 +645,9 @@ void add_report(py::module_& m) {
       field("cancelled", &LaunchReport::cancelled,
             "Blocks that did not begin, since other clusters have taken theirs."),
       field("steps", &LaunchReport::steps, "Instructions of warps."),
+      field("checked_shared", &LaunchReport::checked_shared,
+            "Accesses to shared memory that were checked, one for each lane of an instruction."),
+      field("checked_global", &LaunchReport::checked_global, "The same of global memory."),
       field("printed", &LaunchReport::printed,
             "By printf, block by block: the last 1 MiB, as a GPU's buffer has it."),
       field("printed_dropped", &LaunchReport::printed_dropped, "Bytes of it before that."),
@@ -673,15 +680,15 @@ void add_ptx(py::module_& m) {
   const auto add = [&](const char* name, auto run, const std::string& doc, auto... more) {
     function.def(name, run, "grid"_a, "block"_a, "args"_a, py::kw_only(), "shared_mem"_a = 0,
                  "cluster"_a = py::none(), "contract"_a = true, "as_written"_a = false,
-                 "without"_a = py::tuple(), "check_shared"_a = true, "lenient"_a = false, "strict"_a = false,
-                 "rules"_a = py::dict(), "step_limit"_a = 0, "cancel"_a = ptx::Cancel::first_come,
-                 "cancel_seed"_a = 0, "threads"_a = 0, "allow_inferred"_a = true,
-                 "undefined"_a = Undefined::error, more..., doc.c_str());
+                 "without"_a = py::tuple(), "check_shared"_a = true, "check_global"_a = true,
+                 "lenient"_a = false, "strict"_a = false, "rules"_a = py::dict(), "step_limit"_a = 0,
+                 "cancel"_a = ptx::Cancel::first_come, "cancel_seed"_a = 0, "threads"_a = 0,
+                 "allow_inferred"_a = true, "undefined"_a = Undefined::error, more..., doc.c_str());
   };
   add("launch", &launch, std::string(kLaunch) + kProfile, "profile"_a = false);
   add("__call__",
-      &call<std::uint64_t, As<"Optional[_Extent]">, bool, bool, Names, bool, bool, bool, Grades, std::uint64_t,
-            ptx::Cancel, std::uint64_t, int, bool, Undefined>,
+      &call<std::uint64_t, As<"Optional[_Extent]">, bool, bool, Names, bool, bool, bool, bool, Grades,
+            std::uint64_t, ptx::Cancel, std::uint64_t, int, bool, Undefined>,
       kCall);
   function
       .def_property_readonly(

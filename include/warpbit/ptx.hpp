@@ -247,6 +247,8 @@ struct Launch {
   std::vector<std::string> without = {};
   /// Accesses to shared memory that no barrier orders are faults, and reads of bytes that were never written.
   bool check_shared = true;
+  /// With check_shared: the same of global memory, within a block and between blocks, but for reads of what was never written.
+  bool check_global = true;
   /// A broken rule of kernel_rules() is a finding at most, and the launch goes on with the bytes that it has without checks. A
   /// fault behind which nothing can go on still ends it.
   bool lenient = false;
@@ -280,6 +282,11 @@ struct Finding {
   Grade grade = Grade::finding;  ///< or a note
 };
 
+/// How many accesses were checked: one for each lane of an instruction.
+struct Checked {
+  std::uint64_t shared = 0, global = 0;
+};
+
 /// What a launch did.
 struct Report {
   std::optional<Fault> fault;  ///< after a fault, the content of the arrays is unspecified
@@ -292,6 +299,7 @@ struct Report {
   std::uint64_t blocks = 0;           ///< that have ended
   std::uint64_t cancelled = 0;        ///< blocks that did not begin, since other clusters have taken theirs
   std::uint64_t steps = 0;            ///< instructions of warps
+  Checked checked;                    ///< loads, stores and atomics; see Launch::check_shared
   std::string printed;                ///< by printf, block by block: the last 1 MiB, as a GPU's buffer has it
   std::uint64_t printed_dropped = 0;  ///< bytes of it before that
   std::vector<Finding> findings;      ///< findings and notes, block by block

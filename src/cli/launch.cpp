@@ -25,7 +25,7 @@ struct LaunchArguments {
   std::vector<std::string> arguments;
   ptx::Launch how;
   WatchArguments watch;
-  bool unchecked = false, json = false;
+  bool unchecked = false, unchecked_global = false, json = false;
   std::vector<std::string> grades;
 };
 
@@ -258,6 +258,7 @@ ptx::Report run_kernel(const LaunchArguments& o, const ptx::Function& kernel, La
   how.block = parse_dim3("--block", o.block);
   if (!o.cluster.empty()) how.cluster = parse_dim3("--cluster", o.cluster);
   how.check_shared = !o.unchecked;
+  how.check_global = !o.unchecked_global;
   for (const std::string& one : o.grades) how.grades.push_back(required(ptx::GradedRule::parse(one)));
   watch.follow(how);
   ProgressBar bar(!watch.prints_steps());
@@ -344,6 +345,7 @@ void add_launch(CLI::App& command, int& status) {
       ->check(CLI::IsMember(rule_names()).description(""));
   command.add_flag("!--no-contract", o.how.contract, "fuse no products and sums, as ptxas --fmad=false");
   command.add_flag("--no-check-shared", o.unchecked, "look for no broken rules (warpbit list --rules)");
+  command.add_flag("--no-check-global", o.unchecked_global, "look for no races in global memory");
   command.add_flag("--lenient", o.how.lenient,
                    "go on behind broken rules, and show all of them; exit status 1 if there are findings");
   command.add_flag("--strict", o.how.strict,

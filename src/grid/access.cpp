@@ -380,7 +380,9 @@ Next atomic_vector(Warp& warp, Path& path, const Step& step, Lanes lanes) {
   for (int lane = 0; lane < kLanes; ++lane) {
     if ((lanes >> lane & 1) == 0) continue;
     const Target to = resolver.resolve(lane, address_of(warp, path, step, 2, lane), size * count, true);
-    if (to.data == nullptr || !records.reads(lane, to, size * count)) return Next::end;
+    if (to.data == nullptr || !records.reads(lane, to, size * count) ||
+        !records.changes(lane, to, size * count))
+      return Next::end;
     std::array<std::uint64_t, 8> old = {};  // an addend may lie where an old value goes
     for (std::size_t i = 0; i < count; ++i)
       old[i] = apply(to.data + i * size, size,

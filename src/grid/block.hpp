@@ -42,6 +42,7 @@ struct Grid {
   ExecuteOptions execute = {};
   std::uint64_t step_limit = std::numeric_limits<std::uint64_t>::max();  ///< of a block
   bool check_shared = true;                                              ///< see ptx::Launch
+  bool check_global = false;                                             ///< not without the other one
   Grades grades = {};                                                    ///< of all rules
   const ptx::Launch* watched = nullptr;          ///< if it is to be profiled or observed
   Executors* executors = nullptr;                ///< of each of Program::freedoms
@@ -125,6 +126,7 @@ class Block {
   void executed(std::int32_t freedom, const Warp& warp, Lanes lanes) const;
   std::int32_t inferred = -1;  ///< of Program::origins, the first product of tensor memory whose arithmetic is
   Printed printed;             ///< by vprintf
+  ptx::Checked checked;
 
   // ---- Barriers (PTX manual, "bar", "barrier")
 

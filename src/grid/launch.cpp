@@ -166,6 +166,8 @@ std::optional<Extent> Queue::give(std::uint64_t cluster) {
 void Queue::record(Cluster& cluster) {
   for (const std::unique_ptr<Block>& block : cluster.blocks()) {
     report_.steps += block->steps();
+    report_.checked.shared += block->checked.shared;
+    report_.checked.global += block->checked.global;
     if (block->inferred >= 0 && (report_.inferred < 0 || block->inferred < report_.inferred))
       report_.inferred = block->inferred;
     if (block->watch() != nullptr) {

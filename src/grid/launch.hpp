@@ -20,6 +20,7 @@ struct Report {
   std::uint64_t blocks = 0;     ///< that have ended
   std::uint64_t cancelled = 0;  ///< that have not begun: their clusters were taken
   std::uint64_t steps = 0;
+  ptx::Checked checked;
   Printed printed;
   std::vector<ptx::Counts> counts;  ///< if they are wanted
   bool stopped = false;             ///< by what observes it

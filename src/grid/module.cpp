@@ -567,6 +567,7 @@ Report Function::launch(const Launch& how, std::span<const Argument> arguments) 
   all.execute.threads = 1;
   if (how.step_limit != 0) all.step_limit = how.step_limit;
   all.check_shared = how.check_shared;
+  all.check_global = how.check_shared && how.check_global;
   all.grades = *grades;
   all.cancel = how.cancel;
   all.cancel_seed = how.cancel_seed;
@@ -591,6 +592,7 @@ Report Function::launch(const Launch& how, std::span<const Argument> arguments) 
   out.blocks = report.blocks;
   out.cancelled = report.cancelled;
   out.steps = report.steps;
+  out.checked = report.checked;
   out.order_dependent =
       grid::left_open(program, executors, block::product(how.grid) * block::product(how.block));
   out.printed = report.printed.text();

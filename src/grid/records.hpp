@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstring>
 #include <span>
@@ -61,13 +62,16 @@ class Records {
   /// A load: bytes that nothing has written are undefined values. If they are the warp's first ones, the step is done again.
   bool loads(int lane, const Target& from, std::size_t bytes) {
     if (!block_.checks()) return true;
+    count(from.space, 1);
     if (from.defined != nullptr) return from.is_written(bytes) || follows();
     if (!is_checked(from)) return true;
     return takes(of(from).accesses().read({}, offset(from), static_cast<std::int64_t>(bytes),
                                           Block::who(warp_, step_, lane), step_.access.strong));
   }
   bool loads(const block::LaneAccesses& of) {
-    return !block_.checks() || takes(block_.accesses().read({}, of));
+    if (!block_.checks()) return true;
+    count(ptx::StateSpace::shared, std::popcount(of.lanes));
+    return takes(block_.accesses().read({}, of));
   }
   bool loads(int lane, std::int64_t first, std::size_t bytes) { return loads(lane, shared(first), bytes); }
   /// What follows where one of these functions is false.
@@ -101,6 +105,7 @@ class Records {
                                             Block::who(warp_, step_, lane), step_.access.strong));
   }
   bool changes(int lane, const Target& to, std::size_t bytes) {
+    count(to.space, 1);
     if (!is_checked(to)) return true;
     return allowed(of(to).accesses().write({}, offset(to), static_cast<std::int64_t>(bytes),
                                            Block::who(warp_, step_, lane), block::Accesses::Written::done,
@@ -108,6 +113,7 @@ class Records {
   }
   /// The same, before the bytes are stored. Equal ones are stored by several threads without harm.
   bool writes(int lane, const Target& to, std::span<const std::byte> value) {
+    count(to.space, 1);
     if (!is_checked(to)) return true;
     const std::int64_t first = offset(to);
     block::Found found =
@@ -124,7 +130,15 @@ class Records {
     return writes(lane, shared(first), value);
   }
   bool begins(const block::LaneAccesses& to, const std::array<block::CopiedBytes, kLanes>& bytes) {
+    count(ptx::StateSpace::shared, std::popcount(to.lanes));
     return allowed(block_.accesses().copy_async({}, to, bytes));
+  }
+  /// Accesses that are checked.
+  void count(ptx::StateSpace space, int accesses) {
+    if (space == ptx::StateSpace::shared && block_.checks())
+      block_.checked.shared += static_cast<std::uint64_t>(accesses);
+    else if (space == ptx::StateSpace::global && block_.grid().check_global)
+      block_.checked.global += static_cast<std::uint64_t>(accesses);
   }
   /// What the lanes access, but for the first byte of each.
   block::LaneAccesses of(Lanes lanes, std::size_t bytes) const {

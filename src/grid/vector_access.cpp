@@ -143,6 +143,7 @@ Next vector_load(Warp& warp, Path& path, const Step& step, Lanes lanes) {
   const std::vector<Place>& to = warp.program().places[static_cast<std::size_t>(step.extra)];
   const std::size_t size = step.access.bytes;
   Records records(warp, step);
+  if (from.space == StateSpace::global) records.count(from.space, std::popcount(lanes));
   if (from.space == StateSpace::shared && warp.block().checks()) {
     block::LaneAccesses accesses = records.of(lanes, size * step.access.count);
     const std::byte* const memory = warp.block().shared().data();

@@ -153,6 +153,7 @@ OFFSET(warpbit_launch_options, strict, 100);
 OFFSET(warpbit_launch_options, rules, 104);
 OFFSET(warpbit_launch_options, cancel_seed, 112);
 OFFSET(warpbit_launch_options, cancel, 120);
+OFFSET(warpbit_launch_options, unchecked_global, 124);
 SIZE(warpbit_launch_options, 128);
 
 OFFSET(warpbit_launch_report, size, 0);
@@ -165,7 +166,9 @@ OFFSET(warpbit_launch_report, printed, 40);
 OFFSET(warpbit_launch_report, order_dependent, 48);
 OFFSET(warpbit_launch_report, findings, 56);
 OFFSET(warpbit_launch_report, cancelled, 64);
-SIZE(warpbit_launch_report, 72);
+OFFSET(warpbit_launch_report, checked_shared, 72);
+OFFSET(warpbit_launch_report, checked_global, 80);
+SIZE(warpbit_launch_report, 88);
 
 OFFSET(warpbit_finding, size, 0);
 OFFSET(warpbit_finding, message, 8);

@@ -70,6 +70,7 @@ Result<ptx::Launch> launch_of(const warpbit_launch_options* given) {
   out.as_written = all.as_written != 0;
   if (all.without != nullptr) out.without = names_in(all.without);
   out.check_shared = all.unchecked_shared == 0;
+  out.check_global = all.unchecked_global == 0;
   out.strict = all.strict != 0;
   if (all.rules != nullptr)
     for (const std::string& one : names_in(all.rules)) {
@@ -160,10 +161,10 @@ warpbit_status reported(ptx::Report done, warpbit_launch_report* report) {
           lines_of(done.notes, note_text),
           findings_of(done)};
   if (report != nullptr) {
-    const warpbit_status filled =
-        fill(report, {0, done.blocks, done.steps, done.inferred, done.contracted,
-                      done.fault ? last.fault.c_str() : nullptr, last.printed.c_str(),
-                      lent(last.order_dependent), last.findings.size(), done.cancelled});
+    const warpbit_status filled = fill(
+        report, {0, done.blocks, done.steps, done.inferred, done.contracted,
+                 done.fault ? last.fault.c_str() : nullptr, last.printed.c_str(), lent(last.order_dependent),
+                 last.findings.size(), done.cancelled, done.checked.shared, done.checked.global});
     if (filled != WARPBIT_OK) return filled;
   }
   if (!done.fault) return WARPBIT_OK;
