@@ -58,6 +58,9 @@ struct LaunchFinding {
   LaunchFault fault;
   std::uint64_t times = 0;
   std::string grade;
+  std::vector<int> warps, lanes;
+  std::uint64_t blocks = 0;
+  std::optional<int> cause;
 };
 
 struct LaunchRule {
@@ -75,6 +78,8 @@ struct LaunchReport {
   std::optional<LaunchFault> fault;
   bool inferred = false, contracted = false;
   std::uint64_t blocks = 0, cancelled = 0, steps = 0, checked_shared = 0, checked_global = 0;
+  std::uint64_t checked_barriers = 0, checked_copies = 0, checked_products = 0;
+  std::vector<std::string> not_looked_for;
   std::string printed;
   std::uint64_t printed_dropped = 0;
   std::vector<LaunchFinding> findings;
@@ -142,7 +147,8 @@ LaunchFault fault_of(const Fault& fault) {
 std::vector<LaunchFinding> findings_of(const ptx::Report& report) {
   std::vector<LaunchFinding> out;
   for (const ptx::Finding& one : report.findings)
-    out.push_back({fault_of(one.fault), one.times, std::string(name(one.grade))});
+    out.push_back({fault_of(one.fault), one.times, std::string(name(one.grade)), one.warps, one.lanes,
+                   one.blocks, one.cause < 0 ? std::nullopt : std::optional(one.cause)});
   return out;
 }
 
@@ -165,6 +171,10 @@ LaunchReport report_of(const ptx::Report& report) {
           report.steps,
           report.checked.shared,
           report.checked.global,
+          report.checked.barriers,
+          report.checked.copies,
+          report.checked.products,
+          report.checked.not_looked_for,
           utf8(report.printed),
           report.printed_dropped,
           findings_of(report),
@@ -596,10 +606,15 @@ void add_report(py::module_& m) {
       field("waiting", &LaunchFault::waiting, "Of a deadlock: all threads that have not ended."));
   fault.def("__str__", [](const LaunchFault& f) { return f.message; });
   add_record(m, "LaunchFinding",
-             "A fault behind which a launch has gone on, the first of its kind at these places.",
+             "A fault behind which a launch has gone on, the first of its kind at these lines.",
              field("fault", &LaunchFinding::fault, "What it is."),
              field("times", &LaunchFinding::times, "How often it was found in all blocks."),
-             field("grade", &LaunchFinding::grade, "\"finding\", a mistake, or \"note\"."));
+             field("grade", &LaunchFinding::grade, "\"finding\", a mistake, or \"note\"."),
+             field("warps", &LaunchFinding::warps, "Whose fault it was, of all times."),
+             field("lanes", &LaunchFinding::lanes, "The same of lanes."),
+             field("blocks", &LaunchFinding::blocks, "In how many blocks it was found."),
+             field("cause", &LaunchFinding::cause,
+                   "The number of another finding that shares a line with it and was found before, or None."));
   add_record(
       m, "OrderDependence",
       "A statement with a result that PTX leaves open: it depends on the order in which threads run, on time, or "
@@ -648,6 +663,14 @@ void add_report(py::module_& m) {
       field("checked_shared", &LaunchReport::checked_shared,
             "Accesses to shared memory that were checked, one for each lane of an instruction."),
       field("checked_global", &LaunchReport::checked_global, "The same of global memory."),
+      field("checked_barriers", &LaunchReport::checked_barriers,
+            "Phases that were complete: of bar, barrier.cluster and barrier objects."),
+      field("checked_copies", &LaunchReport::checked_copies,
+            "Asynchronous copies: cp.async, one for each lane, and those in bulk."),
+      field("checked_products", &LaunchReport::checked_products,
+            "Asynchronous products: wgmma and tcgen05.mma."),
+      field("not_looked_for", &LaunchReport::not_looked_for,
+            "What the launch was told not to look for: \"races in global memory\", \"the rule data_race\"."),
       field("printed", &LaunchReport::printed,
             "By printf, block by block: the last 1 MiB, as a GPU's buffer has it."),
       field("printed_dropped", &LaunchReport::printed_dropped, "Bytes of it before that."),

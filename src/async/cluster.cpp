@@ -112,15 +112,18 @@ bool Cluster::may_access(Block& here, const Block& other, block::Who who, bool a
 
 void Cluster::explain_by_phase(Fault& fault) const {
   const int warps = state_->stride() / block::kWarp;
-  const auto repeated = [&](const FaultSide& side) -> const block::Mbarriers::Repeated* {
-    for (int warp = side.warp; warp < side.warp + side.warps; ++warp)
-      if (const auto* const found = blocks_[static_cast<std::size_t>(warp / warps)]->mbarriers.repeated(warp))
-        return found;
-    return nullptr;
+  const bool is_of_copy = fault.rule == KernelRule::copy_pending || fault.rule == KernelRule::data_race;
+  const auto mistaken = [&](const FaultSide& side) -> std::optional<block::Mbarriers::Repeated> {
+    for (int warp = side.warp; warp < side.warp + side.warps; ++warp) {
+      const block::Mbarriers& of = blocks_[static_cast<std::size_t>(warp / warps)]->mbarriers;
+      if (const auto* const found = of.repeated(warp)) return *found;
+      if (const auto found = of.early(warp); found && is_of_copy) return found;
+    }
+    return std::nullopt;
   };
-  const block::Mbarriers::Repeated* found = repeated(fault);
-  if (found == nullptr && fault.other) found = repeated(*fault.other);
-  if (found == nullptr) return;
+  std::optional<block::Mbarriers::Repeated> found = mistaken(fault);
+  if (!found && fault.other) found = mistaken(*fault.other);
+  if (!found) return;
   Fault out = block::fault_of(
       found->who,
       {Errc::phase_mistaken,

@@ -4,9 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>  // std::memcpy
 #include <utility>
 
 #include "api/checks.hpp"
+#include "function_name.hpp"
 
 namespace warpbit {
 namespace {
@@ -49,6 +51,47 @@ std::string hex(std::span<const std::byte> bytes) {
   for (std::size_t i = std::min(bytes.size(), kMost); i-- > 0;)
     out += fmt::format("{:02x}", std::to_integer<int>(bytes[i]));
   return out;
+}
+
+namespace {
+
+struct FloatType {
+  std::string_view name, bits;
+  std::size_t bytes;
+  int mantissa;
+};
+constexpr FloatType kFloats[] = {
+    {"f32", "b32", 4, 23}, {"f64", "b64", 8, 52}, {"f16", "", 2, 10}, {"bf16", "", 2, 7}};
+
+// Numbers as integers in their order, zeros alike. Nothing: NaN or infinite.
+std::optional<std::int64_t> ordered(std::span<const std::byte> bytes, const FloatType& type) {
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, bytes.data(), type.bytes);
+  const int width = static_cast<int>(8 * type.bytes);
+  const std::uint64_t sign = std::uint64_t{1} << (width - 1), magnitude = bits & (sign - 1);
+  const std::uint64_t infinite = (sign - 1) >> type.mantissa << type.mantissa;
+  if (magnitude >= infinite) return std::nullopt;
+  return (bits & sign) != 0 ? -static_cast<std::int64_t>(magnitude) : static_cast<std::int64_t>(magnitude);
+}
+
+}  // namespace
+
+std::string apart(std::span<const std::byte> x, std::span<const std::byte> y, std::string_view type) {
+  constexpr std::uint64_t kNear = 4096;
+  for (const FloatType& one : kFloats) {
+    if (type != one.name && (type != one.bits || type.empty())) continue;
+    for (std::size_t i = 0; i + one.bytes <= std::min(x.size(), y.size()); i += one.bytes) {
+      const auto a = x.subspan(i, one.bytes), b = y.subspan(i, one.bytes);
+      if (std::ranges::equal(a, b)) continue;
+      const auto first = ordered(a, one), second = ordered(b, one);
+      if (!first || !second) return "";
+      const auto low = static_cast<std::uint64_t>(std::min(*first, *second)),
+                 units = static_cast<std::uint64_t>(std::max(*first, *second)) - low;
+      if (type == one.bits && units > kNear) return "";
+      return fmt::format(", as {} {} unit{} in the last place apart", one.name, units, units == 1 ? "" : "s");
+    }
+  }
+  return "";
 }
 
 bool is_worse(const Fault& one, const Fault& other) {
@@ -98,8 +141,8 @@ Fault deadlock(Who who, std::string cause, const std::vector<FaultWaiters>& wait
   return out;
 }
 
-std::string arrivals_text(std::int64_t arrived, std::int64_t expected) {
-  const bool in_warps = arrived % kWarp == 0 && expected % kWarp == 0;
+std::string arrivals_text(std::int64_t arrived, std::int64_t expected, bool are_whole) {
+  const bool in_warps = are_whole && arrived % kWarp == 0 && expected % kWarp == 0;
   const std::int64_t unit = in_warps ? kWarp : 1, come = arrived / unit, all = expected / unit;
   return fmt::format("{} of {} {}{} {} arrived", come, all, in_warps ? "warp" : "thread", all == 1 ? "" : "s",
                      come == 1 ? "has" : "have");
@@ -202,7 +245,7 @@ std::string Fault::message() const {
   if (lanes.empty()) return out;  // not caused by a thread
   const bool missing = error.code == Errc::lanes_missing || error.code == Errc::lanes_disagree ||
                        error.code == Errc::threads_diverge;
-  out += kernel.empty() ? "\n  " : fmt::format("\n  {}, ", kernel);
+  out += kernel.empty() ? "\n  " : fmt::format("\n  {}, ", function_name(kernel));
   out += fmt::format("block {}", block_text(block));
   if (address) out += fmt::format(", {} address {}", name(address->space), address_text(address->byte));
   const auto waits_here = [&](const FaultWaiters& row) { return row.at == at && row.ptx_line == ptx_line; };

@@ -75,6 +75,8 @@ class Mbarriers {
 
   /// How many arrivals are pending in a state (PTX manual, "mbarrier.pending_count").
   static std::uint32_t pending_count(std::uint64_t state);
+  /// How many phases of all objects were complete.
+  std::uint64_t phases() const { return phases_; }
   /// What a thread waits for that tests in vain: the phase, who has arrived, which bytes have come, who should have come.
   /// `warp`: whose thread it is; a phase that it has left out is named, too.
   std::string awaited(std::int64_t address, int warp = -1) const;
@@ -92,6 +94,8 @@ class Mbarriers {
     Who who;
   };
   const Repeated* repeated(int warp) const;
+  /// The wait of a warp for parity 1 of an object that had been in no use, if bytes of its first phase are still to come.
+  std::optional<Repeated> early(int warp) const;
 
  private:
   /// An arrival of the phase at hand or before it.
@@ -143,7 +147,13 @@ class Mbarriers {
 
   Shared& shared_;
   std::map<std::int64_t, Object> objects_;
+  std::uint64_t phases_ = 0;          // that were complete
   std::map<int, Repeated> repeated_;  // by warp
+  struct Early {
+    std::int64_t address;
+    Who who;
+  };
+  std::map<int, Early> early_;  // by warp, its last wait of this kind
 };
 
 }  // namespace warpbit::block

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
 #include <mutex>
 #include <set>
 
@@ -199,9 +200,54 @@ void Block::fault(Fault found) {
   fault_ = located(std::move(found));
 }
 
+namespace {
+
+bool is_same_place(const FaultSide& x, const FaultSide& y) {
+  return x.chain == y.chain && (!x.chain.empty() || x.ptx_line == y.ptx_line);
+}
+bool shares_line(const Fault& x, const Fault& y) {
+  for (const FaultSide* one : {static_cast<const FaultSide*>(&x), x.other ? &*x.other : nullptr})
+    for (const FaultSide* other : {static_cast<const FaultSide*>(&y), y.other ? &*y.other : nullptr})
+      if (one != nullptr && other != nullptr && is_same_place(*one, *other)) return true;
+  return false;
+}
+void unite(std::vector<int>& to, const std::vector<int>& more) {
+  std::vector<int> all;
+  std::ranges::set_union(to, more, std::back_inserter(all));
+  to = std::move(all);
+}
+// Of accesses that nothing orders, or of bytes that were read too early.
+bool is_of_order(const Fault& fault) {
+  using enum KernelRule;
+  return fault.rule == data_race || fault.rule == lanes_not_synchronised || fault.rule == copy_pending ||
+         fault.rule == never_written;
+}
+
+}  // namespace
+
 bool are_same(const Fault& x, const Fault& y) {
-  return x.rule == y.rule && x.error.code == y.error.code && x.ptx_line == y.ptx_line &&
-         x.other.has_value() == y.other.has_value() && (!x.other || x.other->ptx_line == y.other->ptx_line);
+  if (x.rule != y.rule || x.error.code != y.error.code || x.other.has_value() != y.other.has_value())
+    return false;
+  if (is_same_place(x, y)) return !x.other || is_same_place(*x.other, *y.other);
+  return x.other && is_same_place(x, *y.other) && is_same_place(*x.other, y);  // the other way round
+}
+
+void add(Finding& to, const Finding& one) {
+  to.times += one.times;
+  unite(to.warps, one.warps);
+  unite(to.lanes, one.lanes);
+}
+
+// Bytes that were read too early may be found before the race for them.
+void find_causes(std::vector<Finding>& all) {
+  const auto is_early_read = [](const Finding& one) { return one.fault.rule == KernelRule::never_written; };
+  for (const bool early_reads : {false, true})
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (!is_of_order(all[i].fault) || is_early_read(all[i]) != early_reads) continue;
+      for (std::size_t k = 0; k < (early_reads ? all.size() : i) && all[i].cause < 0; ++k)
+        if (is_of_order(all[k].fault) && !is_early_read(all[k]) && shares_line(all[i].fault, all[k].fault))
+          all[i].cause = all[k].cause < 0 ? static_cast<int>(k) : all[k].cause;
+    }
 }
 
 bool Block::allows(block::Found found) {
@@ -211,12 +257,17 @@ bool Block::allows(block::Found found) {
   if (grade == Grade::fault) return fault(*std::move(found)), false;
   if (grade == Grade::silent) return true;
   explain_by_phase(*found);
-  Fault one = located(*std::move(found));
-  const auto is_same = [&](const Finding& other) { return are_same(other.fault, one); };
-  if (const auto found_before = std::ranges::find_if(findings_, is_same); found_before != findings_.end())
-    ++found_before->times;
-  else
-    findings_.push_back({std::move(one), 1, grade});
+  const std::array<unsigned, 3> key = {static_cast<unsigned>(found->rule), found->at.line,
+                                       found->other ? found->other->at.line : 0};
+  const int warp = found->warp % (async_.shared.cluster().stride() / kLanes);
+  Finding one{{}, 1, grade, {warp}, found->lanes};
+  const auto [known, is_new] = known_.try_emplace(key, findings_.size());
+  if (!is_new) return add(findings_[known->second], one), true;
+  one.fault = located(*std::move(found));
+  const auto is_same = [&](const Finding& other) { return are_same(other.fault, one.fault); };
+  const auto same = std::ranges::find_if(findings_, is_same);
+  known->second = static_cast<std::size_t>(same - findings_.begin());
+  same == findings_.end() ? findings_.push_back(std::move(one)) : add(*same, one);
   return true;
 }
 
@@ -276,6 +327,7 @@ void Block::order(const Barrier& barrier, int number) {
 
 void Block::release(int number, Barrier& barrier) {
   order(barrier, number);
+  ++checked.barriers;
   for (const std::unique_ptr<Warp>& warp : warps_)
     for (Path& path : warp->paths()) {
       if (path.waits_for != Waits::barrier || path.barrier != number) continue;
@@ -305,10 +357,10 @@ std::optional<Error> Block::misused(const Arrival& arrival) const {
   if (!barrier.in_use) return std::nullopt;
   if (expected(barrier.threads) != expected(arrival.threads))
     return error(fmt::format("barrier {} for {}", arrival.barrier, threads(arrival.threads)),
-                 fmt::format("it has been begun for {}", threads(barrier.threads)));
+                 fmt::format("its first arrival was for {}", threads(barrier.threads)));
   if ((barrier.reduction == Reduction::none) != (arrival.reduction == Reduction::none))
     return error(fmt::format("barrier {} with and without .red", arrival.barrier),
-                 "one of the two by all who meet there");
+                 "all warps that meet there must have it, or none");
   return std::nullopt;
 }
 
@@ -371,13 +423,15 @@ void Block::check_barriers() {
 
 // One of all threads waits for those that have not ended.
 std::string Block::awaited(const Barrier& barrier) const {
-  if (barrier.threads != 0) return block::arrivals_text(barrier.arrived, barrier.threads);
   std::int64_t arrived = 0, all = 0;
+  bool are_whole = true;
   for (std::size_t w = 0; w < warps_.size(); ++w) {
+    are_whole = are_whole && barrier.warps[w].part == 0;
     arrived += std::popcount(warps_[w]->alive() & barrier.warps[w].here);
     all += std::popcount(warps_[w]->alive());
   }
-  return block::arrivals_text(arrived, all);
+  if (barrier.threads != 0) return block::arrivals_text(barrier.arrived, barrier.threads, are_whole);
+  return block::arrivals_text(arrived, all, are_whole);
 }
 
 std::string Block::awaited(const Warp& warp, const Path& path, std::span<const Lanes> alive) const {
@@ -415,9 +469,11 @@ std::vector<FaultWaiters> Block::waiting(std::span<const Lanes> alive) const {
 
 void Block::report_missing(Warp& warp, const Path& path) {
   const Lanes missing = path.needs & ~path.lanes;
-  Fault out = block::fault_of(
-      who(warp, grid_.program.steps[static_cast<std::size_t>(path.pc)], 0),
-      {Errc::lanes_missing, {}, "some lanes do not come", "all lanes of its mask must execute it"});
+  Fault out = block::fault_of(who(warp, grid_.program.steps[static_cast<std::size_t>(path.pc)], 0),
+                              {Errc::lanes_missing,
+                               {},
+                               fmt::format("lanes {} never reach it", ranges(block::lanes_of(missing))),
+                               "all lanes of its mask must execute it"});
   out.lanes = block::lanes_of(missing);
   for (const Path& other : warp.paths()) {
     if (&other == &path || (other.lanes & missing) == 0) continue;
@@ -557,8 +613,8 @@ Next Block::set_registers(Warp& warp, Path& path, Lanes lanes, int count, bool m
     return warp.fault(path, lanes,
                       {Errc::barrier_misused,
                        {},
-                       fmt::format("{} registers of a thread that has {}", count, has),
-                       more ? "setmaxnreg.inc takes more" : "setmaxnreg.dec takes fewer"});
+                       fmt::format("{} registers, but the thread already has {}", count, has),
+                       more ? "setmaxnreg.inc takes more than that" : "setmaxnreg.dec takes fewer than that"});
   if (count - has > free_registers_) return warp.wait_for(path, lanes, Waits::registers);
   free_registers_ -= count - has;
   has = count;

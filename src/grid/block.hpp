@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -58,8 +59,12 @@ struct Grid {
 class Cluster;
 
 using ptx::Finding;
-/// Whether two faults are the same mistake of the same statements.
+/// Whether two faults are the same mistake, at the same lines of the source, or of the PTX where these are not known.
 bool are_same(const Fault& x, const Fault& y);
+/// What was found again, in the same block or in another one.
+void add(Finding& to, const Finding& one);
+/// Gives each finding that shares a line with an earlier one its cause.
+void find_causes(std::vector<Finding>& all);
 
 /// Shared addresses carry the rank of their block from this bit on, as an H100's do.
 inline constexpr int kRankShift = 24;
@@ -199,7 +204,8 @@ class Block {
   bool stopped_ = false;
   bool moved_ = false;  // some path has gone on behind a barrier
   std::vector<Finding> findings_;
-  block::Who last_{};  // the thread that ended last
+  std::map<std::array<unsigned, 3>, std::size_t> known_;  // findings, by their rule and statements
+  block::Who last_{};                                     // the thread that ended last
 };
 
 }  // namespace warpbit::grid

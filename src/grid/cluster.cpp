@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "block/shape.hpp"
+#include "grid/reach.hpp"
 
 namespace warpbit::grid {
 namespace {
@@ -22,6 +23,9 @@ Cluster::Cluster(const Grid& grid, std::uint64_t number, Extent first)
       number_(number),
       async_(static_cast<int>(product(grid.cluster)), static_cast<int>(product(grid.threads)),
              grid.check_shared) {
+  async_.state()->flow = [this](block::Place first, block::Place second) {
+    return flow(static_cast<int>(first.line) - 1, static_cast<int>(second.line) - 1);
+  };
   const Extent& n = grid.cluster;
   for (std::uint64_t rank = 0; rank < product(n); ++rank) {
     const device::Index3 at = block::position(rank, {n[0], n[1], n[2]});
@@ -31,6 +35,20 @@ Cluster::Cluster(const Grid& grid, std::uint64_t number, Extent first)
 }
 
 Cluster::~Cluster() = default;
+
+// Functions that are called are left out.
+block::Cluster::Flow Cluster::flow(int first, int second) {
+  using enum block::Cluster::Flow;
+  const Program& program = grid_.program;
+  const auto function = [&](int statement) {
+    return program.origins[static_cast<std::size_t>(statement)].function;
+  };
+  const auto [at, is_new] = flows_.try_emplace({first, second}, unknown);
+  if (!is_new || first == second || function(first) != function(second)) return at->second;
+  if (leads_to(program, first, second, true) && !leads_to(program, second, first, true)) at->second = follows;
+  if (!leads_to(program, first, second, false) && !leads_to(program, second, first, false)) at->second = apart;
+  return at->second;
+}
 
 // ---- barrier.cluster
 
@@ -45,15 +63,19 @@ std::vector<Lanes> Cluster::alive() const {
 
 // Threads that have ended count as arrived.
 void Cluster::check_barrier() {
-  if (async_.barrier.check(alive())) async_.happened();
+  if (!async_.barrier.check(alive())) return;
+  async_.happened();
+  for (const std::unique_ptr<Block>& block : blocks_) ++block->checked.barriers;
 }
 
 Next Cluster::arrive(Warp& warp, Path& path, Lanes lanes, bool releases) {
   const Lanes twice = async_.barrier.arrive(warp.number_in_cluster(), lanes, releases);
   if (twice != 0)
-    return warp.fault(
-        path, twice,
-        {Errc::barrier_misused, {}, "a thread arrives a second time", "barrier.cluster.wait between"});
+    return warp.fault(path, twice,
+                      {Errc::barrier_misused,
+                       {},
+                       "a thread arrives a second time",
+                       "barrier.cluster.wait must come between"});
   check_barrier();
   return Next::step;
 }
@@ -61,9 +83,11 @@ Next Cluster::arrive(Warp& warp, Path& path, Lanes lanes, bool releases) {
 Next Cluster::wait(Warp& warp, Path& path, Lanes lanes, bool acquires) {
   const auto [never, is_complete] = async_.barrier.wait(warp.number_in_cluster(), lanes, acquires);
   if (never != 0)
-    return warp.fault(
-        path, never,
-        {Errc::barrier_misused, {}, "a thread waits that has not arrived", "barrier.cluster.arrive before"});
+    return warp.fault(path, never,
+                      {Errc::barrier_misused,
+                       {},
+                       "a thread waits that has not arrived",
+                       "barrier.cluster.arrive must come before"});
   return is_complete ? Next::step : warp.wait_for(path, lanes, Waits::cluster);
 }
 

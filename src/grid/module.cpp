@@ -467,6 +467,44 @@ std::vector<AssembledLine> assembled(const grid::Program& program) {
 
 }  // namespace
 
+namespace {
+
+std::vector<std::string> switched_off(const Launch& how) {
+  if (!how.check_shared) return {"any rule of kernels"};
+  std::vector<std::string> out;
+  if (!how.check_global) out.emplace_back("races in global memory");
+  for (const GradedRule& one : how.grades)
+    if (one.grade == Grade::silent) out.push_back("the rule " + one.rule);
+  return out;
+}
+
+// "12,288"
+std::string grouped(std::uint64_t number) {
+  std::string out = std::to_string(number);
+  for (std::size_t at = out.size(); at > 3;) out.insert(at -= 3, ",");
+  return out;
+}
+
+}  // namespace
+
+std::string Finding::more() const {
+  if (times == 1) return "";
+  return fmt::format("{} more like it: warp{} {}, lane{} {}{}", grouped(times - 1),
+                     warps.size() == 1 ? "" : "s", ranges(warps), lanes.size() == 1 ? "" : "s", ranges(lanes),
+                     blocks == 1 ? "" : fmt::format(", in {} blocks", grouped(blocks)));
+}
+
+std::string Checked::text() const {
+  std::string out = fmt::format("checked {} shared and {} global accesses", grouped(shared), grouped(global));
+  const auto add = [&](std::uint64_t count, std::string_view one, std::string_view several) {
+    if (count != 0) out += fmt::format(", {} {}", grouped(count), count == 1 ? one : several);
+  };
+  add(barriers, "barrier", "barriers");
+  add(copies, "copy", "copies");
+  add(products, "product", "products");
+  return out;
+}
+
 const std::string& Function::name() const {
   return state_->name;
 }
@@ -592,7 +630,8 @@ Report Function::launch(const Launch& how, std::span<const Argument> arguments) 
   out.blocks = report.blocks;
   out.cancelled = report.cancelled;
   out.steps = report.steps;
-  out.checked = report.checked;
+  out.checked = std::move(report.checked);
+  out.checked.not_looked_for = switched_off(how);
   out.order_dependent =
       grid::left_open(program, executors, block::product(how.grid) * block::product(how.block));
   out.printed = report.printed.text();

@@ -18,8 +18,4 @@ std::vector<SourceLink> chain_of(const ModuleText& module, const FunctionText& f
 /// The first of them; an empty file and 0 without .loc.
 SourceLink source_of(const ModuleText& module, const FunctionText& function, const Statement& statement);
 
-/// A function as people write it, without parameters and result: "Tile<128>::get" of _ZN4TileILi128EE3getEi. What is no
-/// mangled name stays as it is.
-std::string function_name(std::string_view symbol);
-
 }  // namespace warpbit::ptx
