@@ -148,8 +148,9 @@ TEST_CASE("a page has what launches say of all rules") {
   CHECK(content("doc/guide/messages.md") == whole);
 }
 
-TEST_CASE("words are written anew", "[.][retell]") {
-  for (const KernelRuleInfo& rule : kernel_rules()) {
+// With other lines above it a statement has another line: the second time says what stays.
+void retell(const KernelRuleInfo& rule) {
+  for (int time = 0; time < 2; ++time) {
     const File file(rule.name);
     std::istringstream old(file.text());
     std::string head, rest, says = "// says: " + file.says() + "\n";
@@ -161,6 +162,10 @@ TEST_CASE("words are written anew", "[.][retell]") {
     }
     std::ofstream(fmt::format("tests/broken/{}.ptx", rule.name)) << head << says << rest;
   }
+}
+
+TEST_CASE("words are written anew", "[.][retell]") {
+  for (const KernelRuleInfo& rule : kernel_rules()) retell(rule);
   std::ofstream("doc/guide/messages.md")
       << page([](const KernelRuleInfo& rule) { return File(rule.name).says(); });
 }

@@ -34,6 +34,10 @@ constexpr const char* kText = R"(.version 9.0
   mov.u32 %r5, 5;
   .loc 1 41 3
   mov.u32 %r6, 6;
+  .loc 1 0 3
+  mov.u32 %r6, 6;
+  .loc 2 9 5
+  mov.u32 %r6, 6;
   ret;
 }
 .file 1 "a/kernel.cu"
@@ -71,6 +75,9 @@ TEST_CASE("a statement has the line of the kernel's body and those of inlined fu
   CHECK(chain_at(18) == Chain{{"k", "a/kernel.cu", 30}, {"stage", "a/kernel.cu", 4}, {"put", "helper.hpp", 9}});
   CHECK(chain_at(20) == Chain{{"k", "a/kernel.cu", 35}, {"", "a/kernel.cu", 40}});
   CHECK(chain_at(22) == Chain{{"k", "a/kernel.cu", 41}});
+  // No line; and that of put() again, of which the last call is meant.
+  CHECK(chain_at(24).empty());
+  CHECK(chain_at(26) == chain_at(18));
 }
 
 TEST_CASE("names of functions are as people write them") {

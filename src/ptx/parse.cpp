@@ -198,6 +198,11 @@ void Parser::loc() {
       here.inlined_at = last_at(location());
     }
   }
+  // A line of a function that was inlined belongs to no other: nvcc leaves out the rest where it comes back to one.
+  if (here.inlined_at < 0)
+    if (const auto known = last_at_.find({here.file, here.line, here.column}); known != last_at_.end())
+      if (out_.locations[static_cast<std::size_t>(known->second)].inlined_at >= 0)
+        return void(location_ = known->second);
   location_ = static_cast<int>(out_.locations.size());
   out_.locations.push_back(here);
   last_at_.insert_or_assign({here.file, here.line, here.column}, location_);

@@ -30,6 +30,7 @@ std::vector<SourceLink> chain_of(const ModuleText& module, const FunctionText& f
   std::vector<SourceLink> out;
   for (int at = statement.location; at >= 0; at = module.locations[static_cast<std::size_t>(at)].inlined_at) {
     const Location& location = module.locations[static_cast<std::size_t>(at)];
+    if (location.line == 0) continue;  // of no line, as compilers say
     const std::string_view name = location.inlined_at < 0 ? function.name : name_at(module, location);
     out.push_back({function_name(name), file_of(module, location.file), location.line});
   }
