@@ -27,7 +27,18 @@ struct LaunchFaultSide {
   std::string file;
   unsigned line = 0;
   int ptx_line = 0;
+  std::vector<SourceLink> chain;
   std::optional<Block> elsewhere;
+};
+
+struct LaunchWaiters {
+  std::vector<Block> blocks;
+  std::vector<int> warps, lanes;
+  std::string file;
+  unsigned line = 0;
+  int ptx_line = 0;
+  std::vector<SourceLink> chain;
+  std::string statement, awaits;
 };
 
 struct LaunchFault {
@@ -40,12 +51,16 @@ struct LaunchFault {
   std::optional<LaunchFaultSide> other;
   std::optional<std::string> space;
   std::optional<std::int64_t> byte;
+  std::vector<LaunchWaiters> waiting;
 };
 
 struct LaunchFinding {
   LaunchFault fault;
   std::uint64_t times = 0;
   std::string grade;
+  std::vector<int> warps, lanes;
+  std::uint64_t blocks = 0;
+  std::optional<int> cause;
 };
 
 struct LaunchRule {
@@ -63,6 +78,8 @@ struct LaunchReport {
   std::optional<LaunchFault> fault;
   bool inferred = false, contracted = false;
   std::uint64_t blocks = 0, cancelled = 0, steps = 0, checked_shared = 0, checked_global = 0;
+  std::uint64_t checked_barriers = 0, checked_copies = 0, checked_products = 0;
+  std::vector<std::string> not_looked_for;
   std::string printed;
   std::uint64_t printed_dropped = 0;
   std::vector<LaunchFinding> findings;
@@ -84,10 +101,27 @@ Block block_of(const device::Index3& block) {
   return {block.x, block.y, block.z};
 }
 
+std::vector<SourceLink> links_of(std::vector<SourceLink> out) {
+  for (SourceLink& link : out)
+    for (std::string* text : {&link.function, &link.file}) *text = utf8(*text);
+  return out;
+}
+
 LaunchFaultSide side_of(const FaultSide& side) {
-  return {side.warp,     side.lanes,
-          side.at.file,  side.at.line,
-          side.ptx_line, side.elsewhere ? std::optional(block_of(*side.elsewhere)) : std::nullopt};
+  return {side.warp,
+          side.lanes,
+          side.at.file,
+          side.at.line,
+          side.ptx_line,
+          links_of(side.chain),
+          side.elsewhere ? std::optional(block_of(*side.elsewhere)) : std::nullopt};
+}
+
+LaunchWaiters waiters_of(const FaultWaiters& row) {
+  LaunchWaiters out{{},           row.warps,           row.lanes,     row.at.file, row.at.line,
+                    row.ptx_line, links_of(row.chain), row.statement, row.awaits};
+  for (const device::Index3& block : row.blocks) out.blocks.push_back(block_of(block));
+  return out;
 }
 
 LaunchFault fault_of(const Fault& fault) {
@@ -99,7 +133,9 @@ LaunchFault fault_of(const Fault& fault) {
                   side_of(fault),
                   {},
                   {},
+                  {},
                   {}};
+  for (const FaultWaiters& row : fault.waiting) out.waiting.push_back(waiters_of(row));
   if (fault.other) out.other = side_of(*fault.other);
   if (fault.address) {
     out.space = name(fault.address->space);
@@ -111,15 +147,18 @@ LaunchFault fault_of(const Fault& fault) {
 std::vector<LaunchFinding> findings_of(const ptx::Report& report) {
   std::vector<LaunchFinding> out;
   for (const ptx::Finding& one : report.findings)
-    out.push_back({fault_of(one.fault), one.times, std::string(name(one.grade))});
+    out.push_back({fault_of(one.fault), one.times, std::string(name(one.grade)), one.warps, one.lanes,
+                   one.blocks, one.cause < 0 ? std::nullopt : std::optional(one.cause)});
   return out;
 }
 
 // Lines whose texts are UTF-8.
 template <class Line>
 std::vector<Line> lines_of(std::vector<Line> out) {
-  for (Line& line : out)
+  for (Line& line : out) {
     for (std::string* text : {&line.statement, &line.file}) *text = utf8(*text);
+    if constexpr (requires { line.chain; }) line.chain = links_of(line.chain);
+  }
   return out;
 }
 
@@ -132,6 +171,10 @@ LaunchReport report_of(const ptx::Report& report) {
           report.steps,
           report.checked.shared,
           report.checked.global,
+          report.checked.barriers,
+          report.checked.copies,
+          report.checked.products,
+          report.checked.not_looked_for,
           utf8(report.printed),
           report.printed_dropped,
           findings_of(report),
@@ -463,7 +506,14 @@ Field<ptx::LineCounts, M> line_field(const char* name, M Base::*member, const ch
   return field(name, static_cast<M ptx::LineCounts::*>(member), doc);
 }
 
+constexpr const char* kChain =
+    "That line, and those of the functions that were inlined there, from outside in.";
+
 void add_line(py::module_& m) {
+  add_record(m, "SourceLink", "A line of a function from which a statement comes.",
+             field("function", &SourceLink::function, "Its name without parameters, or empty."),
+             field("file", &SourceLink::file, "As .file has it."),
+             field("line", &SourceLink::line, "In that file."));
   add_record(m, "LaunchLine",
              "How often a statement was executed, and what its accesses to memory cost: counted.",
              line_field("line", &ptx::CodeLine::line, "Of the module's text, from 1."),
@@ -473,6 +523,7 @@ void add_line(py::module_& m) {
                         "The opcode, of accesses with their space: \"ld.global\", \"cp.async\"."),
              line_field("file", &ptx::CodeLine::file, "Where it comes from (.loc), or empty."),
              line_field("source_line", &ptx::CodeLine::source_line, "In that file."),
+             line_field("chain", &ptx::CodeLine::chain, kChain),
              line_field("warps", &ptx::Counts::warps, "Executions by a warp, or by a part that has diverged."),
              line_field("lanes", &ptx::Counts::lanes, "Executions by lanes."),
              line_field("bytes", &ptx::Counts::bytes, "Of global memory that lanes ask for."),
@@ -526,8 +577,20 @@ void add_report(py::module_& m) {
              field("file", &LaunchFaultSide::file, "Where the instruction comes from (.file), or empty."),
              field("line", &LaunchFaultSide::line, "In that file."),
              field("ptx_line", &LaunchFaultSide::ptx_line, "Of the module's text, from 1."),
+             field("chain", &LaunchFaultSide::chain, kChain),
              field("elsewhere", &LaunchFaultSide::elsewhere,
                    "x, y and z, where it is another block of the cluster than the fault's; or None."));
+  add_record(
+      m, "LaunchWaiters", "Threads that wait alike, of a deadlock.",
+      field("blocks", &LaunchWaiters::blocks, "x, y and z of each."),
+      field("warps", &LaunchWaiters::warps, "Of each of these blocks."),
+      field("lanes", &LaunchWaiters::lanes, "Of each of these warps; empty: all that have not ended."),
+      field("file", &LaunchWaiters::file, "Where they wait (.file), or empty."),
+      field("line", &LaunchWaiters::line, "In that file."),
+      field("ptx_line", &LaunchWaiters::ptx_line, "Of the module's text, from 1."),
+      field("chain", &LaunchWaiters::chain, kChain),
+      field("statement", &LaunchWaiters::statement, "At which they wait."),
+      field("awaits", &LaunchWaiters::awaits, "What they wait for: \"barrier 1: 1 of 2 warps have arrived\"."));
   auto fault = add_record(
       m, "LaunchFault",
       "The first thing that a kernel must not do, in the first faulty block. str() is its message.",
@@ -539,13 +602,19 @@ void add_report(py::module_& m) {
       field("block", &LaunchFault::block, "x, y and z."), field("at", &LaunchFault::at, "Who did it."),
       field("other", &LaunchFault::other, "The other side of a conflict, or None."),
       field("space", &LaunchFault::space, "The memory concerned: \"shared\", \"global\"; or None."),
-      field("byte", &LaunchFault::byte, "The byte in it; in global memory that of the array."));
+      field("byte", &LaunchFault::byte, "The byte in it; in global memory that of the array."),
+      field("waiting", &LaunchFault::waiting, "Of a deadlock: all threads that have not ended."));
   fault.def("__str__", [](const LaunchFault& f) { return f.message; });
   add_record(m, "LaunchFinding",
-             "A fault behind which a launch has gone on, the first of its kind at these places.",
+             "A fault behind which a launch has gone on, the first of its kind at these lines.",
              field("fault", &LaunchFinding::fault, "What it is."),
              field("times", &LaunchFinding::times, "How often it was found in all blocks."),
-             field("grade", &LaunchFinding::grade, "\"finding\", a mistake, or \"note\"."));
+             field("grade", &LaunchFinding::grade, "\"finding\", a mistake, or \"note\"."),
+             field("warps", &LaunchFinding::warps, "Whose fault it was, of all times."),
+             field("lanes", &LaunchFinding::lanes, "The same of lanes."),
+             field("blocks", &LaunchFinding::blocks, "In how many blocks it was found."),
+             field("cause", &LaunchFinding::cause,
+                   "The number of another finding that shares a line with it and was found before, or None."));
   add_record(
       m, "OrderDependence",
       "A statement with a result that PTX leaves open: it depends on the order in which threads run, on time, or "
@@ -594,6 +663,14 @@ void add_report(py::module_& m) {
       field("checked_shared", &LaunchReport::checked_shared,
             "Accesses to shared memory that were checked, one for each lane of an instruction."),
       field("checked_global", &LaunchReport::checked_global, "The same of global memory."),
+      field("checked_barriers", &LaunchReport::checked_barriers,
+            "Phases that were complete: of bar, barrier.cluster and barrier objects."),
+      field("checked_copies", &LaunchReport::checked_copies,
+            "Asynchronous copies: cp.async, one for each lane, and those in bulk."),
+      field("checked_products", &LaunchReport::checked_products,
+            "Asynchronous products: wgmma and tcgen05.mma."),
+      field("not_looked_for", &LaunchReport::not_looked_for,
+            "What the launch was told not to look for: \"races in global memory\", \"the rule data_race\"."),
       field("printed", &LaunchReport::printed,
             "By printf, block by block: the last 1 MiB, as a GPU's buffer has it."),
       field("printed_dropped", &LaunchReport::printed_dropped, "Bytes of it before that."),

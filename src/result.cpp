@@ -37,9 +37,11 @@ std::string one_line(std::string_view text) {
 }  // namespace
 
 std::string Error::message() const {
-  return fmt::format(fmt::runtime(kRows[static_cast<std::size_t>(code)].sentence),
-                     fmt::arg("where", one_line(where)), fmt::arg("seen", one_line(seen)),
-                     fmt::arg("accepted", accepted));
+  std::string out = fmt::format(fmt::runtime(kRows[static_cast<std::size_t>(code)].sentence),
+                                fmt::arg("where", one_line(where)), fmt::arg("seen", one_line(seen)),
+                                fmt::arg("accepted", accepted));
+  if (accepted.empty() && out.ends_with("; ")) out.resize(out.size() - 2);
+  return out;
 }
 
 std::string_view name(Errc code) {

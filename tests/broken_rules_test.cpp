@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Grades of rules: tests/broken/RULE.ptx has two kernels for each rule of kernel_rules(), `broken`, which breaks that rule and
-// no other, and `kept`, its correct neighbour. Both have the head of the file (kernel_head.hpp).
+// no other, and `kept`, its correct neighbour. Both have the head of the file (kernel_head.hpp), which says what a launch says of
+// `broken`. doc/guide/messages.md is a page of all that. Where words change, or a rule is new, `ptx_tests '[retell]'` writes heads
+// and page anew, for a person to read.
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
@@ -31,6 +33,13 @@ class File {
     const Result<ptx::Module> module = ptx::Module::load(text_);
     if (!module) FAIL(module.error().message());
     module_ = *module;
+  }
+
+  const std::string& text() const { return text_; }
+  /// What a launch says of `broken`.
+  std::string says() const {
+    const ptx::Report report = launch("broken", [](ptx::Launch& how) { how.lenient = true; }).report;
+    return report.findings.empty() ? "" : report.findings.front().fault.message();
   }
 
   Outcome launch(std::string_view entry, const std::function<void(ptx::Launch&)>& set = {}) const {
@@ -107,6 +116,59 @@ TEST_CASE("a broken rule has the grade of the table") {
     if (rule.by_default != Grade::fault) CHECK(by_default.difference == "");
     CHECK(found(file.launch("broken", strict).report) == only(rule.strict, rule));
   }
+}
+
+// What a page says of all rules; `says`: of the kernel of one.
+std::string page(const std::function<std::string(const KernelRuleInfo&)>& says) {
+  std::string out =
+      "# What a launch says where a rule is broken\n\n"
+      "For each of [the rules](rules.md) the words of a launch whose kernel breaks it: what was seen, by "
+      "which statement, and\nwhat would be right; then the kernel with the block and the address, and a "
+      "line for each side. With `nvcc -lineinfo` a side\nbegins with its line in the source, and lines below "
+      "it say in which inlined functions it lies.\n\n<!-- tests/broken -->\n";
+  for (const KernelRuleInfo& rule : kernel_rules())
+    out += fmt::format("\n## {}\n\nA {} by default: a kernel keeps it if {}.\n\n```\n{}\n```\n", rule.name,
+                       name(rule.by_default), rule.says, says(rule));
+  return out;
+}
+std::string content(const std::string& path) {
+  std::ifstream in(path);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+TEST_CASE("of a broken rule a launch says what the head of its kernel says") {
+  for (const KernelRuleInfo& rule : kernel_rules()) {
+    INFO(rule.name);
+    const File file(rule.name);
+    CHECK(file.says() == Case(file.text()).says);
+  }
+}
+
+TEST_CASE("a page has what launches say of all rules") {
+  const std::string whole = page([](const KernelRuleInfo& rule) { return Case(File(rule.name).text()).says; });
+  CHECK(content("doc/guide/messages.md") == whole);
+}
+
+// With other lines above it a statement has another line: the second time says what stays.
+void retell(const KernelRuleInfo& rule) {
+  for (int time = 0; time < 2; ++time) {
+    const File file(rule.name);
+    std::istringstream old(file.text());
+    std::string head, rest, says = "// says: " + file.says() + "\n";
+    for (std::size_t at = 0; (at = says.find('\n', at)) + 1 < says.size(); ++at)
+      says.insert(at + 1, "// says: ");
+    for (std::string line; std::getline(old, line);) {
+      if (line.starts_with("// says:")) continue;
+      (line.starts_with("//") && rest.empty() ? head : rest) += line + "\n";
+    }
+    std::ofstream(fmt::format("tests/broken/{}.ptx", rule.name)) << head << says << rest;
+  }
+}
+
+TEST_CASE("words are written anew", "[.][retell]") {
+  for (const KernelRuleInfo& rule : kernel_rules()) retell(rule);
+  std::ofstream("doc/guide/messages.md")
+      << page([](const KernelRuleInfo& rule) { return File(rule.name).says(); });
 }
 
 TEST_CASE("behind a broken rule a lenient launch does what it does without checks") {

@@ -9,6 +9,7 @@
 //     prints: text                                              what printf prints, without the last newline
 //     not modelled: text                                        a launch refuses it still, and says so
 //     accused: text                                             a false alarm: a launch ends in a fault that has this text
+//     says: text                                                a line of what a launch says of a broken rule
 //
 // A formula has integers, the index i, operators as in Python (/ is the quotient), and sum(N, F) of F for k in 0 .. N - 1;
 // or it is a list, {1 2 3}. A type of floating-point numbers holds the number that it gives. tools/correct/record.py reads
@@ -215,7 +216,7 @@ struct Case {
   ptx::Launch how;
   std::vector<std::unique_ptr<Array>> arrays;
   std::vector<ptx::Argument> arguments;
-  std::string prints, refused, accused;
+  std::string prints, refused, accused, says;
 
   Case(const Case&) = delete;
   ~Case() {
@@ -232,6 +233,7 @@ struct Case {
       if (key == "map:") read_map(words);
       if (key == "not") refused = line.substr(line.find(':') + 2);
       if (key == "accused:") accused = line.substr(line.find(':') + 2);
+      if (key == "says:") says += (says.empty() ? "" : "\n") + line.substr(line.find(':') + 2);
       if (key == "prints:") prints += line.substr(line.find(':') + 2) + "\n";
     }
   }

@@ -57,7 +57,8 @@ TEST_CASE("launch reads arrays and writes them", "[quick][cli]") {
   CHECK(done.err == "");
   REQUIRE(done.status == 0);
   const std::vector<std::string> lines = done.lines();
-  REQUIRE(lines.size() == 3);
+  REQUIRE(lines.size() == 4);
+  CHECK(lines[3] == "checked 0 shared and 12 global accesses: nothing found");
   CHECK_THAT(lines[0], Catch::Matches("saxpy on sm_90a: 2 blocks, [0-9]+ steps"));
   CHECK(lines[1] == "assembled: contract at line 27");
   CHECK(lines[2] == place.file("out.npy") + ": float32 of shape (4,)");
@@ -119,7 +120,7 @@ TEST_CASE("launch says where rules of the assembler have acted", "[quick][cli]")
   using Words = std::vector<std::string>;
   for (const Words& more : {Words{"--as-written"}, Words{"--without", "fold", "--without", "contract"}}) {
     const Output done = launch(more);
-    CHECK(done.lines().size() == 2);
+    CHECK(done.lines().size() == 3);
     CHECK(data_in(place.file("z.npy")) == data_of(std::vector<float>{0x1p-11F}));
   }
   const Output refused = launch({"--without", "contraction"});
@@ -144,7 +145,7 @@ TEST_CASE("many lines of a rule are counted", "[quick][cli]") {
   text += "  st.global.f32 [%rd1], %f2;\n  ret;\n}\n";
   const Place place(text.c_str());
   const std::vector<std::string> lines = place.launch({"--arg", "zeros:f32:1"}).lines();
-  REQUIRE(lines.size() == 2);
+  REQUIRE(lines.size() == 3);
   CHECK(lines[1] ==
         "assembled: divide at line 10; contract at lines 12, 14, 16, 18, 20, 22, 24, 26 and 2 more");
 }
@@ -165,7 +166,8 @@ TEST_CASE("after a fault nothing is written", "[quick][cli]") {
   arguments.emplace_back("--json");
   const nlohmann::json answer = nlohmann::json::parse(place.launch(arguments).out);
   CHECK(answer["fault"]["code"] == "address_out_of_bounds");
-  CHECK(answer["fault"]["message"].get<std::string>() + "\n" == done.out);
+  CHECK_THAT(done.out, Catch::StartsWith(answer["fault"]["message"].get<std::string>() + "\nchecked ") &&
+                           Catch::EndsWith(" global accesses: a fault\n"));
   CHECK(answer["fault"]["block"] == nlohmann::json{0, 0, 0});
   CHECK(answer["fault"]["at"]["lanes"] == nlohmann::json{4});
   CHECK(answer["fault"]["at"]["ptx_line"] == 24);
@@ -194,7 +196,7 @@ TEST_CASE("launch says what a kernel leaves open", "[quick][cli]") {
   CHECK_THAT(place.launch(arguments).out,
              Catch::Matches(fmt::format(
                  "forever on sm_90a: 1 block, [0-9]+ steps, order-dependent: line {} ld.volatile.global.u32 "
-                 "\\(the value depends on when other threads write it\\)\n",
+                 "\\(the value depends on when other threads write it\\)\nchecked .*\n",
                  line)));
   arguments.emplace_back("--json");
   const nlohmann::json answer = nlohmann::json::parse(place.launch(arguments).out);
@@ -220,7 +222,7 @@ TEST_CASE("a report says what is inferred, and from what", "[quick][cli]") {
                                      "--no-contract", "--target", "sm_120a"};
   CHECK_THAT(place.launch(arguments).out,
              Catch::Matches(fmt::format("saxpy on sm_120a: 1 block, [0-9]+ steps, inferred: line {} mul.f32 "
-                                        "\\(the bits of a NaN; as an H100\\) and 1 more\n",
+                                        "\\(the bits of a NaN; as an H100\\) and 1 more\nchecked .*\n",
                                         line)));
   arguments.emplace_back("--json");
   const nlohmann::json answer = nlohmann::json::parse(place.launch(arguments).out);
@@ -319,11 +321,13 @@ TEST_CASE("a lenient launch shows all that it finds", "[quick][cli]") {
   const Output done = place.launch(arguments);
   CHECK(done.err == "");
   CHECK(done.status == 1);
-  const std::string grade = "  fault of the rule data_race\n";
-  REQUIRE_THAT(fault.out, Catch::EndsWith(grade));
+  const std::size_t grade = fault.out.find("  fault of the rule data_race\nchecked ");
+  REQUIRE(grade != fault.out.npos);
   CHECK_THAT(done.out,
-             Catch::StartsWith(fault.out.substr(0, fault.out.size() - grade.size()) +
-                               "  finding of the rule data_race\n  2 times\nracing on sm_90a: 2 blocks, "));
+             Catch::StartsWith(fault.out.substr(0, grade) +
+                               "  finding of the rule data_race\n  and 1 more like it: warp 1, lane 0, in 2 "
+                               "blocks\nracing on sm_90a: 2 blocks, ") &&
+                 Catch::EndsWith(": 1 finding\n"));
   CHECK_THAT(done.out, Contains(" steps, 1 finding\n"));
   CHECK(data_in(place.file("to.npy")) == data_of(std::vector<std::uint32_t>{7}));
   arguments.emplace_back("--json");
@@ -331,6 +335,9 @@ TEST_CASE("a lenient launch shows all that it finds", "[quick][cli]") {
   CHECK(answer["fault"] == nullptr);
   REQUIRE(answer["findings"].size() == 1);
   CHECK(answer["findings"][0]["times"] == 2);
+  CHECK(answer["findings"][0]["blocks"] == 2);
+  CHECK(answer["findings"][0]["cause"] == nullptr);
+  CHECK(answer["checked"]["not_looked_for"] == nlohmann::json::array());
   CHECK(answer["findings"][0]["fault"]["code"] == "data_race");
   CHECK_THAT(done.out, Catch::StartsWith(answer["findings"][0]["fault"]["message"].get<std::string>() + "\n"));
   CHECK(answer["findings"][0]["fault"]["block"] == nlohmann::json{0, 0, 0});

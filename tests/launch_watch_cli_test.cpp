@@ -77,8 +77,8 @@ TEST_CASE("launch counts by family and by line", "[quick][cli]") {
   const Lines lines = one_blank(done.lines());
   REQUIRE(lines.size() > 5);
   CHECK(lines[1] == "assembled: contract at line 27");
-  CHECK(lines[4] == "family executed lanes bytes sectors");  // and no conflicts
-  CHECK(lines[5] == "ld.param 16 32.0 - -");
+  CHECK(lines[5] == "family executed lanes bytes sectors");  // and no conflicts
+  CHECK(lines[6] == "ld.param 16 32.0 - -");
   CHECK(has(lines, "ld.global 6 26.7 640 20"));
   CHECK(has(lines, "st.global 3 26.7 320 10"));
   CHECK(has(lines, "bra 2 24.0 - -"));
@@ -105,6 +105,7 @@ TEST_CASE("the profile is part of the JSON", "[quick][cli]") {
   CHECK(*line == json{{"line", 27},
                       {"file", ""},
                       {"source_line", 0},
+                      {"chain", json::array()},
                       {"family", "add"},
                       {"statement", "add.f32 %f5, %f4, %f3"},
                       {"executed", 3},
@@ -135,7 +136,7 @@ TEST_CASE("launch shows what a warp does", "[quick][cli]") {
   CHECK(done.err == "");
   REQUIRE(done.status == 0);
   const Lines lines = one_blank(done.lines());
-  REQUIRE(lines.size() == 18 + 3);
+  REQUIRE(lines.size() == 18 + 4);
   CHECK_THAT(lines[0], Catch::Matches(" 11 0-31 ld.param.u64 %rd1, \\[y\\] %rd1 = 0x[0-9a-f]+"));
   CHECK(lines[2] == " 13 0-31 ld.param.f32 %f1, [a] %f1 = 0x3f000000 (0.5)");
   CHECK(lines[4] == " 15 0-31 mov.u32 %r2, %ctaid.x %r2 = 1");
@@ -242,6 +243,26 @@ constexpr const char* kSource = R"(.version 8.7
 .file 2 "tail.cuh"
 )";
 
+constexpr const char* kInlined = R"(.version 8.7
+.target sm_90a
+.address_size 64
+.visible .entry k()
+{
+  .reg .b32 %r<3>;
+  .loc 2 4 3, function_name $L__info_string0, inlined_at 1 20 5
+  mov.u32 %r1, 3;
+  .loc 1 21 5
+  ret;
+}
+.file 1 "src/inlined.cu"
+.file 2 "helper.hpp"
+.section .debug_str
+{
+$L__info_string0:
+.b8 115,101,116,0
+}
+)";
+
 TEST_CASE("a line of the source to stop at", "[quick][cli]") {
   const Directory directory;
   const std::string ptx = write(directory.path / "k.ptx", kSource);
@@ -260,10 +281,20 @@ TEST_CASE("a line of the source to stop at", "[quick][cli]") {
     CHECK(done.err == "warpbit: --break: " + words + "\n");
   };
   refused("kernel.cu:8",
-          "line 8 of kernel.cu, from which no statement is; expected a line near it that has one: 7 and 9");
+          "line 8 of kernel.cu, from which no statement comes; expected a line near it that has one: 7 and 9");
   refused("ernel.cu:7",
           "'ernel.cu', a file that the kernel is not from; expected some/where/kernel.cu, tail.cuh");
   refused("kernel.cu:x", "'kernel.cu:x'; expected LINE of the PTX, or FILE:LINE of the source");
+  // The line of a function that was inlined, and that of its call.
+  for (const std::string at : {"inlined.cu:20", "helper.hpp:4"}) {
+    const Output done =
+        run({"launch", write(directory.path / "inlined.ptx", kInlined), "--trace", "0", "--break", at});
+    CHECK(done.status == 0);
+    CHECK(Lines(one_blank(done.lines())).at(0) == "inlined.cu:20 > helper.hpp:4:");
+    CHECK(Lines(one_blank(done.lines())).at(1) == " 8 0 mov.u32 %r1, 3 %r1 = 3");
+    CHECK(Lines(done.lines()).at(2) == "src/inlined.cu:20: PTX line 8: mov.u32 %r1, 3");
+    CHECK(Lines(done.lines()).at(3) == "  in set() at helper.hpp:4");
+  }
   // A profile has the name of the file.
   const Output profile = run({"launch", ptx, "--profile"});
   CHECK(has(one_blank(profile.lines()), "11 1 1.0 kernel.cu:9 add.s32 %r1, %r1, %r2"));
@@ -308,7 +339,8 @@ TEST_CASE("launch refuses to watch what is not there", "[quick][cli]") {
       run({"launch", empty, "--break", "4"}).err ==
       "warpbit: --break: line 4, which has no statement that k may execute; expected a line near it that has one: "
       "none\n");
-  CHECK(run({"launch", empty, "--trace", "0", "--profile"}).out == "k on sm_90a: 1 block, 1 steps\n");
+  CHECK(run({"launch", empty, "--trace", "0", "--profile"}).out ==
+        "k on sm_90a: 1 block, 1 steps\nchecked 0 shared and 0 global accesses: nothing found\n");
   const Output separate = saxpy.launch({"--break", "26", "--no-contract"});
   CHECK(separate.status == 0);
   CHECK_THAT(separate.out, Catch::StartsWith("line 26: mul.f32 %f4, %f1, %f2\n"));

@@ -125,23 +125,24 @@ TEST_CASE("barriers count each instruction that a warp executes") {
       {"one instruction too few",
        32,
        "bar.arrive 1, 96; bar.sync 1, 96;",
-       Errc::threads_diverge,
-       {"for 96 threads at barrier 1: 64 have arrived"}},
+       Errc::deadlock,
+       {"barrier 1: 2 of 3 warps have arrived"}},
       {"a count for twice as many warps",
        64,
        "bar.sync 1, 128;",
-       Errc::threads_diverge,
-       {"for 128 threads at barrier 1: 64 have arrived"}},
+       Errc::deadlock,
+       {"warps 0-1", "barrier 1: 2 of 4 warps have arrived"}},
       {"warps at different barriers",
        64,
        "@%p1 bar.sync 1, 64; @!%p1 bar.sync 2, 64;",
-       Errc::threads_diverge,
-       {"for 64 threads at barrier 1: 32 have arrived", "for 64 threads at barrier 2: 32 have arrived"}},
+       Errc::deadlock,
+       {"warps wait at 2 places", "bar.sync 1, 64  barrier 1: 1 of 2 warps has arrived",
+        "bar.sync 2, 64  barrier 2: 1 of 2 warps has arrived"}},
       {"counts that differ",
        64,
        "@%p1 bar.arrive 3, 96; @!%p1 bar.sync 3;",
        Errc::barrier_misused,
-       {"barrier 3 for all threads", "it has been begun for 96 threads"}},
+       {"barrier 3 for all threads", "its first arrival was for 96 threads"}},
   });
 }
 
@@ -169,8 +170,8 @@ TEST_CASE("barriers that are not aligned count lanes") {
       {"sixteen lanes, and a count for more",
        128,
        "@!%p2 bra END; barrier.sync 1, 96;",
-       Errc::threads_diverge,
-       {"for 96 threads at barrier 1: 64 have arrived"}},
+       Errc::deadlock,
+       {"barrier 1: 64 of 96 threads have arrived"}},
       {"lanes of a warp at different barriers, aligned",
        64,
        "selp.b32 %r12, 1, 2, %p2; bar.sync %r12, 32;",
@@ -200,8 +201,8 @@ TEST_CASE("a warp that is not full counts as one") {
       {"more than there are",
        48,
        "bar.sync 1, 96;",
-       Errc::threads_diverge,
-       {"for 96 threads at barrier 1: 64 have arrived"}},
+       Errc::deadlock,
+       {"barrier 1: 2 of 3 warps have arrived"}},
       {"a reduction among others",
        64,
        "@%p1 bar.sync 1, 64; setp.eq.u32 %p4, %r1, 0; @!%p1 bar.red.popc.u32 %r5, 1, 64, %p4;",
@@ -222,8 +223,8 @@ TEST_CASE("threads that have ended are no arrivals where there is a count") {
   check(std::vector<Wrong>{{"a warp that has ended",
                             64,
                             "@!%p1 bra END; bar.sync 1, 64;",
-                            Errc::threads_diverge,
-                            {"for 64 threads at barrier 1: 32 have arrived"}}});
+                            Errc::deadlock,
+                            {"barrier 1: 1 of 2 warps has arrived"}}});
 }
 
 // ---- What is ordered
@@ -356,10 +357,10 @@ TEST_CASE("lanes that do not meet are found") {
       halves("redux.sync.add.u32 %r5, %r7, 0xffffffff;", "redux.sync.add.s32 %r5, %r7, 0xffffffff;"),
   };
   check(std::vector<Wrong>{
-      {"other qualifiers", 32, bodies[0].c_str(), Errc::lanes_missing, {"some lanes do not come"}},
+      {"other qualifiers", 32, bodies[0].c_str(), Errc::lanes_missing, {"never reach it"}},
       {"a mask that leaves out who is in the other", 32, bodies[1].c_str(), Errc::inactive_lane, {}},
-      {"a barrier", 32, bodies[2].c_str(), Errc::lanes_missing, {"some lanes do not come"}},
-      {"another type", 32, bodies[3].c_str(), Errc::lanes_missing, {"some lanes do not come"}},
+      {"a barrier", 32, bodies[2].c_str(), Errc::lanes_missing, {"never reach it"}},
+      {"another type", 32, bodies[3].c_str(), Errc::lanes_missing, {"never reach it"}},
   });
 }
 

@@ -133,9 +133,12 @@ TEST_CASE("source lines are those of .loc") {
   const auto parsed = ptx::parse_module(find(modules(), "source lines").text);
   REQUIRE(parsed.ok());
   const ptx::FunctionText& k = (*parsed)->functions.front();
-  CHECK(k.statements[0].source.line == 3);
-  CHECK(k.statements[1].source.line == 7);
-  CHECK(k.statements[2].source.file == 2);
+  const auto at = [&](std::size_t statement) {
+    return (*parsed)->locations.at(static_cast<std::size_t>(k.statements[statement].location));
+  };
+  CHECK(at(0).line == 3);
+  CHECK(at(1).line == 7);
+  CHECK(at(2).file == 2);
   REQUIRE((*parsed)->files.size() == 3);
   CHECK((*parsed)->files[1] == "/a/b.cu");
   CHECK((*parsed)->files[2] == "c.h");

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "warpbit/detail/block.hpp"
+#include "warpbit/detail/source.hpp"
 #include "warpbit/kernel_rules.hpp"
 #include "warpbit/result.hpp"
 #include "warpbit/state.hpp"
@@ -15,15 +16,31 @@
 #pragma GCC visibility push(default)
 namespace warpbit {
 
+/// "in stage() at kernel.cu:12".
+std::string text(const SourceLink& link);
+
 /// One side of a fault.
 struct FaultSide {
   int warp = 0;
   std::vector<int> lanes;
   device::Place at;  ///< where in the source
   int warps = 1;     ///< starting at `warp`; four if a warpgroup acts
-  int ptx_line = 0;  ///< of a kernel in PTX, where `at` is what .loc says
+  int ptx_line = 0;  ///< of a kernel in PTX, where `at` is what .loc says: a line of the body of its function
+  std::vector<SourceLink> chain = {};  ///< that line, and those of the functions that were inlined there
   /// Of the other side, if it is another block of the cluster.
   std::optional<device::Index3> elsewhere = {};
+};
+
+/// Threads that wait alike.
+struct FaultWaiters {
+  std::vector<device::Index3> blocks;
+  std::vector<int> warps;  ///< of each of these blocks
+  std::vector<int> lanes;  ///< of each of these warps; empty: all that have not ended
+  std::string statement;   ///< at which they wait
+  std::string awaits;      ///< "barrier 1: 1 of 2 warps have arrived"
+  device::Place at;        ///< as in FaultSide
+  int ptx_line = 0;
+  std::vector<SourceLink> chain = {};
 };
 
 /// The first forbidden action of a kernel, in the first faulty block; blocks are counted with x fastest. The
@@ -42,6 +59,8 @@ struct Fault : FaultSide {
   std::optional<Address> address;
   /// The other side: an earlier access, the instruction of other lanes, or the last action of missing lanes.
   std::optional<FaultSide> other;
+  /// Of a deadlock: all threads that have not ended. `lanes` are those of one row, or who has asked for what does not come.
+  std::vector<FaultWaiters> waiting = {};
   /// The rule that is broken; `none` if nothing could go on behind it.
   KernelRule rule = KernelRule::none;
 

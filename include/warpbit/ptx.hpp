@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "warpbit/detail/block.hpp"  // Dim3
+#include "warpbit/detail/source.hpp"
 #include "warpbit/execute.hpp"
 #include "warpbit/fault.hpp"
 #include "warpbit/result.hpp"
@@ -116,8 +117,9 @@ struct CodeLine {
   std::string opcode;
   /// The opcode, of accesses with their space, of groups with what tells them apart: "ld.global", "cp.async".
   std::string family;
-  std::string file;     ///< by .loc; empty without it
-  int source_line = 0;  ///< in that file
+  std::string file;                    ///< by .loc: of the body of its function; empty without it
+  int source_line = 0;                 ///< in that file
+  std::vector<SourceLink> chain = {};  ///< that line, and those of the functions that were inlined there
 };
 
 /// Executions of statements, and what their accesses to memory cost. Counted, not sampled.
@@ -283,11 +285,41 @@ struct Launch {
   std::function<void(std::uint64_t done, std::uint64_t blocks)> progress = {};
 };
 
-/// A fault behind which a launch has gone on, the first of its kind at these places.
+/// A fault behind which a launch has gone on, the first of its kind at these lines of the source, or of the PTX.
 struct Finding {
   Fault fault;
-  std::uint64_t times = 1;       ///< it was found, in all blocks
-  Grade grade = Grade::finding;  ///< or a note
+  std::uint64_t times = 1;                  ///< it was found, in all blocks
+  Grade grade = Grade::finding;             ///< or a note
+  std::vector<int> warps = {}, lanes = {};  ///< whose fault it was, of all times
+  std::uint64_t blocks = 1;                 ///< in which it was found
+  /// The number of another finding that shares a line with this one and was found before, as where one barrier is missing
+  /// between several lines; -1: none.
+  int cause = -1;
+
+  /// "94 more like it: warps 0-3, lanes 0-31, in 8 blocks"; empty if it was found once.
+  std::string more() const;
+};
+
+/// What was checked: accesses, one for each lane of an instruction, and what orders them or makes them.
+struct Checked {
+  std::uint64_t shared = 0, global = 0;
+  std::uint64_t barriers = 0;  ///< phases that were complete: of bar, barrier.cluster and barrier objects
+  std::uint64_t copies = 0;    ///< asynchronous ones: cp.async by lane, and those in bulk
+  std::uint64_t products = 0;  ///< asynchronous ones: wgmma and tcgen05.mma
+  /// What the launch was told not to look for: "races in global memory", "the rule data_race".
+  std::vector<std::string> not_looked_for = {};
+
+  /// The sum of both counts.
+  Checked& operator+=(const Checked& other) {
+    shared += other.shared;
+    global += other.global;
+    barriers += other.barriers;
+    copies += other.copies;
+    products += other.products;
+    return *this;
+  }
+  /// "checked 12,288 shared and 4,096 global accesses, 3 barriers, 2 copies, 8 products"
+  std::string text() const;
 };
 
 /// How many accesses were checked: one for each lane of an instruction.

@@ -304,8 +304,8 @@ typedef struct warpbit_launch_options {
   /** The grades of single rules of kernels: "data_race=finding,never_written=silent"; grades are silent, note, finding
    * and fault; null: none */
   const char* rules;
-  uint64_t cancel_seed; /**< of WARPBIT_CANCEL_RANDOM */
-  int32_t cancel;       /**< warpbit_cancel: which clusters take others that have not begun */
+  uint64_t cancel_seed;     /**< of WARPBIT_CANCEL_RANDOM */
+  int32_t cancel;           /**< warpbit_cancel: which clusters take others that have not begun */
   int32_t unchecked_global; /**< 1: races in global memory are not looked for */
 } warpbit_launch_options;
 
@@ -325,6 +325,8 @@ typedef struct warpbit_launch_report {
   uint64_t cancelled; /**< blocks that did not begin, since other clusters have taken theirs */
   /** Accesses to shared and to global memory that were checked: one for each lane of a load, a store or an atomic */
   uint64_t checked_shared, checked_global;
+  /** Phases of barriers that were complete, asynchronous copies, asynchronous products */
+  uint64_t checked_barriers, checked_copies, checked_products;
 } warpbit_launch_report;
 /** Runs a kernel; launches of a module take turns. `arguments` has an entry for each parameter. A fault gives the status of
  * its kind, and is the message; then the content of the buffers is unspecified, but `report` is filled in, which may be

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "block/tensor.hpp"
@@ -74,6 +75,15 @@ Lanes ClusterBarrier::arrived(int warp) const {
   return out;
 }
 
+std::string ClusterBarrier::awaited(std::span<const Lanes> alive) const {
+  std::int64_t arrived = 0, all = 0;
+  for (std::size_t warp = 0; warp < warps_.size(); ++warp) {
+    arrived += std::popcount(alive[warp] & warps_[warp].here);
+    all += std::popcount(alive[warp]);
+  }
+  return "barrier.cluster: " + block::arrivals_text(arrived, all);
+}
+
 // ---- Blocks
 
 Cluster::Cluster(int blocks, int threads, bool records)
@@ -111,15 +121,18 @@ bool Cluster::may_access(Block& here, const Block& other, block::Who who, bool a
 void Cluster::explain_by_phase(Fault& fault) const {
   if (explain_by_object(fault)) return;
   const int warps = state_->stride() / block::kWarp;
-  const auto repeated = [&](const FaultSide& side) -> const block::Mbarriers::Repeated* {
-    for (int warp = side.warp; warp < side.warp + side.warps; ++warp)
-      if (const auto* const found = blocks_[static_cast<std::size_t>(warp / warps)]->mbarriers.repeated(warp))
-        return found;
-    return nullptr;
+  const bool is_of_copy = fault.rule == KernelRule::copy_pending || fault.rule == KernelRule::data_race;
+  const auto mistaken = [&](const FaultSide& side) -> std::optional<block::Mbarriers::Repeated> {
+    for (int warp = side.warp; warp < side.warp + side.warps; ++warp) {
+      const block::Mbarriers& of = blocks_[static_cast<std::size_t>(warp / warps)]->mbarriers;
+      if (const auto* const found = of.repeated(warp)) return *found;
+      if (const auto found = of.early(warp); found && is_of_copy) return found;
+    }
+    return std::nullopt;
   };
-  const block::Mbarriers::Repeated* found = repeated(fault);
-  if (found == nullptr && fault.other) found = repeated(*fault.other);
-  if (found == nullptr) return;
+  std::optional<block::Mbarriers::Repeated> found = mistaken(fault);
+  if (!found && fault.other) found = mistaken(*fault.other);
+  if (!found) return;
   Fault out = block::fault_of(
       found->who,
       {Errc::phase_mistaken,
@@ -128,6 +141,7 @@ void Cluster::explain_by_phase(Fault& fault) const {
        "the parity must follow from how often the object has been used; then: " + fault.error.message()});
   out.address = fault.address;
   out.rule = fault.rule;
+  out.waiting = std::move(fault.waiting);
   out.other = static_cast<FaultSide&>(fault);
   fault = std::move(out);
 }
@@ -159,24 +173,6 @@ std::optional<Error> not_on(Target target, std::string_view form) {
   std::vector<Target> others = Target::all();
   std::erase_if(others, has_none);
   return Error{Errc::not_on_target, std::string(form), std::string(target.name()), names(others)};
-}
-
-std::string text(const std::vector<Waiting>& warps, const std::string& block) {
-  struct Group {
-    int first, last;
-    const std::string& how;
-  };
-  std::vector<Group> groups;
-  for (const auto& [warp, how] : warps) {
-    const auto alike =
-        std::ranges::find_if(groups, [&](const Group& one) { return one.last == warp - 1 && one.how == how; });
-    alike == groups.end() ? groups.push_back({warp, warp, how}) : void(alike->last = warp);
-  }
-  std::string out;
-  for (const auto& [first, last, how] : groups)
-    out += first == last ? fmt::format("{} warp {}, {};", block, first, how)
-                         : fmt::format("{} warps {}-{}, {};", block, first, last, how);
-  return out;
 }
 
 bool Cluster::deliver() {

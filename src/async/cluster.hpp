@@ -48,6 +48,8 @@ class ClusterBarrier {
   bool has_met(int warp) const { return of(warp).has_met; }
   /// Lanes of a warp that have arrived, and not waited since.
   Lanes arrived(int warp) const;
+  /// For a thread that waits: "barrier.cluster: 3 of 4 warps have arrived". `alive`: lanes that have not ended, by warp.
+  std::string awaited(std::span<const Lanes> alive) const;
 
  private:
   struct Warp {
@@ -121,14 +123,6 @@ class Cluster {
 
 /// not_on_target for a form of the asynchronous machine, which exists from sm_90 on; nothing if it is there.
 std::optional<Error> not_on(Target target, std::string_view form);
-
-/// A warp that cannot go on, and what it waits for.
-struct Waiting {
-  int warp;
-  std::string how;
-};
-/// As text, for a deadlock: those that wait alike are named together. `block`: words before each.
-std::string text(const std::vector<Waiting>& warps, const std::string& block);
 
 /// Rounds in which all tests of barrier objects fail and nothing else happens, before nothing will.
 inline constexpr int kIdleRounds = 200;

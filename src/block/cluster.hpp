@@ -46,6 +46,15 @@ class Cluster {
   /// "lane 3 of warp 1", for a thread of another block than `rank` with its own.
   std::string name(int thread, int rank) const;
 
+  /// How two places stand to each other in the program.
+  enum class Flow : std::uint8_t {
+    unknown,
+    follows,  ///< a thread comes from the first to the second without a barrier of its block, and not the other way round
+    apart,  ///< no thread comes from one to the other: warps have parted
+  };
+  /// Empty where nobody knows.
+  std::function<Flow(Place first, Place second)> flow = {};
+
  private:
   struct Agent {
     Advice advice;

@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>  // std::memcpy
 #include <utility>
 
 #include "api/checks.hpp"
+#include "function_name.hpp"
 
 namespace warpbit {
 namespace {
@@ -52,6 +54,47 @@ std::string hex(std::span<const std::byte> bytes) {
   return out;
 }
 
+namespace {
+
+struct FloatType {
+  std::string_view name, bits;
+  std::size_t bytes;
+  int mantissa;
+};
+constexpr FloatType kFloats[] = {
+    {"f32", "b32", 4, 23}, {"f64", "b64", 8, 52}, {"f16", "", 2, 10}, {"bf16", "", 2, 7}};
+
+// Numbers as integers in their order, zeros alike. Nothing: NaN or infinite.
+std::optional<std::int64_t> ordered(std::span<const std::byte> bytes, const FloatType& type) {
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, bytes.data(), type.bytes);
+  const int width = static_cast<int>(8 * type.bytes);
+  const std::uint64_t sign = std::uint64_t{1} << (width - 1), magnitude = bits & (sign - 1);
+  const std::uint64_t infinite = (sign - 1) >> type.mantissa << type.mantissa;
+  if (magnitude >= infinite) return std::nullopt;
+  return (bits & sign) != 0 ? -static_cast<std::int64_t>(magnitude) : static_cast<std::int64_t>(magnitude);
+}
+
+}  // namespace
+
+std::string apart(std::span<const std::byte> x, std::span<const std::byte> y, std::string_view type) {
+  constexpr std::uint64_t kNear = 4096;
+  for (const FloatType& one : kFloats) {
+    if (type != one.name && (type != one.bits || type.empty())) continue;
+    for (std::size_t i = 0; i + one.bytes <= std::min(x.size(), y.size()); i += one.bytes) {
+      const auto a = x.subspan(i, one.bytes), b = y.subspan(i, one.bytes);
+      if (std::ranges::equal(a, b)) continue;
+      const auto first = ordered(a, one), second = ordered(b, one);
+      if (!first || !second) return "";
+      const auto low = static_cast<std::uint64_t>(std::min(*first, *second)),
+                 units = static_cast<std::uint64_t>(std::max(*first, *second)) - low;
+      if (type == one.bits && units > kNear) return "";
+      return fmt::format(", as {} {} unit{} in the last place apart", one.name, units, units == 1 ? "" : "s");
+    }
+  }
+  return "";
+}
+
 bool is_worse(const Fault& one, const Fault& other) {
   const auto grade = [](const Fault& of) {
     const KernelRuleInfo* const found = find_info(of.rule);
@@ -90,6 +133,45 @@ Fault of_group(int group, Fault fault) {
   return fault;
 }
 
+std::vector<FaultWaiters> merged(const std::vector<FaultWaiters>& all) {
+  const auto at_one_place = [](const FaultWaiters& x, const FaultWaiters& y) {
+    return x.lanes == y.lanes && x.statement == y.statement && x.awaits == y.awaits && x.at == y.at &&
+           x.ptx_line == y.ptx_line;
+  };
+  std::vector<FaultWaiters> of_blocks, out;
+  for (const FaultWaiters& one : all) {
+    const auto same = std::ranges::find_if(of_blocks, [&](const FaultWaiters& other) {
+      return other.blocks == one.blocks && at_one_place(other, one);
+    });
+    same == of_blocks.end() ? of_blocks.push_back(one) : same->warps.push_back(one.warps.front());
+  }
+  for (const FaultWaiters& one : of_blocks) {
+    const auto same = std::ranges::find_if(
+        out, [&](const FaultWaiters& other) { return other.warps == one.warps && at_one_place(other, one); });
+    same == out.end() ? out.push_back(one) : same->blocks.push_back(one.blocks.front());
+  }
+  return out;
+}
+
+Fault deadlock(Who who, std::string cause, const std::vector<FaultWaiters>& waiting) {
+  std::size_t warps = 0;
+  std::vector<FaultWaiters> rows = merged(waiting);
+  for (const FaultWaiters& row : rows) warps += row.warps.size() * row.blocks.size();
+  std::string seen = fmt::format("no thread can go on; {} warp{} at {} place{}", warps,
+                                 warps == 1 ? " waits" : "s wait", rows.size(), rows.size() == 1 ? "" : "s");
+  if (!cause.empty()) seen += "; " + cause;
+  Fault out = fault_of(who, {Errc::deadlock, {}, std::move(seen), {}});
+  out.waiting = std::move(rows);
+  return out;
+}
+
+std::string arrivals_text(std::int64_t arrived, std::int64_t expected, bool are_whole) {
+  const bool in_warps = are_whole && arrived % kWarp == 0 && expected % kWarp == 0;
+  const std::int64_t unit = in_warps ? kWarp : 1, come = arrived / unit, all = expected / unit;
+  return fmt::format("{} of {} {}{} {} arrived", come, all, in_warps ? "warp" : "thread", all == 1 ? "" : "s",
+                     come == 1 ? "has" : "have");
+}
+
 Found check_bytes(std::string_view what, Space space, const View& array, std::int64_t bytes,
                   std::size_t alignment, Who who) {
   const bool inside = array.at >= array.first && array.at <= array.last - bytes;
@@ -109,29 +191,95 @@ Found check_bytes(std::string_view what, Space space, const View& array, std::in
 
 }  // namespace block
 
+std::string text(const SourceLink& link) {
+  constexpr std::size_t kMost = 60;
+  std::string name = link.function;
+  if (name.size() > kMost)  // what stands in <> of a template is most of it
+    if (const std::size_t first = name.find('<'), last = name.rfind('>'); last != name.npos && first < last)
+      name.replace(first + 1, last - first - 1, "...");
+  return name.empty() ? fmt::format("at {}:{}", link.file, link.line)
+                      : fmt::format("in {}() at {}:{}", name, link.file, link.line);
+}
+
+namespace {
+
+std::string place_text(const device::Place& at, int ptx_line) {
+  std::string out;
+  if (at.line != 0) out += fmt::format("{}:{}: ", at.file, at.line);
+  if (ptx_line != 0) out += fmt::format("PTX line {}: ", ptx_line);
+  return out;
+}
+std::string block_text(const device::Index3& block) {
+  return fmt::format("({}, {}, {})", block.x, block.y, block.z);
+}
+std::string chain_text(const std::vector<SourceLink>& chain) {
+  std::string out;
+  for (std::size_t i = 1; i < chain.size(); ++i) out += "\n    " + text(chain[i]);
+  return out;
+}
+
+// "block (1, 0, 0), warps 0-2, lanes 0-15"
+std::string who_text(const FaultWaiters& row, bool with_block) {
+  std::string out;
+  if (with_block) {
+    out = row.blocks.size() == 1 ? "block " : "blocks ";
+    for (const device::Index3& block : row.blocks)
+      out += (&block == row.blocks.data() ? "" : ", ") + block_text(block);
+    out += ", ";
+  }
+  out += fmt::format("{} {}", row.warps.size() == 1 ? "warp" : "warps", ranges(row.warps));
+  if (!row.lanes.empty())
+    out += fmt::format(", {} {}", row.lanes.size() == 1 ? "lane" : "lanes", ranges(row.lanes));
+  return out;
+}
+
+// A row for those that wait alike: who, where, and for what; below it what else is to say of that.
+std::string table(const std::vector<FaultWaiters>& waiting, bool with_blocks) {
+  std::size_t who = 0, where = 0;
+  const auto place = [](const FaultWaiters& row) { return place_text(row.at, row.ptx_line) + row.statement; };
+  for (const FaultWaiters& row : waiting) {
+    who = std::max(who, who_text(row, with_blocks).size());
+    where = std::max(where, place(row).size());
+  }
+  std::string out;
+  for (const FaultWaiters& row : waiting) {
+    std::string awaits = row.awaits;
+    for (std::size_t at = 0; (at = awaits.find("; ", at)) != awaits.npos;) awaits.replace(at, 2, "\n    ");
+    std::string line =
+        fmt::format("\n  {:<{}}  {:<{}}  {}", who_text(row, with_blocks), who, place(row), where, awaits);
+    line.erase(line.find_last_not_of(' ') + 1);
+    out += line + chain_text(row.chain);
+  }
+  return out;
+}
+
+}  // namespace
+
 std::string Fault::message() const {
   const auto side = [](const FaultSide& s, bool with_lanes) {
-    std::string out = "\n  ";
-    if (s.at.line != 0) out += fmt::format("{}:{}: ", s.at.file, s.at.line);
-    if (s.ptx_line != 0) out += fmt::format("PTX line {}: ", s.ptx_line);
-    if (s.elsewhere) out += fmt::format("block ({}, {}, {}), ", s.elsewhere->x, s.elsewhere->y, s.elsewhere->z);
+    std::string out = "\n  " + place_text(s.at, s.ptx_line);
+    if (s.elsewhere) out += fmt::format("block {}, ", block_text(*s.elsewhere));
     out += s.warps == 1 ? fmt::format("warp {}", s.warp)
                         : fmt::format("warps {}-{}", s.warp, s.warp + s.warps - 1);
     if (with_lanes && !s.lanes.empty())
       out += fmt::format(", {} {}", s.lanes.size() == 1 ? "lane" : "lanes", ranges(s.lanes));
-    return out;
+    return out + chain_text(s.chain);
   };
   std::string out = error.message();
   if (lanes.empty()) return out;  // not caused by a thread
   const bool missing = error.code == Errc::lanes_missing || error.code == Errc::lanes_disagree ||
                        error.code == Errc::threads_diverge;
-  out += kernel.empty() ? "\n  " : fmt::format("\n  {}, ", kernel);
-  out += fmt::format("block ({}, {}, {})", block.x, block.y, block.z);
+  out += kernel.empty() ? "\n  " : fmt::format("\n  {}, ", function_name(kernel));
+  out += fmt::format("block {}", block_text(block));
   if (address) out += fmt::format(", {} address {}", name(address->space), address_text(address->byte));
   if (address && !address->name.empty()) out += fmt::format(" ({})", address->name);
-  out += side(*this, !(missing && other));
+  const auto waits_here = [&](const FaultWaiters& row) { return row.at == at && row.ptx_line == ptx_line; };
+  if (std::ranges::none_of(waiting, waits_here)) out += side(*this, !(missing && other));
   if (other) out += side(*other, true);
-  return out;
+  const auto is_elsewhere = [&](const FaultWaiters& row) {
+    return row.blocks.size() > 1 || row.blocks.front() != block;
+  };
+  return out + table(waiting, std::ranges::any_of(waiting, is_elsewhere));
 }
 
 }  // namespace warpbit

@@ -36,6 +36,15 @@ Fault fault_of(Who who, Error error, KernelRule rule = KernelRule::none);
 Fault refused(Error error);
 /// "0x4126a741", little-endian; of more than 8 bytes the first ones.
 std::string hex(std::span<const std::byte> bytes);
+/// Those that wait alike together.
+std::vector<FaultWaiters> merged(const std::vector<FaultWaiters>& all);
+/// The fault of threads of which none can go on. `cause`: what they wait for in vain, in words; or empty.
+Fault deadlock(Who who, std::string cause, const std::vector<FaultWaiters>& waiting);
+/// "1 of 2 warps has arrived" of so many threads; of threads themselves, if their warps are not whole.
+std::string arrivals_text(std::int64_t arrived, std::int64_t expected, bool are_whole = true);
+/// How far the first elements that differ are apart: ", as f32 1 unit in the last place apart". Of types without numbers
+/// nothing; words of 32 and 64 bits are taken as f32 and f64 where they are near each other as such. `type`: "f32", "b32".
+std::string apart(std::span<const std::byte> x, std::span<const std::byte> y, std::string_view type);
 /// Whether one fault has a higher grade by default than another.
 bool is_worse(const Fault& one, const Fault& other);
 /// The same for all lanes of a warpgroup.

@@ -131,7 +131,8 @@ std::uint32_t Mbarriers::pending_count(std::uint64_t state) {
 Found Mbarriers::init(std::int64_t address, std::uint32_t count, Who who) {
   constexpr std::string_view kWhat = "mbarrier.init";
   if (count == 0 || count > kMaxCount)
-    return misused(kWhat, address, fmt::format("a count of {}", count), fmt::format("1 to {}", kMaxCount), who);
+    return misused(kWhat, address, fmt::format("a count of {}", count),
+                   fmt::format("it can be 1 to {}", kMaxCount), who);
   Object made{count, count, 0, 0, who, shared_.order().clock(who.thread)};
   Found used, by_lanes;
   const auto found = objects_.find(address);
@@ -183,8 +184,10 @@ void Mbarriers::fence_init(int thread) {
 void Mbarriers::settle(Object& object) {
   if (object.pending != 0 || object.bytes != 0) return;
   ++object.phase;
+  ++phases_;
   object.pending = object.expected;
   object.came = 0;
+  object.expects.reset();
   object.complete = object.released;
   object.complete_afar = object.released_afar;
   if (object.agent >= 0) {
@@ -204,7 +207,7 @@ Found Mbarriers::arrive(std::int64_t address, const MbarrierArrival& arrival, Wh
   if (object == nullptr) return found;
   if (arrival.count == 0 || arrival.count > kMaxCount)
     return misused(what, address, fmt::format("a count of {}", arrival.count),
-                   fmt::format("1 to {}", kMaxCount), who);
+                   fmt::format("it can be 1 to {}", kMaxCount), who);
   if (arrival.expected != 0)
     if (auto fault = add_bytes(address, what, *object, arrival.expected, who)) return fault;
   if (arrival.count > object->pending) {
@@ -258,9 +261,10 @@ void Mbarriers::release(const MbarrierArrival& arrival, Who who, Object& object)
 Found Mbarriers::add_bytes(std::int64_t address, std::string_view what, Object& object, std::int64_t bytes,
                            Who who) {
   object.bytes += bytes;
+  if (bytes > 0) object.expects = who;
   if (object.bytes >= -std::int64_t{kMaxCount} && object.bytes <= kMaxCount) return std::nullopt;
   return misused(what, address, fmt::format("{} bytes are expected", object.bytes),
-                 fmt::format("-{} to {}", kMaxCount, kMaxCount), who, &object);
+                 fmt::format("they can be -{} to {}", kMaxCount, kMaxCount), who, &object);
 }
 
 Found Mbarriers::expect(std::int64_t address, std::uint32_t bytes, Who who) {
@@ -331,13 +335,15 @@ void Mbarriers::pass(std::int64_t address, int warp, std::uint32_t lanes, Place 
   const std::int64_t phase = of->second.phase - 1;
   const std::uint64_t arrivals = of->second.arrivals;
   Seen& seen = of->second.seen.try_emplace(warp, Seen{phase, 0}).first->second;
+  const Who who{warp * kWarp + kWarp - 1 - std::countl_zero(lanes), at};
+  if (phase < 0) early_[warp] = {address, who};
   if (seen.phase != phase || seen.lanes == 0)
     repeated_.erase(warp);
   else if ((seen.lanes & lanes) != 0 && repeated(warp) == nullptr)
     repeated_[warp] = {
         fmt::format("phase {} of {} (parity {}) was complete, and this warp had waited for it before", phase,
                     name(address), phase & 1),
-        {warp * kWarp + kWarp - 1 - std::countl_zero(lanes), at}};
+        who};
   seen = {phase, seen.phase == phase ? seen.lanes | lanes : lanes, arrivals};
 }
 
@@ -368,6 +374,20 @@ std::vector<Mbarriers::Pending> Mbarriers::pending() const {
     if (object.copied && object.copied->phase >= object.awaited)
       out.push_back({object.copied->who, address, object.copied->phase});
   return out;
+}
+
+// Before their first use parity 1 counts as complete: producers wait so for what consumers have not filled yet. Where bytes
+// come, nobody must.
+std::optional<Mbarriers::Repeated> Mbarriers::early(int warp) const {
+  const auto found = early_.find(warp);
+  if (found == early_.end()) return std::nullopt;
+  const auto of = objects_.find(found->second.address);
+  if (of == objects_.end() || of->second.phase != 0 || (of->second.copies == 0 && of->second.bytes <= 0))
+    return std::nullopt;
+  return Repeated{
+      fmt::format("this wait for parity 1 of {} goes on at once, since the first phase has parity 0",
+                  name(found->second.address)),
+      found->second.who};
 }
 
 // ---- Copies
@@ -448,6 +468,21 @@ Found Mbarriers::complete_copy(std::int64_t address, std::uint32_t bytes, Access
 }
 
 // ---- Words
+
+std::optional<Mbarriers::Cause> Mbarriers::cause(std::int64_t address) const {
+  const auto found = objects_.find(address);
+  if (found == objects_.end()) return std::nullopt;
+  const Object& object = found->second;
+  const std::uint32_t arrived = object.expected - object.pending;
+  if (object.pending == 0 && object.bytes > 0 && object.expects)
+    return Cause{*object.expects,
+                 fmt::format("{} expects {} bytes in phase {}, and {} have come", name(address),
+                             object.came + object.bytes, object.phase, object.came)};
+  if (object.pending != 0 && arrived != 0 && object.phase == 0 && object.bytes <= 0)
+    return Cause{object.made, fmt::format("{} was initialised for {} arrivals, and {} ha{} come", name(address),
+                                          object.expected, arrived, arrived == 1 ? "s" : "ve")};
+  return std::nullopt;
+}
 
 std::string Mbarriers::awaited(std::int64_t address, int warp) const {
   const auto found = objects_.find(address);

@@ -79,9 +79,18 @@ class Mbarriers {
 
   /// How many arrivals are pending in a state (PTX manual, "mbarrier.pending_count").
   static std::uint32_t pending_count(std::uint64_t state);
+  /// How many phases of all objects were complete.
+  std::uint64_t phases() const { return phases_; }
   /// What a thread waits for that tests in vain: the phase, who has arrived, which bytes have come, who should have come.
   /// `warp`: whose thread it is; a phase that it has left out is named, too.
   std::string awaited(std::int64_t address, int warp = -1) const;
+  /// Why a phase is not complete, if that lies in the object: bytes that are expected and do not come, at who expects them; in
+  /// its first phase, arrivals of which some have come, at its mbarrier.init.
+  struct Cause {
+    Who who;
+    std::string what;
+  };
+  std::optional<Cause> cause(std::int64_t address) const;
   /// The wait of a warp for a phase that it had waited for before, if that was its last one on some object: what that says,
   /// for a fault that followed.
   struct Repeated {
@@ -101,6 +110,8 @@ class Mbarriers {
     std::int64_t address, phase;
   };
   std::vector<Pending> pending() const;
+  /// The wait of a warp for parity 1 of an object that had been in no use, if bytes of its first phase are still to come.
+  std::optional<Repeated> early(int warp) const;
 
  private:
   /// An arrival of the phase at hand or before it.
@@ -132,6 +143,7 @@ class Mbarriers {
     std::uint64_t arrivals = 0;          ///< of all phases
     std::int64_t awaited = 0;            ///< phases that somebody has seen complete
     std::optional<Arrived> copied = {};  ///< the last copy
+    std::optional<Who> expects = {};    ///< who has expected bytes of it last
   };
   /// `out` is nullptr if there is none.
   Found find(std::int64_t address, std::string_view what, Who who, Object*& out);
@@ -160,6 +172,12 @@ class Mbarriers {
   std::map<int, Repeated> repeated_;    // by warp
   std::map<int, Who> unread_;           // by warp
   std::map<int, std::int64_t> waited_;  // by warp
+  std::uint64_t phases_ = 0;          // that were complete
+  struct Early {
+    std::int64_t address;
+    Who who;
+  };
+  std::map<int, Early> early_;  // by warp, its last wait of this kind
 };
 
 }  // namespace warpbit::block

@@ -34,7 +34,9 @@ std::string Shared::at(std::int64_t byte) const {
 
 // ---- Conflicts
 
-Error Shared::pending(std::string_view what, const Accesses::Conflict& conflict, int thread) const {
+// A thread that has waited for too few of its groups has made the mistake there.
+void Shared::tell_pending(Fault& fault, std::string_view what, const Accesses::Conflict& conflict) const {
+  const int thread = conflict.thread;
   const int writer = conflict.before->thread;
   const Copier& copier = copiers_[static_cast<std::size_t>(writer - first_thread())];
   const auto copy = std::ranges::find_if(
@@ -42,13 +44,28 @@ Error Shared::pending(std::string_view what, const Accesses::Conflict& conflict,
   const bool committed = copy != copier.copies.end() && copy->group < copier.group;
   const std::string who =
       writer == thread ? std::string("this thread") : fmt::format("thread {}", writer - first_thread());
-  return {Errc::copy_pending, std::string(what),
-          fmt::format(
-              "byte {:#x} is still on its way by a cp.async of {}, {}", conflict.byte, who,
-              committed ? fmt::format("in group {} of {}", copy->group + 1, copier.group) : "in no group yet"),
-          fmt::format("{} must execute {} before", who,
-                      committed ? fmt::format("cp.async.wait_group {}", copier.group - copy->group - 1)
-                                : "cp.async.commit_group and cp.async.wait_group, or cp.async.wait_all,")};
+  fault.error = {
+      Errc::copy_pending, std::string(what),
+      fmt::format(
+          "byte {:#x} is still on its way by a cp.async of {}, {}", conflict.byte, who,
+          committed ? fmt::format("in group {} of {}", copy->group + 1, copier.group) : "in no group yet"),
+      fmt::format("{} must execute {} before", who,
+                  committed ? fmt::format("cp.async.wait_group {}", copier.group - copy->group - 1)
+                            : "cp.async.commit_group and cp.async.wait_group, or cp.async.wait_all,")};
+  const bool waits_for_too_few = committed && copier.waited_for == copier.group && copier.waited_pending != 0;
+  if (!waits_for_too_few || copier.waited.line == 0) return;
+  fault.error.where = what.empty() ? "" : "cp.async.wait_group";  // without a name it has that of its statement
+  fault.error.seen = fmt::format(
+      "it waits for all groups but the last{}; {} reads byte {:#x}, which is still on its way by a "
+      "cp.async of {}, in group {} of {}",
+      copier.waited_pending == 1 ? "" : fmt::format(" {}", copier.waited_pending),
+      cluster_->name(thread, rank_), conflict.byte, who, copy->group + 1, copier.group);
+  fault.error.accepted =
+      fmt::format("cp.async.wait_group {} would wait for it", copier.group - copy->group - 1);
+  fault.other = static_cast<FaultSide&>(fault);
+  fault.warp = writer / kWarp;
+  fault.lanes = {writer % kWarp};
+  fault.at = copier.waited;
 }
 
 // A bulk copy, or an operation on tensor memory, is the other side: it is still on its way, or who accesses its bytes has not waited for it.
@@ -65,7 +82,7 @@ Error Shared::by_agent(std::string_view what, const Accesses::Conflict& conflict
           cluster_->advice(before.thread, before.clock)};
 }
 
-Error Shared::race(std::string_view what, const Accesses::Conflict& conflict) const {
+Error Shared::race(std::string_view what, const Accesses::Conflict& conflict, Place at) const {
   const Accesses::Access& before = *conflict.before;
   const int by = cluster_->who(before.thread, before.at).thread, rank = cluster_->rank_of(conflict.thread);
   const std::string_view how = conflict.before_writes ? "written" : "read";
@@ -76,11 +93,16 @@ Error Shared::race(std::string_view what, const Accesses::Conflict& conflict) co
                     conflict.byte, how, cluster_->name(by, rank)),
         "each of its warps must execute wgmma.wait_group, and then a barrier or an mbarrier must order them"};
   const bool same_warp = by / kWarp == conflict.thread / kWarp;
-  const Unordered found{cluster_->order.nearly_before(before.thread, before.clock, conflict.thread),
-                        cluster_->order.is_open(before.thread, before.clock, conflict.thread),
-                        same_warp                       ? "a __syncwarp or a __syncthreads must order them"
-                        : cluster_->rank_of(by) != rank ? "a barrier.cluster or an mbarrier must order them"
-                                                        : "a __syncthreads must order them"};
+  // Where warps have parted, a barrier of all of them would never be complete.
+  const bool have_parted = cluster_->flow && cluster_->flow(before.at, at) == Cluster::Flow::apart;
+  const Unordered found{
+      cluster_->order.nearly_before(before.thread, before.clock, conflict.thread),
+      cluster_->order.is_open(before.thread, before.clock, conflict.thread),
+      same_warp                       ? "a __syncwarp or a __syncthreads must order them"
+      : cluster_->rank_of(by) != rank ? "a barrier.cluster or an mbarrier must order them"
+      : have_parted
+          ? "a barrier that both warps take part in must order them: an mbarrier, or bar.sync with a count"
+          : "a __syncthreads must order them"};
   return unordered(what, fmt::format("byte {:#x} was {} by {}", conflict.byte, how, cluster_->name(by, rank)),
                    found);
 }
@@ -126,10 +148,31 @@ Fault Shared::conflict(std::string_view what, const Accesses::Conflict& conflict
       out.error = {Errc::never_written, std::string(what), fmt::format("byte {:#x}", conflict.byte),
                    "shared memory is undefined until it is written"};
       break;
-    case Kind::pending: out.error = pending(what, conflict, conflict.thread); break;
-    case Kind::race: out.error = race(what, conflict); break;
+    case Kind::pending: tell_pending(out, what, conflict); break;
+    case Kind::race: out.error = race(what, conflict, at); break;
   }
   return out;
+}
+
+// No barrier stands between the two sides, so either may come first. A person looks for it before the one that stands behind
+// the other in the program.
+Fault Shared::conflict(std::string_view what, const Accesses::Conflict& conflict, Place at,
+                       const Actor& now) const {
+  const bool is_race = conflict.kind == Accesses::Conflict::Kind::race;
+  if (!is_race || !cluster_->flow || cluster_->order.is_agent(conflict.before->thread) ||
+      cluster_->flow(at, conflict.before->at) != Cluster::Flow::follows)
+    return Shared::conflict(what, conflict, at);
+  const Accesses::Conflict turned{conflict.kind, conflict.before->thread, conflict.byte,
+                                  Accesses::Access{now.number, at, now.clock}, now.writes};
+  Fault out = Shared::conflict(what, turned, conflict.before->at);
+  if (!cluster_->order.is_agent(now.number)) out.rule = rule_of(conflict);
+  return out;
+}
+
+Fault Shared::conflict_of_thread(std::string_view what, const Accesses::Conflict& conflict, Place at,
+                                 bool writes) const {
+  return Shared::conflict(what, conflict, at,
+                          {conflict.thread, cluster_->order.clock(conflict.thread), writes});
 }
 
 // Whether products are pending, which may read what is written.
@@ -149,7 +192,7 @@ Found Shared::overwritten(std::string_view what, std::int64_t first, std::int64_
 Found Shared::read(std::string_view what, std::int64_t first, std::int64_t bytes, Who who, bool strong) {
   const auto found = accesses_.read(first, bytes, who.thread, who.at, cluster_->order, strong);
   if (!found) return std::nullopt;
-  return conflict(what, *found, who.at);
+  return conflict_of_thread(what, *found, who.at, false);
 }
 
 Found Shared::write(std::string_view what, std::int64_t first, std::int64_t bytes, Who who,
@@ -157,21 +200,21 @@ Found Shared::write(std::string_view what, std::int64_t first, std::int64_t byte
   const auto found = accesses_.write(first, bytes, who.thread, who.at, cluster_->order, state, strong);
   if (auto fault = overwritten(what, first, bytes, who)) return fault;
   if (!found) return std::nullopt;
-  return conflict(what, *found, who.at);
+  return conflict_of_thread(what, *found, who.at, true);
 }
 
 Found Shared::write(std::string_view what, std::int64_t first, std::span<const std::byte> value, Who who,
-                    bool strong) {
+                    bool strong, const std::function<std::string_view()>& type) {
   const auto bytes = static_cast<std::int64_t>(value.size());
   const Accesses::Written state = state_of(first, value);
   Found read = overwritten(what, first, bytes, who);
   const auto found = accesses_.write(first, bytes, who.thread, who.at, cluster_->order, state, strong);
   if (read || !found) return read;
-  Fault out = conflict(what, *found, who.at);
+  Fault out = conflict_of_thread(what, *found, who.at, true);
+  const auto there = memory_.shared().subspan(static_cast<std::size_t>(first), value.size());
   if (found->kind == Accesses::Conflict::Kind::race && found->before_writes)
-    out.error.seen +=
-        fmt::format("; {} are there, and {} come",
-                    hex(memory_.shared().subspan(static_cast<std::size_t>(first), value.size())), hex(value));
+    out.error.seen += fmt::format("; one stores {}, the other {}{}", hex(there), hex(value),
+                                  type ? apart(there, value, type()) : "");
   return out;
 }
 
@@ -223,8 +266,11 @@ void Shared::commit_group(int thread) {
   ++copier(thread).group;
 }
 
-void Shared::wait_group(int thread, unsigned pending) {
-  auto& [group, copies, delivered] = copier(thread);
+void Shared::wait_group(int thread, unsigned pending, Place at) {
+  auto& [group, copies, delivered, waited, waited_for, waited_pending] = copier(thread);
+  waited = at;
+  waited_for = group;
+  waited_pending = pending;
   for (const Accesses::Agent& agent : delivered)
     cluster_->order.learn(thread / kWarp, agent.number, agent.clock + 1);
   delivered.clear();
@@ -304,7 +350,7 @@ Found Shared::read_fenced_by(std::string_view what, std::int64_t first, std::int
                              Accesses::Agent agent) {
   cluster_->issued(agent.number, who);
   const auto found = accesses_.read(first, bytes, who.thread, who.at, agent, cluster_->order);
-  return found ? Found(conflict(what, *found, who.at)) : std::nullopt;
+  return found ? Found(conflict(what, *found, who.at, {agent.number, agent.clock, false})) : std::nullopt;
 }
 
 Found Shared::read_by(std::string_view what, std::int64_t first, std::int64_t bytes, Who who,
@@ -339,7 +385,7 @@ Found Shared::write_by(std::string_view what, std::int64_t first, std::int64_t b
   Found unfenced = async ? unfenced_write(what, first, bytes, who, false) : std::nullopt;
   const auto found = accesses_.write(first, bytes, who.thread, who.at, agent, cluster_->order);
   if (read) return read;
-  Found out = found ? Found(conflict(what, *found, who.at)) : std::nullopt;
+  Found out = found ? Found(conflict(what, *found, who.at, {agent.number, agent.clock, true})) : std::nullopt;
   return unfenced && (!out || is_worse(*unfenced, *out)) ? unfenced : out;
 }
 
@@ -350,15 +396,17 @@ Found Shared::ends(Who who, const std::function<bool(std::int64_t)>& is_object) 
   Fault out = conflict({}, *found, who.at);
   const bool arrives = !found->before_writes && is_object(found->byte);
   out.rule = arrives ? KernelRule::arrival_at_ended_block : KernelRule::block_ended;
-  out.error = {Errc::protocol_violation,
-               {},
-               fmt::format("the block ends, and {} {} {:#x} of its shared memory without having met it since",
-                           cluster_->name(found->before->thread, rank_),
-                           arrives                ? "arrives at the mbarrier at"
-                           : found->before_writes ? "writes byte"
-                                                  : "reads byte",
-                           found->byte),
-               "a barrier.cluster must come behind the last access to another block's shared memory"};
+  out.error = {
+      Errc::protocol_violation,
+      {},
+      fmt::format("{} {} {:#x} of the shared memory of block {} of the cluster, which may have ended before",
+                  cluster_->name(found->before->thread, rank_),
+                  arrives                ? "arrives at the mbarrier at"
+                  : found->before_writes ? "writes byte"
+                                         : "reads byte",
+                  found->byte, rank_),
+      "a barrier.cluster must come behind the last access to another block's shared memory"};
+  std::swap(static_cast<FaultSide&>(out), *out.other);
   return out;
 }
 
@@ -376,7 +424,7 @@ void Shared::barrier() {
 Found Shared::read(std::string_view what, const LaneAccesses& of) {
   const auto found = accesses_.read(of, cluster_->order);
   if (!found) return std::nullopt;
-  return conflict(what, *found, of.at);
+  return conflict_of_thread(what, *found, of.at, false);
 }
 
 Found Shared::write(std::string_view what, const LaneAccesses& of, Accesses::Written state) {
@@ -389,7 +437,7 @@ Found Shared::write(std::string_view what, const LaneAccesses& of, Accesses::Wri
         return fault;
     }
   if (!found) return std::nullopt;
-  return conflict(what, *found, of.at);
+  return conflict_of_thread(what, *found, of.at, true);
 }
 
 Found Shared::copy_async(std::string_view what, const LaneAccesses& to,

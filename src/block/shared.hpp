@@ -69,8 +69,9 @@ class Shared {
   Found write(std::string_view what, std::int64_t first, std::int64_t bytes, Who who,
               Accesses::Written state = Accesses::Written::done, bool strong = false);
   /// Records a store of these bytes, before it is done. Stores of what is there already do not conflict with each other.
-  Found write(std::string_view what, std::int64_t first, std::span<const std::byte> value, Who who,
-              bool strong);
+  /// `type`: of their elements, which faults ask for.
+  Found write(std::string_view what, std::int64_t first, std::span<const std::byte> value, Who who, bool strong,
+              const std::function<std::string_view()>& type = {});
   bool is_never_written(std::int64_t byte) const { return accesses_.is_never_written(byte); }
   void forget(std::int64_t first, std::int64_t bytes) { accesses_.forget(first, bytes); }
   std::optional<Accesses::Access> last_write(std::int64_t byte) const { return accesses_.last_write(byte); }
@@ -83,7 +84,7 @@ class Shared {
   /// Groups the thread's copies since the last commit.
   void commit_group(int thread);
   /// Completes all groups of the thread but the `pending` latest.
-  void wait_group(int thread, unsigned pending);
+  void wait_group(int thread, unsigned pending, Place at);
   /// The last copy of each thread that it has not waited for.
   std::vector<Who> pending_copies() const;
 
@@ -173,6 +174,9 @@ class Shared {
     unsigned group = 0;
     std::vector<Copy> copies;                // in order
     std::vector<Accesses::Agent> delivered;  // by these
+    // The last wait_group: where, and how many groups there were.
+    Place waited = {};
+    unsigned waited_for = 0, waited_pending = 0;
   };
   Copier& copier(int thread) { return copiers_[static_cast<std::size_t>(thread - first_thread())]; }
   void begin_copy(std::int64_t to, std::int64_t size, const CopiedBytes& bytes, int thread,
@@ -181,11 +185,20 @@ class Shared {
   // What a write of these bytes makes of those that are there, before it is done.
   Accesses::Written state_of(std::int64_t first, std::span<const std::byte> value) const;
   Found overwritten(std::string_view what, std::int64_t first, std::int64_t bytes, Who who) const;
+  /// Who accesses now.
+  struct Actor {
+    int number;
+    std::uint32_t clock;
+    bool writes;
+  };
   Fault conflict(std::string_view what, const Accesses::Conflict& conflict, Place at) const;
+  Fault conflict(std::string_view what, const Accesses::Conflict& conflict, Place at, const Actor& now) const;
+  Fault conflict_of_thread(std::string_view what, const Accesses::Conflict& conflict, Place at,
+                           bool writes) const;
   bool has_waited(const Accesses::Conflict& conflict, int by) const;
   KernelRule rule_of(const Accesses::Conflict& conflict) const;
-  Error race(std::string_view what, const Accesses::Conflict& conflict) const;
-  Error pending(std::string_view what, const Accesses::Conflict& conflict, int thread) const;
+  Error race(std::string_view what, const Accesses::Conflict& conflict, Place at) const;
+  void tell_pending(Fault& fault, std::string_view what, const Accesses::Conflict& conflict) const;
 
   Found read_as_group(std::string_view what, const Effects::MemoryRead& bytes, int group, Place at,
                       Accesses::Agent agent);

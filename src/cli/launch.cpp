@@ -47,12 +47,27 @@ Dim3 parse_dim3(const std::string& where, const std::string& text) {
 // ---- The answer
 
 ordered_json side_json(const FaultSide& side) {
-  ordered_json out{{"warp", side.warp},
-                   {"lanes", side.lanes},
-                   {"ptx_line", side.ptx_line},
-                   {"file", side.at.file},
-                   {"line", side.at.line}};
+  ordered_json out{{"warp", side.warp},    {"lanes", side.lanes},  {"ptx_line", side.ptx_line},
+                   {"file", side.at.file}, {"line", side.at.line}, {"chain", chain_json(side.chain)}};
   if (side.elsewhere) out["elsewhere"] = {side.elsewhere->x, side.elsewhere->y, side.elsewhere->z};
+  return out;
+}
+
+ordered_json waiting_json(const Fault& fault) {
+  ordered_json out = ordered_json::array();
+  for (const FaultWaiters& row : fault.waiting) {
+    ordered_json blocks = ordered_json::array();
+    for (const device::Index3& block : row.blocks) blocks.push_back({block.x, block.y, block.z});
+    out.push_back({{"blocks", blocks},
+                   {"warps", row.warps},
+                   {"lanes", row.lanes},
+                   {"ptx_line", row.ptx_line},
+                   {"file", row.at.file},
+                   {"line", row.at.line},
+                   {"chain", chain_json(row.chain)},
+                   {"statement", row.statement},
+                   {"awaits", row.awaits}});
+  }
   return out;
 }
 
@@ -63,6 +78,7 @@ ordered_json fault_json(const Fault& fault) {
                    {"block", {fault.block.x, fault.block.y, fault.block.z}},
                    {"at", side_json(fault)}};
   if (fault.other) out["other"] = side_json(*fault.other);
+  if (!fault.waiting.empty()) out["waiting"] = waiting_json(fault);
   if (fault.address) {
     out["space"] = name(fault.address->space);
     out["byte"] = fault.address->byte;
@@ -73,7 +89,13 @@ ordered_json fault_json(const Fault& fault) {
 ordered_json findings_json(const ptx::Report& report) {
   ordered_json out = ordered_json::array();
   for (const ptx::Finding& one : report.findings)
-    out.push_back({{"fault", fault_json(one.fault)}, {"times", one.times}, {"grade", name(one.grade)}});
+    out.push_back({{"fault", fault_json(one.fault)},
+                   {"times", one.times},
+                   {"grade", name(one.grade)},
+                   {"warps", one.warps},
+                   {"lanes", one.lanes},
+                   {"blocks", one.blocks},
+                   {"cause", one.cause < 0 ? ordered_json(nullptr) : ordered_json(one.cause)}});
   return out;
 }
 
@@ -158,6 +180,12 @@ bool is_complete(const ptx::Report& report) {
   return !report.fault && !report.stopped;
 }
 
+ordered_json checked_json(const ptx::Checked& checked) {
+  return {{"shared", checked.shared},     {"global", checked.global},
+          {"barriers", checked.barriers}, {"copies", checked.copies},
+          {"products", checked.products}, {"not_looked_for", checked.not_looked_for}};
+}
+
 ordered_json report_json(const ptx::Function& kernel, Target target, const ptx::Report& report,
                          const std::deque<LaunchArray>& arrays) {
   ordered_json out{{"kernel", kernel.name()},
@@ -165,6 +193,7 @@ ordered_json report_json(const ptx::Function& kernel, Target target, const ptx::
                    {"blocks", report.blocks},
                    {"cancelled", report.cancelled},
                    {"steps", report.steps},
+                   {"checked", checked_json(report.checked)},
                    {"inferred", report.inferred},
                    {"contracted", report.contracted},
                    {"assembled", assembled_json(report)},
@@ -194,13 +223,47 @@ std::string cancelled_text(const ptx::Report& report) {
   return report.cancelled == 0 ? "" : fmt::format(" (and {} cancelled)", report.cancelled);
 }
 
-// ", 2 findings, 1 note", or nothing.
+// ", 2 findings, 1 note", or nothing. What has a cause is told with it.
 std::string findings_text(const ptx::Report& report) {
   std::string out;
-  for (const Grade grade : {Grade::finding, Grade::note})
-    if (const auto count = std::ranges::count(report.findings, grade, &ptx::Finding::grade); count != 0)
+  for (const Grade grade : {Grade::finding, Grade::note}) {
+    const auto is_one = [&](const ptx::Finding& one) { return one.cause < 0 && one.grade == grade; };
+    if (const auto count = std::ranges::count_if(report.findings, is_one); count != 0)
       out += fmt::format(", {} {}{}", count, name(grade), count == 1 ? "" : "s");
+  }
   return out;
+}
+
+// "gemm.cu:68", "PTX line 12"
+std::string line_text(const FaultSide& side) {
+  return side.at.line == 0 ? fmt::format("PTX line {}", side.ptx_line)
+                           : fmt::format("{}:{}", side.at.file, side.at.line);
+}
+
+// A finding, and in a line each those of which it is the cause.
+void print_finding(const ptx::Report& report, std::size_t number) {
+  const ptx::Finding& one = report.findings[number];
+  print_fault(one.fault, one.grade);
+  if (one.times > 1) fmt::print("  and {}\n", one.more());
+  for (const ptx::Finding& other : report.findings) {
+    if (other.cause != static_cast<int>(number)) continue;
+    const Fault& fault = other.fault;
+    print_fitted(fmt::format("  also {}{}: {}, {} time{}", line_text(fault),
+                             fault.other ? " and " + line_text(*fault.other) : "", name(fault.rule),
+                             other.times, other.times == 1 ? "" : "s"));
+  }
+}
+
+// "checked 96 shared and 64 global accesses, 1 barrier: nothing found"
+void print_checked(const ptx::Report& report) {
+  const std::string found = findings_text(report);
+  const std::vector<std::string>& off = report.checked.not_looked_for;
+  print_fitted(fmt::format("{}: {}{}{}", report.checked.text(),
+                           report.fault    ? "a fault"
+                           : found.empty() ? "nothing found"
+                                           : found.substr(2),
+                           report.fault ? found : "",
+                           off.empty() ? "" : fmt::format("; not looked for: {}", fmt::join(off, ", "))));
 }
 
 void print_report(const ptx::Function& kernel, Target target, const ptx::Report& report,
@@ -209,11 +272,12 @@ void print_report(const ptx::Function& kernel, Target target, const ptx::Report&
     print_fitted(fmt::format("printf: {} bytes before the last {} are dropped, as a GPU's buffer drops them",
                              report.printed_dropped, report.printed.size()));
   fmt::print("{}", report.printed);
-  for (const ptx::Finding& one : report.findings) {
-    print_fault(one.fault, one.grade);
-    if (one.times > 1) fmt::print("  {} times\n", one.times);
+  for (std::size_t i = 0; i < report.findings.size(); ++i)
+    if (report.findings[i].cause < 0) print_finding(report, i);
+  if (report.fault) {
+    print_fault(*report.fault, Grade::fault);
+    return print_checked(report);
   }
-  if (report.fault) return print_fault(*report.fault, Grade::fault);
   const std::string where = fmt::format("{} on {}", kernel.name(), target.name());
   if (report.stopped) return print_fitted(where + ": stopped by --break; no array is written");
   print_fitted(fmt::format("{}: {} block{}{}, {} steps{}{}{}", where, report.blocks,
@@ -225,6 +289,7 @@ void print_report(const ptx::Function& kernel, Target target, const ptx::Report&
     if (!one.out.empty())
       print_fitted(
           fmt::format("{}: {} of shape {}", one.out, one.array.header.dtype(), one.array.header.shape_text()));
+  print_checked(report);
 }
 
 ptx::Function kernel_of(const ptx::Module& module, const std::string& name) {

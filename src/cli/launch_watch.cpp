@@ -20,12 +20,17 @@ using nlohmann::ordered_json;
 
 constexpr std::uint32_t kAll = 0xFFFF'FFFF;
 
-// "kernel.cu:29", or nothing.
-std::string source_of(const ptx::CodeLine& line) {
-  return line.file.empty() || line.source_line == 0 ? "" : fmt::format("{}:{}", line.file, line.source_line);
-}
-std::string without_folder(const std::string& source) {
-  return source.substr(source.rfind('/') + 1);  // all of it if there is none: npos + 1 is 0
+// "kernel.cu:29 > 12 > tile.hpp:40", or nothing: the line of the kernel's body, and those that were inlined there. Files are
+// without their folders, and stand where they change.
+std::string source_of(const std::vector<SourceLink>& chain) {
+  std::string out, file;
+  for (const SourceLink& one : chain) {
+    if (!out.empty()) out += " > ";
+    if (one.file != file) out += one.file.substr(one.file.rfind('/') + 1) + ":";  // npos + 1 is 0
+    out += fmt::format("{}", one.line);
+    file = one.file;
+  }
+  return out;
 }
 
 // ---- What people type
@@ -80,11 +85,14 @@ std::vector<ptx::CodeLine> find_source(const std::string& text, std::size_t colo
   std::set<int> lines;
   std::vector<ptx::CodeLine> out;
   for (const ptx::CodeLine& one : all) {
-    if (source_of(one).empty()) continue;
-    files.insert(one.file);
-    if (!is_named(one.file, file)) continue;
-    lines.insert(one.source_line);
-    if (one.source_line == *line) out.push_back(one);
+    for (const SourceLink& link : one.chain) {
+      files.insert(link.file);
+      if (is_named(link.file, file)) lines.insert(link.line);
+    }
+    const auto is_wanted = [&](const SourceLink& link) {
+      return link.line == *line && is_named(link.file, file);
+    };
+    if (std::ranges::any_of(one.chain, is_wanted)) out.push_back(one);
   }
   if (files.empty())
     refuse("--break", fmt::format("'{}' for a kernel without lines of a source", text),
@@ -93,7 +101,7 @@ std::vector<ptx::CodeLine> find_source(const std::string& text, std::size_t colo
     refuse("--break", fmt::format("'{}', a file that the kernel is not from", file),
            fmt::format("{}", fmt::join(files, ", ")));
   if (out.empty())
-    refuse("--break", fmt::format("line {} of {}, from which no statement is", *line, file),
+    refuse("--break", fmt::format("line {} of {}, from which no statement comes", *line, file),
            fmt::format("a line near it that has one: {}", near(lines, *line)));
   return out;
 }
@@ -188,11 +196,12 @@ ordered_json registers_json(const std::vector<ptx::RegisterValues>& all, bool wi
   return out;
 }
 
-ordered_json step_json(const ptx::Observation& seen) {
+ordered_json step_json(const ptx::Observation& seen, const std::vector<SourceLink>& chain) {
   return {{"block", {seen.block.x, seen.block.y, seen.block.z}},
           {"warp", seen.warp},
           {"line", seen.line},
           {"statement", seen.statement},
+          {"chain", chain_json(chain)},
           {"lanes", lanes_of(seen.lanes)},
           {"read", registers_json(seen.sources, false)},
           {"written", registers_json(seen.registers, true)}};
@@ -257,6 +266,7 @@ ordered_json profile_json(const std::vector<ptx::LineCounts>& profile) {
     add_counts(lines.emplace_back(ordered_json{{"line", line.line},
                                                {"file", line.file},
                                                {"source_line", line.source_line},
+                                               {"chain", chain_json(line.chain)},
                                                {"family", line.family},
                                                {"statement", line.statement}}),
                line);
@@ -265,12 +275,20 @@ ordered_json profile_json(const std::vector<ptx::LineCounts>& profile) {
 
 }  // namespace
 
+ordered_json chain_json(const std::vector<SourceLink>& chain) {
+  ordered_json out = ordered_json::array();
+  for (const SourceLink& one : chain)
+    out.push_back({{"function", one.function}, {"file", one.file}, {"line", one.line}});
+  return out;
+}
+
 // ---- The watch
 
 LaunchWatch::LaunchWatch(const WatchArguments& arguments, const ptx::Function& kernel, const ptx::Launch& how,
                          bool json)
     : arguments_(arguments), json_(json) {
   if (!arguments.trace.empty()) parse_warp(arguments.trace, block_, warp_);
+  if (!arguments.trace.empty() || !arguments.break_at.empty()) lines_ = kernel.lines(how);
   if (!arguments.break_at.empty()) stops_ = find_lines(arguments.break_at, kernel, how);
 }
 
@@ -283,12 +301,25 @@ void LaunchWatch::follow(ptx::Launch& how) {
 }
 
 bool LaunchWatch::take(const ptx::Observation& seen) {
-  if (prints_steps()) print_step(seen);
+  if (prints_steps()) print_source(seen.line), print_step(seen);
   if (json_ && !arguments_.trace.empty()) trace_.push_back(seen);
   const bool stops =
       seen.lanes != 0 && std::ranges::find(stops_, seen.line, &ptx::CodeLine::line) != stops_.end();
   if (stops) reached_ = seen;
   return !stops;
+}
+
+const std::vector<SourceLink>& LaunchWatch::chain_of(int line) const {
+  static const std::vector<SourceLink> none;
+  const auto found = std::ranges::find(lines_, line, &ptx::CodeLine::line);
+  return found == lines_.end() ? none : found->chain;
+}
+
+// Where the source of the steps changes.
+void LaunchWatch::print_source(int line) {
+  const std::string source = source_of(chain_of(line));
+  if (source != source_ && !source.empty()) print_fitted(printable(source) + ":");
+  source_ = source;
 }
 
 std::string LaunchWatch::where() const {
@@ -298,9 +329,11 @@ std::string LaunchWatch::where() const {
 void LaunchWatch::print_break() const {
   if (missed()) print_fitted(fmt::format("--break {}: {} has not executed it", arguments_.break_at, where()));
   if (!reached_) return;
-  const std::string source = source_of(*std::ranges::find(stops_, reached_->line, &ptx::CodeLine::line));
-  print_fitted(fmt::format("{}{}line {}: {}", source, source.empty() ? "" : ": PTX ", reached_->line,
-                           reached_->statement));
+  const std::vector<SourceLink>& chain = chain_of(reached_->line);
+  const std::string source =
+      chain.empty() ? "" : fmt::format("{}:{}: PTX ", chain.front().file, chain.front().line);
+  print_fitted(fmt::format("{}line {}: {}", source, reached_->line, reached_->statement));
+  for (std::size_t i = 1; i < chain.size(); ++i) print_fitted("  " + text(chain[i]));
   print_fitted(fmt::format(
       "{} of {}", reached_->lanes == kAll ? "all lanes" : "lanes " + lanes_text(reached_->lanes), where()));
   if (!reached_->sources.empty() || !reached_->registers.empty()) print(lanes_table(*reached_), false);
@@ -316,7 +349,7 @@ void LaunchWatch::print_profile(const ptx::Report& report) const {
   for (const ptx::LineCounts& line : most_executed_first(report.profile))
     if (lines.size() <= kMaxLines)
       lines.push_back(joined(joined({fmt::format("{}", line.line)}, counted(line)),
-                             {printable(without_folder(source_of(line))), printable(line.statement)}));
+                             {printable(source_of(line.chain)), printable(line.statement)}));
   if (report.profile.empty()) return;
   fmt::print("\n");
   print_narrow(without_empty(families));
@@ -330,9 +363,10 @@ void LaunchWatch::add_to(ordered_json& answer, const ptx::Report& report) const 
   if (arguments_.profile) answer["profile"] = profile_json(report.profile);
   if (!arguments_.trace.empty()) {
     answer["trace"] = ordered_json::array();
-    for (const ptx::Observation& seen : trace_) answer["trace"].push_back(step_json(seen));
+    for (const ptx::Observation& seen : trace_) answer["trace"].push_back(step_json(seen, chain_of(seen.line)));
   }
-  if (!arguments_.break_at.empty()) answer["break"] = reached_ ? step_json(*reached_) : ordered_json(nullptr);
+  if (!arguments_.break_at.empty())
+    answer["break"] = reached_ ? step_json(*reached_, chain_of(reached_->line)) : ordered_json(nullptr);
 }
 
 }  // namespace warpbit::cli

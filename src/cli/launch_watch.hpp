@@ -18,6 +18,9 @@ struct WatchArguments {
   std::string break_at;  ///< "LINE" of the PTX, or "FILE:LINE" by .loc
 };
 
+/// The lines of a statement in its source, the kernel's body first: [{"function", "file", "line"}].
+nlohmann::ordered_json chain_json(const std::vector<SourceLink>& chain);
+
 /// The watch of one launch. Refuses a line without a statement.
 class LaunchWatch {
  public:
@@ -39,13 +42,16 @@ class LaunchWatch {
 
  private:
   bool take(const ptx::Observation& seen);
+  const std::vector<SourceLink>& chain_of(int line) const;
+  void print_source(int line);
   std::string where() const;
 
   const WatchArguments& arguments_;
   bool json_;
   device::Index3 block_;
   int warp_ = 0;
-  std::vector<ptx::CodeLine> stops_;  // the statements to break at
+  std::vector<ptx::CodeLine> lines_, stops_;  // all statements; those to break at
+  std::string source_;                        // of the last step that was printed
   std::vector<ptx::Observation> trace_;
   std::optional<ptx::Observation> reached_;
 };

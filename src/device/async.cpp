@@ -95,8 +95,9 @@ void barrier_cluster_arrive(bool releases, Place at) {
   const block::Who me = block.who(at);
   const std::uint32_t lane = std::uint32_t{1} << me.thread % block::kWarp;
   if (block.async.cluster.barrier.arrive(me.thread / block::kWarp, lane, releases) != 0)
-    block.fail(block::fault_of(me, {Errc::barrier_misused, "barrier.cluster.arrive",
-                                    "a thread arrives a second time", "barrier.cluster.wait between"}));
+    block.fail(
+        block::fault_of(me, {Errc::barrier_misused, "barrier.cluster.arrive", "a thread arrives a second time",
+                             "barrier.cluster.wait must come between"}));
 }
 
 void barrier_cluster_wait(Place at) {
@@ -108,7 +109,7 @@ void barrier_cluster_wait(Place at) {
     const auto [never, is_complete] = block.async.cluster.barrier.wait(me.thread / block::kWarp, lane, true);
     if (never != 0)
       block.fail(block::fault_of(me, {Errc::barrier_misused, kForm, "a thread waits that has not arrived",
-                                      "barrier.cluster.arrive before"}));
+                                      "barrier.cluster.arrive must come before"}));
     if (is_complete) return;
     Call call{{Request::Kind::cluster, kForm, at}};
     block.wait(call);

@@ -229,8 +229,9 @@ std::uint32_t Block::alive(int warp) const {
 }
 
 // Lanes of a warp that wait alike are named together.
-std::string Block::waiting() const {
-  std::vector<async::Waiting> out;
+std::vector<FaultWaiters> Block::waiting(std::span<const async::Lanes> alive_in_cluster) const {
+  using Kind = block::Request::Kind;
+  std::vector<FaultWaiters> out;
   for (int warp = 0; warp < meeting.warps(); ++warp)
     for (std::uint32_t rest = meeting.waiting(warp); rest != 0;) {
       const block::Request& one = meeting.request(warp * block::kWarp + std::countr_zero(rest));
@@ -238,29 +239,33 @@ std::string Block::waiting() const {
         return other.is_same(one) && other.value == one.value;
       });
       rest &= ~lanes;
-      std::string how = fmt::format("lanes {:#010x}, {}:{}: {}", lanes, one.at.file, one.at.line, one.form());
-      if (one.kind == block::Request::Kind::phase)
-        how += ", for " +
-               async.mbarriers.awaited(static_cast<std::int64_t>(one.value), shared.first_warp() + warp);
-      out.push_back({warp, std::move(how)});
+      std::string awaits;
+      if (one.kind == Kind::phase)
+        awaits = async.mbarriers.awaited(static_cast<std::int64_t>(one.value), shared.first_warp() + warp);
+      if (one.kind == Kind::cluster) awaits = async.cluster.barrier.awaited(alive_in_cluster);
+      out.push_back({{index_},
+                     {warp},
+                     lanes == alive(warp) ? std::vector<int>() : block::lanes_of(lanes),
+                     std::string(one.form()),
+                     std::move(awaits),
+                     one.at});
     }
-  return async::text(out, shared.cluster().blocks() == 1
-                              ? ""
-                              : fmt::format(" block ({}, {}, {}),", index_.x, index_.y, index_.z));
+  return out;
 }
 
-bool Block::report_deadlock(const std::string& waiting) {
+bool Block::report_deadlock(const std::vector<FaultWaiters>& waiting) {
   const auto is_elsewhere = [](const block::Request& r) { return r.is_elsewhere(); };
   for (int warp = 0; warp < meeting.warps(); ++warp) {
     const std::uint32_t lanes = meeting.waiting(warp, is_elsewhere);
     if (lanes == 0) continue;
     const int first = warp * block::kWarp + std::countr_zero(lanes);
-    Fault fault = block::fault_of(who(first, meeting.request(first).at),
-                                  {Errc::threads_diverge,
-                                   "deadlock",
-                                   "no thread can go on; these wait:" + waiting.substr(0, waiting.size() - 1),
-                                   {}});
-    fault.lanes = block::lanes_of(lanes);
+    const block::Request& request = meeting.request(first);
+    const auto cause = request.kind == block::Request::Kind::phase
+                           ? async.mbarriers.cause(static_cast<std::int64_t>(request.value))
+                           : std::nullopt;
+    Fault fault =
+        block::deadlock(cause ? cause->who : who(first, request.at), cause ? cause->what : "", waiting);
+    if (!cause) fault.lanes = block::lanes_of(lanes);
     meeting.fault() = std::move(fault);
     return true;
   }

@@ -94,10 +94,10 @@ class Block {
   const block::Found& found() const { return found_; }
   /// The lanes of a warp that have not ended.
   std::uint32_t alive(int warp) const;
-  /// What its threads wait for, as text; each with its place.
-  std::string waiting() const;
+  /// What its threads wait for, each with its place. `alive`: lanes that have not ended, by warp of the cluster.
+  std::vector<FaultWaiters> waiting(std::span<const async::Lanes> alive) const;
   /// Nothing goes on any more. Whether this block has a fault then, with what all threads of the cluster wait for.
-  bool report_deadlock(const std::string& waiting);
+  bool report_deadlock(const std::vector<FaultWaiters>& waiting);
 
   // ---- For calls of the running thread. On a fault all threads end, and the call does not return.
 

@@ -102,7 +102,7 @@ void commit_group(Place at) {
 
 void wait_group(unsigned pending, Place at) {
   Block& block = current_block();
-  block.shared.wait_group(block.who(at).thread, pending);
+  block.shared.wait_group(block.who(at).thread, pending, at);
 }
 
 void execute(const Statement& statement, const Operands& operands, Place at) {

@@ -24,13 +24,18 @@ bool Cluster::inferred() const {
   return std::ranges::any_of(blocks_, [](const auto& block) { return block->inferred(); });
 }
 
-// The phase of barrier.cluster is complete if all threads have arrived that have not ended.
-void Cluster::check_barrier() {
-  std::vector<async::Lanes> alive;
+// By warp of the cluster.
+std::vector<async::Lanes> Cluster::alive() const {
+  std::vector<async::Lanes> out;
   for (const auto& block : blocks_)
     for (int warp = 0; warp < async_.state()->stride() / block::kWarp; ++warp)
-      alive.push_back(block->alive(warp));
-  if (async_.barrier.check(alive)) async_.happened();
+      out.push_back(block->alive(warp));
+  return out;
+}
+
+// The phase of barrier.cluster is complete if all threads have arrived that have not ended.
+void Cluster::check_barrier() {
+  if (async_.barrier.check(alive())) async_.happened();
 }
 
 // ---- Turns
@@ -48,8 +53,9 @@ void Cluster::report_deadlock() {
     block->meeting.report_stuck();
     if (block->meeting.fault()) return;
   }
-  std::string waiting;
-  for (const auto& block : blocks_) waiting += block->waiting();
+  std::vector<FaultWaiters> waiting;
+  for (const auto& block : blocks_)
+    for (FaultWaiters& one : block->waiting(alive())) waiting.push_back(std::move(one));
   for (const auto& block : blocks_)
     if (block->report_deadlock(waiting)) return;
 }

@@ -31,6 +31,7 @@ class Cluster {
   void check_barrier();
   bool run_turns();
   bool go_on_in_vain();
+  std::vector<async::Lanes> alive() const;
   void report_deadlock();
 
   async::Cluster async_;

@@ -469,6 +469,7 @@ std::size_t source_bytes(Warp& warp, const Path& path, const Step& step, int lan
 }  // namespace
 
 Next copy_async(Warp& warp, Path& path, const Step& step, Lanes lanes) {
+  warp.block().checked.copies += static_cast<std::uint64_t>(std::popcount(lanes));
   if (const std::optional<Next> done = copy_async_at_once(warp, path, step, lanes)) return *done;
   Step to_step = step, from_step = step;
   to_step.access.space = StateSpace::shared;
@@ -515,7 +516,7 @@ Next wait_group(Warp& warp, Path&, const Step& step, Lanes lanes) {
   for_each_lane(lanes, [&](int lane) {
     const int thread = warp.number_in_cluster() * kLanes + lane;
     if (step.target < 0) shared.commit_group(thread);  // wait_all
-    shared.wait_group(thread, static_cast<unsigned>(std::max(step.target, 0)));
+    shared.wait_group(thread, static_cast<unsigned>(std::max(step.target, 0)), Block::who(warp, step, lane).at);
   });
   return Next::step;
 }

@@ -7,11 +7,13 @@
 #include "grid/cluster.hpp"
 #include "grid/pending.hpp"
 #include "grid/steps.hpp"
+#include "ptx/source.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <set>
@@ -168,16 +170,17 @@ void name_statement(const Program& program, Fault& fault) {
 }
 
 void locate(const Program& program, Fault& fault) {
-  const auto one = [&](FaultSide& side) {
-    if (side.at.line == 0) return;
-    const ptx::Statement& statement = statement_of(program.origins[side.at.line - 1]);
-    side.ptx_line = statement.position.line;
-    const auto [file, line] = source_of(*program.module, statement);
-    side.at = {};
-    if (!file.empty()) side.at = {interned(std::string(file)), static_cast<unsigned>(line)};
+  const auto one = [&](block::Place& at, int& ptx_line, std::vector<SourceLink>& chain) {
+    if (at.line == 0) return;
+    const Origin& origin = program.origins[at.line - 1];
+    ptx_line = statement_of(origin).position.line;
+    chain = chain_of(*program.module, *origin.function, statement_of(origin));
+    at = {};
+    if (!chain.empty()) at = {interned(chain.front().file), static_cast<unsigned>(chain.front().line)};
   };
-  one(fault);
-  if (fault.other) one(*fault.other);
+  one(fault.at, fault.ptx_line, fault.chain);
+  if (fault.other) one(fault.other->at, fault.other->ptx_line, fault.other->chain);
+  for (FaultWaiters& row : fault.waiting) one(row.at, row.ptx_line, row.chain);
   fault.kernel = program.functions[static_cast<std::size_t>(program.entry)].function->name;
 }
 
@@ -255,9 +258,54 @@ void Block::fault(Fault found) {
   fault_ = located(std::move(found));
 }
 
+namespace {
+
+bool is_same_place(const FaultSide& x, const FaultSide& y) {
+  return x.chain == y.chain && (!x.chain.empty() || x.ptx_line == y.ptx_line);
+}
+bool shares_line(const Fault& x, const Fault& y) {
+  for (const FaultSide* one : {static_cast<const FaultSide*>(&x), x.other ? &*x.other : nullptr})
+    for (const FaultSide* other : {static_cast<const FaultSide*>(&y), y.other ? &*y.other : nullptr})
+      if (one != nullptr && other != nullptr && is_same_place(*one, *other)) return true;
+  return false;
+}
+void unite(std::vector<int>& to, const std::vector<int>& more) {
+  std::vector<int> all;
+  std::ranges::set_union(to, more, std::back_inserter(all));
+  to = std::move(all);
+}
+// Of accesses that nothing orders, or of bytes that were read too early.
+bool is_of_order(const Fault& fault) {
+  using enum KernelRule;
+  return fault.rule == data_race || fault.rule == lanes_not_synchronised || fault.rule == copy_pending ||
+         fault.rule == never_written;
+}
+
+}  // namespace
+
 bool are_same(const Fault& x, const Fault& y) {
-  return x.rule == y.rule && x.error.code == y.error.code && x.ptx_line == y.ptx_line &&
-         x.other.has_value() == y.other.has_value() && (!x.other || x.other->ptx_line == y.other->ptx_line);
+  if (x.rule != y.rule || x.error.code != y.error.code || x.other.has_value() != y.other.has_value())
+    return false;
+  if (is_same_place(x, y)) return !x.other || is_same_place(*x.other, *y.other);
+  return x.other && is_same_place(x, *y.other) && is_same_place(*x.other, y);  // the other way round
+}
+
+void add(Finding& to, const Finding& one) {
+  to.times += one.times;
+  unite(to.warps, one.warps);
+  unite(to.lanes, one.lanes);
+}
+
+// Bytes that were read too early may be found before the race for them.
+void find_causes(std::vector<Finding>& all) {
+  const auto is_early_read = [](const Finding& one) { return one.fault.rule == KernelRule::never_written; };
+  for (const bool early_reads : {false, true})
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (!is_of_order(all[i].fault) || is_early_read(all[i]) != early_reads) continue;
+      for (std::size_t k = 0; k < (early_reads ? all.size() : i) && all[i].cause < 0; ++k)
+        if (is_of_order(all[k].fault) && !is_early_read(all[k]) && shares_line(all[i].fault, all[k].fault))
+          all[i].cause = all[k].cause < 0 ? static_cast<int>(k) : all[k].cause;
+    }
 }
 
 bool Block::allows(block::Found found) {
@@ -267,12 +315,17 @@ bool Block::allows(block::Found found) {
   if (grade == Grade::fault) return fault(*std::move(found)), false;
   if (grade == Grade::silent) return true;
   explain_by_phase(*found);
-  Fault one = located(*std::move(found));
-  const auto is_same = [&](const Finding& other) { return are_same(other.fault, one); };
-  if (const auto found_before = std::ranges::find_if(findings_, is_same); found_before != findings_.end())
-    ++found_before->times;
-  else
-    findings_.push_back({std::move(one), 1, grade});
+  const std::array<unsigned, 3> key = {static_cast<unsigned>(found->rule), found->at.line,
+                                       found->other ? found->other->at.line : 0};
+  const int warp = found->warp % (async_.shared.cluster().stride() / kLanes);
+  Finding one{{}, 1, grade, {warp}, found->lanes};
+  const auto [known, is_new] = known_.try_emplace(key, findings_.size());
+  if (!is_new) return add(findings_[known->second], one), true;
+  one.fault = located(*std::move(found));
+  const auto is_same = [&](const Finding& other) { return are_same(other.fault, one.fault); };
+  const auto same = std::ranges::find_if(findings_, is_same);
+  known->second = static_cast<std::size_t>(same - findings_.begin());
+  same == findings_.end() ? findings_.push_back(std::move(one)) : add(*same, one);
   return true;
 }
 
@@ -338,6 +391,7 @@ void Block::order(const Barrier& barrier, int number) {
 
 void Block::release(int number, Barrier& barrier) {
   order(barrier, number);
+  ++checked.barriers;
   for (const std::unique_ptr<Warp>& warp : warps_)
     for (Path& path : warp->paths()) {
       if (path.waits_for != Waits::barrier || path.barrier != number) continue;
@@ -367,10 +421,10 @@ std::optional<Error> Block::misused(const Arrival& arrival) const {
   if (!barrier.in_use) return std::nullopt;
   if (expected(barrier.threads) != expected(arrival.threads))
     return error(fmt::format("barrier {} for {}", arrival.barrier, threads(arrival.threads)),
-                 fmt::format("it has been begun for {}", threads(barrier.threads)));
+                 fmt::format("its first arrival was for {}", threads(barrier.threads)));
   if ((barrier.reduction == Reduction::none) != (arrival.reduction == Reduction::none))
     return error(fmt::format("barrier {} with and without .red", arrival.barrier),
-                 "one of the two by all who meet there");
+                 "all warps that meet there must have it, or none");
   return std::nullopt;
 }
 
@@ -431,42 +485,60 @@ void Block::check_barriers() {
     if (barriers_[i].in_use && complete(barriers_[i])) release(static_cast<int>(i), barriers_[i]);
 }
 
-std::string Block::awaited(const Warp& warp, const Path& path) const {
-  if (path.waits_for == Waits::test || path.gives_up)
-    return ", for " + async_.mbarriers.awaited(path.awaited, warp.number_in_cluster());
-  if (path.waits_for == Waits::columns)
-    return ", for " + async::awaited(cluster_.blocks()[static_cast<std::size_t>(rank_)]->async(),
-                                     static_cast<std::uint32_t>(path.awaited));
-  if (path.waits_for == Waits::barrier) {
-    const Barrier& barrier = barriers_[static_cast<std::size_t>(path.barrier)];
-    return fmt::format(", for {} at barrier {}: {} have arrived", threads(barrier.threads), path.barrier,
-                       barrier.arrived);
+// One of all threads waits for those that have not ended.
+std::string Block::awaited(const Barrier& barrier) const {
+  std::int64_t arrived = 0, all = 0;
+  bool are_whole = true;
+  for (std::size_t w = 0; w < warps_.size(); ++w) {
+    are_whole = are_whole && barrier.warps[w].part == 0;
+    arrived += std::popcount(warps_[w]->alive() & barrier.warps[w].here);
+    all += std::popcount(warps_[w]->alive());
   }
-  if (path.waits_for == Waits::registers) return ", for registers that no other warp gives back";
+  if (barrier.threads != 0) return block::arrivals_text(barrier.arrived, barrier.threads, are_whole);
+  return block::arrivals_text(arrived, all, are_whole);
+}
+
+std::string Block::awaited(const Warp& warp, const Path& path, std::span<const Lanes> alive) const {
+  if (path.gives_up) return async_.mbarriers.awaited(path.awaited, warp.number_in_cluster());
+  switch (path.waits_for) {
+    case Waits::test: return async_.mbarriers.awaited(path.awaited, warp.number_in_cluster());
+    case Waits::columns:
+      return async::awaited(cluster_.blocks()[static_cast<std::size_t>(rank_)]->async(),
+                            static_cast<std::uint32_t>(path.awaited));
+    case Waits::barrier:
+      return fmt::format("barrier {}: {}", path.barrier,
+                         awaited(barriers_[static_cast<std::size_t>(path.barrier)]));
+    case Waits::cluster: return cluster_.async().barrier.awaited(alive);
+    case Waits::registers: return "registers that no other warp gives back";
+    case Waits::warpgroup: return "the other warps of its warpgroup";
+    case Waits::none: return "other lanes of its warp";
+  }
   return {};
 }
 
-std::string Block::waiting() const {
-  std::vector<async::Waiting> out;
+std::vector<FaultWaiters> Block::waiting(std::span<const Lanes> alive) const {
+  std::vector<FaultWaiters> out;
   for (const std::unique_ptr<Warp>& warp : warps_)
     for (const Path& path : warp->paths()) {
       if (!path.waits) continue;
-      const ptx::Statement& statement =
-          statement_of(grid_.program, grid_.program.steps[static_cast<std::size_t>(path.pc)]);
-      out.push_back(
-          {warp->number(), fmt::format("lanes {:#010x}, PTX line {}: {}{}", path.lanes, statement.position.line,
-                                       ptx::one_line(statement.text), awaited(*warp, path))});
+      const Step& step = grid_.program.steps[static_cast<std::size_t>(path.pc)];
+      out.push_back({{{index_[0], index_[1], index_[2]}},
+                     {warp->number()},
+                     path.lanes == warp->alive() ? std::vector<int>() : block::lanes_of(path.lanes),
+                     ptx::one_line(statement_of(grid_.program, step).text),
+                     awaited(*warp, path, alive),
+                     who(*warp, step, 0).at});
     }
-  return async::text(out, async_.shared.cluster().blocks() == 1
-                              ? ""
-                              : fmt::format(" block ({}, {}, {}),", index_[0], index_[1], index_[2]));
+  return out;
 }
 
 void Block::report_missing(Warp& warp, const Path& path) {
   const Lanes missing = path.needs & ~path.lanes;
-  Fault out = block::fault_of(
-      who(warp, grid_.program.steps[static_cast<std::size_t>(path.pc)], 0),
-      {Errc::lanes_missing, {}, "some lanes do not come", "all lanes of its mask must execute it"});
+  Fault out = block::fault_of(who(warp, grid_.program.steps[static_cast<std::size_t>(path.pc)], 0),
+                              {Errc::lanes_missing,
+                               {},
+                               fmt::format("lanes {} never reach it", ranges(block::lanes_of(missing))),
+                               "all lanes of its mask must execute it"});
   out.lanes = block::lanes_of(missing);
   for (const Path& other : warp.paths()) {
     if (&other == &path || (other.lanes & missing) == 0) continue;
@@ -595,7 +667,7 @@ std::string read_by(Warp& warp, const Path& path, const Step& step) {
 }  // namespace
 
 // The steps from the one to which a path jumps back to the jump.
-Fault Block::endless(Warp& warp, const Path& path, const std::string& waiting) const {
+Fault Block::endless(Warp& warp, const Path& path, const std::vector<FaultWaiters>& waiting) const {
   const std::vector<Step>& steps = grid_.program.steps;
   const auto step = [&](int i) -> const Step& { return steps[static_cast<std::size_t>(i)]; };
   const auto line = [&](int i) { return statement_of(grid_.program, step(i)).position.line; };
@@ -610,14 +682,14 @@ Fault Block::endless(Warp& warp, const Path& path, const std::string& waiting) c
       who(warp, step(at), 0),
       {Errc::threads_diverge,
        {},
-       fmt::format("{} without an end, and no thread changes anything any more{}{}", lines,
-                   waiting.empty() ? "" : "; these wait:", waiting.substr(0, waiting.find_last_of(';'))),
+       fmt::format("{} without an end, and no thread changes anything any more", lines),
        reads.empty() ? "nothing ends the loop" : reads});
   out.lanes = block::lanes_of(path.lanes);
+  out.waiting = waiting;
   return out;
 }
 
-bool Block::report_endless(const std::string& waiting) {
+bool Block::report_endless(const std::vector<FaultWaiters>& waiting) {
   for (const std::unique_ptr<Warp>& warp : warps_)
     for (const Path& path : warp->paths()) {
       if (path.waits) continue;
@@ -627,7 +699,8 @@ bool Block::report_endless(const std::string& waiting) {
   return false;
 }
 
-bool Block::report_deadlock(const std::string& waiting) {
+// Where a barrier object lacks what no one can bring any more, the fault is there.
+bool Block::report_deadlock(const std::vector<FaultWaiters>& waiting) {
   Warp* who_waits = nullptr;
   const Path* waits = nullptr;
   for (const std::unique_ptr<Warp>& warp : warps_)
@@ -635,11 +708,12 @@ bool Block::report_deadlock(const std::string& waiting) {
       if (waits == nullptr || says(path.waits_for) > says(waits->waits_for))
         who_waits = warp.get(), waits = &path;
   if (waits == nullptr) return false;
-  fault(*who_waits, *waits, waits->lanes,
-        {Errc::threads_diverge,
-         "deadlock",
-         "no thread can go on; these wait:" + waiting.substr(0, waiting.size() - 1),
-         {}});
+  const Step& step = grid_.program.steps[static_cast<std::size_t>(waits->pc)];
+  const bool tests = waits->waits_for == Waits::test || waits->gives_up;
+  const auto cause = tests ? async_.mbarriers.cause(waits->awaited) : std::nullopt;
+  Fault out = block::deadlock(cause ? cause->who : who(*who_waits, step, 0), cause ? cause->what : "", waiting);
+  if (!cause) out.lanes = block::lanes_of(waits->lanes);
+  fault(std::move(out));
   return true;
 }
 
@@ -662,8 +736,8 @@ Next Block::set_registers(Warp& warp, Path& path, Lanes lanes, int count, bool m
     return warp.fault(path, lanes,
                       {Errc::barrier_misused,
                        {},
-                       fmt::format("{} registers of a thread that has {}", count, has),
-                       more ? "setmaxnreg.inc takes more" : "setmaxnreg.dec takes fewer"});
+                       fmt::format("{} registers, but the thread already has {}", count, has),
+                       more ? "setmaxnreg.inc takes more than that" : "setmaxnreg.dec takes fewer than that"});
   if (count - has > free_registers_) return warp.wait_for(path, lanes, Waits::registers);
   free_registers_ -= count - has;
   has = count;

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -62,8 +63,12 @@ struct Grid {
 class Cluster;
 
 using ptx::Finding;
-/// Whether two faults are the same mistake of the same statements.
+/// Whether two faults are the same mistake, at the same lines of the source, or of the PTX where these are not known.
 bool are_same(const Fault& x, const Fault& y);
+/// What was found again, in the same block or in another one.
+void add(Finding& to, const Finding& one);
+/// Gives each finding that shares a line with an earlier one its cause.
+void find_causes(std::vector<Finding>& all);
 
 /// Shared addresses carry the rank of their block from this bit on, as an H100's do.
 inline constexpr int kRankShift = 24;
@@ -105,11 +110,11 @@ class Block {
   /// Nothing goes on. The fault of an instruction that needs lanes or warps which are elsewhere; false if there is none.
   bool report_cause();
   /// The fault of a thread that waits; false if none does. `waiting`: all that wait.
-  bool report_deadlock(const std::string& waiting);
+  bool report_deadlock(const std::vector<FaultWaiters>& waiting);
   /// The fault of a thread that does the same for ever; false if none does.
-  bool report_endless(const std::string& waiting);
-  /// Every path that waits, its place and what it waits for.
-  std::string waiting() const;
+  bool report_endless(const std::vector<FaultWaiters>& waiting);
+  /// Every path that waits, its place and what it waits for. `alive`: of all warps of the cluster.
+  std::vector<FaultWaiters> waiting(std::span<const Lanes> alive) const;
 
   // ---- Accesses to shared memory, if they are checked
 
@@ -192,8 +197,9 @@ class Block {
   void check_barriers();
   void report_missing(Warp& warp, const Path& path);
   Fault missing_warp(Warp& warp, const Path& path) const;
-  Fault endless(Warp& warp, const Path& path, const std::string& waiting) const;
-  std::string awaited(const Warp& warp, const Path& path) const;
+  Fault endless(Warp& warp, const Path& path, const std::vector<FaultWaiters>& waiting) const;
+  std::string awaited(const Warp& warp, const Path& path, std::span<const Lanes> alive) const;
+  std::string awaited(const Barrier& barrier) const;
 
   const Grid& grid_;
   Cluster& cluster_;
@@ -215,7 +221,8 @@ class Block {
   bool stopped_ = false;
   bool moved_ = false;  // some path has gone on behind a barrier
   std::vector<Finding> findings_;
-  block::Who last_{};  // the thread that ended last
+  std::map<std::array<unsigned, 3>, std::size_t> known_;  // findings, by their rule and statements
+  block::Who last_{};                                     // the thread that ended last
 };
 
 /// An error whose place has no other name has that of its statement, and both sides have the lines of theirs.

@@ -270,6 +270,7 @@ Next bulk(Warp& warp, Path& path, const Step& step, Lanes lanes) {
   const BulkOperation& operation = warp.program().async.bulks[static_cast<std::size_t>(step.extra)];
   for (int lane = 0; lane < kLanes; ++lane) {
     if ((lanes >> lane & 1) == 0) continue;
+    ++warp.block().checked.copies;
     const Result<bool> done = Lane(warp, path, step, operation, lane).issue();
     if (warp.block().has_fault()) return Next::end;
     if (!done) return warp.fault(path, Lanes{1} << lane, done.error());

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "block/shape.hpp"
+#include "grid/reach.hpp"
 
 namespace warpbit::grid {
 namespace {
@@ -22,6 +23,9 @@ Cluster::Cluster(const Grid& grid, std::uint64_t number, Extent first)
       number_(number),
       async_(static_cast<int>(product(grid.cluster)), static_cast<int>(product(grid.threads)),
              grid.check_shared) {
+  async_.state()->flow = [this](block::Place first, block::Place second) {
+    return flow(static_cast<int>(first.line) - 1, static_cast<int>(second.line) - 1);
+  };
   const Extent& n = grid.cluster;
   if (grid.check_global && product(grid.blocks) > product(n)) async_.state()->order.number(number);
   for (std::uint64_t rank = 0; rank < product(n); ++rank) {
@@ -33,23 +37,46 @@ Cluster::Cluster(const Grid& grid, std::uint64_t number, Extent first)
 
 Cluster::~Cluster() = default;
 
+// Functions that are called are left out.
+block::Cluster::Flow Cluster::flow(int first, int second) {
+  using enum block::Cluster::Flow;
+  const Program& program = grid_.program;
+  const auto function = [&](int statement) {
+    return program.origins[static_cast<std::size_t>(statement)].function;
+  };
+  const auto [at, is_new] = flows_.try_emplace({first, second}, unknown);
+  if (!is_new || first == second || function(first) != function(second)) return at->second;
+  if (leads_to(program, first, second, true) && !leads_to(program, second, first, true)) at->second = follows;
+  if (!leads_to(program, first, second, false) && !leads_to(program, second, first, false)) at->second = apart;
+  return at->second;
+}
+
 // ---- barrier.cluster
+
+// By warp of the cluster.
+std::vector<Lanes> Cluster::alive() const {
+  std::vector<Lanes> out(blocks_.size() * static_cast<std::size_t>(async_.state()->stride() / kLanes));
+  for (const std::unique_ptr<Block>& block : blocks_)
+    for (const std::unique_ptr<Warp>& warp : block->warps())
+      out[static_cast<std::size_t>(warp->number_in_cluster())] = warp->alive();
+  return out;
+}
 
 // Threads that have ended count as arrived.
 void Cluster::check_barrier() {
-  std::vector<Lanes> alive(blocks_.size() * static_cast<std::size_t>(async_.state()->stride() / kLanes));
-  for (const std::unique_ptr<Block>& block : blocks_)
-    for (const std::unique_ptr<Warp>& warp : block->warps())
-      alive[static_cast<std::size_t>(warp->number_in_cluster())] = warp->alive();
-  if (async_.barrier.check(alive)) async_.happened();
+  if (!async_.barrier.check(alive())) return;
+  async_.happened();
+  for (const std::unique_ptr<Block>& block : blocks_) ++block->checked.barriers;
 }
 
 Next Cluster::arrive(Warp& warp, Path& path, Lanes lanes, bool releases) {
   const Lanes twice = async_.barrier.arrive(warp.number_in_cluster(), lanes, releases);
   if (twice != 0)
-    return warp.fault(
-        path, twice,
-        {Errc::barrier_misused, {}, "a thread arrives a second time", "barrier.cluster.wait between"});
+    return warp.fault(path, twice,
+                      {Errc::barrier_misused,
+                       {},
+                       "a thread arrives a second time",
+                       "barrier.cluster.wait must come between"});
   check_barrier();
   return Next::step;
 }
@@ -57,9 +84,11 @@ Next Cluster::arrive(Warp& warp, Path& path, Lanes lanes, bool releases) {
 Next Cluster::wait(Warp& warp, Path& path, Lanes lanes, bool acquires) {
   const auto [never, is_complete] = async_.barrier.wait(warp.number_in_cluster(), lanes, acquires);
   if (never != 0)
-    return warp.fault(
-        path, never,
-        {Errc::barrier_misused, {}, "a thread waits that has not arrived", "barrier.cluster.arrive before"});
+    return warp.fault(path, never,
+                      {Errc::barrier_misused,
+                       {},
+                       "a thread waits that has not arrived",
+                       "barrier.cluster.arrive must come before"});
   return is_complete ? Next::step : warp.wait_for(path, lanes, Waits::cluster);
 }
 
@@ -101,13 +130,19 @@ bool Cluster::go_on_in_vain() {
   return any;
 }
 
+std::vector<FaultWaiters> Cluster::waiting() const {
+  std::vector<FaultWaiters> out;
+  for (const std::unique_ptr<Block>& block : blocks_)
+    for (FaultWaiters& one : block->waiting(alive())) out.push_back(std::move(one));
+  return out;
+}
+
 void Cluster::report_deadlock() {
   for (const std::unique_ptr<Block>& block : blocks_)
     if (block->report_cause()) return;
-  std::string waiting;
-  for (const std::unique_ptr<Block>& block : blocks_) waiting += block->waiting();
+  const std::vector<FaultWaiters> all = waiting();
   for (const std::unique_ptr<Block>& block : blocks_)
-    if (block->report_deadlock(waiting)) return;
+    if (block->report_deadlock(all)) return;
 }
 
 std::uint64_t Cluster::changes() const {
@@ -124,10 +159,9 @@ bool Cluster::is_stuck() const {
 }
 
 void Cluster::report_endless() {
-  std::string waiting;
-  for (const std::unique_ptr<Block>& block : blocks_) waiting += block->waiting();
+  const std::vector<FaultWaiters> all = waiting();
   for (const std::unique_ptr<Block>& block : blocks_)
-    if (block->report_endless(waiting)) return;
+    if (block->report_endless(all)) return;
 }
 
 Outcome Cluster::run(bool alone) {

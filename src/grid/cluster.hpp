@@ -57,8 +57,11 @@ class Cluster {
 
  private:
   static constexpr int kMaxYields = 20;
+  block::Cluster::Flow flow(int first, int second);
+  std::vector<Lanes> alive() const;
   void check_barrier();
   bool go_on_in_vain();
+  std::vector<FaultWaiters> waiting() const;
   void report_deadlock();
   void report_endless();
 
@@ -71,8 +74,9 @@ class Cluster {
     std::uint32_t clock;
     block::Place at;
   };
-  bool has_failed_ = false;          // a request
-  std::map<int, Failure> failures_;  // by thread, the first that each has learned of
+  bool has_failed_ = false;                                    // a request
+  std::map<int, Failure> failures_;                            // by thread, the first that each has learned of
+  std::map<std::pair<int, int>, block::Cluster::Flow> flows_;  // of statements that were asked for
   int yields_ = 0;
   int idle_ = 0;  // rounds in which tests have failed and nothing has happened
 };

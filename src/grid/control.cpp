@@ -39,10 +39,10 @@ Next branch_indexed(Warp& warp, Path& path, const Step& step, Lanes lanes) {
   const std::uint64_t index = warp.read(path, step.place[2], lane);
   if (index >= table.size())
     return warp.fault(path, Lanes{1} << lane,
-                      {Errc::address_out_of_bounds,
+                      {Errc::undefined_operand,
                        {},
                        fmt::format("index {}", index),
-                       fmt::format("there are {} targets", table.size())});
+                       fmt::format("0 to {}, as the table has {} targets", table.size() - 1, table.size())});
   Lanes same = 0;
   for (int i = 0; i < kLanes; ++i)
     if ((lanes >> i & 1) != 0 && warp.read(path, step.place[2], i) == index) same |= Lanes{1} << i;
@@ -78,9 +78,11 @@ Next call(Warp& warp, Path& path, const Step& step, Lanes lanes) {
   const std::uint64_t number = address / 16 - 1;
   const std::vector<std::int32_t>& function_of = warp.program().function_of;
   if (address % 16 != 0 || number >= function_of.size() || function_of[number] < 0)
-    return warp.fault(
-        path, Lanes{1} << lane,
-        {Errc::address_out_of_bounds, {}, fmt::format("{:#x}", address), "it is the address of no function"});
+    return warp.fault(path, Lanes{1} << lane,
+                      {Errc::undefined_operand,
+                       {},
+                       fmt::format("a call of {:#x}", address),
+                       "the address of a function that the kernel names"});
   const FunctionCode& callee = warp.program().functions[static_cast<std::size_t>(function_of[number])];
   if (!fits(call, callee))
     return warp.fault(path, Lanes{1} << lane,
@@ -128,7 +130,7 @@ Next barrier(Warp& warp, Path& path, const Step& step, Lanes lanes) {
                       {Errc::barrier_misused,
                        {},
                        "lanes of a warp give different barriers or counts",
-                       "the same, since it is aligned"});
+                       "they must give the same, since it is aligned"});
   if (same != lanes) {  // the others are at this step again
     Path others = path;
     others.lanes = path.lanes & ~same;
@@ -142,7 +144,7 @@ Next barrier(Warp& warp, Path& path, const Step& step, Lanes lanes) {
   if (threads % kLanes != 0)
     return warp.fault(
         path, lanes,
-        {Errc::barrier_misused, {}, fmt::format("{} threads", threads), "a multiple of 32 threads"});
+        {Errc::barrier_misused, {}, fmt::format("{} threads", threads), "it must be a multiple of 32 threads"});
   Lanes predicate = 0;
   if (step.place[4].exists())
     for (int i = 0; i < kLanes; ++i) predicate |= Lanes{warp.read(path, step.place[4], i) != 0} << i;

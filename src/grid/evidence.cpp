@@ -12,6 +12,7 @@
 #include "isa/instruction.hpp"
 #include "isa/tensor_action.hpp"
 #include "ptx/evidence.hpp"
+#include "ptx/source.hpp"
 
 namespace warpbit::grid {
 namespace {
@@ -48,9 +49,9 @@ struct List {
 
   void add(const Origin& origin, std::string instruction, std::string_view open, std::string_view from) {
     const ptx::Statement& statement = statement_of(origin);
-    const auto [file, line] = source_of(*program.module, statement);
+    const SourceLink at = source_of(*program.module, *origin.function, statement);
     out.push_back({statement.position.line, std::move(instruction), std::string(open), std::string(from),
-                   std::string(file), line});
+                   at.file, at.line});
   }
   void add(const Inference& one) {
     const Origin& origin = program.origins[static_cast<std::size_t>(one.statement)];

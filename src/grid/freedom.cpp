@@ -10,6 +10,7 @@
 #include "grid/block.hpp"
 #include "grid/steps.hpp"
 #include "grid/written.hpp"
+#include "ptx/source.hpp"
 #include "ptx/special.hpp"
 
 namespace warpbit::grid {
@@ -171,8 +172,8 @@ namespace {
 ptx::OrderDependence dependence(const Program& program, const Freedom& freedom) {
   const Origin& origin = program.origins[static_cast<std::size_t>(freedom.statement)];
   const ptx::Statement& statement = statement_of(origin);
-  const auto [file, line] = source_of(*program.module, statement);
-  return {statement.position.line, form_of(origin), std::string(freedom.why), std::string(file), line};
+  const SourceLink at = source_of(*program.module, *origin.function, statement);
+  return {statement.position.line, form_of(origin), std::string(freedom.why), at.file, at.line};
 }
 
 }  // namespace

@@ -228,8 +228,8 @@ std::optional<Extent> Queue::give(std::uint64_t cluster) {
 void Queue::record(Cluster& cluster) {
   for (const std::unique_ptr<Block>& block : cluster.blocks()) {
     report_.steps += block->steps();
-    report_.checked.shared += block->checked.shared;
-    report_.checked.global += block->checked.global;
+    block->checked.barriers += block->async().mbarriers.phases();
+    report_.checked += block->checked;
     if (block->inferred >= 0 && (report_.inferred < 0 || block->inferred < report_.inferred))
       report_.inferred = block->inferred;
     if (block->watch() != nullptr) {
@@ -264,12 +264,10 @@ void Queue::record_findings(std::uint64_t block, const std::vector<Finding>& fou
           std::ranges::find_if(others, [&](const Finding& other) { return are_same(other.fault, one.fault); });
       if (same == others.end()) continue;
       is_known = number < block;
-      if (is_known) {
-        same->times += one.times;
-      } else {
-        one.times += same->times;
-        others.erase(same);
-      }
+      Finding& first = is_known ? *same : one;
+      add(first, is_known ? one : *same);
+      first.blocks += is_known ? one.blocks : same->blocks;
+      if (!is_known) others.erase(same);
       break;
     }
     if (!is_known) findings_[block].push_back(std::move(one));
@@ -330,6 +328,7 @@ Report Queue::finish() {
   for (const auto& [number, text] : printed_) report_.printed.add(text);
   for (const auto& [number, found] : findings_)
     report_.findings.insert(report_.findings.end(), found.begin(), found.end());
+  find_causes(report_.findings);
   return std::move(report_);
 }
 

@@ -22,6 +22,7 @@
 #include "grid/launch.hpp"
 #include "grid/turn.hpp"
 #include "isa/since.hpp"
+#include "ptx/source.hpp"
 #include "threads.hpp"
 #include "warpbit/ptx.hpp"
 
@@ -216,11 +217,11 @@ namespace {
 void add_notes(const ModuleText& module, const FunctionText& function, std::vector<AssemblerNote>& to) {
   for (const assembler::FoundDefect& one : assembler::find_defects(function)) {
     const Statement& statement = function.statements[static_cast<std::size_t>(one.statement)];
-    const auto [file, line] = source_of(module, statement);
+    const SourceLink at = source_of(module, function, statement);
     const assembler::DefectRow& row = *one.defect;
     to.push_back({std::string(row.name), statement.position.line, one_line(statement.text),
-                  fmt::format("ptxas ({}) {}; by the PTX manual {}", row.seen, row.result, row.manual),
-                  std::string(file), line});
+                  fmt::format("ptxas ({}) {}; by the PTX manual {}", row.seen, row.result, row.manual), at.file,
+                  at.line});
   }
 }
 
@@ -465,10 +466,10 @@ std::vector<AssembledLine> assembled(const grid::Program& program) {
   std::map<std::tuple<int, assembler::Rule>, AssembledLine> out;
   for (const grid::Program::Use& use : program.uses) {
     const Statement& statement = grid::statement_of(use.origin);
-    const auto [file, line] = source_of(*program.module, statement);
+    const SourceLink at = source_of(*program.module, *use.origin.function, statement);
     out.try_emplace({statement.position.line, use.rule},
                     AssembledLine{std::string(assembler::row(use.rule).name), statement.position.line,
-                                  one_line(statement.text), std::string(file), line});
+                                  one_line(statement.text), at.file, at.line});
   }
   std::vector<AssembledLine> lines;
   for (auto& [key, line] : out) lines.push_back(std::move(line));
@@ -476,6 +477,44 @@ std::vector<AssembledLine> assembled(const grid::Program& program) {
 }
 
 }  // namespace
+
+namespace {
+
+std::vector<std::string> switched_off(const Launch& how) {
+  if (!how.check_shared) return {"any rule of kernels"};
+  std::vector<std::string> out;
+  if (!how.check_global) out.emplace_back("races in global memory");
+  for (const GradedRule& one : how.grades)
+    if (one.grade == Grade::silent) out.push_back("the rule " + one.rule);
+  return out;
+}
+
+// "12,288"
+std::string grouped(std::uint64_t number) {
+  std::string out = std::to_string(number);
+  for (std::size_t at = out.size(); at > 3;) out.insert(at -= 3, ",");
+  return out;
+}
+
+}  // namespace
+
+std::string Finding::more() const {
+  if (times == 1) return "";
+  return fmt::format("{} more like it: warp{} {}, lane{} {}{}", grouped(times - 1),
+                     warps.size() == 1 ? "" : "s", ranges(warps), lanes.size() == 1 ? "" : "s", ranges(lanes),
+                     blocks == 1 ? "" : fmt::format(", in {} blocks", grouped(blocks)));
+}
+
+std::string Checked::text() const {
+  std::string out = fmt::format("checked {} shared and {} global accesses", grouped(shared), grouped(global));
+  const auto add = [&](std::uint64_t count, std::string_view one, std::string_view several) {
+    if (count != 0) out += fmt::format(", {} {}", grouped(count), count == 1 ? one : several);
+  };
+  add(barriers, "barrier", "barriers");
+  add(copies, "copy", "copies");
+  add(products, "product", "products");
+  return out;
+}
 
 const std::string& Function::name() const {
   return state_->name;
@@ -604,7 +643,8 @@ Report Function::launch(const Launch& how, std::span<const Argument> arguments) 
   out.blocks = report.blocks;
   out.cancelled = report.cancelled;
   out.steps = report.steps;
-  out.checked = report.checked;
+  out.checked = std::move(report.checked);
+  out.checked.not_looked_for = switched_off(how);
   out.order_dependent =
       grid::left_open(program, executors, block::product(how.grid) * block::product(how.block));
   out.printed = report.printed.text();

@@ -21,6 +21,38 @@ void followers(const Program& program, int i, std::vector<int>& to) {
 
 namespace {
 
+// Threads meet there, or wait for those that arrive.
+bool is_barrier(const Program& program, const Step& step) {
+  const std::string_view opcode = opcode_of(program, step);
+  if (opcode == "bar" || opcode == "barrier") return true;
+  if (opcode != "mbarrier") return false;
+  const Origin& origin = program.origins[static_cast<std::size_t>(step.statement)];
+  const std::string_view what = words_of(*origin.function, statement_of(origin)).front();
+  return what == "try_wait" || what == "test_wait";
+}
+
+}  // namespace
+
+bool leads_to(const Program& program, int from, int to, bool without_barrier) {
+  const auto of = [&](int step) { return program.steps[static_cast<std::size_t>(step)].statement; };
+  std::vector<int> todo;
+  for (int i = 0; i < std::ssize(program.steps); ++i)
+    if (of(i) == from) followers(program, i, todo);
+  std::vector<bool> seen(program.steps.size());
+  while (!todo.empty()) {
+    const int i = todo.back();
+    todo.pop_back();
+    if (i < 0 || i >= std::ssize(program.steps) || seen[static_cast<std::size_t>(i)]) continue;
+    seen[static_cast<std::size_t>(i)] = true;
+    if (of(i) == to) return true;
+    if (!without_barrier || !is_barrier(program, program.steps[static_cast<std::size_t>(i)]))
+      followers(program, i, todo);
+  }
+  return false;
+}
+
+namespace {
+
 class Names {
  public:
   explicit Names(const ptx::ModuleText& module) : module_(module) {

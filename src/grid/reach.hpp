@@ -11,6 +11,10 @@ namespace warpbit::grid {
 /// Adds the steps of a function that may follow one. Behind its last one is none of its own.
 void followers(const Program& program, int step, std::vector<int>& to);
 
+/// Whether a thread may come from one statement to another, and if `without_barrier`, with none of its block on the way. Both are
+/// numbers of Program::origins.
+bool leads_to(const Program& program, int from, int to, bool without_barrier);
+
 /// What a kernel may use.
 struct Named {
   std::vector<const ptx::FunctionText*> functions;  ///< with a body; the kernel first

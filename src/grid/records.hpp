@@ -122,8 +122,8 @@ class Records {
     if (is_global(to)) return global(lane, to, value.size(), value.data(), true);
     if (!is_checked(to)) return true;
     const std::int64_t first = offset(to);
-    block::Found found =
-        of(to).accesses().write({}, first, value, Block::who(warp_, step_, lane), step_.access.strong);
+    block::Found found = of(to).accesses().write({}, first, value, Block::who(warp_, step_, lane),
+                                                 step_.access.strong, [this] { return type(); });
     if (found) explain(*found, of(to), lane, first, value);
     stored_[static_cast<std::size_t>(lane)] = {first, static_cast<std::int64_t>(value.size())};
     has_stored_ |= Lanes{1} << lane;
@@ -170,6 +170,7 @@ class Records {
     of[static_cast<std::size_t>(lane)] = {at.data, value};
     return global(Lanes{1} << lane, of, bytes, writes);
   }
+  std::string_view type() const;  // of the statement's elements
   bool is_checked(const Target& target) const {
     return target.space == ptx::StateSpace::shared && block_.checks();
   }

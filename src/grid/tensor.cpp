@@ -308,6 +308,7 @@ Next tensor_group(std::span<const Gathered> warps) {
   Block& block = first.warp->block();
   if (std::holds_alternative<Control>(instruction.decoded().kernel))
     return block.products().control(warps, instruction), Next::step;
+  ++block.checked.products;
   if (const std::optional<Next> done = tensor_group_slots(warps)) return *done;
   int count = 0;
   const Binding binding = binding_of(instruction, count);

@@ -254,7 +254,10 @@ Result<bool> Executed::commit(int lane) {
 }
 
 Result<bool> Executed::by_lane(int lane) {
-  if (std::holds_alternative<TensorMma>(action_.what)) return product(lane);
+  if (std::holds_alternative<TensorMma>(action_.what)) {
+    ++warp_.block().checked.products;
+    return product(lane);
+  }
   if (std::holds_alternative<Commit>(action_.what)) return commit(lane);
   if (const auto* const order = std::get_if<Ordering>(&action_.what)) {
     issue(lane).fence(order->kind == Ordering::Kind::before_thread_sync);

@@ -109,13 +109,14 @@ namespace {
 
 using From = Undefined::Cause::From;
 
-Error error_of(const Undefined::Cause& cause, const std::string& name) {
+// `user`: the statement for which the value matters.
+Error error_of(const Undefined::Cause& cause, const std::string& name, const std::string& user) {
   constexpr std::array<std::string_view, 5> kSpaces = {
       "", "shared memory", "local memory", "what malloc returns", "an array without initial values"};
   if (cause.from == From::reg) return {Errc::never_written, {}, name, "its value is unspecified"};
   return {Errc::never_written,
           {},
-          fmt::format("byte {:#x}, on which {} depends,", cause.byte, name),
+          fmt::format("byte {:#x}, on which {} of {} depends,", cause.byte, name, user),
           fmt::format("{} is undefined until it is written", kSpaces[static_cast<std::size_t>(cause.from)])};
 }
 
@@ -126,12 +127,16 @@ bool Undefined::fault(const Path& path, const Step& step, const Place& place, La
   const std::string name =
       register_name(program.functions[static_cast<std::size_t>(path.function)], place, 2 * path.pc);
   const Cause& cause = causes_[cause_of(path, place)];
-  Fault out = block::fault_of(Block::who(warp_, step, 0), error_of(cause, name), KernelRule::never_written);
+  Fault out = block::fault_of(Block::who(warp_, step, 0),
+                              error_of(cause, name, ptx::one_line(statement_of(program, step).text)),
+                              KernelRule::never_written);
   out.lanes = block::lanes_of(lanes);
   if (cause.from == From::shared) out.address = {Space::shared, cause.byte};
-  if (cause.from != From::reg)
-    out.other = {warp_.number_in_cluster(), block::lanes_of(cause.lanes),
-                 Block::who(warp_, {.statement = cause.statement}, 0).at};
+  if (cause.from != From::reg) {
+    out.other = static_cast<FaultSide&>(out);  // the load is the mistake, its user only shows it
+    out.at = Block::who(warp_, {.statement = cause.statement}, 0).at;
+    out.lanes = block::lanes_of(cause.lanes);
+  }
   if (!warp_.block().allows(std::move(out))) return false;
   take(path, place, lanes, {});
   return true;

@@ -11,6 +11,7 @@
 
 #include "grid/block.hpp"
 #include "isa/instruction.hpp"
+#include "ptx/source.hpp"
 
 namespace warpbit::grid {
 namespace {
@@ -119,13 +120,15 @@ std::string family_of(const ptx::FunctionText& function, const ptx::Statement& s
 
 ptx::CodeLine line_of(const Program& program, const Origin& origin) {
   const ptx::Statement& statement = statement_of(origin);
-  const auto [file, source_line] = source_of(*program.module, statement);
+  std::vector<SourceLink> chain = chain_of(*program.module, *origin.function, statement);
+  const SourceLink at = chain.empty() ? SourceLink{} : chain.front();
   return {statement.position.line,
           guarded_text(origin),
           std::string(statement.opcode),
           family_of(*origin.function, statement),
-          std::string(file),
-          source_line};
+          at.file,
+          at.line,
+          std::move(chain)};
 }
 
 // ---- Registers

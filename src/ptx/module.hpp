@@ -27,9 +27,13 @@ struct Position {
 /// "line 12, column 5", as an Error's `where` has it.
 std::string text(Position at);
 
-/// From where a line of the module came (.loc and .file).
-struct SourceLine {
-  int file = 0, line = 0;  ///< file 0: unknown
+/// A .loc: from where the statements behind it come.
+struct Location {
+  int file = 0, line = 0, column = 0;  ///< file 0: unknown
+  std::string_view function = {};      ///< of a function that was inlined: the label of its name in .debug_str
+  std::int64_t offset = 0;             ///< behind that
+  int inlined_at = -1;                 ///< of ModuleText::locations: where it was called
+  friend bool operator==(const Location&, const Location&) = default;
 };
 
 enum class StateSpace : std::uint8_t { reg, param, local, shared, global, constant };
@@ -107,7 +111,7 @@ struct Statement {
   int guard = -1;                           ///< a register
   bool guard_negated = false;
   Position position = {};
-  SourceLine source = {};
+  int location = -1;  ///< of ModuleText::locations; -1: unknown
 };
 
 /// .branchtargets, .calltargets, .callprototype.
@@ -152,7 +156,10 @@ struct ModuleText {
   Version version = {};
   std::string_view target;
   int address_bits = 64;
-  std::vector<std::string> files = {};  ///< by .file's number
+  std::vector<std::string> files = {};                                  ///< by .file's number
+  std::vector<Location> locations = {};                                 ///< of all functions
+  std::string debug_names = {};                                         ///< the bytes of .debug_str
+  std::unordered_map<std::string_view, std::size_t> debug_labels = {};  ///< where in them
   std::deque<Variable> variables = {};
   std::deque<FunctionText> functions = {};
   std::unordered_map<std::string_view, std::size_t> numbers = {};  ///< of functions, by name
@@ -160,9 +167,6 @@ struct ModuleText {
   /// Of an alias the function that it is; nullptr if there is none.
   const FunctionText* find(std::string_view name) const;
 };
-
-/// The file and the line that a statement comes from, by .loc; an empty file and 0 without it.
-std::pair<std::string_view, int> source_of(const ModuleText& module, const Statement& statement);
 
 /// The bits of a constant in a type: an integer cut to its size, 0f... as it is, another floating-point constant rounded to
 /// f32 where the type has 32 bits; of the rest the lowest bits (PTX manual, "Floating-Point Constants"; ptxas).

@@ -93,7 +93,7 @@ bool Parser::other_directive() {
   else if (take(".loc"))
     loc();
   else if (take(".section"))
-    skip_section();
+    section();
   else if (take(".pragma"))
     pragma();
   else if (take(".alias"))
@@ -181,29 +181,56 @@ void Parser::file() {
   while (take(',')) integer("the time or the size of a file");
 }
 
+Location Parser::location() {
+  Location out;
+  out.file = static_cast<int>(integer("the number of a file"));
+  out.line = static_cast<int>(integer("a line"));
+  out.column = static_cast<int>(integer("a column"));
+  return out;
+}
+
 void Parser::loc() {
-  source_.file = static_cast<int>(integer("the number of a file"));
-  source_.line = static_cast<int>(integer("a line"));
-  integer("a column");
+  Location here = location();
   while (take(',')) {
     const std::string_view what = name("function_name or inlined_at");
     if (what == "function_name") {
-      name("a label");
-      if (take('+')) integer("an offset");
+      here.function = name("a label");
+      if (take('+')) here.offset = integer("an offset");
     } else {
-      for (int i = 0; i < 3; ++i) integer("file, line and column");
+      here.inlined_at = last_at(location());
     }
   }
+  // A line of a function that was inlined belongs to no other: nvcc leaves out the rest where it comes back to one.
+  if (here.inlined_at < 0)
+    if (const auto known = last_at_.find({here.file, here.line, here.column}); known != last_at_.end())
+      if (out_.locations[static_cast<std::size_t>(known->second)].inlined_at >= 0)
+        return void(location_ = known->second);
+  location_ = static_cast<int>(out_.locations.size());
+  out_.locations.push_back(here);
+  last_at_.insert_or_assign({here.file, here.line, here.column}, location_);
 }
 
-// Debug information: its braces hold no braces.
-void Parser::skip_section() {
+// PTX manual, ".loc": an inlined_at names a .loc that stands before. Its last one is meant, which may be inlined itself.
+int Parser::last_at(const Location& at) {
+  const auto [found, is_new] =
+      last_at_.try_emplace({at.file, at.line, at.column}, static_cast<int>(out_.locations.size()));
+  if (is_new) out_.locations.push_back(at);
+  return found->second;
+}
+
+// Debug information: its braces hold no braces. The strings are names of functions that were inlined.
+void Parser::section() {
+  const bool has_names = token_.is(".debug_str");
   while (!token_.is('{')) {
     if (token_.kind == Kind::end) unexpected("'{'");
     advance();
   }
   while (!token_.is('}')) {
     if (token_.kind == Kind::end) unexpected("'}'");
+    if (has_names && token_.kind == Kind::name)
+      out_.debug_labels.try_emplace(token_.text, out_.debug_names.size());
+    else if (has_names && token_.kind == Kind::number)
+      out_.debug_names += static_cast<char>(token_.literal.bits);
     advance();
   }
   advance();
@@ -329,12 +356,6 @@ std::span<const std::string_view> words_of(const FunctionText& function, const S
   return std::span(function.qualifiers)
       .subspan(static_cast<std::size_t>(statement.first_qualifier),
                static_cast<std::size_t>(statement.qualifiers));
-}
-
-std::pair<std::string_view, int> source_of(const ModuleText& module, const Statement& statement) {
-  const auto [file, line] = statement.source;
-  if (file <= 0 || static_cast<std::size_t>(file) >= module.files.size()) return {{}, 0};
-  return {module.files[static_cast<std::size_t>(file)], line};
 }
 
 const FunctionText* ModuleText::find(std::string_view name) const {

@@ -65,7 +65,8 @@ void Parser::body(FunctionText& function) {
   function.has_body = true;
   scopes_.clear();
   references_.clear();
-  source_ = {};
+  location_ = -1;
+  last_at_.clear();
   scope_ = -1;
   if (!token_.is('{')) unexpected("'{' or ';'");
   open_scope();
@@ -155,7 +156,7 @@ void Parser::statement() {
     out.guard = guard_register();
   }
   out.position = token_.position;
-  out.source = source_;
+  out.location = location_;
   const auto first = static_cast<std::size_t>(token_.text.data() - out_.text.data());
   out.opcode = name("an instruction");
   if (out.guard < 0 && take(':')) return label(out.opcode, out.position);

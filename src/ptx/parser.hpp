@@ -7,10 +7,12 @@
 #include <fmt/format.h>
 
 #include <deque>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -92,8 +94,10 @@ class Parser {
   void version();
   void target();
   void file();
+  Location location();
   void loc();
-  void skip_section();
+  int last_at(const Location& at);
+  void section();
   Extent extent();
   bool performance_directive(FunctionText& function);
   void performance_directives(FunctionText& function);
@@ -172,7 +176,8 @@ class Parser {
   FunctionText* function_ = nullptr;
   std::vector<Scope> scopes_;
   int scope_ = -1;
-  SourceLine source_ = {};
+  int location_ = -1;                                 // of the statements that follow
+  std::map<std::tuple<int, int, int>, int> last_at_;  // of the function: file, line and column of a .loc
   std::vector<Reference> references_;
   std::unordered_map<std::string_view, const Variable*> variables_;  // of the module
 };

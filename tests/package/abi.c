@@ -169,7 +169,10 @@ OFFSET(warpbit_launch_report, findings, 56);
 OFFSET(warpbit_launch_report, cancelled, 64);
 OFFSET(warpbit_launch_report, checked_shared, 72);
 OFFSET(warpbit_launch_report, checked_global, 80);
-SIZE(warpbit_launch_report, 88);
+OFFSET(warpbit_launch_report, checked_barriers, 88);
+OFFSET(warpbit_launch_report, checked_copies, 96);
+OFFSET(warpbit_launch_report, checked_products, 104);
+SIZE(warpbit_launch_report, 112);
 
 OFFSET(warpbit_finding, size, 0);
 OFFSET(warpbit_finding, message, 8);

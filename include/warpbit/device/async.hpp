@@ -2,7 +2,7 @@
 // Hopper's asynchronous machine for kernels' source: barrier objects, bulk and tensor copies, clusters (PTX manual,
 // "mbarrier", "cp.async.bulk", "barrier.cluster"). From sm_90 on. Without a GPU, src/async/ASYNCHRONOUS.md has what happens
 // when, and which faults there are: barrier_misused, phase_mistaken, copy_pending, data_race, never_written,
-// protocol_violation, threads_diverge for a deadlock, address_out_of_bounds, address_misaligned, descriptor_field,
+// protocol_violation, deadlock, address_out_of_bounds, address_misaligned, descriptor_field,
 // undefined_operand, not_on_target.
 //
 //     const SharedArray<Mbarrier> full = shared_array<Mbarrier>(0, 1);

@@ -40,7 +40,7 @@ struct Launched {
 /// Runs `thread` once for each thread of each block. Threads of a block and blocks of a cluster take turns, switching
 /// where one waits for others; clusters run in parallel. An exception that leaves `thread` is rethrown here after all threads
 /// have ended. Faults: launch_shape for an impossible launch; view_mismatch; those of Instruction::parse and
-/// execute_batch; lanes_missing, lanes_disagree, threads_diverge, inactive_lane; address_out_of_bounds,
+/// execute_batch; lanes_missing, lanes_disagree, threads_diverge, deadlock, inactive_lane; address_out_of_bounds,
 /// address_misaligned, stores_overlap, never_written, data_race, copy_pending; descriptor_field;
 /// protocol_violation (AsyncState::check, src/async/ASYNCHRONOUS.md); barrier_misused, phase_mistaken; not_on_target.
 ///

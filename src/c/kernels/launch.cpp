@@ -162,10 +162,11 @@ warpbit_status reported(ptx::Report done, warpbit_launch_report* report) {
           lines_of(done.notes, note_text),
           findings_of(done)};
   if (report != nullptr) {
-    const warpbit_status filled = fill(
-        report, {0, done.blocks, done.steps, done.inferred, done.contracted,
-                 done.fault ? last.fault.c_str() : nullptr, last.printed.c_str(), lent(last.order_dependent),
-                 last.findings.size(), done.cancelled, done.checked.shared, done.checked.global});
+    const warpbit_status filled =
+        fill(report, {0, done.blocks, done.steps, done.inferred, done.contracted,
+                      done.fault ? last.fault.c_str() : nullptr, last.printed.c_str(),
+                      lent(last.order_dependent), last.findings.size(), done.cancelled, done.checked.shared,
+                      done.checked.global, done.checked.barriers, done.checked.copies, done.checked.products});
     if (filled != WARPBIT_OK) return filled;
   }
   if (!done.fault) return WARPBIT_OK;

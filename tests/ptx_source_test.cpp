@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// From where in the source a statement comes: .loc with function_name and inlined_at.
+#include <catch2/catch.hpp>
+
+#include "function_name.hpp"
+#include "warpbit/ptx.hpp"
+
+namespace ptx_source_test {
+
+using namespace warpbit;
+using Chain = std::vector<SourceLink>;
+
+// put() is inlined into stage(), which the kernel calls at lines 20 and 30; put() also by itself, at line 25. `put` stands four
+// bytes behind its label.
+constexpr const char* kText = R"(.version 9.0
+.target sm_90a
+.address_size 64
+.visible .entry k()
+{
+  .reg .b32 %r<8>;
+  mov.u32 %r0, 0;
+  .loc 1 20 3
+  .loc 1 4 3, function_name $names, inlined_at 1 20 3
+  mov.u32 %r1, 1;
+  .loc 2 9 5, function_name $more+4, inlined_at 1 4 3
+  mov.u32 %r2, 2;
+  .loc 2 9 5, function_name $more+4, inlined_at 1 25 3
+  mov.u32 %r3, 3;
+  .loc 1 30 3
+  .loc 1 4 3, function_name $names, inlined_at 1 30 3
+  .loc 2 9 5, function_name $more+4, inlined_at 1 4 3
+  mov.u32 %r4, 4;
+  .loc 1 40 1, function_name $nowhere, inlined_at 1 35 3
+  mov.u32 %r5, 5;
+  .loc 1 41 3
+  mov.u32 %r6, 6;
+  .loc 1 0 3
+  mov.u32 %r6, 6;
+  .loc 2 9 5
+  mov.u32 %r6, 6;
+  ret;
+}
+.file 1 "a/kernel.cu"
+.file 2 "helper.hpp"
+.section .debug_str
+{
+$names:
+.b8 95,90,53,115,116,97,103,101,80,102,0
+$more:
+.b8 120,120,120,0
+.b8 112,117,116,0
+}
+)";
+
+Chain chain_at(int line) {
+  const Result<ptx::Module> module = ptx::Module::load(kText);
+  REQUIRE(module);
+  const Result<ptx::Function> function = module->function("k");
+  REQUIRE(function);
+  for (const ptx::CodeLine& one : function->lines())
+    if (one.line == line) {
+      CHECK(one.file == (one.chain.empty() ? "" : one.chain.front().file));
+      CHECK(one.source_line == (one.chain.empty() ? 0 : one.chain.front().line));
+      return one.chain;
+    }
+  FAIL("no statement at line " << line);
+  return {};
+}
+
+TEST_CASE("a statement has the line of the kernel's body and those of inlined functions") {
+  CHECK(chain_at(7).empty());
+  CHECK(chain_at(10) == Chain{{"k", "a/kernel.cu", 20}, {"stage", "a/kernel.cu", 4}});
+  CHECK(chain_at(12) == Chain{{"k", "a/kernel.cu", 20}, {"stage", "a/kernel.cu", 4}, {"put", "helper.hpp", 9}});
+  CHECK(chain_at(14) == Chain{{"k", "a/kernel.cu", 25}, {"put", "helper.hpp", 9}});
+  CHECK(chain_at(18) == Chain{{"k", "a/kernel.cu", 30}, {"stage", "a/kernel.cu", 4}, {"put", "helper.hpp", 9}});
+  CHECK(chain_at(20) == Chain{{"k", "a/kernel.cu", 35}, {"", "a/kernel.cu", 40}});
+  CHECK(chain_at(22) == Chain{{"k", "a/kernel.cu", 41}});
+  // No line; and that of put() again, of which the last call is meant.
+  CHECK(chain_at(24).empty());
+  CHECK(chain_at(26) == chain_at(18));
+}
+
+TEST_CASE("names of functions are as people write them") {
+  for (const auto& [symbol, name] : std::initializer_list<std::pair<const char*, const char*>>{
+           {"saxpy", "saxpy"},
+           {"_Z5stagePf", "stage"},
+           {"_ZN4TileILi128EE3getEi", "Tile<128>::get"},
+           {"_ZNK4TileILi128EE3getEi", "Tile<128>::get"},
+           {"_Z9block_sumILi4EEffRAT__f", "block_sum<4>"},
+           {"_ZN9StoreRowsclI4TileILi32ELi32EEEEvRT_PKf", "StoreRows::operator()<Tile<32, 32> >"},
+           {"_ZN1AclEv", "A::operator()"},
+           {"_ZN12_GLOBAL__N_13putEPf", "(anonymous namespace)::put"},
+           {"_Z", "_Z"},
+           {"", ""}}) {
+    INFO(symbol);
+    CHECK(function_name(symbol) == name);
+  }
+}
+
+TEST_CASE("a fault has the lines of both sides") {
+  std::string text = kText;
+  const std::string store = "trap;";
+  text.insert(text.find("mov.u32 %r3"), store + " ");
+  const Result<ptx::Module> module = ptx::Module::load(text);
+  REQUIRE(module);
+  const ptx::Report report = module->function("k")->launch({}, {});
+  REQUIRE(report.fault);
+  CHECK(report.fault->at.file == std::string("a/kernel.cu"));
+  CHECK(report.fault->at.line == 25);
+  CHECK(report.fault->chain == Chain{{"k", "a/kernel.cu", 25}, {"put", "helper.hpp", 9}});
+  CHECK_THAT(report.fault->message(),
+             Catch::EndsWith("\n  a/kernel.cu:25: PTX line 14: warp 0, lane 0\n    in put() at helper.hpp:9"));
+}
+
+TEST_CASE("a long name of a template is shortened") {
+  const std::string inner = "float, 128, 64, Layout<Shape<128, 64>, Stride<64, 1> >, SwizzleOf<128> ";
+  CHECK(text({"load<" + inner + ">", "tile.hpp", 3}) == "in load<...>() at tile.hpp:3");
+  CHECK(text({"load<float>", "tile.hpp", 3}) == "in load<float>() at tile.hpp:3");
+  CHECK(text({"", "tile.hpp", 3}) == "at tile.hpp:3");
+}
+
+}  // namespace ptx_source_test

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a launch says: which side comes first, deadlocks as tables, findings in groups, and what was checked.
+#include <catch2/catch.hpp>
+
+#include "warpbit/ptx.hpp"
+
+namespace ptx_told_test {
+
+using namespace warpbit;
+using Catch::Contains;
+
+// A kernel of some threads with `body`, whose first line is line 12 of the text. %r1: the thread; %r2: its word of `s`; %r3: that of
+// thread ^ 32; %p1: it is of warp 0.
+ptx::Report launch(const std::string& body, unsigned threads, ptx::Launch how = {}) {
+  const std::string text = R"(.version 9.0
+.target sm_90a
+.address_size 64
+.visible .entry k(.param .u64 out)
+{
+  .reg .pred %p<8>; .reg .b32 %r<16>; .reg .b64 %rd<4>; .reg .f32 %f<4>;
+  .shared .align 16 .b8 s[1024]; .shared .align 8 .b8 full[8];
+  ld.param.u64 %rd1, [out];
+  mov.u32 %r1, %tid.x; mov.u32 %r2, s; shl.b32 %r4, %r1, 2; add.u32 %r2, %r2, %r4; xor.b32 %r3, %r2, 128;
+  setp.lt.u32 %p1, %r1, 32; setp.eq.u32 %p2, %r1, 0; mov.u32 %r9, full; mul.wide.u32 %rd2, %r1, 4; add.u64 %rd1, %rd1, %rd2;
+  mov.u32 %r10, 0;
+)" + body + "\n  ret;\n}\n.file 1 \"k.cu\"\n";
+  const Result<ptx::Module> module = ptx::Module::load(text);
+  if (!module) FAIL(module.error().message());
+  const Result<ptx::Function> function = module->function("k");
+  if (!function) FAIL(function.error().message());
+  std::vector<std::uint32_t> out(threads);
+  how.block = {threads};
+  how.step_limit = 100'000;
+  ptx::Report report = function->launch(how, {ptx::buffer(out)});
+  return report;
+}
+ptx::Launch lenient() {
+  ptx::Launch how;
+  how.lenient = true;
+  return how;
+}
+
+// ---- Which side comes first
+
+TEST_CASE("a race is told at the statement before which a barrier is missing") {
+  // Warp 0 has loaded when warp 1 stores.
+  const ptx::Report stored =
+      launch("st.shared.u32 [%r2], %r1;\nld.shared.u32 %r5, [%r3];\nst.global.u32 [%rd1], %r5;", 64);
+  REQUIRE(stored.fault);
+  CHECK(
+      stored.fault->message() ==
+      "ld.shared.u32 %r5, [%r3]: byte 0x80 was written by lane 0 of warp 1, and no barrier came between; a __syncthreads "
+      "must order them\n  k, block (0, 0, 0), shared address 0x80\n  PTX line 13: warp 0, lane 0\n  PTX line 12: warp 1, lane 0");
+  // In a loop the store of the next round follows the load.
+  const std::string loop =
+      "L: st.shared.u32 [%r2], %r10;\nbar.sync 0;\nld.shared.u32 %r5, [%r3];\nadd.u32 %r10, %r10, 1;"
+      " setp.lt.u32 %p3, %r10, 3; @%p3 bra L;";
+  const ptx::Report round = launch(loop, 64);
+  REQUIRE(round.fault);
+  CHECK(round.fault->ptx_line == 12);
+  CHECK(round.fault->other->ptx_line == 14);
+  CHECK_THAT(round.fault->message(), Contains("st.shared.u32 [%r2], %r10: ") && Contains(" was read by lane "));
+}
+
+TEST_CASE("where warps have parted, no barrier of all is advised") {
+  const ptx::Report report =
+      launch("@%p1 bra A;\nld.shared.u32 %r5, [%r3]; bra END;\nA: st.shared.u32 [%r2], %r1;\nEND:", 64);
+  REQUIRE(report.fault);
+  CHECK_THAT(
+      report.fault->message(),
+      Contains(
+          "; a barrier that both warps take part in must order them: an mbarrier, or bar.sync with a count\n"));
+}
+
+TEST_CASE("bytes that nothing has written are told at the load") {
+  const ptx::Report report =
+      launch("ld.shared.u32 %r5, [%r2];\nadd.u32 %r5, %r5, 1;\nst.global.u32 [%rd1], %r5;", 32);
+  REQUIRE(report.fault);
+  CHECK(
+      report.fault->message() ==
+      "ld.shared.u32 %r5, [%r2]: byte 0x0, on which %r5 of st.global.u32 [%rd1], %r5 depends, has never been written; shared "
+      "memory is undefined until it is written\n  k, block (0, 0, 0), shared address 0x0\n"
+      "  PTX line 12: warp 0, lanes 0-31\n  PTX line 14: warp 0, lanes 0-31");
+}
+
+TEST_CASE("a wait for too few groups of copies is where the mistake is") {
+  const std::string copies =
+      "cvta.global.u64 %rd1, %rd1; and.b32 %r6, %r1, 0; cp.async.ca.shared.global [%r2], [%rd1], 4;\ncp.async.commit_group;\n";
+  const std::string more = "cp.async.ca.shared.global [%r2+512], [%rd1], 4;\ncp.async.commit_group;\n",
+                    rest = "\nbar.sync 0;\nld.shared.u32 %r5, [%r3+512];\nst.global.u32 [%rd1], %r5;";
+  const ptx::Report report = launch(copies + more + "cp.async.wait_group 1;" + rest, 64);
+  REQUIRE(report.fault);
+  CHECK(report.fault->ptx_line == 16);
+  CHECK_THAT(
+      report.fault->message(),
+      Catch::StartsWith(
+          "cp.async.wait_group 1: it waits for all groups but the last; lane 0 of warp 1 reads byte 0x200, "
+          "which is still on its way by a cp.async of thread 0, in group 2 of 2; cp.async.wait_group 0 "
+          "would wait for it\n"));
+  const ptx::Report right = launch(copies + more + "cp.async.wait_group 0;" + rest, 64);
+  if (right.fault) FAIL(right.fault->message());
+}
+
+// ---- Deadlocks
+
+TEST_CASE("a deadlock is a table of who waits where") {
+  const ptx::Report report = launch("@%p1 bra A;\nbar.sync 2, 96; bra END;\nA: bar.sync 1, 64;\nEND:", 96);
+  REQUIRE(report.fault);
+  CHECK(report.fault->message() ==
+        "deadlock: no thread can go on; 3 warps wait at 2 places\n  k, block (0, 0, 0)\n"
+        "  warp 0     PTX line 14: bar.sync 1, 64  barrier 1: 1 of 2 warps has arrived\n"
+        "  warps 1-2  PTX line 13: bar.sync 2, 96  barrier 2: 2 of 3 warps have arrived");
+}
+
+TEST_CASE("a phase that lacks what nobody brings is told at the object") {
+  const std::string wait =
+      "\nbar.sync 0;\nW: mbarrier.try_wait.parity.shared::cta.b64 %p3, [%r9], 0; @!%p3 bra W;";
+  const ptx::Report arrivals = launch(
+      "@%p2 mbarrier.init.shared::cta.b64 [%r9], 40;\nbar.sync 0;\n@%p1 mbarrier.arrive.shared::cta.b64 _, [%r9];" +
+          wait,
+      64);
+  REQUIRE(arrivals.fault);
+  CHECK(
+      arrivals.fault->message() ==
+      "deadlock: no thread can go on; 2 warps wait at 1 place; the mbarrier at 0x400 was initialised for 40 arrivals, and 32 "
+      "have come\n  k, block (0, 0, 0)\n  PTX line 12: warp 0, lane 0\n"
+      "  warps 0-1  PTX line 16: mbarrier.try_wait.parity.shared::cta.b64 %p3, [%r9], 0  phase 0 of the mbarrier at 0x400: 32 "
+      "of 40 arrivals");
+  const ptx::Report bytes = launch(
+      "@%p2 mbarrier.init.shared::cta.b64 [%r9], 1;\n@%p2 mbarrier.arrive.expect_tx.shared::cta.b64 "
+      "_, [%r9], 64;" +
+          wait,
+      32);
+  REQUIRE(bytes.fault);
+  CHECK(bytes.fault->ptx_line == 13);
+  CHECK_THAT(bytes.fault->message(),
+             Contains("the mbarrier at 0x400 expects 64 bytes in phase 0, and 0 have come\n"));
+}
+
+// ---- Both values
+
+TEST_CASE("of stores that differ both values are told, and how far they are apart") {
+  const auto message = [](const std::string& store) {
+    const ptx::Report report = launch(
+        "mov.f32 %f1, 0f4126A740; @%p1 mov.f32 %f1, 0f4126A741; mov.b32 %r5, %f1;\nmov.u32 %r2, s;\n" + store,
+        64, lenient());
+    REQUIRE(report.findings.size() == 1);
+    return report.findings[0].fault.message();
+  };
+  CHECK_THAT(
+      message("st.shared.f32 [%r2], %f1;"),
+      Contains("; one stores 0x4126a741, the other 0x4126a740, as f32 1 unit in the last place apart; "));
+  CHECK_THAT(message("st.shared.b32 [%r2], %r5;"),
+             Contains(" 0x4126a740, as f32 1 unit in the last place apart; "));
+  CHECK_THAT(message("st.shared.u32 [%r2], %r5;"), Contains("one stores 0x4126a741, the other 0x4126a740; "));
+  CHECK_THAT(message("selp.u32 %r6, 5, 1073741824, %p1; st.shared.b32 [%r2], %r6;"),
+             Contains(" and no barrier came between; one stores 0x00000005, the other 0x40000000; "));
+}
+
+// ---- Groups of findings
+
+TEST_CASE("one missing barrier is one finding, whose consequences stand below it") {
+  const std::string body =
+      ".loc 1 5 1\nst.shared.u32 [%r2], %r1;\n.loc 1 6 1\nst.shared.u32 [%r2+512], %r1;\n"
+      ".loc 1 8 1\nld.shared.u32 %r5, [%r3];\nld.shared.u32 %r6, [%r3+512];\n.loc 1 9 1\nadd.u32 %r5, %r5, %r6;\n"
+      "st.global.u32 [%rd1], %r5;";
+  const ptx::Report report = launch(body, 128, lenient());
+  std::size_t roots = 0;
+  for (const ptx::Finding& one : report.findings) roots += one.cause < 0 ? 1 : 0;
+  CHECK(roots == 1);
+  REQUIRE_FALSE(report.findings.empty());
+  // Once for each pair of lines, whichever came first.
+  std::vector<std::pair<unsigned, unsigned>> pairs;
+  for (const ptx::Finding& one : report.findings)
+    if (one.fault.rule == KernelRule::data_race)
+      pairs.emplace_back(std::min(one.fault.at.line, one.fault.other->at.line),
+                         std::max(one.fault.at.line, one.fault.other->at.line));
+  std::ranges::sort(pairs);
+  CHECK(pairs == std::vector<std::pair<unsigned, unsigned>>{{5, 8}, {6, 8}});
+}
+
+TEST_CASE("a finding counts who did it, and in how many blocks") {
+  ptx::Launch how = lenient();
+  how.grid = {3};
+  const ptx::Report report = launch("st.shared.u32 [%r2], %r1;\nld.shared.u32 %r5, [%r3];", 64, how);
+  CHECK_FALSE(report.findings.empty());
+  for (const ptx::Finding& one : report.findings) {
+    INFO(one.fault.message());
+    CHECK(one.blocks == 3);
+    CHECK(one.times % 3 == 0);
+    if (one.fault.rule == KernelRule::data_race) {
+      CHECK(one.lanes.size() > 1);
+      CHECK_THAT(one.more(), Contains(" more like it: warp") && Catch::EndsWith(", in 3 blocks"));
+    }
+  }
+}
+
+// ---- What was checked
+
+TEST_CASE("a launch says what it looked at") {
+  ptx::Launch how;
+  how.grid = {2};
+  const ptx::Report report = launch(
+      "st.shared.u32 [%r2], %r1;\nbar.sync 0;\nld.shared.u32 %r5, [%r3];\n"
+      "cp.async.ca.shared.global [%r2+512], [%rd1], 4;\ncp.async.wait_all;",
+      64, how);
+  if (report.fault) FAIL(report.fault->message());
+  CHECK(report.checked.barriers == 2);
+  CHECK(report.checked.copies == 2 * 64);
+  CHECK(report.checked.products == 0);
+  CHECK(report.checked.shared >= 2 * 2 * 64);
+  CHECK(report.checked.not_looked_for.empty());
+  how.check_global = false;
+  how.grades = {{"data_race", Grade::silent}};
+  CHECK(launch("bar.sync 0;", 32, how).checked.not_looked_for ==
+        std::vector<std::string>{"races in global memory", "the rule data_race"});
+  how.check_shared = false;
+  CHECK(launch("bar.sync 0;", 32, how).checked.not_looked_for ==
+        std::vector<std::string>{"any rule of kernels"});
+}
+
+TEST_CASE("counts are told in groups of three digits") {
+  ptx::Checked checked;
+  CHECK(checked.text() == "checked 0 shared and 0 global accesses");
+  checked = {12288, 999, 1, 2, 1000, {}};
+  CHECK(checked.text() == "checked 12,288 shared and 999 global accesses, 1 barrier, 2 copies, 1,000 products");
+}
+
+}  // namespace ptx_told_test
