@@ -365,8 +365,8 @@ TEST_CASE("what one thread may not do, beside what it may", "[quick][device]") {
        Errc::never_written, "byte 0x40"},
       {"a wait without an arrival", [&] { barrier_cluster_wait(); }, Errc::barrier_misused,
        "a thread waits that has not arrived"},
-      {"a wait for what nobody does", [&] { begin(), mbarrier_wait_parity(object(), 0); },
-       Errc::deadlock, "phase 0 of the mbarrier at 0x0: 0 of 1 arrivals"},
+      {"a wait for what nobody does", [&] { begin(), mbarrier_wait_parity(object(), 0); }, Errc::deadlock,
+       "phase 0 of the mbarrier at 0x0: 0 of 1 arrivals"},
   };
   for (const Single& one : cases) {
     INFO(one.name);

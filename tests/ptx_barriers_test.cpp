@@ -198,11 +198,7 @@ TEST_CASE("a warp that is not full counts as one") {
        [](Word) { return 140; }},
   });
   check(std::vector<Wrong>{
-      {"more than there are",
-       48,
-       "bar.sync 1, 96;",
-       Errc::deadlock,
-       {"barrier 1: 2 of 3 warps have arrived"}},
+      {"more than there are", 48, "bar.sync 1, 96;", Errc::deadlock, {"barrier 1: 2 of 3 warps have arrived"}},
       {"a reduction among others",
        64,
        "@%p1 bar.sync 1, 64; setp.eq.u32 %p4, %r1, 0; @!%p1 bar.red.popc.u32 %r5, 1, 64, %p4;",
