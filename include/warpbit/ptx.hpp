@@ -322,11 +322,6 @@ struct Checked {
   std::string text() const;
 };
 
-/// How many accesses were checked: one for each lane of an instruction.
-struct Checked {
-  std::uint64_t shared = 0, global = 0;
-};
-
 /// What a launch did.
 struct Report {
   std::optional<Fault> fault;  ///< after a fault, the content of the arrays is unspecified
@@ -339,7 +334,7 @@ struct Report {
   std::uint64_t blocks = 0;           ///< that have ended
   std::uint64_t cancelled = 0;        ///< blocks that did not begin, since other clusters have taken theirs
   std::uint64_t steps = 0;            ///< instructions of warps
-  Checked checked;                    ///< loads, stores and atomics; see Launch::check_shared
+  Checked checked;                    ///< see Launch::check_shared and check_global
   std::string printed;                ///< by printf, block by block: the last 1 MiB, as a GPU's buffer has it
   std::uint64_t printed_dropped = 0;  ///< bytes of it before that
   std::vector<Finding> findings;      ///< findings and notes, block by block

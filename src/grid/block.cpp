@@ -236,8 +236,9 @@ void Block::explain_by_barriers(Fault& fault) const {
     if (met_at_[w] >= 0) warps[met_at_[w]].push_back(static_cast<int>(w));
   std::string all;
   for (const auto& [statement, here] : warps) {
-    const ptx::Statement& at = statement_of(grid_.program.origins[static_cast<std::size_t>(statement)]);
-    const auto [file, line] = source_of(*grid_.program.module, at);
+    const Origin& origin = grid_.program.origins[static_cast<std::size_t>(statement)];
+    const ptx::Statement& at = statement_of(origin);
+    const auto [function, file, line] = source_of(*grid_.program.module, *origin.function, at);
     all +=
         fmt::format("{}{} {} {}at PTX line {}{}", all.empty() ? "" : ", ", here.size() == 1 ? "warp" : "warps",
                     ranges(here), all.empty() ? "met the last barrier " : "", at.position.line,

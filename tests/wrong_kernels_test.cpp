@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernels of tests/wrong/: `wrong` has one mistake, by the PTX manual alone, and `right` is the same without it. A launch
+// tells the mistake, by a fault or a finding, at the latest with --strict; the other one is silent and leaves the bytes that the
+// head (kernel_head.hpp) says.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "kernel_head.hpp"
+
+namespace wrong_kernels_test {
+
+using namespace warpbit;
+using namespace kernel_head;
+
+// Those that nothing tells, with the reason.
+struct Unseen {
+  std::string_view name, why;
+};
+constexpr Unseen kUnseen[] = {
+    {"", ""},
+};
+
+struct Kernel {
+  std::string name, text;
+};
+
+std::vector<Kernel> kernels() {
+  std::vector<Kernel> out;
+  for (const auto& entry : std::filesystem::directory_iterator("tests/wrong")) {
+    if (entry.path().extension() != ".ptx") continue;
+    std::ifstream in(entry.path());
+    out.push_back({entry.path().stem().string(), {std::istreambuf_iterator<char>(in), {}}});
+  }
+  std::ranges::sort(out, {}, &Kernel::name);
+  return out;
+}
+
+/// What a launch of an entry says; empty: nothing.
+std::string told(const Kernel& kernel, const std::string& entry, Case& test, bool strict) {
+  const Result<ptx::Module> module = ptx::Module::load(kernel.text);
+  if (!module) return module.error().message();
+  const Result<ptx::Function> function = module->function(entry);
+  if (!function) return function.error().message();
+  for (const auto& array : test.arrays)
+    std::copy(array->before.begin(), array->before.end(), array->bytes.begin());
+  test.how.strict = strict;
+  test.how.step_limit = 2'000'000;
+  const ptx::Report report = function->launch(test.how, test.arguments);
+  if (report.fault) return report.fault->message();
+  return report.findings.empty() ? "" : report.findings[0].fault.message();
+}
+
+TEST_CASE("a mistake of a kernel is told, and nothing where there is none") {
+  const std::vector<Kernel> all = kernels();
+  REQUIRE(all.size() >= 150);
+  std::size_t unseen = 0;
+  for (const Kernel& kernel : all) {
+    INFO(kernel.name);
+    Case test(kernel.text);
+    for (const bool strict : {false, true}) {
+      CHECK(told(kernel, "right", test, strict) == "");
+      for (const auto& array : test.arrays) CHECK(difference(*array) == "");
+    }
+    const bool is_told = !told(kernel, "wrong", test, false).empty() || !told(kernel, "wrong", test, true).empty();
+    const bool is_known = std::ranges::find(kUnseen, kernel.name, &Unseen::name) != std::end(kUnseen);
+    CHECK(is_told != is_known);
+    unseen += is_told ? 0 : 1;
+  }
+  CHECK(100 * unseen <= 3 * all.size());
+}
+
+}  // namespace wrong_kernels_test
