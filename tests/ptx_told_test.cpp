@@ -50,7 +50,7 @@ TEST_CASE("a race is told at the statement before which a barrier is missing") {
   CHECK(
       stored.fault->message() ==
       "ld.shared.u32 %r5, [%r3]: byte 0x80 was written by lane 0 of warp 1, and no barrier came between; a __syncthreads "
-      "must order them\n  k, block (0, 0, 0), shared address 0x80\n  PTX line 13: warp 0, lane 0\n  PTX line 12: warp 1, lane 0");
+      "must order them\n  k, block (0, 0, 0), shared address 0x80 (s + 0x80)\n  PTX line 13: warp 0, lane 0\n  PTX line 12: warp 1, lane 0");
   // In a loop the store of the next round follows the load.
   const std::string loop =
       "L: st.shared.u32 [%r2], %r10;\nbar.sync 0;\nld.shared.u32 %r5, [%r3];\nadd.u32 %r10, %r10, 1;"
@@ -79,7 +79,7 @@ TEST_CASE("bytes that nothing has written are told at the load") {
   CHECK(
       report.fault->message() ==
       "ld.shared.u32 %r5, [%r2]: byte 0x0, on which %r5 of st.global.u32 [%rd1], %r5 depends, has never been written; shared "
-      "memory is undefined until it is written\n  k, block (0, 0, 0), shared address 0x0\n"
+      "memory is undefined until it is written\n  k, block (0, 0, 0), shared address 0x0 (s)\n"
       "  PTX line 12: warp 0, lanes 0-31\n  PTX line 14: warp 0, lanes 0-31");
 }
 
@@ -122,9 +122,9 @@ TEST_CASE("a phase that lacks what nobody brings is told at the object") {
   REQUIRE(arrivals.fault);
   CHECK(
       arrivals.fault->message() ==
-      "deadlock: no thread can go on; 2 warps wait at 1 place; the mbarrier at 0x400 was initialised for 40 arrivals, and 32 "
+      "deadlock: no thread can go on; 2 warps wait at 1 place; the mbarrier at 0x400 (full) was initialised for 40 arrivals, and 32 "
       "have come\n  k, block (0, 0, 0)\n  PTX line 12: warp 0, lane 0\n"
-      "  warps 0-1  PTX line 16: mbarrier.try_wait.parity.shared::cta.b64 %p3, [%r9], 0  phase 0 of the mbarrier at 0x400: 32 "
+      "  warps 0-1  PTX line 16: mbarrier.try_wait.parity.shared::cta.b64 %p3, [%r9], 0  phase 0 of the mbarrier at 0x400 (full): 32 "
       "of 40 arrivals");
   const ptx::Report bytes = launch(
       "@%p2 mbarrier.init.shared::cta.b64 [%r9], 1;\n@%p2 mbarrier.arrive.expect_tx.shared::cta.b64 "
@@ -134,7 +134,7 @@ TEST_CASE("a phase that lacks what nobody brings is told at the object") {
   REQUIRE(bytes.fault);
   CHECK(bytes.fault->ptx_line == 13);
   CHECK_THAT(bytes.fault->message(),
-             Contains("the mbarrier at 0x400 expects 64 bytes in phase 0, and 0 have come\n"));
+             Contains("the mbarrier at 0x400 (full) expects 64 bytes in phase 0, and 0 have come\n"));
 }
 
 // ---- Both values
