@@ -26,17 +26,12 @@ constexpr Unseen kUnseen[] = {
      "the same: all that the missing lanes lack is their own arrival"},
     {"cp_async_source_changed_in_flight", "what a copy reads of global memory is not recorded"},
     {"init_again_without_inval", "a new init is taken for the end of the object before it"},
-    {"match_with_unequal_masks", "lanes with other masks are other meetings"},
     {"no_proxy_fence_behind_mbarrier_init", "hardware as recorded needs none"},
     {"setmaxnreg_by_one_warp", "the warps of a group are counted one by one"},
-    {"shuffle_from_a_lane_outside_the_mask",
-     "the lane executes the same instruction, and its register has a value"},
     {"tcgen05_pair_freed_before_the_peer_is_done", "what the peer reads is not recorded across blocks"},
     {"three_tests_and_go_on", "a test waits here, so that the answer is never false"},
     {"volatile_slots_of_a_warp", "strong accesses do not race; the bytes depend on the order of lanes"},
     {"wait_group_read_where_the_result_is_needed", "what a copy writes to global memory is not recorded"},
-    {"warp_sync_of_each_half",
-     "one path of a warp executes in order, which is a finding for plain lanes alone"},
 };
 
 struct Kernel {

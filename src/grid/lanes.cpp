@@ -32,12 +32,26 @@ bool is_same_form(const Program& program, const Step& one, const Step& other) {
               form_of(program.origins[static_cast<std::size_t>(other.statement)]));
 }
 
+using Masks = std::array<Lanes, kLanes>;
+
+// The lanes that name one whose mask is another (PTX manual: all of a mask execute it "with the same membermask").
+Lanes disagreeing(Lanes here, const Masks& masks) {
+  Lanes out = 0;
+  for_each_lane(here, [&](int lane) {
+    const Lanes own = masks[static_cast<std::size_t>(lane)];
+    for_each_lane(own & here, [&](int other) {
+      if (masks[static_cast<std::size_t>(other)] != own) out |= Lanes{1} << lane;
+    });
+  });
+  return out;
+}
+
 // The paths without which this one cannot go on: where its lanes' masks have lanes that wait elsewhere, at an instruction
 // with the same qualifiers (PTX manual, "bar.warp.sync": "with the same membermask", not at the same place). None if lanes are
 // missing, or lanes that name each other differ in their masks.
 std::vector<Party> meet(Warp& warp, Path& path, const Step& step, std::size_t mask) {
   std::vector<Party> parties = {{&path, &step}};
-  std::array<Lanes, kLanes> masks = {};
+  Masks masks = {};
   Lanes here = 0, needed = 0;
   const auto add = [&](const Party& party) {
     here |= party.path->lanes;
@@ -60,12 +74,7 @@ std::vector<Party> meet(Warp& warp, Path& path, const Step& step, std::size_t ma
     add(parties.back());
     other = warp.paths().begin();  // its masks may have more lanes
   }
-  bool agree = (needed & ~here) == 0;
-  for_each_lane(here, [&](int lane) {
-    const Lanes own = masks[static_cast<std::size_t>(lane)];
-    for_each_lane(own, [&](int other) { agree = agree && masks[static_cast<std::size_t>(other)] == own; });
-  });
-  if (!agree) parties.clear();
+  if ((needed & ~here) != 0 || disagreeing(here, masks) != 0) parties.clear();
   return parties;
 }
 
@@ -78,9 +87,10 @@ Next together(Warp& warp, Path& path, const Step& step, std::size_t mask, Lanes 
   }
   warp.keep(path, lanes);
   Lanes needed = 0, outside = 0;
+  Masks masks = {};
   for_each_lane(lanes, [&](int lane) {
     const Lanes wanted = mask_of(warp, {&path, &step}, mask, lane);
-    needed |= wanted & warp.alive();
+    needed |= masks[static_cast<std::size_t>(lane)] = wanted & warp.alive();
     if ((wanted >> lane & 1) == 0) outside |= Lanes{1} << lane;
   });
   if (outside != 0)
@@ -89,12 +99,18 @@ Next together(Warp& warp, Path& path, const Step& step, std::size_t mask, Lanes 
     met.lanes |= party.path->lanes;
     for_each_lane(party.path->lanes, [&](int lane) {
       const auto i = static_cast<std::size_t>(lane);
+      met.mask[i] = mask_of(warp, party, mask, lane);
       met.value[i] = warp.read(*party.path, party.step->place[2], lane);
       if (warp.undefined().active())
         met.undefined[i] = warp.undefined().read(*party.path, party.step->place[2], lane);
     });
   };
-  if ((needed & ~lanes) == 0) return take({&path, &step}), Next::step;
+  if ((needed & ~lanes) == 0) {
+    if (const Lanes other = disagreeing(lanes, masks); other != 0)
+      return warp.fault(path, other,
+                        {Errc::lanes_disagree, {}, "lanes that name each other have other masks", "one mask"});
+    return take({&path, &step}), Next::step;
+  }
   const std::vector<Party> parties = meet(warp, path, step, mask);
   if (parties.empty()) {
     path.needs = needed;
@@ -115,7 +131,12 @@ Next sync_warp(Warp& warp, Path& path, const Step& step, Lanes lanes) {
   const bool is_first = path.met == nullptr;
   Met met;
   const Next next = together(warp, path, step, 2, lanes, met);
-  if (next == Next::step && is_first) warp.block().accesses().sync_warp(warp.number(), met.lanes);
+  if (next != Next::step || !is_first) return next;
+  for (Lanes left = met.lanes; left != 0;) {  // those of a mask meet, not those of another one
+    const Lanes mask = met.mask[static_cast<std::size_t>(std::countr_zero(left))] & met.lanes;
+    warp.block().accesses().sync_warp(warp.number(), mask);
+    left &= ~mask;
+  }
   return next;
 }
 
@@ -142,13 +163,17 @@ Next shuffle(Warp& warp, Path& path, const Step& step, Lanes lanes) {
     const auto [from, in] =
         shuffled(static_cast<Shuffle>(step.extra), lane, static_cast<int>(warp.read(path, step.place[3], lane)),
                  static_cast<int>(warp.read(path, step.place[4], lane)));
-    if ((met.lanes >> from & 1) == 0) inactive |= Lanes{1} << lane;
+    const Lanes named = met.lanes & met.mask[static_cast<std::size_t>(lane)];
+    if ((named >> from & 1) == 0) inactive |= Lanes{1} << lane;
     results[static_cast<std::size_t>(lane)] = met.value[static_cast<std::size_t>(from)];
     inside |= Lanes{in} << lane;
   });
   if (inactive != 0)
     return warp.fault(path, inactive,
-                      {Errc::inactive_lane, {}, "a lane reads from one that is not active", {}});
+                      {Errc::inactive_lane,
+                       {},
+                       "a lane reads from one that is not active, or that its mask does not name",
+                       {}});
   for_each_lane(
       lanes, [&](int lane) { warp.write(path, step.place[0], lane, results[static_cast<std::size_t>(lane)]); });
   if (step.place[1].exists()) warp.set(path, step.place[1], lanes, inside);
