@@ -143,7 +143,7 @@ class Mbarriers {
     std::uint64_t arrivals = 0;          ///< of all phases
     std::int64_t awaited = 0;            ///< phases that somebody has seen complete
     std::optional<Arrived> copied = {};  ///< the last copy
-    std::optional<Who> expects = {};    ///< who has expected bytes of it last
+    std::optional<Who> expects = {};     ///< who has expected bytes of it last
   };
   /// `out` is nullptr if there is none.
   Found find(std::int64_t address, std::string_view what, Who who, Object*& out);
@@ -172,7 +172,7 @@ class Mbarriers {
   std::map<int, Repeated> repeated_;    // by warp
   std::map<int, Who> unread_;           // by warp
   std::map<int, std::int64_t> waited_;  // by warp
-  std::uint64_t phases_ = 0;          // that were complete
+  std::uint64_t phases_ = 0;            // that were complete
   struct Early {
     std::int64_t address;
     Who who;

@@ -679,12 +679,11 @@ Fault Block::endless(Warp& warp, const Path& path, const std::vector<FaultWaiter
   const int first = line(path.pc), last = line(path.last_jump_back);
   const std::string lines =
       first == last ? fmt::format("PTX line {}", first) : fmt::format("PTX lines {} to {}", first, last);
-  Fault out = block::fault_of(
-      who(warp, step(at), 0),
-      {Errc::threads_diverge,
-       {},
-       fmt::format("{} without an end, and no thread changes anything any more", lines),
-       reads.empty() ? "nothing ends the loop" : reads});
+  Fault out = block::fault_of(who(warp, step(at), 0),
+                              {Errc::threads_diverge,
+                               {},
+                               fmt::format("{} without an end, and no thread changes anything any more", lines),
+                               reads.empty() ? "nothing ends the loop" : reads});
   out.lanes = block::lanes_of(path.lanes);
   out.waiting = waiting;
   return out;

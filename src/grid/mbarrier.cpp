@@ -82,7 +82,8 @@ Next test(Warp& warp, Path& path, const Step& step, Lanes lanes, const MbarrierO
     const auto address = static_cast<std::int64_t>(at->offset);
     bool is_complete = false;
     if (!warp.block().allows(warp.block().async().mbarriers.test(
-            address, {read(first).second, operation.is_parity, operation.acquires, step.result_is_read, operation.scope},
+            address,
+            {read(first).second, operation.is_parity, operation.acquires, step.result_is_read, operation.scope},
             warp.number_in_cluster(), alike, Block::who(warp, step, first).at, is_complete)))
       return Next::end;
     complete |= is_complete ? alike : 0;
