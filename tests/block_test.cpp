@@ -105,10 +105,10 @@ TEST_CASE("a copy arrives when its thread waits for it", "[quick][block]") {
   early = load(shared, thread(0, 4), 4).fault;
   check_fault(early, Errc::copy_pending, thread(0, 4), 4);
   CHECK_THAT(early->error.accepted, Contains("must execute cp.async.wait_group 1 before"));
-  shared.wait_group(0, 1);
+  shared.wait_group(0, 1, {});
   CHECK(load(shared, thread(0, 5), 4).value == 9);
   check_fault(load(shared, thread(0, 6), 20).fault, Errc::copy_pending, thread(0, 6), 20);
-  shared.wait_group(0, 0);
+  shared.wait_group(0, 0, {});
   CHECK(load(shared, thread(0, 7), 20).value == 9);
   CHECK(load(shared, thread(1, 8), 20).fault->error.code == Errc::data_race);
 }

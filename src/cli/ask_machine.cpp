@@ -14,16 +14,16 @@ namespace {
 
 constexpr std::size_t kMostOthers = 6;
 
-struct Name {
+struct MachineRow {
   std::string_view name, form, said;
 };
 
-constexpr std::string_view kTileLoad =
+constexpr std::string_view kMapLoad =
     "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes";
 // ---- Machine code beside products, matrix moves and conversions (forms_of_machine_code)
 
 // Those with a word more stand before those without. "xN" stands for a number.
-constexpr Name kMachineNames[] = {
+constexpr MachineRow kMachineNames[] = {
     {"SYNCS.PHASECHK", "mbarrier.try_wait.parity.shared::cta.b64",
      "a test or a wait for a phase of an mbarrier"},
     {"SYNCS.ARRIVE", "mbarrier.arrive.shared::cta.b64", "an arrival at an mbarrier"},
@@ -50,7 +50,7 @@ constexpr Name kMachineNames[] = {
     {"ARRIVES", "cp.async.mbarrier.arrive.shared.b64", "asynchronous copies arrive at an mbarrier"},
     {"UBLKCP", "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes", "a bulk copy"},
     {"UBLKRED", "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32", "a bulk reduction"},
-    {"UTMALDG", kTileLoad, "a bulk copy by a tensor map to shared memory"},
+    {"UTMALDG", kMapLoad, "a bulk copy by a tensor map to shared memory"},
     {"UTMASTG", "cp.async.bulk.tensor.2d.global.shared::cta.bulk_group",
      "a bulk copy by a tensor map from shared memory"},
     {"UTMAREDG", "cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile.bulk_group",

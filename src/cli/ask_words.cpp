@@ -20,7 +20,7 @@ namespace {
 struct Example {
   std::string_view name, form;
 };
-constexpr Example kExamples[] = {
+constexpr Example kFirstForms[] = {
     {"cp.async.bulk.tensor", "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes"},
     {"cp.async.bulk", "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes"},
     {"cp.async", "cp.async.cg.shared.global"},
@@ -125,7 +125,7 @@ bool is_shape(std::string_view word) {
 }
 
 std::string_view example_of(std::string_view word) {
-  for (const auto& [name, form] : kExamples)
+  for (const auto& [name, form] : kFirstForms)
     if (word.starts_with(name) && (word.size() == name.size() || word[name.size()] == '.')) return form;
   return "";
 }

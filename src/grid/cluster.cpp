@@ -23,8 +23,8 @@ Cluster::Cluster(const Grid& grid, std::uint64_t number, Extent first)
       number_(number),
       async_(static_cast<int>(product(grid.cluster)), static_cast<int>(product(grid.threads)),
              grid.check_shared) {
-  async_.state()->flow = [this](block::Place first, block::Place second) {
-    return flow(static_cast<int>(first.line) - 1, static_cast<int>(second.line) - 1);
+  async_.state()->flow = [this](block::Place one, block::Place other) {
+    return flow(static_cast<int>(one.line) - 1, static_cast<int>(other.line) - 1);
   };
   const Extent& n = grid.cluster;
   if (grid.check_global && product(grid.blocks) > product(n)) async_.state()->order.number(number);

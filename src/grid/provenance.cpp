@@ -16,10 +16,10 @@ constexpr int kMostRounds = 20;
 
 /// What the result of an opcode is, by its sources from the first on: a copied, s two that are added, c one of two, - looked at
 /// alone, n the result is a number whatever they are. Others mix the bits of all.
-struct Row {
+struct SourceRow {
   std::string_view opcode, sources;
 };
-constexpr Row kRows[] = {
+constexpr SourceRow kSources[] = {
     {"mov", "a"},  {"cvta", "a"}, {"cvt", "a"},  {"mapa", "a-"},      {"add", "ss"},  {"sub", "sd"},
     {"and", "ss"}, {"or", "ss"},  {"xor", "ss"}, {"selp", "cc-"},     {"mad", "mms"}, {"ld", "n"},
     {"ldu", "n"},  {"atom", "n"}, {"setp", "n"}, {"getctarank", "n"},
@@ -89,8 +89,8 @@ Provenance::Origin Provenance::of(const Operand& operand) const {
 }
 
 Provenance::Origin Provenance::result(const ptx::Statement& statement) const {
-  const auto* const row = std::ranges::find(kRows, statement.opcode, &Row::opcode);
-  const std::string_view sources = row == std::end(kRows) ? std::string_view() : row->sources;
+  const auto* const row = std::ranges::find(kSources, statement.opcode, &SourceRow::opcode);
+  const std::string_view sources = row == std::end(kSources) ? std::string_view() : row->sources;
   Origin out{Origin::Kind::number}, chosen;
   for (int i = 1; i < statement.operands; ++i) {
     const auto at = static_cast<std::size_t>(i) - 1;
