@@ -127,7 +127,7 @@ std::string page(const std::function<std::string(const KernelRuleInfo&)>& says) 
       "line for each side. With `nvcc -lineinfo` a side\nbegins with its line in the source, and lines below "
       "it say in which inlined functions it lies.\n\n<!-- tests/broken -->\n";
   for (const KernelRuleInfo& rule : kernel_rules())
-    out += fmt::format("\n## {}\n\nA {} by default: a kernel keeps it if {}.\n\n```\n{}\n```\n", rule.name,
+    out += fmt::format("\n## {}\n\nA {} by default: a kernel keeps it if {}.\n\n```text\n{}\n```\n", rule.name,
                        name(rule.by_default), rule.says, says(rule));
   return out;
 }

@@ -110,6 +110,7 @@ const std::map<std::string, std::string, std::less<>> kHeaders = {
     {"fault", "block"},
     {"block", "block"},
     {"errors", "base"},
+    {"source", "base"},
     {"letters", "base"},
     {"tensor_map", "tensor_map"},
     {"scale_layout", "base"},

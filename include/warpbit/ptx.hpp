@@ -305,7 +305,7 @@ struct Checked {
   std::uint64_t shared = 0, global = 0;
   std::uint64_t barriers = 0;  ///< phases that were complete: of bar, barrier.cluster and barrier objects
   std::uint64_t copies = 0;    ///< asynchronous ones: cp.async by lane, and those in bulk
-  std::uint64_t products = 0;  ///< asynchronous ones: wgmma and tcgen05.mma
+  std::uint64_t products = 0;  ///< asynchronous ones
   /// What the launch was told not to look for: "races in global memory", "the rule data_race".
   std::vector<std::string> not_looked_for = {};
 

@@ -622,7 +622,7 @@ def test_a_launch_goes_on_behind_what_it_finds(hopper):
 def test_the_other_side_is_another_block(hopper):
     to = np.zeros(2, np.uint32)
     fault = hopper.get_function("hasty").launch(2, 1, (to,), cluster=2).fault
-    assert fault.error.code == "data_race" and "of block 1 of the cluster" in fault.message
+    assert fault.error.code == "data_race" and "of block 0 of the cluster" in fault.message
     assert fault.at.elsewhere is None and {fault.block, fault.other.elsewhere} == {(0, 0, 0), (1, 0, 0)}
     again(fault)
 
@@ -709,5 +709,6 @@ def test_the_example(capsys):
     runpy.run_path("examples/ptx_kernel.py")
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "gemm: 0 of 2048 elements differ" and lines[1].startswith("gemm_exchanged: ")
-    assert lines[-3].startswith("gemm_too_far: ld.global.u32 ")
-    assert lines[-2:] == ["  gemm_too_far, block (3, 0, 0)", "  examples/ptx_kernel.cu:29: PTX line 258: warp 0, lane 28"]
+    assert lines[-4].startswith("gemm_too_far: ld.global.u32 ")
+    assert lines[-3:] == ["  gemm_too_far, block (3, 0, 0)", "  examples/ptx_kernel.cu:48: PTX line 258: warp 0, lane 28",
+                          "    in product<(Mistake)1>() at examples/ptx_kernel.cu:29"]
