@@ -112,7 +112,13 @@ TEST_CASE("what is missing in a GEMM is found", "[quick][device]") {
   CHECK(no_wait.at.line == load_of_a);
   REQUIRE(no_wait.other);
   CHECK(no_wait.other->at.line == copy_of_a);
-  CHECK(fault_of_gemm<Mistake::wait_for_less>().message() == no_wait.message());
+  const Fault waits_for_less = fault_of_gemm<Mistake::wait_for_less>();
+  CHECK(
+      waits_for_less.error.message() ==
+      "cp.async.wait_group: it waits for all groups but the last 2; lane 0 of warp 0 reads byte 0x0, which is "
+      "still on its way by a cp.async of this thread, in group 1 of 2; cp.async.wait_group 1 would wait for it");
+  REQUIRE(waits_for_less.other);
+  CHECK(waits_for_less.other->at.line == load_of_a);
   // The fault of the first block, however many run at once.
   for (const int threads : {1, 4})
     CHECK(fault_of_gemm<Mistake::no_wait>(threads).message() == no_wait.message());
