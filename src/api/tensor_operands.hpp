@@ -9,7 +9,6 @@
 
 #include "warpbit/execute_tensor.hpp"
 
-#pragma GCC visibility push(default)  // warpbit's other libraries use it
 namespace warpbit {
 
 /// The value of register r of operand i: a literal, or value(i, r), to which the offset of an address is added.
@@ -61,11 +60,12 @@ TensorMmaSources mma_sources(const Instruction& instruction, Value value) {
   return out;
 }
 
+#pragma GCC visibility push(default)  // warpbit's other libraries use it
 /// The registers of a load, numbered as those of execute_load, some bits of which come from words that nothing has written.
 /// Errors: those of execute_load.
 Result<std::vector<std::size_t>> unwritten_of_load(const Instruction& instruction, int warp,
                                                    std::uint32_t address, std::int64_t split,
                                                    const TensorMemory& memory);
+#pragma GCC visibility pop
 
 }  // namespace warpbit
-#pragma GCC visibility pop

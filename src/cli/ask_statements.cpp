@@ -75,9 +75,12 @@ AskReading any_form_reading(std::string_view kind, const std::string& said, cons
 }
 
 AskReadings ask_statement(const AskedLine& line) {
+  constexpr int kMost = 8;  // forms that are looked at
+  int tried = 0;
   for (const std::string& word : line.words) {
     const std::string form = form_in(word);
     if (form.empty()) continue;
+    if (++tried > kMost) break;
     const bool is_alone = line.words.size() == 1;
     if (const auto out = kernel_reading(is_alone ? "form" : "statement",
                                         is_alone ? "The form" : "A statement of", form, line.targets))

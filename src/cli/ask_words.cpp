@@ -216,9 +216,10 @@ AskReadings rule_reading(const AskedLine& line) {
 }  // namespace
 
 AskReadings ask_words(const AskedLine& line) {
-  if (AskReadings rule = rule_reading(line); !rule.empty()) return rule;
   const std::vector<std::string> words = bare_words(line.text);
-  if (words.size() < 3 || std::ranges::none_of(words, is_of_prose)) return {};
+  constexpr std::size_t kMost = 60;  // of a message or a question
+  if (words.size() < 3 || words.size() > kMost || std::ranges::none_of(words, is_of_prose)) return {};
+  if (AskReadings rule = rule_reading(line); !rule.empty()) return rule;
   const std::vector<std::string> quoted = quoted_parts(line.line);
   if (AskReadings out = reading_of(fmt::format("{}", fmt::join(quoted, " ")), true, line); !out.empty())
     return out;
