@@ -117,6 +117,23 @@ struct HexWord {
 std::optional<HexWord> hex_word(std::string_view word);
 /// Words between blanks.
 std::vector<std::string> words_of(std::string_view text);
+/// "mma.sync.aligned" -> "mma", "sync", "aligned"
+std::vector<std::string> dot_words(std::string_view form);
+
+/// A name of something else, the form of PTX that it stands for, and what is said of it.
+struct AskName {
+  std::string_view name, form, said;
+};
+/// Forms that several names stand for.
+inline constexpr std::string_view kTileLoad =
+    "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes";
+inline constexpr std::string_view kTileStore = "cp.async.bulk.tensor.2d.global.shared::cta.bulk_group";
+inline constexpr std::string_view kTileReduce =
+    "cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile.bulk_group";
+inline constexpr std::string_view kBulkLoad =
+    "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes";
+inline constexpr std::string_view kCommit =
+    "tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64";
 
 /// Reads a text from the left.
 class AskScanner {
@@ -129,6 +146,8 @@ class AskScanner {
   bool take(std::string_view text);
   /// The first of these with which it goes on, taken off; "" if with none.
   std::string_view take_one(std::initializer_list<std::string_view> texts);
+  /// Blanks with which it goes on are taken off.
+  void skip_blanks();
   /// The digits with which it goes on, at most 6, as a number.
   std::optional<int> take_number();
 

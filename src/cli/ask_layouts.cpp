@@ -24,21 +24,16 @@ struct Mode {
 };
 using Modes = std::vector<Mode>;
 
-void skip_spaces(AskScanner& in) {
-  while (in.take(" ")) {
-  }
-}
-
 // "(4,8)", "_4", "8": the numbers of it, in order.
 bool take_numbers(AskScanner& in, std::vector<int>& out, int depth = 0) {
   constexpr int kDeepest = 8;
-  skip_spaces(in);
+  in.skip_blanks();
   if (in.take("(")) {
     if (depth == kDeepest) return false;
     do
       if (!take_numbers(in, out, depth + 1)) return false;
-    while (skip_spaces(in), in.take(","));
-    return skip_spaces(in), in.take(")");
+    while (in.skip_blanks(), in.take(","));
+    return in.skip_blanks(), in.take(")");
   }
   in.take("_");
   const auto number = in.take_number();
@@ -49,12 +44,12 @@ bool take_numbers(AskScanner& in, std::vector<int>& out, int depth = 0) {
 // The top modes of "((4,8),(2,2))": the numbers of each.
 std::optional<std::vector<std::vector<int>>> take_tuple(AskScanner& in) {
   std::vector<std::vector<int>> out;
-  skip_spaces(in);
+  in.skip_blanks();
   if (!in.take("(")) return std::nullopt;
   do
     if (!take_numbers(in, out.emplace_back())) return std::nullopt;
-  while (skip_spaces(in), in.take(","));
-  return skip_spaces(in), in.take(")") ? std::optional(out) : std::nullopt;
+  while (in.skip_blanks(), in.take(","));
+  return in.skip_blanks(), in.take(")") ? std::optional(out) : std::nullopt;
 }
 
 // Without modes of size 1, and neighbours that count on as one.
@@ -73,10 +68,10 @@ Modes coalesced(const Modes& modes) {
 std::optional<std::vector<Modes>> read_layout(std::string_view text) {
   AskScanner in(text);
   const auto shape = take_tuple(in);
-  skip_spaces(in);
+  in.skip_blanks();
   if (!shape || !in.take(":")) return std::nullopt;
   const auto stride = take_tuple(in);
-  skip_spaces(in);
+  in.skip_blanks();
   if (!stride || !in.is_done() || shape->size() != stride->size()) return std::nullopt;
   std::vector<Modes> out;
   for (std::size_t i = 0; i < shape->size(); ++i) {
@@ -216,14 +211,14 @@ std::optional<AskReading> swizzle_behind(AskScanner in) {
   if (in.take_one({"<", "("}).empty()) return std::nullopt;
   int numbers[3];
   for (int& number : numbers) {
-    skip_spaces(in);
+    in.skip_blanks();
     const auto found = in.take_number();
     if (!found || *found > 16 || (&number != &numbers[2] && !in.take(","))) return std::nullopt;
     number = *found;
   }
   if (in.take_one({">", ")"}).empty()) return std::nullopt;
   in.take("{}");
-  skip_spaces(in);
+  in.skip_blanks();
   return swizzle_reading(numbers[0], numbers[1], numbers[2]);
 }
 

@@ -146,6 +146,15 @@ std::vector<std::string> words_of(std::string_view text) {
   return out;
 }
 
+std::vector<std::string> dot_words(std::string_view form) {
+  std::vector<std::string> out;
+  while (!form.empty()) {
+    out.emplace_back(up_to(form, "."));
+    form.remove_prefix(std::min(form.size(), out.back().size() + 1));
+  }
+  return out;
+}
+
 std::string_view up_to(std::string_view text, std::string_view characters, std::size_t first) {
   const std::size_t end = std::min(text.find_first_of(characters, first), text.size());
   return text.substr(first, end - first);
@@ -161,6 +170,10 @@ std::string_view AskScanner::take_one(std::initializer_list<std::string_view> te
   for (const std::string_view text : texts)
     if (take(text)) return text;
   return "";
+}
+
+void AskScanner::skip_blanks() {
+  while (!rest_.empty() && is_blank(rest_.front())) rest_.remove_prefix(1);
 }
 
 std::optional<int> AskScanner::take_number() {

@@ -14,16 +14,10 @@ namespace {
 
 constexpr std::size_t kMostOthers = 6;
 
-struct MachineRow {
-  std::string_view name, form, said;
-};
-
-constexpr std::string_view kMapLoad =
-    "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes";
 // ---- Machine code beside products, matrix moves and conversions (forms_of_machine_code)
 
 // Those with a word more stand before those without. "xN" stands for a number.
-constexpr MachineRow kMachineNames[] = {
+constexpr AskName kMachineNames[] = {
     {"SYNCS.PHASECHK", "mbarrier.try_wait.parity.shared::cta.b64",
      "a test or a wait for a phase of an mbarrier"},
     {"SYNCS.ARRIVE", "mbarrier.arrive.shared::cta.b64", "an arrival at an mbarrier"},
@@ -48,13 +42,11 @@ constexpr MachineRow kMachineNames[] = {
     {"LDGDEPBAR", "cp.async.commit_group", "ends a group of asynchronous copies"},
     {"DEPBAR", "cp.async.wait_group", "waits for groups of asynchronous copies"},
     {"ARRIVES", "cp.async.mbarrier.arrive.shared.b64", "asynchronous copies arrive at an mbarrier"},
-    {"UBLKCP", "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes", "a bulk copy"},
+    {"UBLKCP", kBulkLoad, "a bulk copy"},
     {"UBLKRED", "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32", "a bulk reduction"},
-    {"UTMALDG", kMapLoad, "a bulk copy by a tensor map to shared memory"},
-    {"UTMASTG", "cp.async.bulk.tensor.2d.global.shared::cta.bulk_group",
-     "a bulk copy by a tensor map from shared memory"},
-    {"UTMAREDG", "cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile.bulk_group",
-     "a reduction by a tensor map"},
+    {"UTMALDG", kTileLoad, "a bulk copy by a tensor map to shared memory"},
+    {"UTMASTG", kTileStore, "a bulk copy by a tensor map from shared memory"},
+    {"UTMAREDG", kTileReduce, "a reduction by a tensor map"},
     {"UTMAPF", "cp.async.bulk.prefetch.tensor.2d.L2.global.tile", "a prefetch by a tensor map"},
     {"UTMACCTL", "prefetch.tensormap", "a prefetch of a tensor map"},
     {"UTMACMDFLUSH", "cp.async.bulk.commit_group", "ends a group of bulk copies"},
@@ -95,8 +87,7 @@ constexpr MachineRow kMachineNames[] = {
     {"ACQBULK", "griddepcontrol.wait", "waits for the kernel before"},
     {"PREEXIT", "griddepcontrol.launch_dependents", "lets the next kernel begin"},
     {"NANOSLEEP", "nanosleep.u32", "a pause"},
-    {"UTCBAR", "tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64",
-     "arrives when products of tensor memory are complete"},
+    {"UTCBAR", kCommit, "arrives when products of tensor memory are complete"},
     {"UTCATOMSWS", "tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32", "columns of tensor memory"},
 };
 

@@ -11,26 +11,15 @@
 namespace warpbit::cli {
 namespace {
 
-struct NamedForm {
-  std::string_view name, form, said;
-};
-
 // ---- CUDA C++, CuTe, CUTLASS, Triton, MLIR
 
-constexpr std::string_view kTensorLoad =
-    "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes";
-constexpr std::string_view kTileStore = "cp.async.bulk.tensor.2d.global.shared::cta.bulk_group";
-constexpr std::string_view kTileReduce =
-    "cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile.bulk_group";
-constexpr std::string_view kBulkLoad = "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes";
 constexpr std::string_view kBulkStore = "cp.async.bulk.global.shared::cta.bulk_group";
-constexpr std::string_view kCommit = "tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64";
 constexpr std::string_view kMma = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32";
 constexpr std::string_view kTf32Mma = "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32";
 constexpr std::string_view kWgmma = "wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16";
 constexpr std::string_view kOfTypes = "its types come from its operands; common ones are taken";
 
-constexpr NamedForm kNamedForms[] = {
+constexpr AskName kLibraryNames[] = {
     // CUDA C++
     {"__syncthreads", "bar.sync", "all threads of the block meet"},
     {"__syncthreads_count", "bar.red.popc.u32", "all threads of the block meet and count"},
@@ -125,13 +114,13 @@ constexpr NamedForm kNamedForms[] = {
     {"fence_view_async_tmem_store", "tcgen05.wait::st.sync.aligned", "waits for stores to tensor memory"},
     {"tcgen05_before_thread_sync", "tcgen05.fence::before_thread_sync", "before threads meet"},
     {"tcgen05_after_thread_sync", "tcgen05.fence::after_thread_sync", "after threads meet"},
-    {"SM90_TMA_LOAD", kTensorLoad, "a copy by a tensor map, which warpbit tensormap reads"},
-    {"SM90_TMA_LOAD_MULTICAST", kTensorLoad, "to several blocks of a cluster, with .multicast::cluster"},
-    {"SM90_TMA_LOAD_IM2COL", kTensorLoad, "with .im2col"},
+    {"SM90_TMA_LOAD", kTileLoad, "a copy by a tensor map, which warpbit tensormap reads"},
+    {"SM90_TMA_LOAD_MULTICAST", kTileLoad, "to several blocks of a cluster, with .multicast::cluster"},
+    {"SM90_TMA_LOAD_IM2COL", kTileLoad, "with .im2col"},
     {"SM90_TMA_STORE", kTileStore, "a copy by a tensor map, which warpbit tensormap reads"},
     {"SM90_TMA_REDUCE_ADD", kTileReduce, "additions by a tensor map"},
-    {"SM100_TMA_2SM_LOAD", kTensorLoad, "for a pair of blocks, with .cta_group::2"},
-    {"SM100_TMA_2SM_LOAD_MULTICAST", kTensorLoad, "for pairs of blocks of a cluster"},
+    {"SM100_TMA_2SM_LOAD", kTileLoad, "for a pair of blocks, with .cta_group::2"},
+    {"SM100_TMA_2SM_LOAD_MULTICAST", kTileLoad, "for pairs of blocks of a cluster"},
     {"SM90_BULK_COPY_G2S", kBulkLoad, "a copy of bytes"},
     {"SM90_BULK_COPY_S2G", kBulkStore, "a copy of bytes"},
     {"SM80_CP_ASYNC_CACHEALWAYS", "cp.async.ca.shared.global", "an asynchronous copy of 4, 8 or 16 bytes"},
@@ -152,7 +141,7 @@ constexpr NamedForm kNamedForms[] = {
     {"ttng.tmem_load", "tcgen05.ld.sync.aligned.32x32b.x32.b32", "a load of tensor memory"},
     {"ttng.tmem_store", "tcgen05.st.sync.aligned.32x32b.x32.b32", "a store to tensor memory"},
     {"ttng.tmem_alloc", "tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32", "columns of tensor memory"},
-    {"ttng.async_tma_copy_global_to_local", kTensorLoad, "a copy by a tensor map"},
+    {"ttng.async_tma_copy_global_to_local", kTileLoad, "a copy by a tensor map"},
     {"ttng.async_tma_copy_local_to_global", kTileStore, "a copy by a tensor map"},
     {"ttng.init_barrier", "mbarrier.init.shared::cta.b64", "a new mbarrier"},
     {"ttng.wait_barrier", "mbarrier.try_wait.parity.shared::cta.b64", "waits for a phase"},
@@ -168,7 +157,7 @@ constexpr NamedForm kNamedForms[] = {
     {"nvgpu.warpgroup.mma", kWgmma, kOfTypes},
     {"nvvm.wgmma.mma_async", kWgmma, kOfTypes},
     {"nvvm.wgmma.fence.aligned", "wgmma.fence.sync.aligned", "before the first product of a group"},
-    {"nvgpu.tma.async.load", kTensorLoad, "a copy by a tensor map"},
+    {"nvgpu.tma.async.load", kTileLoad, "a copy by a tensor map"},
     {"nvgpu.device_async_copy", "cp.async.cg.shared.global", "an asynchronous copy"},
     {"nvvm.cp.async.shared.global", "cp.async.cg.shared.global", "an asynchronous copy"},
     {"nvvm.barrier0", "bar.sync", "all threads of the block meet"},
@@ -183,7 +172,7 @@ constexpr NamedForm kNamedForms[] = {
     {"CUBLAS_COMPUTE_32F_FAST_TF32", kTf32Mma, "A and B are rounded to tf32"},
     {"CUBLAS_COMPUTE_32I", "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32", "sums in s32"},
     {"CUBLAS_COMPUTE_64F", "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64", "sums in f64"},
-    {"CUTE_ARCH_TMA_SM90_ENABLED", kTensorLoad, "CuTe's copies by tensor maps"},
+    {"CUTE_ARCH_TMA_SM90_ENABLED", kTileLoad, "CuTe's copies by tensor maps"},
     {"_scaled_mm", "wgmma.mma_async.sync.aligned.m64n128k32.f32.e4m3.e4m3",
      "a product of FP8 matrices with scales"},
     {"scaled_mm", "wgmma.mma_async.sync.aligned.m64n128k32.f32.e4m3.e4m3",
@@ -242,7 +231,7 @@ std::string with_types(std::string form, const std::vector<std::string_view>& id
 AskReadings ask_name(const AskedLine& line) {
   const std::vector<std::string_view> all = identifiers_of(line.text);
   for (const std::string_view one : all)
-    for (const auto& [name, form, said] : kNamedForms)
+    for (const auto& [name, form, said] : kLibraryNames)
       if (is_named(one, name))
         return {any_form_reading("name", fmt::format("{}: {}; it stands for", name, said),
                                  said == kOfTypes ? with_types(std::string(form), all) : std::string(form),

@@ -29,11 +29,6 @@ bool is_number_character(char c) {
          c == 'X' || c == 'p' || c == 'P' || c == '^' || c == '/';
 }
 
-void skip_blanks(AskScanner& in) {
-  while (in.take(" ") || in.take("\t") || in.take("\n")) {
-  }
-}
-
 // "3.5", "2^-12", "1e-5", "0x1.8p-3", "1/3", "inf", "nan", without a sign; "" if it is none.
 std::string take_value(AskScanner& in) {
   if (const std::string_view word = in.take_one({"inf", "nan"}); !word.empty()) return std::string(word);
@@ -59,7 +54,7 @@ std::string take_value(AskScanner& in) {
 // "-", "+", "- -": whether it is minus.
 bool take_signs(AskScanner& in, bool& has_sign) {
   bool is_negative = false;
-  for (skip_blanks(in); in.rest().starts_with('+') || in.rest().starts_with('-'); skip_blanks(in)) {
+  for (in.skip_blanks(); in.rest().starts_with('+') || in.rest().starts_with('-'); in.skip_blanks()) {
     has_sign = true;
     if (in.take("-"))
       is_negative = !is_negative;
@@ -75,7 +70,7 @@ bool take_term(AskScanner& in, AskedSum& out) {
   out.has_operators = out.has_operators || (has_sign && !out.terms.empty());
   Term term{take_value(in)};
   if (term.a.empty()) return false;
-  skip_blanks(in);
+  in.skip_blanks();
   if (in.take("*")) {
     out.has_operators = true;
     if (take_signs(in, has_sign)) is_negative = !is_negative;
@@ -117,11 +112,11 @@ std::optional<AskedSum> read_sum(const AskedLine& line) {
   AskScanner in(text);
   while (!in.is_done()) {
     if (!take_term(in, out)) return std::nullopt;
-    const bool has_comma = (skip_blanks(in), in.take(","));
+    const bool has_comma = (in.skip_blanks(), in.take(","));
     const bool may_be_thousands = !in.is_done() && in.rest()[0] >= '0' && in.rest()[0] <= '9' &&
                                   (!out.is_said || digits_of(in.rest()) == 3);
     if (has_comma && may_be_thousands) return std::nullopt;  // "1,250" is one number
-    skip_blanks(in);
+    in.skip_blanks();
   }
   return out.terms.size() >= 2 ? std::optional(out) : std::nullopt;
 }

@@ -21,8 +21,8 @@ struct Example {
   std::string_view name, form;
 };
 constexpr Example kFirstForms[] = {
-    {"cp.async.bulk.tensor", "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes"},
-    {"cp.async.bulk", "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes"},
+    {"cp.async.bulk.tensor", kTileLoad},
+    {"cp.async.bulk", kBulkLoad},
     {"cp.async", "cp.async.cg.shared.global"},
     {"cp.reduce.async.bulk", "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32"},
     {"mbarrier.try_wait", "mbarrier.try_wait.parity.shared::cta.b64"},
@@ -58,15 +58,6 @@ constexpr Example kSpoken[] = {{"fp8", "e4m3"},   {"fp4", "e2m1"},        {"bloc
                                {"int8", "s8"},    {"sparse", "sp"},       {"bfloat16", "bf16"},
                                {"half", "f16"},   {"fp16", "f16"},        {"nvfp4", "mxf4nvf4"},
                                {"mxfp4", "mxf4"}, {"transposed", "trans"}};
-
-std::vector<std::string> dot_words(std::string_view form) {
-  std::vector<std::string> out;
-  while (!form.empty()) {
-    out.emplace_back(up_to(form, "."));
-    form.remove_prefix(std::min(form.size(), out.back().size() + 1));
-  }
-  return out;
-}
 
 // The words of all forms, and the first of each.
 struct Vocabulary {

@@ -9,17 +9,6 @@
 namespace warpbit::cli {
 namespace {
 
-// "cvt.rn.satfinite.e4m3x2.f32" -> "rn", "satfinite", "e4m3x2", "f32"
-std::vector<std::string> qualifiers_of(std::string_view form) {
-  std::vector<std::string> out;
-  while (!form.empty()) {
-    out.emplace_back(up_to(form, "."));
-    form.remove_prefix(std::min(form.size(), out.back().size() + 1));
-  }
-  if (!out.empty()) out.erase(out.begin());
-  return out;
-}
-
 bool is_of_format(std::string_view type, std::string_view format) {
   return type == format || (type.starts_with(format) && type.substr(format.size()).starts_with('x'));
 }
@@ -31,7 +20,7 @@ std::optional<GpuConversion> conversion_to(std::string_view format) {
   GpuConversion out;
   for (const FormInfo& form : forms()) {
     if (!form.canonical.starts_with("cvt.") || !form.canonical.ends_with(".f32")) continue;
-    const std::vector<std::string> words = qualifiers_of(form.canonical);
+    const std::vector<std::string> words = dot_words(form.canonical);
     if (words.size() < 2 || !is_of_format(words[words.size() - 2], format)) continue;
     out.always_saturates = out.always_saturates && std::ranges::find(words, "satfinite") != words.end();
     for (const std::string& word : words)
