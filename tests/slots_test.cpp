@@ -275,12 +275,11 @@ class Follower {
             fmt::format("step {}: slot {} may hold register {} instead of {}\n", i, place.slot, owner.reg, reg);
     });
     if (k != names.size()) wrong_ += fmt::format("step {}: other uses\n", i);
-    const std::string_view opcode = opcode_of(shared_, shared);
-    if (opcode == "bra") reach(shared.target, owners);
-    if (opcode == "brx")
+    const ptx::Does what = does(shared_, shared);
+    if (what == ptx::Does::branch) reach(shared.target, owners);
+    if (what == ptx::Does::branch_indexed)
       for (const int target : shared_.tables.at(static_cast<std::size_t>(shared.extra))) reach(target, owners);
-    const bool last = opcode == "bra" || opcode == "brx" || opcode == "ret" || opcode == "exit";
-    if (!last || shared.guard >= 0) reach(i + 1, owners);
+    if (ptx::goes_on(what) || shared.guard >= 0) reach(i + 1, owners);
   }
 
   const Program &apart_, &shared_;

@@ -59,6 +59,7 @@ Statement Editor::make(int at, std::string_view opcode, std::vector<std::string_
   FunctionText& f = of_.function;
   Statement out = f.statements[static_cast<std::size_t>(at)];
   out.opcode = opcode;
+  out.is = &ptx::opcode(opcode);
   out.first_qualifier = static_cast<int>(f.qualifiers.size());
   out.qualifiers = static_cast<int>(words.size());
   f.qualifiers.insert(f.qualifiers.end(), words.begin(), words.end());

@@ -74,6 +74,7 @@ struct View {
 
   const Statement& statement() const { return f.statements[static_cast<std::size_t>(i)]; }
   std::string_view opcode() const { return statement().opcode; }
+  ptx::Does does() const { return statement().is->does; }
   /// `_` where a statement that nobody has checked yet has too few.
   const Operand& operand(int n) const;
   int operands() const { return statement().operands; }

@@ -12,35 +12,21 @@
 
 namespace warpbit::assembler {
 
-using ptx::FunctionText, ptx::Operand, ptx::Statement;
-
-namespace {
-
-template <std::size_t N>
-bool is_one_of(std::string_view opcode, const std::array<std::string_view, N>& opcodes) {
-  return std::ranges::find(opcodes, opcode) != opcodes.end();
-}
-
-}  // namespace
+using ptx::Does, ptx::FunctionText, ptx::Operand, ptx::Statement;
 
 bool writes_first(const FunctionText& f, const Statement& s) {
-  constexpr std::array<std::string_view, 8> kNone = {"st",       "red",  "bra",       "brx",
-                                                     "stmatrix", "call", "nanosleep", "stackrestore"};
-  const bool is_barrier = s.opcode == "bar" || s.opcode == "barrier";
-  if (is_barrier && std::ranges::find(ptx::words_of(f, s), "red") == ptx::words_of(f, s).end()) return false;
-  return s.operands > 0 && !is_one_of(s.opcode, kNone) &&
-         f.operands[static_cast<std::size_t>(s.first_operand)].kind != Operand::Kind::address;
+  return s.operands > 0 &&
+         f.operands[static_cast<std::size_t>(s.first_operand)].kind != Operand::Kind::address &&
+         ptx::writes_first(*s.is, ptx::words_of(f, s));
 }
 
 namespace {
 
-/// Whether an instruction does more than to write registers. The assembler leaves out what lanes tell each other if nobody
-/// asks (shfl, vote, match, redux, elect).
+/// Whether an instruction does more than to write registers.
 bool has_effect(const FunctionText& f, const Statement& s) {
-  constexpr std::array<std::string_view, 6> kMore = {"mbarrier", "atom", "wgmma", "bar", "barrier", "ldmatrix"};
-  const bool is_volatile =
-      s.opcode == "ld" && std::ranges::find(ptx::words_of(f, s), "volatile") != ptx::words_of(f, s).end();
-  return !writes_first(f, s) || is_one_of(s.opcode, kMore) || is_volatile;
+  const bool is_volatile = s.is->does == Does::load &&
+                           std::ranges::find(ptx::words_of(f, s), "volatile") != ptx::words_of(f, s).end();
+  return !writes_first(f, s) || s.is->stays || is_volatile;
 }
 
 bool contains(const std::vector<std::uint64_t>& set, int reg) {
@@ -140,7 +126,8 @@ const Branching* find_branching(const View& view) {
 /// Of what nobody needs, a load with a guard and what is inline are gone before they become branches; other branches stay.
 bool goes(const View& view) {
   const Branching* const row = find_branching(view);
-  return !has_effect(view.f, view.statement()) && (view.opcode() == "ld" || (row != nullptr && row->is_inline));
+  return !has_effect(view.f, view.statement()) &&
+         (view.does() == Does::load || (row != nullptr && row->is_inline));
 }
 bool stays(const View& view, bool late) {
   return has_effect(view.f, view.statement()) ||
@@ -165,18 +152,13 @@ bool is_plain_call(const View& view) {
 
 bool becomes_branches(const View& view) {
   if (find_branching(view) != nullptr) return true;
-  if (!view.is_guarded() || view.opcode() == "mov") return false;
+  if (!view.is_guarded() || view.does() == Does::move) return false;
   return scalar::operation(view.opcode(), view.words()).execute == nullptr;  // guarded, and no computation
-}
-
-bool goes_on(std::string_view opcode, bool has_guard) {
-  constexpr std::array<std::string_view, 4> kLast = {"bra", "brx", "ret", "exit"};
-  return has_guard || std::ranges::find(kLast, opcode) == kLast.end();
 }
 
 void followers(const ptx::FunctionText& function, std::size_t i, std::vector<std::size_t>& to) {
   const ptx::Statement& statement = function.statements[i];
-  if (goes_on(statement.opcode, statement.guard >= 0)) to.push_back(i + 1);
+  if (statement.guard >= 0 || ptx::goes_on(statement.is->does)) to.push_back(i + 1);
   jumps(function, statement, to);
 }
 
@@ -208,10 +190,9 @@ void Flow::find_blocks() {
   blocks_.clear();
   block_.clear();
   std::vector<bool> begins(f_.statements.size() + 1);
-  constexpr std::array<std::string_view, 6> kEnds = {"bra", "brx", "ret", "exit", "call", "trap"};
   std::vector<std::size_t> to;
   for (int i = 0; i < count; ++i) {
-    const bool ends = is_one_of(statement(f_, i).opcode, kEnds) || becomes_branches({f_, i});
+    const bool ends = ptx::ends_block(statement(f_, i).is->does) || becomes_branches({f_, i});
     if (idle_[static_cast<std::size_t>(i)] || !ends) continue;
     to = {static_cast<std::size_t>(i) + 1};
     followers(f_, static_cast<std::size_t>(i), to);
@@ -237,7 +218,7 @@ bool Flow::find_idle() {
   for (std::size_t i = f_.statements.size(); i-- > 0; next_needed = needed_[i] ? i : next_needed) {
     const View view{f_, static_cast<int>(i)};
     if (!needed_[i] && !idle_[i] && becomes_branches(view) && goes(view)) idle_[i] = found = true;
-    if (view.opcode() != "bra" || idle_[i]) continue;
+    if (view.does() != Does::branch || idle_[i]) continue;
     const Operand& label = view.operand(0);
     const auto target = static_cast<std::size_t>(label.index);
     if (label.kind != Operand::Kind::label || target <= i) continue;
@@ -355,7 +336,7 @@ int Flow::only_use(int from, int reg) const {
 int Flow::origin(int reg) const {
   for (int at = only_definition(reg); at >= 0;) {
     const View v{f_, at};
-    if (v.opcode() != "mov" || v.is_guarded() || !v.is_register(1)) break;
+    if (v.does() != Does::move || v.is_guarded() || !v.is_register(1)) break;
     const int before = only_definition(v.operand(1).index);
     if (before < 0 || before >= at) break;
     reg = v.operand(1).index;
@@ -368,7 +349,7 @@ bool Flow::is_constant(int reg) const {
   const int at = only_definition(reg);
   if (at < 0) return false;
   const View v{f_, at};
-  if (v.opcode() != "ld" || v.is_guarded() || (!v.has("const") && !(v.has("param") && f_.is_entry)))
+  if (v.does() != Does::load || v.is_guarded() || (!v.has("const") && !(v.has("param") && f_.is_entry)))
     return false;
   const Operand& address = v.operand(1);
   return address.count == 1 &&

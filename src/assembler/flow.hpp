@@ -32,7 +32,7 @@ void for_each_access(const ptx::FunctionText& f, int i, Read read, Write write) 
   for (int n = 0; n < s.operands; ++n) {
     const ptx::Operand& operand = f.operands[static_cast<std::size_t>(s.first_operand + n)];
     if (n == 0 && writes) for_each_register(f, operand, write);
-    if (n > 0 || !writes || s.opcode == "wgmma") for_each_register(f, operand, read);
+    if (n > 0 || !writes || s.is->accumulates) for_each_register(f, operand, read);
   }
 }
 
@@ -45,8 +45,6 @@ bool is_checked(const View& statement);
 bool keeps_loop(const View& statement);
 /// div, rcp, sqrt of f64 with a rounding but .rn: a call without a fast path before it.
 bool is_plain_call(const View& statement);
-/// Whether the next statement may follow one of this opcode.
-bool goes_on(std::string_view opcode, bool has_guard);
 /// Adds the statements that may follow one.
 void followers(const ptx::FunctionText& function, std::size_t statement, std::vector<std::size_t>& to);
 /// Which statements of a function can be executed: those to which control can flow from the first one.

@@ -650,16 +650,16 @@ namespace {
 
 // What a step has read in the last round of a loop; empty: it reads nothing that others write.
 std::string read_by(Warp& warp, const Path& path, const Step& step) {
-  const std::string_view opcode = opcode_of(warp.program(), step);
+  const ptx::Does what = does(warp.program(), step);
   const int lane = std::countr_zero(path.lanes);
   const Place& to = step.place[0];
-  if (opcode == "mbarrier" && to.kind == Place::Kind::predicate)
+  if (what == ptx::Does::mbarrier && to.kind == Place::Kind::predicate)
     return warp.read(path, to, lane) == 0
                ? "it is false each time"
                : "it is true each time, for the phase is complete; a loop that waits "
                  "goes on while it is false";
-  if (opcode != "ld" && opcode != "atom") return {};
-  const bool loads = opcode == "ld";
+  const bool loads = what == ptx::Does::load;
+  if (!loads && what != ptx::Does::atomic) return {};
   const Place& first = loads ? warp.program().places[static_cast<std::size_t>(step.extra)].front() : to;
   if (first.kind != Place::Kind::reg) return {};
   return fmt::format("it reads {:#x} each time", warp.read(path, first, lane));

@@ -27,54 +27,44 @@ void Compiler::refuse(std::string seen, std::string accepted) const {
 // ---- Statements
 
 // Whether one does more than set registers of its lanes, or wait, says the third column. Atomics say it when they are executed.
+// Tensor instructions have none: isa/ reads them.
 const Compiler::Maker Compiler::kMakers[] = {
-    {"bra", &Compiler::branch, false},
-    {"brx", &Compiler::branch_indexed, false},
-    {"ret", &Compiler::run<steps::go_back>},
-    {"exit", &Compiler::run<steps::exit>},
-    {"trap", &Compiler::run<steps::trap>},
-    {"brkpt", &Compiler::run<steps::trap>},
-    {"mov", &Compiler::move, false},
-    {"ld", &Compiler::load, false},
-    {"ldu", &Compiler::load, false},
-    {"st", &Compiler::store},
-    {"atom", &Compiler::atomic, false},
-    {"red", &Compiler::reduction, false},
-    {"alloca", &Compiler::stack},
-    {"stacksave", &Compiler::stack},
-    {"stackrestore", &Compiler::stack},
-    {"mapa", &Compiler::cluster_address, false},
-    {"getctarank", &Compiler::cluster_address, false},
-    {"createpolicy", &Compiler::policy, false},
-    {"cvta", &Compiler::window, false},
-    {"isspacep", &Compiler::window, false},
-    {"cp", &Compiler::copy_async},
-    {"mbarrier", &Compiler::mbarrier},
-    {"tensormap", &Compiler::tensor_map},
-    {"shfl", &Compiler::lanes, false},
-    {"vote", &Compiler::lanes, false},
-    {"match", &Compiler::lanes, false},
-    {"redux", &Compiler::lanes, false},
-    {"activemask", &Compiler::lanes, false},
-    {"elect", &Compiler::lanes, false},
-    {"bar", &Compiler::barrier},
-    {"barrier", &Compiler::barrier},
-    {"membar", &Compiler::fence, false},
-    {"fence", &Compiler::fence, false},
-    {"and", &Compiler::logic, false},
-    {"or", &Compiler::logic, false},
-    {"xor", &Compiler::logic, false},
-    {"not", &Compiler::logic, false},
-    // Hints, and what only time tells.
-    {"prefetch", &Compiler::nothing, false},
-    {"prefetchu", &Compiler::nothing, false},
-    {"applypriority", &Compiler::nothing, false},
-    {"discard", &Compiler::nothing},
-    {"nanosleep", &Compiler::nothing, false},
-    {"pmevent", &Compiler::nothing, false},
-    {"setmaxnreg", &Compiler::registers},
-    {"griddepcontrol", &Compiler::nothing, false},
-    {"clusterlaunchcontrol", &Compiler::launch_control},
+    {Does::compute, &Compiler::scalar, false},
+    {Does::convert, &Compiler::scalar, false},
+    {Does::move, &Compiler::move, false},
+    {Does::logic, &Compiler::logic, false},
+    {Does::load, &Compiler::load, false},
+    {Does::store, &Compiler::store},
+    {Does::atomic, &Compiler::atomic, false},
+    {Does::reduction, &Compiler::reduction},
+    {Does::branch, &Compiler::branch, false},
+    {Does::branch_indexed, &Compiler::branch_indexed, false},
+    {Does::ret, &Compiler::run<steps::go_back>},
+    {Does::exit, &Compiler::run<steps::exit>},
+    {Does::trap, &Compiler::run<steps::trap>},
+    {Does::allocate, &Compiler::allocate},
+    {Does::save_stack, &Compiler::save_stack},
+    {Does::restore_stack, &Compiler::restore_stack},
+    {Does::window, &Compiler::window, false},
+    {Does::is_space, &Compiler::is_space, false},
+    {Does::map_address, &Compiler::map_address, false},
+    {Does::rank_of_address, &Compiler::rank_of_address, false},
+    {Does::policy, &Compiler::policy, false},
+    {Does::copy, &Compiler::copy_async},
+    {Does::mbarrier, &Compiler::mbarrier},
+    {Does::tensor_map, &Compiler::tensor_map},
+    {Does::shuffle, &Compiler::shuffle, false},
+    {Does::vote, &Compiler::vote, false},
+    {Does::match, &Compiler::match, false},
+    {Does::reduce_lanes, &Compiler::reduce_lanes, false},
+    {Does::active_mask, &Compiler::active_mask, false},
+    {Does::elect, &Compiler::elect, false},
+    {Does::barrier, &Compiler::barrier},
+    {Does::fence, &Compiler::fence, false},
+    {Does::hint, &Compiler::nothing, false},
+    {Does::discard, &Compiler::nothing},
+    {Does::registers, &Compiler::registers},
+    {Does::launch_control, &Compiler::launch_control},
 };
 
 void Compiler::check_modelled() const {
@@ -101,35 +91,40 @@ const Result<std::vector<ptx::MatchedForm>>& Compiler::matched() {
 void Compiler::made_statement() {
   note(inference(program_.origins.back(), program_.target));  // as it was
   changes_ = false;
-  statement_->opcode == "mov" ? move() : scalar();
+  form_ = nullptr;
+  statement_->is->does == Does::move ? move() : scalar();
 }
 
 void Compiler::statement() {
-  const std::string_view opcode = statement_->opcode;
+  const Does does = statement_->is->does;
   changes_ = true;
-  if (opcode == "call") return call();
+  form_ = nullptr;
+  if (does == Does::call) return call();
   check_modelled();
   for (int i = 0; i < count(); ++i) check_special(operand(i));
-  const bool by_forms = opcode == "cvt" || has("tensormap::generic");  // of which some are tensor instructions
+  const bool by_forms =
+      does == Does::convert || has("tensormap::generic");  // of which some are tensor instructions
   if (!by_forms && tensor()) return;
   const Result<std::vector<ptx::MatchedForm>>& form = matched();
-  if (!form && opcode == "cvt" && tensor(&form.error())) return;
+  if (!form && does == Does::convert && tensor(&form.error())) return;
   if (!form) refuse(form.error());
   const Result<const ptx::MatchedForm*> taken = ptx::check_operands(*function_, *statement_, *form);
   if (!taken) throw Refused{taken.error()};
-  check_version((*taken)->form->row->since);
+  form_ = (*taken)->form;
+  check_version(form_->row->since);
   check_address_size();
-  if (is_unmeasured(opcode, words(), (*taken)->types, count()))
+  if (is_unmeasured(statement_->opcode, words(), (*taken)->types, count()))
     refuse({Errc::instruction_not_modelled, {}, "its results have not been measured", {}});
   note(inference(program_.origins.back(), program_.target));
-  const auto row = std::ranges::find(kMakers, opcode, &Maker::opcode);
-  changes_ = row != std::end(kMakers) && row->changes;
-  row == std::end(kMakers) ? scalar() : (this->*row->make)();
+  const Maker& maker = *std::ranges::find(kMakers, does, &Maker::does);
+  changes_ = maker.changes;
+  (this->*maker.make)();
 }
 
 void Compiler::add(Step step) {
   step.statement = static_cast<std::int32_t>(program_.origins.size()) - 1;
   step.changes = changes_;
+  step.form = form_;
   if (statement_->guard >= 0) {
     step.guard = static_cast<int>(slot_[static_cast<std::size_t>(statement_->guard)]);
     step.guard_negated = statement_->guard_negated;

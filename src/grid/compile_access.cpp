@@ -159,47 +159,61 @@ void Compiler::copy_async() {
   add(step);
 }
 
-// alloca, stacksave, stackrestore. What a call has allocated goes when it returns.
-void Compiler::stack() {
-  Step step;
-  const std::string_view opcode = statement_->opcode;
-  if (opcode == "stackrestore") {
-    step.run = steps::restore_stack;
-    step.place[2] = source(operand(0), last_type());
-    return add(step);
-  }
-  step.run = opcode == "stacksave" ? steps::save_stack : steps::allocate_on_stack;
+// What a call has allocated goes when it returns.
+void Compiler::allocate() {
+  Step step{.run = steps::allocate_on_stack};
   step.place[0] = destination(operand(0));
-  if (opcode == "alloca") {
-    step.place[2] = source(operand(1), last_type());
-    const std::uint64_t alignment = count() > 2 ? operand(2).literal.bits : 8;
-    if (!std::has_single_bit(alignment)) refuse(fmt::format("an alignment of {}", alignment), "a power of two");
-    step.access.offset = static_cast<std::int64_t>(alignment);
-  }
+  step.place[2] = source(operand(1), last_type());
+  const std::uint64_t alignment = count() > 2 ? operand(2).literal.bits : 8;
+  if (!std::has_single_bit(alignment)) refuse(fmt::format("an alignment of {}", alignment), "a power of two");
+  step.access.offset = static_cast<std::int64_t>(alignment);
   add(step);
 }
 
-// cvta, cvta.to, isspacep
-void Compiler::window() {
-  Step step;
+void Compiler::save_stack() {
+  Step step{.run = steps::save_stack};
+  step.place[0] = destination(operand(0));
+  add(step);
+}
+
+void Compiler::restore_stack() {
+  Step step{.run = steps::restore_stack};
+  step.place[2] = source(operand(0), last_type());
+  add(step);
+}
+
+// Of an address, in or for a state space.
+Step Compiler::of_space(Run run) {
+  Step step{.run = run};
   bool generic = false;
   step.access.space = space(generic);
   step.access.cluster = has("shared::cluster");
-  step.run = statement_->opcode == "isspacep" ? steps::is_space
-             : has("to")                      ? steps::from_generic
-                                              : steps::to_generic;
   step.place[0] = destination(operand(0));
   step.place[2] = source(operand(1), Type::u64);
+  return step;
+}
+
+// cvta, cvta.to
+void Compiler::window() {
+  add(of_space(has("to") ? steps::from_generic : steps::to_generic));
+}
+
+void Compiler::is_space() {
+  add(of_space(steps::is_space));
+}
+
+void Compiler::map_address() {
+  Step step{.run = steps::map_address};
+  step.place[0] = destination(operand(0));
+  step.place[2] = source(operand(1), last_type());
+  step.place[3] = source(operand(2), Type::u32);
   add(step);
 }
 
-void Compiler::cluster_address() {
-  Step step;
-  const bool maps = statement_->opcode == "mapa";
-  step.run = maps ? steps::map_address : steps::rank_of_address;
+void Compiler::rank_of_address() {
+  Step step{.run = steps::rank_of_address};
   step.place[0] = destination(operand(0));
   step.place[2] = source(operand(1), last_type());
-  if (maps) step.place[3] = source(operand(2), Type::u32);
   add(step);
 }
 

@@ -192,7 +192,7 @@ void Compiler::element_async() {
   out.values = listed_elements(operand(1), last_type());
   out.barrier = listed_address(operand(2));
   out.element_bytes = static_cast<std::uint8_t>(ptx::bits(last_type()) / 8);
-  if (statement_->opcode == "red") {
+  if (statement_->is->does == Does::reduction) {
     out.reduction = find_word(kReductions, [&](std::string_view name) { return has(name); })->second;
     out.type = std::ranges::find(kElementTypes, last_type(), &std::pair<Type, TensorType>::first)->second;
   }

@@ -34,27 +34,24 @@ void Compiler::check_special(const Operand& operand) const {
 namespace {
 
 // Of 32 bits these are no addresses in .global, and no generic ones; asynchronous copies and tensor instructions take them.
-bool is_wide(std::string_view opcode) {
-  constexpr std::string_view kOpcodes[] = {"ld",       "ldu",      "st",        "atom",          "red",
-                                           "mbarrier", "prefetch", "prefetchu", "applypriority", "discard",
-                                           "multimem"};
-  return std::ranges::find(kOpcodes, opcode) != std::end(kOpcodes);
+bool is_wide(Does does) {
+  return ptx::accesses_memory(does) || does == Does::mbarrier || does == Does::hint || does == Does::discard;
 }
 
 }  // namespace
 
 void Compiler::check_address_size() const {
-  const std::string_view opcode = statement_->opcode;
-  if (opcode == "cvta" && has("u32"))
+  const Does does = statement_->is->does;
+  if (does == Does::window && has("u32"))
     refuse("a generic address of 32 bits", ".u64: a generic address has 64 bits");
-  for (int i = 0; opcode == "mov" && i < count(); ++i) {
+  for (int i = 0; does == Does::move && i < count(); ++i) {
     const Operand& one = operand(i);
     if (one.kind == Operand::Kind::symbol && one.variable->space == StateSpace::global &&
         ptx::bits(last_type()) < 64)
       refuse(fmt::format("the address of '{}' in .global in {} bits", one.text, ptx::bits(last_type())),
              "a register of 64 bits");
   }
-  if (!is_wide(opcode) || has("async") || has("tensormap")) return;
+  if (!is_wide(does) || has("async") || has("tensormap")) return;
   const auto windows = [](std::string_view word) {
     return word.starts_with("shared") || word.starts_with("param") || word == "local" || word == "const";
   };

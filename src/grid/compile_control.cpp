@@ -114,7 +114,7 @@ void Compiler::fence() {
 void Compiler::barrier() {
   if (has("warp")) {
     changes_ = false;
-    return lanes();
+    return sync_warp();
   }
   if (has("cluster")) return cluster_barrier();
   Step step;
@@ -131,57 +131,81 @@ void Compiler::barrier() {
   } else {
     step.access.count = 0;
   }
-  const bool aligned = statement_->opcode == "bar" || has("aligned");
+  const bool aligned = statement_->is->aligned || has("aligned");
   step.target = (has("arrive") ? 0 : steps::kWaits) | (aligned ? steps::kAligned : 0);
   add(step);
 }
 
-// shfl, vote, match, redux, activemask, elect, bar.warp.sync.
-void Compiler::lanes() {
-  Step step;
-  const std::string_view opcode = statement_->opcode;
-  const Type type = last_type();
-  if (opcode == "bar") {
-    step.run = steps::sync_warp;
-    step.place[2] = source(operand(0), Type::b32);
-    return add(step);
-  }
+void Compiler::sync_warp() {
+  Step step{.run = steps::sync_warp};
+  step.place[2] = source(operand(0), Type::b32);
+  add(step);
+}
+
+// d|p, a value, and words of 32 bits: the mask is the last one.
+Step Compiler::meeting(Run run, Type of_value) {
+  Step step{.run = run};
   step.place[0] = destination(operand(0));
   step.place[1] = second(operand(0));
-  if (opcode == "activemask") {
-    step.run = steps::active_mask;
-    return add(step);
-  }
   for (int i = 1; i < count(); ++i)
-    step.place[static_cast<std::size_t>(i + 1)] = source(operand(i), opcode == "vote" && i == 1 ? Type::pred
-                                                                     : i == 1                   ? type
-                                                                                                : Type::b32);
-  if (opcode == "shfl") {
-    step.run = steps::shuffle;
-    step.extra = static_cast<std::int32_t>(has("up")     ? steps::Shuffle::up
-                                           : has("down") ? steps::Shuffle::down
-                                           : has("bfly") ? steps::Shuffle::butterfly
-                                                         : steps::Shuffle::index);
-  } else if (opcode == "vote") {
-    step.run = steps::vote;
-    step.extra = static_cast<std::int32_t>(has("all")   ? steps::Vote::all
-                                           : has("any") ? steps::Vote::any
-                                           : has("uni") ? steps::Vote::uniform
-                                                        : steps::Vote::ballot);
-  } else if (opcode == "match") {
-    step.run = steps::match;
-    step.extra = has("all") ? 1 : 0;
-  } else if (opcode == "redux") {
-    step.run = steps::reduce;
-    const std::array<std::string_view, 1> of = {ptx::row(type).name};
-    scalar::Operation operation = scalar::operation(named_operation(), of);
-    vectorise_lanes(step, &operation);
-    step.extra = keep(std::move(operation));
-  } else {
-    step.run = steps::elect;
-  }
-  if (opcode == "shfl" || opcode == "vote") vectorise_lanes(step, nullptr);
+    step.place[static_cast<std::size_t>(i + 1)] = source(operand(i), i == 1 ? of_value : Type::b32);
+  return step;
+}
+
+namespace {
+
+// The mode that one of the words names.
+template <class Mode, std::size_t N>
+std::int32_t mode_of(std::span<const std::string_view> words,
+                     const std::pair<std::string_view, Mode> (&modes)[N]) {
+  const auto named = [&](const auto& row) { return std::ranges::find(words, row.first) != words.end(); };
+  return static_cast<std::int32_t>(std::ranges::find_if(modes, named)->second);
+}
+
+}  // namespace
+
+void Compiler::shuffle() {
+  using Mode = steps::Shuffle;
+  constexpr std::pair<std::string_view, Mode> kModes[] = {
+      {"up", Mode::up}, {"down", Mode::down}, {"bfly", Mode::butterfly}, {"idx", Mode::index}};
+  Step step = meeting(steps::shuffle, last_type());
+  step.extra = mode_of(words(), kModes);
+  vectorise_lanes(step, nullptr);
   add(step);
+}
+
+void Compiler::vote() {
+  using Mode = steps::Vote;
+  constexpr std::pair<std::string_view, Mode> kModes[] = {
+      {"all", Mode::all}, {"any", Mode::any}, {"uni", Mode::uniform}, {"ballot", Mode::ballot}};
+  Step step = meeting(steps::vote, Type::pred);
+  step.extra = mode_of(words(), kModes);
+  vectorise_lanes(step, nullptr);
+  add(step);
+}
+
+void Compiler::match() {
+  Step step = meeting(steps::match, last_type());
+  step.extra = has("all") ? 1 : 0;
+  add(step);
+}
+
+void Compiler::reduce_lanes() {
+  const Type type = last_type();
+  Step step = meeting(steps::reduce, type);
+  const std::array<std::string_view, 1> of = {ptx::row(type).name};
+  scalar::Operation operation = scalar::operation(named_operation(), of);
+  vectorise_lanes(step, &operation);
+  step.extra = keep(std::move(operation));
+  add(step);
+}
+
+void Compiler::active_mask() {
+  add(meeting(steps::active_mask, Type::b32));
+}
+
+void Compiler::elect() {
+  add(meeting(steps::elect, Type::b32));
 }
 
 }  // namespace warpbit::grid

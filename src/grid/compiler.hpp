@@ -32,7 +32,7 @@
 
 namespace warpbit::grid {
 
-using ptx::Operand, ptx::Statement, ptx::StateSpace, ptx::Type;
+using ptx::Does, ptx::Operand, ptx::Statement, ptx::StateSpace, ptx::Type;
 
 /// Thrown inside Compiler alone; compile returns it.
 struct Refused {
@@ -94,9 +94,9 @@ class Compiler {
   }
 
   // ---- Statements
-  /// What an opcode becomes; one that has no row is a scalar operation.
+  /// What a statement becomes.
   struct Maker {
-    std::string_view opcode;
+    Does does;
     void (Compiler::*make)();
     bool changes = true;
   };
@@ -140,9 +140,14 @@ class Compiler {
   void atomic_of(bool returns);
   void fill();
   void copy_async();
-  void stack();
+  void allocate();
+  void save_stack();
+  void restore_stack();
+  Step of_space(Run run);
   void window();
-  void cluster_address();
+  void is_space();
+  void map_address();
+  void rank_of_address();
   void policy();
 
   // ---- Hopper's asynchronous machine
@@ -171,7 +176,14 @@ class Compiler {
   Run system_call(const ptx::FunctionText& declared);
   void fence();
   void barrier();
-  void lanes();
+  Step meeting(Run run, Type of_value);
+  void sync_warp();
+  void shuffle();
+  void vote();
+  void match();
+  void reduce_lanes();
+  void active_mask();
+  void elect();
 
   /// Whether the statement is one; `scalar`: why it is no scalar instruction.
   bool tensor(const Error* scalar = nullptr);
@@ -185,6 +197,7 @@ class Compiler {
   const ptx::FunctionText* function_ = nullptr;  // what the assembler makes of its statements
   FunctionCode* code_ = nullptr;
   const Statement* statement_ = nullptr;
+  const ptx::ScalarForm* form_ = nullptr;              // of the statement
   std::vector<Place> listed_;                          // of the statement
   std::optional<assembler::Definitions> definitions_;  // above it
   std::optional<Provenance> provenance_;               // of addresses, above it

@@ -16,6 +16,7 @@
 namespace warpbit::grid {
 namespace {
 
+using ptx::Does;
 using When = Freedom::When;
 
 // ---- Which statements
@@ -91,26 +92,26 @@ bool reads_reserved(const Seen& seen) {
   return has_special(seen, kNames);
 }
 
-/// Of an opcode, or of all; the first rule that applies is taken.
+/// Of statements that do this, or of all; the first rule that applies is taken.
 struct Rule {
-  std::string_view opcode;
+  std::optional<Does> does;
   bool (*applies)(const Seen&);
   When when;
   std::string_view why;
 };
 constexpr Rule kRules[] = {
-    {"atom", adds_floats, When::atomics, "the sum depends on the order of the additions"},
-    {"red", adds_floats, When::atomics, "the sum depends on the order of the additions"},
-    {"cp", adds_in_bulk, When::atomics, "a sum of floats depends on the order of the additions"},
-    {"cp", [](const Seen& seen) { return seen.has("reduce"); }, When::atomics, {}},
-    {"atom", returns_what_is_read, When::atomics, "the old value depends on the order of the threads"},
-    {"atom", replaces, When::atomics, "what remains depends on the order of the threads"},
-    {"atom", any, When::atomics, {}},
-    {"red", any, When::atomics, {}},
-    {"ld", polls, When::threads, "the value depends on when other threads write it"},
-    {"clusterlaunchcontrol", [](const Seen& seen) { return seen.has("try_cancel"); }, When::always,
+    {Does::atomic, adds_floats, When::atomics, "the sum depends on the order of the additions"},
+    {Does::reduction, adds_floats, When::atomics, "the sum depends on the order of the additions"},
+    {Does::copy, adds_in_bulk, When::atomics, "a sum of floats depends on the order of the additions"},
+    {Does::copy, [](const Seen& seen) { return seen.has("reduce"); }, When::atomics, {}},
+    {Does::atomic, returns_what_is_read, When::atomics, "the old value depends on the order of the threads"},
+    {Does::atomic, replaces, When::atomics, "what remains depends on the order of the threads"},
+    {Does::atomic, any, When::atomics, {}},
+    {Does::reduction, any, When::atomics, {}},
+    {Does::load, polls, When::threads, "the value depends on when other threads write it"},
+    {Does::launch_control, [](const Seen& seen) { return seen.has("try_cancel"); }, When::always,
      "which clusters are taken, and by whom, is left to the GPU"},
-    {"activemask", any, When::threads, "which lanes are together is left to the GPU"},
+    {Does::active_mask, any, When::threads, "which lanes are together is left to the GPU"},
     {{}, reads_time, When::always, "the time differs from run to run"},
     {{}, reads_reserved, When::always, "what is reserved of shared memory is left to the driver"},
     {{}, reads_where_it_runs, When::always, "where a thread runs is left to the GPU"},
@@ -123,9 +124,7 @@ void find_read_results(Program& program, const FunctionCode& function) {
   for (std::size_t i = 0; i < steps.size(); ++i)
     if (steps[i].run == steps::mbarrier)
       steps[i].result_is_read = is_read_behind(program, function.first_step + static_cast<int>(i));
-  const auto is_atomic = [&](const Step& step) {
-    return step.statement >= 0 && statement_of(program, step).opcode == "atom";
-  };
+  const auto is_atomic = [&](const Step& step) { return does(program, step) == ptx::Does::atomic; };
   if (std::ranges::none_of(steps, is_atomic)) return;
   std::vector<bool> read(static_cast<std::size_t>(function.slots));
   const auto take = [&](const Place& place) {
@@ -151,9 +150,8 @@ void find_freedoms(Program& program) {
     for (Step& step : steps_of(program, f)) {
       if (step.statement < 0) continue;
       const Seen seen{program, step};
-      const std::string_view opcode = statement_of(program, step).opcode;
       const auto rule = std::ranges::find_if(kRules, [&](const Rule& one) {
-        return (one.opcode.empty() || one.opcode == opcode) && one.applies(seen);
+        return (!one.does || *one.does == does(program, step)) && one.applies(seen);
       });
       if (rule == std::end(kRules)) continue;
       const std::pair key(program.origins[static_cast<std::size_t>(step.statement)], &*rule);

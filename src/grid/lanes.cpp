@@ -27,7 +27,7 @@ Lanes mask_of(Warp& warp, const Party& party, std::size_t mask, int lane) {
 
 bool is_same_form(const Program& program, const Step& one, const Step& other) {
   return one.statement == other.statement ||
-         (opcode_of(program, one) == opcode_of(program, other) &&
+         (does(program, one) == does(program, other) &&
           form_of(program.origins[static_cast<std::size_t>(one.statement)]) ==
               form_of(program.origins[static_cast<std::size_t>(other.statement)]));
 }

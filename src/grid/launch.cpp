@@ -105,9 +105,9 @@ constexpr std::uint64_t kPatience = 30'000'000;
 
 bool loads_global(const Program& program) {
   return std::ranges::any_of(program.steps, [&](const Step& step) {
-    const std::string_view opcode = opcode_of(program, step);
+    const ptx::Does what = does(program, step);
     return step.access.space == ptx::StateSpace::global &&
-           (opcode == "ld" || opcode == "ldu" || opcode == "atom");
+           (what == ptx::Does::load || what == ptx::Does::atomic);
   });
 }
 

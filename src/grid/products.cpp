@@ -23,7 +23,7 @@ const Instruction* product_of(const Program& program, const Step& step) {
 
 // A mov between two registers of 32 bits, or of a constant to one. Of a vector it computes.
 bool is_copy(const Program& program, const Step& step) {
-  return step.statement >= 0 && statement_of(program, step).opcode == "mov" && step.extra < 0 &&
+  return step.statement >= 0 && does(program, step) == ptx::Does::move && step.extra < 0 &&
          step.place[0].kind == Place::Kind::reg && step.place[0].bits == 32;
 }
 
@@ -72,8 +72,8 @@ Touch touch_of(const Program& program, const Step& step, const Used& used) {
   for_each_use(program, step, [&](const Place& place, Use use) {
     if (used.has(place)) (use == Use::result ? out.writes : out.reads).push_back(static_cast<int>(place.slot));
   });
-  const std::string_view opcode = opcode_of(program, step);
-  if (opcode == "ld" || opcode == "st") out.kind = Touch::Kind::moves;
+  const ptx::Does what = does(program, step);
+  if (what == ptx::Does::load || what == ptx::Does::store) out.kind = Touch::Kind::moves;
   if (is_copy(program, step))
     out.kind = step.place[2].kind == Place::Kind::reg ? Touch::Kind::copies : Touch::Kind::sets;
   return out;
@@ -118,7 +118,9 @@ int threads_of(const Grid& grid) {
 
 // Compilers put no proxy fence behind cp.async, although it writes through the generic proxy.
 block::Products::Ordered copied(const Program& program) {
-  return [&program](block::Place at) { return statement_of(program.origins[at.line - 1]).opcode == "cp"; };
+  return [&program](block::Place at) {
+    return statement_of(program.origins[at.line - 1]).is->does == ptx::Does::copy;
+  };
 }
 
 }  // namespace

@@ -21,6 +21,7 @@
 #include "block/message.hpp"
 #include "grid/async_tables.hpp"
 #include "grid/vector.hpp"
+#include "ptx/forms.hpp"
 #include "ptx/module.hpp"
 #include "ptx/special.hpp"
 #include "scalar/operation.hpp"
@@ -85,6 +86,8 @@ struct Step {
   std::int32_t extra = -1;          ///< of the table that belongs to `run`
   Access access = {};
   std::int32_t statement = -1;  ///< of Program::origins; -1: of the return behind the last statement
+  const ptx::ScalarForm* form =
+      nullptr;  ///< of its statement; a tensor instruction, a call and what rules make have none
   // Of a step that is noted when it is executed: what it does, and its numbers in the tables of the program.
   Run noted = nullptr;
   std::int32_t freedom = -1;    ///< of Program::freedoms
@@ -269,8 +272,8 @@ inline std::string form_of(const Origin& origin) {
 }
 
 /// Of a step's statement. The return behind the last one is a ret.
-inline std::string_view opcode_of(const Program& program, const Step& step) {
-  return step.statement < 0 ? "ret" : statement_of(program, step).opcode;
+inline ptx::Does does(const Program& program, const Step& step) {
+  return step.statement < 0 ? ptx::Does::ret : statement_of(program, step).is->does;
 }
 
 }  // namespace warpbit::grid

@@ -14,17 +14,6 @@ namespace {
 
 constexpr int kMostRounds = 20;
 
-/// What the result of an opcode is, by its sources from the first on: a copied, s two that are added, c one of two, - looked at
-/// alone, n the result is a number whatever they are. Others mix the bits of all.
-struct SourceRow {
-  std::string_view opcode, sources;
-};
-constexpr SourceRow kSources[] = {
-    {"mov", "a"},  {"cvta", "a"}, {"cvt", "a"},  {"mapa", "a-"},      {"add", "ss"},  {"sub", "sd"},
-    {"and", "ss"}, {"or", "ss"},  {"xor", "ss"}, {"selp", "cc-"},     {"mad", "mms"}, {"ld", "n"},
-    {"ldu", "n"},  {"atom", "n"}, {"setp", "n"}, {"getctarank", "n"},
-};
-
 }  // namespace
 
 Provenance::Provenance(const ptx::FunctionText& function)
@@ -89,8 +78,7 @@ Provenance::Origin Provenance::of(const Operand& operand) const {
 }
 
 Provenance::Origin Provenance::result(const ptx::Statement& statement) const {
-  const auto* const row = std::ranges::find(kSources, statement.opcode, &SourceRow::opcode);
-  const std::string_view sources = row == std::end(kSources) ? std::string_view() : row->sources;
+  const std::string_view sources = statement.is->addresses;
   Origin out{Origin::Kind::number}, chosen;
   for (int i = 1; i < statement.operands; ++i) {
     const auto at = static_cast<std::size_t>(i) - 1;
@@ -120,7 +108,7 @@ void Provenance::write(int index, Origin origin, bool is_guarded) {
 void Provenance::pass(int i) {
   const ptx::Statement& statement = f_.statements[static_cast<std::size_t>(i)];
   if (joins_[static_cast<std::size_t>(i)]) ++stretch_;
-  const bool is_guarded = statement.guard >= 0, calls = statement.opcode == "call";
+  const bool is_guarded = statement.guard >= 0, calls = statement.is->does == ptx::Does::call;
   if (!calls && !assembler::writes_first(f_, statement)) return;
   Origin written = calls ? Origin{Origin::Kind::unknown} : result(statement);
   for (int n = 0; n < (calls ? statement.operands : 1); ++n) {

@@ -11,10 +11,10 @@ namespace warpbit::grid {
 
 void followers(const Program& program, int i, std::vector<int>& to) {
   const Step& step = program.steps[static_cast<std::size_t>(i)];
-  const std::string_view opcode = opcode_of(program, step);
-  if (assembler::goes_on(opcode, step.guard >= 0)) to.push_back(i + 1);
-  if (opcode == "bra") to.push_back(step.target);
-  if (opcode != "brx") return;
+  const ptx::Does what = does(program, step);
+  if (step.guard >= 0 || ptx::goes_on(what)) to.push_back(i + 1);
+  if (what == ptx::Does::branch) to.push_back(step.target);
+  if (what != ptx::Does::branch_indexed) return;
   const std::vector<std::int32_t>& targets = program.tables[static_cast<std::size_t>(step.extra)];
   to.insert(to.end(), targets.begin(), targets.end());
 }
@@ -23,12 +23,12 @@ namespace {
 
 // Threads meet there, or wait for those that arrive.
 bool is_barrier(const Program& program, const Step& step) {
-  const std::string_view opcode = opcode_of(program, step);
-  if (opcode == "bar" || opcode == "barrier") return true;
-  if (opcode != "mbarrier") return false;
+  const ptx::Does what = does(program, step);
+  if (what == ptx::Does::barrier) return true;
+  if (what != ptx::Does::mbarrier) return false;
   const Origin& origin = program.origins[static_cast<std::size_t>(step.statement)];
-  const std::string_view what = words_of(*origin.function, statement_of(origin)).front();
-  return what == "try_wait" || what == "test_wait";
+  const std::string_view word = words_of(*origin.function, statement_of(origin)).front();
+  return word == "try_wait" || word == "test_wait";
 }
 
 }  // namespace

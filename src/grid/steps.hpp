@@ -6,6 +6,7 @@
 #include <span>
 
 #include "grid/program.hpp"
+#include "kernel/move.hpp"
 
 namespace warpbit::grid::steps {
 
@@ -144,6 +145,8 @@ Next elect(Warp& warp, Path& path, const Step& step, Lanes lanes);        ///< d
 // ---- tensor.cpp
 Next tensor(Warp& warp, Path& path, const Step& step,
             Lanes lanes);  ///< extra: instruction; target: places of its registers
+/// The matrix move that a step is; nullptr of others.
+const Move* matrix_move(const Program& program, const Step& step);
 /// Four warps at one instruction.
 struct Gathered {
   Warp* warp;

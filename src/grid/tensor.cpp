@@ -153,6 +153,13 @@ bool has_clean_padding(Warp& warp, const Path& path, const Step& step, Lanes lan
 
 }  // namespace
 
+const Move* matrix_move(const Program& program, const Step& step) {
+  if (what_runs(step) != tensor) return nullptr;
+  const Instruction& instruction = program.instructions[static_cast<std::size_t>(step.extra)];
+  const auto* const found = std::get_if<std::reference_wrapper<const Move>>(&instruction.decoded().kernel);
+  return found == nullptr ? nullptr : &found->get();
+}
+
 namespace {
 
 // The undefined bits among what a matrix move has read, as bytes of shared memory; where the first is.

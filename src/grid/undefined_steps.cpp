@@ -278,21 +278,11 @@ void Undefined::result(const Path& path, const Place& place, Lanes lanes, const 
   pending_.push_back({absolute, lanes, bits});
 }
 
-namespace {
-
-bool is_matrix_move(const Program& program, const Step& step) {
-  if (steps::what_runs(step) != steps::tensor) return false;
-  const Instruction& instruction = program.instructions[static_cast<std::size_t>(step.extra)];
-  return std::holds_alternative<std::reference_wrapper<const Move>>(instruction.decoded().kernel);
-}
-
-}  // namespace
-
 void Undefined::find_results(Path& path, const Step& step, Lanes lanes, Lanes any) {
   const Run run = steps::what_runs(step);
-  const std::string_view opcode = opcode_of(warp_.program(), step);
   const bool moves = run == steps::move || run == steps::move_128 || run == steps::pack || run == steps::unpack;
-  if (opcode == "ld" || opcode == "ldu" || is_matrix_move(warp_.program(), step)) return;
+  if (does(warp_.program(), step) == ptx::Does::load || steps::matrix_move(warp_.program(), step) != nullptr)
+    return;
   if (std::ranges::find(kMeetingRules, run, &MeetingRule::run) != std::end(kMeetingRules)) return;
   if (any == 0) {
     for (const Place& place : uses_.results) result(path, place, lanes, {});

@@ -26,15 +26,15 @@ struct Accessed {
   bool shared = false;
 };
 
-Accessed accessed(Warp& warp, const Path& path, const Step& step, std::string_view opcode, Lanes lanes) {
+Accessed accessed(Warp& warp, const Path& path, const Step& step, Lanes lanes) {
   Accessed out;
   const auto take = [&](const Place& place, std::int64_t offset) {
     for_each_lane(lanes, [&](int lane) {
       out.addresses.push_back(warp.read(path, place, lane) + static_cast<std::uint64_t>(offset));
     });
   };
-  const bool accesses = opcode == "ld" || opcode == "st" || opcode == "atom" || opcode == "red";
-  if (accesses && step.place[2].exists()) {  // st.async and red.async have a list of places
+  const ptx::Does what = does(warp.program(), step);
+  if (ptx::accesses_memory(what) && step.place[2].exists()) {  // st.async and red.async have a list of places
     take(step.place[2], step.access.offset);
     out.bytes = step.access.bytes * step.access.count;
     out.shared = step.access.space == ptx::StateSpace::shared;
@@ -44,7 +44,8 @@ Accessed accessed(Warp& warp, const Path& path, const Step& step, std::string_vi
                            step.access.space == ptx::StateSpace::param ||
                            step.access.space == ptx::StateSpace::constant;
     if (elsewhere) return {};
-  } else if (opcode == "cp" && step.place[3].exists()) {  // cp.async, which reads global memory, or nothing
+  } else if (what == ptx::Does::copy &&
+             step.place[3].exists()) {  // cp.async, which reads global memory, or nothing
     const Place& size = step.place[4];
     if (size.exists()) {
       const bool ignores = size.kind == Place::Kind::predicate;
@@ -54,7 +55,8 @@ Accessed accessed(Warp& warp, const Path& path, const Step& step, std::string_vi
     }
     take(step.place[3], step.target);
     out.bytes = step.access.bytes;
-  } else if (opcode == "ldmatrix" || opcode == "stmatrix") {
+  } else if (const Move* const move = steps::matrix_move(warp.program(), step);
+             move != nullptr && move->addressing == Addressing::rows) {
     const Instruction& instruction = warp.program().instructions[static_cast<std::size_t>(step.extra)];
     const std::vector<Place>& places = warp.program().places[static_cast<std::size_t>(step.target)];
     std::size_t at = 0;
@@ -74,7 +76,7 @@ Accessed accessed(Warp& warp, const Path& path, const Step& step, std::string_vi
 // Of the access of a step that begins.
 ptx::Counts cost(Warp& warp, const Path& path, const Step& step, Lanes lanes) {
   ptx::Counts out{.warps = 1, .lanes = static_cast<std::uint64_t>(std::popcount(lanes))};
-  const Accessed access = accessed(warp, path, step, statement_of(warp.program(), step).opcode, lanes);
+  const Accessed access = accessed(warp, path, step, lanes);
   if (access.addresses.empty()) return out;
   if (access.shared) {
     out.conflicts = static_cast<std::uint64_t>(bank_conflicts(access.addresses, access.bytes).total);
@@ -103,17 +105,13 @@ std::string guarded_text(const Origin& origin) {
 
 // Of accesses with their space; of opcodes that are several instructions with what comes behind it.
 std::string family_of(const ptx::FunctionText& function, const ptx::Statement& statement) {
-  constexpr std::array<std::string_view, 6> kAccesses = {"ld", "ldu", "st", "atom", "red", "prefetch"},
-                                            kGroups = {"cp", "wmma", "wgmma", "bar", "barrier", "mbarrier"};
   constexpr std::array<std::string_view, 5> kSpaces = {"global", "shared", "local", "param", "const"};
-  const auto in = [](const auto& list, std::string_view word) {
-    return std::ranges::find(list, word) != list.end();
-  };
   std::string out(statement.opcode);
   for (const std::string_view one : words_of(function, statement)) {
-    if (in(kGroups, statement.opcode)) return out + "." + std::string(one);
+    if (statement.is->told_by == ptx::ToldBy::first_word) return out + "." + std::string(one);
     const std::string_view space = one.substr(0, one.find(':'));
-    if (in(kAccesses, statement.opcode) && in(kSpaces, space)) return out + "." + std::string(space);
+    if (statement.is->told_by == ptx::ToldBy::space && std::ranges::find(kSpaces, space) != kSpaces.end())
+      return out + "." + std::string(space);
   }
   return out;
 }
@@ -143,7 +141,8 @@ std::string_view type_of(const FunctionCode& code, const ptx::Statement& stateme
   std::vector<ptx::Type> named;
   for (const std::string_view one : words_of(*code.function, statement))
     if (const auto type = ptx::find_type(one)) named.push_back(*type);
-  const bool fits = !named.empty() && (is_result || (named.size() <= kMaxTypes && statement.opcode != "wmma"));
+  const bool fits =
+      !named.empty() && (is_result || (named.size() <= kMaxTypes && statement.is->does != ptx::Does::tensor));
   const ptx::Type type = !fits ? ptx::Type::b32 : is_result ? named.front() : named.back();
   if (fits && ptx::bits(type) == place.bits && ptx::row(type).cls != ptx::TypeClass::bits)
     return ptx::row(type).name;

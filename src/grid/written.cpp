@@ -2,8 +2,7 @@
 #include "grid/written.hpp"
 
 #include <algorithm>
-#include <array>
-#include <string_view>
+#include <string>
 
 #include "grid/reach.hpp"
 #include "grid/steps.hpp"
@@ -12,31 +11,6 @@
 
 namespace warpbit::grid {
 namespace {
-
-/// The uses of a step's places by opcode: r result, v value, m matters, a any. Places that are not named are values
-/// behind the two results. `list`: those of the places that `extra` counts.
-struct Row {
-  std::string_view opcode, places, list = {};
-};
-constexpr Row kRows[] = {
-    {"ld", "rrm", "r"},
-    {"ldu", "rrm", "r"},
-    {"st", "rrm", "v"},
-    {"atom", "rrmmm"},
-    {"red", "rrmmm"},
-    {"brx", "rrm"},
-    {"call", "rrm"},
-    {"bar", "rrmmm"},
-    {"barrier", "rrmmm"},
-    {"cp", "rrmmm"},
-    {"shfl", "rrvvvm"},
-    {"vote", "rrvm"},
-    {"mbarrier", "rrmm"},
-    {"match", "rrvm"},
-    {"redux", "rrvm"},
-    {"elect", "rrm"},
-    {"clusterlaunchcontrol", "rrv", "r"},
-};
 
 void visit_as(const Place& place, char use, const VisitLanes& visit, Lanes lanes = kAllLanes) {
   if (!place.exists() || place.kind == Place::Kind::constant) return;
@@ -85,52 +59,51 @@ void visit_tensor(const Program& program, const Step& step, bool results, const 
   }
 }
 
+// By place, as the rows have it (ScalarForm::uses). What stands behind those is as the last of them: the state of
+// mbarrier.pending_count, in the place of a count.
+char use_of(const Step& step, std::size_t place, ptx::Does what) {
+  if (place < 2) return 'r';
+  if (step.form == nullptr) return what == ptx::Does::call ? 'm' : 'v';
+  const std::string& uses = step.form->uses;
+  return uses.size() == 2 ? 'v' : uses[std::min(place, uses.size() - 1)];
+}
+
+// Of the places in the list that a step's `extra` names; 0: it names none.
+char use_of_list(Run run, ptx::Does what) {
+  if (run == steps::fill) return 'm';
+  if (run == steps::pack || what == ptx::Does::store) return 'v';
+  return run == steps::unpack || what == ptx::Does::load || what == ptx::Does::launch_control ? 'r' : 0;
+}
+
 void visit_uses(const Program& program, const Step& step, const VisitLanes& visit) {
-  const std::string_view opcode = opcode_of(program, step);
-  const auto found = std::ranges::find(kRows, opcode, &Row::opcode);
-  const Row row = found != std::end(kRows) ? *found : Row{opcode, "rr", "v"};
-  const auto places = [&](bool results) {
-    for (std::size_t i = 0; i < step.place.size(); ++i) {
-      const char use = i < row.places.size() ? row.places[i] : 'v';
-      if ((use == 'r') == results) visit_as(step.place[i], use, visit);
-    }
-  };
+  const ptx::Does what = does(program, step);
   const Run run = steps::what_runs(step);
+  const auto list = [&](std::int32_t at) -> const std::vector<Place>& {
+    return program.places[static_cast<std::size_t>(at)];
+  };
   // An asynchronous copy, or a change of a tensor map: all its places are in a list.
   if (run == steps::bulk || run == steps::change_map) {
-    for (const Place& place : program.places[static_cast<std::size_t>(step.target)])
-      visit_as(place, 'm', visit);
+    for (const Place& place : list(step.target)) visit_as(place, 'm', visit);
     return;
   }
   // Its places are in a list; those that a function for all lanes takes are the same once more.
   const bool tensor = run == steps::tensor || run == steps::control || run == steps::tensor_memory;
-  // mov of a vector: to its parts, or from them.
-  const bool moves = opcode == "mov" && step.extra >= 0;
-  const char list = moves                                          ? (step.place[0].exists() ? 'v' : 'r')
-                    : run == steps::fill                           ? 'm'
-                    : row.list.empty() || found == std::end(kRows) ? 0
-                                                                   : row.list[0];
-  const auto listed = [&](bool results) {
-    if (list != 0 && (list == 'r') == results)
-      for (const Place& place : program.places[static_cast<std::size_t>(step.extra)])
-        visit_as(place, list, visit);
-  };
-  // The carry that a sum reads.
-  const bool carries = opcode == "addc" || opcode == "subc" || opcode == "madc";
-  // Atomics of vectors: the old values, then the addends.
-  const bool vector = (opcode == "atom" || opcode == "red") && step.access.count > 1;
-  const auto elements = [&](bool results) {
-    const std::vector<Place>& all = program.places[static_cast<std::size_t>(step.target)];
-    for (std::size_t i = 0; i < all.size(); ++i)
-      if ((i < step.access.count) == results) visit_as(all[i], results ? 'r' : 'm', visit);
-  };
+  const char of_list = use_of_list(run, what);
   for (const bool results : {false, true}) {
-    if (carries && !results)
+    // The carry that a sum reads.
+    if (run == steps::compute && step.target >= 0 && !results)
       visit_as({Place::Kind::predicate, 1, false, static_cast<std::uint32_t>(step.target)}, 'v', visit);
-    if (vector) elements(results);
+    // Atomics of vectors: the old values, then the addends.
+    if (run == steps::atomic_vector) {
+      const std::vector<Place>& all = list(step.target);
+      for (std::size_t i = 0; i < all.size(); ++i)
+        if ((i < step.access.count) == results) visit_as(all[i], results ? 'r' : 'm', visit);
+    }
     if (tensor) visit_tensor(program, step, results, visit);
-    places(results);
-    listed(results);
+    for (std::size_t i = 0; i < step.place.size(); ++i)
+      if (const char use = use_of(step, i, what); (use == 'r') == results) visit_as(step.place[i], use, visit);
+    if (of_list != 0 && (of_list == 'r') == results)
+      for (const Place& place : list(step.extra)) visit_as(place, of_list, visit);
   }
 }
 

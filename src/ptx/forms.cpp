@@ -77,6 +77,10 @@ OperandForm operand_form(std::string_view text) {
     out.word = text.substr(with + 1);
     text = text.substr(0, with);
   }
+  if (text.ends_with('!')) {
+    out.must_be_written = true;
+    text.remove_suffix(1);
+  }
   if (text.ends_with(')')) {
     const std::size_t open = text.find('(');
     out.values = text.substr(open + 1, text.size() - open - 2);
@@ -88,6 +92,7 @@ OperandForm operand_form(std::string_view text) {
   }
   if (text.starts_with('[')) {
     out.kind = text == "[t,c]" ? OperandForm::Kind::tensor : OperandForm::Kind::address;
+    out.must_be_written = true;
     out.role = text.substr(1, 1);
     return out;
   }
@@ -131,8 +136,19 @@ OperandForm operand_form(std::string_view text) {
   return out;
 }
 
+// By place: the results, then the sources that a step has.
+std::string uses_of(std::span<const OperandForm> operands) {
+  using Kind = OperandForm::Kind;
+  std::string out = "rr";
+  for (const OperandForm& one : operands)
+    if (!one.is_destination() && one.kind != Kind::sink && one.kind != Kind::immediate &&
+        one.kind != Kind::label && one.kind != Kind::table)
+      out += one.must_be_written ? 'm' : 'v';
+  return out;
+}
+
 ScalarForm take_apart(const FormRow& row, const Chapter& chapter) {
-  ScalarForm out{&row, &chapter, {}, {}, {}, {}};
+  ScalarForm out{&row, &chapter, {}, {}, {}, {}, {}};
   std::string_view pattern = row.pattern;
   if (pattern.front() == '{') {
     const std::string_view names = take_piece(pattern);
@@ -150,6 +166,7 @@ ScalarForm take_apart(const FormRow& row, const Chapter& chapter) {
   if (!row.operands.empty())
     for (const std::string_view operand : split(row.operands, ' '))
       out.operands.push_back(operand_form(operand));
+  out.uses = uses_of(out.operands);
   return out;
 }
 
@@ -259,10 +276,6 @@ bool fits_in_any_order(const ScalarForm& form, std::string_view opcode,
          fits_in_any_order(form, 0, {opcode, words, std::vector<bool>(words.size()), 0});
 }
 
-bool has_words(const ScalarForm& form, std::string_view opcode, std::span<const std::string_view> words) {
-  return fits(form, 0, words) || fits_in_any_order(form, opcode, words);
-}
-
 // Of words that ptxas takes twice; nothing if none is there twice.
 std::optional<Words> without_repetition(std::span<const std::string_view> words) {
   Words out;
@@ -297,6 +310,10 @@ std::span<const ScalarForm* const> forms_of(std::string_view opcode) {
   const auto rows = forms().by_opcode.find(opcode);
   if (rows == forms().by_opcode.end()) return {};
   return rows->second;
+}
+
+bool has_words(const ScalarForm& form, std::string_view opcode, std::span<const std::string_view> words) {
+  return fits(form, 0, words) || fits_in_any_order(form, opcode, words);
 }
 
 Type MatchedForm::type_of(const OperandForm& operand) const {

@@ -5,6 +5,7 @@
 
 #include <set>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -27,6 +28,7 @@ namespace warpbit::ptx {
 ///     {a:b16*2} a vector of two;  [p]  an address;  #imm  a constant
 ///     [r]       an address in a register;  [w]  of 64 bits;  [m]  in .shared;  [x]  in any space, parameters too
 ///     a:u32=    a register of an integer type, none of bits
+///     a:u32!    whose bits must have been written: more than the result depends on them, as on those of an address
 ///     [t,c]     the address of a tensor map, and as many coordinates as .1d to .5d says, 5 with four rows
 ///     {o}       offsets of .im2col, two for fewer than coordinates; two of .im2col::w
 ///     @label    of an instruction;  @table  of .branchtargets
@@ -55,7 +57,8 @@ struct OperandForm {
   std::string_view word = {};    ///< with which it is there
   Second second = Second::none;  ///< |p
   bool sink = false;
-  bool is_strict = false;        ///< registers of bits are not taken
+  bool is_strict = false;  ///< registers of bits are not taken
+  bool must_be_written = false;
   std::string_view values = {};  ///< of a constant; empty: all
 
   bool is_destination() const { return role == "d"; }
@@ -71,6 +74,8 @@ struct ScalarForm {
   std::vector<std::vector<Words>> slots;  ///< of each its alternatives, words without dots
   std::set<std::string_view> words;       ///< of all slots
   std::vector<OperandForm> operands;
+  /// How a step uses its places (grid/written.hpp): r two of results, then by operand v value, m must be written.
+  std::string uses;
 };
 
 /// All of them, in the order of the rows.
@@ -91,6 +96,8 @@ struct MatchedForm {
   Type type_of(const OperandForm& operand) const;
 };
 
+/// Whether a statement's words are those of a form, in the order of the row or in another that ptxas takes.
+bool has_words(const ScalarForm& form, std::string_view opcode, std::span<const std::string_view> words);
 /// The forms that have these words, in the order of the row or in another that ptxas takes; several, if they differ in
 /// operands, and none if the target has none.
 std::vector<MatchedForm> scalar_matches(std::string_view opcode, std::span<const std::string_view> qualifiers,

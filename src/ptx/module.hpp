@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "isa/statement.hpp"
+#include "ptx/rows/opcodes.hpp"
 #include "ptx/type.hpp"
 #include "target/target.hpp"
 #include "warpbit/result.hpp"
@@ -106,6 +107,7 @@ inline constexpr int kUnresolved = -2;  ///< an index, while the text is read
 struct Statement {
   std::string_view text;  ///< without its guard, up to and with its ';'
   std::string_view opcode;
+  const Opcode* is = nullptr;               ///< what the opcode is
   int first_qualifier = 0, qualifiers = 0;  ///< FunctionText::qualifiers, without their dots
   int first_operand = 0, operands = 0;      ///< FunctionText::operands
   int guard = -1;                           ///< a register

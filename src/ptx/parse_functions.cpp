@@ -167,8 +167,9 @@ void Parser::statement() {
   }
   out.qualifiers = static_cast<int>(function_->qualifiers.size()) - out.first_qualifier;
   std::vector<Operand> operands;
-  const bool of_call = out.opcode == "call";
-  moves_ = out.opcode == "mov";
+  out.is = &opcode(out.opcode);
+  const bool of_call = out.is->does == Does::call;
+  moves_ = out.is->does == Does::move;
   if (!token_.is(';')) do
       operands.push_back(operand(of_call));
     while (take(','));

@@ -28,7 +28,7 @@ std::span<const FormRow> hints_rows() {
 std::span<const FormRow> control_rows() {
   static constexpr FormRow kRows[] = {
       {"bra{,.uni}", "@label", sm_75},
-      {"brx.idx{,.uni}", "a:u32 @table", sm_75},
+      {"brx.idx{,.uni}", "a:u32! @table", sm_75},
       {"brkpt", "", sm_75},
       {"trap", "", sm_75},
       {"exit", "", sm_75},

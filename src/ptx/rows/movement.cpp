@@ -23,7 +23,7 @@ std::span<const FormRow> movement_rows() {
       {"mov.b64", "{d:b16*4} a:T", sm_75},
       {"mov.b128", "{d:b64*2} a:T", sm_75},
       {"mov.b128", "{d:b32*4} a:T", sm_75},
-      {"shfl.sync{.up,.down,.bfly,.idx}.b32", "d|p:T a:T b:T c:T m:u32", sm_75},
+      {"shfl.sync{.up,.down,.bfly,.idx}.b32", "d|p:T a:T b:T c:T m:u32!", sm_75},
       {"cvta{,.to}{.const,.global,.local,.param,.param::entry,.shared,.shared::cta}{.u32,.u64}", "d:T a:T",
        sm_75},
       {"cvta{,.to}.shared::cluster{.u32,.u64}", "d:T a:T", sm_90},
