@@ -63,7 +63,7 @@ const std::vector<Row> kKnown = {
     // Distances, whatever they are made of.
     {"ld.global.u32 %r3, [%rd1]; mul.wide.u32 %rd3, %r3, 4; add.u64 %rd3, %rd2, %rd3; st.global.u32 [%rd3], 1;",
      {8}},
-    {"ld.global.u64 %rd3, [%rd1]; mad.lo.u64 %rd3, %rd3, 4, %rd2; st.global.u32 [%rd3], 1;", {8}},
+    {"ld.global.u64 %rd3, [%rd1]; mad.lo.u64 %rd4, %rd3, 4, %rd2; st.global.u32 [%rd4], 1;", {8}},
     {"ld.global.u32 %r3, [%rd1]; cvt.u64.u32 %rd3, %r3; shl.b64 %rd3, %rd3, 2; add.u64 %rd3, %rd3, %rd2; st.global.u32 [%rd3], 1;",
      {8}},
     // One of two, and both.

@@ -219,6 +219,8 @@ void GlobalAccesses::add(Check& check, Line& line, const Entry& now, std::byte* 
     remove(line.reads, now.bytes);
     remove(line.writes, now.bytes);
   }
+  constexpr std::size_t kUsual = 4;  // parts of a line that warps write
+  if (line.writes.capacity() == 0) line.writes.reserve(kUsual);
   line.writes.insert(line.writes.end(), superseded.begin(),
                      superseded.begin() + static_cast<std::ptrdiff_t>(count));
   line.writes.push_back(now);
@@ -226,23 +228,29 @@ void GlobalAccesses::add(Check& check, Line& line, const Entry& now, std::byte* 
 }
 
 void GlobalAccesses::remove(std::vector<Entry>& from, Mask bytes) {
-  for (Entry& old : from) old.bytes &= ~bytes;
-  std::erase_if(from, [](const Entry& old) { return old.bytes == 0; });
+  auto kept = from.begin();
+  for (const Entry& old : from) {
+    const Mask rest = old.bytes & ~bytes;
+    if (rest == 0) continue;
+    *kept = old;
+    (kept++)->bytes = rest;
+  }
+  from.erase(kept, from.end());
 }
 
 // A read stands for those before it that are known to the warp. Of others two are kept.
 void GlobalAccesses::remember(const Check& check, std::vector<Entry>& reads, const Entry& now) {
   int others = 0;
-  bool is_empty = false;
+  auto kept = reads.begin();
   for (Entry& old : reads) {
-    if ((old.bytes & now.bytes) == 0) continue;
-    const bool is_before =
-        old.is_of_warp(now) || (old.cluster == now.cluster && is_known(check, old, old.first, now.lane));
-    if (!is_before && ++others == 1) continue;
-    old.bytes &= ~now.bytes;
-    is_empty = is_empty || old.bytes == 0;
+    if ((old.bytes & now.bytes) != 0) {
+      const bool is_before =
+          old.is_of_warp(now) || (old.cluster == now.cluster && is_known(check, old, old.first, now.lane));
+      if (is_before || ++others > 1) old.bytes &= ~now.bytes;
+    }
+    if (old.bytes != 0) *kept++ = old;
   }
-  if (is_empty) std::erase_if(reads, [](const Entry& old) { return old.bytes == 0; });
+  reads.erase(kept, reads.end());
   reads.push_back(now);
 }
 
@@ -261,6 +269,8 @@ bool GlobalAccesses::conflicts(Check& check, const Entry& old, const Entry& now,
       !is_stale)
     return false;  // of each byte one lane
   if (!is_stale && old.strong && now.strong) return false;
+  if (!is_stale && old.cluster == now.cluster && check.by.order.before_barrier(old.warp * kLanes, old.clock))
+    return false;
   const bool may_be_equal = old.writes && now.writes && check.what.values != nullptr;
   bool out = false;
   for (Mask rest = old.bytes & now.bytes; rest != 0;) {
