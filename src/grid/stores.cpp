@@ -18,16 +18,17 @@ namespace {
 
 constexpr int kTextRounds = 20;
 
-/// What the result of an opcode is made of: s all sources, n a number, c only the third source, l what is loaded, o memory of the
-/// thread. Of others it is made of all sources.
+/// What the result of an opcode is made of: n a number, c the third source alone, l what is loaded, o memory of the thread; p, h
+/// all sources, which may be parts of an address, or become one. Of others it is made of all sources.
 struct MadeRow {
   std::string_view opcode;
   char of;
 };
 constexpr MadeRow kMadeOf[] = {
-    {"mul", 'n'},  {"mul24", 'n'}, {"div", 'n'}, {"rem", 'n'}, {"fma", 'n'},    {"set", 'n'},
-    {"setp", 'n'}, {"popc", 'n'},  {"clz", 'n'}, {"mad", 'c'}, {"mad24", 'c'},  {"ld", 'l'},
-    {"ldu", 'l'},  {"atom", 'l'},  {"mov", 'm'}, {"shl", 'h'}, {"alloca", 'o'}, {"stacksave", 'o'},
+    {"mul", 'n'},   {"mul24", 'n'}, {"div", 'n'},    {"rem", 'n'},       {"fma", 'n'},
+    {"set", 'n'},   {"setp", 'n'},  {"popc", 'n'},   {"clz", 'n'},       {"mad", 'c'},
+    {"mad24", 'c'}, {"ld", 'l'},    {"ldu", 'l'},    {"atom", 'l'},      {"mov", 'p'},
+    {"bfi", 'p'},   {"shl", 'h'},   {"alloca", 'o'}, {"stacksave", 'o'},
 };
 
 /// The values of which a register is made that may be addresses, a bit each.
@@ -155,11 +156,10 @@ AddressOrigins StoreSearch::result(const ptx::Statement& statement) {
     case 'c': return of_sources(statement, 3);
     case 'l': return loaded(statement);
     case 'o': return kNotGlobal;
-    // Parts that make 64 bits may be those of an address.
-    case 'm':
-      return operand(statement, 1).kind == Operand::Kind::vector && bits(statement) >= 64
-                 ? kAnyAddress
-                 : of_sources(statement, 1);
+    case 'p': {
+      const bool is_of_parts = statement.opcode != "mov" || operand(statement, 1).kind == Operand::Kind::vector;
+      return is_of_parts && bits(statement) >= 64 ? kAnyAddress : of_sources(statement, 1);
+    }
     case 'h': {
       const Operand& by = operand(statement, 2);
       const bool is_small = by.kind == Operand::Kind::literal && by.literal.bits < 32;
@@ -184,6 +184,9 @@ void StoreSearch::write(const ptx::Statement& statement) {
 void StoreSearch::pass(const ptx::FunctionText& function) {
   f_ = &function;
   origins_.assign(function.registers.size(), 0);
+  for (const ptx::Variable& one : function.parameters)
+    for (std::size_t i = 0; one.space == StateSpace::reg && i < function.registers.size(); ++i)
+      if (function.registers[i].name == one.name) origins_[i] = kAnyAddress;
   int rounds = 0;
   do {
     grows_ = false;
