@@ -126,6 +126,30 @@ TEST_CASE("what is found between blocks does not depend on which comes first") {
   }
 }
 
+// %rd1 is one array, %rd3 another one, of which the text says that nothing is stored there.
+TEST_CASE("stores that leave their array are recorded in another one") {
+  const std::string text = R"(.version 9.0
+.target sm_90a
+.address_size 64
+.visible .entry k(.param .u64 in, .param .u64 out)
+{
+  .reg .pred %p<4>; .reg .b32 %r<4>; .reg .b64 %rd<8>;
+  ld.param.u64 %rd1, [out]; ld.param.u64 %rd3, [in]; mov.u32 %r1, %tid.x;
+  setp.eq.u32 %p1, %r1, 0; setp.eq.u32 %p2, %r1, 32;
+  sub.u64 %rd4, %rd3, %rd1; mul.lo.u64 %rd4, %rd4, 1; add.u64 %rd4, %rd1, %rd4;
+  @%p1 st.global.u32 [%rd4], 7;
+  @%p2 ld.global.u32 %r2, [%rd3];
+  ret;
+})";
+  const Result<ptx::Module> module = ptx::Module::load(text);
+  REQUIRE(module);
+  std::vector<std::uint32_t> in(4), out(4);
+  const ptx::Report report =
+      module->function("k")->launch({.block = {64}}, {ptx::buffer(in), ptx::buffer(out)});
+  REQUIRE(report.fault);
+  CHECK(report.fault->rule == KernelRule::data_race);
+}
+
 TEST_CASE("accesses are counted") {
   const std::string body = kMine +
                            "ld.global.u32 %r5, [%rd2]; mov.u32 %r6, tile; @%p2 st.shared.u32 [%r6], %r5;"

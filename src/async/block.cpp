@@ -161,10 +161,30 @@ Fault CopiedTiles::mistaken(std::string_view what, const Descriptor& descriptor,
 
 // ---- Descriptors
 
+namespace {
+
+// Whether a matrix has a chunk of 16 bytes twice, and so its elements: for all descriptors of a product that is less than a map
+// of its elements takes for one.
+bool reads_twice(const Descriptor& descriptor, const DescribedMatrix& matrix) {
+  const ChunkMap at(descriptor, matrix.major);
+  const auto lines = static_cast<std::uint64_t>(matrix.major == Major::mn ? matrix.depth : matrix.lines),
+             chunks = (static_cast<std::uint64_t>(matrix.contiguous_bytes()) + kChunk - 1) / kChunk;
+  std::vector<bool> is_read(at.bound(lines, chunks) / kChunk + 1);
+  for (std::uint64_t line = 0; line < lines; ++line)
+    for (std::uint64_t chunk = 0; chunk < chunks; ++chunk) {
+      std::vector<bool>::reference one = is_read[at(line, chunk) / kChunk];
+      if (one) return true;
+      one = true;
+    }
+  return false;
+}
+
+}  // namespace
+
 block::Found suspicious(std::string_view which, std::uint64_t descriptor, const DescribedMatrix& matrix,
                         DescriptorForm form, block::Who who) {
   // A tile whose parts lie far apart may be meant so.
-  if (DescriptorMap(Descriptor::decode(descriptor, form), matrix).shared_ranges().empty()) return std::nullopt;
+  if (!reads_twice(Descriptor::decode(descriptor, form), matrix)) return std::nullopt;
   using enum DescriptorIssue;
   for (const auto& [issue, message] : check_descriptor(descriptor, matrix, kMostSharedBytes, form))
     if (issue == exchanged || issue == bytes_for_units || issue == read_twice || issue == other_major)

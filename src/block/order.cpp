@@ -156,28 +156,40 @@ void Order::barrier() {
   for (std::size_t i = 0; i < index(threads_); ++i) barrier_[i] = ++clock_[i];
 }
 
+namespace {
+
+template <class Visit>
+void for_each_of(std::uint32_t lanes, Visit visit) {
+  for (; lanes != 0; lanes &= lanes - 1) visit(std::countr_zero(lanes));
+}
+
+}  // namespace
+
+// Rows of a warp, of the threads that meet: each gets the maximum of all.
+void Order::share_rows(Clocks& rows, int warp, std::uint32_t lanes) {
+  const auto row = [&](int lane) { return rows.begin() + (std::ptrdiff_t{warp} * kWarp + lane) * kWarp; };
+  std::array<std::uint32_t, kWarp> together{};
+  for_each_of(lanes, [&](int lane) {
+    std::ranges::transform(together, std::span(row(lane), kWarp), together.begin(),
+                           [](std::uint32_t x, std::uint32_t y) { return std::max(x, y); });
+  });
+  for_each_of(lanes, [&](int lane) { std::ranges::copy(together, row(lane)); });
+}
+
 void Order::sync_warp(int warp, std::uint32_t lanes) {
-  std::array<std::uint32_t, kWarp> together{}, fenced{};
-  std::uint8_t fence_known = 0;
-  const auto is_there = [&](int lane) { return (lanes >> lane & 1U) != 0; };
   const std::uint32_t now = tick(warp);
-  for (int lane = 0; lane < kWarp; ++lane) {
-    if (!is_there(lane)) continue;
-    const int thread = warp * kWarp + lane;
-    for (int other = 0; other < kWarp; ++other) {
-      together[index(other)] = std::max(together[index(other)], known(thread, other));
-      fenced[index(other)] = std::max(fenced[index(other)], fenced_[index(thread * kWarp + other)]);
-    }
-    fence_known |= fence_known_[index(thread)];
-    together[index(lane)] = now;
+  const auto first = known_.begin() + std::ptrdiff_t{warp} * kWarp * kWarp;
+  if (lanes == kAllLanes) {  // each knows all that the others have done
+    std::fill_n(first, kWarp * kWarp, now);
+  } else {
+    for_each_of(lanes, [&](int lane) { first[lane * kWarp + lane] = now; });
+    share_rows(known_, warp, lanes);
   }
-  for (int lane = 0; lane < kWarp; ++lane) {
-    if (!is_there(lane)) continue;
-    const std::ptrdiff_t thread = std::ptrdiff_t{warp} * kWarp + lane;
-    std::ranges::copy(together, known_.begin() + thread * kWarp);
-    std::ranges::copy(fenced, fenced_.begin() + thread * kWarp);
-    fence_known_[static_cast<std::size_t>(thread)] = fence_known;
-  }
+  if (!any_fence_) return;  // all fences are known to everybody
+  share_rows(fenced_, warp, lanes);
+  std::uint8_t known = 0;
+  for_each_of(lanes, [&](int lane) { known |= fence_known_[index(warp * kWarp + lane)]; });
+  for_each_of(lanes, [&](int lane) { fence_known_[index(warp * kWarp + lane)] = known; });
 }
 
 void Order::path(int warp, std::uint32_t lanes) {

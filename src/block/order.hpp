@@ -48,6 +48,8 @@ class Order {
     const std::vector<std::uint32_t>& known = of_warp(me / kWarp).known;
     return clock < known[index(actor)] && clock < known[index(second_of(actor))];
   }
+  /// Whether it precedes the last barrier, as all of its warp at that clock does: everybody knows it.
+  bool before_barrier(int thread, std::uint32_t clock) const { return clock < barrier_[index(thread)]; }
   /// Whether a proxy fence follows the action of `thread` at that clock and precedes the last barrier.
   bool fenced(int thread, std::uint32_t clock) const { return clock < fenced_barrier_[index(thread)]; }
   /// Whether a proxy fence follows it and happens before the current action of `me` (PTX manual, "Proxies": a
@@ -118,6 +120,7 @@ class Order {
   void need_warps();
   void need_fences();
   std::uint32_t tick(int warp);
+  static void share_rows(Clocks& rows, int warp, std::uint32_t lanes);
   Known released(int warp, std::uint32_t lanes);
   Known before_fence(int warp, std::uint32_t lanes, Scope scope) const;
   void take(int warp, const Knowledge& from, const Strength& how, std::optional<Flaw> flaw, Scope reach);

@@ -50,7 +50,8 @@ using ptx::StateSpace;
 
 class Resolver {
  public:
-  Resolver(Warp& warp, Path& path, const Step& step) : warp_(warp), path_(path), step_(step) {}
+  Resolver(Warp& warp, Path& path, const Step& step)
+      : warp_(warp), path_(path), step_(step), bounds_(bounds_of(warp, path, step.access)) {}
 
   /// data is nullptr after a fault.
   Target resolve(int lane, std::uint64_t address, std::uint64_t bytes, bool writes) {
@@ -60,7 +61,8 @@ class Resolver {
                           fmt::format("address {:#x}", address),
                           fmt::format("accesses of {} bytes need a multiple of it", bytes)});
     StateSpace space = step_.access.space;
-    if (!lies_in_variable(warp_, path_, step_, lane, place_in_space(step_.access, address), bytes)) return {};
+    if (const std::uint64_t at = place_in_space(step_.access, address); bounds_ && !bounds_->hold(at, bytes))
+      if (!lies_in_variable(warp_, path_, step_, lane, at, bytes)) return {};
     if (step_.access.generic) {
       space = StateSpace::global;
       if (address - kSharedWindow < kWindowBytes) {
@@ -126,6 +128,7 @@ class Resolver {
   Warp& warp_;
   Path& path_;
   const Step& step_;
+  std::optional<Bounds> bounds_;
 };
 
 std::uint64_t address_of(Warp& warp, const Path& path, const Step& step, std::size_t place, int lane) {
@@ -203,8 +206,10 @@ Next load(Warp& warp, Path& path, const Step& step, Lanes lanes) {
   Resolver resolver(warp, path, step);
   Records records(warp, step);
   Loaded loaded(warp, path, step, lanes, to);
-  for (int lane = 0; lane < kLanes; ++lane) {
-    if ((lanes >> lane & 1) == 0) continue;
+  const bool of_name = step.access.space == StateSpace::param && step.place[2].kind == Place::Kind::constant;
+  for (Lanes rest = lanes, alike; rest != 0; rest &= ~alike) {
+    const int lane = std::countr_zero(rest);
+    alike = of_name ? rest : Lanes{1} << lane;  // a parameter of the kernel is the same for all lanes
     const std::uint64_t address = address_of(warp, path, step, 2, lane);
     const Target from = resolver.resolve(lane, address, bytes, false);
     if (from.data == nullptr) return Next::end;
@@ -214,9 +219,13 @@ Next load(Warp& warp, Path& path, const Step& step, Lanes lanes) {
     std::memcpy(value.data(), from.data, bytes);
     records.takes(held);
     for_each_element(step.access, to, [&](const Place& place, std::size_t at, std::size_t count) {
-      warp.write(path, place, lane, extended(get(value.data() + at, count), step.access));
+      const std::uint64_t bits = extended(get(value.data() + at, count), step.access);
+      for_each_lane(alike, [&](int each) { warp.write(path, place, each, bits); });
     });
-    if (warp.undefined().active()) loaded.take(lane, from, address, records.undefined(from, bytes));
+    if (warp.undefined().active()) {
+      const Buffer undefined = records.undefined(from, bytes);
+      for_each_lane(alike, [&](int each) { loaded.take(each, from, address, undefined); });
+    }
   }
   loaded.done();
   return Next::step;

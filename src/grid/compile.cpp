@@ -254,6 +254,15 @@ void check_as_written(const Program& program, const Named& names, const Addresse
   for (std::size_t i = 0; i < written.functions.size(); ++i) compiler.function(i);
 }
 
+Stores stores_of(const Program& program, const Addresses& addresses) {
+  std::vector<const ptx::FunctionText*> functions;
+  for (const FunctionCode& code : program.functions) functions.push_back(code.function);
+  return find_stores(functions, [&](const ptx::Variable& variable) {
+    const auto found = std::ranges::find(addresses, &variable, &Addresses::value_type::first);
+    return found == addresses.end() ? 0 : found->second;
+  });
+}
+
 }  // namespace
 
 Result<Program> compile(std::shared_ptr<const ptx::ModuleText> module, std::string_view entry, Target target,
@@ -272,6 +281,7 @@ Result<Program> compile(std::shared_ptr<const ptx::ModuleText> module, std::stri
     }
     for (std::size_t i = 0; i < out.functions.size(); ++i) compiler.function(i);
     if (compiler.changed()) check_as_written(out, names, addresses);
+    out.stores = stores_of(out, addresses);
     find_freedoms(out);
     find_touches(out);
     steps::find_early_uses(out);

@@ -12,35 +12,72 @@ namespace {
 
 constexpr int kOneLane = 7;  // the shift of bytes that are one lane's: more than a line has
 
+__extension__ using LineBits = unsigned __int128;
+
+// The lowest ones.
+LineBits low_bits(std::size_t count) {
+  return count >= 128 ? ~LineBits{0} : (LineBits{1} << count) - 1;
+}
+
+std::size_t lowest_of(LineBits bits) {
+  const auto low = static_cast<std::uint64_t>(bits);
+  return static_cast<std::size_t>(low != 0 ? std::countr_zero(low)
+                                           : 64 + std::countr_zero(static_cast<std::uint64_t>(bits >> 64)));
+}
+
+// Those of so many lanes, which are `step` apart. Precondition: the last ones begin below 128.
+LineBits of_lanes(std::size_t bytes, std::size_t step, std::size_t lanes) {
+  if (step == bytes) return low_bits(bytes * lanes);
+  LineBits out = low_bits(bytes);
+  for (std::size_t done = 1; done < lanes; done *= 2) out |= out << step * done;
+  return out & low_bits(step * lanes);
+}
+
+// Lanes have few bytes, and most as many as a register.
+void copy_lane(std::byte* to, const std::byte* from, std::size_t bytes) {
+  switch (bytes) {
+    case 4: std::memcpy(to, from, 4); break;
+    case 8: std::memcpy(to, from, 8); break;
+    case 16: std::memcpy(to, from, 16); break;
+    default: std::memcpy(to, from, bytes); break;
+  }
+}
+
 }  // namespace
 
 /// An access that is being recorded.
 struct GlobalAccesses::Check {
   const GlobalAccess& by;
-  const std::array<Lane, kLanes>& lanes;
-  std::size_t bytes;
-  bool has_values;
+  const GlobalLanes& what;
   std::size_t skipped = 0;  ///< bytes of the lane before those of the line
-  std::optional<GlobalConflict> found = {}, between = {};
+  Page* held = nullptr;
+  std::unique_lock<std::mutex> lock = {};  ///< of that one
+  GlobalConflicts found = {};
 
-  std::byte value(const Entry& now, std::size_t byte) const;
+  void hold(Page& page);
+  const std::byte* value(const Entry& now, std::size_t byte) const;
+  void store(const Entry& now, std::byte* data) const;
   void report(const Entry& old, const Entry& now, std::size_t byte, const std::byte* at);
 };
 
 // ---- Memory
 
 // Ranges of the process that overlap are one.
-GlobalAccesses::GlobalAccesses(const GlobalMemory& memory) {
-  std::vector<std::pair<const std::byte*, const std::byte*>> all;
+GlobalAccesses::GlobalAccesses(const GlobalMemory& memory,
+                               const std::function<bool(const GlobalMemory::Range&)>& stored) {
+  std::vector<const GlobalMemory::Range*> all;
   for (const GlobalMemory::Range& range : memory.ranges())
-    if (range.writable && range.heap == nullptr && range.bytes != 0)
-      all.emplace_back(range.data, range.data + range.bytes);
-  std::ranges::sort(all);
+    if (range.writable && range.heap == nullptr && range.bytes != 0) all.push_back(&range);
+  std::ranges::sort(all, {}, &GlobalMemory::Range::data);
   for (std::size_t i = 0; i < all.size();) {
-    const std::byte *const first = all[i].first, *end = all[i].second;
-    for (++i; i < all.size() && all[i].first < end; ++i) end = std::max(end, all[i].second);
+    const std::byte *const first = all[i]->data, *end = first;
+    bool is_stored = false;
+    for (; i < all.size() && (end == first || all[i]->data < end); ++i) {
+      end = std::max<const std::byte*>(end, all[i]->data + all[i]->bytes);
+      is_stored = is_stored || stored(*all[i]);
+    }
     const std::size_t pages = (static_cast<std::size_t>(end - first) + kPage - 1) / kPage;
-    areas_.push_back({first, end, ZeroBytes(pages * sizeof(Page*))});
+    areas_.push_back({first, end, is_stored, ZeroBytes(pages * sizeof(Page*))});
   }
 }
 
@@ -63,116 +100,157 @@ GlobalAccesses::Page& GlobalAccesses::page(Area& area, std::size_t number) {
   return out;
 }
 
+// One page at a time.
+void GlobalAccesses::Check::hold(Page& page) {
+  if (held == &page) return;
+  if (lock.owns_lock()) lock.unlock();
+  lock = std::unique_lock(page.mutex);
+  held = &page;
+}
+
 // ---- Accesses
 
-GlobalConflicts GlobalAccesses::access(const GlobalAccess& by, Lanes lanes, const std::array<Lane, kLanes>& of,
-                                       std::size_t bytes) {
-  const bool has_values = by.writes && of[static_cast<std::size_t>(std::countr_zero(lanes))].value != nullptr;
-  Check check{by, of, bytes, has_values};
-  Area* area = nullptr;
-  for (Lanes rest = lanes; rest != 0;) {
-    const int lane = std::countr_zero(rest);
-    const std::byte* const data = of[static_cast<std::size_t>(lane)].data;
-    if (area == nullptr || data < area->first || data + bytes > area->end) area = area_of(data, bytes);
-    int next = lane + 1;
-    const auto goes_on = [&](std::ptrdiff_t step) {
-      return next < kLanes && (rest >> next & 1) != 0 &&
-             of[static_cast<std::size_t>(next)].data == data + step * (next - lane);
-    };
-    const auto step = static_cast<std::ptrdiff_t>(bytes);
-    const bool is_whole = area != nullptr && std::has_single_bit(bytes) &&
-                          static_cast<std::size_t>(data - area->first) % bytes == 0 && bytes <= kLine;
-    int shift = kLanes;
-    if (!by.writes && goes_on(0)) {
-      while (goes_on(0)) ++next;
-    } else if (is_whole) {
-      while (goes_on(step)) ++next;
-      shift = std::countr_zero(bytes);
-    }
-    rest = next == kLanes ? 0 : rest >> next << next;
-    if (area == nullptr) continue;  // nobody writes there, or it is not recorded
-    const auto at = static_cast<std::size_t>(data - area->first);
-    const std::size_t count = shift == kLanes ? bytes : bytes * static_cast<std::size_t>(next - lane);
-    add(check, *area, {at, at + count, lane, std::min(shift, kOneLane)});
+GlobalConflicts GlobalAccesses::access(const GlobalAccess& by, const GlobalLanes& what) {
+  Area* const area = area_of(what.data[static_cast<std::size_t>(std::countr_zero(what.lanes))], what.bytes);
+  if (area == nullptr) return {};  // nobody writes there, or it is not recorded
+  if (const std::atomic_ref<bool> is_stored(area->is_stored); !is_stored.load(std::memory_order_relaxed)) {
+    if (!by.writes) return {};
+    is_stored.store(true, std::memory_order_relaxed);
   }
-  return {std::move(check.found), std::move(check.between)};
+  Check check{by, what};
+  for (Lanes rest = what.lanes; rest != 0;) {
+    const Run run = run_from(std::countr_zero(rest), *area, by, what);
+    add(check, *area, run);
+    const int next = run.lane + run.lanes;
+    rest = next == kLanes ? 0 : rest >> next << next;
+  }
+  return std::move(check.found);
+}
+
+// As many lanes as there are whose bytes lie at one distance, each in one line.
+GlobalAccesses::Run GlobalAccesses::run_from(int lane, const Area& area, const GlobalAccess& by,
+                                             const GlobalLanes& what) {
+  const auto data = [&](int of) { return what.data[static_cast<std::size_t>(of)]; };
+  const auto is_there = [&](int of) { return of < kLanes && (what.lanes >> of & 1) != 0; };
+  const std::byte* const first = data(lane);
+  Run out{static_cast<std::size_t>(first - area.first), lane, 1, kOneLane};
+  const std::ptrdiff_t step = is_there(lane + 1) ? data(lane + 1) - first : -1;
+  const auto distance = static_cast<std::size_t>(step);
+  const bool is_whole = std::has_single_bit(what.bytes) && out.at % what.bytes == 0;
+  if (is_whole) out.shift = std::countr_zero(what.bytes);
+  const bool is_same = step == 0 && !by.writes,
+             is_row = is_whole && std::has_single_bit(distance) && distance >= what.bytes && distance < kLine;
+  if (!is_same && !is_row) return out;
+  out.shift = is_same ? kOneLane : std::countr_zero(distance);
+  while (is_there(lane + out.lanes) && data(lane + out.lanes) == first + step * out.lanes) ++out.lanes;
+  return out;
 }
 
 // ---- Lines
 
 void GlobalAccesses::add(Check& check, Area& area, const Run& run) {
   const GlobalAccess& by = check.by;
-  for (std::size_t at = run.at; at < run.end;) {
-    const std::size_t line = at / kLine, end = std::min(run.end, (line + 1) * kLine), first = at % kLine;
-    const int lane = run.shift == kOneLane ? run.lane : run.lane + static_cast<int>((at - run.at) >> run.shift);
-    Entry now;
-    now.cluster = static_cast<std::uint32_t>(by.cluster);
-    now.clock = by.order.clock(by.warp * kLanes);
-    now.statement = static_cast<std::uint32_t>(by.statement + 1) & 0xFF'FFFF;
-    now.shift = static_cast<std::uint32_t>(run.shift) & 0xF;
-    now.strong = by.strong;
-    now.non_coherent = by.non_coherent;
-    now.writes = by.writes;
-    now.superseded = 0;
-    now.warp = static_cast<std::uint16_t>(by.warp);
-    now.lane = static_cast<std::uint8_t>(lane);
+  const bool is_one = run.shift == kOneLane;
+  const std::size_t step = is_one ? 1 : std::size_t{1} << run.shift,
+                    bytes = is_one ? 1 : check.what.bytes,  // of one lane: bytes by themselves
+      count = is_one ? check.what.bytes : static_cast<std::size_t>(run.lanes);
+  Entry now;
+  now.cluster = static_cast<std::uint32_t>(by.cluster);
+  now.clock = by.order.clock(by.warp * kLanes);
+  now.statement = static_cast<std::uint32_t>(by.statement + 1) & 0xFF'FFFF;
+  now.shift = static_cast<std::uint32_t>(run.shift) & 0xF;
+  now.strong = by.strong;
+  now.non_coherent = by.non_coherent;
+  now.writes = by.writes;
+  now.superseded = 0;
+  now.warp = static_cast<std::uint16_t>(by.warp);
+  for (std::size_t done = 0; done < count;) {
+    const std::size_t at = run.at + done * step, first = at % kLine,
+                      here = std::min(count - done, (kLine - first + step - 1) / step);
+    now.lane = static_cast<std::uint8_t>(is_one ? run.lane : run.lane + static_cast<int>(done));
     now.first = static_cast<std::uint8_t>(first);
-    now.bytes = ~Mask() >> (kLine - (end - at)) << first;
+    now.bytes = of_lanes(bytes, step, here) << first;
+    check.skipped = is_one ? done : 0;
     Page& of = page(area, at / kPage);
-    const std::lock_guard lock(of.mutex);
-    std::byte* const data = const_cast<std::byte*>(area.first) + line * kLine;
-    check.skipped = run.shift == kOneLane ? at - run.at : 0;
-    add(check, of.lines[line % (kPage / kLine)], now, data);
-    at = end;
+    check.hold(of);
+    add(check, of.lines[at % kPage / kLine], now, const_cast<std::byte*>(area.first) + (at - first));
+    done += here;
   }
 }
 
-// What lane of an entry stores to a byte.
-std::byte GlobalAccesses::Check::value(const Entry& now, std::size_t byte) const {
-  const std::size_t within =
-      now.shift == kOneLane ? byte - now.first + skipped : (byte - now.first) & (bytes - 1);
-  return lanes[static_cast<std::size_t>(now.lane_of(byte))].value[within];
+// What a lane of an entry stores from a byte of it on.
+const std::byte* GlobalAccesses::Check::value(const Entry& now, std::size_t byte) const {
+  const std::size_t from = byte - now.first, within = from & ((std::size_t{1} << now.shift) - 1);
+  return what.values + static_cast<std::size_t>(now.lane_of(byte)) * what.stride + within + skipped;
+}
+
+void GlobalAccesses::Check::store(const Entry& now, std::byte* data) const {
+  if (now.shift == kOneLane) {
+    const auto count = static_cast<std::size_t>(std::popcount(static_cast<std::uint64_t>(now.bytes)) +
+                                                std::popcount(static_cast<std::uint64_t>(now.bytes >> 64)));
+    return copy_lane(data + now.first, value(now, now.first), count);
+  }
+  for (std::size_t byte = now.first; byte < kLine && (now.bytes >> byte & 1) != 0;
+       byte += std::size_t{1} << now.shift)
+    copy_lane(data + byte, value(now, byte), what.bytes);
 }
 
 // Stores of what is there already do not conflict with each other; those before stay for others, which store something else.
 void GlobalAccesses::add(Check& check, Line& line, const Entry& now, std::byte* data) {
-  std::vector<Entry> superseded;
+  constexpr std::size_t kMost = 4;
+  std::array<Entry, kMost> superseded;
+  std::size_t count = 0;
+  bool is_new = true;
   for (const Entry& old : line.writes) {
-    if ((old.bytes & now.bytes).none() || (old.superseded && !now.writes)) continue;
-    if (!conflicts(check, old, now, data) || !now.writes) continue;
-    superseded.push_back(old);
-    superseded.back().bytes &= now.bytes;
-    superseded.back().superseded = 1;
+    if ((old.bytes & now.bytes) == 0 || (old.superseded && !now.writes)) continue;
+    is_new = false;
+    if (!conflicts(check, old, now, data) || !now.writes || count == kMost) continue;
+    Entry& kept = superseded[count++] = old;
+    kept.bytes &= now.bytes;
+    kept.superseded = 1;
   }
   if (!now.writes) return remember(check, line.reads, now);
-  for (const Entry& old : line.reads)
-    if ((old.bytes & now.bytes).any()) conflicts(check, old, now, data);
-  for (std::vector<Entry>* const all : {&line.reads, &line.writes}) {
-    for (Entry& old : *all) old.bytes &= ~now.bytes;
-    std::erase_if(*all, [](const Entry& old) { return old.bytes.none(); });
+  for (const Entry& old : line.reads) {
+    if ((old.bytes & now.bytes) == 0) continue;
+    is_new = false;
+    conflicts(check, old, now, data);
   }
-  constexpr std::size_t kMost = 4;
-  if (superseded.size() > kMost) superseded.resize(kMost);
-  line.writes.insert(line.writes.end(), superseded.begin(), superseded.end());
+  if (!is_new) {
+    remove(line.reads, now.bytes);
+    remove(line.writes, now.bytes);
+  }
+  constexpr std::size_t kUsual = 4;  // parts of a line that warps write
+  if (line.writes.capacity() == 0) line.writes.reserve(kUsual);
+  line.writes.insert(line.writes.end(), superseded.begin(),
+                     superseded.begin() + static_cast<std::ptrdiff_t>(count));
   line.writes.push_back(now);
-  if (check.has_values)
-    for (std::size_t byte = now.first; byte < kLine; ++byte)
-      if (now.bytes[byte]) data[byte] = check.value(now, byte);
+  if (check.what.values != nullptr) check.store(now, data);
+}
+
+void GlobalAccesses::remove(std::vector<Entry>& from, Mask bytes) {
+  auto kept = from.begin();
+  for (const Entry& old : from) {
+    const Mask rest = old.bytes & ~bytes;
+    if (rest == 0) continue;
+    *kept = old;
+    (kept++)->bytes = rest;
+  }
+  from.erase(kept, from.end());
 }
 
 // A read stands for those before it that are known to the warp. Of others two are kept.
-void GlobalAccesses::remember(Check& check, std::vector<Entry>& reads, const Entry& now) {
+void GlobalAccesses::remember(const Check& check, std::vector<Entry>& reads, const Entry& now) {
   int others = 0;
+  auto kept = reads.begin();
   for (Entry& old : reads) {
-    if ((old.bytes & now.bytes).none()) continue;
-    const bool is_before =
-        old.is_of_warp(now) || (old.cluster == now.cluster && is_known(check, old, old.first, now.lane));
-    if (is_before || others == 1)
-      old.bytes &= ~now.bytes;
-    else
-      ++others;
+    if ((old.bytes & now.bytes) != 0) {
+      const bool is_before =
+          old.is_of_warp(now) || (old.cluster == now.cluster && is_known(check, old, old.first, now.lane));
+      if (is_before || ++others > 1) old.bytes &= ~now.bytes;
+    }
+    if (old.bytes != 0) *kept++ = old;
   }
-  std::erase_if(reads, [](const Entry& old) { return old.bytes.none(); });
+  reads.erase(kept, reads.end());
   reads.push_back(now);
 }
 
@@ -184,29 +262,31 @@ bool GlobalAccesses::is_known(const Check& check, const Entry& old, std::size_t 
              : order.before(old.cluster, thread, old.clock, me);
 }
 
-// Whether they are not ordered.
+// Whether they are not ordered: lane by lane, as each has all of its bytes at once.
 bool GlobalAccesses::conflicts(Check& check, const Entry& old, const Entry& now, std::byte* data) {
   const bool is_stale = (now.non_coherent && old.writes) || (old.non_coherent && now.writes);
   if (old.is_of_warp(now) && old.lane == now.lane && old.first == now.first && old.shift == now.shift &&
       !is_stale)
     return false;  // of each byte one lane
   if (!is_stale && old.strong && now.strong) return false;
-  const Mask both = old.bytes & now.bytes;
-  int last_old = -1, last_now = -1;
+  if (!is_stale && old.cluster == now.cluster && check.by.order.before_barrier(old.warp * kLanes, old.clock))
+    return false;
+  const bool may_be_equal = old.writes && now.writes && check.what.values != nullptr;
   bool out = false;
-  for (std::size_t byte = 0; byte < kLine; ++byte) {
-    if (!both[byte]) continue;
-    const int old_lane = old.lane_of(byte), now_lane = now.lane_of(byte);
-    const bool is_seen = old_lane == last_old && now_lane == last_now;
-    if (is_seen && !out) continue;
-    last_old = old_lane;
-    last_now = now_lane;
-    if (!is_stale && ((old.is_of_warp(now) && old_lane == now_lane) || is_known(check, old, byte, now_lane)))
+  for (Mask rest = old.bytes & now.bytes; rest != 0;) {
+    const std::size_t first = lowest_of(rest), end = std::min(old.end_of_lane(first), now.end_of_lane(first));
+    Mask bytes = rest & low_bits(end);
+    rest &= ~bytes;
+    const int old_lane = old.lane_of(first), now_lane = now.lane_of(first);
+    if (!is_stale && ((old.is_of_warp(now) && old_lane == now_lane) || is_known(check, old, first, now_lane)))
       continue;
     out = true;
-    if (old.writes && now.writes && check.has_values && check.value(now, byte) == data[byte]) continue;
-    check.report(old, now, byte, data + byte);
-    if (is_stale || old.cluster == now.cluster) break;
+    for (; bytes != 0; bytes &= bytes - 1) {
+      const std::size_t byte = lowest_of(bytes);
+      if (may_be_equal && *check.value(now, byte) == data[byte]) continue;
+      check.report(old, now, byte, data + byte);
+      return true;
+    }
   }
   return out;
 }
@@ -231,7 +311,7 @@ void GlobalAccesses::Check::report(const Entry& old, const Entry& now, std::size
     if (of.flaw || of.before.non_coherent || of.now.non_coherent) return 1;
     return of.before.thread / kLanes == of.now.thread / kLanes ? 0 : 2;
   };
-  std::optional<GlobalConflict>& place = is_near ? found : between;
+  std::optional<GlobalConflict>& place = is_near ? found.within : found.between;
   if (!place || rank(out) > rank(*place)) place = std::move(out);
 }
 

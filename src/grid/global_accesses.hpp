@@ -4,14 +4,13 @@
 #pragma once
 
 #include <array>
-#include <bitset>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <span>
 #include <tuple>
 #include <vector>
 
@@ -29,6 +28,16 @@ struct GlobalAccess {
   std::int32_t statement;
   bool writes, strong;
   bool non_coherent = false;  ///< ld.global.nc
+};
+
+/// What lanes access: as many bytes each, of one range.
+struct GlobalLanes {
+  Lanes lanes;
+  const std::array<std::byte*, kLanes>& data;
+  std::size_t bytes;
+  const std::byte* values =
+      nullptr;             ///< which are stored there: the first lane's; nullptr: others are, or none
+  std::size_t stride = 0;  ///< from there to the next lane's
 };
 
 /// One of two accesses that conflict.
@@ -51,39 +60,47 @@ struct GlobalConflicts {
   std::optional<GlobalConflict> within, between;
 };
 
+/// A line of 128 bytes has an entry for what a warp has accessed of it by one instruction, as most of what warps access lies
+/// side by side, or at one distance:
+///
+///     ld.global.v4.u32, a lane each         |0000000000000000|1111111111111111|  lane 0, first 0, shift 4
+///     st.global.f32, every other word       |----0000----1111----2222----3333|  lane 0, first 4, shift 3
+///
+/// Loads of memory to which nothing is stored need no entry: they are most of those of a product. What a kernel's stores may
+/// reach is known before (stores.hpp); in a range that they reach all the same, loads are recorded from then on. Of
+/// examples/ptx_kernel.ptx (40 x 40 blocks, 480 along K) the record takes FIGURE of the launch's time.
 class GlobalAccesses {
  public:
-  /// Of all that a kernel may write, but for the heap: who gets memory of it knows that nobody else has it.
-  explicit GlobalAccesses(const GlobalMemory& memory);
+  /// Of all that a kernel may write, but for the heap: who gets memory of it knows that nobody else has it. `stored`: whether
+  /// its stores may go to a range.
+  GlobalAccesses(const GlobalMemory& memory, const std::function<bool(const GlobalMemory::Range&)>& stored);
   ~GlobalAccesses();
   GlobalAccesses(const GlobalAccesses&) = delete;
   GlobalAccesses& operator=(const GlobalAccesses&) = delete;
 
-  /// Lanes access as many bytes each.
-  struct Lane {
-    const std::byte* data;
-    const std::byte* value;  ///< which are stored there; nullptr: others are, or none
-  };
   /// Records it, and stores the values. Of what it finds, the worst.
-  GlobalConflicts access(const GlobalAccess& by, Lanes lanes, const std::array<Lane, kLanes>& of,
-                         std::size_t bytes);
+  GlobalConflicts access(const GlobalAccess& by, const GlobalLanes& what);
 
  private:
   static constexpr std::size_t kLine = 128, kPage = 4096;
-  using Mask = std::bitset<kLine>;
+  __extension__ using Mask = unsigned __int128;
 
-  /// Bytes of a line that a warp has accessed by one instruction, side by side: lane `lane` those from byte `first` on, the next
-  /// lane the next 2^shift, and so on.
+  /// Bytes of a line that a warp has accessed by one instruction: lane `lane` some from byte `first` on, the next lane some from
+  /// 2^shift bytes further on, and so on.
   struct Entry {
+    Mask bytes;
     std::uint32_t cluster, clock;
     std::uint32_t statement : 24, shift : 4, strong : 1, non_coherent : 1, writes : 1;
     std::uint32_t superseded : 1;  ///< by a write of the same bytes: further writes alone may conflict with it
     std::uint16_t warp;
     std::uint8_t lane, first;
-    Mask bytes;
 
     int lane_of(std::size_t byte) const { return lane + static_cast<int>((byte - first) >> shift); }
     int thread_of(std::size_t byte) const { return warp * kLanes + lane_of(byte); }
+    /// Behind the last byte of the line that is of the same lane as this one.
+    std::size_t end_of_lane(std::size_t byte) const {
+      return first + ((((byte - first) >> shift) + 1) << shift);
+    }
     bool is_of_warp(const Entry& other) const { return warp == other.warp && cluster == other.cluster; }
   };
   struct Line {
@@ -96,22 +113,25 @@ class GlobalAccesses {
   /// Bytes of the process that hang together, and their pages.
   struct Area {
     const std::byte *first, *end;
+    bool is_stored;  ///< to, perhaps
     ZeroBytes pages;
   };
-  /// Lanes whose bytes lie side by side, or are the same: those from `lane` on.
+  /// Lanes from one on whose bytes begin 2^shift bytes apart; or kOneLane, for the bytes of one, and of others that read them.
   struct Run {
-    std::size_t at, end;  ///< in the area
-    int lane, shift;
+    std::size_t at;  ///< in the area
+    int lane, lanes, shift;
   };
   struct Check;
 
   Area* area_of(const std::byte* data, std::size_t bytes);
   Page& page(Area& area, std::size_t number);
+  static Run run_from(int lane, const Area& area, const GlobalAccess& by, const GlobalLanes& what);
   void add(Check& check, Area& area, const Run& run);
   static void add(Check& check, Line& line, const Entry& now, std::byte* data);
   static bool is_known(const Check& check, const Entry& old, std::size_t byte, int lane);
   static bool conflicts(Check& check, const Entry& old, const Entry& now, std::byte* data);
-  static void remember(Check& check, std::vector<Entry>& reads, const Entry& now);
+  static void remove(std::vector<Entry>& from, Mask bytes);
+  static void remember(const Check& check, std::vector<Entry>& reads, const Entry& now);
 
   std::vector<Area> areas_;  // by address
   std::mutex mutex_;         // of what follows

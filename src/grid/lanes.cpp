@@ -34,9 +34,13 @@ bool is_same_form(const Program& program, const Step& one, const Step& other) {
 
 using Masks = std::array<Lanes, kLanes>;
 
-// The lanes that name one whose mask is another (PTX manual: all of a mask execute it "with the same membermask").
+// The lanes that name one whose mask is another (PTX manual: all of a mask execute it "with the same membermask"). Mostly there is
+// one mask, for which they need not be compared two by two.
 Lanes disagreeing(Lanes here, const Masks& masks) {
-  Lanes out = 0;
+  const Lanes first = masks[static_cast<std::size_t>(std::countr_zero(here))];
+  Lanes differing = 0, out = 0;
+  for_each_lane(here, [&](int lane) { differing |= masks[static_cast<std::size_t>(lane)] ^ first; });
+  if (differing == 0) return 0;
   for_each_lane(here, [&](int lane) {
     const Lanes own = masks[static_cast<std::size_t>(lane)];
     for_each_lane(own & here, [&](int other) {
@@ -49,14 +53,14 @@ Lanes disagreeing(Lanes here, const Masks& masks) {
 // The paths without which this one cannot go on: where its lanes' masks have lanes that wait elsewhere, at an instruction
 // with the same qualifiers (PTX manual, "bar.warp.sync": "with the same membermask", not at the same place). None if lanes are
 // missing, or lanes that name each other differ in their masks.
-std::vector<Party> meet(Warp& warp, Path& path, const Step& step, std::size_t mask) {
+std::vector<Party> meet(Warp& warp, Path& path, const Step& step, std::size_t mask, Masks& masks) {
   std::vector<Party> parties = {{&path, &step}};
-  Masks masks = {};
+  const Lanes alive = warp.alive();
   Lanes here = 0, needed = 0;
   const auto add = [&](const Party& party) {
     here |= party.path->lanes;
     for_each_lane(party.path->lanes, [&](int lane) {
-      masks[static_cast<std::size_t>(lane)] = mask_of(warp, party, mask, lane) & warp.alive();
+      masks[static_cast<std::size_t>(lane)] = mask_of(warp, party, mask, lane) & alive;
       needed |= masks[static_cast<std::size_t>(lane)];
     });
   };
@@ -86,11 +90,11 @@ Next together(Warp& warp, Path& path, const Step& step, std::size_t mask, Lanes 
     return Next::step;
   }
   warp.keep(path, lanes);
+  const Lanes alive = warp.alive();
   Lanes needed = 0, outside = 0;
-  Masks masks = {};
   for_each_lane(lanes, [&](int lane) {
     const Lanes wanted = mask_of(warp, {&path, &step}, mask, lane);
-    needed |= masks[static_cast<std::size_t>(lane)] = wanted & warp.alive();
+    needed |= met.mask[static_cast<std::size_t>(lane)] = wanted & alive;
     if ((wanted >> lane & 1) == 0) outside |= Lanes{1} << lane;
   });
   if (outside != 0)
@@ -99,19 +103,18 @@ Next together(Warp& warp, Path& path, const Step& step, std::size_t mask, Lanes 
     met.lanes |= party.path->lanes;
     for_each_lane(party.path->lanes, [&](int lane) {
       const auto i = static_cast<std::size_t>(lane);
-      met.mask[i] = mask_of(warp, party, mask, lane);
       met.value[i] = warp.read(*party.path, party.step->place[2], lane);
       if (warp.undefined().active())
         met.undefined[i] = warp.undefined().read(*party.path, party.step->place[2], lane);
     });
   };
   if ((needed & ~lanes) == 0) {
-    if (const Lanes other = disagreeing(lanes, masks); other != 0)
+    if (const Lanes other = disagreeing(lanes, met.mask); other != 0)
       return warp.fault(path, other,
                         {Errc::lanes_disagree, {}, "lanes that name each other have other masks", "one mask"});
     return take({&path, &step}), Next::step;
   }
-  const std::vector<Party> parties = meet(warp, path, step, mask);
+  const std::vector<Party> parties = meet(warp, path, step, mask, met.mask);
   if (parties.empty()) {
     path.needs = needed;
     return Next::wait;

@@ -343,7 +343,9 @@ Report run(const Grid& of, int threads, const std::function<void(std::uint64_t, 
   std::optional<GlobalAccesses> accesses;
   GlobalRaces races;
   if (grid.check_global) {
-    grid.accesses = &accesses.emplace(grid.memory);
+    grid.accesses = &accesses.emplace(grid.memory, [&](const GlobalMemory::Range& range) {
+      return may_reach(grid.program.stores, grid.parameters, grid.memory, range);
+    });
     grid.races = &races;
   }
   const auto take = [&](int) {

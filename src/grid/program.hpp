@@ -20,6 +20,7 @@
 #include "assembler/rules.hpp"
 #include "block/message.hpp"
 #include "grid/async_tables.hpp"
+#include "grid/stores.hpp"
 #include "grid/vector.hpp"
 #include "ptx/forms.hpp"
 #include "ptx/module.hpp"
@@ -228,6 +229,7 @@ struct Program {
   std::vector<std::vector<std::int32_t>> tables;  ///< of brx.idx: steps
   std::vector<PlacedVariable> variables;          ///< all of .shared, and those of steps
   AsyncTables async;
+  Stores stores;
 
   std::uint64_t reserved_bytes = 0;  ///< of shared memory, at its beginning, for the system
   std::uint64_t shared_bytes = 0;    ///< with the static ones behind these; there the dynamic ones begin

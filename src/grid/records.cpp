@@ -11,14 +11,13 @@
 
 namespace warpbit::grid::steps {
 
-bool Records::global(Lanes lanes, const std::array<GlobalAccesses::Lane, kLanes>& of, std::size_t bytes,
-                     bool writes) {
+bool Records::global(const GlobalLanes& what, bool writes) {
   const Grid& grid = block_.grid();
   block::Cluster& cluster = block_.accesses().cluster();
   const GlobalConflicts found =
       grid.accesses->access({cluster.order, block_.cluster().number(), warp_.number_in_cluster(),
                              step_.statement, writes, step_.access.strong, step_.access.non_coherent},
-                            lanes, of, bytes);
+                            what);
   if (found.between) grid.races->add(*found.between);
   return !found.within || allowed(fault_within(grid, cluster, *found.within));
 }

@@ -130,7 +130,7 @@ class Records {
     return allowed(std::move(found));
   }
   /// Lanes access global memory, if that is checked. Values are stored.
-  bool global(Lanes lanes, const std::array<GlobalAccesses::Lane, kLanes>& of, std::size_t bytes, bool writes);
+  bool global(const GlobalLanes& what, bool writes);
   /// The same for bytes of shared memory by their number.
   bool reads(int lane, std::int64_t first, std::size_t bytes) { return reads(lane, shared(first), bytes); }
   bool changes(int lane, std::int64_t first, std::size_t bytes) { return changes(lane, shared(first), bytes); }
@@ -166,9 +166,9 @@ class Records {
            block_.grid().accesses != nullptr;
   }
   bool global(int lane, const Target& at, std::size_t bytes, const std::byte* value, bool writes) {
-    std::array<GlobalAccesses::Lane, kLanes> of;
-    of[static_cast<std::size_t>(lane)] = {at.data, value};
-    return global(Lanes{1} << lane, of, bytes, writes);
+    std::array<std::byte*, kLanes> data;
+    data[static_cast<std::size_t>(lane)] = at.data;
+    return global({Lanes{1} << lane, data, bytes, value}, writes);
   }
   std::string_view type() const;  // of the statement's elements
   bool is_checked(const Target& target) const {

@@ -147,10 +147,8 @@ bool record_global(Records& records, Warp& warp, Lanes lanes, const Targets& at,
                    const std::array<Buffer, kLanes>* values = nullptr) {
   if (warp.block().grid().accesses == nullptr) return true;
   records.count(StateSpace::global, std::popcount(lanes));
-  std::array<GlobalAccesses::Lane, kLanes> of;
-  for (std::size_t lane = 0; lane < kLanes; ++lane)
-    of[lane] = {at.data[lane], values == nullptr ? nullptr : (*values)[lane].data()};
-  return records.global(lanes, of, bytes, values != nullptr);
+  const std::byte* const first = values == nullptr ? nullptr : values->front().data();
+  return records.global({lanes, at.data, bytes, first, sizeof(Buffer)}, values != nullptr);
 }
 
 }  // namespace

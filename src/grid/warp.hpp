@@ -45,7 +45,7 @@ enum class Waits : std::uint8_t {
 /// of that.
 struct Met {
   Lanes lanes = 0;
-  std::array<Lanes, kLanes> mask = {};  ///< as each of them names it
+  std::array<Lanes, kLanes> mask = {};  ///< as each of them names it, but for lanes that have ended
   std::array<std::uint64_t, kLanes> value = {}, undefined = {};
 };
 
