@@ -60,6 +60,25 @@ struct Finding {
   bool explains_all() const { return explained == elements; }
 };
 
+/// Values of one index of the elements of D that have wrong elements.
+struct WrongIndices {
+  /// "case", "tile row" and "tile column" (of the instruction's tiles of whole matrices), "warp", "lane" (of its warp),
+  /// "register", "element" (of the register), "row" or "column".
+  std::string index;
+  std::vector<int> values;  ///< ascending
+  int size = 0;             ///< of how many
+  std::string text = {};    ///< the values in short, e.g. "8 to 15 of each 16"
+};
+/// Where wrong elements of D are.
+struct WrongPlaces {
+  std::vector<WrongIndices> indices;  ///< those of which some values have no wrong element
+  std::uint64_t wrong = 0;            ///< elements
+  bool is_complete = false;           ///< every element with such indices is wrong
+
+  /// One line.
+  std::string text() const;
+};
+
 enum class Verdict {
   correct,    ///< every element is right
   mistake,    ///< one mistake explains everything; the first finding
@@ -80,6 +99,8 @@ struct Diagnosis {
   std::uint64_t hypotheses = 0;   ///< mistakes tried
   bool inferred = false;          ///< the arithmetic is not verified on hardware
   std::vector<Finding> findings;  ///< those that explain more than the unchanged result, the best first
+  /// Where nothing explains every element: the wrong ones, of a few tiles each for itself.
+  std::vector<WrongPlaces> where = {};
 
   /// One sentence.
   std::string text() const;

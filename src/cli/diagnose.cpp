@@ -35,9 +35,18 @@ ordered_json json(const Finding& f) {
   return out;
 }
 
+ordered_json json(const WrongPlaces& w) {
+  ordered_json indices = ordered_json::array();
+  for (const WrongIndices& i : w.indices)
+    indices.push_back({{"index", i.index}, {"values", i.values}, {"size", i.size}, {"text", i.text}});
+  return {{"wrong", w.wrong}, {"complete", w.is_complete}, {"text", w.text()}, {"indices", indices}};
+}
+
 void print_diagnosis_json(const Diagnosis& d, std::size_t top) {
   ordered_json findings = ordered_json::array();
   for (std::size_t i = 0; i < std::min(top, d.findings.size()); ++i) findings.push_back(json(d.findings[i]));
+  ordered_json where = ordered_json::array();
+  for (const WrongPlaces& w : d.where) where.push_back(json(w));
   print_json("diagnose", {{"verdict", name(d.verdict)},
                           {"text", d.text()},
                           {"statement", d.statement},
@@ -48,11 +57,13 @@ void print_diagnosis_json(const Diagnosis& d, std::size_t top) {
                           {"right", d.right},
                           {"hypotheses", d.hypotheses},
                           {"found", d.findings.size()},
-                          {"findings", findings}});
+                          {"findings", findings},
+                          {"where", where}});
 }
 
 void print_diagnosis(const Diagnosis& d, std::size_t top) {
   print_fitted(d.text());
+  for (const WrongPlaces& w : d.where) print_fitted(w.text());
   if (d.inferred) fmt::print("the arithmetic of {} is inferred, no hardware result\n", d.target);
   if (d.findings.empty() || top == 0) return;
   Table table{{"explained", "mistake", "look at"}};

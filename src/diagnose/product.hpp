@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is diagnosed: the instruction of a capture, or a product of whole matrices as a kernel computes it, a chain of
-// instructions along K for each tile of D.
+// instructions along K for each tile of D. Where factors lie in shared memory, their tiles count as lines of elements.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -15,6 +16,7 @@
 namespace warpbit::diagnosis {
 
 class Fragment;
+struct TileLayout;
 
 /// The codes of a matrix, row by row.
 struct Codes {
@@ -35,6 +37,23 @@ struct Matrices {
   int depth() const { return a.columns; }
 };
 
+/// A part of D.
+struct Block {
+  int row, column, rows, columns;
+  bool has(int r, int c) const {
+    return r >= row && r - row < rows && c >= column && c - column < columns;
+  }
+};
+
+/// The steps of K of which an instruction has its tile of A and its tile of B.
+struct Step {
+  int a, b;
+  Step(int both) : a(both), b(both) {}
+  Step(int of_a, int of_b) : a(of_a), b(of_b) {}
+  friend auto operator<=>(const Step&, const Step&) = default;
+};
+using Run = std::vector<Step>;
+
 /// A capture. With matrices its cases are tiles of D from `first` on, row by row; each has `steps` tiles of A and of B.
 struct Problem : LoadedCapture {
   explicit Problem(LoadedCapture capture) : LoadedCapture(std::move(capture)) {}
@@ -43,7 +62,11 @@ struct Problem : LoadedCapture {
   std::uint64_t first = 0;
   int steps = 1;
   /// Runs of steps of K, each a chain. The first starts from C, the others from 0, and their sums are added in order.
-  std::vector<std::vector<int>> runs = {};
+  std::vector<Run> runs = {};
+  /// Where elements of the tiles are.
+  std::shared_ptr<const TileLayout> layout = nullptr;
+  /// What is computed of D where factors are in shared memory, if not all; the rest is unknown then.
+  std::optional<Block> block = std::nullopt;
 
   int tiles_across() const {
     const int n = instruction.columns();
@@ -72,7 +95,7 @@ Array tiles_of(const Problem& problem, const Fragment& fragment,
 /// The matrix whose tiles, all of them, are in these registers of D.
 Codes matrix_of(const Problem& problem, const Fragment& d, const Array& tiles);
 
-/// Whether an element of D, by its place among the slots of all cases, is of the matrix.
+/// Whether an element of D, by its place among the slots of all cases, is of the matrix and of the block that is computed.
 bool is_inside(const Problem& problem, const Fragment& d, std::size_t element);
 
 /// x + y, element by element, by IEEE 754.
