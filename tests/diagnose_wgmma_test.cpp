@@ -41,6 +41,7 @@ struct Kernel {
   }
 
   using Read = std::function<double(int row, int column)>;
+  double any(int most) { return static_cast<double>(1 + random() % static_cast<unsigned>(most)); }
   // D where the elements of A and B are those that are read.
   void run(const Read& read_a, const Read& read_b) {
     d = c;
@@ -63,28 +64,29 @@ struct Kernel {
     const std::vector<double> right = d;
     for (int row = 0; row < rows; ++row)
       for (int column = 0; column < columns; ++column) {
-        const auto [r, c] = to(row, column);
-        d[at(r, columns, c)] = right[at(row, columns, column)];
+        const auto [to_row, to_column] = to(row, column);
+        d[at(to_row, columns, to_column)] = right[at(row, columns, column)];
       }
   }
 
-  Diagnosis diagnosed(bool pairs = false) const {
+  Diagnosis diagnosed(bool pairs = false, const std::string& store = {}) const {
     const Result<Instruction> i = Instruction::parse(form, "H100");
     REQUIRE(i.ok());
     const Operand& of_d = i->operands()[0];
-    const auto codes = [](const Operand& operand, const std::vector<double>& numbers) {
-      const Result<std::vector<std::uint64_t>> all = encode(operand.format, numbers);
+    const auto codes = [](std::string_view format, const std::vector<double>& numbers) {
+      const Result<std::vector<std::uint64_t>> all = encode(format, numbers);
       REQUIRE(all.ok());
-      const auto bytes = static_cast<std::size_t>((operand.element_bits + 7) / 8);
+      const auto bytes = static_cast<std::size_t>((find_format_info(format).value().bits + 7) / 8);
       std::vector<std::byte> out(numbers.size() * bytes);
       for (std::size_t n = 0; n < numbers.size(); ++n) std::memcpy(&out[n * bytes], &(*all)[n], bytes);
       return out;
     };
-    const std::vector<std::byte> of_a = codes(*i->find(Part::a), a), of_b = codes(*i->find(Part::b), b),
-                                 of_c = codes(of_d, c);
-    std::vector<std::byte> result = codes(of_d, d);
+    const std::vector<std::byte> of_a = codes(i->find(Part::a)->format, a), of_b = codes(i->find(Part::b)->format, b),
+                                 of_c = codes(of_d.format, c);
+    std::vector<std::byte> result = codes(store.empty() ? of_d.format : store, d);
     DiagnoseOptions options;
     options.pairs = pairs;
+    options.store = store;
     const Gemm product{static_cast<std::size_t>(rows), static_cast<std::size_t>(columns),
                        static_cast<std::size_t>(depth), {of_a.data(), depth, 1}, {of_b.data(), columns, 1},
                        {of_c.data(), columns, 1}, {result.data(), columns, 1}};
@@ -154,7 +156,7 @@ TEST_CASE("products of wgmma have the sums of wgmma", "[diagnose][wgmma]") {
 TEST_CASE("stale and missing stages of wgmma are named", "[diagnose][wgmma]") {
   for (const auto& [form, stage] : {std::pair("wgmma.m64n32k16.f32.f16", 64), {"wgmma.m64n32k32.f32.e4m3.e4m3", 64},
                                     {"wgmma.m64n64k16.f32.bf16", 32}}) {
-    Kernel kernel(form, 128, 64, 320);
+    Kernel kernel(form, 64, 32, 320);
     const auto stale = [&, stage = stage](int first, int last, int ring) {
       return [=, &kernel](int row, int k) {
         const int s = k / stage;
@@ -163,7 +165,7 @@ TEST_CASE("stale and missing stages of wgmma are named", "[diagnose][wgmma]") {
     };
     kernel.run_a(stale(3, 3, 2));
     check_named(kernel, "stale_step", "a");
-    kernel.run_a(stale(1, 4, 1));
+    kernel.run_a(stale(1, 320 / stage - 1, 1));
     check_named(kernel, "stale_step", "a");
     kernel.run_b([&, stage = stage](int k, int column) {
       return kernel.b[at(k / stage == 4 ? k - 4 * stage : k, kernel.columns, column)];
@@ -181,16 +183,16 @@ float through_bf16(double x, bool nearest) {
 }
 
 TEST_CASE("an epilogue's rounding and activation are named", "[diagnose][wgmma]") {
-  for (const std::string form : {"wgmma.m64n64k16.f32.f16", "wgmma.m64n32k8.f32.tf32",
+  for (const std::string form : {"wgmma.m64n32k16.f32.f16", "wgmma.m64n24k8.f32.tf32",
                                  "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32"}) {
     for (const bool nearest : {true, false}) {
-      Kernel kernel(form, 64, 72, 64);
+      Kernel kernel(form, 64, 40, 32);
       for (double& x : kernel.d) x = through_bf16(x, nearest);
       check_named(kernel, "rounded", "d");
       CHECK_THAT(kernel.diagnosed().findings[0].mistake,
                  Catch::Contains(nearest ? "bf16, to nearest even" : "bf16, toward zero"));
     }
-    Kernel kernel(form, 64, 72, 64);
+    Kernel kernel(form, 64, 40, 32);
     for (double& x : kernel.d) x = std::max(x, 0.0);
     check_named(kernel, "relu", "d");
     for (double& x : kernel.d) x = through_bf16(x, true);
@@ -202,6 +204,36 @@ TEST_CASE("an epilogue's rounding and activation are named", "[diagnose][wgmma]"
   Kernel integers("wgmma.m64n16k32.s32.s8", 64, 32, 64);
   for (double& x : integers.d) x = std::max(x, 0.0);
   check_named(integers, "relu", "d");
+}
+
+TEST_CASE("a kernel may store its sums in another format", "[diagnose][wgmma]") {
+  for (const auto& [form, store] : {std::pair("wgmma.m64n32k16.f32.f16", "f16"), {"wgmma.m64n32k32.f32.e4m3.e4m3", "bf16"},
+                                    {"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", "bf16"}}) {
+    Kernel kernel(form, 64, 32, 96);
+    CHECK(kernel.diagnosed(false, store).verdict == Verdict::correct);
+    kernel.run_a([&](int row, int k) { return kernel.a[at(row, 96, k < 64 ? k : k - 32)]; });
+    const Diagnosis stale = kernel.diagnosed(false, store);
+    REQUIRE_FALSE(stale.findings.empty());
+    CHECK(stale.findings[0].kind == "stale_step");
+    CHECK(stale.findings[0].explains_all());
+    kernel.run();
+    for (double& x : kernel.d) x = std::max(x, 0.0);
+    CHECK(kernel.diagnosed(false, store).findings.at(0).kind == "relu");
+  }
+  const auto refused = [](const std::string& form, const std::string& store) {
+    const Instruction i = Instruction::parse(form, "H100").value();
+    std::vector<std::byte> any(8192);
+    DiagnoseOptions options;
+    options.store = store;
+    const Result<Diagnosis> out =
+        diagnose(i, Gemm{8, 8, 8, {any.data(), 8, 1}, {any.data(), 8, 1}, {}, {any.data(), 8, 1}}, options);
+    REQUIRE_FALSE(out.ok());
+    return out.error().message();
+  };
+  CHECK_THAT(refused("wgmma.m64n8k16.f32.f16", "e4m3"), Catch::Contains("D is stored in e4m3; expected f32, or f16 or bf16"));
+  CHECK_THAT(refused("wgmma.m64n8k16.f16.f16", "f32"), Catch::Contains("D is stored in f32"));
+  CHECK_THAT(refused("wgmma.m64n8k32.s32.s8", "f16"), Catch::Contains("D is stored in f16; expected s32"));
+  CHECK_THAT(refused("wgmma.m64n8k16.f32.f16", "half"), Catch::Contains("D is stored in half"));
 }
 
 TEST_CASE("registers and warps of D in other places are named", "[diagnose][wgmma]") {
@@ -221,6 +253,20 @@ TEST_CASE("registers and warps of D in other places are named", "[diagnose][wgmm
     in_tiles([](const Register& r) { return Register{r.thread ^ 1, r.reg}; });
     check_named(kernel, "lane_order", "d");
   }
+}
+
+TEST_CASE("registers of A of wgmma in other places are named", "[diagnose][wgmma]") {
+  Kernel kernel("wgmma.mma_async.sync.aligned.m64n16k16.f32.bf16.bf16 {d}, {a}, b_desc, p, 1, 1, 0;", 128, 32, 32);
+  const auto a = [&](int row, int k) { return kernel.a[at(row, 32, k)]; };
+  // Registers of A: those of rows 8 to 15 of each 16 are odd, those of k 8 to 15 are 2 and 3.
+  kernel.run_a([&](int row, int k) {
+    return a(row / 16 * 16 + row % 8 + k % 16 / 8 * 8, k / 16 * 16 + row % 16 / 8 * 8 + k % 8);
+  });
+  check_named(kernel, "register_order", "a");
+  kernel.run_a([&](int row, int k) { return a(row ^ 16, k); });
+  check_named(kernel, "lane_order", "a");
+  kernel.run_a([&](int row, int k) { return row / 16 % 4 == 3 ? 0 : a(row, k); });
+  check_named(kernel, "not_loaded", "a");
 }
 
 TEST_CASE("registers of two tiles that are mixed are named", "[diagnose][wgmma]") {
@@ -258,7 +304,7 @@ TEST_CASE("LBO and SBO that are exchanged are named", "[diagnose][wgmma]") {
     // Lines from 16 on are read from behind the tile: what is known of D are the first 16.
     kernel.run_a([&](int row, int k) {
       const auto [line, other] = exchanged(row, k);
-      return other < 16 ? kernel.a[at(line, 16, other)] : static_cast<double>(static_cast<int>(kernel.random() % 15) - 7);
+      return other < 16 ? kernel.a[at(line, 16, other)] : kernel.any(15) - 8;
     });
     const Diagnosis found = kernel.diagnosed();
     INFO(found.text());
@@ -304,7 +350,7 @@ TEST_CASE("where nothing explains D, the wrong elements have a map", "[diagnose]
   Kernel kernel("wgmma.m64n64k16.f32.f16", 128, 192, 32);
   for (int row = 0; row < 64; ++row)
     for (int column = 64; column < 128; ++column)
-      if (row / 16 == 2 && row % 16 >= 8) kernel.d[at(row, 192, column)] += 1 + kernel.random() % 1000;
+      if (row / 16 == 2 && row % 16 >= 8) kernel.d[at(row, 192, column)] += kernel.any(1000);
   const Diagnosis found = kernel.diagnosed();
   CHECK(found.verdict == Verdict::none);
   REQUIRE(found.where.size() == 1);
@@ -322,7 +368,7 @@ TEST_CASE("where nothing explains D, the wrong elements have a map", "[diagnose]
   CHECK(two.where[1].text() ==
         "1 wrong: all with tile row 1, tile column 0, warp 3, lane 28, register 2, row 127, column 0");
 
-  for (double& x : kernel.d) x += 1 + kernel.random() % 1000;
+  for (double& x : kernel.d) x += kernel.any(1000);
   const Diagnosis all = kernel.diagnosed();
   REQUIRE(all.where.size() == 1);
   CHECK(all.where[0].text() == "every element is wrong");

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "api/checks.hpp"
+#include "diagnose/elements.hpp"
 #include "diagnose/hypothesis.hpp"
 #include "diagnose/orders.hpp"
 #include "diagnose/verdict.hpp"
@@ -100,8 +101,14 @@ class Judge {
     std::vector<std::uint64_t> out;
     for (std::uint64_t i = 0; i < array.header.items(); ++i)
       for (int slot = 0; slot < packing.per_register(); ++slot)
-        out.push_back(array.at(i) >> packing.low_bit_of(slot) & packing.mask());
+        out.push_back(stored(array.at(i) >> packing.low_bit_of(slot) & packing.mask()));
     return out;
+  }
+  // What is left of a sum where the kernel stores it in another format.
+  std::uint64_t stored(std::uint64_t code) const {
+    if (capture_.store == nullptr) return code;
+    const Format& sum = *find_format(fragments_.back().op().format);
+    return rounded_to(sum, *capture_.store, rounded_to(*capture_.store, sum, code));
   }
   Score compare(const std::vector<std::uint64_t>& got, const std::vector<Knowledge>& known) const {
     Score out;
@@ -343,10 +350,13 @@ Result<Diagnosis> diagnose(const Instruction& instruction, std::span<const Opera
 
 Result<Diagnosis> diagnose(const Instruction& instruction, const Gemm& product,
                            const DiagnoseOptions& options) {
-  const Result<Matrices> read = matrices_of(instruction, product);
+  const Result<const Format*> store = stored_format(instruction, options.store);
+  if (!store) return store.error();
+  const Result<Matrices> read = matrices_of(instruction, product, *store);
   if (!read) return read.error();
   const auto matrices = std::make_shared<Matrices>(*read);
-  const Problem problem = problem_of(instruction, matrices);
+  Problem problem = problem_of(instruction, matrices);
+  problem.store = *store;
   const Result<Array> right = execute_trial(problem);
   if (right) matrices->right = matrix_of(problem, fragments_of(problem).back(), *right);
   Result<Diagnosis> out = diagnose_problem(problem, right, options, [&](std::uint64_t right_count) {

@@ -41,7 +41,7 @@ std::uint64_t through(const Format& f, const Format& narrow, Rounding rounding, 
       x.cls == Class::infinity
           ? largest(narrow, x.negative)
           : encode(narrow, exact(x, f), rounding, saturates ? Overflow::saturate : Overflow::ieee);
-  return round(f, value_of(decode(narrow, stored), narrow), Rounding::nearest_even);
+  return rounded_to(f, narrow, stored);
 }
 
 void collect_epilogue_roundings(Collection& to, const Format& f) {

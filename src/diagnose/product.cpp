@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "api/checks.hpp"
+#include "diagnose/elements.hpp"
 #include "diagnose/hypothesis.hpp"
 #include "isa/instruction.hpp"
 #include "numeric/formats.hpp"
@@ -18,10 +19,10 @@ namespace {
 constexpr std::size_t kMostElements = std::size_t{1} << 20;  // of a matrix
 constexpr std::uint64_t kMostProducts = std::uint64_t{1} << 26;
 
-Codes codes_of(const Operand& operand, const MatrixView& view, std::size_t rows, std::size_t columns) {
-  const std::size_t bytes = code_bytes(operand.element_bits);
+Codes codes_of(int bits, const MatrixView& view, std::size_t rows, std::size_t columns) {
+  const std::size_t bytes = code_bytes(bits);
   Codes out{static_cast<int>(rows), static_cast<int>(columns), std::vector<std::uint64_t>(rows * columns)};
-  const std::uint64_t mask = operand.fragment.packing().mask();
+  const std::uint64_t mask = ones(bits);
   for (std::size_t n = 0; view.data != nullptr && n < out.codes.size(); ++n) {
     const std::ptrdiff_t at = static_cast<std::ptrdiff_t>(n / columns) * view.row_stride +
                               static_cast<std::ptrdiff_t>(n % columns) * view.column_stride;
@@ -49,6 +50,7 @@ Problem cases_of(const Problem& problem, std::uint64_t first, std::uint64_t coun
   out.steps = problem.steps;
   out.runs = problem.runs;
   out.layout = problem.layout;
+  out.store = problem.store;
   return out;
 }
 
@@ -131,7 +133,17 @@ bool is_inside(const Problem& problem, const Fragment& d, std::size_t element) {
   return problem.matrices->d.has(row, column) && (!problem.block || problem.block->has(row, column));
 }
 
-Result<Matrices> matrices_of(const Instruction& i, const Gemm& g) {
+Result<const Format*> stored_format(const Instruction& i, std::string_view name) {
+  if (name.empty()) return nullptr;
+  const Format *out = find_format(name), &sum = *find_format(i.operands()[0].format);
+  const bool is_known = out == &sum || (out != nullptr && !sum.is_integer && !out->is_integer && out->bits >= 16 &&
+                                        out->ignored_low == 0 && out->bits <= sum.bits);
+  if (is_known) return out == &sum ? nullptr : out;
+  return mismatch(i, fmt::format("D is stored in {}", name),
+                  sum.is_integer ? std::string(sum.name) : fmt::format("{}, or f16 or bf16 where it is narrower", sum.name));
+}
+
+Result<Matrices> matrices_of(const Instruction& i, const Gemm& g, const Format* store) {
   const std::string accepted =
       "a dense product of matrices, of a warp or of a warpgroup, C in the format of D, without block scaling";
   const Operand *a = i.find(Part::a), *b = i.find(Part::b), *c = i.find(Part::c);
@@ -167,9 +179,14 @@ Result<Matrices> matrices_of(const Instruction& i, const Gemm& g) {
         fmt::format("at most {} elements of a matrix and {} products: fewer rows and columns, over the "
                     "whole K, show a mistake as well",
                     kMostElements, kMostProducts));
-  return Matrices{codes_of(*a, g.a, g.rows, g.depth), codes_of(*b, g.b, g.depth, g.columns),
-                  codes_of(d, g.c, g.rows, g.columns),
-                  codes_of(d, {g.d.data, g.d.row_stride, g.d.column_stride}, g.rows, g.columns)};
+  const Format& sum = *find_format(d.format);
+  Matrices out{codes_of(a->element_bits, g.a, g.rows, g.depth), codes_of(b->element_bits, g.b, g.depth, g.columns),
+               codes_of(d.element_bits, g.c, g.rows, g.columns),
+               codes_of(store ? store->bits : d.element_bits, {g.d.data, g.d.row_stride, g.d.column_stride}, g.rows,
+                        g.columns)};
+  for (std::uint64_t& code : out.d.codes)
+    if (store) code = rounded_to(sum, *store, code);
+  return out;
 }
 
 }  // namespace warpbit::diagnosis

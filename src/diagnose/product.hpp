@@ -8,8 +8,10 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <vector>
 
+#include "numeric/formats.hpp"
 #include "replay/loaded_capture.hpp"
 #include "warpbit/gemm.hpp"
 
@@ -67,6 +69,8 @@ struct Problem : LoadedCapture {
   std::shared_ptr<const TileLayout> layout = nullptr;
   /// What is computed of D where factors are in shared memory, if not all; the rest is unknown then.
   std::optional<Block> block = std::nullopt;
+  /// The format in which D is stored; nullptr: that of the accumulators.
+  const Format* store = nullptr;
 
   int tiles_across() const {
     const int n = instruction.columns();
@@ -104,7 +108,11 @@ Array sum_of(const Fragment& fragment, const Array& x, const Array& y);
 /// The library's answer, by one thread.
 Result<Array> execute_trial(const Problem& problem);
 
-/// The matrices of a product. Errors: view_mismatch, where a product cannot be diagnosed.
-Result<Matrices> matrices_of(const Instruction& instruction, const Gemm& product);
+/// The matrices of a product, D in the format of the accumulators. `store`: that of the product's D; may be nullptr. Errors:
+/// view_mismatch, where a product cannot be diagnosed.
+Result<Matrices> matrices_of(const Instruction& instruction, const Gemm& product, const Format* store);
+
+/// The format of a name in which a kernel may store D; nullptr for an empty one. Errors: view_mismatch.
+Result<const Format*> stored_format(const Instruction& instruction, std::string_view name);
 
 }  // namespace warpbit::diagnosis

@@ -35,7 +35,7 @@ struct SharedTile {
     return static_cast<std::size_t>(i) * static_cast<std::size_t>(whole.depth) + static_cast<std::size_t>(k);
   }
   std::string text() const {
-    return fmt::format("tiles of {} {} x {} k, {}-major, {}", whole.lines, "lines", whole.depth,
+    return fmt::format("tiles of {} lines x {} k, {}-major, {}", whole.lines, whole.depth,
                        whole.major == Major::k ? "K" : "MN", name(descriptor.swizzle));
   }
 };

@@ -137,7 +137,7 @@ std::vector<WrongPlaces> wrong_places(const Problem& problem, const Fragment& d,
   std::vector<WrongPlaces> out;
   for (const auto& [tile, wrong] : tiles)
     out.push_back(places_of(indices, elements, [&, tile = tile](std::size_t i) { return i / d.size() == tile; }));
-  return out;
+  return std::ranges::all_of(out, &WrongPlaces::is_complete) ? out : std::vector{std::move(all)};
 }
 
 }  // namespace diagnosis

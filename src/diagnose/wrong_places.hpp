@@ -12,7 +12,7 @@ namespace warpbit::diagnosis {
 
 enum class Compared : std::uint8_t { left_out, right, wrong };
 
-// `elements`: of each slot of D in each case. All wrong elements, or those of each tile if these few differ.
+// `elements`: of each slot of D in each case. All wrong elements, or those of each of a few tiles, where that says more.
 std::vector<WrongPlaces> wrong_places(const Problem& problem, const Fragment& d, const std::vector<Compared>& elements);
 
 }  // namespace warpbit::diagnosis
