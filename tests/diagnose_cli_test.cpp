@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <functional>
 #include <nlohmann/json.hpp>
 
@@ -167,7 +168,7 @@ TEST_CASE("diagnose takes products of wgmma, and says where they are wrong", "[q
   const Directory directory;
   constexpr int kDepth = 16;
   const auto a_of = [](int row, int k) { return row * 7 % 11 - k * 5 % 13; };
-  const auto b_of = [](int k, int column) { return (k * 3 + column * column) % 17 - 8; };
+  const auto b_of = [](int k, int column) { return (k * 3 + column * column) % 17 * 3; };
   const auto product = [&](int row, int column) {
     int sum = 0;
     for (int k = 0; k < kDepth; ++k) sum += a_of(row, k) * b_of(k, column);
@@ -183,12 +184,12 @@ TEST_CASE("diagnose takes products of wgmma, and says where they are wrong", "[q
   };
   CHECK(diagnosed(product, {}).out == "correct: all 1024 elements are right\n");
   const auto even = [&](int row, int column) {  // those of more than 8 bits
-    const int x = product(row, column), unit = std::abs(x) >= 512 ? 4 : std::abs(x) >= 256 ? 2 : 1;
-    return x / unit * unit + (x % unit * 2 / unit + x / unit % 2) / 2 * unit;
+    const int x = product(row, column), unit = std::max(1, 1 << std::ilogb(std::max(1, std::abs(x))) >> 7);
+    return static_cast<int>(std::nearbyint(static_cast<double>(x) / unit)) * unit;
   };
   CHECK_FALSE(diagnosed(even, {}).status == 0);
   CHECK(diagnosed(even, {"--store", "bf16"}).out == "correct: all 1024 elements are right\n");
-  CHECK_THAT(diagnosed(product, {"--store", "s8"}).err, Contains("f16 or bf16"));
+  CHECK_THAT(diagnosed(product, {"--store", "tf32"}).err, Contains("f16 or bf16"));
   const auto noise = [&](int row, int column) {
     return product(row, column) + (row / 16 == 1 && column >= 8 ? 1 + row * row * (column + 1) % 29 : 0);
   };

@@ -233,7 +233,7 @@ TEST_CASE("a kernel may store its sums in another format", "[diagnose][wgmma]") 
   CHECK_THAT(refused("wgmma.m64n8k16.f32.f16", "e4m3"), Catch::Contains("D is stored in e4m3; expected f32, or f16 or bf16"));
   CHECK_THAT(refused("wgmma.m64n8k16.f16.f16", "f32"), Catch::Contains("D is stored in f32"));
   CHECK_THAT(refused("wgmma.m64n8k32.s32.s8", "f16"), Catch::Contains("D is stored in f16; expected s32"));
-  CHECK_THAT(refused("wgmma.m64n8k16.f32.f16", "half"), Catch::Contains("D is stored in half"));
+  CHECK_THAT(refused("wgmma.m64n8k16.f32.f16", "nothing"), Catch::Contains("D is stored in nothing"));
 }
 
 TEST_CASE("registers and warps of D in other places are named", "[diagnose][wgmma]") {

@@ -83,7 +83,7 @@ class Judge {
     if (!d) return std::nullopt;
     if (capture_.block && !std::ranges::all_of(together, &Hypothesis::is_of_results))
       for (std::size_t i = 0; i < expected_.size(); ++i)
-        if (!is_inside(capture_, fragments_.back(), i)) trial.known[i] = Knowledge::nothing;
+        if (!compared_[i]) trial.known[i] = Knowledge::nothing;
     for (const Hypothesis* h : together) change_results(*h, fragments_, trial, *d);
     const Score score = compare(codes(*d), trial.known);
     const bool refuted = score.contradicted > 0 && std::ranges::any_of(together, &Hypothesis::consistent);
@@ -99,7 +99,7 @@ class Judge {
   std::vector<std::uint64_t> codes(const Array& array) const {
     const Packing& packing = fragments_.back().packing();
     std::vector<std::uint64_t> out;
-    for (std::uint64_t i = 0; i < array.header.items(); ++i)
+    for (std::uint64_t i = 0, n = array.header.items(); i < n; ++i)
       for (int slot = 0; slot < packing.per_register(); ++slot)
         out.push_back(stored(array.at(i) >> packing.low_bit_of(slot) & packing.mask()));
     return out;
@@ -157,11 +157,16 @@ class Search {
     const std::uint64_t budget =
         kPairElements / (std::max<std::uint64_t>(sample_.elements(), 1) * sample_.steps());
     std::vector<Together> list;
+    std::uint64_t executed = 0;
     for (const Hypothesis& x : hypotheses_)
-      for (const Hypothesis& y : hypotheses_.subspan(static_cast<std::size_t>(&x - hypotheses_.data()) + 1))
+      for (const Hypothesis& y : hypotheses_.subspan(static_cast<std::size_t>(&x - hypotheses_.data()) + 1)) {
         // The second instruction would replace the first one.
-        if (x.pairs && y.pairs && list.size() < budget && (x.kind != y.kind || x.operand != y.operand))
-          list.push_back({&x, &y});
+        if (!x.pairs || !y.pairs || (x.kind == y.kind && x.operand == y.operand)) continue;
+        const bool executes = !x.is_of_results() || !y.is_of_results();
+        if (executes && executed == budget) continue;
+        executed += executes ? 1 : 0;
+        list.push_back({&x, &y});
+      }
     std::vector<Candidate> out;
     choose(sample_, list, out);
     std::erase_if(out, [&](const Candidate& c) { return c.score.explained < all_.elements(); });

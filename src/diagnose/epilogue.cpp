@@ -16,7 +16,7 @@ template <class To>
 void add_epilogue(Collection& to, Hypothesis h, To code_of) {
   to.add(std::move(h)).results = [code_of](const Problem& p, const Fragment& d, Array& out,
                                            std::vector<Knowledge>&) {
-    for (std::uint64_t i = 0; i < out.header.items(); ++i)
+    for (std::uint64_t i = 0, n = out.header.items(); i < n; ++i)
       out.set(i, with_elements(d.packing(), out.at(i), [&](std::uint64_t code, int low) {
                 return code_of(code, p.expected.at(i) >> low & d.packing().mask());
               }));

@@ -153,7 +153,7 @@ Array sum_of(const Fragment& fragment, const Array& x, const Array& y) {
     return round(f, total, Rounding::nearest_even);
   };
   Array out = x;
-  for (std::uint64_t i = 0; i < x.header.items(); ++i)
+  for (std::uint64_t i = 0, n = x.header.items(); i < n; ++i)
     out.set(i, with_elements(packing, x.at(i), [&](std::uint64_t code, int low) {
               return add(code, y.at(i) >> low & packing.mask());
             }));

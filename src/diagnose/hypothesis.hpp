@@ -173,7 +173,7 @@ Array* array_of(Problem& capture, Part part, bool descriptors = false);
 /// Changes each item.
 template <class Change>
 void change(Array& array, Change change) {
-  for (std::uint64_t i = 0; i < array.header.items(); ++i) array.set(i, change(array.at(i)));
+  for (std::uint64_t i = 0, n = array.header.items(); i < n; ++i) array.set(i, change(array.at(i)));
 }
 
 /// An order of the lanes of a warp that is not theirs.

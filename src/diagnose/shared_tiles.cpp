@@ -149,10 +149,9 @@ class SharedTiles {
   // The layouts that a kernel may have chosen.
   std::vector<SharedTile> tiles(Part part) const {
     std::vector<SharedTile> out;
-    if (to_.to.fragment(part).is_in_registers()) return out;
-    const Instruction& i = to_.instruction();
-    const int bits = to_.to.fragment(part).op().element_bits, depth = i.depth(),
-              lines = part == Part::a ? i.rows() : i.columns(),
+    const Result<DescribedMatrix> described = described_matrix(to_.instruction(), part);
+    if (!described) return out;
+    const int bits = described->element_bits, depth = described->depth, lines = described->lines,
               all = part == Part::a ? to_.matrices.a.rows : to_.matrices.b.columns;
     for (const Major major : {Major::k, Major::mn})
       for (const Swizzle swizzle : {Swizzle::bytes_128, Swizzle::bytes_64, Swizzle::bytes_32, Swizzle::none})
