@@ -9,6 +9,7 @@ namespace {
 
 std::string diagnosis_text(const Diagnosis& d) {
   std::string out = d.text();
+  for (const WrongPlaces& w : d.where) out += "\n  " + w.text();
   for (const Finding& f : d.findings) {
     out += "\n  " + f.mistake + ": explains " + std::to_string(f.explained) + " of " +
            std::to_string(f.elements) + " elements, contradicted by " + std::to_string(f.contradicted);
@@ -47,6 +48,19 @@ void add_diagnose(py::module_& m) {
              field("form", &Finding::form, "Of an order of the sum: the instruction."),
              field("order", &Finding::order, "Of an order of the sum: its words, as gemm takes them."),
              field("left_out", &Finding::left_out, "Values at the end of K that the order leaves out."));
+  add_record(m, "WrongIndices", "Values of one index of the elements of D that have wrong elements.",
+             field("index", &WrongIndices::index,
+                   "\"case\", \"tile row\", \"tile column\", \"warp\", \"lane\" (of its warp), \"register\", "
+                   "\"element\", \"row\" or \"column\"."),
+             field("values", &WrongIndices::values, "The values, ascending."),
+             field("size", &WrongIndices::size, "Of how many."),
+             field("text", &WrongIndices::text, "The values in short: \"8 to 15 of each 16\"."));
+  auto places = add_record(
+      m, "WrongPlaces", "Where wrong elements of D are. str() of it is one line.",
+      field("indices", &WrongPlaces::indices, "Those of which some values have no wrong element."),
+      field("wrong", &WrongPlaces::wrong, "Wrong elements."),
+      field("is_complete", &WrongPlaces::is_complete, "Whether every element with such indices is wrong."));
+  places.def("__str__", &WrongPlaces::text);
   auto diagnosis = add_record(
       m, "Diagnosis", "Which mistake gives exactly this wrong D. str() of it says so.",
       field("verdict", &Diagnosis::verdict,
@@ -57,7 +71,8 @@ void add_diagnose(py::module_& m) {
       field("right", &Diagnosis::right, "Elements that are right as they are."),
       field("hypotheses", &Diagnosis::hypotheses, "Mistakes that were tried."),
       field("inferred", &Diagnosis::inferred, "Whether the arithmetic rests on no hardware result."),
-      field("findings", &Diagnosis::findings, "Those that explain more than the result as it is, best first."));
+      field("findings", &Diagnosis::findings, "Those that explain more than the result as it is, best first."),
+      field("where", &Diagnosis::where, "Where nothing explains all: the wrong elements, of a few tiles each for itself."));
   set_repr(diagnosis, [](const Diagnosis& d) { return "Diagnosis: " + d.text(); });
   diagnosis.def("__str__", &diagnosis_text);
   m.def("diagnose", &diagnose_registers, "instruction"_a, py::kw_only(), "d"_a, "pairs"_a = true,

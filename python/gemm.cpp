@@ -153,11 +153,13 @@ Executed multiply(const Instruction& i, const Bits& a_object, const Bits& b_obje
 }
 
 Diagnosis diagnose_product(const Instruction& i, const Bits& a_object, const Bits& b_object,
-                           const OptionalBits& c_object, const Bits& d_object, bool pairs) {
+                           const OptionalBits& c_object, const Bits& d_object, bool pairs,
+                           const std::string& store) {
   const std::string where(i.canonical());
   const CodeArray a = codes_of_matrix(a_object, operand_for(i, Part::a), where, "A"),
                   b = codes_of_matrix(b_object, operand_for(i, Part::b), where, "B"),
-                  d = codes_of_matrix(d_object, operand_for(i, Part::d), where, "d");
+                  d = codes_of_matrix(d_object, operand_in(operand_for(i, Part::d), store.empty() ? operand_for(i, Part::d).format : store),
+                                      where, "d");
   require_shape(b, a.columns, b.columns, where, "B");
   require_shape(d, a.rows, b.columns, where, "d");
   Gemm product{a.rows, b.columns, a.columns, a.view, b.view, {}, {}};
@@ -168,7 +170,9 @@ Diagnosis diagnose_product(const Instruction& i, const Bits& a_object, const Bit
     product.c = c->view;
   }
   product.d = {const_cast<void*>(d.view.data), d.view.row_stride, d.view.column_stride};  // only read
-  const DiagnoseOptions options{{}, {}, pairs};
+  DiagnoseOptions options;
+  options.pairs = pairs;
+  options.store = store;
   return interruptible([&] { return value_of(diagnose(i, product, options)); });
 }
 
@@ -344,12 +348,12 @@ many products of two numbers are computed, by all shares. Errors: usage, view_mi
 void add_gemm(py::module_& m) {
   add_find_order(m);
   m.def("diagnose_product", &diagnose_product, "instruction"_a, "a"_a, "b"_a, "c"_a = py::none(), py::kw_only(),
-        "d"_a, "pairs"_a = true,
-        R"(Which mistake gives this wrong D of a product of whole matrices, made with this instruction?
+        "d"_a, "pairs"_a = true, "store"_a = "",
+        R"(Which mistake gives this wrong D of a product of whole matrices, made with this mma or wgmma?
 
 a, b, c: as of `gemm`, as they are meant. d: what the kernel gave, (rows, columns) codes. Also mistakes in the loop
-over K and in the blocks of D are tried, and other orders of the sum along K. pairs: as in `diagnose`. Errors:
-view_mismatch.)");
+over K, in the blocks of D, in descriptors and in the epilogue are tried, and other orders of the sum along K. pairs: as
+in `diagnose`. store: the format of d, where the kernel rounds its sums to another ("bf16"). Errors: view_mismatch.)");
   m.def("gemm", &multiply, "instruction"_a, "a"_a, "b"_a, "c"_a = py::none(), py::kw_only(),
         "a_scale"_a = py::none(), "b_scale"_a = py::none(), "bias"_a = py::none(), "out"_a = py::none(),
         "order"_a = "ascending", "threads"_a = 0, "kernel"_a = py::none(), "allow_inferred"_a = true,

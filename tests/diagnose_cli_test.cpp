@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <catch2/catch.hpp>
+#include <cmath>
+#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "tool.hpp"
@@ -125,7 +127,8 @@ TEST_CASE("diagnose names what happened to registers and lanes", "[quick][diagno
 }
 
 // Numbers of one to three digits, row by row.
-std::string matrix(const archive::fs::path& path, int rows, int columns, int (*number)(int, int)) {
+std::string matrix(const archive::fs::path& path, int rows, int columns,
+                   const std::function<int(int, int)>& number) {
   std::string text;
   for (int row = 0; row < rows; ++row)
     for (int column = 0; column < columns; ++column)
@@ -159,6 +162,45 @@ TEST_CASE("diagnose takes whole matrices", "[quick][diagnose]") {
   CHECK_THAT(other.err, Contains("24 x 20") && Contains("20 x 20"));
   CHECK_THAT(run({"diagnose", form, "--a", a, "--b", b, "--d", d}).err, Contains("no --target"));
   CHECK_THAT(run({"diagnose", form, "--target", "sm_90", "--a", a, "--b", b}).err, Contains("no --d"));
+}
+
+TEST_CASE("diagnose takes products of wgmma, and says where they are wrong", "[quick][diagnose]") {
+  const Directory directory;
+  constexpr int kDepth = 16;
+  const auto a_of = [](int row, int k) { return row * 7 % 11 - k * 5 % 13; };
+  const auto b_of = [](int k, int column) { return (k * 3 + column * column) % 17 * 3; };
+  const auto product = [&](int row, int column) {
+    int sum = 0;
+    for (int k = 0; k < kDepth; ++k) sum += a_of(row, k) * b_of(k, column);
+    return sum;
+  };
+  const auto diagnosed = [&](auto d_of, std::vector<std::string> more) {
+    std::vector<std::string> all{"diagnose", "wgmma.m64n8k16.f32.f16@H100", "--single",
+                                 "--a", matrix(directory.path / "a.csv", 64, kDepth, a_of),
+                                 "--b", matrix(directory.path / "b.csv", kDepth, 16, b_of),
+                                 "--d", matrix(directory.path / "d.csv", 64, 16, d_of)};
+    all.insert(all.end(), more.begin(), more.end());
+    return run(all);
+  };
+  CHECK(diagnosed(product, {}).out == "correct: all 1024 elements are right\n");
+  const auto even = [&](int row, int column) {  // those of more than 8 bits
+    const int x = product(row, column), unit = std::max(1, 1 << std::ilogb(std::max(1, std::abs(x))) >> 7);
+    return static_cast<int>(std::nearbyint(static_cast<double>(x) / unit)) * unit;
+  };
+  CHECK_FALSE(diagnosed(even, {}).status == 0);
+  CHECK(diagnosed(even, {"--store", "bf16"}).out == "correct: all 1024 elements are right\n");
+  CHECK_THAT(diagnosed(product, {"--store", "tf32"}).err, Contains("f16 or bf16"));
+  const auto noise = [&](int row, int column) {
+    return product(row, column) + (row / 16 == 1 && column >= 8 ? 1 + row * row * (column + 1) % 29 : 0);
+  };
+  CHECK_THAT(diagnosed(noise, {}).out,
+             Contains("128 wrong: all with tile column 1, warp 1, row 16 to 31, column 8 to 15\n"));
+  const auto json = nlohmann::json::parse(diagnosed(noise, {"--json"}).out);
+  CHECK(json["verdict"] == "none");
+  CHECK(json["where"][0]["wrong"] == 128);
+  CHECK(json["where"][0]["complete"] == true);
+  CHECK(json["where"][0]["indices"][1] ==
+        nlohmann::json{{"index", "warp"}, {"values", {1}}, {"size", 4}, {"text", "1"}});
 }
 
 TEST_CASE("diagnose lists mistakes that are the same", "[quick][diagnose]") {
@@ -218,7 +260,8 @@ TEST_CASE("diagnose: nothing explains it, or nothing is wrong", "[quick][diagnos
   for (std::size_t i = 0; i < d.size(); i += 3) d[i] += 1 + static_cast<std::uint32_t>(i * i);
   const Output none = run({"diagnose", file_of(directory.path / "noise.npz", d)});
   CHECK(none.status == 1);
-  CHECK(none.out == "none: 86 of 256 elements are wrong, and no mistake known explains them\n");
+  CHECK(none.out ==
+        "none: 86 of 256 elements are wrong, and no mistake known explains them\nwrong elements are everywhere\n");
 }
 
 TEST_CASE("diagnose refuses what it cannot answer", "[quick][diagnose]") {

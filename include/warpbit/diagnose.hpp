@@ -35,6 +35,9 @@ struct DiagnoseOptions {
   /// Of a product of whole matrices: about how many products a b the search for the order of its sum computes (find_order);
   /// 0: none.
   double most_products = 1e10;
+  /// Of a product of whole matrices: the format in which the kernel stores D (f16, bf16, ...), rounded to nearest even; that
+  /// of the accumulators if empty. `product.d` has it, C that of the accumulators.
+  std::string store = {};
 };
 
 /// A mistake and the elements that it explains. An element that would depend on data outside the inputs
@@ -60,6 +63,25 @@ struct Finding {
   bool explains_all() const { return explained == elements; }
 };
 
+/// Values of one index of the elements of D that have wrong elements.
+struct WrongIndices {
+  /// "case", "tile row" and "tile column" (of the instruction's tiles of whole matrices), "warp", "lane" (of its warp),
+  /// "register", "element" (of the register), "row" or "column".
+  std::string index;
+  std::vector<int> values;  ///< ascending
+  int size = 0;             ///< of how many
+  std::string text = {};    ///< the values in short, e.g. "8 to 15 of each 16"
+};
+/// Where wrong elements of D are.
+struct WrongPlaces {
+  std::vector<WrongIndices> indices;  ///< those of which some values have no wrong element
+  std::uint64_t wrong = 0;            ///< elements
+  bool is_complete = false;           ///< every element with such indices is wrong
+
+  /// One line.
+  std::string text() const;
+};
+
 enum class Verdict {
   correct,    ///< every element is right
   mistake,    ///< one mistake explains everything; the first finding
@@ -80,6 +102,8 @@ struct Diagnosis {
   std::uint64_t hypotheses = 0;   ///< mistakes tried
   bool inferred = false;          ///< the arithmetic is not verified on hardware
   std::vector<Finding> findings;  ///< those that explain more than the unchanged result, the best first
+  /// Where nothing explains every element: the wrong ones, of a few tiles each for itself.
+  std::vector<WrongPlaces> where = {};
 
   /// One sentence.
   std::string text() const;
@@ -97,11 +121,12 @@ Result<Diagnosis> diagnose(const Instruction& instruction, std::span<const Opera
                            const OperandView& d, std::size_t cases, const DiagnoseOptions& options = {});
 
 /// The same of a product of whole matrices, D = A B + C, that a kernel computes with this instruction, tile by tile
-/// along K. `product.d` holds the wrong result and is only read. Mistakes in the loop over K, in the blocks of D and
-/// in the addresses of whole matrices are tried, too, and orders of the sum along K, also those of other instructions and
-/// those that leave values of K out (find_order). The instruction must be a dense
-/// product in registers without block scaling, whose C has the format of D. Errors: view_mismatch, also for matrices of
-/// more than 2^20 elements, or 2^26 products; those of execute_batch.
+/// along K. `product.d` holds the wrong result and is only read. Mistakes in the loop over K and its stages, in the blocks of
+/// D, in the addresses of whole matrices, in registers of two tiles and in the epilogue are tried, too, and orders of the sum
+/// along K, also those of other instructions and those that leave values of K out (find_order). Of wgmma with factors in shared
+/// memory the mistakes in descriptors are those of the manual's layouts of tiles; what lies behind a tile is not known.
+/// The instruction must be a dense mma, wmma or wgmma without block scaling, whose C has the format of D. Errors:
+/// view_mismatch, also for matrices of more than 2^20 elements, or 2^26 products; those of execute_batch and gemm.
 Result<Diagnosis> diagnose(const Instruction& instruction, const Gemm& product,
                            const DiagnoseOptions& options = {});
 

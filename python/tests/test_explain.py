@@ -193,6 +193,25 @@ def test_a_diagnosis_of_whole_matrices():
         warpbit.diagnose_product(SM_90, a, b, d=d[:3])
 
 
+def test_a_diagnosis_of_a_product_of_wgmma():
+    rng = np.random.default_rng(1)
+    a, b = (rng.integers(-9, 10, size).astype(np.float16) for size in [(128, 64), (64, 64)])
+    wgmma = warpbit.Instruction("wgmma.m64n64k16.f32.f16", "H100")
+    d = a.astype(np.float32) @ b.astype(np.float32)  # small integers
+    assert warpbit.diagnose_product(wgmma, a, b, d=d).verdict == "correct"
+    assert warpbit.diagnose_product(wgmma, a, b, d=d.astype(np.float16), store="f16").verdict == "correct"
+    relu = warpbit.diagnose_product(wgmma, a, b, d=np.maximum(d, 0))
+    assert relu.findings[0].kind == "relu" and relu.where == []
+    noise = d.copy()
+    noise[80:96] += 1 + rng.integers(0, 1000, (16, 64))
+    found = warpbit.diagnose_product(wgmma, a, b, d=noise, pairs=False)
+    assert found.verdict == "none" and found.where[0].is_complete and found.where[0].wrong == 1024
+    assert str(found.where[0]) == "1024 wrong: all with tile row 1, warp 1, row 80 to 95"
+    assert found.where[0].indices[1].values == [1] and found.where[0].indices[1].size == 4
+    assert str(found.where[0]) in str(found)
+    again(found)
+
+
 def test_a_diagnosis_of_a_file(tmp_path):
     inputs = warpbit.generate(SM_90, 4, seed=1)
     transposed = warpbit.scatter(SM_90.operand("a"), np.ascontiguousarray(

@@ -19,7 +19,7 @@ namespace {
 using nlohmann::ordered_json;
 
 struct DiagnoseArguments {
-  std::string what, target, a, b, c, d, memory;
+  std::string what, target, a, b, c, d, store, memory;
   std::size_t top = 5;
   bool json = false, single = false, wanted = false;
 };
@@ -35,9 +35,18 @@ ordered_json json(const Finding& f) {
   return out;
 }
 
+ordered_json json(const WrongPlaces& w) {
+  ordered_json indices = ordered_json::array();
+  for (const WrongIndices& i : w.indices)
+    indices.push_back({{"index", i.index}, {"values", i.values}, {"size", i.size}, {"text", i.text}});
+  return {{"wrong", w.wrong}, {"complete", w.is_complete}, {"text", w.text()}, {"indices", indices}};
+}
+
 void print_diagnosis_json(const Diagnosis& d, std::size_t top) {
   ordered_json findings = ordered_json::array();
   for (std::size_t i = 0; i < std::min(top, d.findings.size()); ++i) findings.push_back(json(d.findings[i]));
+  ordered_json where = ordered_json::array();
+  for (const WrongPlaces& w : d.where) where.push_back(json(w));
   print_json("diagnose", {{"verdict", name(d.verdict)},
                           {"text", d.text()},
                           {"statement", d.statement},
@@ -48,11 +57,13 @@ void print_diagnosis_json(const Diagnosis& d, std::size_t top) {
                           {"right", d.right},
                           {"hypotheses", d.hypotheses},
                           {"found", d.findings.size()},
-                          {"findings", findings}});
+                          {"findings", findings},
+                          {"where", where}});
 }
 
 void print_diagnosis(const Diagnosis& d, std::size_t top) {
   print_fitted(d.text());
+  for (const WrongPlaces& w : d.where) print_fitted(w.text());
   if (d.inferred) fmt::print("the arithmetic of {} is inferred, no hardware result\n", d.target);
   if (d.findings.empty() || top == 0) return;
   Table table{{"explained", "mistake", "look at"}};
@@ -70,10 +81,10 @@ struct Items {
   std::vector<std::byte> bytes = {};
   MatrixView view() const { return {bytes.data(), static_cast<std::ptrdiff_t>(matrix.columns), 1}; }
 };
-Items read_items(const std::string& file, const Operand& operand, std::vector<std::string>& notes) {
-  Items out{required(read_matrix(file, operand.format, notes))};
+Items read_items(const std::string& file, std::string_view format, std::vector<std::string>& notes) {
+  Items out{required(read_matrix(file, format, notes))};
   std::size_t bytes = 1;
-  while (bytes * 8 < static_cast<std::size_t>(operand.element_bits)) bytes *= 2;
+  while (bytes * 8 < static_cast<std::size_t>(required(find_format_info(format)).bits)) bytes *= 2;
   out.bytes.resize(out.matrix.codes.size() * bytes);
   for (std::size_t i = 0; i < out.matrix.codes.size(); ++i)
     std::memcpy(out.bytes.data() + i * bytes, &out.matrix.codes[i], bytes);
@@ -94,9 +105,9 @@ Diagnosis diagnose_product(const DiagnoseArguments& o, const DiagnoseOptions& op
     refuse(std::string(i.canonical()), "no product", "an instruction D = A B + C", Errc::view_mismatch);
   const Operand& result = i.operands()[0];
   std::vector<std::string> notes;
-  Items of_a = read_items(o.a, *a, notes), of_b = read_items(o.b, *b, notes),
-        of_d = read_items(o.d, result, notes), of_c;
-  if (!o.c.empty()) of_c = read_items(o.c, result, notes);
+  Items of_a = read_items(o.a, a->format, notes), of_b = read_items(o.b, b->format, notes),
+        of_d = read_items(o.d, o.store.empty() ? result.format : o.store, notes), of_c;
+  if (!o.c.empty()) of_c = read_items(o.c, result.format, notes);
   for (const std::string& note : notes) fmt::print(stderr, "warpbit: {}\n", note);
   const std::size_t rows = of_a.matrix.rows, columns = of_b.matrix.columns, depth = of_a.matrix.columns;
   const auto require_size = [&](std::string_view name, const Items& m, std::size_t m_rows,
@@ -162,6 +173,7 @@ int diagnose_command(const DiagnoseArguments& o) {
   DiagnoseOptions options;
   options.pairs = !o.single;
   options.target = find_target(o.target);
+  options.store = o.store;
   const bool is_file = (o.a + o.b + o.c + o.d).empty();
   const Diagnosis d = is_file ? required(diagnose(o.what, options)) : diagnose_product(o, options);
   if (is_file) warn_of_padding(o.what);
@@ -176,12 +188,13 @@ void add_diagnose(CLI::App& command, int& status) {
   command
       .add_option(
           "file", o.what,
-          "a capture of the layout registers, of an instruction D = A B + C; with matrices or --memory a form, also short or FORM@TARGET")
+          "a capture of the layout registers, of an instruction D = A B + C; with matrices or --memory a form (mma, wgmma; tcgen05.mma), also short or FORM@TARGET")
       ->required();
   command.add_option("--a", o.a, "A as a whole matrix: .npy, or text with a row in each line");
   command.add_option("--b", o.b, "B, the same");
   command.add_option("--c", o.c, "C; 0 unless given");
   command.add_option("--d", o.d, "the kernel's D");
+  command.add_option("--store", o.store, "the format of D, where the kernel rounds its sums to another: f16, bf16, ...");
   CLI::Option* const memory = command.add_option(
       "--memory", o.memory,
       "of a tcgen05.mma: an .npz with shared (bytes), tensor (128 x 512 words), of a pair both blocks', d (32 bits "

@@ -8,9 +8,11 @@
 #include <set>
 
 #include "api/checks.hpp"
+#include "diagnose/elements.hpp"
 #include "diagnose/hypothesis.hpp"
 #include "diagnose/orders.hpp"
 #include "diagnose/verdict.hpp"
+#include "diagnose/wrong_places.hpp"
 #include "threads.hpp"
 
 namespace warpbit {
@@ -38,16 +40,29 @@ class Judge {
     }
   }
   // Of these cases alone.
-  Judge window(std::uint64_t first, std::uint64_t count) const {
+  Judge window(std::uint64_t first, std::uint64_t count, std::optional<Block> block = {}) const {
     Problem part = cases_of(capture_, first, count);
-    Array right = *execute_trial(part);
-    return Judge(std::move(part), std::move(right), fragments_);
+    part.block = block;
+    return Judge(std::move(part), warpbit::cases_of(as_is_, capture_.cases, first, count), fragments_);
+  }
+  // The block of D that shows enough of the case with the first wrong element, where that case has far more elements.
+  std::optional<Block> block() const {
+    constexpr int kRows = 16, kColumns = 8;
+    if (!capture_.matrices || !capture_.instruction.uses_memory()) return std::nullopt;
+    const Fragment& d = fragments_.back();
+    const std::size_t i = first_wrong_element();
+    const Coordinate origin = capture_.origin(Part::d, i / d.size(), 0), at = d.at(i % d.size());
+    return Block{origin.row + at.row / kRows * kRows, origin.column + at.column / kColumns * kColumns, kRows,
+                 kColumns};
   }
   // The case of the first wrong element. Precondition: there is one.
-  std::uint64_t first_wrong() const {
-    std::size_t i = 0;
-    while (!compared_[i] || right_[i]) ++i;
-    return i / (expected_.size() / capture_.cases);
+  std::uint64_t first_wrong() const { return first_wrong_element() / (expected_.size() / capture_.cases); }
+  // Of each element.
+  std::vector<Compared> comparison() const {
+    std::vector<Compared> out;
+    for (std::size_t i = 0; i < expected_.size(); ++i)
+      out.push_back(!compared_[i] ? Compared::left_out : right_[i] ? Compared::right : Compared::wrong);
+    return out;
   }
   std::uint64_t elements() const { return elements_; }
   std::uint64_t steps() const { return static_cast<std::uint64_t>(capture_.steps); }
@@ -66,6 +81,9 @@ class Judge {
                           ? Result<Array>(as_is_)
                           : execute_trial(trial.capture);
     if (!d) return std::nullopt;
+    if (capture_.block && !std::ranges::all_of(together, &Hypothesis::is_of_results))
+      for (std::size_t i = 0; i < expected_.size(); ++i)
+        if (!compared_[i]) trial.known[i] = Knowledge::nothing;
     for (const Hypothesis* h : together) change_results(*h, fragments_, trial, *d);
     const Score score = compare(codes(*d), trial.known);
     const bool refuted = score.contradicted > 0 && std::ranges::any_of(together, &Hypothesis::consistent);
@@ -73,13 +91,24 @@ class Judge {
   }
 
  private:
+  std::size_t first_wrong_element() const {
+    std::size_t i = 0;
+    while (!compared_[i] || right_[i]) ++i;
+    return i;
+  }
   std::vector<std::uint64_t> codes(const Array& array) const {
     const Packing& packing = fragments_.back().packing();
     std::vector<std::uint64_t> out;
-    for (std::uint64_t i = 0; i < array.header.items(); ++i)
+    for (std::uint64_t i = 0, n = array.header.items(); i < n; ++i)
       for (int slot = 0; slot < packing.per_register(); ++slot)
-        out.push_back(array.at(i) >> packing.low_bit_of(slot) & packing.mask());
+        out.push_back(stored(array.at(i) >> packing.low_bit_of(slot) & packing.mask()));
     return out;
+  }
+  // What is left of a sum where the kernel stores it in another format.
+  std::uint64_t stored(std::uint64_t code) const {
+    if (capture_.store == nullptr) return code;
+    const Format& sum = *find_format(fragments_.back().op().format);
+    return rounded_to(sum, *capture_.store, rounded_to(*capture_.store, sum, code));
   }
   Score compare(const std::vector<std::uint64_t>& got, const std::vector<Knowledge>& known) const {
     Score out;
@@ -112,7 +141,7 @@ class Search {
   Search(const Judge& all, std::span<const Hypothesis> hypotheses, std::uint64_t cases)
       : all_(all),
         hypotheses_(hypotheses),
-        sample_(all.window(all.first_wrong(), 1)),
+        sample_(all.window(all.first_wrong(), 1, all.block())),
         wider_(all.window(begin(), std::min(cases - begin(), kWindow))) {}
 
   std::vector<Candidate> singles() const {
@@ -128,11 +157,16 @@ class Search {
     const std::uint64_t budget =
         kPairElements / (std::max<std::uint64_t>(sample_.elements(), 1) * sample_.steps());
     std::vector<Together> list;
+    std::uint64_t executed = 0;
     for (const Hypothesis& x : hypotheses_)
-      for (const Hypothesis& y : hypotheses_.subspan(static_cast<std::size_t>(&x - hypotheses_.data()) + 1))
+      for (const Hypothesis& y : hypotheses_.subspan(static_cast<std::size_t>(&x - hypotheses_.data()) + 1)) {
         // The second instruction would replace the first one.
-        if (x.pairs && y.pairs && list.size() < budget && (x.kind != y.kind || x.operand != y.operand))
-          list.push_back({&x, &y});
+        if (!x.pairs || !y.pairs || (x.kind == y.kind && x.operand == y.operand)) continue;
+        const bool executes = !x.is_of_results() || !y.is_of_results();
+        if (executes && executed == budget) continue;
+        executed += executes ? 1 : 0;
+        list.push_back({&x, &y});
+      }
     std::vector<Candidate> out;
     choose(sample_, list, out);
     std::erase_if(out, [&](const Candidate& c) { return c.score.explained < all_.elements(); });
@@ -199,7 +233,7 @@ Result<Diagnosis> diagnose_problem(const Problem& capture, const Result<Array>& 
     return out;
   }
   collect_places(hypotheses);
-  for (const auto& collect : {collect_statements, collect_depth, collect_words, collect_products})
+  for (const auto& collect : {collect_statements, collect_depth, collect_words, collect_epilogue, collect_products})
     collect(hypotheses);
   std::ranges::stable_sort(hypotheses.all, {}, &Hypothesis::cost);
   Result<OrderFindings> orders = find_orders ? find_orders(out.right) : OrderFindings();
@@ -216,6 +250,8 @@ Result<Diagnosis> diagnose_problem(const Problem& capture, const Result<Array>& 
   }
   drop_twins(candidates, orders->all);
   conclude(candidates, std::move(orders->all), out);
+  if (out.verdict == Verdict::none || out.verdict == Verdict::partial)
+    out.where = wrong_places(capture, hypotheses.fragment(Part::d), judge.comparison());
   return out;
 }
 Result<Diagnosis> diagnose_loaded(LoadedCapture capture, const DiagnoseOptions& options) {
@@ -319,10 +355,13 @@ Result<Diagnosis> diagnose(const Instruction& instruction, std::span<const Opera
 
 Result<Diagnosis> diagnose(const Instruction& instruction, const Gemm& product,
                            const DiagnoseOptions& options) {
-  const Result<Matrices> read = matrices_of(instruction, product);
+  const Result<const Format*> store = stored_format(instruction, options.store);
+  if (!store) return store.error();
+  const Result<Matrices> read = matrices_of(instruction, product, *store);
   if (!read) return read.error();
   const auto matrices = std::make_shared<Matrices>(*read);
-  const Problem problem = problem_of(instruction, matrices);
+  Problem problem = problem_of(instruction, matrices);
+  problem.store = *store;
   const Result<Array> right = execute_trial(problem);
   if (right) matrices->right = matrix_of(problem, fragments_of(problem).back(), *right);
   Result<Diagnosis> out = diagnose_problem(problem, right, options, [&](std::uint64_t right_count) {

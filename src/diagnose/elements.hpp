@@ -30,4 +30,9 @@ inline std::uint64_t scaled(const Format& f, std::uint64_t code, int power) {
   return round(f, value, Rounding::nearest_even);
 }
 
+// A code of one format in another, rounded to nearest even.
+inline std::uint64_t rounded_to(const Format& to, const Format& from, std::uint64_t code) {
+  return round(to, value_of(decode(from, code), from), Rounding::nearest_even);
+}
+
 }  // namespace warpbit::diagnosis

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <map>
 
+#include "numeric/formats.hpp"
+
 namespace warpbit::diagnosis {
 
 namespace {
@@ -81,6 +83,7 @@ std::int32_t Fragment::slot_in_next(const Coordinate& c) const {
 }
 
 std::vector<Fragment> fragments_of(const Problem& capture) {
+  if (capture.layout) return capture.layout->fragments;
   const Instruction& i = capture.instruction;
   std::vector<Fragment> out;
   for (const Part part : {Part::a, Part::b, Part::c})
@@ -90,6 +93,31 @@ std::vector<Fragment> fragments_of(const Problem& capture) {
                        i.lanes());  // D where it is the accumulator
     }
   out.emplace_back(Part::d, i.operands()[0], i.lanes());
+  return out;
+}
+
+std::shared_ptr<const TileLayout> layout_of(const Instruction& i) {
+  const auto out = std::make_shared<TileLayout>();
+  const Operand& d = i.operands()[0];
+  for (const Part part : {Part::a, Part::b, Part::c, Part::d}) {
+    const Operand* op = i.find(part);
+    Operand& tile = out->operands.emplace_back(op == nullptr ? d : *op);  // D where it is the accumulator
+    if (tile.kind != OperandKind::descriptor) continue;
+    const int item = 8 * static_cast<int>(code_bytes(tile.element_bits));
+    const Packing packing{item, item, 0, tile.element_bits};
+    tile.fragment = part == Part::a ? FragmentMap(i.rows(), i.depth(), 1, packing, {{i.rows(), {1, 0}}},
+                                                  {{i.depth(), {0, 1}}})
+                                    : FragmentMap(i.depth(), i.columns(), 1, packing, {{i.columns(), {0, 1}}},
+                                                  {{i.depth(), {1, 0}}});
+    tile.registers = i.depth();
+    tile.register_bits = item;
+  }
+  for (std::size_t n = 0; n < out->operands.size(); ++n) {
+    const Operand& op = out->operands[n];
+    constexpr Part kParts[] = {Part::a, Part::b, Part::c, Part::d};
+    out->fragments.emplace_back(kParts[n], op,
+                                op.kind == OperandKind::descriptor ? op.fragment.lanes() : i.lanes());
+  }
   return out;
 }
 
@@ -129,16 +157,17 @@ Array moved(const Array& array, const Fragment& from, const Fragment& to, const 
 
 // ---- Captures
 
-const Array* array_of(const LoadedCapture& capture, Part part, bool descriptors) {
+const Array* array_of(const Problem& capture, Part part, bool descriptors) {
   if (part == Part::c && capture.before) return &*capture.before;
   const auto operands = capture.instruction.operands();
   for (std::size_t i = 1; i < operands.size(); ++i)
-    if (operands[i].part == part && (operands[i].kind == OperandKind::descriptor) == descriptors &&
+    if (operands[i].part == part &&
+        (!capture.matrices && operands[i].kind == OperandKind::descriptor) == descriptors &&
         !capture.sources[i - 1].data.empty())
       return &capture.sources[i - 1];
   return nullptr;
 }
-Array* array_of(LoadedCapture& capture, Part part, bool descriptors) {
+Array* array_of(Problem& capture, Part part, bool descriptors) {
   return const_cast<Array*>(array_of(std::as_const(capture), part, descriptors));
 }
 

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -39,6 +40,8 @@ class Fragment {
 
   Part part() const { return part_; }
   const Operand& op() const { return *op_; }
+  /// False of the tile of a factor in shared memory: its lanes are lines, its registers elements of them.
+  bool is_in_registers() const { return op_->kind != OperandKind::descriptor; }
   int lanes() const { return lanes_; }
   int registers() const { return op_->registers; }
   int per_register() const { return packing().per_register(); }
@@ -86,9 +89,17 @@ class Fragment {
   std::vector<Coordinate> coordinates_;  // by slot
 };
 
-/// Those of A, B and C that a capture has in registers, and D.
+/// Those of A, B and C that a capture has in registers, and D; of matrices all.
 std::vector<Fragment> fragments_of(const Problem& problem);
 const Fragment* find(std::span<const Fragment> fragments, Part part);
+
+/// The operands of an instruction of matrices as their tiles have them. A factor in shared memory has a line of the matrix
+/// (a row of A, a column of B) for each lane, and an element in each register.
+struct TileLayout {
+  std::vector<Operand> operands;
+  std::vector<Fragment> fragments;  ///< of A, B, C and D
+};
+std::shared_ptr<const TileLayout> layout_of(const Instruction& instruction);
 
 /// What each slot is read from: source(from, element), a slot, an Index or a Coordinate, for the Index or the
 /// Coordinate of the slot. For D the inverse: what is written into each, the last one counts; unless it `reads`, too.
@@ -155,14 +166,14 @@ void change_inputs(const Hypothesis& h, std::span<const Fragment> fragments, Tri
 /// What it made of D.
 void change_results(const Hypothesis& h, std::span<const Fragment> fragments, Trial& trial, Array& d);
 
-/// The registers of a part in a capture, or the descriptors; nullptr if it has none there.
-const Array* array_of(const LoadedCapture& capture, Part part, bool descriptors = false);
-Array* array_of(LoadedCapture& capture, Part part, bool descriptors = false);
+/// The registers of a part in a capture, or the descriptors; of matrices the tiles. nullptr if it has none there.
+const Array* array_of(const Problem& capture, Part part, bool descriptors = false);
+Array* array_of(Problem& capture, Part part, bool descriptors = false);
 
 /// Changes each item.
 template <class Change>
 void change(Array& array, Change change) {
-  for (std::uint64_t i = 0; i < array.header.items(); ++i) array.set(i, change(array.at(i)));
+  for (std::uint64_t i = 0, n = array.header.items(); i < n; ++i) array.set(i, change(array.at(i)));
 }
 
 /// An order of the lanes of a warp that is not theirs.
@@ -249,5 +260,6 @@ void collect_products(Collection& to);
 void collect_statements(Collection& to);
 void collect_depth(Collection& to);
 void collect_words(Collection& to);
+void collect_epilogue(Collection& to);
 
 }  // namespace warpbit::diagnosis

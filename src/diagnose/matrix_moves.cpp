@@ -114,7 +114,9 @@ void collect_products(Collection& to) {
   if (!to.capture.matrices) return;
   std::erase_if(to.all, [](const Hypothesis& h) { return h.neighbours; });  // a case is no tile of memory
   MatrixCollection all(to);
+  collect_mixed_tiles(all);
   collect_matrices(all);
+  collect_shared_tiles(all);
   collect_steps(all);
 }
 

@@ -51,5 +51,7 @@ inline int rounded_up(int n, int to) {
 
 void collect_matrices(MatrixCollection& to);
 void collect_steps(MatrixCollection& to);
+void collect_mixed_tiles(MatrixCollection& to);
+void collect_shared_tiles(MatrixCollection& to);
 
 }  // namespace warpbit::diagnosis

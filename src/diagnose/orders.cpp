@@ -128,6 +128,7 @@ Result<OrderFindings> find_orders(const Instruction& instruction, const Gemm& pr
   FindOrderOptions how;
   how.most_products = options.most_products;
   how.most_found = kMostOrders;
+  how.known.store = options.store;
   for (const bool c_last : {false, true}) {
     if (c_last && (product.c.data == nullptr || find_format(instruction.operands()[0].format)->is_integer))
       break;

@@ -30,6 +30,7 @@ class PlaceCollection : private PlaceGroup {
   void run() {
     std::vector<const Fragment*> every;
     for (const Fragment& f : to_.fragments) {
+      if (!f.is_in_registers()) continue;
       every.push_back(&f);
       one_operand({&f});
     }

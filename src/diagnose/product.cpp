@@ -3,15 +3,14 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstring>
-#include <numeric>
+#include <variant>
 
 #include "api/checks.hpp"
 #include "diagnose/elements.hpp"
 #include "diagnose/hypothesis.hpp"
-#include "numeric/value.hpp"
-#include "replay/execute_capture.hpp"
+#include "isa/instruction.hpp"
+#include "numeric/formats.hpp"
 
 namespace warpbit::diagnosis {
 namespace {
@@ -20,45 +19,10 @@ namespace {
 constexpr std::size_t kMostElements = std::size_t{1} << 20;  // of a matrix
 constexpr std::uint64_t kMostProducts = std::uint64_t{1} << 26;
 
-ExecuteOptions options_of_trial() {
-  ExecuteOptions out;
-  out.undefined = Undefined::as_measured;
-  out.threads = 1;
-  return out;
-}
-
-// One run of steps of K, from C or from 0.
-Result<Array> execute_run(const Problem& p, const std::vector<int>& run, const Array& c) {
-  const auto operands = p.instruction.operands();
-  Array out = c;
-  out.header = p.expected.header;
-  const auto dense = [&](const Array& array, const Operand& op) {
-    return OperandView::dense(array.data.data(), p.instruction.lanes(), op.registers, op.register_bits);
-  };
-  const OperandView d = dense(out, operands[0]);
-  for (const int step : run) {
-    std::vector<OperandView> views;
-    for (std::size_t i = 0; i < p.sources.size(); ++i) {
-      const Operand& op = operands[i + 1];
-      OperandView view = op.part == Part::c ? d : dense(p.sources[i], op);
-      if (op.part != Part::c) {
-        view.base += step * view.case_stride;
-        view.case_stride *= p.steps;
-      }
-      views.push_back(view);
-    }
-    const ResultView result = ResultView::dense(out.data.data(), p.instruction.lanes(), operands[0].registers,
-                                                operands[0].register_bits);
-    const Result<Execution> done = execute_batch(p.instruction, views, result, p.cases, options_of_trial());
-    if (!done) return done.error();
-  }
-  return out;
-}
-
-Codes codes_of(const Operand& operand, const MatrixView& view, std::size_t rows, std::size_t columns) {
-  const std::size_t bytes = code_bytes(operand.element_bits);
+Codes codes_of(int bits, const MatrixView& view, std::size_t rows, std::size_t columns) {
+  const std::size_t bytes = code_bytes(bits);
   Codes out{static_cast<int>(rows), static_cast<int>(columns), std::vector<std::uint64_t>(rows * columns)};
-  const std::uint64_t mask = operand.fragment.packing().mask();
+  const std::uint64_t mask = ones(bits);
   for (std::size_t n = 0; view.data != nullptr && n < out.codes.size(); ++n) {
     const std::ptrdiff_t at = static_cast<std::ptrdiff_t>(n / columns) * view.row_stride +
                               static_cast<std::ptrdiff_t>(n % columns) * view.column_stride;
@@ -69,6 +33,14 @@ Codes codes_of(const Operand& operand, const MatrixView& view, std::size_t rows,
   return out;
 }
 
+// Whether an element of a factor decides anything in what is computed.
+bool is_needed(const Problem& problem, Part part, int row, int column) {
+  const std::optional<Block>& block = problem.block;
+  if (!block) return true;
+  if (part == Part::a) return block->has(row, block->column);
+  return part != Part::b || block->has(block->row, column);
+}
+
 }  // namespace
 
 Problem cases_of(const Problem& problem, std::uint64_t first, std::uint64_t count) {
@@ -77,6 +49,8 @@ Problem cases_of(const Problem& problem, std::uint64_t first, std::uint64_t coun
   out.first = problem.first + first;
   out.steps = problem.steps;
   out.runs = problem.runs;
+  out.layout = problem.layout;
+  out.store = problem.store;
   return out;
 }
 
@@ -91,21 +65,22 @@ Problem problem_of(const Instruction& instruction, std::shared_ptr<const Matrice
   out.matrices = std::move(matrices);
   out.first = first;
   out.steps = static_cast<int>(tiles(out.matrices->depth(), instruction.depth()));
-  out.runs = {std::vector<int>(static_cast<std::size_t>(out.steps))};
-  std::iota(out.runs[0].begin(), out.runs[0].end(), 0);
-  const auto fill = [&](Part part, const Operand& op, const Codes& codes) {
-    return tiles_of(out, Fragment(part, op, instruction.lanes()),
+  Run& run = out.runs.emplace_back();
+  for (int step = 0; step < out.steps; ++step) run.emplace_back(step);
+  out.layout = layout_of(instruction);
+  const auto fill = [&](Part part, const Codes& codes) {
+    return tiles_of(out, *find(out.layout->fragments, part),
                     [&](int row, int column) { return codes.at(row, column); });
   };
+  out.expected = fill(Part::d, out.matrices->d);
   const auto operands = instruction.operands();
-  out.expected = fill(Part::d, operands[0], out.matrices->d);
   for (std::size_t i = 1; i < operands.size(); ++i) {
-    const Operand& op = operands[i];
-    out.sources[i - 1] = fill(op.part, op,
-                              op.part == Part::a   ? out.matrices->a
-                              : op.part == Part::b ? out.matrices->b
-                                                   : out.matrices->c);
+    Array& to = out.sources[i - 1];
+    if (operands[i].part == Part::a) to = fill(Part::a, out.matrices->a);
+    if (operands[i].part == Part::b) to = fill(Part::b, out.matrices->b);
+    if (operands[i].part == Part::c) to = fill(Part::c, out.matrices->c);
   }
+  if (instruction.find(Part::c) == nullptr) out.before = fill(Part::c, out.matrices->c);
   return out;
 }
 
@@ -127,8 +102,9 @@ Array tiles_of(const Problem& problem, const Fragment& fragment,
         std::uint64_t word = 0;
         for (std::size_t e = 0; e < per; ++e) {
           const Coordinate& at = fragment.at(slot + e);
-          word |= code(origin.row + at.row, origin.column + at.column)
-                  << fragment.packing().low_bit_of(static_cast<int>(e));
+          const int row = origin.row + at.row, column = origin.column + at.column;
+          if (is_needed(problem, fragment.part(), row, column))
+            word |= code(row, column) << fragment.packing().low_bit_of(static_cast<int>(e));
         }
         out.set(item++, word);
       }
@@ -153,50 +129,33 @@ Codes matrix_of(const Problem& problem, const Fragment& d, const Array& tiles) {
 bool is_inside(const Problem& problem, const Fragment& d, std::size_t element) {
   if (!problem.matrices) return true;
   const Coordinate origin = problem.origin(Part::d, element / d.size(), 0), at = d.at(element % d.size());
-  return problem.matrices->d.has(origin.row + at.row, origin.column + at.column);
+  const int row = origin.row + at.row, column = origin.column + at.column;
+  return problem.matrices->d.has(row, column) && (!problem.block || problem.block->has(row, column));
 }
 
-Array sum_of(const Fragment& fragment, const Array& x, const Array& y) {
-  const Format& f = *find_format(fragment.op().format);
-  const Packing& packing = fragment.packing();
-  const auto add = [&](std::uint64_t p, std::uint64_t q) {
-    if (f.is_integer) return (p + q) & f.mask();
-    const Value total = sum(value_of(decode(f, p), f), value_of(decode(f, q), f), Rounding::nearest_even);
-    return round(f, total, Rounding::nearest_even);
-  };
-  Array out = x;
-  for (std::uint64_t i = 0; i < x.header.items(); ++i)
-    out.set(i, with_elements(packing, x.at(i), [&](std::uint64_t code, int low) {
-              return add(code, y.at(i) >> low & packing.mask());
-            }));
-  return out;
+Result<const Format*> stored_format(const Instruction& i, std::string_view name) {
+  if (name.empty()) return nullptr;
+  const Format *out = find_format(name), &sum = *find_format(i.operands()[0].format);
+  const bool is_known = out == &sum || (out != nullptr && !sum.is_integer && !out->is_integer && out->bits >= 16 &&
+                                        out->ignored_low == 0 && out->bits <= sum.bits);
+  if (is_known) return out == &sum ? nullptr : out;
+  return mismatch(i, fmt::format("D is stored in {}", name),
+                  sum.is_integer ? std::string(sum.name) : fmt::format("{}, or f16 or bf16 where it is narrower", sum.name));
 }
 
-Result<Array> execute_trial(const Problem& problem) {
-  if (!problem.matrices) return execute(problem, options_of_trial());
-  const Array& c = *array_of(problem, Part::c);
-  const Fragment d(Part::d, problem.instruction.operands()[0], problem.instruction.lanes());
-  Array zero = c;
-  std::ranges::fill(zero.data, std::byte{0});
-  Result<Array> out = execute_run(problem, problem.runs.at(0), c);
-  for (std::size_t i = 1; i < problem.runs.size() && out.ok(); ++i) {
-    const Result<Array> more = execute_run(problem, problem.runs[i], zero);
-    if (!more) return more;
-    out = sum_of(d, *out, *more);
-  }
-  return out;
-}
-
-Result<Matrices> matrices_of(const Instruction& i, const Gemm& g) {
+Result<Matrices> matrices_of(const Instruction& i, const Gemm& g, const Format* store) {
   const std::string accepted =
-      "a dense product of matrices in registers, C in the format of D, without block scaling";
+      "a dense product of matrices, of a warp or of a warpgroup, C in the format of D, without block scaling";
   const Operand *a = i.find(Part::a), *b = i.find(Part::b), *c = i.find(Part::c);
-  const bool known = i.depth() != 0 && !i.uses_memory() && a && b && c && c->registers > 0 &&
-                     i.terms() == i.depth() && i.find(Part::scale_a) == nullptr &&
-                     a->fragment.products() == 1 && c->format == i.operands()[0].format;
+  const Operand& d = i.operands()[0];
+  const Tile* tile = std::get_if<Tile>(&i.decoded().kernel);
+  const bool known = tile != nullptr && a && b && i.terms() == i.depth() && i.find(Part::scale_a) == nullptr &&
+                     i.products() == 1 &&
+                     (i.uses_memory() || (c && c->registers > 0 && c->format == d.format));
   if (!known) return mismatch(i, "it is no such product", accepted);
+  if (tile->starts_at_zero) return mismatch(i, "scale-d is 0", "1 or a predicate: D of one step is C of the next");
   for (const Operand& operand : i.operands())
-    if (!operand.literals.empty())
+    if (!operand.literals.empty() && operand.registers > 0)
       return mismatch(i, fmt::format("literals in {}", operand.role), "registers, or no operands at all");
   if (g.rows == 0 || g.columns == 0 || g.depth == 0 || !g.a.data || !g.b.data || !g.d.data)
     return mismatch(i, fmt::format("A is {} x {}, B {} x {}", g.rows, g.depth, g.depth, g.columns),
@@ -207,9 +166,9 @@ Result<Matrices> matrices_of(const Instruction& i, const Gemm& g) {
            exceeds(rows, columns, kMostElements) || exceeds(rows * columns, depth, kMostProducts);
   };
   // Whole tiles are computed, so that these count.
-  const auto whole = [](std::size_t x, int tile) {
-    return (x + static_cast<std::size_t>(tile) - 1) / static_cast<std::size_t>(tile) *
-           static_cast<std::size_t>(tile);
+  const auto whole = [](std::size_t x, int size) {
+    return (x + static_cast<std::size_t>(size) - 1) / static_cast<std::size_t>(size) *
+           static_cast<std::size_t>(size);
   };
   const bool large =
       too_large(g.rows, g.columns, g.depth) ||
@@ -220,10 +179,14 @@ Result<Matrices> matrices_of(const Instruction& i, const Gemm& g) {
         fmt::format("at most {} elements of a matrix and {} products: fewer rows and columns, over the "
                     "whole K, show a mistake as well",
                     kMostElements, kMostProducts));
-  const Operand& d = i.operands()[0];
-  return Matrices{codes_of(*a, g.a, g.rows, g.depth), codes_of(*b, g.b, g.depth, g.columns),
-                  codes_of(d, g.c, g.rows, g.columns),
-                  codes_of(d, {g.d.data, g.d.row_stride, g.d.column_stride}, g.rows, g.columns)};
+  const Format& sum = *find_format(d.format);
+  Matrices out{codes_of(a->element_bits, g.a, g.rows, g.depth), codes_of(b->element_bits, g.b, g.depth, g.columns),
+               codes_of(d.element_bits, g.c, g.rows, g.columns),
+               codes_of(store ? store->bits : d.element_bits, {g.d.data, g.d.row_stride, g.d.column_stride}, g.rows,
+                        g.columns)};
+  for (std::uint64_t& code : out.d.codes)
+    if (store) code = rounded_to(sum, *store, code);
+  return out;
 }
 
 }  // namespace warpbit::diagnosis

@@ -1,20 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is diagnosed: the instruction of a capture, or a product of whole matrices as a kernel computes it, a chain of
-// instructions along K for each tile of D.
+// instructions along K for each tile of D. Where factors lie in shared memory, their tiles count as lines of elements.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <vector>
 
+#include "numeric/formats.hpp"
 #include "replay/loaded_capture.hpp"
 #include "warpbit/gemm.hpp"
 
 namespace warpbit::diagnosis {
 
 class Fragment;
+struct TileLayout;
 
 /// The codes of a matrix, row by row.
 struct Codes {
@@ -35,6 +39,23 @@ struct Matrices {
   int depth() const { return a.columns; }
 };
 
+/// A part of D.
+struct Block {
+  int row, column, rows, columns;
+  bool has(int r, int c) const {
+    return r >= row && r - row < rows && c >= column && c - column < columns;
+  }
+};
+
+/// The steps of K of which an instruction has its tile of A and its tile of B.
+struct Step {
+  int a, b;
+  Step(int both) : a(both), b(both) {}
+  Step(int of_a, int of_b) : a(of_a), b(of_b) {}
+  friend auto operator<=>(const Step&, const Step&) = default;
+};
+using Run = std::vector<Step>;
+
 /// A capture. With matrices its cases are tiles of D from `first` on, row by row; each has `steps` tiles of A and of B.
 struct Problem : LoadedCapture {
   explicit Problem(LoadedCapture capture) : LoadedCapture(std::move(capture)) {}
@@ -43,7 +64,13 @@ struct Problem : LoadedCapture {
   std::uint64_t first = 0;
   int steps = 1;
   /// Runs of steps of K, each a chain. The first starts from C, the others from 0, and their sums are added in order.
-  std::vector<std::vector<int>> runs = {};
+  std::vector<Run> runs = {};
+  /// Where elements of the tiles are.
+  std::shared_ptr<const TileLayout> layout = nullptr;
+  /// What is computed of D where factors are in shared memory, if not all; the rest is unknown then.
+  std::optional<Block> block = std::nullopt;
+  /// The format in which D is stored; nullptr: that of the accumulators.
+  const Format* store = nullptr;
 
   int tiles_across() const {
     const int n = instruction.columns();
@@ -72,7 +99,7 @@ Array tiles_of(const Problem& problem, const Fragment& fragment,
 /// The matrix whose tiles, all of them, are in these registers of D.
 Codes matrix_of(const Problem& problem, const Fragment& d, const Array& tiles);
 
-/// Whether an element of D, by its place among the slots of all cases, is of the matrix.
+/// Whether an element of D, by its place among the slots of all cases, is of the matrix and of the block that is computed.
 bool is_inside(const Problem& problem, const Fragment& d, std::size_t element);
 
 /// x + y, element by element, by IEEE 754.
@@ -81,7 +108,11 @@ Array sum_of(const Fragment& fragment, const Array& x, const Array& y);
 /// The library's answer, by one thread.
 Result<Array> execute_trial(const Problem& problem);
 
-/// The matrices of a product. Errors: view_mismatch, where a product cannot be diagnosed.
-Result<Matrices> matrices_of(const Instruction& instruction, const Gemm& product);
+/// The matrices of a product, D in the format of the accumulators. `store`: that of the product's D; may be nullptr. Errors:
+/// view_mismatch, where a product cannot be diagnosed.
+Result<Matrices> matrices_of(const Instruction& instruction, const Gemm& product, const Format* store);
+
+/// The format of a name in which a kernel may store D; nullptr for an empty one. Errors: view_mismatch.
+Result<const Format*> stored_format(const Instruction& instruction, std::string_view name);
 
 }  // namespace warpbit::diagnosis

@@ -54,13 +54,19 @@ bool same_registers(const Instruction& x, const Instruction& y) {
   return x.lanes() == y.lanes() && std::ranges::equal(x.operands(), y.operands(), {}, shape, shape);
 }
 
+// C, or D where it is the accumulator.
+const Operand& accumulator_of(const Instruction& i) {
+  const Operand* c = i.find(Part::c);
+  return c == nullptr ? i.operands()[0] : *c;
+}
+
 // The sum in f16: C is rounded to it, D comes from it.
 Result<Array> accumulate(const Problem& inputs, const Instruction& half) {
   // Accumulators, read by place.
   const auto fragment = [](const Operand& op, int lanes) { return Fragment(Part::c, op, lanes); };
-  const Fragment c32 = fragment(*inputs.instruction.find(Part::c), half.lanes()),
+  const Fragment c32 = fragment(accumulator_of(inputs.instruction), half.lanes()),
                  d32 = fragment(inputs.instruction.operands()[0], half.lanes()),
-                 c16 = fragment(*half.find(Part::c), half.lanes()),
+                 c16 = fragment(accumulator_of(half), half.lanes()),
                  d16 = fragment(half.operands()[0], half.lanes());
   const auto read = [](const Array& array, const Fragment& from, const Fragment& to) {
     return moved(array, from, to, map_of(to, from, [](const Fragment&, const Coordinate& c) { return c; }));
@@ -71,6 +77,7 @@ Result<Array> accumulate(const Problem& inputs, const Instruction& half) {
   };
   Problem capture = inputs;
   capture.instruction = half;
+  if (capture.layout) capture.layout = layout_of(half);
   Array& c = *array_of(capture, Part::c);
   c = read(converted(c, {FormatId::f32, FormatId::f16, CvtRounding::rn}), c32, c16);
   capture.expected = read(inputs.expected, d32, d16);
@@ -196,8 +203,7 @@ class StatementCollection {
 
   // f16 accumulators where f32 belong
   void accumulation() {
-    const Operand* c = instruction_.find(Part::c);
-    if (operand(0).format != "f32" || c == nullptr || c->format != "f32" || !to_.has(Part::c)) return;
+    if (operand(0).format != "f32" || accumulator_of(instruction_).format != "f32" || !to_.has(Part::c)) return;
     Statement changed = statement_;
     std::ranges::replace(changed.qualifiers, "f32", "f16");
     const Result<Instruction> half = parsed(changed);

@@ -23,9 +23,9 @@ class StepCollection {
  private:
   // ---- Steps along K
 
-  void add_runs(Hypothesis h, std::vector<std::vector<int>> runs, bool without_c = false) {
-    std::erase_if(runs, [](const std::vector<int>& run) { return run.empty(); });
-    const std::vector<int>& all = ascending();
+  void add_runs(Hypothesis h, std::vector<Run> runs, bool without_c = false) {
+    std::erase_if(runs, [](const Run& run) { return run.empty(); });
+    const Run& all = ascending();
     // tails() has what leaves out the last step only, where that is the tail.
     const bool is_tail = to_.matrices.depth() % to_.instruction().depth() != 0 && runs.size() == 1 &&
                          std::ranges::equal(runs[0], std::span(all).first(all.size() - 1));
@@ -36,7 +36,7 @@ class StepCollection {
       if (without_c) std::ranges::fill(array_of(t.capture, Part::c)->data, std::byte{0});
     };
   }
-  const std::vector<int>& ascending() const { return to_.to.capture.runs.at(0); }
+  const Run& ascending() const { return to_.to.capture.runs.at(0); }
 
   static std::string steps_text(int first, int last) {
     return first == last ? fmt::format("step {} of K", first) : fmt::format("steps {} to {} of K", first, last);
@@ -51,7 +51,7 @@ class StepCollection {
     for (int size = 1; size <= 8 && size <= n; size *= 2)
       for (int first = 0; first < n && n / size <= kMost; first += size) {
         const int last = std::min(n, first + size) - 1;
-        std::vector<int> missing = ascending(), twice = missing;
+        Run missing = ascending(), twice = missing;
         missing.erase(missing.begin() + first, missing.begin() + last + 1);
         twice.insert(twice.begin() + last + 1, ascending().begin() + first, ascending().begin() + last + 1);
         add_runs({"step_missing", "", steps_text(first, last) + (first == last ? " is" : " are") + " missing",
@@ -60,7 +60,7 @@ class StepCollection {
         add_runs({"step_twice", "",
                   steps_text(first, last) + (first == last ? " is" : " are") + " summed twice", hint, 1},
                  {twice});
-        std::vector<int> only(ascending().begin() + first, ascending().begin() + last + 1);
+        Run only(ascending().begin() + first, ascending().begin() + last + 1);
         if (first == 0)
           add_runs({"step_missing", "",
                     fmt::format("only {} {} summed", steps_text(first, last), first == last ? "is" : "are"),
@@ -77,14 +77,15 @@ class StepCollection {
       }
     skipped(n, hint);
     stale(n, hint);
+    stages(n, hint);
   }
 
   // A loop whose step is not the instruction's.
   void skipped(int n, const std::string& hint) {
     for (int stride = 2; stride <= 8 && stride <= n; stride *= 2)
       for (int first = 0; first < stride; ++first) {
-        std::vector<int> run;
-        for (int s = first; s < n; s += stride) run.push_back(s);
+        Run run;
+        for (int s = first; s < n; s += stride) run.emplace_back(s);
         add_runs({"step_missing", "",
                   fmt::format("of each {} steps of K only number {} is summed", stride, first), hint, 1},
                  {run});
@@ -140,13 +141,44 @@ class StepCollection {
                  [=](int s) { return (s ^ two) < n ? s ^ two : s; });
   }
 
+  // A stage of a ring is read before its data arrives: it has what it had one time round before.
+  void stages(int n, const std::string& hint) {
+    constexpr int kMost = 32, kMostInRing = 8;
+    for (int size = 1; size <= 8 && size < n; size *= 2)
+      for (int ring = 1; ring <= kMostInRing && ring * size < n && n / size <= kMost; ++ring) {
+        const std::string text = fmt::format("had {} before, {} deep each", ring == 1 ? "one" : std::to_string(ring),
+                                             size * to_.instruction().depth());
+        const int count = (n + size - 1) / size;
+        for (int stage = ring; stage < count; ++stage)
+          stale_stages(fmt::format("stage {} of K has the data that the stage {}", stage, text), hint, stage, stage,
+                       size, ring);
+        stale_stages(fmt::format("from stage {} of K on each has the data that the stage {}", ring, text), hint, ring,
+                     count - 1, size, ring);
+      }
+  }
+  void stale_stages(const std::string& text, const std::string& hint, int first, int last, int size, int ring) {
+    constexpr std::string_view kNames[] = {"", "A", "B", "A and B"};
+    constexpr std::string_view kRoles[] = {"", "a", "b", "a b"};
+    for (std::size_t which = 1; which < 4; ++which) {
+      Run run = ascending();
+      for (Step& step : run) {
+        const int stage = step.a / size;
+        if (stage < first || stage > last) continue;
+        step = {step.a - (which & 1 ? ring * size : 0), step.b - (which & 2 ? ring * size : 0)};
+      }
+      add_runs({"stale_step", std::string(kRoles[which]), fmt::format("{}: {}", kNames[which], text),
+                hint + "; stages, and who waits for whom", 2},
+               {run});
+    }
+  }
+
   // Steps by turns: what is summed is right, the roundings are others. find_order knows the other orders.
   void orders() {
-    const std::vector<int>& steps = ascending();
+    const Run& steps = ascending();
     const auto n = to_.to.capture.steps;
     for (const int parts : {2, 3, 4, 5, 6, 7, 8, 16, 32}) {
       if (parts >= n) break;
-      std::vector<int> by_turns;
+      Run by_turns;
       for (int first = 0; first < parts; ++first)
         for (int s = first; s < n; s += parts) by_turns.push_back(steps[static_cast<std::size_t>(s)]);
       add_runs({"k_order", "d",
@@ -187,7 +219,7 @@ class StepCollection {
   }
 
   MatrixCollection& to_;
-  std::set<std::pair<std::vector<std::vector<int>>, bool>> runs_;
+  std::set<std::pair<std::vector<Run>, bool>> runs_;
 };
 
 }  // namespace
