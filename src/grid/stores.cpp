@@ -157,7 +157,7 @@ AddressOrigins StoreSearch::result(const ptx::Statement& statement) {
     case 'l': return loaded(statement);
     case 'o': return kNotGlobal;
     case 'p': {
-      const bool is_of_parts = statement.opcode != "mov" || operand(statement, 1).kind == Operand::Kind::vector;
+      const bool is_of_parts = statement.is->does != ptx::Does::move || operand(statement, 1).kind == Operand::Kind::vector;
       return is_of_parts && bits(statement) >= 64 ? kAnyAddress : of_sources(statement, 1);
     }
     case 'h': {
@@ -170,7 +170,7 @@ AddressOrigins StoreSearch::result(const ptx::Statement& statement) {
 }
 
 void StoreSearch::write(const ptx::Statement& statement) {
-  const bool calls = statement.opcode == "call";
+  const bool calls = statement.is->does == ptx::Does::call;
   if (!calls && !assembler::writes_first(*f_, statement)) return;
   const AddressOrigins written = calls ? kAnyAddress : result(statement);
   for (int i = 0; i < (calls ? statement.operands : 1); ++i)
@@ -194,8 +194,9 @@ void StoreSearch::pass(const ptx::FunctionText& function) {
   } while (grows_ && ++rounds < kTextRounds);
   if (grows_) stored_ |= kAnyAddress;
   for (const ptx::Statement& one : function.statements) {
-    const bool returns = one.opcode == "atom";
-    if (!returns && one.opcode != "st" && one.opcode != "red") continue;
+    const ptx::Does does = one.is->does;
+    const bool returns = does == ptx::Does::atomic;
+    if (!returns && does != ptx::Does::store && does != ptx::Does::reduction) continue;
     const auto words = words_of(function, one);
     if (std::ranges::any_of(words, [](std::string_view word) {
           return word.starts_with("shared") || word == "local" || word.starts_with("param");
