@@ -29,13 +29,6 @@ const std::string kBefore = R"(.version 8.7
   st.global.u32 [%rd1], 1;
   ret;
 }
-.func choose(.reg .b64 to, .reg .b32 which)
-{
-  .reg .pred %p<2>; .reg .b64 %rd<2>;
-  mov.u64 %rd1, counter; setp.eq.u32 %p1, which, 0; @%p1 mov.u64 %rd1, to;
-  st.global.u32 [%rd1], 1;
-  ret;
-}
 .visible .entry k(.param .u64 in, .param .u64 out, .param .align 8 .b8 both[24], .param .u32 n)
 {
   .reg .pred %p<4>; .reg .b32 %r<8>; .reg .b64 %rd<8>; .shared .align 8 .b8 tile[64];
@@ -94,7 +87,6 @@ const std::vector<std::string> kAnywhere = {
     "ld.global.v2.u32 {%r3, %r4}, [%rd1]; mov.b64 %rd3, {%r3, %r4}; st.global.u32 [%rd3], 1;",
     "ld.global.u32 %r3, [%rd1]; cvt.u64.u32 %rd3, %r3; shl.b64 %rd3, %rd3, 32; or.b64 %rd3, %rd3, 16; st.global.u32 [%rd3], 1;",
     "ld.global.v2.u32 {%r3, %r4}, [%rd1]; cvt.u64.u32 %rd3, %r3; cvt.u64.u32 %rd4, %r4; bfi.b64 %rd5, %rd4, %rd3, 32, 32; st.global.u32 [%rd5], 1;",
-    "call choose, (%rd1, %r1);",
     "st.shared.u64 [tile], %rd1; ld.shared.u64 %rd3, [tile]; st.global.u32 [%rd3], 1;",
     "atom.global.exch.b64 %rd3, [%rd1], 0; st.global.u32 [%rd3], 1;",
     "mov.u64 %rd3, 17592186044416; st.global.u32 [%rd3], 1;",

