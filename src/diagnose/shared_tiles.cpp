@@ -56,7 +56,8 @@ std::vector<DescriptorMistake> descriptor_mistakes() {
       "which offset is the leading and which the stride dimension's", 1,
       [](Reading& r, const SharedTile&, int) { std::swap(r.descriptor.leading, r.descriptor.stride); });
   for (const Swizzle mode : {Swizzle::none, Swizzle::bytes_32, Swizzle::bytes_64, Swizzle::bytes_128})
-    add("swizzle", fmt::format("the descriptors have {}", name(mode)), "the swizzle that the tile was stored with", 1,
+    add("swizzle", fmt::format("the descriptors have {}", name(mode)),
+        "the swizzle that the tile was stored with", 1,
         [mode](Reading& r, const SharedTile&, int) { r.descriptor.swizzle = mode; });
   add("transposed", "the tile is taken as the other major", "imm-trans, and which direction is contiguous", 1,
       [](Reading& r, const SharedTile&, int) { r.major = r.major == Major::k ? Major::mn : Major::k; });
@@ -93,10 +94,10 @@ std::vector<DescriptorMistake> descriptor_mistakes() {
       set(fmt::format("{} bytes", bytes), [bytes](std::uint32_t) { return bytes; });
   }
   for (const int by : {16, -16, 32, -32, 64, -64, 128, -128, 256, 512, 1024})
-    add("start_address", fmt::format("the start address is {} bytes too {}", std::abs(by), by > 0 ? "large" : "small"),
-        "the address of the tile", 2, [by](Reading& r, const SharedTile&, int) {
-          r.descriptor.start += static_cast<std::uint32_t>(by);
-        });
+    add("start_address",
+        fmt::format("the start address is {} bytes too {}", std::abs(by), by > 0 ? "large" : "small"),
+        "the address of the tile", 2,
+        [by](Reading& r, const SharedTile&, int) { r.descriptor.start += static_cast<std::uint32_t>(by); });
   return out;
 }
 
@@ -158,7 +159,8 @@ class SharedTiles {
         for (int steps = 1; steps <= 8 && steps < 2 * to_.to.capture.steps; steps *= 2)
           for (int more = 1; more <= 2 && (more == 1 || all > lines); ++more) {
             if (major == Major::mn && bits != 16) continue;  // of other types K is contiguous
-            const DescribedMatrix whole{major, bits, more * lines, steps * depth}, one{major, bits, lines, depth};
+            const DescribedMatrix whole{major, bits, more * lines, steps * depth},
+                one{major, bits, lines, depth};
             const Result<CanonicalTile> tile = CanonicalTile::make(whole, swizzle);
             const Result<Descriptor> first = tile ? tile->descriptor(0, whole) : tile.error();
             if (!first || !tile->step(one, 0, steps > 1 ? depth : 0)) continue;
@@ -186,8 +188,12 @@ class SharedTiles {
     if (!seen.insert(std::move(effect)).second) return;
     const SharedTile& t = a ? *a : *b;
     to_.add({mistake.kind, "",
-             fmt::format("{}: {} ({})", a && b ? "A and B" : a ? "A" : "B", mistake.text, t.text()), mistake.hint,
-             mistake.cost + (a && b ? 1 : 0)},
+             fmt::format("{}: {} ({})",
+                         a && b ? "A and B"
+                         : a    ? "A"
+                                : "B",
+                         mistake.text, t.text()),
+             mistake.hint, mistake.cost + (a && b ? 1 : 0)},
             std::move(moves));
   }
   WholeMove move_of(Part part, const SharedTile& t, TileSource source) const {
