@@ -72,7 +72,8 @@ void add_diagnose(py::module_& m) {
       field("hypotheses", &Diagnosis::hypotheses, "Mistakes that were tried."),
       field("inferred", &Diagnosis::inferred, "Whether the arithmetic rests on no hardware result."),
       field("findings", &Diagnosis::findings, "Those that explain more than the result as it is, best first."),
-      field("where", &Diagnosis::where, "Where nothing explains all: the wrong elements, of a few tiles each for itself."));
+      field("where", &Diagnosis::where,
+            "Where nothing explains all: the wrong elements, of a few tiles each for itself."));
   set_repr(diagnosis, [](const Diagnosis& d) { return "Diagnosis: " + d.text(); });
   diagnosis.def("__str__", &diagnosis_text);
   m.def("diagnose", &diagnose_registers, "instruction"_a, py::kw_only(), "d"_a, "pairs"_a = true,

@@ -158,7 +158,9 @@ Diagnosis diagnose_product(const Instruction& i, const Bits& a_object, const Bit
   const std::string where(i.canonical());
   const CodeArray a = codes_of_matrix(a_object, operand_for(i, Part::a), where, "A"),
                   b = codes_of_matrix(b_object, operand_for(i, Part::b), where, "B"),
-                  d = codes_of_matrix(d_object, operand_in(operand_for(i, Part::d), store.empty() ? operand_for(i, Part::d).format : store),
+                  d = codes_of_matrix(d_object,
+                                      operand_in(operand_for(i, Part::d),
+                                                 store.empty() ? operand_for(i, Part::d).format : store),
                                       where, "d");
   require_shape(b, a.columns, b.columns, where, "B");
   require_shape(d, a.rows, b.columns, where, "d");

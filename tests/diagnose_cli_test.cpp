@@ -175,10 +175,15 @@ TEST_CASE("diagnose takes products of wgmma, and says where they are wrong", "[q
     return sum;
   };
   const auto diagnosed = [&](auto d_of, std::vector<std::string> more) {
-    std::vector<std::string> all{"diagnose", "wgmma.m64n8k16.f32.f16@H100", "--single",
-                                 "--a", matrix(directory.path / "a.csv", 64, kDepth, a_of),
-                                 "--b", matrix(directory.path / "b.csv", kDepth, 16, b_of),
-                                 "--d", matrix(directory.path / "d.csv", 64, 16, d_of)};
+    std::vector<std::string> all{"diagnose",
+                                 "wgmma.m64n8k16.f32.f16@H100",
+                                 "--single",
+                                 "--a",
+                                 matrix(directory.path / "a.csv", 64, kDepth, a_of),
+                                 "--b",
+                                 matrix(directory.path / "b.csv", kDepth, 16, b_of),
+                                 "--d",
+                                 matrix(directory.path / "d.csv", 64, 16, d_of)};
     all.insert(all.end(), more.begin(), more.end());
     return run(all);
   };
@@ -260,8 +265,9 @@ TEST_CASE("diagnose: nothing explains it, or nothing is wrong", "[quick][diagnos
   for (std::size_t i = 0; i < d.size(); i += 3) d[i] += 1 + static_cast<std::uint32_t>(i * i);
   const Output none = run({"diagnose", file_of(directory.path / "noise.npz", d)});
   CHECK(none.status == 1);
-  CHECK(none.out ==
-        "none: 86 of 256 elements are wrong, and no mistake known explains them\nwrong elements are everywhere\n");
+  CHECK(
+      none.out ==
+      "none: 86 of 256 elements are wrong, and no mistake known explains them\nwrong elements are everywhere\n");
 }
 
 TEST_CASE("diagnose refuses what it cannot answer", "[quick][diagnose]") {

@@ -193,8 +193,11 @@ void add_diagnose(CLI::App& command, int& status) {
   command.add_option("--a", o.a, "A as a whole matrix: .npy, or text with a row in each line");
   command.add_option("--b", o.b, "B, the same");
   command.add_option("--c", o.c, "C; 0 unless given");
-  command.add_option("--d", o.d, "the kernel's D");
-  command.add_option("--store", o.store, "the format of D, where the kernel rounds its sums to another: f16, bf16, ...");
+  CLI::Option* const d = command.add_option("--d", o.d, "the kernel's D");
+  command
+      .add_option("--store", o.store,
+                  "the format of D, where the kernel rounds its sums to another: f16, bf16, ...")
+      ->needs(d);
   CLI::Option* const memory = command.add_option(
       "--memory", o.memory,
       "of a tcgen05.mma: an .npz with shared (bytes), tensor (128 x 512 words), of a pair both blocks', d (32 bits "

@@ -233,7 +233,8 @@ Result<Diagnosis> diagnose_problem(const Problem& capture, const Result<Array>& 
     return out;
   }
   collect_places(hypotheses);
-  for (const auto& collect : {collect_statements, collect_depth, collect_words, collect_epilogue, collect_products})
+  for (const auto& collect :
+       {collect_statements, collect_depth, collect_words, collect_epilogue, collect_products})
     collect(hypotheses);
   std::ranges::stable_sort(hypotheses.all, {}, &Hypothesis::cost);
   Result<OrderFindings> orders = find_orders ? find_orders(out.right) : OrderFindings();

@@ -82,14 +82,17 @@ class MemoryRun {
       Codes d{part.rows, part.columns, std::vector<std::uint64_t>(std::size_t(part.rows * part.columns))};
       for_each(part, d, [&](const Coordinate& at, std::uint64_t& code) { code = code_at(c_, d_, n, at); });
       const MatrixView view = view_of(d, d_);
-      Gemm product{static_cast<std::size_t>(d.rows), static_cast<std::size_t>(d.columns),
-                   static_cast<std::size_t>(a.columns), view_of(a, a_), view_of(b, b_), view,
+      Gemm product{static_cast<std::size_t>(d.rows),
+                   static_cast<std::size_t>(d.columns),
+                   static_cast<std::size_t>(a.columns),
+                   view_of(a, a_),
+                   view_of(b, b_),
+                   view,
                    {d.codes.data(), view.row_stride, view.column_stride}};
       GemmOptions options;
       options.execute = options_of_trial();
       if (const Result<Execution> done = gemm(p_.instruction, product, options); !done) return done.error();
-      for_each(part, d,
-               [&](const Coordinate& at, std::uint64_t code) { set_code(out, d_, n, at, code); });
+      for_each(part, d, [&](const Coordinate& at, std::uint64_t code) { set_code(out, d_, n, at, code); });
     }
     return out;
   }
@@ -122,8 +125,8 @@ class MemoryRun {
     const Array& tiles = *array_of(p_, f.part());
     for (int k = 0; k < all; ++k) {
       const Step& step = run_[static_cast<std::size_t>(k / depth)];
-      const std::uint64_t tile = n * static_cast<std::uint64_t>(p_.steps) +
-                                 static_cast<std::uint64_t>(is_a ? step.a : step.b);
+      const std::uint64_t tile =
+          n * static_cast<std::uint64_t>(p_.steps) + static_cast<std::uint64_t>(is_a ? step.a : step.b);
       for (int line = 0; line < lines; ++line) {
         const Coordinate at = is_a ? Coordinate{first + line, k % depth} : Coordinate{k % depth, first + line};
         out.codes[is_a ? out.index(line, k) : out.index(k, line)] = code_at(tiles, f, tile, at);

@@ -105,10 +105,10 @@ std::shared_ptr<const TileLayout> layout_of(const Instruction& i) {
     if (tile.kind != OperandKind::descriptor) continue;
     const int item = 8 * static_cast<int>(code_bytes(tile.element_bits));
     const Packing packing{item, item, 0, tile.element_bits};
-    tile.fragment = part == Part::a ? FragmentMap(i.rows(), i.depth(), 1, packing, {{i.rows(), {1, 0}}},
-                                                  {{i.depth(), {0, 1}}})
-                                    : FragmentMap(i.depth(), i.columns(), 1, packing, {{i.columns(), {0, 1}}},
-                                                  {{i.depth(), {1, 0}}});
+    tile.fragment =
+        part == Part::a
+            ? FragmentMap(i.rows(), i.depth(), 1, packing, {{i.rows(), {1, 0}}}, {{i.depth(), {0, 1}}})
+            : FragmentMap(i.depth(), i.columns(), 1, packing, {{i.columns(), {0, 1}}}, {{i.depth(), {1, 0}}});
     tile.registers = i.depth();
     tile.register_bits = item;
   }

@@ -33,7 +33,8 @@ class MixedTiles {
              "the index of the tile and that of the register in the accumulators", cost},
             {{Part::d, [=, &d = d_, n = registers_, down = down_](int row, int column) {
                 const int tile = down ? row / rows : column / columns;
-                const Index at = d.index(static_cast<std::size_t>(d.slot_at(Coordinate{row % rows, column % columns})));
+                const Index at =
+                    d.index(static_cast<std::size_t>(d.slot_at(Coordinate{row % rows, column % columns})));
                 const int moved = other(tile % 2 * n + at.reg);
                 const Coordinate in = d.at({at.lane, moved % n, at.slot});
                 const int shift = moved / n - tile % 2;
@@ -49,8 +50,9 @@ class MixedTiles {
     add("those by turns taken one after the other", 2, [n](int i) { return i / 2 + i % 2 * n; });
     for (int bit = 1; bit < n; bit *= 2) {
       if (n % (2 * bit) == 0)
-        add(fmt::format("those of the first with register & {0} set and those of the second with it clear are exchanged",
-                        bit),
+        add(fmt::format(
+                "those of the first with register & {0} set and those of the second with it clear are exchanged",
+                bit),
             2, [=](int i) {
               const bool set = (i & bit) != 0, second = i >= n;
               return set == second ? i : i + (second ? bit - n : n - bit);

@@ -136,11 +136,12 @@ bool is_inside(const Problem& problem, const Fragment& d, std::size_t element) {
 Result<const Format*> stored_format(const Instruction& i, std::string_view name) {
   if (name.empty()) return nullptr;
   const Format *out = find_format(name), &sum = *find_format(i.operands()[0].format);
-  const bool is_known = out == &sum || (out != nullptr && !sum.is_integer && !out->is_integer && out->bits >= 16 &&
-                                        out->ignored_low == 0 && out->bits <= sum.bits);
+  const bool is_known = out == &sum || (out != nullptr && !sum.is_integer && !out->is_integer &&
+                                        out->bits >= 16 && out->ignored_low == 0 && out->bits <= sum.bits);
   if (is_known) return out == &sum ? nullptr : out;
   return mismatch(i, fmt::format("D is stored in {}", name),
-                  sum.is_integer ? std::string(sum.name) : fmt::format("{}, or f16 or bf16 where it is narrower", sum.name));
+                  sum.is_integer ? std::string(sum.name)
+                                 : fmt::format("{}, or f16 or bf16 where it is narrower", sum.name));
 }
 
 Result<Matrices> matrices_of(const Instruction& i, const Gemm& g, const Format* store) {
@@ -150,10 +151,10 @@ Result<Matrices> matrices_of(const Instruction& i, const Gemm& g, const Format* 
   const Operand& d = i.operands()[0];
   const Tile* tile = std::get_if<Tile>(&i.decoded().kernel);
   const bool known = tile != nullptr && a && b && i.terms() == i.depth() && i.find(Part::scale_a) == nullptr &&
-                     i.products() == 1 &&
-                     (i.uses_memory() || (c && c->registers > 0 && c->format == d.format));
+                     i.products() == 1 && (i.uses_memory() || (c && c->registers > 0 && c->format == d.format));
   if (!known) return mismatch(i, "it is no such product", accepted);
-  if (tile->starts_at_zero) return mismatch(i, "scale-d is 0", "1 or a predicate: D of one step is C of the next");
+  if (tile->starts_at_zero)
+    return mismatch(i, "scale-d is 0", "1 or a predicate: D of one step is C of the next");
   for (const Operand& operand : i.operands())
     if (!operand.literals.empty() && operand.registers > 0)
       return mismatch(i, fmt::format("literals in {}", operand.role), "registers, or no operands at all");
@@ -180,10 +181,11 @@ Result<Matrices> matrices_of(const Instruction& i, const Gemm& g, const Format* 
                     "whole K, show a mistake as well",
                     kMostElements, kMostProducts));
   const Format& sum = *find_format(d.format);
-  Matrices out{codes_of(a->element_bits, g.a, g.rows, g.depth), codes_of(b->element_bits, g.b, g.depth, g.columns),
+  Matrices out{codes_of(a->element_bits, g.a, g.rows, g.depth),
+               codes_of(b->element_bits, g.b, g.depth, g.columns),
                codes_of(d.element_bits, g.c, g.rows, g.columns),
-               codes_of(store ? store->bits : d.element_bits, {g.d.data, g.d.row_stride, g.d.column_stride}, g.rows,
-                        g.columns)};
+               codes_of(store ? store->bits : d.element_bits, {g.d.data, g.d.row_stride, g.d.column_stride},
+                        g.rows, g.columns)};
   for (std::uint64_t& code : out.d.codes)
     if (store) code = rounded_to(sum, *store, code);
   return out;

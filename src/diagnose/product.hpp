@@ -42,9 +42,7 @@ struct Matrices {
 /// A part of D.
 struct Block {
   int row, column, rows, columns;
-  bool has(int r, int c) const {
-    return r >= row && r - row < rows && c >= column && c - column < columns;
-  }
+  bool has(int r, int c) const { return r >= row && r - row < rows && c >= column && c - column < columns; }
 };
 
 /// The steps of K of which an instruction has its tile of A and its tile of B.

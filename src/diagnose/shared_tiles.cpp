@@ -4,9 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <initializer_list>
 #include <memory>
-#include <optional>
-#include <set>
 
 #include "diagnose/matrix_moves.hpp"
 #include "numeric/formats.hpp"
@@ -56,7 +55,8 @@ std::vector<DescriptorMistake> descriptor_mistakes() {
       "which offset is the leading and which the stride dimension's", 1,
       [](Reading& r, const SharedTile&, int) { std::swap(r.descriptor.leading, r.descriptor.stride); });
   for (const Swizzle mode : {Swizzle::none, Swizzle::bytes_32, Swizzle::bytes_64, Swizzle::bytes_128})
-    add("swizzle", fmt::format("the descriptors have {}", name(mode)), "the swizzle that the tile was stored with", 1,
+    add("swizzle", fmt::format("the descriptors have {}", name(mode)),
+        "the swizzle that the tile was stored with", 1,
         [mode](Reading& r, const SharedTile&, int) { r.descriptor.swizzle = mode; });
   add("transposed", "the tile is taken as the other major", "imm-trans, and which direction is contiguous", 1,
       [](Reading& r, const SharedTile&, int) { r.major = r.major == Major::k ? Major::mn : Major::k; });
@@ -93,56 +93,76 @@ std::vector<DescriptorMistake> descriptor_mistakes() {
       set(fmt::format("{} bytes", bytes), [bytes](std::uint32_t) { return bytes; });
   }
   for (const int by : {16, -16, 32, -32, 64, -64, 128, -128, 256, 512, 1024})
-    add("start_address", fmt::format("the start address is {} bytes too {}", std::abs(by), by > 0 ? "large" : "small"),
-        "the address of the tile", 2, [by](Reading& r, const SharedTile&, int) {
-          r.descriptor.start += static_cast<std::uint32_t>(by);
-        });
+    add("start_address",
+        fmt::format("the start address is {} bytes too {}", std::abs(by), by > 0 ? "large" : "small"),
+        "the address of the tile", 2,
+        [by](Reading& r, const SharedTile&, int) { r.descriptor.start += static_cast<std::uint32_t>(by); });
   return out;
 }
 
 // From which element of the tile each is read: an index, or kElsewhere behind the tile.
 using TileSource = std::vector<std::int32_t>;
 
-std::optional<TileSource> source_of(const SharedTile& t, const DescriptorMistake& mistake) {
+// Calls use(i, k, bit) for each element that is read. 16 bytes stay together.
+template <class Use>
+void for_each_element(const Reading& from, int bits, int lines, int depth, Use use) {
+  const bool across = from.major == Major::mn;
+  const int chunk = 128 / bits, along = across ? lines : depth, others = across ? depth : lines;
+  for (int other = 0; other < others; ++other)
+    for (int first = 0; first < along; first += chunk) {
+      const int i = across ? first : other, k = across ? other : first;
+      const std::uint64_t bit = element_bit(from.descriptor, from.major, bits, i, k);
+      for (int n = 0; n < std::min(chunk, along - first); ++n)
+        use(across ? i + n : i, across ? k : k + n, bit + static_cast<std::uint64_t>(n * bits));
+    }
+}
+
+// nullptr: each from where it should be.
+std::shared_ptr<const TileSource> source_of(const SharedTile& t, const DescriptorMistake& mistake) {
   const DescribedMatrix& w = t.whole;
   const auto bits = static_cast<std::uint64_t>(w.element_bits);
   const std::size_t size = static_cast<std::size_t>(w.lines) * static_cast<std::size_t>(w.depth);
-  TileSource stored(size, kElsewhere), out(size, kElsewhere);
-  for (int i = 0; i < w.lines; ++i)
-    for (int k = 0; k < w.depth; ++k)
-      stored[element_bit(t.descriptor, w, i, k) / bits] = static_cast<std::int32_t>(t.index(i, k));
+  TileSource stored(size, kElsewhere);
+  const auto out = std::make_shared<TileSource>(size, kElsewhere);
+  for_each_element(t.right(0, 0), w.element_bits, w.lines, w.depth, [&](int i, int k, std::uint64_t bit) {
+    stored[bit / bits] = static_cast<std::int32_t>(t.index(i, k));
+  });
   bool identity = true;
   for (int i0 = 0; i0 < w.lines; i0 += t.part.lines)
     for (int k0 = 0; k0 < w.depth; k0 += t.part.depth) {
       Reading reading = t.right(i0, k0);
       mistake.change(reading, t, k0);
-      for (int i = 0; i < t.part.lines; ++i)
-        for (int k = 0; k < t.part.depth; ++k) {
-          const std::uint64_t at = element_bit(reading.descriptor, reading.major, w.element_bits, i, k) / bits;
-          std::int32_t& from = out[t.index(i0 + i, k0 + k)];
-          if (at < size) from = stored[at];
-          identity = identity && from == static_cast<std::int32_t>(t.index(i0 + i, k0 + k));
-        }
+      for_each_element(reading, w.element_bits, t.part.lines, t.part.depth,
+                       [&](int i, int k, std::uint64_t bit) {
+                         const std::size_t to = t.index(i0 + i, k0 + k);
+                         if (bit / bits < size) (*out)[to] = stored[bit / bits];
+                         identity = identity && (*out)[to] == static_cast<std::int32_t>(to);
+                       });
     }
-  if (identity) return std::nullopt;
-  return out;
+  return identity ? nullptr : out;
 }
+
+// Tiles of a factor, and what each mistake makes of them.
+struct FactorTiles {
+  std::vector<SharedTile> tiles;
+  std::vector<std::vector<std::shared_ptr<const TileSource>>> sources;  // by tile and mistake
+};
 
 class SharedTiles {
  public:
   explicit SharedTiles(MatrixCollection& to) : to_(to) {}
 
   void run() {
-    const std::vector<SharedTile> a = tiles(Part::a), b = tiles(Part::b);
-    const std::vector<DescriptorMistake> mistakes = descriptor_mistakes();
-    for (const SharedTile& tile : a)
-      for (const DescriptorMistake& mistake : mistakes) add(mistake, &tile, nullptr);
-    for (const SharedTile& tile : b)
-      for (const DescriptorMistake& mistake : mistakes) add(mistake, nullptr, &tile);
-    for (const SharedTile& x : a)
-      for (const SharedTile& y : b)
-        if (x.whole.depth == y.whole.depth && x.descriptor.swizzle == y.descriptor.swizzle)
-          for (const DescriptorMistake& mistake : mistakes) add(mistake, &x, &y);
+    const FactorTiles a = tiles_with_sources(Part::a), b = tiles_with_sources(Part::b);
+    for (std::size_t m = 0; m < mistakes_.size(); ++m) {
+      for (std::size_t x = 0; x < a.tiles.size(); ++x) add(m, {{Part::a, &a, x}});
+      for (std::size_t y = 0; y < b.tiles.size(); ++y) add(m, {{Part::b, &b, y}});
+      for (std::size_t x = 0; x < a.tiles.size(); ++x)
+        for (std::size_t y = 0; y < b.tiles.size(); ++y)
+          if (a.tiles[x].whole.depth == b.tiles[y].whole.depth &&
+              a.tiles[x].descriptor.swizzle == b.tiles[y].descriptor.swizzle)
+            add(m, {{Part::a, &a, x}, {Part::b, &b, y}});
+    }
   }
 
  private:
@@ -158,7 +178,8 @@ class SharedTiles {
         for (int steps = 1; steps <= 8 && steps < 2 * to_.to.capture.steps; steps *= 2)
           for (int more = 1; more <= 2 && (more == 1 || all > lines); ++more) {
             if (major == Major::mn && bits != 16) continue;  // of other types K is contiguous
-            const DescribedMatrix whole{major, bits, more * lines, steps * depth}, one{major, bits, lines, depth};
+            const DescribedMatrix whole{major, bits, more * lines, steps * depth},
+                one{major, bits, lines, depth};
             const Result<CanonicalTile> tile = CanonicalTile::make(whole, swizzle);
             const Result<Descriptor> first = tile ? tile->descriptor(0, whole) : tile.error();
             if (!first || !tile->step(one, 0, steps > 1 ? depth : 0)) continue;
@@ -170,44 +191,55 @@ class SharedTiles {
     return out;
   }
 
-  // Of A's tile, of B's or of both.
-  void add(const DescriptorMistake& mistake, const SharedTile* a, const SharedTile* b) {
-    std::vector<WholeMove> moves;
-    std::set<std::pair<int, TileSource>>& seen = seen_[(a ? 1 : 0) + (b ? 2 : 0) - 1];
-    std::pair<int, TileSource> effect;
-    for (const auto& [part, tile] : {std::pair(Part::a, a), std::pair(Part::b, b)}) {
-      if (tile == nullptr) continue;
-      std::optional<TileSource> source = source_of(*tile, mistake);
-      if (!source) return;
-      effect.first = effect.first * 4096 + tile->whole.depth;
-      effect.second.insert(effect.second.end(), source->begin(), source->end());
-      moves.push_back(move_of(part, *tile, std::move(*source)));
+  FactorTiles tiles_with_sources(Part part) const {
+    FactorTiles out{tiles(part), {}};
+    for (const SharedTile& tile : out.tiles) {
+      auto& sources = out.sources.emplace_back();
+      for (const DescriptorMistake& mistake : mistakes_) sources.push_back(source_of(tile, mistake));
     }
-    if (!seen.insert(std::move(effect)).second) return;
-    const SharedTile& t = a ? *a : *b;
-    to_.add({mistake.kind, "",
-             fmt::format("{}: {} ({})", a && b ? "A and B" : a ? "A" : "B", mistake.text, t.text()), mistake.hint,
-             mistake.cost + (a && b ? 1 : 0)},
+    return out;
+  }
+
+  struct TileOf {
+    Part part;
+    const FactorTiles* all;
+    std::size_t index;
+  };
+  // The same mistake in A's tile, in B's or in both.
+  void add(std::size_t m, std::initializer_list<TileOf> of) {
+    const DescriptorMistake& mistake = mistakes_[m];
+    std::vector<WholeMove> moves;
+    std::string names;
+    const SharedTile* tile = nullptr;
+    for (const TileOf& x : of) {
+      const std::shared_ptr<const TileSource>& source = x.all->sources[x.index][m];
+      if (source == nullptr) return;
+      tile = &x.all->tiles[x.index];
+      names += fmt::format("{}{}", names.empty() ? "" : " and ", to_.letter(x.part));
+      moves.push_back(move_of(x.part, *tile, source));
+    }
+    to_.add({mistake.kind, "", fmt::format("{}: {} ({})", names, mistake.text, tile->text()), mistake.hint,
+             mistake.cost + static_cast<int>(of.size()) - 1},
             std::move(moves));
   }
-  WholeMove move_of(Part part, const SharedTile& t, TileSource source) const {
+  WholeMove move_of(Part part, const SharedTile& t, std::shared_ptr<const TileSource> source) const {
     const Codes& m = to_.matrix(part);
     const bool is_a = part == Part::a;
-    return {part,
-            [=, &m, lines = t.whole.lines, depth = t.whole.depth,
-             source = std::make_shared<TileSource>(std::move(source))](int row, int column) {
-              const int line = is_a ? row : column, k = is_a ? column : row;
-              const std::int32_t from = (*source)[static_cast<std::size_t>(line % lines * depth + k % depth)];
-              if (from < 0) return From{kElsewhere, 0};
-              const int other = line / lines * lines + from / depth, other_k = k / depth * depth + from % depth;
-              const From out = is_a ? From{other, other_k} : From{other_k, other};
-              return m.has(out.row, out.column) ? out : From{kZero, 0};  // a copy fills with zeros
-            },
-            true};
+    return {
+        part,
+        [=, &m, lines = t.whole.lines, depth = t.whole.depth, source = std::move(source)](int row, int column) {
+          const int line = is_a ? row : column, k = is_a ? column : row;
+          const std::int32_t from = (*source)[static_cast<std::size_t>(line % lines * depth + k % depth)];
+          if (from < 0) return From{kElsewhere, 0};
+          const int other = line / lines * lines + from / depth, other_k = k / depth * depth + from % depth;
+          const From out = is_a ? From{other, other_k} : From{other_k, other};
+          return m.has(out.row, out.column) ? out : From{kZero, 0};  // a copy fills with zeros
+        },
+        true};
   }
 
   MatrixCollection& to_;
-  std::set<std::pair<int, TileSource>> seen_[3];
+  const std::vector<DescriptorMistake> mistakes_ = descriptor_mistakes();
 };
 
 }  // namespace

@@ -146,14 +146,15 @@ class StepCollection {
     constexpr int kMost = 32, kMostInRing = 8;
     for (int size = 1; size <= 8 && size < n; size *= 2)
       for (int ring = 1; ring <= kMostInRing && ring * size < n && n / size <= kMost; ++ring) {
-        const std::string text = fmt::format("had {} before, {} deep each", ring == 1 ? "one" : std::to_string(ring),
-                                             size * to_.instruction().depth());
+        const std::string text =
+            fmt::format("had {} before, {} deep each", ring == 1 ? "one" : std::to_string(ring),
+                        size * to_.instruction().depth());
         const int count = (n + size - 1) / size;
         for (int stage = ring; stage < count; ++stage)
-          stale_stages(fmt::format("stage {} of K has the data that the stage {}", stage, text), hint, stage, stage,
-                       size, ring);
-        stale_stages(fmt::format("from stage {} of K on each has the data that the stage {}", ring, text), hint, ring,
-                     count - 1, size, ring);
+          stale_stages(fmt::format("stage {} of K has the data that the stage {}", stage, text), hint, stage,
+                       stage, size, ring);
+        stale_stages(fmt::format("from stage {} of K on each has the data that the stage {}", ring, text), hint,
+                     ring, count - 1, size, ring);
       }
   }
   void stale_stages(const std::string& text, const std::string& hint, int first, int last, int size, int ring) {

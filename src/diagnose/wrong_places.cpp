@@ -42,7 +42,8 @@ std::string values_text(const std::vector<int>& values, int size) {
   for (int period = 2; period <= size / 2; period *= 2) {
     bool repeats = true;
     for (int x = period; x < size; ++x)
-      repeats = repeats && is_there[static_cast<std::size_t>(x)] == is_there[static_cast<std::size_t>(x % period)];
+      repeats =
+          repeats && is_there[static_cast<std::size_t>(x)] == is_there[static_cast<std::size_t>(x % period)];
     if (!repeats) continue;
     std::vector<int> first;
     std::ranges::copy_if(values, std::back_inserter(first), [period](int x) { return x < period; });
@@ -69,7 +70,8 @@ std::vector<IndexOfElement> indices_of(const Problem& p, const Fragment& d) {
   };
   const int cases = static_cast<int>(p.cases), across = p.matrices ? p.tiles_across() : 1;
   std::vector<IndexOfElement> all;
-  if (!p.matrices) all.push_back({"case", cases, [slots](std::size_t i) { return static_cast<int>(i / slots); }});
+  if (!p.matrices)
+    all.push_back({"case", cases, [slots](std::size_t i) { return static_cast<int>(i / slots); }});
   if (p.matrices) {
     all.push_back({"tile row", cases / across,
                    [slots, across](std::size_t i) { return static_cast<int>(i / slots) / across; }});
@@ -127,7 +129,8 @@ WrongPlaces places_of(const std::vector<IndexOfElement>& indices, const std::vec
 
 }  // namespace
 
-std::vector<WrongPlaces> wrong_places(const Problem& problem, const Fragment& d, const std::vector<Compared>& elements) {
+std::vector<WrongPlaces> wrong_places(const Problem& problem, const Fragment& d,
+                                      const std::vector<Compared>& elements) {
   const std::vector<IndexOfElement> indices = indices_of(problem, d);
   WrongPlaces all = places_of(indices, elements, [](std::size_t) { return true; });
   std::map<std::size_t, std::uint64_t> tiles;  // wrong elements of each
@@ -136,7 +139,8 @@ std::vector<WrongPlaces> wrong_places(const Problem& problem, const Fragment& d,
   if (all.is_complete || tiles.size() < 2 || tiles.size() > kMostTiles) return {std::move(all)};
   std::vector<WrongPlaces> out;
   for (const auto& [tile, wrong] : tiles)
-    out.push_back(places_of(indices, elements, [&, tile = tile](std::size_t i) { return i / d.size() == tile; }));
+    out.push_back(
+        places_of(indices, elements, [&, tile = tile](std::size_t i) { return i / d.size() == tile; }));
   return std::ranges::all_of(out, &WrongPlaces::is_complete) ? out : std::vector{std::move(all)};
 }
 
@@ -145,7 +149,8 @@ std::vector<WrongPlaces> wrong_places(const Problem& problem, const Fragment& d,
 std::string WrongPlaces::text() const {
   if (indices.empty()) return is_complete ? "every element is wrong" : "wrong elements are everywhere";
   std::string out = fmt::format("{} wrong: {}", wrong, is_complete ? "all with" : "only with");
-  for (const WrongIndices& i : indices) out += fmt::format("{} {} {}", &i == indices.data() ? "" : ",", i.index, i.text);
+  for (const WrongIndices& i : indices)
+    out += fmt::format("{} {} {}", &i == indices.data() ? "" : ",", i.index, i.text);
   return out;
 }
 

@@ -13,6 +13,7 @@ namespace warpbit::diagnosis {
 enum class Compared : std::uint8_t { left_out, right, wrong };
 
 // `elements`: of each slot of D in each case. All wrong elements, or those of each of a few tiles, where that says more.
-std::vector<WrongPlaces> wrong_places(const Problem& problem, const Fragment& d, const std::vector<Compared>& elements);
+std::vector<WrongPlaces> wrong_places(const Problem& problem, const Fragment& d,
+                                      const std::vector<Compared>& elements);
 
 }  // namespace warpbit::diagnosis
