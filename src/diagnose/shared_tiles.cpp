@@ -117,7 +117,7 @@ void for_each_element(const Reading& from, int bits, int lines, int depth, Use u
     }
 }
 
-// nullptr: each from where it should be.
+// nullptr: each from where it should be, or all from behind the tile.
 std::shared_ptr<const TileSource> source_of(const SharedTile& t, const DescriptorMistake& mistake) {
   const DescribedMatrix& w = t.whole;
   const auto bits = static_cast<std::uint64_t>(w.element_bits);
@@ -127,7 +127,7 @@ std::shared_ptr<const TileSource> source_of(const SharedTile& t, const Descripto
   for_each_element(t.right(0, 0), w.element_bits, w.lines, w.depth, [&](int i, int k, std::uint64_t bit) {
     stored[bit / bits] = static_cast<std::int32_t>(t.index(i, k));
   });
-  bool identity = true;
+  bool identity = true, known = false;
   for (int i0 = 0; i0 < w.lines; i0 += t.part.lines)
     for (int k0 = 0; k0 < w.depth; k0 += t.part.depth) {
       Reading reading = t.right(i0, k0);
@@ -137,9 +137,10 @@ std::shared_ptr<const TileSource> source_of(const SharedTile& t, const Descripto
                          const std::size_t to = t.index(i0 + i, k0 + k);
                          if (bit / bits < size) (*out)[to] = stored[bit / bits];
                          identity = identity && (*out)[to] == static_cast<std::int32_t>(to);
+                         known = known || (*out)[to] != kElsewhere;
                        });
     }
-  return identity ? nullptr : out;
+  return identity || !known ? nullptr : out;
 }
 
 // Tiles of a factor, and what each mistake makes of them.
@@ -157,7 +158,7 @@ class SharedTiles {
     for (std::size_t m = 0; m < mistakes_.size(); ++m) {
       for (std::size_t x = 0; x < a.tiles.size(); ++x) add(m, {{Part::a, &a, x}});
       for (std::size_t y = 0; y < b.tiles.size(); ++y) add(m, {{Part::b, &b, y}});
-      for (std::size_t x = 0; x < a.tiles.size(); ++x)
+      for (std::size_t x = 0; x < a.tiles.size() && mistakes_[m].cost == 1; ++x)
         for (std::size_t y = 0; y < b.tiles.size(); ++y)
           if (a.tiles[x].whole.depth == b.tiles[y].whole.depth &&
               a.tiles[x].descriptor.swizzle == b.tiles[y].descriptor.swizzle)
@@ -172,11 +173,12 @@ class SharedTiles {
     const Result<DescribedMatrix> described = described_matrix(to_.instruction(), part);
     if (!described) return out;
     const int bits = described->element_bits, depth = described->depth, lines = described->lines,
-              all = part == Part::a ? to_.matrices.a.rows : to_.matrices.b.columns;
+              rows = to_.matrices.a.rows;
     for (const Major major : {Major::k, Major::mn})
       for (const Swizzle swizzle : {Swizzle::bytes_128, Swizzle::bytes_64, Swizzle::bytes_32, Swizzle::none})
         for (int steps = 1; steps <= 8 && steps < 2 * to_.to.capture.steps; steps *= 2)
-          for (int more = 1; more <= 2 && (more == 1 || all > lines); ++more) {
+          for (int more = 1; more == 1 || (more == 2 && part == Part::a && rows > lines);
+               ++more) {                                     // A of two warpgroups
             if (major == Major::mn && bits != 16) continue;  // of other types K is contiguous
             const DescribedMatrix whole{major, bits, more * lines, steps * depth},
                 one{major, bits, lines, depth};
@@ -195,7 +197,12 @@ class SharedTiles {
     FactorTiles out{tiles(part), {}};
     for (const SharedTile& tile : out.tiles) {
       auto& sources = out.sources.emplace_back();
-      for (const DescriptorMistake& mistake : mistakes_) sources.push_back(source_of(tile, mistake));
+      for (const DescriptorMistake& mistake : mistakes_) {
+        std::shared_ptr<const TileSource> source = source_of(tile, mistake);
+        const bool is_new =
+            source && std::ranges::none_of(sources, [&](const auto& s) { return s && *s == *source; });
+        sources.push_back(is_new ? std::move(source) : nullptr);
+      }
     }
     return out;
   }
