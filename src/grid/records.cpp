@@ -11,12 +11,41 @@
 
 namespace warpbit::grid::steps {
 
-bool Records::global(const GlobalLanes& what, bool writes) {
+// Copies that nobody has waited for.
+bool Records::meets_no_copy(const GlobalLanes& what, bool writes, bool strong) {
+  async::GlobalCopies& copies = block_.async().cluster.copies;
+  for (Lanes rest = copies.empty() ? 0 : what.lanes; rest != 0; rest &= rest - 1) {
+    const int lane = std::countr_zero(rest);
+    const auto found = copies.conflict(what.data[static_cast<std::size_t>(lane)], what.bytes, writes, strong);
+    if (found) return allowed(fault_of_copy(block_.grid(), *found, Block::who(warp_, step_, lane), writes));
+  }
+  return true;
+}
+
+bool Records::copies_async(const GlobalLanes& from) {
+  if (block_.grid().accesses == nullptr) return true;
+  if (!global(from, false, false)) return false;
+  for_each_lane(from.lanes, [&](int lane) {
+    const block::Who who = Block::who(warp_, step_, lane);
+    const std::uint32_t number = block_.accesses().copies(who.thread) - 1;
+    block_.async().cluster.copies.add({{from.data[static_cast<std::size_t>(lane)], from.bytes},
+                                       false,
+                                       false,
+                                       async::GlobalCopies::Copy::Wait::threads,
+                                       who,
+                                       &block_.async(),
+                                       number});
+  });
+  return true;
+}
+
+bool Records::global(const GlobalLanes& what, bool writes, bool strong) {
+  if (!meets_no_copy(what, writes, strong)) return false;
   const Grid& grid = block_.grid();
   block::Cluster& cluster = block_.accesses().cluster();
   const GlobalConflicts found =
       grid.accesses->access({cluster.order, block_.cluster().number(), warp_.number_in_cluster(),
-                             step_.statement, writes, step_.access.strong, step_.access.non_coherent},
+                             step_.statement, writes, strong, step_.access.non_coherent},
                             what);
   if (found.between) grid.races->add(*found.between);
   return !found.within || allowed(fault_within(grid, cluster, *found.within));

@@ -130,7 +130,17 @@ class Records {
     return allowed(std::move(found));
   }
   /// Lanes access global memory, if that is checked. Values are stored.
-  bool global(const GlobalLanes& what, bool writes);
+  bool global(const GlobalLanes& what, bool writes) { return global(what, writes, step_.access.strong); }
+  /// A copy in bulk of a lane accesses bytes of it. Nothing is stored yet.
+  bool copies(int lane, const std::byte* first, std::size_t bytes, bool writes, bool reduces) {
+    if (block_.grid().accesses == nullptr) return true;
+    return global({Lanes{1} << lane, one_lane(lane, first), bytes}, writes, reduces);
+  }
+  /// cp.async of lanes, which have begun, read bytes of it.
+  bool copies_async(const GlobalLanes& from);
+  bool copies_async(int lane, const Target& from, std::size_t bytes) {
+    return !is_global(from) || copies_async({Lanes{1} << lane, one_lane(lane, from.data), bytes});
+  }
   /// The same for bytes of shared memory by their number.
   bool reads(int lane, std::int64_t first, std::size_t bytes) { return reads(lane, shared(first), bytes); }
   bool changes(int lane, std::int64_t first, std::size_t bytes) { return changes(lane, shared(first), bytes); }
@@ -161,14 +171,20 @@ class Records {
   void leaves(block::Messages::Held& held, int lane, Lanes lanes, bool is_atomic);
 
  private:
+  using LaneBytes = std::array<std::byte*, kLanes>;
+  static LaneBytes one_lane(int lane, const std::byte* data) {
+    LaneBytes out;
+    out[static_cast<std::size_t>(lane)] = const_cast<std::byte*>(data);  // without values nothing is stored
+    return out;
+  }
+  bool global(const GlobalLanes& what, bool writes, bool strong);
+  bool meets_no_copy(const GlobalLanes& what, bool writes, bool strong);
   bool is_global(const Target& target) const {
     return target.space == ptx::StateSpace::global && target.defined == nullptr &&  // not of the heap
            block_.grid().accesses != nullptr;
   }
   bool global(int lane, const Target& at, std::size_t bytes, const std::byte* value, bool writes) {
-    std::array<std::byte*, kLanes> data;
-    data[static_cast<std::size_t>(lane)] = at.data;
-    return global({Lanes{1} << lane, data, bytes, value}, writes);
+    return global({Lanes{1} << lane, one_lane(lane, at.data), bytes, value}, writes);
   }
   std::string_view type() const;  // of the statement's elements
   bool is_checked(const Target& target) const {

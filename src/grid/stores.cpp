@@ -65,6 +65,7 @@ class StoreSearch {
   AddressOrigins of_sources(const ptx::Statement& statement, int first);
   AddressOrigins loaded(const ptx::Statement& statement);
   AddressOrigins result(const ptx::Statement& statement);
+  AddressOrigins copied_to(const Operand& to);
   void write(const ptx::Statement& statement);
   void pass(const ptx::FunctionText& function);
   const Operand& operand(const ptx::Statement& statement, int i) const {
@@ -157,7 +158,8 @@ AddressOrigins StoreSearch::result(const ptx::Statement& statement) {
     case 'l': return loaded(statement);
     case 'o': return kNotGlobal;
     case 'p': {
-      const bool is_of_parts = statement.is->does != ptx::Does::move || operand(statement, 1).kind == Operand::Kind::vector;
+      const bool is_of_parts =
+          statement.is->does != ptx::Does::move || operand(statement, 1).kind == Operand::Kind::vector;
       return is_of_parts && bits(statement) >= 64 ? kAnyAddress : of_sources(statement, 1);
     }
     case 'h': {
@@ -181,6 +183,12 @@ void StoreSearch::write(const ptx::Statement& statement) {
     });
 }
 
+// Of a bulk store. Where a tensor map leads the text does not say.
+AddressOrigins StoreSearch::copied_to(const Operand& to) {
+  const AddressOrigins out = of(to);
+  return out == 0 || to.count > 1 ? kAnyAddress : out;
+}
+
 void StoreSearch::pass(const ptx::FunctionText& function) {
   f_ = &function;
   origins_.assign(function.registers.size(), 0);
@@ -193,8 +201,12 @@ void StoreSearch::pass(const ptx::FunctionText& function) {
   for (const ptx::Statement& one : function.statements) {
     const ptx::Does does = one.is->does;
     const bool returns = does == ptx::Does::atomic;
-    if (!returns && does != ptx::Does::store && does != ptx::Does::reduction) continue;
     const auto words = words_of(function, one);
+    if (does == ptx::Does::copy && std::ranges::find(words, "bulk_group") != words.end()) {
+      stored_ |= copied_to(operand(one, 0));
+      continue;
+    }
+    if (!returns && does != ptx::Does::store && does != ptx::Does::reduction) continue;
     if (std::ranges::any_of(words, [](std::string_view word) {
           return word.starts_with("shared") || word == "local" || word.starts_with("param");
         }))
