@@ -182,14 +182,14 @@ std::vector<GlobalRows> Issue::rows_of_runs() const {
 }
 
 GlobalCopies::Copy Issue::until_phase(const Destination& to, Agent agent) const {
-  return {{},          false,        false,     GlobalCopies::Copy::Wait::object, who_, &to.counting(),
-          agent.clock, agent.number, to.barrier};
+  return {{},           false,     GlobalCopies::Copy::Wait::object, who_, &to.counting(), agent.clock,
+          agent.number, to.barrier};
 }
 
 // Rows of one copy do not disturb each other.
 bool Issue::access_global(GlobalCopies::Copy copy, const std::vector<GlobalRows>& rows) {
   for (const GlobalRows& row : rows)
-    if (!global_.access(row.first, row.bytes, copy.writes, copy.reduces)) return false;
+    if (!global_.access(row.first, row.bytes, copy.writes)) return false;
   for (const GlobalRows& row : rows) {
     copy.rows = row;
     here_.cluster.copies.add(copy);
@@ -286,8 +286,7 @@ Result<bool> Issue::store(std::uint32_t from, const Region& to, const std::optio
       for (const CopyRun& run : runs_)
         if (!run.outside && !reads(run.shared, run.bytes)) return false;
     }
-    const GlobalCopies::Copy copy{{},   true,   how.has_value(), GlobalCopies::Copy::Wait::group,
-                                  who_, &here_, agent.clock};
+    const GlobalCopies::Copy copy{{}, true, GlobalCopies::Copy::Wait::group, who_, &here_, agent.clock};
     if (!access_global(copy, rows_of_runs())) return false;
   }
   here_.cluster.send([&here = here_, runs = std::move(runs_), data = std::move(data_), how] {

@@ -23,7 +23,7 @@ class Global {
   /// Where these bytes are. Errors: address_out_of_bounds, address_read_only.
   virtual Result<std::byte*> find(std::uint64_t address, std::uint64_t bytes, bool writes) = 0;
   /// A copy accesses bytes that were found. False after a fault.
-  virtual bool access(const std::byte* first, std::size_t bytes, bool writes, bool reduces) = 0;
+  virtual bool access(const std::byte* first, std::size_t bytes, bool writes) = 0;
 };
 
 /// A copy's side in global memory: bytes from an address on, or a box of a tensor.

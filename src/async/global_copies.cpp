@@ -73,12 +73,12 @@ void GlobalCopies::forget_those_waited_for() {
 }
 
 std::optional<GlobalCopies::Conflict> GlobalCopies::conflict(const std::byte* at, std::size_t bytes,
-                                                             bool writes, bool is_atomic) {
+                                                             bool writes, bool strong) {
   if (at >= end_ || at + bytes <= first_) return std::nullopt;
   if (!writes && std::ranges::none_of(copies_, &Copy::writes)) return std::nullopt;
   forget_those_waited_for();
   for (const Copy& copy : copies_) {
-    if ((!writes && !copy.writes) || (is_atomic && copy.reduces)) continue;
+    if ((!writes && !copy.writes) || (strong && copy.writes)) continue;
     const auto met = copy.rows.meets(at, bytes);
     if (!met || !is_pending(copy, met->first)) continue;
     const int row = copy.wait == Copy::Wait::threads ? static_cast<int>(met->first) : 0;

@@ -37,7 +37,7 @@ class GlobalCopies {
       object,   ///< at the barrier object at `object`, whose agent is `agent`; `number`: of the phase
     };
     GlobalRows rows;
-    bool writes, reduces;
+    bool writes;
     Wait wait;
     block::Who who;
     Block* block;  ///< which knows whether somebody has waited
@@ -53,8 +53,9 @@ class GlobalCopies {
 
   bool empty() const { return copies_.empty(); }
   void add(const Copy& copy);
-  /// The copy that an access meets, if one of the two writes. Atomics and reductions do not disturb each other.
-  std::optional<Conflict> conflict(const std::byte* at, std::size_t bytes, bool writes, bool is_atomic);
+  /// The copy that an access meets, if one of the two writes. Copies that write, and strong accesses, do not disturb each other:
+  /// they reduce, or may store the same.
+  std::optional<Conflict> conflict(const std::byte* at, std::size_t bytes, bool writes, bool strong);
 
  private:
   static bool is_pending(const Copy& copy, std::size_t row);

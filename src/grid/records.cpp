@@ -30,7 +30,6 @@ bool Records::copies_async(const GlobalLanes& from) {
     const std::uint32_t number = block_.accesses().copies(who.thread) - 1;
     block_.async().cluster.copies.add({{from.data[static_cast<std::size_t>(lane)], from.bytes},
                                        false,
-                                       false,
                                        async::GlobalCopies::Copy::Wait::threads,
                                        who,
                                        &block_.async(),
