@@ -36,9 +36,10 @@ class File {
   }
 
   const std::string& text() const { return text_; }
-  /// What a launch says of `broken`.
+  /// What a launch says of `broken`, if the rule is told.
   std::string says() const {
-    const ptx::Report report = launch("broken", [](ptx::Launch& how) { how.lenient = true; }).report;
+    const ptx::Report report =
+        launch("broken", [](ptx::Launch& how) { how.lenient = how.strict = true; }).report;
     return report.findings.empty() ? "" : report.findings.front().fault.message();
   }
 
@@ -126,9 +127,13 @@ std::string page(const std::function<std::string(const KernelRuleInfo&)>& says) 
       "which statement, and\nwhat would be right; then the kernel with the block and the address, and a "
       "line for each side. With `nvcc -lineinfo` a side\nbegins with its line in the source, and lines below "
       "it say in which inlined functions it lies.\n\n<!-- tests/broken -->\n";
+  const auto grade = [](const KernelRuleInfo& rule) {
+    return rule.by_default == Grade::silent ? fmt::format("A {} with `--strict` alone", name(rule.strict))
+                                            : fmt::format("A {} by default", name(rule.by_default));
+  };
   for (const KernelRuleInfo& rule : kernel_rules())
-    out += fmt::format("\n## {}\n\nA {} by default: a kernel keeps it if {}.\n\n```text\n{}\n```\n", rule.name,
-                       name(rule.by_default), rule.says, says(rule));
+    out += fmt::format("\n## {}\n\n{}: a kernel keeps it if {}.\n\n```text\n{}\n```\n", rule.name, grade(rule),
+                       rule.says, says(rule));
   return out;
 }
 std::string content(const std::string& path) {

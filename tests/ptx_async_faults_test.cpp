@@ -861,7 +861,8 @@ L:
   @%p0 cp.async.bulk.global.shared::cta.bulk_group [%rd1], [tile], 256;
   @%p0 cp.async.bulk.commit_group;
 )";
-  const std::string again = "  add.u32 %r5, %r5, 1;\n  setp.lt.u32 %p1, %r5, 3;\n  @%p1 bra L;\n";
+  const std::string again =
+      "  add.s64 %rd1, %rd1, 256;\n  add.u32 %r5, %r5, 1;\n  setp.lt.u32 %p1, %r5, 3;\n  @%p1 bra L;\n";
   CHECK(first_of(rounds + "  @%p0 cp.async.bulk.wait_group.read 0;\n  bar.sync 0;\n" + again) == "");
   CHECK_THAT(first_of(rounds + "  cp.async.bulk.wait_group.read 0;\n" + again),
              Catch::Contains(

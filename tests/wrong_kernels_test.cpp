@@ -20,18 +20,7 @@ struct Unseen {
   std::string_view name, why;
 };
 constexpr Unseen kUnseen[] = {
-    {"barrier_in_a_branch_of_lanes",
-     "bar.sync counts whole warps, and the lanes that stay away need nothing of it"},
-    {"barrier_in_a_loop_of_different_lengths",
-     "the same: all that the missing lanes lack is their own arrival"},
-    {"cp_async_source_changed_in_flight", "what a copy reads of global memory is not recorded"},
-    {"init_again_without_inval", "a new init is taken for the end of the object before it"},
-    {"no_proxy_fence_behind_mbarrier_init", "no rule looks for it"},
-    {"setmaxnreg_by_one_warp", "the warps of a group are counted one by one"},
-    {"tcgen05_pair_freed_before_the_peer_is_done", "no rule looks for it"},
-    {"three_tests_and_go_on", "a test waits here, so that the answer is never false"},
     {"volatile_slots_of_a_warp", "strong accesses do not race; the bytes depend on the order of lanes"},
-    {"wait_group_read_where_the_result_is_needed", "what a copy writes to global memory is not recorded"},
 };
 
 struct Kernel {

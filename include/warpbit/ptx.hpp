@@ -262,7 +262,8 @@ struct Launch {
   /// A broken rule of kernel_rules() is a finding at most, and the launch goes on with the bytes that it has without checks. A
   /// fault behind which nothing can go on still ends it.
   bool lenient = false;
-  /// Each rule has its grade of the table's column `strict`: nearly all are faults.
+  /// Each rule has its grade of the table's column `strict`: nearly all are faults. Tests of barrier objects are false for a
+  /// while before they wait, as a GPU may have them.
   bool strict = false;
   /// The grades of single rules, by name; they come before what `lenient` and `strict` say.
   std::vector<GradedRule> grades = {};

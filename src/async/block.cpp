@@ -46,12 +46,13 @@ void BulkGroups::commit(int thread) {
   if (const auto found = groups_.find(thread); found != groups_.end()) ++found->second.committed;
 }
 
-void BulkGroups::wait(int thread, std::uint32_t pending) {
+void BulkGroups::wait(int thread, std::uint32_t pending, bool reads_only) {
   waiting_.insert(thread / block::kWarp);
   const auto found = groups_.find(thread);
   if (found == groups_.end() || found->second.committed <= pending) return;
   Group& group = found->second;
   group.waited = std::max(group.waited, group.committed - pending);
+  if (!reads_only) group.written = group.waited;
   shared_.order().learn(thread / block::kWarp, group.agent, group.waited);
 }
 

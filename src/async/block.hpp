@@ -28,8 +28,13 @@ class BulkGroups {
   /// The thread copies from the block's shared memory: who does, in its group at hand.
   block::Accesses::Agent begin(block::Who who);
   void commit(int thread);
-  /// All but the `pending` latest have been waited for.
-  void wait(int thread, std::uint32_t pending);
+  /// All but the `pending` latest have been waited for. `reads_only`: until they have read shared memory.
+  void wait(int thread, std::uint32_t pending, bool reads_only);
+  /// Whether the thread has not waited until a group of its has written.
+  bool is_writing(int thread, std::uint32_t group) const {
+    const auto found = groups_.find(thread);
+    return found != groups_.end() && group >= found->second.written;
+  }
   /// The last copy of each thread that it has not waited for.
   std::vector<block::Who> pending() const;
   /// Whether a thread of the warp has waited for groups, and none of its threads has any.
@@ -39,6 +44,7 @@ class BulkGroups {
   struct Group {
     int agent;
     std::uint32_t committed = 0, waited = 0;
+    std::uint32_t written = 0;     ///< waited for, but not with .read
     block::Who last = {};          ///< copy
     std::uint32_t last_group = 0;  ///< which has it
   };

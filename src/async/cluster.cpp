@@ -148,7 +148,8 @@ void Cluster::explain_by_phase(Fault& fault) const {
 
 // The bytes that are accessed too early belong to another object than the warp has waited at.
 bool Cluster::explain_by_object(Fault& fault) const {
-  if (fault.error.code != Errc::copy_pending || !fault.address) return false;
+  if (fault.error.code != Errc::copy_pending || !fault.address || fault.address->space != Space::shared)
+    return false;
   const Block& of = *blocks_[static_cast<std::size_t>(fault.warp / (state_->stride() / block::kWarp))];
   const auto write = of.shared.last_write(fault.address->byte);
   const auto object = write ? of.mbarriers.counted_by(write->thread) : std::nullopt;

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "async/block.hpp"
+#include "async/global_copies.hpp"
 #include "block/cluster.hpp"
 #include "warpbit/target.hpp"
 
@@ -119,6 +120,7 @@ class Cluster {
 
  public:
   ClusterBarrier barrier;
+  GlobalCopies copies;
 };
 
 /// not_on_target for a form of the asynchronous machine, which exists from sm_90 on; nothing if it is there.

@@ -166,6 +166,9 @@ Result<bool> TensorIssue::deallocate(int cta_group, std::uint32_t address, std::
   std::erase_if(tensor.allocated, [&](const Tensor::Allocated& one) { return one.columns == freed; });
   if (*peer != nullptr) {
     if (!peer_has_allocated(**peer, freed)) return false;
+    if (here_.shared.records() &&
+        !here_.allows((*peer)->tensor().accesses.deallocate_for_peer(freed.first, freed.count, who_)))
+      return false;
     if (const Result<bool> agreed = agree(**peer, {freed.first, -freed.count}); !agreed) return agreed.error();
   }
   here_.cluster.happened();
@@ -311,9 +314,32 @@ bool disables_lanes(const TensorMmaSources& sources) {
 
 }  // namespace
 
+// The next thing that the other block of the pair has done, and this one has not, is no deallocation of these words.
+bool TensorIssue::peer_has_not_freed(const TensorTouch& touch, Block& of) {
+  const std::size_t number = of.tensor().together.size();
+  Block* const peer = number == 0 ? nullptr : of.cluster.block(of.shared.rank() ^ 1);
+  if (peer == nullptr || peer->tensor().together.size() <= number) return true;
+  const Tensor::Together& next = peer->tensor().together[number];
+  const int end = next.columns.first - next.columns.count;
+  if (next.columns.count >= 0 || touch.first_column >= end ||
+      touch.first_column + touch.columns <= next.columns.first)
+    return true;
+  Fault out = block::fault_of(
+      who_,
+      {Errc::protocol_violation,
+       {},
+       fmt::format("block {} of the cluster, the other one of the pair, has deallocated {} of tensor memory",
+                   peer->shared.rank(), range_text({next.columns.first, -next.columns.count})),
+       "a barrier.cluster must come between the last use in both blocks and the first deallocation"},
+      KernelRule::tensor_pair);
+  out.other = side(next.who);
+  return here_.allows(std::move(out));
+}
+
 bool TensorIssue::record(const Tensor::Touches& touches, std::span<Block* const> blocks, TensorUse use,
                          int pipe, std::uint32_t clock, const TensorMmaSources* product) {
   for (const TensorTouch& one : touches.tensor) {
+    if (!peer_has_not_freed(one, *blocks[static_cast<std::size_t>(one.block)])) return false;
     block::TensorAccesses::Access access{use, pipe, clock, who_};
     if (use == TensorUse::shift && !one.writes) continue;  // they are written, too
     access.needs_value = use == TensorUse::shift;

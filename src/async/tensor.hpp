@@ -109,6 +109,7 @@ class TensorIssue {
                                          Find find, const TensorMmaSources* product = nullptr);
   Result<bool> agree(Block& peer, TensorMemory::Columns columns);
   bool peer_has_allocated(Block& peer, TensorMemory::Columns columns);
+  bool peer_has_not_freed(const TensorTouch& touch, Block& of);
   int warp() const { return who_.thread / block::kWarp; }
   int warp_in_block() const { return warp() - here_.shared.first_warp(); }
 

@@ -134,7 +134,7 @@ Found Mbarriers::init(std::int64_t address, std::uint32_t count, Who who) {
     return misused(kWhat, address, fmt::format("a count of {}", count),
                    fmt::format("it can be 1 to {}", kMaxCount), who);
   Object made{count, count, 0, 0, who, shared_.order().clock(who.thread)};
-  Found used, by_lanes;
+  Found used, by_lanes, again;
   const auto found = objects_.find(address);
   if (found != objects_.end() && !is_overwritten(address, found->second)) {
     const Object& before = found->second;
@@ -147,11 +147,16 @@ Found Mbarriers::init(std::int64_t address, std::uint32_t count, Who who) {
                          fmt::format("lanes {} and {} initialise {}, each for {} arrivals",
                                      before.made.thread % kWarp, who.thread % kWarp, name(address), count),
                          "one thread must", who, &before, KernelRule::mbarrier_init_by_lanes);
+    else if (shared_.records())
+      again = misused(kWhat, address,
+                      fmt::format("{} is initialised already, by {}", name(address),
+                                  shared_.cluster().name(before.made.thread, shared_.rank())),
+                      "mbarrier.inval must come before", who, &before, KernelRule::mbarrier_init_again);
   }
   Found changed = change(address, kWhat, who);
   if (changed && by_lanes) changed = by_lanes;
   objects_.insert_or_assign(address, std::move(made));
-  return first_of(used, changed);
+  return first_of(first_of(used, changed), again);
 }
 
 // Whether lanes of a warp initialise an object at one place, and nothing has happened between them.
@@ -310,6 +315,8 @@ Found Mbarriers::test(std::int64_t address, const MbarrierTest& test, int warp, 
   if (!is_complete || !test.is_read || !shared_.records()) return found;
   object->awaited = object->phase;
   waited_[warp] = address;
+  if (const auto failed = failed_.find(warp); failed != failed_.end() && failed->second.address == address)
+    failed_.erase(failed);
   if (test.acquires && object->acquired_by == warp && object->acquired_in == object->phase) return found;
   acquire(test, warp, *object);
   if (test.acquires) {
@@ -355,6 +362,11 @@ const Mbarriers::Repeated* Mbarriers::repeated(int warp) const {
 std::optional<Who> Mbarriers::unread(int warp) const {
   const auto found = unread_.find(warp);
   return found == unread_.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::optional<Who> Mbarriers::failed(int warp) const {
+  const auto found = failed_.find(warp);
+  return found == failed_.end() ? std::nullopt : std::optional(found->second.who);
 }
 
 std::optional<std::int64_t> Mbarriers::waited(int warp) const {
@@ -417,7 +429,8 @@ Found Mbarriers::begin_copies(std::int64_t address, bool counted, Who who) {
   return first_of(std::move(found), arrive(address, {.releases = false}, who, state));
 }
 
-// The init of an object is a write through the generic proxy. Compilers put no fence before copies of the block's own.
+// The init of an object is a write through the generic proxy. Compilers put no fence before copies of the block's own: a rule of
+// its own asks for that.
 Found Mbarriers::begin_copy(std::int64_t address, Who who, Accesses::Agent& agent, bool async) {
   constexpr std::string_view kWhat = "cp.async.bulk";
   Object* object = nullptr;
@@ -432,7 +445,7 @@ Found Mbarriers::begin_copy(std::int64_t address, Who who, Accesses::Agent& agen
                       address, kWhat, who, *object);
   Order& order = shared_.order();
   const bool is_others = shared_.cluster().rank_of(who.thread) != shared_.rank();
-  if (async && is_others && shared_.records() && !object->fenced &&
+  if (async && (is_others || fences_own_inits_) && shared_.records() && !object->fenced &&
       !order.fenced(object->made.thread, object->made_at, who.thread))
     found = first_of(
         std::move(found),
@@ -440,7 +453,7 @@ Found Mbarriers::begin_copy(std::int64_t address, Who who, Accesses::Agent& agen
                 fmt::format("{} was initialised by {} through the generic proxy, and no fence came between",
                             name(address), shared_.cluster().name(object->made.thread, shared_.rank())),
                 "fence.mbarrier_init or fence.proxy.async must follow mbarrier.init", who, object,
-                KernelRule::mbarrier_init_fence));
+                is_others ? KernelRule::mbarrier_init_fence : KernelRule::mbarrier_init_proxy));
   return found;
 }
 

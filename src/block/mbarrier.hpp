@@ -74,8 +74,13 @@ class Mbarriers {
   /// Its bytes have arrived.
   Found complete_copy(std::int64_t address, std::uint32_t bytes, Accesses::Agent agent, Who who);
 
+  /// A fence must follow mbarrier.init before copies of the block's own, too.
+  void fence_own_inits() { fences_own_inits_ = true; }
   /// fence.mbarrier_init by a thread: its objects may be used by others, and by copies.
   void fence_init(int thread);
+
+  /// A test of the warp has failed.
+  void fail(std::int64_t address, int warp, Who who) { failed_[warp] = {address, who}; }
 
   /// How many arrivals are pending in a state (PTX manual, "mbarrier.pending_count").
   static std::uint32_t pending_count(std::uint64_t state);
@@ -100,10 +105,17 @@ class Mbarriers {
   const Repeated* repeated(int warp) const;
   /// The last test of a warp whose answer nothing reads.
   std::optional<Who> unread(int warp) const;
+  /// The last test of a warp that has failed, if none at its object has been true since.
+  std::optional<Who> failed(int warp) const;
   /// Where a warp has seen a phase complete last.
   std::optional<std::int64_t> waited(int warp) const;
   /// Which object counts what an agent copies; nothing: none of them.
   std::optional<std::int64_t> counted_by(int agent) const;
+  /// Whether nobody has seen complete the phase in which an agent's copy began, at the object that it is for.
+  bool is_open(std::int64_t address, int agent, std::uint32_t phase) const {
+    const auto found = objects_.find(address);
+    return found != objects_.end() && found->second.agent == agent && found->second.awaited <= phase;
+  }
   /// The last copy that an object counts, of a phase that nobody has seen complete.
   struct Pending {
     Who copy;
@@ -173,11 +185,13 @@ class Mbarriers {
   std::map<int, Who> unread_;           // by warp
   std::map<int, std::int64_t> waited_;  // by warp
   std::uint64_t phases_ = 0;            // that were complete
-  struct Early {
+  bool fences_own_inits_ = false;
+  struct AtObject {
     std::int64_t address;
     Who who;
   };
-  std::map<int, Early> early_;  // by warp, its last wait of this kind
+  std::map<int, AtObject> early_;   // by warp, its last wait of this kind
+  std::map<int, AtObject> failed_;  // by warp
 };
 
 }  // namespace warpbit::block

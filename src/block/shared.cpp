@@ -251,6 +251,7 @@ void Shared::begin_copy(std::int64_t to, std::int64_t size, const CopiedBytes& b
                         std::uint16_t place) {
   Copier& of = copier(thread);
   of.copies.push_back({static_cast<std::uint32_t>(to), of.group, place, static_cast<std::uint16_t>(size)});
+  ++of.begun;
   std::memcpy(memory_.shared_for_writing().data() + to, bytes.data(), static_cast<std::size_t>(size));
 }
 
@@ -267,7 +268,7 @@ void Shared::commit_group(int thread) {
 }
 
 void Shared::wait_group(int thread, unsigned pending, Place at) {
-  auto& [group, copies, delivered, waited, waited_for, waited_pending] = copier(thread);
+  auto& [group, copies, delivered, waited, waited_for, waited_pending, begun] = copier(thread);
   waited = at;
   waited_for = group;
   waited_pending = pending;

@@ -87,6 +87,12 @@ class Shared {
   void wait_group(int thread, unsigned pending, Place at);
   /// The last copy of each thread that it has not waited for.
   std::vector<Who> pending_copies() const;
+  /// How many copies the thread has begun, and whether the one of this number has neither been waited for nor delivered.
+  std::uint32_t copies(int thread) const { return copier(thread).begun; }
+  bool is_copying(int thread, std::uint32_t number) const {
+    const Copier& of = copier(thread);
+    return number + of.copies.size() >= of.begun;
+  }
 
   // ---- Accesses of a warp's or a warpgroup's instruction
 
@@ -177,8 +183,10 @@ class Shared {
     // The last wait_group: where, and how many groups there were.
     Place waited = {};
     unsigned waited_for = 0, waited_pending = 0;
+    std::uint32_t begun = 0;
   };
   Copier& copier(int thread) { return copiers_[static_cast<std::size_t>(thread - first_thread())]; }
+  const Copier& copier(int thread) const { return copiers_[static_cast<std::size_t>(thread - first_thread())]; }
   void begin_copy(std::int64_t to, std::int64_t size, const CopiedBytes& bytes, int thread,
                   std::uint16_t place);
   bool is_read() const;

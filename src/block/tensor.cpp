@@ -354,6 +354,22 @@ Found TensorAccesses::access(const TensorTouch& words, const Access& access) {
   return out;
 }
 
+Found TensorAccesses::deallocate_for_peer(int first, int count, Who who) const {
+  const TensorTouch words{0, 0, TensorMemory::kLanes, first, count, true};
+  const Access now{TensorUse::deallocation, -1, 0, who};
+  Found out;
+  const auto look = [&](std::uint32_t before, bool before_writes) {
+    if (before != 0 && !out) out = check(of(before), words, before_writes, now);
+  };
+  for (int part = 0; part < kParts; ++part)
+    for (int column = first; column < first + count; ++column) {
+      for (const std::uint32_t read : cell(part, column).read) look(read, false);
+      look(cell(part, column).write, true);
+    }
+  if (out) out->rule = KernelRule::tensor_pair;
+  return out;
+}
+
 Found TensorAccesses::deallocate(int first, int count, Who who) {
   const TensorTouch words{0, 0, TensorMemory::kLanes, first, count, true};
   const Access now{TensorUse::deallocation, -1, 0, who};

@@ -117,6 +117,8 @@ class TensorAccesses {
   Found access(const TensorTouch& words, const Access& access);
   /// Columns are deallocated by a thread; nothing is known of them any more.
   Found deallocate(int first, int count, Who who);
+  /// The fault of a deallocation, by a thread of the other block of the pair, of columns that are still in use here.
+  Found deallocate_for_peer(int first, int count, Who who) const;
 
  private:
   static constexpr int kLanesOfCell = 16, kParts = TensorMemory::kLanes / kLanesOfCell,
@@ -133,6 +135,9 @@ class TensorAccesses {
   };
   static Range parts_of(const TensorTouch& words);
   Cell& cell(int part, int column) { return cells_[static_cast<std::size_t>(part * kColumns + column)]; }
+  const Cell& cell(int part, int column) const {
+    return cells_[static_cast<std::size_t>(part * kColumns + column)];
+  }
   const Operation& of(std::uint32_t number) const { return operations_[number]; }
   bool repeat(const TensorTouch& words, const Access& access);
   std::uint32_t add(const TensorTouch& words, const Access& access);

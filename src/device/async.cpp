@@ -213,6 +213,7 @@ class InArray : public async::Global {
   Result<std::byte*> find(std::uint64_t address, std::uint64_t, bool) override {
     return array_->global + static_cast<std::int64_t>(address);  // checked before
   }
+  bool access(const std::byte*, std::size_t, bool) override { return true; }
 
  private:
   const View* array_;  // nullptr if the copy has another side
@@ -224,6 +225,7 @@ class InTensor : public async::Global {
   Result<std::byte*> find(std::uint64_t address, std::uint64_t, bool) override {
     return reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(address));
   }
+  bool access(const std::byte*, std::size_t, bool) override { return true; }
 };
 
 /// One copy of the running thread.
@@ -376,7 +378,7 @@ void bulk_wait_group(unsigned pending, Place at) {
   Block& block = current_block();
   (void)block.async.cluster.deliver();  // what it finds ends the cluster's turns
   block.fail_if_found(kForm);
-  block.async.groups.wait(block.who(at).thread, pending);
+  block.async.groups.wait(block.who(at).thread, pending, false);
 }
 
 }  // namespace warpbit::device::calls

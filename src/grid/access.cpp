@@ -486,10 +486,11 @@ Next copy_async(Warp& warp, Path& path, const Step& step, Lanes lanes) {
         to_shared.resolve(lane, address_of(warp, path, to_step, 2, lane), step.access.bytes, true);
     if (to.data == nullptr) return Next::end;
     std::array<std::byte, 16> bytes = {};
+    Target from;
     if (count > 0) {
       const std::uint64_t source =
           warp.read(path, step.place[3], lane) + static_cast<std::uint64_t>(step.target);
-      const Target from = from_global.resolve(lane, source, step.access.bytes, false);
+      from = from_global.resolve(lane, source, step.access.bytes, false);
       if (from.data == nullptr) return Next::end;
       std::memcpy(bytes.data(), from.data, count);
     }
@@ -501,6 +502,7 @@ Next copy_async(Warp& warp, Path& path, const Step& step, Lanes lanes) {
     if (!block.allows(block.accesses().copy_async({}, block.accesses().view(at), bytes, size,
                                                   Block::who(warp, step, lane))))
       return Next::end;
+    if (from.data != nullptr && !Records(warp, step).copies_async(lane, from, count)) return Next::end;
   }
   return Next::step;
 }

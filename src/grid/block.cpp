@@ -37,8 +37,8 @@ Block::Block(const Grid& grid, Cluster& cluster, int rank, Extent index)
           [this](block::Found found) { return allows(std::move(found)); }, kSharedWindow, grid.check_shared) {
   async_.shared.give(grid.program.reserved_bytes);
   async_.shared.name_of = [this](std::int64_t byte) { return name_of_shared(grid_.program, byte); };
-  if (grid.grades[static_cast<std::size_t>(KernelRule::proxy_fence_read)] != Grade::silent)
-    async_.shared.fence_reads();
+  if (is_told(KernelRule::proxy_fence_read)) async_.shared.fence_reads();
+  if (is_told(KernelRule::mbarrier_init_proxy)) async_.mbarriers.fence_own_inits();
   if (grid.watched != nullptr) {
     const device::Index3& at = grid.watched->observed_block;
     watch_.emplace(grid.program, *grid.watched, grid.watched->observe && index == Extent{at.x, at.y, at.z});
@@ -207,14 +207,17 @@ void Block::explain_by_phase(Fault& fault) const {
 void Block::explain_by_waits(Fault& fault) const {
   std::vector<int> warps = {fault.warp};
   if (fault.other) warps.push_back(fault.other->warp);
-  for (const int warp : warps)
-    if (const auto unread = async_.mbarriers.unread(warp)) {
-      const ptx::Statement& test = statement_of(grid_.program.origins[unread->at.line - 1]);
-      fault.error.accepted +=
-          fmt::format(": nothing reads the answer of {} at PTX line {}, so warp {} has not waited",
-                      ptx::one_line(test.text), test.position.line, warp - async_.shared.first_warp());
-      return;
-    }
+  for (const int warp : warps) {
+    const auto unread = async_.mbarriers.unread(warp), failed = async_.mbarriers.failed(warp);
+    if (!unread && !failed) continue;
+    const ptx::Statement& test = statement_of(grid_.program.origins[(unread ? *unread : *failed).at.line - 1]);
+    const int number = warp - async_.shared.first_warp();
+    fault.error.accepted += fmt::format(
+        fmt::runtime(unread ? ": nothing reads the answer of {} at PTX line {}, so warp {} has not waited"
+                            : ": {} at PTX line {} was false, as it may be, and warp {} has gone on"),
+        ptx::one_line(test.text), test.position.line, number);
+    return;
+  }
   if (fault.error.code == Errc::copy_pending && async_.groups.has_waited_for_none(fault.warp) &&
       fault.error.accepted.find("wait_group") != std::string::npos)
     fault.error.accepted +=
@@ -390,7 +393,33 @@ void Block::order(const Barrier& barrier, int number) {
     if (waiting[w] != 0) shared.acquire(static_cast<int>(w), together);
 }
 
+// A GPU waits for no thread that has ended. One that has never come may have had nothing to do.
+void Block::check_ended(int number, const Barrier& barrier) {
+  if (barrier.threads != 0) return;
+  const auto waits = [&](const Path& path) {
+    return path.waits_for == Waits::barrier && path.barrier == number;
+  };
+  for (const auto& [left, last] : came_[static_cast<std::size_t>(number)]) {
+    if (warps_[static_cast<std::size_t>(left)]->alive() != 0) continue;
+    for (const std::unique_ptr<Warp>& warp : warps_)
+      if (const auto path = std::ranges::find_if(warp->paths(), waits); path != warp->paths().end()) {
+        const Step& step = grid_.program.steps[static_cast<std::size_t>(path->pc)];
+        Fault out = block::fault_of(
+            who(*warp, step, 0),
+            {Errc::threads_diverge,
+             {},
+             fmt::format("warp {} has ended without it, and was at barrier {} before", left, number),
+             "a barrier without a number of threads is of all threads of the block, each time"},
+            KernelRule::barrier_after_end);
+        out.lanes = block::lanes_of(path->lanes);
+        out.other = FaultSide{last.thread / kLanes, block::lanes_of(kAllLanes), last.at};
+        return void(allows(std::move(out)));
+      }
+  }
+}
+
 void Block::release(int number, Barrier& barrier) {
+  check_ended(number, barrier);
   order(barrier, number);
   ++checked.barriers;
   for (const std::unique_ptr<Warp>& warp : warps_)
@@ -441,6 +470,10 @@ Next Block::arrive(Warp& warp, Path& path, Lanes lanes, const Arrival& arrival) 
   barrier.predicates += static_cast<std::uint32_t>(std::popcount(arrival.predicate & lanes));
   barrier.lanes += static_cast<std::uint32_t>(std::popcount(lanes));
   barrier.in_use = true;
+  if (arrival.threads == 0 && is_told(KernelRule::barrier_after_end)) {
+    const Step& step = grid_.program.steps[static_cast<std::size_t>(path.pc)];
+    came_[static_cast<std::size_t>(arrival.barrier)].insert_or_assign(warp.number(), who(warp, step, 0));
+  }
   const Lanes all = arrival.is_aligned ? kAllLanes : lanes;  // an aligned one is of the whole warp
   if (arrival.waits && lanes == warp.alive())
     of.deferred |= all;
@@ -717,32 +750,23 @@ bool Block::report_deadlock(const std::vector<FaultWaiters>& waiting) {
   return true;
 }
 
-// The registers of a multiprocessor are shared out at the launch: each thread has as many as .maxnreg says, or all of them are
-// shared by the threads, in eights. More than a thread has may come from warps that have given some back.
 Next Block::set_registers(Warp& warp, Path& path, Lanes lanes, int count, bool more) {
-  constexpr int kRegisters = 65536, kMaxRegisters = 255;
-  if (registers_.empty()) {
-    const Program& program = grid_.program;
-    const std::int64_t most =
-        program.functions[static_cast<std::size_t>(program.entry)].function->max_registers;
-    const int warps = static_cast<int>(warps_.size()), shared = kRegisters / kLanes / warps;
-    const bool is_fixed = most > 0 && most < shared;
-    registers_.assign(warps_.size(),
-                      std::min(is_fixed ? static_cast<int>(most) : shared / 8 * 8, kMaxRegisters));
-    free_registers_ = is_fixed ? 0 : (shared - registers_[0]) * warps;
-  }
-  int& has = registers_[static_cast<std::size_t>(warp.number())];
+  const Program& program = grid_.program;
+  if (!registers_)
+    registers_.emplace(static_cast<int>(warps_.size()),
+                       program.functions[static_cast<std::size_t>(program.entry)].function->max_registers);
+  const int has = registers_->count(warp.number());
   if (more ? count < has : count > has)
     return warp.fault(path, lanes,
                       {Errc::barrier_misused,
                        {},
                        fmt::format("{} registers, but the thread already has {}", count, has),
                        more ? "setmaxnreg.inc takes more than that" : "setmaxnreg.dec takes fewer than that"});
-  if (count - has > free_registers_) return warp.wait_for(path, lanes, Waits::registers);
-  free_registers_ -= count - has;
-  has = count;
+  if (!registers_->set(warp.number(), count)) return warp.wait_for(path, lanes, Waits::registers);
   async_.cluster.happened();
-  return Next::step;
+  if (!checks()) return Next::step;
+  const block::Who by = who(warp, program.steps[static_cast<std::size_t>(path.pc)], 0);
+  return allows(registers_->executed(warp.number(), by, async_.shared.order())) ? Next::step : Next::end;
 }
 
 // Other blocks must not access its memory any more.
@@ -750,6 +774,9 @@ void Block::end() {
   async_.ended = last_;
   async_.cluster.happened();
   if (checks() && !async::end_tensor(async_, last_)) return;
+  if (checks() && registers_)
+    for (Fault& one : registers_->left_out())
+      if (!allows(std::move(one))) return;
   if (checks())
     for (Fault& one : pending_at_end(async_, products_.get(), last_))
       if (!allows(std::move(one))) return;

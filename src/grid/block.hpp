@@ -19,6 +19,7 @@
 #include "grid/memory.hpp"
 #include "grid/printed.hpp"
 #include "grid/products.hpp"
+#include "grid/register_pool.hpp"
 #include "grid/warp.hpp"
 #include "grid/watch.hpp"
 #include "warpbit/execute.hpp"
@@ -45,6 +46,7 @@ struct Grid {
   std::uint64_t step_limit = std::numeric_limits<std::uint64_t>::max();  ///< of a block
   bool check_shared = true;                                              ///< see ptx::Launch
   bool check_global = false;                                             ///< not without the other one
+  int early_answers = 0;                                                 ///< that are false before a wait
   Grades grades = {};                                                    ///< of all rules
   block::Messages* messages = nullptr;                                   ///< of flags in global memory
   GlobalAccesses* accesses = nullptr;                                    ///< nullptr: they are not checked
@@ -104,6 +106,8 @@ class Block {
   void fault(Warp& warp, const Path& path, Lanes lanes, Error error);
   /// A fault of `accesses`, whose places are those of `who`, and behind which nothing goes on.
   void fault(Fault found);
+  /// Whether a launch says anything where a rule is broken.
+  bool is_told(KernelRule rule) const { return grid_.grades[static_cast<std::size_t>(rule)] != Grade::silent; }
   /// Does what the grade of the fault's rule says: whether the block goes on. Nothing is none.
   bool allows(block::Found found);
   const std::vector<Finding>& findings() const { return findings_; }
@@ -194,6 +198,7 @@ class Block {
   void explain_by_phase(Fault& fault) const;
   void end();
   void release(int number, Barrier& barrier);
+  void check_ended(int number, const Barrier& barrier);
   void check_barriers();
   void report_missing(Warp& warp, const Path& path);
   Fault missing_warp(Warp& warp, const Path& path) const;
@@ -206,13 +211,13 @@ class Block {
   int rank_;
   Extent index_;
   async::Block async_;
-  std::vector<int> registers_;          // of a thread, by warp
-  int free_registers_ = 0;              // for a thread of each warp
-  std::unique_ptr<Products> products_;  // once there are some
+  std::optional<RegisterPool> registers_;  // once there is a setmaxnreg
+  std::unique_ptr<Products> products_;     // once there are some
   std::optional<Watch> watch_;
   std::vector<std::unique_ptr<Warp>> warps_;
   std::array<Barrier, 16> barriers_ = {};
   std::vector<std::int32_t> met_at_;  // the last barrier of all: the statement of each warp; -1: it has ended
+  std::array<std::map<int, block::Who>, 16> came_;  // by barrier of all threads: who came last, by warp
   std::optional<Fault> fault_;
   std::uint64_t changes_ = 0;
   std::optional<Fault> stuck_;    // a read of bytes that were never written, if no write comes

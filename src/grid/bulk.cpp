@@ -23,10 +23,11 @@ using Moves = BulkOperation::Kind;
 constexpr std::string_view kFromOwn = "a block copies from its own shared memory";
 constexpr std::uint32_t kOffset = (1U << kRankShift) - 1;  // of an address in its block's shared memory
 
-/// Global memory of a launch, as copies see it.
+/// Global memory of a launch, as copies of a lane see it.
 class Buffers : public async::Global {
  public:
-  explicit Buffers(const GlobalMemory& memory) : memory_(memory) {}
+  Buffers(Warp& warp, const Step& step, int lane)
+      : memory_(warp.block().grid().memory), records_(warp, step), lane_(lane) {}
   Result<std::byte*> find(std::uint64_t address, std::uint64_t bytes, bool writes) override {
     const bool inside = range_ != nullptr && address >= range_->address &&
                         address - range_->address + bytes <= range_->bytes && range_->defined == nullptr;
@@ -38,9 +39,14 @@ class Buffers : public async::Global {
     if (writes && range_->defined != nullptr) std::fill_n(range_->defined_at(address), bytes, std::byte{0xFF});
     return range_->data + (address - range_->address);
   }
+  bool access(const std::byte* first, std::size_t bytes, bool writes) override {
+    return records_.copies(lane_, first, bytes, writes);
+  }
 
  private:
   const GlobalMemory& memory_;
+  Records records_;
+  int lane_;
   const GlobalMemory::Range* range_ = nullptr;  // the last one that was found
 };
 
@@ -53,7 +59,7 @@ class Lane {
         step_(step),
         operation_(operation),
         lane_(lane),
-        global_(warp.block().grid().memory),
+        global_(warp, step, lane),
         copy_(warp.block().async(), Block::who(warp, step, lane), global_) {}
 
   Result<bool> issue();
@@ -321,7 +327,7 @@ Next bulk_wait(Warp& warp, Path&, const Step& step, Lanes lanes) {
   if (!warp.block().async().cluster.deliver()) return Next::end;
   for_each_lane(lanes, [&](int lane) {
     warp.block().async().groups.wait(Block::who(warp, step, lane).thread,
-                                     static_cast<std::uint32_t>(step.target));
+                                     static_cast<std::uint32_t>(step.target), step.extra == kReadsOnly);
   });
   return Next::step;
 }

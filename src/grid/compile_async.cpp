@@ -136,7 +136,9 @@ void Compiler::bulk() {
   if (has("prefetch")) return has("tensor") ? prefetched_map(operand(0)) : nothing();
   if (has("commit_group")) return add({.run = steps::bulk_commit});
   if (has("wait_group"))
-    return add({.run = steps::bulk_wait, .target = static_cast<std::int32_t>(operand(0).literal.bits)});
+    return add({.run = steps::bulk_wait,
+                .target = static_cast<std::int32_t>(operand(0).literal.bits),
+                .extra = has("read") ? steps::kReadsOnly : -1});
   BulkOperation out{};
   out.is_tensor = has("tensor");
   const bool from_global = std::ranges::find(words(), "global") >

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <deque>
+#include <utility>
 
 #include "api/checks.hpp"
 #include "grid/block.hpp"
@@ -112,12 +113,44 @@ Next trap(Warp& warp, Path& path, const Step&, Lanes lanes) {
   return warp.fault(path, lanes, {Errc::trap, {}, {}, {}});
 }
 
-Next barrier(Warp& warp, Path& path, const Step& step, Lanes lanes) {
-  if ((step.target & kAligned) != 0 && lanes != warp.alive()) {
+namespace {
+
+// Lanes that execute a step alone, although others of their warp have passed by, and ended elsewhere.
+block::Found left_out(Warp& warp, const Step& step, Lanes lanes, Lanes without) {
+  Fault out = block::fault_of(
+      Block::who(warp, step, 0),
+      {Errc::threads_diverge,
+       {},
+       fmt::format("lanes {} of warp {} execute it, and lanes {} have gone on without it, to their end",
+                   ranges(block::lanes_of(lanes)), warp.number(), ranges(block::lanes_of(without))),
+       "all lanes of a warp must execute what is .aligned, as bar.sync is, or have ended before"},
+      KernelRule::aligned_by_lanes);
+  out.lanes = block::lanes_of(lanes);
+  return out;
+}
+
+}  // namespace
+
+// Lanes that are about to end may do so before the others come. Those that the guard leaves out go on behind the step.
+Next meet_aligned(Warp& warp, Path& path, const Step& step, Lanes lanes) {
+  if (lanes != warp.alive()) {
+    for (const Path& other : warp.paths())
+      if (&other != &path && !warp.is_about_to_end(other)) path.passed |= other.lanes;
+    Path others = path;
+    ++others.pc;
+    if (!warp.is_about_to_end(others)) path.passed |= path.lanes & ~lanes;
     warp.keep(path, lanes);
     path.needs = warp.alive();
     return Next::wait;
   }
+  const Lanes without = std::exchange(path.passed, 0) & ~lanes;
+  if (without == 0 || warp.block().allows(left_out(warp, step, lanes, without))) return Next::step;
+  return Next::end;
+}
+
+Next barrier(Warp& warp, Path& path, const Step& step, Lanes lanes) {
+  if ((step.target & kAligned) != 0)
+    if (const Next next = meet_aligned(warp, path, step, lanes); next != Next::step) return next;
   const auto operands = [&](int lane) {
     return std::pair(warp.read(path, step.place[2], lane),
                      step.place[3].exists() ? warp.read(path, step.place[3], lane) : 0);

@@ -68,6 +68,23 @@ Fault fault_within(const Grid& grid, const block::Cluster& cluster, const Global
   return fault_of(grid, found, std::move(error), rule);
 }
 
+Fault fault_of_copy(const Grid& grid, const async::GlobalCopies::Conflict& found, block::Who who, bool writes) {
+  const GlobalMemory::Range& range = grid.memory.range_of(found.byte);
+  const block::Shared& shared = found.copy.block->shared;
+  Fault out = block::fault_of(
+      who,
+      {Errc::copy_pending,
+       {},
+       fmt::format("byte {} of {} is {}, and a copy of {} may still {} it", found.byte - range.data, range.name,
+                   writes ? "written" : "read", shared.cluster().name(found.thread, shared.rank()),
+                   found.copy.writes ? "write" : "read"),
+       async::advice(found)},
+      KernelRule::copy_pending);
+  out.address = {Space::global, static_cast<std::int64_t>(range.address) + (found.byte - range.data)};
+  out.other = FaultSide{found.thread / block::kWarp, {found.thread % block::kWarp}, found.copy.who.at};
+  return out;
+}
+
 Extent first_block(const Grid& grid, std::uint64_t cluster) {
   const Extent &blocks = grid.blocks, &n = grid.cluster;
   const std::uint32_t x = blocks[0] / n[0], y = blocks[1] / n[1];

@@ -2,12 +2,15 @@
 // What is told of conflicts in global memory.
 #pragma once
 
+#include "async/global_copies.hpp"
 #include "grid/block.hpp"
 
 namespace warpbit::grid {
 
 /// The fault of the second access, whose warps are numbered in the cluster of both.
 Fault fault_within(const Grid& grid, const block::Cluster& cluster, const GlobalConflict& found);
+/// The fault of an access by `who` to bytes of a copy that has not been waited for.
+Fault fault_of_copy(const Grid& grid, const async::GlobalCopies::Conflict& found, block::Who who, bool writes);
 /// That of accesses of different clusters, with its places in the kernel.
 Fault fault_between(const Grid& grid, const GlobalConflict& found);
 

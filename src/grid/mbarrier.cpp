@@ -62,8 +62,8 @@ block::Found execute(const MbarrierOperation& operation, block::Mbarriers& of, s
   }
 }
 
-// Lanes that ask for the same phase of one object do so together. Those whose phase is not complete let the path wait, until
-// nothing else can happen. Nobody waits by a test whose answer nothing reads.
+// Lanes that ask for the same phase of one object do so together. Those whose phase is not complete let the path wait, behind
+// as many early answers as the launch has, until nothing else can happen. Nobody waits by a test whose answer nothing reads.
 Next test(Warp& warp, Path& path, const Step& step, Lanes lanes, const MbarrierOperation& operation) {
   Lanes complete = 0;
   std::vector<std::pair<std::int64_t, Lanes>> passed;
@@ -92,9 +92,13 @@ Next test(Warp& warp, Path& path, const Step& step, Lanes lanes, const MbarrierO
     else if (operation.is_parity && step.result_is_read)
       passed.emplace_back(address, alike);
   }
-  if (complete != lanes && !path.gives_up && step.result_is_read)
+  const bool fails = complete != lanes && step.result_is_read;
+  if (fails && !path.gives_up && path.early_answers >= warp.block().grid().early_answers)
     return warp.wait_for(path, lanes, Waits::test);
   path.gives_up = false;
+  path.early_answers = fails ? path.early_answers + 1 : 0;
+  if (fails)
+    warp.block().async().mbarriers.fail(path.awaited, warp.number_in_cluster(), Block::who(warp, step, 0));
   for (const auto& [address, alike] : passed)
     warp.block().async().mbarriers.pass(address, warp.number_in_cluster(), alike, Block::who(warp, step, 0).at);
   warp.set(path, step.place[0], lanes, complete);
@@ -150,34 +154,20 @@ Next fence_memory(Warp& warp, Path&, const Step& step, Lanes lanes) {
 
 // ---- barrier.cluster
 
-namespace {
-
-// Whether all lanes of the warp are here, where they must be.
-Next aligned(Warp& warp, Path& path, const Step& step, Lanes lanes) {
-  if ((step.target & kAligned) == 0 || lanes == warp.alive()) return Next::step;
-  warp.keep(path, lanes);
-  path.needs = warp.alive();
-  return Next::wait;
-}
-
-}  // namespace
-
 Next cluster_arrive(Warp& warp, Path& path, const Step& step, Lanes lanes) {
-  if (const Next next = aligned(warp, path, step, lanes); next != Next::step) return next;
+  if ((step.target & kAligned) != 0)
+    if (const Next next = meet_aligned(warp, path, step, lanes); next != Next::step) return next;
   return warp.block().cluster().arrive(warp, path, lanes, (step.target & kOrders) != 0);
 }
 
 Next cluster_wait(Warp& warp, Path& path, const Step& step, Lanes lanes) {
-  if (const Next next = aligned(warp, path, step, lanes); next != Next::step) return next;
+  if ((step.target & kAligned) != 0)
+    if (const Next next = meet_aligned(warp, path, step, lanes); next != Next::step) return next;
   return warp.block().cluster().wait(warp, path, lanes, (step.target & kOrders) != 0);
 }
 
 Next set_registers(Warp& warp, Path& path, const Step& step, Lanes lanes) {
-  if (lanes != warp.alive()) {
-    warp.keep(path, lanes);
-    path.needs = warp.alive();
-    return Next::wait;
-  }
+  if (const Next next = meet_aligned(warp, path, step, lanes); next != Next::step) return next;
   return warp.block().set_registers(warp, path, lanes, step.target, step.extra != 0);
 }
 

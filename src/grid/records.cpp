@@ -11,13 +11,42 @@
 
 namespace warpbit::grid::steps {
 
+// Copies that nobody has waited for.
+bool Records::meets_no_copy(Lanes lanes, const std::array<GlobalAccesses::Lane, kLanes>& of, std::size_t bytes,
+                            bool writes, bool strong) {
+  async::GlobalCopies& copies = block_.async().cluster.copies;
+  for (Lanes rest = copies.empty() ? 0 : lanes; rest != 0; rest &= rest - 1) {
+    const int lane = std::countr_zero(rest);
+    const auto found = copies.conflict(of[static_cast<std::size_t>(lane)].data, bytes, writes, strong);
+    if (found) return allowed(fault_of_copy(block_.grid(), *found, Block::who(warp_, step_, lane), writes));
+  }
+  return true;
+}
+
+bool Records::copies_async(Lanes lanes, const std::array<GlobalAccesses::Lane, kLanes>& of, std::size_t bytes) {
+  if (block_.grid().accesses == nullptr) return true;
+  if (!global(lanes, of, bytes, false, false)) return false;
+  for_each_lane(lanes, [&](int lane) {
+    const block::Who who = Block::who(warp_, step_, lane);
+    const std::uint32_t number = block_.accesses().copies(who.thread) - 1;
+    block_.async().cluster.copies.add({{of[static_cast<std::size_t>(lane)].data, bytes},
+                                       false,
+                                       async::GlobalCopies::Copy::Wait::threads,
+                                       who,
+                                       &block_.async(),
+                                       number});
+  });
+  return true;
+}
+
 bool Records::global(Lanes lanes, const std::array<GlobalAccesses::Lane, kLanes>& of, std::size_t bytes,
-                     bool writes) {
+                     bool writes, bool strong) {
+  if (!meets_no_copy(lanes, of, bytes, writes, strong)) return false;
   const Grid& grid = block_.grid();
   block::Cluster& cluster = block_.accesses().cluster();
   const GlobalConflicts found =
       grid.accesses->access({cluster.order, block_.cluster().number(), warp_.number_in_cluster(),
-                             step_.statement, writes, step_.access.strong, step_.access.non_coherent},
+                             step_.statement, writes, strong, step_.access.non_coherent},
                             lanes, of, bytes);
   if (found.between) grid.races->add(*found.between);
   return !found.within || allowed(fault_within(grid, cluster, *found.within));

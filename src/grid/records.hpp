@@ -130,7 +130,24 @@ class Records {
     return allowed(std::move(found));
   }
   /// Lanes access global memory, if that is checked. Values are stored.
-  bool global(Lanes lanes, const std::array<GlobalAccesses::Lane, kLanes>& of, std::size_t bytes, bool writes);
+  bool global(Lanes lanes, const std::array<GlobalAccesses::Lane, kLanes>& of, std::size_t bytes, bool writes) {
+    return global(lanes, of, bytes, writes, step_.access.strong);
+  }
+  /// A copy in bulk of a lane accesses bytes of it. Two that write count as strong: they reduce, or may store the same.
+  bool copies(int lane, const std::byte* first, std::size_t bytes, bool writes) {
+    if (block_.grid().accesses == nullptr) return true;
+    std::array<GlobalAccesses::Lane, kLanes> of;
+    of[static_cast<std::size_t>(lane)] = {first, nullptr};
+    return global(Lanes{1} << lane, of, bytes, writes, writes);
+  }
+  /// cp.async of lanes, which have begun, read bytes of it.
+  bool copies_async(Lanes lanes, const std::array<GlobalAccesses::Lane, kLanes>& of, std::size_t bytes);
+  bool copies_async(int lane, const Target& from, std::size_t bytes) {
+    if (!is_global(from)) return true;
+    std::array<GlobalAccesses::Lane, kLanes> of;
+    of[static_cast<std::size_t>(lane)] = {from.data, nullptr};
+    return copies_async(Lanes{1} << lane, of, bytes);
+  }
   /// The same for bytes of shared memory by their number.
   bool reads(int lane, std::int64_t first, std::size_t bytes) { return reads(lane, shared(first), bytes); }
   bool changes(int lane, std::int64_t first, std::size_t bytes) { return changes(lane, shared(first), bytes); }
@@ -161,6 +178,10 @@ class Records {
   void leaves(block::Messages::Held& held, int lane, Lanes lanes, bool is_atomic);
 
  private:
+  bool global(Lanes lanes, const std::array<GlobalAccesses::Lane, kLanes>& of, std::size_t bytes, bool writes,
+              bool strong);
+  bool meets_no_copy(Lanes lanes, const std::array<GlobalAccesses::Lane, kLanes>& of, std::size_t bytes,
+                     bool writes, bool strong);
   bool is_global(const Target& target) const {
     return target.space == ptx::StateSpace::global && target.defined == nullptr &&  // not of the heap
            block_.grid().accesses != nullptr;

@@ -27,6 +27,8 @@ inline Run what_runs(const Step& step) {
   return step.specification != nullptr ? step.specification : step.noted != nullptr ? step.noted : step.run;
 }
 
+/// Whether all lanes of the warp are here, where they must be: else the path waits.
+Next meet_aligned(Warp& warp, Path& path, const Step& step, Lanes lanes);
 /// Lanes of a warp that will not come to what all lanes must execute.
 Error lanes_missing(Warp& warp, Lanes missing);
 
@@ -97,7 +99,9 @@ Next set_registers(Warp& warp, Path& path, const Step& step, Lanes lanes);  ///<
 // ---- bulk.cpp
 Next bulk(Warp& warp, Path& path, const Step& step, Lanes lanes);  ///< extra: of AsyncTables::bulks
 Next bulk_commit(Warp& warp, Path& path, const Step& step, Lanes lanes);
-Next bulk_wait(Warp& warp, Path& path, const Step& step, Lanes lanes);  ///< target: pending groups
+inline constexpr std::int32_t kReadsOnly = 1;
+Next bulk_wait(Warp& warp, Path& path, const Step& step,
+               Lanes lanes);  ///< target: pending groups; extra: kReadsOnly of .read
 
 // ---- launch_control.cpp: what the response to a request for a cluster says
 Next is_canceled(Warp& warp, Path& path, const Step& step,

@@ -253,7 +253,12 @@ std::optional<Next> copy_async_at_once(Warp& warp, Path& path, const Step& step,
     accesses.first[lane] = static_cast<std::int64_t>(target[lane]);
     copy(lane, copied[lane].data());
   });
-  return records.begins(accesses, copied) ? Next::step : Next::end;
+  std::array<GlobalAccesses::Lane, kLanes> read;
+  for_each_lane(lanes, [&](int i) {
+    const auto lane = static_cast<std::size_t>(i);
+    read[lane] = {range->data + (source[lane] - range->address), nullptr};
+  });
+  return records.begins(accesses, copied) && records.copies_async(lanes, read, bytes) ? Next::step : Next::end;
 }
 
 Run access(const Step& step, const std::vector<Place>& places, bool loads) {

@@ -132,6 +132,20 @@ Lanes Warp::alive() const {
   return out;
 }
 
+bool Warp::is_about_to_end(const Path& path) const {
+  constexpr int kMostJumps = 16;
+  int pc = path.pc;
+  for (int jumps = 0; path.calls.empty() && jumps < kMostJumps; ++jumps) {
+    const Step& step = program_.steps[static_cast<std::size_t>(pc)];
+    const Run run = steps::what_runs(step);
+    if (step.guard >= 0) return false;
+    if (run == steps::exit || run == steps::go_back) return true;
+    if (run != steps::branch) return false;
+    pc = step.target;
+  }
+  return false;
+}
+
 // ---- Registers
 
 std::uint64_t Warp::read(const Path& path, const Place& place, int lane) {

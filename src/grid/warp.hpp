@@ -62,7 +62,9 @@ struct Path {
   std::int64_t awaited = 0;       ///< the barrier object that it tests; how many columns
   std::uint64_t waits_since = 0;  ///< Cluster::events when it began to wait
   bool gives_up = false;          ///< its test may fail now
+  int early_answers = 0;          ///< tests that have failed since the last one that did not
   Lanes needs = 0;                ///< lanes without which its step cannot be done, while it waits for them
+  Lanes passed = 0;               ///< lanes that were elsewhere meanwhile, and not about to end
   std::shared_ptr<const Met> met = {};  ///< its lanes have met others, and do their step with what these had
   bool rests = false;                   ///< it has jumped back too often; the others go first
   int jumps_back = 0;
@@ -101,6 +103,8 @@ class Warp {
   bool is_stuck() const;
   /// Lanes that have not ended.
   Lanes alive() const;
+  /// Whether nothing comes for a path but jumps and the end.
+  bool is_about_to_end(const Path& path) const;
   int number() const { return number_; }
   /// Its number among all warps of the cluster, as block::Order counts them.
   int number_in_cluster() const { return first_ + number_; }

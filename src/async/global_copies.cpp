@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "async/global_copies.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "async/block.hpp"
+
+namespace warpbit::async {
+
+std::optional<std::pair<std::size_t, const std::byte*>> GlobalRows::meets(const std::byte* at,
+                                                                          std::size_t count) const {
+  if (at >= end() || at + count <= first) return std::nullopt;
+  const std::size_t before = rows == 1 || at <= first ? 0 : static_cast<std::size_t>((at - first) / stride);
+  for (std::size_t row = before; row < std::min(rows, before + 2); ++row) {
+    const std::byte* const begin = first + static_cast<std::ptrdiff_t>(row) * stride;
+    if (at < begin + bytes && begin < at + count) return std::pair(row, std::max(at, begin));
+  }
+  return std::nullopt;
+}
+
+bool GlobalCopies::is_pending(const Copy& copy, std::size_t row) {
+  switch (copy.wait) {
+    case Copy::Wait::threads:
+      return copy.block->shared.is_copying(copy.who.thread + static_cast<int>(row), copy.number);
+    case Copy::Wait::group: return copy.block->groups.is_writing(copy.who.thread, copy.number);
+    default: return copy.block->mbarriers.is_open(copy.object, copy.agent, copy.number);
+  }
+}
+
+// Rows of one copy at equal distances are one.
+void GlobalCopies::add(const Copy& copy) {
+  if (copies_.empty()) first_ = copy.rows.first, end_ = copy.rows.end();
+  first_ = std::min(first_, copy.rows.first);
+  end_ = std::max(end_, copy.rows.end());
+  if (!copies_.empty()) {
+    Copy& last = copies_.back();
+    GlobalRows& rows = last.rows;
+    const std::ptrdiff_t stride = copy.rows.first - (rows.rows == 1 ? rows.first : rows.end() - rows.bytes);
+    const int thread =
+        copy.wait == Copy::Wait::threads ? last.who.thread + static_cast<int>(rows.rows) : last.who.thread;
+    if (copy.who.thread == thread && copy.who.at == last.who.at && copy.number == last.number &&
+        copy.agent == last.agent && copy.object == last.object && copy.block == last.block &&
+        copy.wait == last.wait && copy.rows.rows == 1 && copy.rows.bytes == rows.bytes &&
+        stride >= static_cast<std::ptrdiff_t>(rows.bytes) && (rows.rows == 1 || stride == rows.stride)) {
+      rows.stride = stride;
+      ++rows.rows;
+      return;
+    }
+  }
+  if (copies_.size() >= most_) {
+    forget_those_waited_for();
+    most_ = std::max<std::size_t>(64, 2 * copies_.size());
+    first_ = copies_.empty() ? copy.rows.first : std::min(first_, copy.rows.first);
+    end_ = copies_.empty() ? copy.rows.end() : std::max(end_, copy.rows.end());
+  }
+  copies_.push_back(copy);
+}
+
+void GlobalCopies::forget_those_waited_for() {
+  std::erase_if(copies_, [](const Copy& copy) {
+    for (std::size_t row = 0; row < (copy.wait == Copy::Wait::threads ? copy.rows.rows : 1); ++row)
+      if (is_pending(copy, row)) return false;
+    return true;
+  });
+  first_ = end_ = nullptr;
+  for (const Copy& copy : copies_) {
+    first_ = first_ == nullptr ? copy.rows.first : std::min(first_, copy.rows.first);
+    end_ = std::max(end_, copy.rows.end());
+  }
+}
+
+std::optional<GlobalCopies::Conflict> GlobalCopies::conflict(const std::byte* at, std::size_t bytes,
+                                                             bool writes, bool strong) {
+  if (at >= end_ || at + bytes <= first_) return std::nullopt;
+  if (!writes && std::ranges::none_of(copies_, &Copy::writes)) return std::nullopt;
+  forget_those_waited_for();
+  for (const Copy& copy : copies_) {
+    if ((!writes && !copy.writes) || (strong && copy.writes)) continue;
+    const auto met = copy.rows.meets(at, bytes);
+    if (!met || !is_pending(copy, met->first)) continue;
+    const int row = copy.wait == Copy::Wait::threads ? static_cast<int>(met->first) : 0;
+    return Conflict{copy, copy.who.thread + row, met->second};
+  }
+  return std::nullopt;
+}
+
+std::string advice(const GlobalCopies::Conflict& found) {
+  const GlobalCopies::Copy& copy = found.copy;
+  const block::Cluster& cluster = copy.block->shared.cluster();
+  const std::string who = cluster.name(found.thread, copy.block->shared.rank());
+  switch (copy.wait) {
+    case GlobalCopies::Copy::Wait::threads:
+      return fmt::format("{} must execute cp.async.wait_group, or cp.async.wait_all, before", who);
+    case GlobalCopies::Copy::Wait::group:
+      return fmt::format(
+          "{} must execute cp.async.bulk.wait_group before; with .read it waits until shared memory has been "
+          "read, not until the bytes are there",
+          who);
+    default: return cluster.advice(copy.agent, copy.number);
+  }
+}
+
+}  // namespace warpbit::async

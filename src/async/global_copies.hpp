@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// The global memory that asynchronous copies of a cluster read and write, until they are waited for.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "block/fault.hpp"
+
+namespace warpbit::async {
+
+struct Block;
+
+/// Rows of bytes of the process, as many each: `stride` from one to the next.
+struct GlobalRows {
+  const std::byte* first;
+  std::size_t bytes;
+  std::size_t rows = 1;
+  std::ptrdiff_t stride = 0;
+
+  /// Behind the last byte.
+  const std::byte* end() const { return first + static_cast<std::ptrdiff_t>(rows - 1) * stride + bytes; }
+  /// The row, and the first byte of it, that an access to bytes meets.
+  std::optional<std::pair<std::size_t, const std::byte*>> meets(const std::byte* at, std::size_t count) const;
+};
+
+/// The copies that nobody has waited for. Whatever accesses their bytes may come before them or behind.
+class GlobalCopies {
+ public:
+  struct Copy {
+    /// How one waits for it.
+    enum class Wait : std::uint8_t {
+      threads,  ///< cp.async.wait_group by the thread of each row, from `who` on; `number`: of its copies
+      group,    ///< cp.async.bulk.wait_group by `who`; `number`: of its group
+      object,   ///< at the barrier object at `object`, whose agent is `agent`; `number`: of the phase
+    };
+    GlobalRows rows;
+    bool writes;
+    Wait wait;
+    block::Who who;
+    Block* block;  ///< which knows whether somebody has waited
+    std::uint32_t number;
+    int agent = -1;
+    std::int64_t object = 0;
+  };
+  struct Conflict {
+    Copy copy;
+    int thread;  ///< whose copy it is
+    const std::byte* byte;
+  };
+
+  bool empty() const { return copies_.empty(); }
+  void add(const Copy& copy);
+  /// The copy that an access meets, if one of the two writes. Copies that write, and strong accesses, do not disturb each other:
+  /// they reduce, or may store the same.
+  std::optional<Conflict> conflict(const std::byte* at, std::size_t bytes, bool writes, bool strong);
+
+ private:
+  static bool is_pending(const Copy& copy, std::size_t row);
+  void forget_those_waited_for();
+
+  std::vector<Copy> copies_;
+  const std::byte *first_ = nullptr, *end_ = nullptr;  // all lie in between
+  std::size_t most_ = 64;                              // before those that were waited for are looked for
+};
+
+/// What must be done before its bytes are used: "wait for phase 0 (parity 0) of the mbarrier at 0x100 first".
+std::string advice(const GlobalCopies::Conflict& found);
+
+}  // namespace warpbit::async

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// The registers that the warps of a block give back and take (PTX manual, "setmaxnreg").
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "block/fault.hpp"
+#include "block/order.hpp"
+
+namespace warpbit::grid {
+
+/// The registers of a multiprocessor are shared out at the launch: each thread has as many as .maxnreg says, or all of them are
+/// shared by the threads, in eights. More than a thread has may come from warps that have given some back.
+class RegisterPool {
+ public:
+  /// `most`: of .maxnreg; 0 if the kernel has none.
+  RegisterPool(int warps, std::int64_t most);
+
+  /// Of a thread of the warp.
+  int count(int warp) const { return count_[static_cast<std::size_t>(warp)]; }
+  /// Whether there are as many: then its threads have them.
+  bool set(int warp, int count);
+  /// A warp has executed a setmaxnreg; `who`: its first lane. The fault of one that is not what its warpgroup executes, or that
+  /// comes before all of them have met behind the last one.
+  block::Found executed(int warp, block::Who who, const block::Order& order);
+  /// At the block's end: the faults of warpgroups of which some warps have left one out.
+  std::vector<Fault> left_out() const;
+
+ private:
+  struct Executed {
+    block::Who who;
+    std::uint32_t clock;
+  };
+  int free_ = 0;  // for a thread of each warp
+  std::vector<int> count_;
+  std::vector<std::vector<Executed>> executed_;  // by warp, in order
+};
+
+}  // namespace warpbit::grid
