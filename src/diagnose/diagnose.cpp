@@ -40,20 +40,20 @@ class Judge {
     }
   }
   // Of these cases alone.
-  Judge window(std::uint64_t first, std::uint64_t count, std::optional<Block> block = {}) const {
+  Judge window(std::uint64_t first, std::uint64_t count, std::optional<PartOfD> block = {}) const {
     Problem part = cases_of(capture_, first, count);
     part.block = block;
     return Judge(std::move(part), warpbit::cases_of(as_is_, capture_.cases, first, count), fragments_);
   }
   // The block of D that shows enough of the case with the first wrong element, where that case has far more elements.
-  std::optional<Block> block() const {
+  std::optional<PartOfD> block() const {
     constexpr int kRows = 16, kColumns = 8;
     if (!capture_.matrices || !capture_.instruction.uses_memory()) return std::nullopt;
     const Fragment& d = fragments_.back();
     const std::size_t i = first_wrong_element();
     const Coordinate origin = capture_.origin(Part::d, i / d.size(), 0), at = d.at(i % d.size());
-    return Block{origin.row + at.row / kRows * kRows, origin.column + at.column / kColumns * kColumns, kRows,
-                 kColumns};
+    return PartOfD{origin.row + at.row / kRows * kRows, origin.column + at.column / kColumns * kColumns, kRows,
+                   kColumns};
   }
   // The case of the first wrong element. Precondition: there is one.
   std::uint64_t first_wrong() const { return first_wrong_element() / (expected_.size() / capture_.cases); }

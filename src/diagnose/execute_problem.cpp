@@ -62,7 +62,7 @@ void set_code(Array& tiles, const Fragment& f, std::uint64_t tile, const Coordin
 }
 
 // Codes in items of 64 bits, as gemm() takes them.
-MatrixView view_of(const Codes& codes, const Fragment& f) {
+MatrixView items_of(const Codes& codes, const Fragment& f) {
   const auto items = static_cast<std::ptrdiff_t>(sizeof(std::uint64_t) / code_bytes(f.op().element_bits));
   return {codes.codes.data(), codes.columns * items, items};
 }
@@ -77,16 +77,16 @@ class MemoryRun {
     Array out = c_;
     out.header = p_.expected.header;
     for (std::uint64_t n = 0; n < p_.cases; ++n) {
-      const Block part = part_of(n);
+      const PartOfD part = part_of(n);
       const Codes a = factor(a_, n, part), b = factor(b_, n, part);
       Codes d{part.rows, part.columns, std::vector<std::uint64_t>(std::size_t(part.rows * part.columns))};
       for_each(part, d, [&](const Coordinate& at, std::uint64_t& code) { code = code_at(c_, d_, n, at); });
-      const MatrixView view = view_of(d, d_);
+      const MatrixView view = items_of(d, d_);
       Gemm product{static_cast<std::size_t>(d.rows),
                    static_cast<std::size_t>(d.columns),
                    static_cast<std::size_t>(a.columns),
-                   view_of(a, a_),
-                   view_of(b, b_),
+                   items_of(a, a_),
+                   items_of(b, b_),
                    view,
                    {d.codes.data(), view.row_stride, view.column_stride}};
       GemmOptions options;
@@ -101,8 +101,8 @@ class MemoryRun {
   const Fragment& of(Part part) const { return *find(p_.layout->fragments, part); }
 
   // What is computed of a tile of D, counted in it.
-  Block part_of(std::uint64_t n) const {
-    const Block whole{0, 0, p_.instruction.rows(), p_.instruction.columns()};
+  PartOfD part_of(std::uint64_t n) const {
+    const PartOfD whole{0, 0, p_.instruction.rows(), p_.instruction.columns()};
     if (!p_.block) return whole;
     const Coordinate origin = p_.origin(Part::d, n, 0);
     const int row = std::clamp(p_.block->row - origin.row, 0, whole.rows),
@@ -111,13 +111,13 @@ class MemoryRun {
             std::min(p_.block->columns, whole.columns - column)};
   }
   template <class Use>
-  static void for_each(const Block& part, Codes& d, Use use) {
+  static void for_each(const PartOfD& part, Codes& d, Use use) {
     for (int row = 0; row < d.rows; ++row)
       for (int column = 0; column < d.columns; ++column)
         use(Coordinate{part.row + row, part.column + column}, d.codes[d.index(row, column)]);
   }
 
-  Codes factor(const Fragment& f, std::uint64_t n, const Block& part) const {
+  Codes factor(const Fragment& f, std::uint64_t n, const PartOfD& part) const {
     const bool is_a = f.part() == Part::a;
     const int depth = p_.instruction.depth(), all = depth * static_cast<int>(run_.size()),
               lines = is_a ? part.rows : part.columns, first = is_a ? part.row : part.column;

@@ -35,7 +35,7 @@ Codes codes_of(int bits, const MatrixView& view, std::size_t rows, std::size_t c
 
 // Whether an element of a factor decides anything in what is computed.
 bool is_needed(const Problem& problem, Part part, int row, int column) {
-  const std::optional<Block>& block = problem.block;
+  const std::optional<PartOfD>& block = problem.block;
   if (!block) return true;
   if (part == Part::a) return block->has(row, block->column);
   return part != Part::b || block->has(block->row, column);

@@ -40,7 +40,7 @@ struct Matrices {
 };
 
 /// A part of D.
-struct Block {
+struct PartOfD {
   int row, column, rows, columns;
   bool has(int r, int c) const { return r >= row && r - row < rows && c >= column && c - column < columns; }
 };
@@ -66,7 +66,7 @@ struct Problem : LoadedCapture {
   /// Where elements of the tiles are.
   std::shared_ptr<const TileLayout> layout = nullptr;
   /// What is computed of D where factors are in shared memory, if not all; the rest is unknown then.
-  std::optional<Block> block = std::nullopt;
+  std::optional<PartOfD> block = std::nullopt;
   /// The format in which D is stored; nullptr: that of the accumulators.
   const Format* store = nullptr;
 
