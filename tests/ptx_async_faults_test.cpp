@@ -820,7 +820,7 @@ constexpr const char* kLoad = R"(  @!%p0 bra LOADED;
 LOADED:
 )";
 
-std::string first_of(const std::string& body) {
+ptx::Report launched(const std::string& body) {
   const Result<ptx::Module> module = ptx::Module::load(kWaitsHead + body + "  ret;\n}\n");
   if (!module) FAIL(module.error().message());
   const Result<ptx::Function> function = module->function("k");
@@ -828,7 +828,11 @@ std::string first_of(const std::string& body) {
   ptx::Launch how;
   how.block = {64};
   std::vector<std::uint32_t> out(256);
-  const ptx::Report report = function->launch(how, {ptx::buffer(out)});
+  return function->launch(how, {ptx::buffer(out)});
+}
+
+std::string first_of(const std::string& body) {
+  const ptx::Report report = launched(body);
   const Fault* const found = found_in(report);
   return found == nullptr ? "" : found->message();
 }
@@ -882,6 +886,35 @@ TEST_CASE("barriers that are out of step are named") {
              Catch::Contains(
                  "warp 0 met the last barrier at PTX line 21, warp 1 at PTX line 23; their barriers are out "
                  "of step"));
+}
+
+// What an H100 does right, as others' pipelines rely on: the last warp that leaves invalidates the object, and one lane of each
+// has told that it leaves.
+TEST_CASE("tests of an object by lanes for which another one tells are a finding") {
+  const std::string arrive = "  @%p0 mbarrier.arrive.shared.b64 _, [full];\n  and.b32 %r4, %r1, 31;\n";
+  const auto wait = [](const std::string& label) {
+    return fmt::format("{0}: mbarrier.try_wait.parity.shared.b64 %p1, [full], 0;\n  @!%p1 bra {0};\n", label);
+  };
+  const std::string leave = R"(  setp.ne.u32 %p2, %r4, 0;
+  @%p2 bra END;
+  fence.acq_rel.cta;
+  atom.add.acq_rel.cta.global.u32 %r5, [%rd1], 1;
+  setp.ne.u32 %p3, %r5, 1;
+  @%p3 bra END;
+  mbarrier.inval.shared.b64 [full];
+END:
+)";
+  CHECK(first_of(arrive + wait("W") + "  bar.warp.sync 0xffffffff;\n" + leave) == "");
+  const ptx::Report told = launched(arrive + wait("W") + leave);
+  CHECK(told.ok());
+  REQUIRE(told.findings.size() == 1);
+  CHECK(told.findings[0].fault.rule == KernelRule::lanes_not_synchronised);
+  CHECK_THAT(told.findings[0].fault.message(),
+             Catch::Contains("a __syncwarp must stand before what another lane of its warp releases"));
+  const ptx::Report apart = launched(arrive + "  setp.eq.u32 %p2, %r4, 31;\n  @%p2 bra V;\n" + wait("W") +
+                                     "  bra LEAVE;\n" + wait("V") + "LEAVE:\n" + leave);
+  REQUIRE(apart.fault);
+  CHECK(apart.fault->rule == KernelRule::mbarrier_in_use);
 }
 
 }  // namespace ptx_async_faults_test

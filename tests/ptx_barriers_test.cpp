@@ -354,7 +354,11 @@ TEST_CASE("lanes that do not meet are found") {
   };
   check(std::vector<Wrong>{
       {"other qualifiers", 32, bodies[0].c_str(), Errc::lanes_missing, {"never reach it"}},
-      {"a mask that leaves out who is in the other", 32, bodies[1].c_str(), Errc::inactive_lane, {}},
+      {"a mask that leaves out who is in the other",
+       32,
+       bodies[1].c_str(),
+       Errc::never_written,
+       {"does not name"}},
       {"a barrier", 32, bodies[2].c_str(), Errc::lanes_missing, {"never reach it"}},
       {"another type", 32, bodies[3].c_str(), Errc::lanes_missing, {"never reach it"}},
   });

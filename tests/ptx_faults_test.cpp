@@ -186,10 +186,19 @@ const std::vector<Mistake> kMistakes = {
      " mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%fd2, %fd3}, {%fd1}, {%fd1}, {%fd1, %fd1}; bar.sync 0;"},
     {"a shuffle from a lane that takes no part",
      32,
-     Errc::inactive_lane,
-     {"not active"},
-     "setp.lt.u32 %p1, %r1, 16; @%p1 bra END; shfl.sync.idx.b32 %r4, %r1, 3, 31, 0xffff0000;\nEND: bar.sync 0;",
-     "setp.lt.u32 %p1, %r1, 16; @%p1 bra END; shfl.sync.idx.b32 %r4, %r1, 19, 31, 0xffff0000;\nEND: bar.sync 0;"},
+     Errc::never_written,
+     {"not active", "what %r4 of st.global.u32 [%rd1], %r4 depends on", "undefined"},
+     "setp.lt.u32 %p1, %r1, 16; @%p1 bra END; shfl.sync.idx.b32 %r4, %r1, 3, 31, 0xffff0000;\nst.global.u32 [%rd1], %r4;\n"
+     "END: bar.sync 0;",
+     "setp.lt.u32 %p1, %r1, 16; @%p1 bra END; shfl.sync.idx.b32 %r4, %r1, 3, 31, 0xffff0000;\nEND: bar.sync 0;"},
+    {"a shuffle from a lane that the mask does not name",
+     32,
+     Errc::never_written,
+     {"does not name"},
+     "shr.u32 %r5, %r1, 4; setp.eq.u32 %p1, %r5, 0; selp.b32 %r6, 0xffff, 0xffff0000, %p1;\n"
+     "shfl.sync.bfly.b32 %r4, %r1, 16, 31, %r6; st.global.u32 [%rd1], %r4;",
+     "shr.u32 %r5, %r1, 4; setp.eq.u32 %p1, %r5, 0; selp.b32 %r6, 0xffff, 0xffff0000, %p1;\n"
+     "shfl.sync.bfly.b32 %r4, %r1, 8, 31, %r6;"},
     {"a lane outside its own mask",
      32,
      Errc::inactive_lane,

@@ -41,6 +41,7 @@ class Accesses {
     int thread;  ///< or an agent
     Place at;
     std::uint32_t clock = 0;
+    bool strong = false;
   };
   /// Two unordered or otherwise conflicting accesses.
   struct Conflict {
@@ -216,7 +217,7 @@ class Accesses {
   Now mark(Agent agent, int me, Place at) {
     return {{agent.number, agent.clock, number(at), agent.strong}, me};
   }
-  Access access(Mark mark) const { return {mark.thread(), places_[mark.place()], mark.clock()}; }
+  Access access(Mark mark) const { return {mark.thread(), places_[mark.place()], mark.clock(), mark.strong()}; }
   static bool before(Mark mark, Now now, const Order& order) {
     return !mark.exists() || (now.mark.strong() && mark.strong()) ||
            order.before(mark.thread(), mark.clock(), now.me);

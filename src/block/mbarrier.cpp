@@ -104,7 +104,9 @@ Found Mbarriers::change(std::int64_t address, std::string_view what, Who who) {
   shared_.forget(address, kBytes);  // opaque
   if (fault && fault->error.code == Errc::data_race && objects_.contains(address)) {
     fault->error.code = Errc::barrier_misused;
-    fault->rule = KernelRule::mbarrier_in_use;
+    const bool by_lane = fault->rule == KernelRule::lanes_not_synchronised;
+    const bool is_told = by_lane && fault->other && fault->other->warp != fault->warp;
+    if (!is_told) fault->rule = KernelRule::mbarrier_in_use;
     fault->error.seen = fmt::format("{} is in use: {}", name(address), fault->error.seen);
   }
   return fault;

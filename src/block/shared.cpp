@@ -99,6 +99,7 @@ Error Shared::race(std::string_view what, const Accesses::Conflict& conflict, Pl
       cluster_->order.nearly_before(before.thread, before.clock, conflict.thread),
       cluster_->order.is_open(before.thread, before.clock, conflict.thread),
       same_warp                       ? "a __syncwarp or a __syncthreads must order them"
+      : is_told_by_lane(conflict)     ? "a __syncwarp must stand before what another lane of its warp releases"
       : cluster_->rank_of(by) != rank ? "a barrier.cluster or an mbarrier must order them"
       : have_parted
           ? "a barrier that both warps take part in must order them: an mbarrier, or bar.sync with a count"
@@ -115,6 +116,13 @@ bool Shared::has_waited(const Accesses::Conflict& conflict, int by) const {
   return conflict.before->clock < cluster_->order.known_of(own, warp);
 }
 
+// A lane has had the answer of its strong read, as a test of an mbarrier, when another lane of its path releases.
+bool Shared::is_told_by_lane(const Accesses::Conflict& conflict) const {
+  const Accesses::Access& before = *conflict.before;
+  return !conflict.before_writes && before.strong &&
+         cluster_->order.told_by_lane(before.thread, before.clock, conflict.thread);
+}
+
 KernelRule Shared::rule_of(const Accesses::Conflict& conflict) const {
   using Kind = Accesses::Conflict::Kind;
   if (conflict.kind == Kind::never_written) return KernelRule::never_written;
@@ -124,7 +132,7 @@ KernelRule Shared::rule_of(const Accesses::Conflict& conflict) const {
     return has_waited(conflict, cluster_->who(before.thread, before.at).thread)
                ? KernelRule::product_of_other_warps
                : KernelRule::data_race;
-  if (cluster_->order.were_together(before.thread, before.clock, conflict.thread))
+  if (cluster_->order.were_together(before.thread, before.clock, conflict.thread) || is_told_by_lane(conflict))
     return KernelRule::lanes_not_synchronised;
   return rule_of_race(cluster_->order.nearly_before(before.thread, before.clock, conflict.thread));
 }

@@ -171,15 +171,15 @@ Next shuffle(Warp& warp, Path& path, const Step& step, Lanes lanes) {
     results[static_cast<std::size_t>(lane)] = met.value[static_cast<std::size_t>(from)];
     inside |= Lanes{in} << lane;
   });
-  if (inactive != 0)
-    return warp.fault(path, inactive,
-                      {Errc::inactive_lane,
-                       {},
-                       "a lane reads from one that is not active, or that its mask does not name",
-                       {}});
   for_each_lane(
       lanes, [&](int lane) { warp.write(path, step.place[0], lane, results[static_cast<std::size_t>(lane)]); });
   if (step.place[1].exists()) warp.set(path, step.place[1], lanes, inside);
+  if (inactive == 0) return Next::step;
+  // PTX manual: "results are undefined" there. Sums over a part of a warp have such lanes, and do not use them.
+  warp.forget(path, step.place[0], inactive);
+  if (warp.undefined().active())
+    warp.undefined().come_from(path, {&step.place[0], 1},
+                               {Undefined::Cause::From::lane, 0, step.statement, inactive});
   return Next::step;
 }
 

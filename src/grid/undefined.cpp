@@ -114,6 +114,13 @@ Error error_of(const Undefined::Cause& cause, const std::string& name, const std
   constexpr std::array<std::string_view, 5> kSpaces = {
       "", "shared memory", "local memory", "what malloc returns", "an array without initial values"};
   if (cause.from == From::reg) return {Errc::never_written, {}, name, "its value is unspecified"};
+  if (cause.from == From::lane)
+    return {Errc::never_written,
+            {},
+            fmt::format(
+                "a lane reads one that is not active, or that its mask does not name; what {} of {} depends on",
+                name, user),
+            "the value of such a lane is undefined"};
   return {Errc::never_written,
           {},
           fmt::format("byte {:#x}, on which {} of {} depends,", cause.byte, name, user),

@@ -58,9 +58,9 @@ class Undefined {
   void write(const Path& path, const Place& place, int lane, std::uint64_t bits);
   Lanes lanes_of(const Path& path, const Place& place, Lanes lanes);
 
-  /// A byte of memory that nothing has written, and who has loaded it.
+  /// A byte of memory that nothing has written, and who has loaded it; or the lanes that shuffle from others without a value.
   struct Cause {
-    enum class From : std::uint8_t { reg, shared, local, heap, array } from = From::reg;
+    enum class From : std::uint8_t { reg, shared, local, heap, array, lane } from = From::reg;
     std::int64_t byte = 0;
     int statement = -1;
     Lanes lanes = 0;
