@@ -130,23 +130,12 @@ class Records {
     return allowed(std::move(found));
   }
   /// Lanes access global memory, if that is checked. Values are stored.
-<<<<<<< ours
   bool global(const GlobalLanes& what, bool writes) { return global(what, writes, step_.access.strong); }
-  /// A copy in bulk of a lane accesses bytes of it. Nothing is stored yet.
-  bool copies(int lane, const std::byte* first, std::size_t bytes, bool writes, bool reduces) {
-    if (block_.grid().accesses == nullptr) return true;
-    return global({Lanes{1} << lane, one_lane(lane, first), bytes}, writes, reduces);
-=======
-  bool global(Lanes lanes, const std::array<GlobalAccesses::Lane, kLanes>& of, std::size_t bytes, bool writes) {
-    return global(lanes, of, bytes, writes, step_.access.strong);
-  }
-  /// A copy in bulk of a lane accesses bytes of it. Two that write count as strong: they reduce, or may store the same.
+  /// A copy in bulk of a lane accesses bytes of it. Nothing is stored yet. Two that write count as strong: they reduce, or may
+  /// store the same.
   bool copies(int lane, const std::byte* first, std::size_t bytes, bool writes) {
     if (block_.grid().accesses == nullptr) return true;
-    std::array<GlobalAccesses::Lane, kLanes> of;
-    of[static_cast<std::size_t>(lane)] = {first, nullptr};
-    return global(Lanes{1} << lane, of, bytes, writes, writes);
->>>>>>> theirs
+    return global({Lanes{1} << lane, one_lane(lane, first), bytes}, writes, writes);
   }
   /// cp.async of lanes, which have begun, read bytes of it.
   bool copies_async(const GlobalLanes& from);
