@@ -219,7 +219,7 @@ const std::vector<Mistaken> kMistaken = {
      sum<S::arrives_twice>,
      kSum,
      Errc::barrier_misused,
-     {"a thread arrives a second time", "barrier.cluster.wait must come between"},
+     {"a thread arrives a second time", "barrier.cluster.wait must come between the two"},
      "if (mistake == Mistake::arrives_twice)",
      "",
      0},

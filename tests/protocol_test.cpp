@@ -186,7 +186,7 @@ TEST_CASE("warpgroups are apart, their memory is not") {
   const std::string message = refusal(block.machine.copy_async(kBytesOfA, ones(16)));
   CHECK_THAT(message,
              Equals(fmt::format("host, async proxy: shared memory 0x800 to 0x80f is overwritten, but {}, "
-                                "which is not complete, reads it; wgmma.wait_group 0 must come before",
+                                "which is not complete, reads it; wgmma.wait_group 0 must come before this statement",
                                 kProductName)));
   block.wait(0, 1);
   CHECK(block.machine.copy_async(kBytesOfA, ones(16)).ok());
@@ -319,7 +319,7 @@ TEST_CASE("a product after an access to its registers needs a fence") {
                            std::string_view how) {
     CHECK_THAT(refusal(result),
                Equals(fmt::format("{}: register {} is part of {}, and was accessed {} after the last "
-                                  "wgmma.fence; wgmma.fence must stand between",
+                                  "wgmma.fence; wgmma.fence must come between the two",
                                   kProductName, reg, role, how)));
   };
   REQUIRE(block.machine.write_register(0, 3, kD + 1, 0).ok());
@@ -368,7 +368,7 @@ TEST_CASE("what the generic proxy wrote needs a proxy fence") {
   const std::string message =
       std::string(kProductName) +
       ": it reads shared memory 0x108 to 0x11f, which was written through the generic proxy; "
-      "fence.proxy.async must stand between";
+      "fence.proxy.async must come between the two";
   CHECK_THAT(refusal(block.product()), Equals(message));
   CHECK(block.from_registers().ok());  // reads B only
   block.ok("fence.proxy.async.global;");
@@ -383,7 +383,7 @@ TEST_CASE("what the generic proxy wrote needs a proxy fence") {
   CHECK_THAT(refusal(block.product()),
              Equals(std::string(kProductName) +
                     ": it reads shared memory 0x800 to 0x801, which was written through the generic proxy; "
-                    "fence.proxy.async must stand between"));
+                    "fence.proxy.async must come between the two"));
   REQUIRE(block.machine.copy_async(kBytesOfA, ones(16)).ok());
   CHECK(block.product().ok());
 }
@@ -398,7 +398,7 @@ TEST_CASE("a matrix stored by the block needs a proxy fence, whichever warpgroup
   CHECK_THAT(refusal(block.product(kD, 1)),
              Equals(std::string(kProductName) +
                     ": it reads shared memory 0x0 to 0x7f, which was written through the generic proxy; "
-                    "fence.proxy.async must stand between"));
+                    "fence.proxy.async must come between the two"));
   block.fence_proxy();
   REQUIRE(block.product(kD, 1).ok());
   block.commit(1);
@@ -406,7 +406,7 @@ TEST_CASE("a matrix stored by the block needs a proxy fence, whichever warpgroup
   CHECK_THAT(
       refusal(block.run("stmatrix.sync.aligned.m8n8.x1.shared.b16 [p], {r};", {kTemporary, kA})),
       Equals(fmt::format("stmatrix.sync.aligned.m8n8.x1.shared.b16: shared memory 0x0 to 0xf is overwritten, "
-                         "but {}, which is not complete, reads it; wgmma.wait_group 0 must come before",
+                         "but {}, which is not complete, reads it; wgmma.wait_group 0 must come before this statement",
                          kProductName)));
   block.wait(0, 1);
   CHECK(block.now(kD, 1) == 16);

@@ -250,7 +250,7 @@ const std::vector<Mistake> kMistakes = {
       {"wgmma.wait_group.sync.aligned 0;", "wgmma.wait_group.sync.aligned 1;"},
       {"wgmma.wait_group.sync.aligned 0;", "wgmma.wait_group.sync.aligned 1;"}},
      Errc::protocol_violation,
-     {"is overwritten, but wgmma.mma_async", "wgmma.wait_group 0 must come before"},
+     {"is overwritten, but wgmma.mma_async", "wgmma.wait_group 0 must come before this statement"},
      {"[%r496], [%rd64"},
      Spot{"wgmma.mma_async", 4}},
     {"a product that reads a copy's bytes too early",
@@ -306,7 +306,7 @@ const std::vector<Mistake> kMistakes = {
      "hopper_tensor_maps",
      {{"fence.proxy.tensormap::generic.acquire.gpu [%rd7], 128;", ""}},
      Errc::protocol_violation,
-     {"was changed", "fence.proxy.tensormap::generic.acquire must come between"},
+     {"was changed", "this thread must execute fence.proxy.tensormap::generic.acquire.gpu [map], 128 first"},
      {"[%r123], [%rd4, {%r4, %r5}]"},
      Spot{"tensormap.cp_fenceproxy"}},
     {"a tensor map that was changed again, without a release",
@@ -315,7 +315,7 @@ const std::vector<Mistake> kMistakes = {
        "tensormap.replace.tile.fill_mode.global.b1024.b32 [%rd7], 0;"
        " fence.proxy.tensormap::generic.acquire.gpu [%rd7], 128;"}},
      Errc::protocol_violation,
-     {"was changed", "fence.proxy.tensormap::generic.release must come between"},
+     {"was changed", "the thread that changed it must execute fence.proxy.tensormap::generic.release.gpu, and then this one fence.proxy.tensormap::generic.acquire.gpu [map], 128"},
      {"[%r123], [%rd4, {%r4, %r5}]"},
      Spot{"tensormap.replace.tile.fill_mode.global"}},
     // ---- Tiles
@@ -566,7 +566,7 @@ const std::vector<Small> kSmall = {
      kInit + kFence + kMeet + "@%p2 mbarrier.arrive.shared::cta.b64 _, [%r3], 64;"},
     {"a store to an object",
      Errc::barrier_misused,
-     {"the mbarrier at 0x0 (object) was overwritten by lane 0 of warp 0", "mbarrier.init must come again"},
+     {"the mbarrier at 0x0 (object) was overwritten by lane 0 of warp 0", "keep data apart from it, or execute mbarrier.inval before the store and mbarrier.init after it"},
      kInit + kFence + kMeet + "@%p2 st.shared.u32 [%r3], 7;" + kOther +
          "@%p2 mbarrier.arrive.shared::cta.b64 _, [%r3];" + kAt,
      kInit + kFence + kMeet + "@%p2 mbarrier.arrive.shared::cta.b64 _, [%r3];"},
@@ -759,8 +759,8 @@ TEST_CASE("a tensor map that was changed is released and acquired before a copy 
   const ptx::Report right = run(release + acquire);
   if (right.fault) FAIL(right.fault->message());
   for (const auto& [fences, missing] :
-       {std::pair(acquire, "fence.proxy.tensormap::generic.release must come between"),
-        std::pair(release, "fence.proxy.tensormap::generic.acquire must come between")}) {
+       {std::pair(acquire, "the thread that changed it must execute fence.proxy.tensormap::generic.release.gpu, and then this one fence.proxy.tensormap::generic.acquire.gpu [map], 128"),
+        std::pair(release, "this thread must execute fence.proxy.tensormap::generic.acquire.gpu [map], 128 first")}) {
     const ptx::Report wrong = run(fences);
     REQUIRE(wrong.fault);
     INFO(wrong.fault->message());

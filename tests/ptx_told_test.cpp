@@ -49,7 +49,7 @@ TEST_CASE("a race is told at the statement before which a barrier is missing") {
   REQUIRE(stored.fault);
   CHECK(
       stored.fault->message() ==
-      "ld.shared.u32 %r5, [%r3]: byte 0x80 was written by lane 0 of warp 1, and no barrier came between; a __syncthreads "
+      "ld.shared.u32 %r5, [%r3]: byte 0x80 was written by lane 0 of warp 1, and no barrier came between the two; a __syncthreads "
       "must order them\n  k, block (0, 0, 0), shared address 0x80 (s + 0x80)\n  PTX line 13: warp 0, lane 0\n  PTX line 12: warp 1, lane 0");
   // In a loop the store of the next round follows the load.
   const std::string loop =
@@ -154,7 +154,7 @@ TEST_CASE("of stores that differ both values are told, and how far they are apar
              Contains(" 0x4126a740, as f32 1 unit in the last place apart; "));
   CHECK_THAT(message("st.shared.u32 [%r2], %r5;"), Contains("one stores 0x4126a741, the other 0x4126a740; "));
   CHECK_THAT(message("selp.u32 %r6, 5, 1073741824, %p1; st.shared.b32 [%r2], %r6;"),
-             Contains(" and no barrier came between; one stores 0x00000005, the other 0x40000000; "));
+             Contains(" and no barrier came between the two; one stores 0x00000005, the other 0x40000000; "));
 }
 
 // ---- Groups of findings

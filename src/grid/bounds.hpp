@@ -32,4 +32,7 @@ std::string name_of_shared(const Program& program, std::int64_t byte);
 /// The name of a variable in its source, without what it is part of: "As" of "_ZZ4gemmPfE2As".
 std::string source_name(std::string_view symbol);
 
+/// The error of bytes that lie in no array of global memory.
+Error beyond_global(const Grid& grid, std::uint64_t address, std::uint64_t bytes);
+
 }  // namespace warpbit::grid

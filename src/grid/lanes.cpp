@@ -2,6 +2,8 @@
 // Instructions of the lanes of a warp together (PTX manual, "Parallel Synchronization and Communication Instructions").
 // They need all lanes of their mask that have not ended; a path waits until the others are at the same step, or at another one
 // with the same qualifiers and the same mask.
+#include <fmt/format.h>
+
 #include <array>
 #include <bit>
 #include <memory>
@@ -153,6 +155,29 @@ Shuffled shuffled(Shuffle mode, int lane, int b, int c) {
   return from <= max ? Shuffled{from, true} : Shuffled{lane, false};
 }
 
+namespace {
+
+// The lane that each one reads.
+Shuffled source_of(Warp& warp, Path& path, const Step& step, int lane) {
+  return shuffled(static_cast<Shuffle>(step.extra), lane,
+                  static_cast<int>(warp.read(path, step.place[3], lane)),
+                  static_cast<int>(warp.read(path, step.place[4], lane)));
+}
+
+// Of the first of these lanes, which read others that do not take part.
+Error reads_inactive(Warp& warp, Path& path, const Step& step, const Met& met, Lanes lanes) {
+  const int lane = std::countr_zero(lanes), from = source_of(warp, path, step, lane).lane;
+  const Lanes mask = met.mask[static_cast<std::size_t>(lane)];
+  const std::string seen =
+      (mask >> from & 1) == 0
+          ? fmt::format("lane {} reads lane {}, which its mask {:#010x} does not name", lane, from, mask)
+          : fmt::format("lane {} reads lane {}, which does not execute it, though the mask {:#010x} names it", lane,
+                        from, mask);
+  return {Errc::inactive_lane, {}, seen, "a lane must read one that the mask names and that executes it, too"};
+}
+
+}  // namespace
+
 Next shuffle(Warp& warp, Path& path, const Step& step, Lanes lanes) {
   Met met;
   if (const Next next = together(warp, path, step, 5, lanes, met); next != Next::step) return next;
@@ -160,20 +185,13 @@ Next shuffle(Warp& warp, Path& path, const Step& step, Lanes lanes) {
   Lanes inside = 0, inactive = 0;
   std::array<std::uint64_t, kLanes> results = {};
   for_each_lane(lanes, [&](int lane) {
-    const auto [from, in] =
-        shuffled(static_cast<Shuffle>(step.extra), lane, static_cast<int>(warp.read(path, step.place[3], lane)),
-                 static_cast<int>(warp.read(path, step.place[4], lane)));
+    const auto [from, in] = source_of(warp, path, step, lane);
     const Lanes named = met.lanes & met.mask[static_cast<std::size_t>(lane)];
     if ((named >> from & 1) == 0) inactive |= Lanes{1} << lane;
     results[static_cast<std::size_t>(lane)] = met.value[static_cast<std::size_t>(from)];
     inside |= Lanes{in} << lane;
   });
-  if (inactive != 0)
-    return warp.fault(path, inactive,
-                      {Errc::inactive_lane,
-                       {},
-                       "a lane reads from one that is not active, or that its mask does not name",
-                       {}});
+  if (inactive != 0) return warp.fault(path, inactive, reads_inactive(warp, path, step, met, inactive));
   for_each_lane(
       lanes, [&](int lane) { warp.write(path, step.place[0], lane, results[static_cast<std::size_t>(lane)]); });
   if (step.place[1].exists()) warp.set(path, step.place[1], lanes, inside);

@@ -30,7 +30,7 @@ Result<SharedBytes> find_object(Warp& warp, const Path& path, const Step& step, 
     return Error{Errc::address_misaligned,
                  {},
                  fmt::format("address {:#x}", address),
-                 "barrier objects need a multiple of 8"};
+                 "it must be a multiple of 8"};
   return find_shared(warp, step, lane, address, block::Mbarriers::kBytes, of_cluster, true);
 }
 
