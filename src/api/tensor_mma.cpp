@@ -148,13 +148,6 @@ TensorTouches touches(const Located& x, bool accumulates) {
 
 // ---- Whether the memories have it
 
-Error not_allocated(std::string where, int first, int last) {
-  return {Errc::tensor_memory, std::move(where),
-          first == last ? fmt::format("column {}, which is not allocated", first)
-                        : fmt::format("columns {} to {}, which are not all allocated", first, last),
-          "columns that tcgen05.alloc has allocated and tcgen05.dealloc has not freed"};
-}
-
 Result<void> check_allocated(const Instruction& instruction, std::string_view role, const TensorAddress& at,
                              int columns, std::span<const TensorBlock> blocks) {
   for (const TensorBlock& block : blocks)

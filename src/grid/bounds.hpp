@@ -10,6 +10,8 @@
 
 namespace warpbit::grid {
 
+struct Grid;
+
 /// An address without its window, and without the rank of its block: the place of the byte in its space.
 std::uint64_t place_in_space(const Access& access, std::uint64_t address);
 
