@@ -455,7 +455,7 @@ Found Mbarriers::complete_copy(std::int64_t address, std::uint32_t bytes, Access
                    fmt::format("{} bytes of a copy in {} come in phase {}: too few were expected{}", bytes,
                                phase_text(address, agent.clock), object->phase,
                                agent.clock + 1 == object->phase
-                                   ? fmt::format(", {} in phase {}", object->came_before, agent.clock)
+                                   ? fmt::format(" ({} in phase {})", object->came_before, agent.clock)
                                    : ""),
                    "mbarrier.expect_tx must count the bytes of all copies before the phase is complete", who,
                    object, KernelRule::mbarrier_bytes_late);
