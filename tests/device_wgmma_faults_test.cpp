@@ -413,7 +413,7 @@ TEST_CASE("a product reads as all lanes of its warpgroup", "[quick][device]") {
   });
   CHECK(hole.error.message() ==
         std::string(kForm) +
-            ": byte 0x800 has never been written; shared memory is undefined until it is written");
+            ": byte 0x800 of shared memory has never been written; it is undefined until it is written");
   CHECK(hole.at.line == marked("B is not there"));
   check_group(hole);
 }

@@ -501,7 +501,7 @@ TEST_CASE("bits below e2m1 are found, and are a fault of a strict launch") {
   CHECK(forgotten.out[0] == 0x40800000);  // 4
   REQUIRE(forgotten.report.findings.size() == 1);
   CHECK_THAT(forgotten.report.findings[0].fault.message(),
-             Catch::Contains("0x01010101 in register 0 of b has bits below its elements of e2m1") &&
+             Catch::Contains("register 0 of b is 0x01010101: a one in bit 1 or 0 of a byte") &&
                  Catch::Contains("zeros in bits 1 and 0 of each byte; the GPU reads bits 5 to 0 as e2m3"));
   ptx::Launch strict;
   strict.strict = true;

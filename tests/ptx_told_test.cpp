@@ -78,8 +78,8 @@ TEST_CASE("bytes that nothing has written are told at the load") {
   REQUIRE(report.fault);
   CHECK(
       report.fault->message() ==
-      "ld.shared.u32 %r5, [%r2]: byte 0x0, on which %r5 of st.global.u32 [%rd1], %r5 depends, has never been written; shared "
-      "memory is undefined until it is written\n  k, block (0, 0, 0), shared address 0x0 (s)\n"
+      "ld.shared.u32 %r5, [%r2]: byte 0x0 of shared memory has never been written; %r5 of st.global.u32 "
+      "[%rd1], %r5 depends on it\n  k, block (0, 0, 0), shared address 0x0 (s)\n"
       "  PTX line 12: warp 0, lanes 0-31\n  PTX line 14: warp 0, lanes 0-31");
 }
 

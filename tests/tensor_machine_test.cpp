@@ -165,7 +165,7 @@ TEST_CASE("each mistake with tensor memory, beside its neighbour", "[quick][tens
          block.set(d, mistaken ? 60 : 48);
          return block.mma();
        },
-       "columns of tcgen05.alloc"},
+       "columns that tcgen05.alloc has allocated"},
       {"two threads issue it",
        [](Block& block, bool mistaken) {
          return block.execute("tcgen05.mma.cta_group::1.kind::f16 [d], a, b, i, p;", {d, a, b, idesc, enable},

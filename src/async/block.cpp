@@ -32,8 +32,8 @@ block::Accesses::Agent BulkGroups::begin(block::Who who) {
     const std::string name = shared_.cluster().name(who.thread, shared_.rank());
     const int agent = shared_.cluster().add_agent([name](std::uint32_t) {
       return fmt::format(
-          "{} must execute cp.async.bulk.wait_group.read or .wait_group before this statement, after its "
-          "commit_group",
+          "{} must execute cp.async.bulk.commit_group, and then cp.async.bulk.wait_group.read or .wait_group, "
+          "before this statement",
           name);
     });
     found = groups_.emplace(who.thread, Group{agent}).first;
