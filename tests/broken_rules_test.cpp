@@ -179,9 +179,10 @@ std::string page(const std::function<std::string(const File&)>& says) {
   out += block(File(kInlined));
   out += kWords;
   for (const KernelRuleInfo& rule : kernel_rules())
-    out += fmt::format("\n### {}\n\nGrade: {}{}. The rule: {}.\n\n{}", rule.name, name(rule.by_default),
-                       rule.by_default == Grade::silent ? "; with `--strict` " + std::string(name(rule.strict)) : "",
-                       rule.says, block(File(rule)));
+    out += fmt::format(
+        "\n### {}\n\nGrade: {}{}. The rule: {}.\n\n{}", rule.name, name(rule.by_default),
+        rule.by_default == Grade::silent ? "; with `--strict` " + std::string(name(rule.strict)) : "",
+        rule.says, block(File(rule)));
   out += "\n## Faults of no rule\n\nThey end every launch.\n\n<!-- tests/faults -->\n";
   for (const std::string& fault : faults()) {
     const File file(fault);
@@ -211,7 +212,8 @@ TEST_CASE("of a fault of no rule every launch says what the head of its kernel s
     INFO(fault);
     const File file(fault);
     CHECK(file.says() == Case(file.text()).says);
-    for (const Outcome& out : {file.launch("broken"), file.launch("broken", lenient), file.launch("broken", strict)}) {
+    for (const Outcome& out :
+         {file.launch("broken"), file.launch("broken", lenient), file.launch("broken", strict)}) {
       CHECK(out.report.findings.empty());
       REQUIRE(out.report.fault);
       CHECK(out.report.fault->rule == KernelRule::none);

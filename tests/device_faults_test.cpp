@@ -142,9 +142,10 @@ TEST_CASE("two lanes must not write one place", "[quick][device]") {
   const Fault fault = fault_of([] {
     words()[lane() / 2] = 7u;  // <- twice
   });
-  CHECK(fault.error.message() ==
-        "store to shared memory: byte 0x0 was written by lane 0 of warp 0, and no barrier came between the two; a "
-        "__syncwarp or a __syncthreads must order them");
+  CHECK(
+      fault.error.message() ==
+      "store to shared memory: byte 0x0 was written by lane 0 of warp 0, and no barrier came between the two; a "
+      "__syncwarp or a __syncthreads must order them");
   CHECK(fault.lanes == Lanes{1});
   CHECK(fault.at.line == marked("twice"));
   REQUIRE(fault.other);

@@ -106,8 +106,7 @@ TEST_CASE("a product needs a fence behind writes to its registers", "[quick][dev
   require_ok(run(kernel(true, true)));
   const Fault none = fault_of(kernel(false, true));
   CHECK(none.error.message() ==
-        std::string(kForm) +
-            ": this is the first wgmma of these warps; wgmma.fence must come before it");
+        std::string(kForm) + ": this is the first wgmma of these warps; wgmma.fence must come before it");
   CHECK(none.at.line == marked("unfenced"));
   check_group(none);
   const Fault changed = fault_of(kernel(true, false));

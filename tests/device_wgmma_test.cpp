@@ -417,8 +417,8 @@ TEST_CASE("what is missing in a GEMM by wgmma is found", "[quick][device]") {
        "thread 0 must execute cp.async.wait_group 2 before", product, copy},
       {fault_of_gemm<Mistake::one_stage_further>(), Errc::protocol_violation,
        "wgmma.wait_group 0 must come before this statement", copy, product},
-      {fault_of_gemm<Mistake::wait_for_less>(), Errc::protocol_violation, "wgmma.wait_group 0 must come before this statement",
-       sums, product},
+      {fault_of_gemm<Mistake::wait_for_less>(), Errc::protocol_violation,
+       "wgmma.wait_group 0 must come before this statement", sums, product},
   };
   for (const Expected& e : expected) {
     INFO(e.fault.message());

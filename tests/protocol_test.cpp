@@ -184,10 +184,10 @@ TEST_CASE("warpgroups are apart, their memory is not") {
   CHECK(block.now(kD, 1) == 0);
   // The second still reads B.
   const std::string message = refusal(block.machine.copy_async(kBytesOfA, ones(16)));
-  CHECK_THAT(message,
-             Equals(fmt::format("host, async proxy: shared memory 0x800 to 0x80f is overwritten, but {}, "
-                                "which is not complete, reads it; wgmma.wait_group 0 must come before this statement",
-                                kProductName)));
+  CHECK_THAT(message, Equals(fmt::format(
+                          "host, async proxy: shared memory 0x800 to 0x80f is overwritten, but {}, "
+                          "which is not complete, reads it; wgmma.wait_group 0 must come before this statement",
+                          kProductName)));
   block.wait(0, 1);
   CHECK(block.machine.copy_async(kBytesOfA, ones(16)).ok());
   CHECK(block.now(kD, 1) == 16);
@@ -403,11 +403,11 @@ TEST_CASE("a matrix stored by the block needs a proxy fence, whichever warpgroup
   REQUIRE(block.product(kD, 1).ok());
   block.commit(1);
   // The next tile must wait.
-  CHECK_THAT(
-      refusal(block.run("stmatrix.sync.aligned.m8n8.x1.shared.b16 [p], {r};", {kTemporary, kA})),
-      Equals(fmt::format("stmatrix.sync.aligned.m8n8.x1.shared.b16: shared memory 0x0 to 0xf is overwritten, "
-                         "but {}, which is not complete, reads it; wgmma.wait_group 0 must come before this statement",
-                         kProductName)));
+  CHECK_THAT(refusal(block.run("stmatrix.sync.aligned.m8n8.x1.shared.b16 [p], {r};", {kTemporary, kA})),
+             Equals(fmt::format(
+                 "stmatrix.sync.aligned.m8n8.x1.shared.b16: shared memory 0x0 to 0xf is overwritten, "
+                 "but {}, which is not complete, reads it; wgmma.wait_group 0 must come before this statement",
+                 kProductName)));
   block.wait(0, 1);
   CHECK(block.now(kD, 1) == 16);
   block.ok("stmatrix.sync.aligned.m8n8.x1.shared.b16 [p], {r};", {kTemporary, kA});

@@ -231,8 +231,7 @@ const std::vector<Mistake> kMistakes = {
      "hopper_tma_gemm",
      {{"mbarrier.try_wait.parity.shared::cta.b64 done, [%r15], %r77;", "bra over;"}},
      Errc::data_race,
-     {"byte 0x0 was read by a wgmma of warps 0-3", "all four warps",
-      "wgmma.wait_group"},
+     {"byte 0x0 was read by a wgmma of warps 0-3", "all four warps", "wgmma.wait_group"},
      {"[%r114], [%rd33"},
      kProduct},
     {"a stage that is released to other blocks before its products are done",
@@ -315,7 +314,8 @@ const std::vector<Mistake> kMistakes = {
        "tensormap.replace.tile.fill_mode.global.b1024.b32 [%rd7], 0;"
        " fence.proxy.tensormap::generic.acquire.gpu [%rd7], 128;"}},
      Errc::protocol_violation,
-     {"was changed", "the thread that changed it must execute fence.proxy.tensormap::generic.release.gpu, and then this one fence.proxy.tensormap::generic.acquire.gpu [map], 128"},
+     {"was changed",
+      "the thread that changed it must execute fence.proxy.tensormap::generic.release.gpu, and then this one fence.proxy.tensormap::generic.acquire.gpu [map], 128"},
      {"[%r123], [%rd4, {%r4, %r5}]"},
      Spot{"tensormap.replace.tile.fill_mode.global"}},
     // ---- Tiles
@@ -566,7 +566,8 @@ const std::vector<Small> kSmall = {
      kInit + kFence + kMeet + "@%p2 mbarrier.arrive.shared::cta.b64 _, [%r3], 64;"},
     {"a store to an object",
      Errc::barrier_misused,
-     {"the mbarrier at 0x0 (object) was overwritten by lane 0 of warp 0", "keep data apart from it, or execute mbarrier.inval before the store and mbarrier.init after it"},
+     {"the mbarrier at 0x0 (object) was overwritten by lane 0 of warp 0",
+      "keep data apart from it, or execute mbarrier.inval before the store and mbarrier.init after it"},
      kInit + kFence + kMeet + "@%p2 st.shared.u32 [%r3], 7;" + kOther +
          "@%p2 mbarrier.arrive.shared::cta.b64 _, [%r3];" + kAt,
      kInit + kFence + kMeet + "@%p2 mbarrier.arrive.shared::cta.b64 _, [%r3];"},
@@ -758,9 +759,13 @@ TEST_CASE("a tensor map that was changed is released and acquired before a copy 
   };
   const ptx::Report right = run(release + acquire);
   if (right.fault) FAIL(right.fault->message());
-  for (const auto& [fences, missing] :
-       {std::pair(acquire, "the thread that changed it must execute fence.proxy.tensormap::generic.release.gpu, and then this one fence.proxy.tensormap::generic.acquire.gpu [map], 128"),
-        std::pair(release, "this thread must execute fence.proxy.tensormap::generic.acquire.gpu [map], 128 first")}) {
+  for (
+      const auto& [fences, missing] :
+      {std::pair(
+           acquire,
+           "the thread that changed it must execute fence.proxy.tensormap::generic.release.gpu, and then this one fence.proxy.tensormap::generic.acquire.gpu [map], 128"),
+       std::pair(release,
+                 "this thread must execute fence.proxy.tensormap::generic.acquire.gpu [map], 128 first")}) {
     const ptx::Report wrong = run(fences);
     REQUIRE(wrong.fault);
     INFO(wrong.fault->message());
@@ -863,10 +868,10 @@ L:
 )";
   const std::string again = "  add.u32 %r5, %r5, 1;\n  setp.lt.u32 %p1, %r5, 3;\n  @%p1 bra L;\n";
   CHECK(first_of(rounds + "  @%p0 cp.async.bulk.wait_group.read 0;\n  bar.sync 0;\n" + again) == "");
-  CHECK_THAT(first_of(rounds + "  cp.async.bulk.wait_group.read 0;\n" + again),
-             Catch::Contains(
-                 "cp.async.bulk.wait_group.read or .wait_group, before this statement: it waits for "
-                 "groups of the thread that executes it, and warp 1 has none"));
+  CHECK_THAT(
+      first_of(rounds + "  cp.async.bulk.wait_group.read 0;\n" + again),
+      Catch::Contains("cp.async.bulk.wait_group.read or .wait_group, before this statement: it waits for "
+                      "groups of the thread that executes it, and warp 1 has none"));
 }
 
 TEST_CASE("barriers that are out of step are named") {

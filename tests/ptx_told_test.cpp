@@ -76,11 +76,10 @@ TEST_CASE("bytes that nothing has written are told at the load") {
   const ptx::Report report =
       launch("ld.shared.u32 %r5, [%r2];\nadd.u32 %r5, %r5, 1;\nst.global.u32 [%rd1], %r5;", 32);
   REQUIRE(report.fault);
-  CHECK(
-      report.fault->message() ==
-      "ld.shared.u32 %r5, [%r2]: byte 0x0 of shared memory has never been written; %r5 of st.global.u32 "
-      "[%rd1], %r5 depends on it\n  k, block (0, 0, 0), shared address 0x0 (s)\n"
-      "  PTX line 12: warp 0, lanes 0-31\n  PTX line 14: warp 0, lanes 0-31");
+  CHECK(report.fault->message() ==
+        "ld.shared.u32 %r5, [%r2]: byte 0x0 of shared memory has never been written; %r5 of st.global.u32 "
+        "[%rd1], %r5 depends on it\n  k, block (0, 0, 0), shared address 0x0 (s)\n"
+        "  PTX line 12: warp 0, lanes 0-31\n  PTX line 14: warp 0, lanes 0-31");
 }
 
 TEST_CASE("a wait for too few groups of copies is where the mistake is") {

@@ -282,8 +282,7 @@ TEST_CASE("a fence between a register's change and a product") {
 TEST_CASE("no fence before the first product") {
   const Fault fault = fault_of(kFill + kProduct + kAt + kEnd);
   CHECK(fault.error.message() ==
-        kForm +
-            ": this is the first wgmma of these warps; wgmma.fence must come before it");
+        kForm + ": this is the first wgmma of these warps; wgmma.fence must come before it");
   CHECK(fault.warps == 4);
 }
 
@@ -318,9 +317,10 @@ TEST_CASE("a tile stays until its product is complete") {
   require_ok(kIssued + kEnd + kBarrier + store);
   const Fault early = fault_of(kIssue + kCommit + kBarrier + store + kAt + kWait);
   CHECK(early.error.code == Errc::protocol_violation);
-  CHECK_THAT(early.message(),
-             Catch::Contains("shared memory 0x84 to 0x87 is overwritten, but " + kForm +
-                             ", which is not complete, reads it; wgmma.wait_group 0 must come before this statement"));
+  CHECK_THAT(
+      early.message(),
+      Catch::Contains("shared memory 0x84 to 0x87 is overwritten, but " + kForm +
+                      ", which is not complete, reads it; wgmma.wait_group 0 must come before this statement"));
   CHECK(early.warp == 1);
   CHECK(early.lanes == range(1, 1));
   REQUIRE(early.other);

@@ -227,7 +227,8 @@ TEST_CASE("fragments of matrices that nothing has written") {
   check_silent("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r10}, [%r2];");
   check_silent(load + product);
   check_silent(load + product + " st.global.f32 [%rd2], %f2;");
-  check_fault(load + product + " st.global.f32 [%rd2], %f4;", "byte 0x80 of shared memory has never been written; %f4 of st.global.f32");
+  check_fault(load + product + " st.global.f32 [%rd2], %f4;",
+              "byte 0x80 of shared memory has never been written; %f4 of st.global.f32");
   // A column of B.
   const std::string column = "setp.ge.u32 %p2, %r1, 8; @%p2 mov.u32 %r12, 0; mov.u32 %r10, 0; mov.u32 %r11, 0;";
   check_silent(column + product +

@@ -171,16 +171,16 @@ block::Found suspicious(std::string_view which, std::uint64_t descriptor, const 
   using enum DescriptorIssue;
   for (const auto& [issue, message] : check_descriptor(descriptor, matrix, kMostSharedBytes, form))
     if (issue == exchanged || issue == bytes_for_units || issue == read_twice || issue == other_major)
-      return block::fault_of(who,
-                             {Errc::descriptor_field,
-                              {},
-                              fmt::format("the descriptor {:#x} of {} (start {:#x}, LBO {}, SBO {} bytes, {}): {}",
-                                          descriptor, which, of.start, of.leading, of.stride, name(of.swizzle),
-                                          message),
-                              issue == read_twice ? "a descriptor that reads each byte of the tile once: are LBO "
-                                                    "and SBO exchanged, or not divided by 16?"
-                                                  : "a descriptor that reads each byte of the tile once"},
-                             KernelRule::matrix_descriptor);
+      return block::fault_of(
+          who,
+          {Errc::descriptor_field,
+           {},
+           fmt::format("the descriptor {:#x} of {} (start {:#x}, LBO {}, SBO {} bytes, {}): {}", descriptor,
+                       which, of.start, of.leading, of.stride, name(of.swizzle), message),
+           issue == read_twice ? "a descriptor that reads each byte of the tile once: are LBO "
+                                 "and SBO exchanged, or not divided by 16?"
+                               : "a descriptor that reads each byte of the tile once"},
+          KernelRule::matrix_descriptor);
   return std::nullopt;
 }
 

@@ -110,9 +110,8 @@ KernelRule rule_of_race(const std::optional<Flaw>& flaw) {
 
 Error unordered(std::string_view what, std::string_view first, const Unordered& why) {
   constexpr std::array<std::string_view, kScopes> kNames = {"cta", "cluster", "gpu"};
-  constexpr std::array<std::string_view, kScopes> kFences = {"__threadfence_block (fence.acq_rel.cta)",
-                                                             "fence.acq_rel.cluster",
-                                                             "__threadfence (fence.acq_rel.gpu)"};
+  constexpr std::array<std::string_view, kScopes> kFences = {
+      "__threadfence_block (fence.acq_rel.cta)", "fence.acq_rel.cluster", "__threadfence (fence.acq_rel.gpu)"};
   const auto reach = static_cast<std::size_t>(why.reach);
   std::string cause = "no barrier came between the two", advice(why.advice);
   if (why.flaw && why.flaw->kind == Flaw::Kind::fence) {

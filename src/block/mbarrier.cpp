@@ -57,10 +57,12 @@ Found Mbarriers::find(std::int64_t address, std::string_view what, Who who, Obje
   if (!is_overwritten(address, *out)) return std::nullopt;
   const std::optional<Accesses::Access> by = other_write(shared_, address, out->made);
   const Who writer = shared_.cluster().who(by->thread, by->at);
-  Found fault = misused(what, address,
-                        fmt::format("{} was overwritten by {}", name(address),
-                                    shared_.cluster().name(writer.thread, shared_.rank())),
-                        "keep data apart from it, or execute mbarrier.inval before the store and mbarrier.init after it", who, nullptr, KernelRule::mbarrier_overwritten);
+  Found fault =
+      misused(what, address,
+              fmt::format("{} was overwritten by {}", name(address),
+                          shared_.cluster().name(writer.thread, shared_.rank())),
+              "keep data apart from it, or execute mbarrier.inval before the store and mbarrier.init after it",
+              who, nullptr, KernelRule::mbarrier_overwritten);
   set_other(*fault, writer);
   return fault;
 }
@@ -141,12 +143,14 @@ Found Mbarriers::init(std::int64_t address, std::uint32_t count, Who who) {
     made.copies = before.copies;
     if (!is_idle(before))
       used = misused(kWhat, address, in_use(address, before),
-                     "the phase must be complete, and mbarrier.inval must come before mbarrier.init", who, &before, KernelRule::mbarrier_in_use);
+                     "the phase must be complete, and mbarrier.inval must come before mbarrier.init", who,
+                     &before, KernelRule::mbarrier_in_use);
     else if (before.expected == count && is_same_instruction(before, who))
-      by_lanes = misused(kWhat, address,
-                         fmt::format("lanes {} and {} initialise {}, each for {} arrivals",
-                                     before.made.thread % kWarp, who.thread % kWarp, name(address), count),
-                         "one thread must execute mbarrier.init", who, &before, KernelRule::mbarrier_init_by_lanes);
+      by_lanes =
+          misused(kWhat, address,
+                  fmt::format("lanes {} and {} initialise {}, each for {} arrivals", before.made.thread % kWarp,
+                              who.thread % kWarp, name(address), count),
+                  "one thread must execute mbarrier.init", who, &before, KernelRule::mbarrier_init_by_lanes);
   }
   Found changed = change(address, kWhat, who);
   if (changed && by_lanes) changed = by_lanes;
@@ -167,7 +171,8 @@ Found Mbarriers::invalidate(std::int64_t address, Who who) {
   if (object == nullptr) return found;
   if (!is_idle(*object))
     found = first_of(std::move(found),
-                     misused(kWhat, address, in_use(address, *object), "the phase must be complete", who, object, KernelRule::mbarrier_in_use));
+                     misused(kWhat, address, in_use(address, *object), "the phase must be complete", who,
+                             object, KernelRule::mbarrier_in_use));
   found = first_of(std::move(found), change(address, kWhat, who));
   objects_.erase(address);
   return found;
@@ -210,16 +215,15 @@ Found Mbarriers::arrive(std::int64_t address, const MbarrierArrival& arrival, Wh
   if (arrival.expected != 0)
     if (auto fault = add_bytes(address, what, *object, arrival.expected, who)) return fault;
   if (arrival.count > object->pending) {
-    Found out =
-        misused(what, address, too_many(address, *object, arrival.count - object->pending),
-                "fewer threads must arrive, or the count of mbarrier.init must be larger", who, object);
+    Found out = misused(what, address, too_many(address, *object, arrival.count - object->pending),
+                        "fewer threads must arrive, or the count of mbarrier.init must be larger", who, object);
     if (!object->arrived.empty()) set_other(*out, object->arrived.back().who);
     return out;
   }
   if (!arrival.completes && arrival.count == object->pending)
-    found = first_of(std::move(found),
-                     misused(what, address, "an arrival with .noComplete completes the phase",
-                             "the last arrival of a phase must be one without .noComplete", who, object, KernelRule::mbarrier_no_complete));
+    found = first_of(std::move(found), misused(what, address, "an arrival with .noComplete completes the phase",
+                                               "the last arrival of a phase must be one without .noComplete",
+                                               who, object, KernelRule::mbarrier_no_complete));
   state = Mbarriers::state(*object);
   if (shared_.records()) release(arrival, who, *object);
   const auto same = [&](const Arrived& one) { return one.who.thread == who.thread && one.who.at == who.at; };
@@ -433,11 +437,12 @@ Found Mbarriers::begin_copy(std::int64_t address, Who who, Accesses::Agent& agen
       !order.fenced(object->made.thread, object->made_at, who.thread))
     found = first_of(
         std::move(found),
-        misused(kWhat, address,
-                fmt::format("{} was initialised by {} through the generic proxy, and no fence came between the two",
-                            name(address), shared_.cluster().name(object->made.thread, shared_.rank())),
-                "fence.mbarrier_init or fence.proxy.async must follow mbarrier.init", who, object,
-                KernelRule::mbarrier_init_fence));
+        misused(
+            kWhat, address,
+            fmt::format("{} was initialised by {} through the generic proxy, and no fence came between the two",
+                        name(address), shared_.cluster().name(object->made.thread, shared_.rank())),
+            "fence.mbarrier_init or fence.proxy.async must follow mbarrier.init", who, object,
+            KernelRule::mbarrier_init_fence));
   return found;
 }
 
@@ -504,8 +509,7 @@ std::string Mbarriers::phase_text(std::int64_t address) const {
 }
 
 std::string Mbarriers::progress(const Object& object) const {
-  std::string out =
-      fmt::format("{} of {} arrivals", object.expected - object.pending, object.expected);
+  std::string out = fmt::format("{} of {} arrivals", object.expected - object.pending, object.expected);
   if (object.bytes > 0)
     out += fmt::format(", {} of {} bytes have come", object.came, object.came + object.bytes);
   else if (object.bytes < 0)

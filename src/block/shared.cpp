@@ -87,13 +87,12 @@ Error Shared::race(std::string_view what, const Accesses::Conflict& conflict, Pl
   const int by = cluster_->who(before.thread, before.at).thread, rank = cluster_->rank_of(conflict.thread);
   const std::string_view how = conflict.before_writes ? "written" : "read";
   if (cluster_->order.is_agent(before.thread))
-    return {
-        Errc::data_race, std::string(what),
-        fmt::format("byte {:#x} was {} by a wgmma of {}, and {}", conflict.byte, how,
-                    cluster_->group_name(by, rank),
-                    has_waited(conflict, by) ? "this warp has waited for its own part only"
-                                             : "nothing orders that before this statement"),
-        "all four warps must execute wgmma.wait_group, and then a barrier or an mbarrier must order them"};
+    return {Errc::data_race, std::string(what),
+            fmt::format("byte {:#x} was {} by a wgmma of {}, and {}", conflict.byte, how,
+                        cluster_->group_name(by, rank),
+                        has_waited(conflict, by) ? "this warp has waited for its own part only"
+                                                 : "nothing orders that before this statement"),
+            "all four warps must execute wgmma.wait_group, and then a barrier or an mbarrier must order them"};
   const bool same_warp = by / kWarp == conflict.thread / kWarp;
   // Where warps have parted, a barrier of all of them would never be complete.
   const bool have_parted = cluster_->flow && cluster_->flow(before.at, at) == Cluster::Flow::apart;
@@ -148,7 +147,8 @@ Fault Shared::conflict(std::string_view what, const Accesses::Conflict& conflict
   }
   switch (conflict.kind) {
     case Kind::never_written:
-      out.error = {Errc::never_written, std::string(what), fmt::format("byte {:#x} of shared memory", conflict.byte),
+      out.error = {Errc::never_written, std::string(what),
+                   fmt::format("byte {:#x} of shared memory", conflict.byte),
                    "it is undefined until it is written"};
       break;
     case Kind::pending: tell_pending(out, what, conflict); break;
@@ -324,14 +324,15 @@ Found Shared::unfenced_write(std::string_view what, std::int64_t first, std::int
     if (found->last + 1 >= end) return std::nullopt;
   }
   if (!found) return std::nullopt;
-  Fault out = fault_of(who,
-                       {Errc::protocol_violation, std::string(what),
-                        fmt::format("bytes {:#x} to {:#x} were written by {} through the generic proxy, and no "
-                                    "fence.proxy.async came between the two",
-                                    found->first, found->last, cluster_->name(found->write.thread, rank_)),
-                        "the thread that wrote them must execute fence.proxy.async after that, and before any barrier between "
-                        "the two"},
-                       KernelRule::proxy_fence);
+  Fault out = fault_of(
+      who,
+      {Errc::protocol_violation, std::string(what),
+       fmt::format("bytes {:#x} to {:#x} were written by {} through the generic proxy, and no "
+                   "fence.proxy.async came between the two",
+                   found->first, found->last, cluster_->name(found->write.thread, rank_)),
+       "the thread that wrote them must execute fence.proxy.async after that, and before any barrier between "
+       "the two"},
+      KernelRule::proxy_fence);
   out.address = {Space::shared, found->first};
   out.other = {found->write.thread / kWarp, {found->write.thread % kWarp}, found->write.at};
   return out;
@@ -340,15 +341,15 @@ Found Shared::unfenced_write(std::string_view what, std::int64_t first, std::int
 Found Shared::unfenced_read(std::string_view what, std::int64_t first, std::int64_t bytes, Who who) {
   const auto found = accesses_.unfenced_read(first, bytes, who.thread, cluster_->order);
   if (!found) return std::nullopt;
-  Fault out =
-      fault_of(who,
-               {Errc::protocol_violation, std::string(what),
-                fmt::format("byte {:#x} was read by {} through the generic proxy, and no fence.proxy.async "
-                            "came between the two",
-                            found->first, cluster_->name(found->write.thread, rank_)),
-                "the thread that read it must execute fence.proxy.async after that, and before any barrier between the "
-                "two"},
-               KernelRule::proxy_fence_read);
+  Fault out = fault_of(
+      who,
+      {Errc::protocol_violation, std::string(what),
+       fmt::format("byte {:#x} was read by {} through the generic proxy, and no fence.proxy.async "
+                   "came between the two",
+                   found->first, cluster_->name(found->write.thread, rank_)),
+       "the thread that read it must execute fence.proxy.async after that, and before any barrier between the "
+       "two"},
+      KernelRule::proxy_fence_read);
   out.address = {Space::shared, found->first};
   out.other = {found->write.thread / kWarp, {found->write.thread % kWarp}, found->write.at};
   return out;

@@ -224,10 +224,10 @@ Found TensorAccesses::check_operation(const Operation& before, const TensorTouch
     if (in_one_pipe)
       return found(before, words, before_writes, now,
                    fmt::format("the order of {} and a tcgen05.cp after it is not defined", name(before.use)),
-                   order_.commit_of(before.pipe, before.clock, ""),
-                   KernelRule::tensor_copy_order);
-    return found(before, words, before_writes, now, "its completion has not been waited for",
-                 order_.commit_of(before.pipe, before.clock, "tcgen05.wait and other arrivals do not wait for it"));
+                   order_.commit_of(before.pipe, before.clock, ""), KernelRule::tensor_copy_order);
+    return found(
+        before, words, before_writes, now, "its completion has not been waited for",
+        order_.commit_of(before.pipe, before.clock, "tcgen05.wait and other arrivals do not wait for it"));
   }
   if (now.use != TensorUse::deallocation && !order_.is_behind_fence(before.pipe, before.clock, me, true))
     return found(before, words, before_writes, now, "it is complete, and no fence follows the wait for it",
@@ -317,14 +317,15 @@ Found TensorAccesses::never_written(const TensorTouch& words, int column, const 
   TensorTouch at = words;
   at.first_column = column;
   at.columns = 1;
-  return fault_of(now.who,
-                  {Errc::never_written,
-                   {},
-                   text(at),
-                   now.use == TensorUse::accumulator
-                       ? "it is undefined until it is written: the first tcgen05.mma must have enable-input-d false"
-                       : "it is undefined until it is written"},
-                  KernelRule::tensor_never_written);
+  return fault_of(
+      now.who,
+      {Errc::never_written,
+       {},
+       text(at),
+       now.use == TensorUse::accumulator
+           ? "it is undefined until it is written: the first tcgen05.mma must have enable-input-d false"
+           : "it is undefined until it is written"},
+      KernelRule::tensor_never_written);
 }
 
 Found TensorAccesses::access(const TensorTouch& words, const Access& access) {

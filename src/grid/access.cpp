@@ -111,8 +111,7 @@ class Resolver {
   Target global(int lane, std::uint64_t address, std::uint64_t bytes, bool writes) {
     const GlobalMemory& memory = warp_.block().grid().memory;
     const GlobalMemory::Range* range = memory.find(address, bytes);
-    if (range == nullptr)
-      return fault(lane, beyond_global(warp_.block().grid(), address, bytes));
+    if (range == nullptr) return fault(lane, beyond_global(warp_.block().grid(), address, bytes));
     if (writes && !range->writable) return fault(lane, written_to(*range));
     std::byte* defined = range->defined_at(address);
     // The host reads what is stored to an array: that needs values, as elsewhere in global memory.

@@ -31,8 +31,7 @@ class Buffers : public async::Global {
     const bool inside = range_ != nullptr && address >= range_->address &&
                         address - range_->address + bytes <= range_->bytes && range_->defined == nullptr;
     if (!inside) range_ = grid_.memory.find(address, bytes);
-    if (range_ == nullptr)
-      return beyond_global(grid_, address, bytes);
+    if (range_ == nullptr) return beyond_global(grid_, address, bytes);
     if (writes && !range_->writable) return written_to(*range_);
     if (writes && range_->defined != nullptr) std::fill_n(range_->defined_at(address), bytes, std::byte{0xFF});
     return range_->data + (address - range_->address);

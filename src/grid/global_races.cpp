@@ -19,11 +19,12 @@ Error error_of(const Grid& grid, const GlobalConflict& found, std::string_view w
                std::string_view advice) {
   const std::string first = first_access(grid, found, who);
   if (found.before.non_coherent || found.now.non_coherent)
-    return {Errc::protocol_violation,
-            {},
-            fmt::format("{} in this launch, and ld.global.nc (__ldg, const __restrict__) {}", first,
-                        found.now.non_coherent ? "may read what was there before" : "must not read what it writes"),
-            "ld.global must read what the launch writes"};
+    return {
+        Errc::protocol_violation,
+        {},
+        fmt::format("{} in this launch, and ld.global.nc (__ldg, const __restrict__) {}", first,
+                    found.now.non_coherent ? "may read what was there before" : "must not read what it writes"),
+        "ld.global must read what the launch writes"};
   return block::unordered({}, first, {found.flaw, found.is_open, reach, advice});
 }
 

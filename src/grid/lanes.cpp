@@ -171,8 +171,8 @@ Error reads_inactive(Warp& warp, Path& path, const Step& step, const Met& met, L
   const std::string seen =
       (mask >> from & 1) == 0
           ? fmt::format("lane {} reads lane {}, which its mask {:#010x} does not name", lane, from, mask)
-          : fmt::format("lane {} reads lane {}, which does not execute it, though the mask {:#010x} names it", lane,
-                        from, mask);
+          : fmt::format("lane {} reads lane {}, which does not execute it, though the mask {:#010x} names it",
+                        lane, from, mask);
   return {Errc::inactive_lane, {}, seen, "a lane must read one that the mask names and that executes it, too"};
 }
 

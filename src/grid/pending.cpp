@@ -25,10 +25,10 @@ std::vector<Fault> pending_at_end(const async::Block& block, const Products* pro
     out.push_back(pending(who, "this copy, which reads its shared memory, has not been waited for",
                           "the thread must execute cp.async.bulk.wait_group.read 0 before the end"));
   for (const auto& [who, address, phase] : block.mbarriers.pending())
-    out.push_back(
-        pending(who, "this copy to its shared memory has not been waited for",
-                fmt::format("a thread must wait for phase {} (parity {}) of the mbarrier at {:#x} before the end",
-                            phase, phase & 1, address)));
+    out.push_back(pending(
+        who, "this copy to its shared memory has not been waited for",
+        fmt::format("a thread must wait for phase {} (parity {}) of the mbarrier at {:#x} before the end",
+                    phase, phase & 1, address)));
   if (products != nullptr)
     for (const block::Who& who : products->pending())
       out.push_back(block::of_group(

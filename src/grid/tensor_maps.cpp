@@ -30,11 +30,12 @@ void ChangedMaps::acquire(std::uint64_t address) {
 std::optional<ChangedMaps::Missing> ChangedMaps::missing(std::uint64_t address) const {
   const auto found = states_.find(address);
   if (found == states_.end() || found->second.acquired) return std::nullopt;
-  return Missing{found->second.who,
-                 found->second.released
-                     ? "this thread must execute fence.proxy.tensormap::generic.acquire.gpu [map], 128 first"
-                     : "the thread that changed it must execute fence.proxy.tensormap::generic.release.gpu, and then "
-                       "this one fence.proxy.tensormap::generic.acquire.gpu [map], 128"};
+  return Missing{
+      found->second.who,
+      found->second.released
+          ? "this thread must execute fence.proxy.tensormap::generic.acquire.gpu [map], 128 first"
+          : "the thread that changed it must execute fence.proxy.tensormap::generic.release.gpu, and then "
+            "this one fence.proxy.tensormap::generic.acquire.gpu [map], 128"};
 }
 
 namespace steps {

@@ -195,7 +195,9 @@ void Warp::wake(std::uint64_t events) {
 
 Next Warp::call(Path& path, const Call& call, int function, Lanes lanes) {
   if (path.calls.size() >= kCallDepth)
-    return fault(path, lanes, {Errc::stack_overflow, {}, "more than 1000 calls are open at once", "a recursion must end earlier"});
+    return fault(
+        path, lanes,
+        {Errc::stack_overflow, {}, "more than 1000 calls are open at once", "a recursion must end earlier"});
   keep(path, lanes);
   const FunctionCode& callee = program_.functions[static_cast<std::size_t>(function)];
   const FunctionCode& caller = program_.functions[static_cast<std::size_t>(path.function)];

@@ -150,8 +150,8 @@ AsyncState::Violated AsyncState::check_pending(const AsyncActor& who, const Asyn
 
 AsyncState::Violated AsyncState::check_fence(const AsyncActor& who, const AsyncUse& use) const {
   if (fences_ == 0)
-    return violation(KernelRule::product_fence, who,
-                     "this is the first wgmma of these warps", "wgmma.fence must come before it");
+    return violation(KernelRule::product_fence, who, "this is the first wgmma of these warps",
+                     "wgmma.fence must come before it");
   const auto refuse = [&](int reg, std::string_view role) {
     const Access& access = unfenced_[static_cast<std::size_t>(reg)];
     const std::string by = access.kind == Access::Kind::thread ? "by a thread"
