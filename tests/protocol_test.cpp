@@ -104,7 +104,8 @@ std::string refusal(const Result<T>& result, Errc code = Errc::protocol_violatio
 }
 
 std::string pending(std::string_view role, std::string_view remedy) {
-  return fmt::format("{} of {}, which is not complete; {} must come before", role, kProductName, remedy);
+  return fmt::format("{} of {}, which is not complete; {} must come before this statement", role, kProductName,
+                     remedy);
 }
 
 // ---- What is visible when
@@ -171,10 +172,9 @@ TEST_CASE("warpgroups are apart, their memory is not") {
   block.wait(0, 1);
   CHECK(block.now(kD, 0) == 0);
   // The fence of one is not that of the other.
-  CHECK_THAT(
-      refusal(block.product(kD, 1)),
-      Equals(std::string(kProductName) + ": it is the first of its warpgroup, and no wgmma.fence came before; "
-                                         "wgmma.fence must come before"));
+  CHECK_THAT(refusal(block.product(kD, 1)),
+             Equals(std::string(kProductName) +
+                    ": this is the first wgmma of these warps; wgmma.fence must come before it"));
   block.fence(1);
   REQUIRE(block.product(kD, 1).ok());
   block.commit(1);
@@ -303,10 +303,9 @@ TEST_CASE("products share A, and accumulators of their own shape") {
 
 TEST_CASE("the first product needs a fence") {
   Block block;
-  CHECK_THAT(
-      refusal(block.product()),
-      Equals(std::string(kProductName) + ": it is the first of its warpgroup, and no wgmma.fence came before; "
-                                         "wgmma.fence must come before"));
+  CHECK_THAT(refusal(block.product()),
+             Equals(std::string(kProductName) +
+                    ": this is the first wgmma of these warps; wgmma.fence must come before it"));
   CHECK_FALSE(block.machine.async_state(0).is_pending());
   block.fence();
   CHECK(block.product().ok());
