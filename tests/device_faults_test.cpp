@@ -160,9 +160,10 @@ TEST_CASE("shared memory must be written before it is read", "[quick][device]") 
         (void)std::uint32_t(words()[thread() + 1]);  // <- never
       },
       64);
-  CHECK(fault.error.message() ==
-        "load from shared memory: byte 0x4 has never been written; shared memory is undefined until it is "
-        "written");
+  CHECK(
+      fault.error.message() ==
+      "load from shared memory: byte 0x4 of shared memory has never been written; it is undefined until it is "
+      "written");
   CHECK(fault.warp == 0);
   CHECK(fault.lanes == Lanes{0});
   CHECK(fault.at.line == marked("never"));

@@ -419,7 +419,7 @@ TEST_CASE("shared memory is not overwritten while a product reads it") {
   const auto message = [](std::string_view who, std::string_view bytes, std::string_view remedy) {
     return fmt::format(
         "{}: shared memory {} is overwritten, but {}, which is not complete, reads it; {} must come "
-        "before",
+        "before this statement",
         who, bytes, kProductName, remedy);
   };
   // B of n = 8 is 256 bytes.
