@@ -111,7 +111,7 @@ const std::vector<Mistake> kMistakes = {
     {"shared memory never written",
      32,
      Errc::never_written,
-     {"byte 0x0", "undefined until it is written"},
+     {"byte 0x0", "of shared memory has never been written"},
      "ld.shared.u32 %r4, [%r2]; st.global.u32 [%rd1], %r4;",
      "st.shared.u32 [%r2], %r1; ld.shared.u32 %r4, [%r2]; and.b32 %r4, %r4, 0; st.global.u32 [%rd1], %r4;"},
     {"a race between warps",
@@ -187,7 +187,7 @@ const std::vector<Mistake> kMistakes = {
     {"a shuffle from a lane that takes no part",
      32,
      Errc::inactive_lane,
-     {"not active"},
+     {"does not name"},
      "setp.lt.u32 %p1, %r1, 16; @%p1 bra END; shfl.sync.idx.b32 %r4, %r1, 3, 31, 0xffff0000;\nEND: bar.sync 0;",
      "setp.lt.u32 %p1, %r1, 16; @%p1 bra END; shfl.sync.idx.b32 %r4, %r1, 19, 31, 0xffff0000;\nEND: bar.sync 0;"},
     {"a lane outside its own mask",
@@ -500,9 +500,10 @@ TEST_CASE("bits below e2m1 are found, and are a fault of a strict launch") {
   REQUIRE(forgotten.report.ok());
   CHECK(forgotten.out[0] == 0x40800000);  // 4
   REQUIRE(forgotten.report.findings.size() == 1);
-  CHECK_THAT(forgotten.report.findings[0].fault.message(),
-             Catch::Contains("register 0 of b is 0x01010101: a one in bit 1 or 0 of a byte") &&
-                 Catch::Contains("zeros in bits 1 and 0 of each byte; the GPU reads bits 5 to 0 as e2m3"));
+  CHECK_THAT(
+      forgotten.report.findings[0].fault.message(),
+      Catch::Contains("register 0 of b is 0x01010101: a one in bit 1 or 0 of a byte") &&
+          Catch::Contains("zeros there, since e2m1 lies in bits 5 to 2; a GPU reads bits 5 to 0 as e2m3"));
   ptx::Launch strict;
   strict.strict = true;
   CHECK(run(text("0x04040404"), 32, strict).report.ok());

@@ -42,7 +42,7 @@ const std::vector<Case> kWarps = {
     // Volatile, and atomics without an order.
     {"flag_fence",
      two_warps(kSet + "@%p1 st.volatile.shared.u32 [flag], 1;", "ld.volatile.shared.u32", kReadOne),
-     "has no fence"},
+     "the flag between the two is volatile or relaxed"},
     {"flag_fence", two_warps(kSet + "membar.cta; @%p1 st.volatile.shared.u32 [flag], 1;",
                              "ld.volatile.shared.u32", kReadOne)},
     {"flag_fence", two_warps(kSet + "@%p1 st.volatile.shared.u32 [flag], 1;", "ld.volatile.shared.u32",

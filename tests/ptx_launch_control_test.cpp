@@ -583,7 +583,7 @@ TEST_CASE("mistakes with st.bulk") {
   const std::vector<Case> kCases = {
       {12, {}, Errc::address_misaligned, "a multiple of 8, 16777216 at most"},
       {16777224, {}, Errc::address_misaligned, "a multiple of 8, 16777216 at most"},
-      {8, {{"[%r5], %rd2", "[%r5+4], %rd2"}}, Errc::address_misaligned, "st.bulk needs a multiple of 8"},
+      {8, {{"[%r5], %rd2", "[%r5+4], %rd2"}}, Errc::address_misaligned, "it must be a multiple of 8"},
       {2048,
        {{store, "  setp.eq.u32 %p2, %r1, 31;\n  @%p2" + store.substr(1)}},
        Errc::address_out_of_bounds,
