@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Grades of rules: tests/broken/RULE.ptx has two kernels for each rule of kernel_rules(), `broken`, which breaks that rule and
-// no other, and `kept`, its correct neighbour. Both have the head of the file (kernel_head.hpp), which says what a launch says of
-// `broken`. doc/guide/messages.md is a page of all that. Where words change, or a rule is new, `ptx_tests '[retell]'` writes heads
-// and page anew, for a person to read.
+// no other, and `kept`, its correct neighbour. tests/faults/NAME.ptx has `broken` alone, whose fault is of no rule. All have the
+// head of the file (kernel_head.hpp), which says what a launch says of `broken`. doc/guide/messages.md is a page of all that. Where
+// words change, or a rule is new, `ptx_tests '[retell]'` writes heads and page anew, for a person to read.
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
@@ -23,24 +24,40 @@ struct Outcome {
   std::string difference;                     // from the head
 };
 
+void strict(ptx::Launch& how) {
+  how.strict = true;
+}
+void lenient(ptx::Launch& how) {
+  how.lenient = true;
+}
+void without_checks(ptx::Launch& how) {
+  how.check_shared = false;
+}
+
 /// A file, and launches of its kernels.
 class File {
  public:
-  explicit File(std::string_view rule) {
-    std::ifstream in(fmt::format("tests/broken/{}.ptx", rule));
-    if (!in) FAIL("there is no tests/broken/" << rule << ".ptx");
+  explicit File(const KernelRuleInfo& rule) : File(fmt::format("broken/{}", rule.name)) {}
+  explicit File(const std::string& name) : path_(fmt::format("tests/{}.ptx", name)) {
+    std::ifstream in(path_);
+    if (!in) FAIL("there is no " << path_);
     text_.assign(std::istreambuf_iterator<char>(in), {});
     const Result<ptx::Module> module = ptx::Module::load(text_);
     if (!module) FAIL(module.error().message());
     module_ = *module;
   }
 
+  const std::string& path() const { return path_; }
   const std::string& text() const { return text_; }
-  /// What a launch says of `broken`, if the rule is told.
+  /// The second line: what the kernel does.
+  std::string does() const {
+    const std::size_t first = text_.find('\n') + 4;
+    return text_.substr(first, text_.find('\n', first) - first);
+  }
+  /// What a launch says of `broken`; of a rule that is silent by default, a strict one.
   std::string says() const {
-    const ptx::Report report =
-        launch("broken", [](ptx::Launch& how) { how.lenient = how.strict = true; }).report;
-    return report.findings.empty() ? "" : report.findings.front().fault.message();
+    const std::string said = first_of(launch("broken", lenient).report);
+    return said.empty() ? first_of(launch("broken", strict).report) : said;
   }
 
   Outcome launch(std::string_view entry, const std::function<void(ptx::Launch&)>& set = {}) const {
@@ -58,19 +75,14 @@ class File {
   }
 
  private:
-  std::string text_;
+  static std::string first_of(const ptx::Report& report) {
+    if (!report.findings.empty()) return report.findings.front().fault.message();
+    return report.fault ? report.fault->message() : "";
+  }
+
+  std::string path_, text_;
   std::optional<ptx::Module> module_;
 };
-
-void strict(ptx::Launch& how) {
-  how.strict = true;
-}
-void lenient(ptx::Launch& how) {
-  how.lenient = true;
-}
-void without_checks(ptx::Launch& how) {
-  how.check_shared = false;
-}
 
 /// The rules of what is found, each with its grade: "finding data_race".
 std::set<std::string> found(const ptx::Report& report) {
@@ -99,7 +111,7 @@ TEST_CASE("each rule has a kernel that breaks it") {
 TEST_CASE("a kernel that keeps a rule has no finding, and its bytes") {
   for (const KernelRuleInfo& rule : kernel_rules()) {
     INFO(rule.name);
-    const File file(rule.name);
+    const File file(rule);
     for (const Outcome& kept :
          {file.launch("kept"), file.launch("kept", strict), file.launch("kept", lenient)}) {
       CHECK(found(kept.report).empty());
@@ -111,7 +123,7 @@ TEST_CASE("a kernel that keeps a rule has no finding, and its bytes") {
 TEST_CASE("a broken rule has the grade of the table") {
   for (const KernelRuleInfo& rule : kernel_rules()) {
     INFO(rule.name);
-    const File file(rule.name);
+    const File file(rule);
     const Outcome by_default = file.launch("broken");
     CHECK(found(by_default.report) == only(rule.by_default, rule));
     if (rule.by_default != Grade::fault) CHECK(by_default.difference == "");
@@ -119,21 +131,65 @@ TEST_CASE("a broken rule has the grade of the table") {
   }
 }
 
-// What a page says of all rules; `says`: of the kernel of one.
-std::string page(const std::function<std::string(const KernelRuleInfo&)>& says) {
-  std::string out =
-      "# What a launch says where a rule is broken\n\n"
-      "For each of [the rules](rules.md) the words of a launch whose kernel breaks it: what was seen, by "
-      "which statement, and\nwhat would be right; then the kernel with the block and the address, and a "
-      "line for each side. With `nvcc -lineinfo` a side\nbegins with its line in the source, and lines below "
-      "it say in which inlined functions it lies.\n\n<!-- tests/broken -->\n";
-  const auto grade = [](const KernelRuleInfo& rule) {
-    return rule.by_default == Grade::silent ? fmt::format("A {} with `--strict` alone", name(rule.strict))
-                                            : fmt::format("A {} by default", name(rule.by_default));
-  };
+/// Those of tests/faults, by name.
+std::vector<std::string> faults() {
+  std::vector<std::string> out;
+  for (const auto& entry : std::filesystem::directory_iterator("tests/faults"))
+    out.push_back(fmt::format("faults/{}", entry.path().stem().string()));
+  std::ranges::sort(out);
+  return out;
+}
+const std::string kInlined = "inlined/stores_and_loads";
+
+constexpr std::string_view kIntroduction = R"(# What a launch says of a mistake
+
+For each of [the rules](rules.md), and for the faults that break none, the words of a launch of a small kernel.
+
+## How to read it
+
+)";
+
+constexpr std::string_view kWords = R"(
+1. The statement at which the launch sees the mistake; what was seen; after the last `;` what would be right.
+2. The kernel, the block, and the address with the name of its variable.
+3. A line for each side: first that of the statement above, then the other one. With `nvcc -lineinfo` it begins with the line of
+   the kernel's source, `kernel.cu:18`. The lines with `in` say which inlined functions the statement lies in, the outermost first: here
+   line 18 of kernel.cu calls `Tile::load`, whose line 13 of tile.hpp calls `Tile::at`, whose line 5 is the load.
+
+| word | what it means here |
+|---|---|
+| copy | `cp.async`, `cp.async.bulk` or `cp.async.bulk.tensor`: the thread goes on while it moves bytes |
+| tile | the bytes of shared memory that a matrix, or a copy by a tensor map, has |
+| flag | a word that one thread writes when other bytes are ready, and that another one reads until it has changed |
+| barrier | what makes threads wait for each other: `bar.sync` (`__syncthreads`), `bar.warp.sync`, `barrier.cluster` |
+| phase, parity | the phases of an mbarrier have numbers from 0 on; the parity of a phase, which `try_wait.parity` takes, is the last bit of its number |
+| proxy | the way to memory: `ld` and `st` take the generic proxy, bulk copies, `wgmma` and `tcgen05` the async one |
+| block (1, 0, 0) | by its `%ctaid` |
+| block 1 of the cluster | by its `%cluster_ctarank` |
+
+## Where a rule is broken
+
+<!-- tests/broken -->
+)";
+
+// What a page says of all rules and faults; `says`: of a file.
+std::string page(const std::function<std::string(const File&)>& says) {
+  const auto block = [&](const File& file) { return fmt::format("```text\n{}\n```\n", says(file)); };
+  std::string out(kIntroduction);
+  out += block(File(kInlined));
+  out += kWords;
   for (const KernelRuleInfo& rule : kernel_rules())
-    out += fmt::format("\n## {}\n\n{}: a kernel keeps it if {}.\n\n```text\n{}\n```\n", rule.name, grade(rule),
-                       rule.says, says(rule));
+    out += fmt::format(
+        "\n### {}\n\nGrade: {}{}. The rule: {}.\n\n{}", rule.name, name(rule.by_default),
+        rule.by_default == Grade::silent ? "; with `--strict` " + std::string(name(rule.strict)) : "",
+        rule.says, block(File(rule)));
+  out += "\n## Faults of no rule\n\nThey end every launch.\n\n<!-- tests/faults -->\n";
+  for (const std::string& fault : faults()) {
+    const File file(fault);
+    std::string title = fault.substr(fault.find('/') + 1);
+    std::ranges::replace(title, '_', ' ');
+    out += fmt::format("\n### {}\n\n{}\n\n{}", title, file.does(), block(file));
+  }
   return out;
 }
 std::string content(const std::string& path) {
@@ -144,20 +200,36 @@ std::string content(const std::string& path) {
 TEST_CASE("of a broken rule a launch says what the head of its kernel says") {
   for (const KernelRuleInfo& rule : kernel_rules()) {
     INFO(rule.name);
-    const File file(rule.name);
+    const File file(rule);
     CHECK(file.says() == Case(file.text()).says);
+  }
+  const File inlined(kInlined);
+  CHECK(inlined.says() == Case(inlined.text()).says);
+}
+
+TEST_CASE("of a fault of no rule every launch says what the head of its kernel says") {
+  for (const std::string& fault : faults()) {
+    INFO(fault);
+    const File file(fault);
+    CHECK(file.says() == Case(file.text()).says);
+    for (const Outcome& out :
+         {file.launch("broken"), file.launch("broken", lenient), file.launch("broken", strict)}) {
+      CHECK(out.report.findings.empty());
+      REQUIRE(out.report.fault);
+      CHECK(out.report.fault->rule == KernelRule::none);
+      CHECK(out.report.fault->message() == Case(file.text()).says);
+    }
   }
 }
 
-TEST_CASE("a page has what launches say of all rules") {
-  const std::string whole = page([](const KernelRuleInfo& rule) { return Case(File(rule.name).text()).says; });
-  CHECK(content("doc/guide/messages.md") == whole);
+TEST_CASE("a page has what launches say of all rules and faults") {
+  CHECK(content("doc/guide/messages.md") == page([](const File& file) { return Case(file.text()).says; }));
 }
 
 // With other lines above it a statement has another line: the second time says what stays.
-void retell(const KernelRuleInfo& rule) {
+void retell(const std::string& name) {
   for (int time = 0; time < 2; ++time) {
-    const File file(rule.name);
+    const File file(name);
     std::istringstream old(file.text());
     std::string head, rest, says = "// says: " + file.says() + "\n";
     for (std::size_t at = 0; (at = says.find('\n', at)) + 1 < says.size(); ++at)
@@ -166,20 +238,21 @@ void retell(const KernelRuleInfo& rule) {
       if (line.starts_with("// says:")) continue;
       (line.starts_with("//") && rest.empty() ? head : rest) += line + "\n";
     }
-    std::ofstream(fmt::format("tests/broken/{}.ptx", rule.name)) << head << says << rest;
+    std::ofstream(file.path()) << head << says << rest;
   }
 }
 
 TEST_CASE("words are written anew", "[.][retell]") {
-  for (const KernelRuleInfo& rule : kernel_rules()) retell(rule);
-  std::ofstream("doc/guide/messages.md")
-      << page([](const KernelRuleInfo& rule) { return File(rule.name).says(); });
+  for (const KernelRuleInfo& rule : kernel_rules()) retell(fmt::format("broken/{}", rule.name));
+  for (const std::string& fault : faults()) retell(fault);
+  retell(kInlined);
+  std::ofstream("doc/guide/messages.md") << page([](const File& file) { return file.says(); });
 }
 
 TEST_CASE("behind a broken rule a lenient launch does what it does without checks") {
   for (const KernelRuleInfo& rule : kernel_rules()) {
     INFO(rule.name);
-    const File file(rule.name);
+    const File file(rule);
     const Outcome goes_on = file.launch("broken", lenient), unchecked = file.launch("broken", without_checks);
     CHECK(found(goes_on.report) == only(std::min(rule.by_default, Grade::finding), rule));
     CHECK(found(unchecked.report).empty());
@@ -190,7 +263,7 @@ TEST_CASE("behind a broken rule a lenient launch does what it does without check
 TEST_CASE("a rule has the grade that a launch gives it by name") {
   for (const KernelRuleInfo& rule : kernel_rules()) {
     INFO(rule.name);
-    const File file(rule.name);
+    const File file(rule);
     const auto graded = [&](Grade grade) {
       return file.launch("broken", [&](ptx::Launch& how) { how.grades = {{std::string(rule.name), grade}}; });
     };
@@ -203,7 +276,7 @@ TEST_CASE("a rule has the grade that a launch gives it by name") {
 }
 
 TEST_CASE("a grade for a rule that is not there is refused") {
-  const ptx::Report report = File("data_race")
+  const ptx::Report report = File("broken/data_race")
                                  .launch("kept",
                                          [](ptx::Launch& how) {
                                            how.grades = {{"no_such_rule", Grade::silent}};

@@ -70,7 +70,7 @@ TEST_CASE("a read needs a barrier behind another thread's write", "[quick][devic
   // Thread 0 reads before thread 1 has written: the race is told, not that nothing is there.
   const Fault fault = fault_of(kernel(false), 64);
   CHECK(fault.error.message() ==
-        "store to shared memory: byte 0x4 was read by lane 0 of warp 0, and no barrier came between; a "
+        "store to shared memory: byte 0x4 was read by lane 0 of warp 0, and no barrier came between the two; a "
         "__syncwarp "
         "or a __syncthreads must order them");
   CHECK(fault.lanes == Lanes{1});
@@ -142,9 +142,10 @@ TEST_CASE("two lanes must not write one place", "[quick][device]") {
   const Fault fault = fault_of([] {
     words()[lane() / 2] = 7u;  // <- twice
   });
-  CHECK(fault.error.message() ==
-        "store to shared memory: byte 0x0 was written by lane 0 of warp 0, and no barrier came between; a "
-        "__syncwarp or a __syncthreads must order them");
+  CHECK(
+      fault.error.message() ==
+      "store to shared memory: byte 0x0 was written by lane 0 of warp 0, and no barrier came between the two; a "
+      "__syncwarp or a __syncthreads must order them");
   CHECK(fault.lanes == Lanes{1});
   CHECK(fault.at.line == marked("twice"));
   REQUIRE(fault.other);
@@ -159,9 +160,10 @@ TEST_CASE("shared memory must be written before it is read", "[quick][device]") 
         (void)std::uint32_t(words()[thread() + 1]);  // <- never
       },
       64);
-  CHECK(fault.error.message() ==
-        "load from shared memory: byte 0x4 has never been written; shared memory is undefined until it is "
-        "written");
+  CHECK(
+      fault.error.message() ==
+      "load from shared memory: byte 0x4 of shared memory has never been written; it is undefined until it is "
+      "written");
   CHECK(fault.warp == 0);
   CHECK(fault.lanes == Lanes{0});
   CHECK(fault.at.line == marked("never"));

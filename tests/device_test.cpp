@@ -86,9 +86,10 @@ TEST_CASE("what is missing in a GEMM is found", "[quick][device]") {
   // Each thread has waited for its own copies, not for those of the others: row 1 of A is copied by lanes 4
   // to 7.
   const Fault read = fault_of_gemm<Mistake::no_barrier_before_read>();
-  CHECK(read.error.message() == load +
-                                    ": byte 0x50 was written by lane 4 of warp 0, and no barrier came between; "
-                                    "a __syncwarp or a __syncthreads must order them");
+  CHECK(read.error.message() ==
+        load +
+            ": byte 0x50 was written by lane 4 of warp 0, and no barrier came between the two; "
+            "a __syncwarp or a __syncthreads must order them");
   CHECK(read.lanes == std::vector{1});
   CHECK(read.at.line == load_of_a);
   REQUIRE(read.other);

@@ -106,8 +106,7 @@ TEST_CASE("a product needs a fence behind writes to its registers", "[quick][dev
   require_ok(run(kernel(true, true)));
   const Fault none = fault_of(kernel(false, true));
   CHECK(none.error.message() ==
-        std::string(kForm) +
-            ": it is the first of its warpgroup, and no wgmma.fence came before; wgmma.fence must come before");
+        std::string(kForm) + ": this is the first wgmma of these warps; wgmma.fence must come before it");
   CHECK(none.at.line == marked("unfenced"));
   check_group(none);
   const Fault changed = fault_of(kernel(true, false));
@@ -115,7 +114,7 @@ TEST_CASE("a product needs a fence behind writes to its registers", "[quick][dev
   CHECK(changed.error.seen.find("register 2 of the fragment of line ") == 0);
   CHECK(changed.error.seen.find(" is part of D, and was accessed by a thread after the last wgmma.fence") !=
         std::string::npos);
-  CHECK(changed.error.accepted == "wgmma.fence must stand between");
+  CHECK(changed.error.accepted == "wgmma.fence must come between the two");
   CHECK(changed.at.line == marked("changed before"));
   check_group(changed);
   REQUIRE(changed.other);
@@ -166,7 +165,7 @@ TEST_CASE("an accumulator is read when its group has been waited for", "[quick][
   CHECK(fault.error.where == "read of an AsyncFragment");
   CHECK(fault.error.seen.find(" is read, but it is an accumulator of " + std::string(kForm) +
                               ", which is not complete") != std::string::npos);
-  CHECK(fault.error.accepted == "wgmma.wait_group 1 must come before");
+  CHECK(fault.error.accepted == "wgmma.wait_group 1 must come before this statement");
   CHECK(fault.warp == 1);
   CHECK(fault.lanes == Lanes{5});
   CHECK(fault.at.line == marked("read early"));
@@ -189,7 +188,7 @@ TEST_CASE("copies of an accumulator read it", "[quick][device]") {
     });
     INFO(way);
     CHECK(fault.error.where == (way < 2 ? "read of an AsyncFragment" : "write to an AsyncFragment"));
-    CHECK(fault.error.accepted == "wgmma.wait_group 0 must come before");
+    CHECK(fault.error.accepted == "wgmma.wait_group 0 must come before this statement");
     CHECK(fault.at.line >= marked("read early"));
   }
 }
@@ -299,7 +298,7 @@ TEST_CASE("a product needs a proxy fence behind generic writes", "[quick][device
   require_ok(run(kernel(false, true, 128)));
   for (const Fault& fault : {fault_of(kernel(false, false, 0)), fault_of(kernel(false, true, 127))}) {
     CHECK(fault.error.seen.find("which was written through the generic proxy") != std::string::npos);
-    CHECK(fault.error.accepted == "fence.proxy.async must stand between");
+    CHECK(fault.error.accepted == "fence.proxy.async must come between the two");
     CHECK(fault.at.line == marked("through the async proxy"));
     check_group(fault);
     REQUIRE(fault.other);
@@ -346,7 +345,7 @@ TEST_CASE("a fence does not order later writes", "[quick][device]") {
   CHECK(fault.error.message() ==
         std::string(kForm) +
             ": it reads shared memory 0xa to 0xb, which was written through the generic "
-            "proxy; fence.proxy.async must stand between");
+            "proxy; fence.proxy.async must come between the two");
   REQUIRE(fault.other);
   CHECK(fault.other->lanes == Lanes{5});
   CHECK(fault.other->at.line == marked("behind the fence"));
@@ -372,7 +371,7 @@ TEST_CASE("cp.async writes through the generic proxy, when it is waited for", "[
   require_ok(run(kernel(2)));
   for (const int fence : {0, 1}) {
     const Fault fault = fault_of(kernel(fence));
-    CHECK(fault.error.accepted == "fence.proxy.async must stand between");
+    CHECK(fault.error.accepted == "fence.proxy.async must come between the two");
     REQUIRE(fault.other);
     CHECK(fault.other->at.line == marked("copied"));
   }
@@ -413,7 +412,7 @@ TEST_CASE("a product reads as all lanes of its warpgroup", "[quick][device]") {
   });
   CHECK(hole.error.message() ==
         std::string(kForm) +
-            ": byte 0x800 has never been written; shared memory is undefined until it is written");
+            ": byte 0x800 of shared memory has never been written; it is undefined until it is written");
   CHECK(hole.at.line == marked("B is not there"));
   check_group(hole);
 }
@@ -463,7 +462,7 @@ TEST_CASE("a tile stays until its product is complete", "[quick][device]") {
     CHECK(early.error.code == Errc::protocol_violation);
     CHECK(early.error.seen.find(copies ? "shared memory 0x800 to 0x80f is overwritten, but "
                                        : "shared memory 0x806 to 0x807 is overwritten, but ") == 0);
-    CHECK(early.error.accepted == "wgmma.wait_group 0 must come before");
+    CHECK(early.error.accepted == "wgmma.wait_group 0 must come before this statement");
     CHECK(early.warp == 1);
     CHECK(early.lanes == Lanes{1});
     CHECK(early.at.line == marked(copies ? "copies over" : "overwrites"));

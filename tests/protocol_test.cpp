@@ -104,7 +104,8 @@ std::string refusal(const Result<T>& result, Errc code = Errc::protocol_violatio
 }
 
 std::string pending(std::string_view role, std::string_view remedy) {
-  return fmt::format("{} of {}, which is not complete; {} must come before", role, kProductName, remedy);
+  return fmt::format("{} of {}, which is not complete; {} must come before this statement", role, kProductName,
+                     remedy);
 }
 
 // ---- What is visible when
@@ -171,10 +172,9 @@ TEST_CASE("warpgroups are apart, their memory is not") {
   block.wait(0, 1);
   CHECK(block.now(kD, 0) == 0);
   // The fence of one is not that of the other.
-  CHECK_THAT(
-      refusal(block.product(kD, 1)),
-      Equals(std::string(kProductName) + ": it is the first of its warpgroup, and no wgmma.fence came before; "
-                                         "wgmma.fence must come before"));
+  CHECK_THAT(refusal(block.product(kD, 1)),
+             Equals(std::string(kProductName) +
+                    ": this is the first wgmma of these warps; wgmma.fence must come before it"));
   block.fence(1);
   REQUIRE(block.product(kD, 1).ok());
   block.commit(1);
@@ -184,10 +184,10 @@ TEST_CASE("warpgroups are apart, their memory is not") {
   CHECK(block.now(kD, 1) == 0);
   // The second still reads B.
   const std::string message = refusal(block.machine.copy_async(kBytesOfA, ones(16)));
-  CHECK_THAT(message,
-             Equals(fmt::format("host, async proxy: shared memory 0x800 to 0x80f is overwritten, but {}, "
-                                "which is not complete, reads it; wgmma.wait_group 0 must come before",
-                                kProductName)));
+  CHECK_THAT(message, Equals(fmt::format(
+                          "host, async proxy: shared memory 0x800 to 0x80f is overwritten, but {}, "
+                          "which is not complete, reads it; wgmma.wait_group 0 must come before this statement",
+                          kProductName)));
   block.wait(0, 1);
   CHECK(block.machine.copy_async(kBytesOfA, ones(16)).ok());
   CHECK(block.now(kD, 1) == 16);
@@ -303,10 +303,9 @@ TEST_CASE("products share A, and accumulators of their own shape") {
 
 TEST_CASE("the first product needs a fence") {
   Block block;
-  CHECK_THAT(
-      refusal(block.product()),
-      Equals(std::string(kProductName) + ": it is the first of its warpgroup, and no wgmma.fence came before; "
-                                         "wgmma.fence must come before"));
+  CHECK_THAT(refusal(block.product()),
+             Equals(std::string(kProductName) +
+                    ": this is the first wgmma of these warps; wgmma.fence must come before it"));
   CHECK_FALSE(block.machine.async_state(0).is_pending());
   block.fence();
   CHECK(block.product().ok());
@@ -319,7 +318,7 @@ TEST_CASE("a product after an access to its registers needs a fence") {
                            std::string_view how) {
     CHECK_THAT(refusal(result),
                Equals(fmt::format("{}: register {} is part of {}, and was accessed {} after the last "
-                                  "wgmma.fence; wgmma.fence must stand between",
+                                  "wgmma.fence; wgmma.fence must come between the two",
                                   kProductName, reg, role, how)));
   };
   REQUIRE(block.machine.write_register(0, 3, kD + 1, 0).ok());
@@ -368,7 +367,7 @@ TEST_CASE("what the generic proxy wrote needs a proxy fence") {
   const std::string message =
       std::string(kProductName) +
       ": it reads shared memory 0x108 to 0x11f, which was written through the generic proxy; "
-      "fence.proxy.async must stand between";
+      "fence.proxy.async must come between the two";
   CHECK_THAT(refusal(block.product()), Equals(message));
   CHECK(block.from_registers().ok());  // reads B only
   block.ok("fence.proxy.async.global;");
@@ -383,7 +382,7 @@ TEST_CASE("what the generic proxy wrote needs a proxy fence") {
   CHECK_THAT(refusal(block.product()),
              Equals(std::string(kProductName) +
                     ": it reads shared memory 0x800 to 0x801, which was written through the generic proxy; "
-                    "fence.proxy.async must stand between"));
+                    "fence.proxy.async must come between the two"));
   REQUIRE(block.machine.copy_async(kBytesOfA, ones(16)).ok());
   CHECK(block.product().ok());
 }
@@ -398,16 +397,16 @@ TEST_CASE("a matrix stored by the block needs a proxy fence, whichever warpgroup
   CHECK_THAT(refusal(block.product(kD, 1)),
              Equals(std::string(kProductName) +
                     ": it reads shared memory 0x0 to 0x7f, which was written through the generic proxy; "
-                    "fence.proxy.async must stand between"));
+                    "fence.proxy.async must come between the two"));
   block.fence_proxy();
   REQUIRE(block.product(kD, 1).ok());
   block.commit(1);
   // The next tile must wait.
-  CHECK_THAT(
-      refusal(block.run("stmatrix.sync.aligned.m8n8.x1.shared.b16 [p], {r};", {kTemporary, kA})),
-      Equals(fmt::format("stmatrix.sync.aligned.m8n8.x1.shared.b16: shared memory 0x0 to 0xf is overwritten, "
-                         "but {}, which is not complete, reads it; wgmma.wait_group 0 must come before",
-                         kProductName)));
+  CHECK_THAT(refusal(block.run("stmatrix.sync.aligned.m8n8.x1.shared.b16 [p], {r};", {kTemporary, kA})),
+             Equals(fmt::format(
+                 "stmatrix.sync.aligned.m8n8.x1.shared.b16: shared memory 0x0 to 0xf is overwritten, "
+                 "but {}, which is not complete, reads it; wgmma.wait_group 0 must come before this statement",
+                 kProductName)));
   block.wait(0, 1);
   CHECK(block.now(kD, 1) == 16);
   block.ok("stmatrix.sync.aligned.m8n8.x1.shared.b16 [p], {r};", {kTemporary, kA});
@@ -420,7 +419,7 @@ TEST_CASE("shared memory is not overwritten while a product reads it") {
   const auto message = [](std::string_view who, std::string_view bytes, std::string_view remedy) {
     return fmt::format(
         "{}: shared memory {} is overwritten, but {}, which is not complete, reads it; {} must come "
-        "before",
+        "before this statement",
         who, bytes, kProductName, remedy);
   };
   // B of n = 8 is 256 bytes.

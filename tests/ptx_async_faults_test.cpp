@@ -134,7 +134,7 @@ const std::vector<Mistake> kMistakes = {
      "hopper_tma_gemm",
      {{"_, [%r50], %r51;", "_, [%r50], %r51; mbarrier.arrive.shared::cta.b64 _, [%r50];"}},
      Errc::barrier_misused,
-     {"1 more of 1 arrivals, of which 0 are pending in phase 0 of the mbarrier at 0xc000"},
+     {"1 arrival too many: phase 0 of the mbarrier at 0xc000 takes 1 and waits for no more"},
      kExpect,
      kExpect},
     {"a count of half of those who arrive",
@@ -150,7 +150,7 @@ const std::vector<Mistake> kMistakes = {
      "hopper_tma_gemm",
      {{"mov.u32 \t%r51, 16384;", "mov.u32 \t%r51, 8192;"}},
      Errc::barrier_misused,
-     {"8192 bytes of a copy in phase 0 of the mbarrier at 0xc000 come in phase 1: too few were expected"},
+     {"8192 bytes of a copy in phase 0 (parity 0) of the mbarrier at 0xc000 come in phase 1: too few were expected"},
      kCopyB,
      kExpect},
     {"bytes of three operands instead of two",
@@ -231,8 +231,7 @@ const std::vector<Mistake> kMistakes = {
      "hopper_tma_gemm",
      {{"mbarrier.try_wait.parity.shared::cta.b64 done, [%r15], %r77;", "bra over;"}},
      Errc::data_race,
-     {"byte 0x0 was read by a product of the warpgroup of lane 0 of warp 0", "each of its warps",
-      "wgmma.wait_group"},
+     {"byte 0x0 was read by a wgmma of warps 0-3", "all four warps", "wgmma.wait_group"},
      {"[%r114], [%rd33"},
      kProduct},
     {"a stage that is released to other blocks before its products are done",
@@ -240,8 +239,8 @@ const std::vector<Mistake> kMistakes = {
      {{"wgmma.wait_group.sync.aligned 0;", "wgmma.wait_group.sync.aligned 1;"},
       {"wgmma.wait_group.sync.aligned 0;", "wgmma.wait_group.sync.aligned 1;"}},
      Errc::data_race,
-     {"byte 0x1000 was read by a product of the warpgroup of lane 0 of warp 0 of block 0 of the cluster",
-      "each of its warps must execute wgmma.wait_group", "block (0, 0, 0), warps 0-3"},
+     {"byte 0x1000 was read by a wgmma of warps 0-3 of block 0 of the cluster",
+      "all four warps must execute wgmma.wait_group", "block (0, 0, 0), warps 0-3"},
      {"[%r14], [%rd65, {%r250"},
      kProduct},
     {"a stage that is released before its products are done",
@@ -250,7 +249,7 @@ const std::vector<Mistake> kMistakes = {
       {"wgmma.wait_group.sync.aligned 0;", "wgmma.wait_group.sync.aligned 1;"},
       {"wgmma.wait_group.sync.aligned 0;", "wgmma.wait_group.sync.aligned 1;"}},
      Errc::protocol_violation,
-     {"is overwritten, but wgmma.mma_async", "wgmma.wait_group 0 must come before"},
+     {"is overwritten, but wgmma.mma_async", "wgmma.wait_group 0 must come before this statement"},
      {"[%r496], [%rd64"},
      Spot{"wgmma.mma_async", 4}},
     {"a product that reads a copy's bytes too early",
@@ -306,7 +305,7 @@ const std::vector<Mistake> kMistakes = {
      "hopper_tensor_maps",
      {{"fence.proxy.tensormap::generic.acquire.gpu [%rd7], 128;", ""}},
      Errc::protocol_violation,
-     {"was changed", "fence.proxy.tensormap::generic.acquire must come between"},
+     {"was changed", "this thread must execute fence.proxy.tensormap::generic.acquire.gpu [map], 128 first"},
      {"[%r123], [%rd4, {%r4, %r5}]"},
      Spot{"tensormap.cp_fenceproxy"}},
     {"a tensor map that was changed again, without a release",
@@ -315,7 +314,8 @@ const std::vector<Mistake> kMistakes = {
        "tensormap.replace.tile.fill_mode.global.b1024.b32 [%rd7], 0;"
        " fence.proxy.tensormap::generic.acquire.gpu [%rd7], 128;"}},
      Errc::protocol_violation,
-     {"was changed", "fence.proxy.tensormap::generic.release must come between"},
+     {"was changed",
+      "the thread that changed it must execute fence.proxy.tensormap::generic.release.gpu, and then this one fence.proxy.tensormap::generic.acquire.gpu [map], 128"},
      {"[%r123], [%rd4, {%r4, %r5}]"},
      Spot{"tensormap.replace.tile.fill_mode.global"}},
     // ---- Tiles
@@ -376,7 +376,7 @@ const std::vector<Mistake> kMistakes = {
      "hopper_cluster_multicast",
      {{"barrier.cluster.arrive.release.aligned;", "", 2}, {"barrier.cluster.wait.acquire.aligned;", "", 2}},
      Errc::protocol_violation,
-     {"block 0 of the cluster has ended", "barrier.cluster must come behind the last access"},
+     {"block 0 of the cluster has ended", "barrier.cluster must come after the last access"},
      {"mbarrier.arrive.release.cluster.shared::cluster.b64 _, [there]"},
      Spot{"ret;"}},
     {"a warp that does not come to barrier.cluster",
@@ -549,7 +549,7 @@ const std::vector<Small> kSmall = {
      kInit + kFence + kMeet + kToFirst + kMeet},
     {"an arrival at a block that has ended, since it did not wait",
      Errc::protocol_violation,
-     {"block 1 of the cluster has ended", "a barrier.cluster must come behind the last access"},
+     {"block 1 of the cluster has ended", "a barrier.cluster must come after the last access"},
      kInit + kFence + kArrive + "\n@!%p1 ret;" + kOther + kWait + kToSecond + kAt,
      kInit + kFence + kMeet + kToSecond + kArrive + kWait},
     {"copies that arrive at an object of another block",
@@ -561,12 +561,13 @@ const std::vector<Small> kSmall = {
      kInit + kFence + kMeet + "@%p2 cp.async.mbarrier.arrive.shared::cta.b64 [%r3];" + kMeet},
     {"an arrival with a count beyond the object's",
      Errc::barrier_misused,
-     {"65 more of 64 arrivals, of which 64 are pending in phase 0"},
+     {"1 arrival too many: phase 0 of the mbarrier at 0x0 (object) takes 64 and waits for 64 more"},
      kInit + kOther + kFence + kMeet + "@%p2 mbarrier.arrive.shared::cta.b64 _, [%r3], 65;" + kAt,
      kInit + kFence + kMeet + "@%p2 mbarrier.arrive.shared::cta.b64 _, [%r3], 64;"},
     {"a store to an object",
      Errc::barrier_misused,
-     {"the mbarrier at 0x0 (object) was overwritten by lane 0 of warp 0", "mbarrier.init must come again"},
+     {"the mbarrier at 0x0 (object) was overwritten by lane 0 of warp 0",
+      "keep data apart from it, or execute mbarrier.inval before the store and mbarrier.init after it"},
      kInit + kFence + kMeet + "@%p2 st.shared.u32 [%r3], 7;" + kOther +
          "@%p2 mbarrier.arrive.shared::cta.b64 _, [%r3];" + kAt,
      kInit + kFence + kMeet + "@%p2 mbarrier.arrive.shared::cta.b64 _, [%r3];"},
@@ -710,7 +711,7 @@ TEST_CASE("an ldmatrix of a swizzled tile takes its chunks where they are") {
     CHECK(name(found.fault->error.code) == name(Errc::protocol_violation));
     CHECK_THAT(found.fault->message(),
                Catch::Contains("the tile from 0x0 on was copied with 128-byte swizzle, and "
-                               "lanes 0-7 read chunk 5 of each of their lines"));
+                               "lanes 0-7 read 16-byte chunk 5 of each 128-byte row"));
     CHECK(found.fault->ptx_line == line_of(wrong, {kAt}));
     REQUIRE(found.fault->other);
     CHECK(found.fault->other->ptx_line == line_of(wrong, {kOther}));
@@ -758,9 +759,13 @@ TEST_CASE("a tensor map that was changed is released and acquired before a copy 
   };
   const ptx::Report right = run(release + acquire);
   if (right.fault) FAIL(right.fault->message());
-  for (const auto& [fences, missing] :
-       {std::pair(acquire, "fence.proxy.tensormap::generic.release must come between"),
-        std::pair(release, "fence.proxy.tensormap::generic.acquire must come between")}) {
+  for (
+      const auto& [fences, missing] :
+      {std::pair(
+           acquire,
+           "the thread that changed it must execute fence.proxy.tensormap::generic.release.gpu, and then this one fence.proxy.tensormap::generic.acquire.gpu [map], 128"),
+       std::pair(release,
+                 "this thread must execute fence.proxy.tensormap::generic.acquire.gpu [map], 128 first")}) {
     const ptx::Report wrong = run(fences);
     REQUIRE(wrong.fault);
     INFO(wrong.fault->message());
@@ -868,10 +873,10 @@ L:
   const std::string again =
       "  add.s64 %rd1, %rd1, 256;\n  add.u32 %r5, %r5, 1;\n  setp.lt.u32 %p1, %r5, 3;\n  @%p1 bra L;\n";
   CHECK(first_of(rounds + "  @%p0 cp.async.bulk.wait_group.read 0;\n  bar.sync 0;\n" + again) == "");
-  CHECK_THAT(first_of(rounds + "  cp.async.bulk.wait_group.read 0;\n" + again),
-             Catch::Contains(
-                 "cp.async.bulk.wait_group.read or .wait_group behind its commit_group first: it waits for "
-                 "groups of the thread that executes it, and warp 1 has none"));
+  CHECK_THAT(
+      first_of(rounds + "  cp.async.bulk.wait_group.read 0;\n" + again),
+      Catch::Contains("cp.async.bulk.wait_group.read or .wait_group, before this statement: it waits for "
+                      "groups of the thread that executes it, and warp 1 has none"));
 }
 
 TEST_CASE("barriers that are out of step are named") {

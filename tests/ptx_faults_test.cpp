@@ -111,7 +111,7 @@ const std::vector<Mistake> kMistakes = {
     {"shared memory never written",
      32,
      Errc::never_written,
-     {"byte 0x0", "undefined until it is written"},
+     {"byte 0x0", "of shared memory has never been written"},
      "ld.shared.u32 %r4, [%r2]; st.global.u32 [%rd1], %r4;",
      "st.shared.u32 [%r2], %r1; ld.shared.u32 %r4, [%r2]; and.b32 %r4, %r4, 0; st.global.u32 [%rd1], %r4;"},
     {"a race between warps",
@@ -509,9 +509,10 @@ TEST_CASE("bits below e2m1 are found, and are a fault of a strict launch") {
   REQUIRE(forgotten.report.ok());
   CHECK(forgotten.out[0] == 0x40800000);  // 4
   REQUIRE(forgotten.report.findings.size() == 1);
-  CHECK_THAT(forgotten.report.findings[0].fault.message(),
-             Catch::Contains("0x01010101 in register 0 of b has bits below its elements of e2m1") &&
-                 Catch::Contains("zeros in bits 1 and 0 of each byte; the GPU reads bits 5 to 0 as e2m3"));
+  CHECK_THAT(
+      forgotten.report.findings[0].fault.message(),
+      Catch::Contains("register 0 of b is 0x01010101: a one in bit 1 or 0 of a byte") &&
+          Catch::Contains("zeros there, since e2m1 lies in bits 5 to 2; a GPU reads bits 5 to 0 as e2m3"));
   ptx::Launch strict;
   strict.strict = true;
   CHECK(run(text("0x04040404"), 32, strict).report.ok());

@@ -32,7 +32,7 @@ const std::vector<Case> kWarps = {
     // A relaxed side without a fence.
     {"data_race",
      two_warps(kSet + "@%p1 st.release.cta.shared.u32 [flag], 1;", "ld.relaxed.cta.shared.u32", kReadOne),
-     "the load of the flag between is relaxed, and no fence follows"},
+     "the load of the flag between the two is relaxed, and no fence follows it"},
     {"", two_warps(kSet + "@%p1 st.release.cta.shared.u32 [flag], 1;", "ld.relaxed.cta.shared.u32",
                    "fence.acq_rel.cta;" + kReadOne)},
     {"data_race",
@@ -42,7 +42,7 @@ const std::vector<Case> kWarps = {
     // Volatile, and atomics without an order.
     {"flag_fence",
      two_warps(kSet + "@%p1 st.volatile.shared.u32 [flag], 1;", "ld.volatile.shared.u32", kReadOne),
-     "has no fence"},
+     "the flag between the two is volatile or relaxed"},
     {"flag_fence", two_warps(kSet + "membar.cta; @%p1 st.volatile.shared.u32 [flag], 1;",
                              "ld.volatile.shared.u32", kReadOne)},
     {"flag_fence", two_warps(kSet + "@%p1 st.volatile.shared.u32 [flag], 1;", "ld.volatile.shared.u32",

@@ -86,7 +86,7 @@ const std::vector<Case> kBlocks = {
     {"flag_fence", last_block("bar.sync 0;", "atom.global.add.u32", "membar.gl;")},
     {"blocks_not_ordered", last_block("bar.sync 0;", "atom.global.add.u32", "")},
     {"blocks_not_ordered", last_block("membar.gl; bar.sync 0;", "atom.relaxed.gpu.global.add.u32", ""),
-     "the load of the flag between is relaxed"},
+     "the load of the flag between the two is relaxed"},
     {"scope_too_narrow", last_block("bar.sync 0;", "atom.acq_rel.cta.global.add.u32", "")},
 };
 

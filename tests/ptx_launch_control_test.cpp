@@ -240,7 +240,7 @@ const std::vector<Mistake> kMistakes = {
     {"a request behind a failure",
      {{"@!%p3 bra DONE; // query", "@%p3 bra GO;\n" + kRequest + "\nbra DONE;\nGO:"}},
      Errc::protocol_violation,
-     "a request behind one that the block knows to have failed"},
+     "this block has seen a try_cancel fail"},
     {"the response is read too early",
      {{"WAIT:\n", "@%p4 ld.shared.b128 %q1, [%r2];\nWAIT:\n"}},
      Errc::copy_pending,
@@ -267,7 +267,7 @@ const std::vector<Mistake> kMistakes = {
     {"an address that is no multiple of 16",
      {{"b128 [%r2], [%r3]", "b128 [%r2+8], [%r3]"}},
      Errc::address_misaligned,
-     "responses need a multiple of 16"},
+     "it must be a multiple of 16"},
     {"beyond the block's memory",
      {{"b128 [%r2], [%r3]", "b128 [%r2+4096], [%r3]"}},
      Errc::address_out_of_bounds,
@@ -383,7 +383,7 @@ TEST_CASE("the index of a failure that nobody uses is tolerated") {
   REQUIRE(done.report.findings.size() == 1);
   CHECK(done.report.findings[0].fault.rule == KernelRule::block_of_failure);
   CHECK_THAT(done.report.findings[0].fault.message(),
-             Catch::Contains("a request that has failed has no block"));
+             Catch::Contains("the request has failed, so its response has no ctaid"));
   done.report.findings.clear();
   require_done(done);
   CHECK_FALSE(run(kernel, {.grid = {9}, .strict = true}).report.ok());
@@ -583,7 +583,7 @@ TEST_CASE("mistakes with st.bulk") {
   const std::vector<Case> kCases = {
       {12, {}, Errc::address_misaligned, "a multiple of 8, 16777216 at most"},
       {16777224, {}, Errc::address_misaligned, "a multiple of 8, 16777216 at most"},
-      {8, {{"[%r5], %rd2", "[%r5+4], %rd2"}}, Errc::address_misaligned, "st.bulk needs a multiple of 8"},
+      {8, {{"[%r5], %rd2", "[%r5+4], %rd2"}}, Errc::address_misaligned, "it must be a multiple of 8"},
       {2048,
        {{store, "  setp.eq.u32 %p2, %r1, 31;\n  @%p2" + store.substr(1)}},
        Errc::address_out_of_bounds,

@@ -49,7 +49,7 @@ TEST_CASE("a race is told at the statement before which a barrier is missing") {
   REQUIRE(stored.fault);
   CHECK(
       stored.fault->message() ==
-      "ld.shared.u32 %r5, [%r3]: byte 0x80 was written by lane 0 of warp 1, and no barrier came between; a __syncthreads "
+      "ld.shared.u32 %r5, [%r3]: byte 0x80 was written by lane 0 of warp 1, and no barrier came between the two; a __syncthreads "
       "must order them\n  k, block (0, 0, 0), shared address 0x80 (s + 0x80)\n  PTX line 13: warp 0, lane 0\n  PTX line 12: warp 1, lane 0");
   // In a loop the store of the next round follows the load.
   const std::string loop =
@@ -76,11 +76,10 @@ TEST_CASE("bytes that nothing has written are told at the load") {
   const ptx::Report report =
       launch("ld.shared.u32 %r5, [%r2];\nadd.u32 %r5, %r5, 1;\nst.global.u32 [%rd1], %r5;", 32);
   REQUIRE(report.fault);
-  CHECK(
-      report.fault->message() ==
-      "ld.shared.u32 %r5, [%r2]: byte 0x0, on which %r5 of st.global.u32 [%rd1], %r5 depends, has never been written; shared "
-      "memory is undefined until it is written\n  k, block (0, 0, 0), shared address 0x0 (s)\n"
-      "  PTX line 12: warp 0, lanes 0-31\n  PTX line 14: warp 0, lanes 0-31");
+  CHECK(report.fault->message() ==
+        "ld.shared.u32 %r5, [%r2]: byte 0x0 of shared memory has never been written; %r5 of st.global.u32 "
+        "[%rd1], %r5 depends on it\n  k, block (0, 0, 0), shared address 0x0 (s)\n"
+        "  PTX line 12: warp 0, lanes 0-31\n  PTX line 14: warp 0, lanes 0-31");
 }
 
 TEST_CASE("a wait for too few groups of copies is where the mistake is") {
@@ -154,7 +153,7 @@ TEST_CASE("of stores that differ both values are told, and how far they are apar
              Contains(" 0x4126a740, as f32 1 unit in the last place apart; "));
   CHECK_THAT(message("st.shared.u32 [%r2], %r5;"), Contains("one stores 0x4126a741, the other 0x4126a740; "));
   CHECK_THAT(message("selp.u32 %r6, 5, 1073741824, %p1; st.shared.b32 [%r2], %r6;"),
-             Contains(" and no barrier came between; one stores 0x00000005, the other 0x40000000; "));
+             Contains(" and no barrier came between the two; one stores 0x00000005, the other 0x40000000; "));
 }
 
 // ---- Groups of findings

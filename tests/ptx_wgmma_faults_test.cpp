@@ -125,7 +125,7 @@ const std::string kAdd = "add.f32 %f9, %f2, %f2;", kScale = "mul.f32 %f2, %f9, %
 const std::vector<Mistake> kRegisters = {
     {"an accumulator is read before it is waited for",
      "%f2 is read, but it is an accumulator of " + kForm +
-         ", which is not complete; wgmma.wait_group 0 must come before",
+         ", which is not complete; wgmma.wait_group 0 must come before this statement",
      kIssue + kCommit + kAdd + kAt + kWait,
      {kIssued + kEnd + kAdd}},
     {"an accumulator is stored before it is waited for",
@@ -147,11 +147,11 @@ const std::vector<Mistake> kRegisters = {
      {kIssued + kCommit + "mov.f32 %f8, %f2;" + kWait + "add.f32 %f9, %f8, %f8;",
       "mov.f32 %f7, %f1;" + kIssued + kCommit + "mov.f32 %f8, %f2; mov.f32 %f2, %f7;" + kAdd + kWait}},
     {"a product without commit_group",
-     "wgmma.commit_group and wgmma.wait_group 0 must come before",
+     "wgmma.commit_group and wgmma.wait_group 0 must come before this statement",
      kIssue + kWait + kAdd + kAt,
      {kIssued + kCommit + kWait + kAdd}},
     {"a wait that leaves one group",
-     "wgmma.wait_group 0 must come before",
+     "wgmma.wait_group 0 must come before this statement",
      kIssue + kCommit + kWaitOne + kAdd + kAt,
      {kIssued + kCommit + kCommit + kWaitOne + kAdd}},
     {"a register of A is written before its product is waited for",
@@ -241,7 +241,7 @@ TEST_CASE("registers of a function that is called") {
 
 const std::vector<Mistake> kFences = {
     {"a register that is written behind the fence",
-     "%f2 is part of D, and was accessed by a thread after the last wgmma.fence; wgmma.fence must stand between",
+     "%f2 is part of D, and was accessed by a thread after the last wgmma.fence; wgmma.fence must come between the two",
      "mov.f32 %f9, %f1;" + kFill + kFence + kScale + kOther + kProduct + kAt + kEnd,
      {"mov.f32 %f9, %f1;" + kFill + kScale + kFence + kProduct + kEnd,
       // Compilers place constants and copies where they like, and read.
@@ -282,8 +282,7 @@ TEST_CASE("a fence between a register's change and a product") {
 TEST_CASE("no fence before the first product") {
   const Fault fault = fault_of(kFill + kProduct + kAt + kEnd);
   CHECK(fault.error.message() ==
-        kForm +
-            ": it is the first of its warpgroup, and no wgmma.fence came before; wgmma.fence must come before");
+        kForm + ": this is the first wgmma of these warps; wgmma.fence must come before it");
   CHECK(fault.warps == 4);
 }
 
@@ -318,9 +317,10 @@ TEST_CASE("a tile stays until its product is complete") {
   require_ok(kIssued + kEnd + kBarrier + store);
   const Fault early = fault_of(kIssue + kCommit + kBarrier + store + kAt + kWait);
   CHECK(early.error.code == Errc::protocol_violation);
-  CHECK_THAT(early.message(),
-             Catch::Contains("shared memory 0x84 to 0x87 is overwritten, but " + kForm +
-                             ", which is not complete, reads it; wgmma.wait_group 0 must come before"));
+  CHECK_THAT(
+      early.message(),
+      Catch::Contains("shared memory 0x84 to 0x87 is overwritten, but " + kForm +
+                      ", which is not complete, reads it; wgmma.wait_group 0 must come before this statement"));
   CHECK(early.warp == 1);
   CHECK(early.lanes == range(1, 1));
   REQUIRE(early.other);

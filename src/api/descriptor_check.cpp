@@ -67,7 +67,7 @@ std::string bit_list(std::uint64_t bits) {
 }
 
 std::string text(const ByteRange& range) {
-  return fmt::format("[{:#x}, {:#x}]", range.first, range.last);
+  return fmt::format("{:#x} to {:#x}", range.first, range.last);
 }
 
 class Check {

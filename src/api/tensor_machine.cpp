@@ -51,9 +51,9 @@ bool is_ordered(const TensorPending& before, const TensorPending& next) {
 }
 
 std::string_view remedy(Kind kind) {
-  return kind == Kind::ld   ? "tcgen05.wait::ld must stand between"
-         : kind == Kind::st ? "tcgen05.wait::st must stand between"
-                            : "tcgen05.commit, and a wait for it, must stand between";
+  return kind == Kind::ld   ? "tcgen05.wait::ld must come between the two"
+         : kind == Kind::st ? "tcgen05.wait::st must come between the two"
+                            : "tcgen05.commit, and a wait for it, must come between the two";
 }
 
 }  // namespace
@@ -113,7 +113,7 @@ Result<void> Machine::check_tensor(const TensorPending& next) const {
           Errc::protocol_violation, next.who,
           fmt::format("it reads shared memory {:#x} to {:#x}, which was written through the generic proxy",
                       found->first, found->last),
-          "fence.proxy.async must stand between"};
+          "fence.proxy.async must come between the two"};
   }
   return {};
 }
@@ -139,7 +139,7 @@ Result<void> Machine::allocate(const TensorCall& call) {
   if (!*at)
     return Error{Errc::protocol_violation, call.who(),
                  fmt::format("{} columns side by side are not free", columns),
-                 "tcgen05.dealloc of another warp must come before"};
+                 "tcgen05.dealloc of another warp must come first"};
   const std::uint32_t address = (*at)->encode();
   const bool is_shared = call.instruction.canonical().find(".shared::cta") != std::string_view::npos;
   if (Result<void> written = write_memory(is_shared ? Space::shared : Space::generic,

@@ -152,10 +152,8 @@ Result<void> check_allocated(const Instruction& instruction, std::string_view ro
                              int columns, std::span<const TensorBlock> blocks) {
   for (const TensorBlock& block : blocks)
     if (!block.tensor->are_allocated(at.column, columns))
-      return Error{
-          Errc::tensor_memory, fmt::format("{}, {}", instruction.canonical(), role),
-          fmt::format("columns {} to {}, which are not all allocated", at.column, at.column + columns - 1),
-          "columns of tcgen05.alloc"};
+      return not_allocated(fmt::format("{}, {}", instruction.canonical(), role), at.column,
+                           at.column + columns - 1);
   return {};
 }
 

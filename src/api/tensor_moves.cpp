@@ -25,12 +25,6 @@ Error no_columns(std::string where, int first, int last) {
           fmt::format("columns 0 to {}", kTensorColumns - 1)};
 }
 
-Error not_allocated(std::string where, int first, int last) {
-  return {Errc::tensor_memory, std::move(where),
-          fmt::format("columns {} to {}, which are not all allocated", first, last),
-          "columns of tcgen05.alloc"};
-}
-
 // ---- Between registers and tensor memory (PTX manual, "Data Movement Shape")
 
 /// The word of a register, relative to the lane and the column of the address.

@@ -32,7 +32,9 @@ block::Accesses::Agent BulkGroups::begin(block::Who who) {
     const std::string name = shared_.cluster().name(who.thread, shared_.rank());
     const int agent = shared_.cluster().add_agent([name](std::uint32_t) {
       return fmt::format(
-          "{} must execute cp.async.bulk.wait_group.read or .wait_group behind its commit_group first", name);
+          "{} must execute cp.async.bulk.commit_group, and then cp.async.bulk.wait_group.read or .wait_group, "
+          "before this statement",
+          name);
     });
     found = groups_.emplace(who.thread, Group{agent}).first;
   }
@@ -109,9 +111,9 @@ block::Found CopiedTiles::mistaken(std::string_view what, std::span<const std::i
       Fault out = block::fault_of(
           who,
           {Errc::protocol_violation, std::string(what),
-           fmt::format("the tile from {:#x} on was copied with {}, and lanes {}-{} read chunk {} of each of "
-                       "their lines, as without a swizzle",
-                       tile.first, name(tile.swizzle), first, first + 7, row(0) % span / kChunk),
+           fmt::format("the tile from {:#x} on was copied with {}, and lanes {}-{} read 16-byte chunk {} of "
+                       "each {}-byte row, as without a swizzle",
+                       tile.first, name(tile.swizzle), first, first + 7, row(0) % span / kChunk, span),
            fmt::format("the chunk's number must be XORed with {} of the address",
                        bits == 1 ? "bit 7" : fmt::format("bits 7 to {}", 6 + bits))},
           KernelRule::swizzle);
@@ -185,16 +187,21 @@ bool reads_twice(const Descriptor& descriptor, const DescribedMatrix& matrix) {
 block::Found suspicious(std::string_view which, std::uint64_t descriptor, const DescribedMatrix& matrix,
                         DescriptorForm form, block::Who who) {
   // A tile whose parts lie far apart may be meant so.
-  if (!reads_twice(Descriptor::decode(descriptor, form), matrix)) return std::nullopt;
+  const Descriptor of = Descriptor::decode(descriptor, form);
+  if (!reads_twice(of, matrix)) return std::nullopt;
   using enum DescriptorIssue;
   for (const auto& [issue, message] : check_descriptor(descriptor, matrix, kMostSharedBytes, form))
     if (issue == exchanged || issue == bytes_for_units || issue == read_twice || issue == other_major)
-      return block::fault_of(who,
-                             {Errc::descriptor_field,
-                              {},
-                              fmt::format("the descriptor {:#x} of {}: {}", descriptor, which, message),
-                              "each byte of the tile must be read once"},
-                             KernelRule::matrix_descriptor);
+      return block::fault_of(
+          who,
+          {Errc::descriptor_field,
+           {},
+           fmt::format("the descriptor {:#x} of {} (start {:#x}, LBO {}, SBO {} bytes, {}): {}", descriptor,
+                       which, of.start, of.leading, of.stride, name(of.swizzle), message),
+           issue == read_twice ? "a descriptor that reads each byte of the tile once: are LBO "
+                                 "and SBO exchanged, or not divided by 16?"
+                               : "a descriptor that reads each byte of the tile once"},
+          KernelRule::matrix_descriptor);
   return std::nullopt;
 }
 

@@ -107,7 +107,7 @@ bool Cluster::may_access(Block& here, const Block& other, block::Who who, bool a
   };
   if (other.ended) {
     Fault out = violation(arrives ? KernelRule::arrival_at_ended_block : KernelRule::block_ended, "has ended",
-                          "its shared memory is gone: a barrier.cluster must come behind the last access");
+                          "its shared memory is gone: a barrier.cluster must come after the last access");
     out.other = {other.ended->thread / block::kWarp, {other.ended->thread % block::kWarp}, other.ended->at};
     return here.allows(std::move(out));
   }

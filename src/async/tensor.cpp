@@ -111,7 +111,7 @@ bool TensorIssue::peer_has_allocated(Block& peer, TensorMemory::Columns columns)
                                  "its columns",
                                  peer.shared.rank())
                    : fmt::format("nothing orders the allocation by block {} of the cluster, the other one "
-                                 "of the pair, before it",
+                                 "of the pair, before this deallocation",
                                  peer.shared.rank()),
                "a barrier.cluster must come between the allocations of both and the first deallocation"},
               KernelRule::tensor_pair);
@@ -228,7 +228,8 @@ bool end_tensor(Block& block, block::Who who) {
          {},
          fmt::format("the block ends, and {} columns of tensor memory at {:#x} are still allocated",
                      one.columns.count, one.columns.first),
-         "tcgen05.dealloc must come before the end, in both blocks of a pair"},
+         block.tensor().cta_group == 2 ? "tcgen05.dealloc must come before the end, in both blocks of the pair"
+                                       : "tcgen05.dealloc must come before the end"},
         KernelRule::tensor_not_freed);
     out.other = side(one.who);
     if (!block.allows(std::move(out))) return false;
@@ -451,7 +452,9 @@ bool TensorIssue::names_pair(std::uint32_t mask) {
 bool TensorIssue::commit(int cta_group, std::span<const Object> objects) {
   if (!uses_group(cta_group)) return false;
   std::vector<block::Accesses::Agent> done;
-  if (here_.shared.records()) done = here_.cluster.tensor_order().committed(who_.thread);
+  if (here_.shared.records())
+    done = here_.cluster.tensor_order().committed(
+        who_.thread, objects.empty() ? "" : objects.front().block->mbarriers.phase_text(objects.front().at));
   block::MbarrierArrival arrival;
   arrival.reveals = done;
   arrival.name = "tcgen05.commit";
@@ -474,9 +477,9 @@ bool TensorIssue::names_own_window(std::uint32_t address) {
       of_warp(who_,
               {Errc::protocol_violation,
                {},
-               fmt::format("address {:#x} names lane {}, and warp {} accesses lanes {} to {} alone", address,
+               fmt::format("address {:#x} has lane {}, and warp {} may access lanes {} to {} only", address,
                            lane, warp_in_block(), first, first + TensorMemory::kWindowLanes - 1),
-               fmt::format("lanes from {} on; a GPU takes the lane modulo 32", first)},
+               "the lane of the address must be one of these; a GPU takes it modulo 32"},
               KernelRule::tensor_window));
 }
 
@@ -534,8 +537,8 @@ bool TensorIssue::use_register() {
   Fault out = of_warp(who_,
                       {Errc::protocol_violation,
                        {},
-                       "it uses a register that tcgen05.ld loads, which has not been waited for",
-                       "tcgen05.wait::ld must come between"},
+                       "it uses a register of a tcgen05.ld that has not been waited for",
+                       "tcgen05.wait::ld must come between the two"},
                       KernelRule::tensor_load_wait);
   out.other = side(*load);
   return here_.allows(std::move(out));

@@ -43,4 +43,11 @@ std::string Cluster::name(int thread, int rank) const {
   return out;
 }
 
+std::string Cluster::group_name(int thread, int rank) const {
+  const int first = thread % stride_ / kWarpgroup * kGroupWarps;
+  std::string out = fmt::format("warps {}-{}", first, first + kGroupWarps - 1);
+  if (rank_of(thread) != rank) out += fmt::format(" of block {} of the cluster", rank_of(thread));
+  return out;
+}
+
 }  // namespace warpbit::block

@@ -45,6 +45,8 @@ class Cluster {
   std::string advice(int agent, std::uint32_t clock) const { return of(agent).advice(clock); }
   /// "lane 3 of warp 1", for a thread of another block than `rank` with its own.
   std::string name(int thread, int rank) const;
+  /// "warps 4-7", of the warpgroup of a thread, likewise.
+  std::string group_name(int thread, int rank) const;
 
   /// How two places stand to each other in the program.
   enum class Flow : std::uint8_t {

@@ -110,18 +110,23 @@ KernelRule rule_of_race(const std::optional<Flaw>& flaw) {
 
 Error unordered(std::string_view what, std::string_view first, const Unordered& why) {
   constexpr std::array<std::string_view, kScopes> kNames = {"cta", "cluster", "gpu"};
-  std::string cause = "no barrier came between", advice(why.advice);
+  constexpr std::array<std::string_view, kScopes> kFences = {
+      "__threadfence_block (fence.acq_rel.cta)", "fence.acq_rel.cluster", "__threadfence (fence.acq_rel.gpu)"};
+  const auto reach = static_cast<std::size_t>(why.reach);
+  std::string cause = "no barrier came between the two", advice(why.advice);
   if (why.flaw && why.flaw->kind == Flaw::Kind::fence) {
-    cause = "the flag between has no fence: volatile, and an atomic without an order, order nothing else";
-    advice = "a __threadfence (fence.acq_rel) must come before the write of the flag, and behind its read";
+    cause = "the flag between the two is volatile or relaxed: it orders nothing else";
+    advice = fmt::format("a {} must come before the write of the flag, and another one after its read",
+                         kFences[reach]);
   } else if (why.flaw) {
-    const std::string_view scope = kNames[static_cast<std::size_t>(why.flaw->scope)];
-    cause = fmt::format("the release or the acquire between has .{} scope, which does not reach {}", scope,
+    cause = fmt::format("the {} between the two has .{} scope, which does not reach {}",
+                        why.flaw->of_acquire ? "acquire" : "release",
+                        kNames[static_cast<std::size_t>(why.flaw->scope)],
                         why.flaw->scope == Scope::cta ? "another block" : "another cluster");
-    advice = "both must have a scope that reaches the other thread: .cluster in a cluster, .gpu in a grid";
+    advice = fmt::format("the release and the acquire must have .{} scope", kNames[reach]);
   } else if (why.is_open) {
-    cause = "the load of the flag between is relaxed, and no fence follows";
-    advice = "ld.acquire, or a fence.acq_rel behind the load, must order them";
+    cause = "the load of the flag between the two is relaxed, and no fence follows it";
+    advice = "ld.acquire, or a fence.acq_rel after the load, must order them";
   }
   return {Errc::data_race, std::string(what), fmt::format("{}, and {}", first, cause), std::move(advice)};
 }
@@ -178,7 +183,7 @@ Found check_bytes(std::string_view what, Space space, const View& array, std::in
   if (inside && array.at % static_cast<std::int64_t>(alignment) == 0) return std::nullopt;
   Fault out = fault_of(
       who, {Errc::address_misaligned, std::string(what), fmt::format("address {}", address_text(array.at)),
-            fmt::format("it must be a multiple of {} bytes", alignment)});
+            fmt::format("it must be a multiple of {}", alignment)});
   if (!inside)
     out.error = {Errc::address_out_of_bounds, std::string(what),
                  fmt::format("{} bytes from {}", bytes, address_text(array.at)),

@@ -57,7 +57,8 @@ Found check_bytes(std::string_view what, Space space, const View& array, std::in
 /// Why nothing orders two accesses.
 struct Unordered {
   std::optional<Flaw> flaw;  ///< what is missing, if something nearly does
-  bool is_open;              ///< a flag was read by a relaxed load without a fence behind it
+  bool is_open;              ///< a flag was read by a relaxed load without a fence after it
+  Scope reach;               ///< the narrowest scope that has both threads
   std::string_view advice;   ///< if it is neither
 };
 KernelRule rule_of_race(const std::optional<Flaw>& flaw);

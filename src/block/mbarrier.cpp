@@ -52,15 +52,17 @@ Found Mbarriers::find(std::int64_t address, std::string_view what, Who who, Obje
   const auto found = objects_.find(address);
   if (found == objects_.end())
     return misused(what, address, fmt::format("there is no barrier object at {}", shared_.at(address)),
-                   "mbarrier.init must come before", who);
+                   "mbarrier.init must come before this use", who);
   out = &found->second;
   if (!is_overwritten(address, *out)) return std::nullopt;
   const std::optional<Accesses::Access> by = other_write(shared_, address, out->made);
   const Who writer = shared_.cluster().who(by->thread, by->at);
-  Found fault = misused(what, address,
-                        fmt::format("{} was overwritten by {}", name(address),
-                                    shared_.cluster().name(writer.thread, shared_.rank())),
-                        "mbarrier.init must come again", who, nullptr, KernelRule::mbarrier_overwritten);
+  Found fault =
+      misused(what, address,
+              fmt::format("{} was overwritten by {}", name(address),
+                          shared_.cluster().name(writer.thread, shared_.rank())),
+              "keep data apart from it, or execute mbarrier.inval before the store and mbarrier.init after it",
+              who, nullptr, KernelRule::mbarrier_overwritten);
   set_other(*fault, writer);
   return fault;
 }
@@ -90,9 +92,9 @@ Found Mbarriers::unordered_use(const Found& race, std::int64_t address, std::str
                                const Object& object) const {
   if (!race || race->error.code != Errc::data_race) return std::nullopt;
   return misused(what, address,
-                 fmt::format("{} was initialised by {}, and nothing orders that before", name(address),
+                 fmt::format("{} was initialised by {}, and nothing orders that before this use", name(address),
                              shared_.cluster().name(object.made.thread, shared_.rank())),
-                 "a barrier of the block, or fence.mbarrier_init and barrier.cluster, must come between", who,
+                 "a __syncthreads, or fence.mbarrier_init and barrier.cluster, must come between the two", who,
                  &object, KernelRule::mbarrier_init_order);
 }
 
@@ -142,18 +144,21 @@ Found Mbarriers::init(std::int64_t address, std::uint32_t count, Who who) {
     const Object& before = found->second;
     made.copies = before.copies;
     if (!is_idle(before))
-      used = misused(kWhat, address, fmt::format("{} is in use: {}", name(address), awaited(address)),
-                     "mbarrier.inval must come before", who, &before, KernelRule::mbarrier_in_use);
+      used = misused(kWhat, address, in_use(address, before),
+                     "the phase must be complete, and mbarrier.inval must come before mbarrier.init", who,
+                     &before, KernelRule::mbarrier_in_use);
     else if (before.expected == count && is_same_instruction(before, who))
-      by_lanes = misused(kWhat, address,
-                         fmt::format("lanes {} and {} initialise {}, each for {} arrivals",
-                                     before.made.thread % kWarp, who.thread % kWarp, name(address), count),
-                         "one thread must", who, &before, KernelRule::mbarrier_init_by_lanes);
+      by_lanes =
+          misused(kWhat, address,
+                  fmt::format("lanes {} and {} initialise {}, each for {} arrivals", before.made.thread % kWarp,
+                              who.thread % kWarp, name(address), count),
+                  "one thread must execute mbarrier.init", who, &before, KernelRule::mbarrier_init_by_lanes);
     else if (shared_.records())
       again = misused(kWhat, address,
                       fmt::format("{} is initialised already, by {}", name(address),
                                   shared_.cluster().name(before.made.thread, shared_.rank())),
-                      "mbarrier.inval must come before", who, &before, KernelRule::mbarrier_init_again);
+                      "mbarrier.inval must come before mbarrier.init", who, &before,
+                      KernelRule::mbarrier_init_again);
   }
   Found changed = change(address, kWhat, who);
   if (changed && by_lanes) changed = by_lanes;
@@ -174,8 +179,8 @@ Found Mbarriers::invalidate(std::int64_t address, Who who) {
   if (object == nullptr) return found;
   if (!is_idle(*object))
     found = first_of(std::move(found),
-                     misused(kWhat, address, fmt::format("{} is in use: {}", name(address), awaited(address)),
-                             "its phase must be complete", who, object, KernelRule::mbarrier_in_use));
+                     misused(kWhat, address, in_use(address, *object), "the phase must be complete", who,
+                             object, KernelRule::mbarrier_in_use));
   found = first_of(std::move(found), change(address, kWhat, who));
   objects_.erase(address);
   return found;
@@ -193,7 +198,7 @@ void Mbarriers::settle(Object& object) {
   ++object.phase;
   ++phases_;
   object.pending = object.expected;
-  object.came = 0;
+  object.came_before = std::exchange(object.came, 0);
   object.expects.reset();
   object.complete = object.released;
   object.complete_afar = object.released_afar;
@@ -218,18 +223,15 @@ Found Mbarriers::arrive(std::int64_t address, const MbarrierArrival& arrival, Wh
   if (arrival.expected != 0)
     if (auto fault = add_bytes(address, what, *object, arrival.expected, who)) return fault;
   if (arrival.count > object->pending) {
-    Found out =
-        misused(what, address,
-                fmt::format("{} more of {} arrivals, of which {} are pending in phase {} of {}", arrival.count,
-                            object->expected, object->pending, object->phase, name(address)),
-                "each phase takes the arrivals that mbarrier.init has counted", who, object);
+    Found out = misused(what, address, too_many(address, *object, arrival.count - object->pending),
+                        "fewer threads must arrive, or the count of mbarrier.init must be larger", who, object);
     if (!object->arrived.empty()) set_other(*out, object->arrived.back().who);
     return out;
   }
   if (!arrival.completes && arrival.count == object->pending)
-    found = first_of(std::move(found),
-                     misused(what, address, "an arrival with .noComplete completes the phase",
-                             "another one must do so", who, object, KernelRule::mbarrier_no_complete));
+    found = first_of(std::move(found), misused(what, address, "an arrival with .noComplete completes the phase",
+                                               "the last arrival of a phase must be one without .noComplete",
+                                               who, object, KernelRule::mbarrier_no_complete));
   state = Mbarriers::state(*object);
   if (shared_.records()) release(arrival, who, *object);
   const auto same = [&](const Arrived& one) { return one.who.thread == who.thread && one.who.at == who.at; };
@@ -334,7 +336,7 @@ void Mbarriers::acquire(const MbarrierTest& test, int warp, const Object& object
   test.acquires ? order.acquire(warp, object.complete) : order.acquire_relaxed(warp, object.complete);
   if (afar.empty()) return;
   if (!test.acquires) return order.acquire_relaxed(warp, afar, Scope::cluster);
-  test.scope == Scope::cta ? order.nearly_acquire(warp, afar, {Flaw::Kind::scope, Scope::cta})
+  test.scope == Scope::cta ? order.nearly_acquire(warp, afar, {Flaw::Kind::scope, Scope::cta, true})
                            : order.acquire(warp, afar);
 }
 
@@ -451,11 +453,12 @@ Found Mbarriers::begin_copy(std::int64_t address, Who who, Accesses::Agent& agen
       !order.fenced(object->made.thread, object->made_at, who.thread))
     found = first_of(
         std::move(found),
-        misused(kWhat, address,
-                fmt::format("{} was initialised by {} through the generic proxy, and no fence came between",
-                            name(address), shared_.cluster().name(object->made.thread, shared_.rank())),
-                "fence.mbarrier_init or fence.proxy.async must follow mbarrier.init", who, object,
-                is_others ? KernelRule::mbarrier_init_fence : KernelRule::mbarrier_init_proxy));
+        misused(
+            kWhat, address,
+            fmt::format("{} was initialised by {} through the generic proxy, and no fence came between the two",
+                        name(address), shared_.cluster().name(object->made.thread, shared_.rank())),
+            "fence.mbarrier_init or fence.proxy.async must follow mbarrier.init", who, object,
+            is_others ? KernelRule::mbarrier_init_fence : KernelRule::mbarrier_init_proxy));
   return found;
 }
 
@@ -470,8 +473,11 @@ Found Mbarriers::complete_copy(std::int64_t address, std::uint32_t bytes, Access
   Found late;
   if (bytes != 0 && agent.clock < object->phase) {
     late = misused(kWhat, address,
-                   fmt::format("{} bytes of a copy in phase {} of {} come in phase {}: too few were expected",
-                               bytes, agent.clock, name(address), object->phase),
+                   fmt::format("{} bytes of a copy in {} come in phase {}: too few were expected{}", bytes,
+                               phase_text(address, agent.clock), object->phase,
+                               agent.clock + 1 == object->phase
+                                   ? fmt::format(" ({} in phase {})", object->came_before, agent.clock)
+                                   : ""),
                    "mbarrier.expect_tx must count the bytes of all copies before the phase is complete", who,
                    object, KernelRule::mbarrier_bytes_late);
     if (!object->arrived.empty()) set_other(*late, object->arrived.back().who);
@@ -499,12 +505,27 @@ std::optional<Mbarriers::Cause> Mbarriers::cause(std::int64_t address) const {
   return std::nullopt;
 }
 
-std::string Mbarriers::awaited(std::int64_t address, int warp) const {
+std::string Mbarriers::in_use(std::int64_t address, const Object& object) const {
+  return fmt::format("{} is in use (phase {}: {})", name(address), object.phase, progress(object));
+}
+
+std::string Mbarriers::too_many(std::int64_t address, const Object& object, std::uint32_t arrivals) const {
+  return fmt::format("{} arrival{} too many: phase {} of {} takes {} and waits for {} more", arrivals,
+                     arrivals == 1 ? "" : "s", object.phase, name(address), object.expected,
+                     object.pending == 0 ? "no" : fmt::to_string(object.pending));
+}
+
+std::string Mbarriers::phase_text(std::int64_t address, std::int64_t phase) const {
+  return fmt::format("phase {} (parity {}) of {}", phase, phase & 1, name(address));
+}
+
+std::string Mbarriers::phase_text(std::int64_t address) const {
   const auto found = objects_.find(address);
-  if (found == objects_.end()) return fmt::format("there is no barrier object at {}", shared_.at(address));
-  const Object& object = found->second;
-  std::string out = fmt::format("phase {} of {}: {} of {} arrivals", object.phase, name(address),
-                                object.expected - object.pending, object.expected);
+  return found == objects_.end() ? "" : phase_text(address, found->second.phase);
+}
+
+std::string Mbarriers::progress(const Object& object) const {
+  std::string out = fmt::format("{} of {} arrivals", object.expected - object.pending, object.expected);
   if (object.bytes > 0)
     out += fmt::format(", {} of {} bytes have come", object.came, object.came + object.bytes);
   else if (object.bytes < 0)
@@ -522,6 +543,14 @@ std::string Mbarriers::awaited(std::int64_t address, int warp) const {
   }
   if (!missing.empty())
     out += fmt::format("; arrived before, and not in this phase: {}", fmt::join(missing, ", "));
+  return out;
+}
+
+std::string Mbarriers::awaited(std::int64_t address, int warp) const {
+  const auto found = objects_.find(address);
+  if (found == objects_.end()) return fmt::format("there is no barrier object at {}", shared_.at(address));
+  const Object& object = found->second;
+  std::string out = fmt::format("phase {} of {}: {}", object.phase, name(address), progress(object));
   const auto seen = object.seen.find(warp);
   const std::int64_t last = object.phase - 1;
   const Seen before = seen == object.seen.end() ? Seen{-1, 0} : seen->second;

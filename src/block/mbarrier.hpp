@@ -88,7 +88,9 @@ class Mbarriers {
   std::uint64_t phases() const { return phases_; }
   /// What a thread waits for that tests in vain: the phase, who has arrived, which bytes have come, who should have come.
   /// `warp`: whose thread it is; a phase that it has left out is named, too.
-  std::string awaited(std::int64_t address, int warp = -1) const;
+  std::string awaited(std::int64_t address, int warp) const;
+  /// "phase 2 (parity 0) of the mbarrier at 0x8 (bar)", of the phase at hand; nothing if there is no object.
+  std::string phase_text(std::int64_t address) const;
   /// Why a phase is not complete, if that lies in the object: bytes that are expected and do not come, at who expects them; in
   /// its first phase, arrivals of which some have come, at its mbarrier.init.
   struct Cause {
@@ -152,6 +154,7 @@ class Mbarriers {
     std::vector<Arrived> arrived = {};   ///< the last of each warp and place
     std::map<int, Seen> seen = {};       ///< by warp
     std::int64_t came = 0, copies = 0;   ///< bytes of the phase at hand, copies on their way
+    std::int64_t came_before = 0;        ///< bytes of the phase before
     std::uint64_t arrivals = 0;          ///< of all phases
     std::int64_t awaited = 0;            ///< phases that somebody has seen complete
     std::optional<Arrived> copied = {};  ///< the last copy
@@ -178,6 +181,10 @@ class Mbarriers {
   bool is_same_instruction(const Object& object, Who who) const;
   bool is_overwritten(std::int64_t address, const Object& object) const;
   std::string name(std::int64_t address) const;
+  std::string in_use(std::int64_t address, const Object& object) const;
+  std::string too_many(std::int64_t address, const Object& object, std::uint32_t arrivals) const;
+  std::string progress(const Object& object) const;
+  std::string phase_text(std::int64_t address, std::int64_t phase) const;
 
   Shared& shared_;
   std::map<std::int64_t, Object> objects_;

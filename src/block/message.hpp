@@ -37,6 +37,7 @@ struct Flaw {
     scope
   } kind = Kind::fence;  ///< a fence is missing; a scope is too narrow
   Scope scope = Scope::cta;
+  bool of_acquire = false;  ///< whose scope it is: the acquire's, or the release's
 };
 
 /// What is known of the threads of all clusters of a grid. Its parts never change: what many know they share. By the digits of

@@ -279,7 +279,7 @@ void Order::fence_memory(int warp, std::uint32_t lanes, const Strength& how) {
     if (static_cast<Scope>(s) <= how.scope)
       acquire(warp, std::exchange(fenced.open[s], {}));
     else
-      nearly_acquire(warp, fenced.open[s], {Flaw::Kind::scope, how.scope});
+      nearly_acquire(warp, fenced.open[s], {Flaw::Kind::scope, how.scope, true});
   if (how.acquires && fenced.unfenced.has_nearly()) acquire(warp, std::exchange(fenced.unfenced, {}));
   if (!how.releases) return;
   const Known all = released(warp, lanes);
@@ -331,7 +331,7 @@ Posting Order::post(int warp, std::uint32_t lanes, const Strength& how) {
 
 // By a read of which `reach` is the scope that reaches who has written it.
 void Order::take(int warp, const Knowledge& from, const Strength& how, std::optional<Flaw> flaw, Scope reach) {
-  if (!flaw && how.scope < reach) flaw = Flaw{Flaw::Kind::scope, how.scope};
+  if (!flaw && how.scope < reach) flaw = Flaw{Flaw::Kind::scope, how.scope, true};
   if (!flaw && how.acquires) return acquire(warp, from);
   if (how.acquires || how.unsaid) nearly_acquire(warp, from, flaw.value_or(Flaw{}));
   if (how.acquires) return;

@@ -49,7 +49,7 @@ void Shared::tell_pending(Fault& fault, std::string_view what, const Accesses::C
       fmt::format(
           "byte {:#x} is still on its way by a cp.async of {}, {}", conflict.byte, who,
           committed ? fmt::format("in group {} of {}", copy->group + 1, copier.group) : "in no group yet"),
-      fmt::format("{} must execute {} before", who,
+      fmt::format("{} must execute {} before this statement", who,
                   committed ? fmt::format("cp.async.wait_group {}", copier.group - copy->group - 1)
                             : "cp.async.commit_group and cp.async.wait_group, or cp.async.wait_all,")};
   const bool waits_for_too_few = committed && copier.waited_for == copier.group && copier.waited_pending != 0;
@@ -87,17 +87,19 @@ Error Shared::race(std::string_view what, const Accesses::Conflict& conflict, Pl
   const int by = cluster_->who(before.thread, before.at).thread, rank = cluster_->rank_of(conflict.thread);
   const std::string_view how = conflict.before_writes ? "written" : "read";
   if (cluster_->order.is_agent(before.thread))
-    return {
-        Errc::data_race, std::string(what),
-        fmt::format("byte {:#x} was {} by a product of the warpgroup of {}, and no barrier came between",
-                    conflict.byte, how, cluster_->name(by, rank)),
-        "each of its warps must execute wgmma.wait_group, and then a barrier or an mbarrier must order them"};
+    return {Errc::data_race, std::string(what),
+            fmt::format("byte {:#x} was {} by a wgmma of {}, and {}", conflict.byte, how,
+                        cluster_->group_name(by, rank),
+                        has_waited(conflict, by) ? "this warp has waited for its own part only"
+                                                 : "nothing orders that before this statement"),
+            "all four warps must execute wgmma.wait_group, and then a barrier or an mbarrier must order them"};
   const bool same_warp = by / kWarp == conflict.thread / kWarp;
   // Where warps have parted, a barrier of all of them would never be complete.
   const bool have_parted = cluster_->flow && cluster_->flow(before.at, at) == Cluster::Flow::apart;
   const Unordered found{
       cluster_->order.nearly_before(before.thread, before.clock, conflict.thread),
       cluster_->order.is_open(before.thread, before.clock, conflict.thread),
+      cluster_->rank_of(by) == rank ? Scope::cta : Scope::cluster,
       same_warp                       ? "a __syncwarp or a __syncthreads must order them"
       : is_told_by_lane(conflict)     ? "a __syncwarp must stand before what another lane of its warp releases"
       : cluster_->rank_of(by) != rank ? "a barrier.cluster or an mbarrier must order them"
@@ -153,8 +155,9 @@ Fault Shared::conflict(std::string_view what, const Accesses::Conflict& conflict
   }
   switch (conflict.kind) {
     case Kind::never_written:
-      out.error = {Errc::never_written, std::string(what), fmt::format("byte {:#x}", conflict.byte),
-                   "shared memory is undefined until it is written"};
+      out.error = {Errc::never_written, std::string(what),
+                   fmt::format("byte {:#x} of shared memory", conflict.byte),
+                   "it is undefined until it is written"};
       break;
     case Kind::pending: tell_pending(out, what, conflict); break;
     case Kind::race: out.error = race(what, conflict, at); break;
@@ -220,9 +223,12 @@ Found Shared::write(std::string_view what, std::int64_t first, std::span<const s
   if (read || !found) return read;
   Fault out = conflict_of_thread(what, *found, who.at, true);
   const auto there = memory_.shared().subspan(static_cast<std::size_t>(first), value.size());
-  if (found->kind == Accesses::Conflict::Kind::race && found->before_writes)
+  if (found->kind == Accesses::Conflict::Kind::race && found->before_writes) {
     out.error.seen += fmt::format("; one stores {}, the other {}{}", hex(there), hex(value),
                                   type ? apart(there, value, type()) : "");
+    if (out.rule == KernelRule::data_race)
+      out.error.accepted = "one thread must store, or " + out.error.accepted;
+  }
   return out;
 }
 
@@ -327,13 +333,15 @@ Found Shared::unfenced_write(std::string_view what, std::int64_t first, std::int
     if (found->last + 1 >= end) return std::nullopt;
   }
   if (!found) return std::nullopt;
-  Fault out = fault_of(who,
-                       {Errc::protocol_violation, std::string(what),
-                        fmt::format("bytes {:#x} to {:#x} were written by {} through the generic proxy, and no "
-                                    "fence.proxy.async came between",
-                                    found->first, found->last, cluster_->name(found->write.thread, rank_)),
-                        "the thread that wrote them must execute fence.proxy.async before it synchronises"},
-                       KernelRule::proxy_fence);
+  Fault out = fault_of(
+      who,
+      {Errc::protocol_violation, std::string(what),
+       fmt::format("bytes {:#x} to {:#x} were written by {} through the generic proxy, and no "
+                   "fence.proxy.async came between the two",
+                   found->first, found->last, cluster_->name(found->write.thread, rank_)),
+       "the thread that wrote them must execute fence.proxy.async after that, and before any barrier between "
+       "the two"},
+      KernelRule::proxy_fence);
   out.address = {Space::shared, found->first};
   out.other = {found->write.thread / kWarp, {found->write.thread % kWarp}, found->write.at};
   return out;
@@ -342,14 +350,15 @@ Found Shared::unfenced_write(std::string_view what, std::int64_t first, std::int
 Found Shared::unfenced_read(std::string_view what, std::int64_t first, std::int64_t bytes, Who who) {
   const auto found = accesses_.unfenced_read(first, bytes, who.thread, cluster_->order);
   if (!found) return std::nullopt;
-  Fault out =
-      fault_of(who,
-               {Errc::protocol_violation, std::string(what),
-                fmt::format("byte {:#x} was read by {} through the generic proxy, and no fence.proxy.async "
-                            "came between",
-                            found->first, cluster_->name(found->write.thread, rank_)),
-                "the thread that read it must execute fence.proxy.async before it synchronises"},
-               KernelRule::proxy_fence_read);
+  Fault out = fault_of(
+      who,
+      {Errc::protocol_violation, std::string(what),
+       fmt::format("byte {:#x} was read by {} through the generic proxy, and no fence.proxy.async "
+                   "came between the two",
+                   found->first, cluster_->name(found->write.thread, rank_)),
+       "the thread that read it must execute fence.proxy.async after that, and before any barrier between the "
+       "two"},
+      KernelRule::proxy_fence_read);
   out.address = {Space::shared, found->first};
   out.other = {found->write.thread / kWarp, {found->write.thread % kWarp}, found->write.at};
   return out;
@@ -408,13 +417,13 @@ Found Shared::ends(Who who, const std::function<bool(std::int64_t)>& is_object) 
   out.error = {
       Errc::protocol_violation,
       {},
-      fmt::format("{} {} {:#x} of the shared memory of block {} of the cluster, which may have ended before",
+      fmt::format("{} {} {:#x} of the shared memory of block {} of the cluster, which may have ended by then",
                   cluster_->name(found->before->thread, rank_),
                   arrives                ? "arrives at the mbarrier at"
                   : found->before_writes ? "writes byte"
                                          : "reads byte",
                   found->byte, rank_),
-      "a barrier.cluster must come behind the last access to another block's shared memory"};
+      "a barrier.cluster must come after the last access to another block's shared memory"};
   std::swap(static_cast<FaultSide&>(out), *out.other);
   return out;
 }

@@ -13,9 +13,8 @@ int TensorOrder::find(Key key) {
   const auto [found, added] = numbers_.try_emplace(key, static_cast<int>(pipes_.size()));
   if (!added) return found->second;
   const bool operations = key.first == Kind::operations;
-  const auto advice = [](std::uint32_t) {
-    return std::string(
-        "tcgen05.commit must follow it, and its mbarrier be waited for: other arrivals do not wait for it");
+  const auto advice = [this, pipe = static_cast<int>(pipes_.size())](std::uint32_t clock) {
+    return commit_of(pipe, clock, "other arrivals do not wait for it");
   };
   Pipe one{key.second, operations ? kWarp : 1, 0, 0, -1};
   one.done = operations ? cluster_.add_tensor_agent(advice) : cluster_.add_tensor_agent();
@@ -56,11 +55,20 @@ void TensorOrder::fence_after(int warp) {
     }
 }
 
-std::vector<Accesses::Agent> TensorOrder::committed(int thread) {
-  const Pipe& one = of(operations(thread));
+std::vector<Accesses::Agent> TensorOrder::committed(int thread, std::string phase) {
+  Pipe& one = of(operations(thread));
+  one.committed_count = one.issued_count;
+  one.committed_to = std::move(phase);
   std::vector<Accesses::Agent> out;
   for (const int agent : {one.done, one.fenced, one.issued}) out.push_back({agent, one.issued_count});
   return out;
+}
+
+std::string TensorOrder::commit_of(int pipe, std::uint32_t clock, std::string_view others) const {
+  if (const Pipe& one = of(pipe); clock < one.committed_count && !one.committed_to.empty())
+    return fmt::format("{}, at which tcgen05.commit arrives, must be waited for first", one.committed_to);
+  return fmt::format("tcgen05.commit must follow it, and its mbarrier be waited for{}{}",
+                     others.empty() ? "" : ": ", others);
 }
 
 std::optional<Who> TensorOrder::pending_load(int warp) const {
@@ -196,14 +204,14 @@ Found TensorAccesses::check_pipelined(const Operation& before, const TensorTouch
   if (!order_.is_issued(before.pipe, before.clock, me))
     return found(before, words, before_writes, now, "nothing orders the two threads",
                  "tcgen05.fence::before_thread_sync, a barrier or an mbarrier, and "
-                 "tcgen05.fence::after_thread_sync must come between");
+                 "tcgen05.fence::after_thread_sync must come between the two");
   if (order_.is_of(before.pipe, me)) return std::nullopt;
   if (!order_.is_fenced(before.pipe, before.clock, me))
     return found(before, words, before_writes, now, "that thread does not fence it before the two synchronise",
                  "tcgen05.fence::before_thread_sync must follow it", KernelRule::tensor_fence);
   if (!order_.is_behind_fence(before.pipe, before.clock, me, false))
-    return found(before, words, before_writes, now, "this thread has no fence behind the synchronisation",
-                 "tcgen05.fence::after_thread_sync must come between", KernelRule::tensor_fence);
+    return found(before, words, before_writes, now, "this thread has no fence after the two synchronise",
+                 "tcgen05.fence::after_thread_sync must come before this statement", KernelRule::tensor_fence);
   return std::nullopt;
 }
 
@@ -215,17 +223,15 @@ Found TensorAccesses::check_operation(const Operation& before, const TensorTouch
         is_copy(now.use) && before.pipe == now.pipe && (is_product(before.use) || is_copy(before.use));
     if (in_one_pipe)
       return found(before, words, before_writes, now,
-                   fmt::format("the order of {} and a tcgen05.cp behind it is not defined", name(before.use)),
-                   "tcgen05.commit must follow it, and its mbarrier be waited for",
-                   KernelRule::tensor_copy_order);
+                   fmt::format("the order of {} and a tcgen05.cp after it is not defined", name(before.use)),
+                   order_.commit_of(before.pipe, before.clock, ""), KernelRule::tensor_copy_order);
     return found(
         before, words, before_writes, now, "its completion has not been waited for",
-        "tcgen05.commit must follow it, and its mbarrier be waited for: tcgen05.wait and other arrivals do "
-        "not wait for it");
+        order_.commit_of(before.pipe, before.clock, "tcgen05.wait and other arrivals do not wait for it"));
   }
   if (now.use != TensorUse::deallocation && !order_.is_behind_fence(before.pipe, before.clock, me, true))
     return found(before, words, before_writes, now, "it is complete, and no fence follows the wait for it",
-                 "tcgen05.fence::after_thread_sync must come between", KernelRule::tensor_fence);
+                 "tcgen05.fence::after_thread_sync must come before this statement", KernelRule::tensor_fence);
   return std::nullopt;
 }
 
@@ -236,22 +242,22 @@ Found TensorAccesses::check_move(const Operation& before, const TensorTouch& wor
   if (order_.is_of(before.pipe, me)) {
     if (order_.is_waited_for(before.pipe, before.clock)) return std::nullopt;
     return found(before, words, before_writes, now, "its completion has not been waited for",
-                 wait + " must come between");
+                 wait + " must come between the two");
   }
   if (!order_.is_waited_for(before.pipe, before.clock))
     return found(before, words, before_writes, now, "its completion has not been waited for",
                  wait + " must follow it, and then a barrier or an mbarrier must order the two");
   if (!order_.is_done(before.pipe, before.clock, me))
     return found(before, words, before_writes, now, "nothing orders the two threads",
-                 fmt::format("a barrier or an mbarrier must come between, behind {}", wait));
+                 fmt::format("a barrier or an mbarrier must come between the two, after {}", wait));
   if (now.use == TensorUse::deallocation) return std::nullopt;
   if (!order_.is_fenced(before.pipe, before.clock, me))
     return found(before, words, before_writes, now, "that warp does not fence it before the two synchronise",
                  fmt::format("tcgen05.fence::before_thread_sync must follow {}", wait),
                  KernelRule::tensor_fence);
   if (!order_.is_behind_fence(before.pipe, before.clock, me, true))
-    return found(before, words, before_writes, now, "this thread has no fence behind the synchronisation",
-                 "tcgen05.fence::after_thread_sync must come between", KernelRule::tensor_fence);
+    return found(before, words, before_writes, now, "this thread has no fence after the two synchronise",
+                 "tcgen05.fence::after_thread_sync must come before this statement", KernelRule::tensor_fence);
   return std::nullopt;
 }
 
@@ -311,9 +317,15 @@ Found TensorAccesses::never_written(const TensorTouch& words, int column, const 
   TensorTouch at = words;
   at.first_column = column;
   at.columns = 1;
-  return fault_of(now.who,
-                  {Errc::never_written, {}, text(at), "tensor memory is undefined until it is written"},
-                  KernelRule::tensor_never_written);
+  return fault_of(
+      now.who,
+      {Errc::never_written,
+       {},
+       text(at),
+       now.use == TensorUse::accumulator
+           ? "it is undefined until it is written: the first tcgen05.mma must have enable-input-d false"
+           : "it is undefined until it is written"},
+      KernelRule::tensor_never_written);
 }
 
 Found TensorAccesses::access(const TensorTouch& words, const Access& access) {

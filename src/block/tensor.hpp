@@ -60,7 +60,10 @@ class TensorOrder {
   void fence_before(int warp);
   void fence_after(int warp);
   /// What a commit by the thread makes known to those who wait for its mbarrier.
-  std::vector<Accesses::Agent> committed(int thread);
+  /// `phase`: which one of which mbarrier it completes.
+  std::vector<Accesses::Agent> committed(int thread, std::string phase);
+  /// What must be done to wait for an operation of a pipe. `others`: what does not wait for it.
+  std::string commit_of(int pipe, std::uint32_t clock, std::string_view others) const;
   /// The last load of the warp, if it has not been waited for.
   std::optional<Who> pending_load(int warp) const;
 
@@ -86,6 +89,9 @@ class TensorOrder {
     int done, fenced, issued;
     std::uint32_t issued_count = 0, waited = 0;
     Who last = {};
+    // The last commit: what was issued before it, and the phase at which it arrives.
+    std::uint32_t committed_count = 0;
+    std::string committed_to = {};
   };
   int find(Key key);
   const Pipe& of(int pipe) const { return pipes_[static_cast<std::size_t>(pipe)]; }

@@ -32,7 +32,7 @@ int list_kernel_rules(const ListArguments& o) {
                     {"reason", rule.reason},
                     {"hardware", rule.hardware}});
   }
-  return print_listing(o, o.markdown ? in_page_width(table, {24, 30, 16, 7, 7, 7, 26, 22}) : table,
+  return print_listing(o, o.markdown ? in_page_width(table, {24, 30, 17, 7, 7, 7, 26, 22}) : table,
                        {{"rules", rows}});
 }
 

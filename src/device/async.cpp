@@ -97,7 +97,7 @@ void barrier_cluster_arrive(bool releases, Place at) {
   if (block.async.cluster.barrier.arrive(me.thread / block::kWarp, lane, releases) != 0)
     block.fail(
         block::fault_of(me, {Errc::barrier_misused, "barrier.cluster.arrive", "a thread arrives a second time",
-                             "barrier.cluster.wait must come between"}));
+                             "barrier.cluster.wait must come between the two"}));
 }
 
 void barrier_cluster_wait(Place at) {
@@ -109,7 +109,7 @@ void barrier_cluster_wait(Place at) {
     const auto [never, is_complete] = block.async.cluster.barrier.wait(me.thread / block::kWarp, lane, true);
     if (never != 0)
       block.fail(block::fault_of(me, {Errc::barrier_misused, kForm, "a thread waits that has not arrived",
-                                      "barrier.cluster.arrive must come before"}));
+                                      "barrier.cluster.arrive must come before barrier.cluster.wait"}));
     if (is_complete) return;
     Call call{{Request::Kind::cluster, kForm, at}};
     block.wait(call);

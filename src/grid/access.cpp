@@ -59,7 +59,7 @@ class Resolver {
       return fault(lane, {Errc::address_misaligned,
                           {},
                           fmt::format("address {:#x}", address),
-                          fmt::format("accesses of {} bytes need a multiple of it", bytes)});
+                          fmt::format("it must be a multiple of {}", std::bit_floor(bytes))});
     StateSpace space = step_.access.space;
     if (const std::uint64_t at = place_in_space(step_.access, address); bounds_ && !bounds_->hold(at, bytes))
       if (!lies_in_variable(warp_, path_, step_, lane, at, bytes)) return {};
@@ -113,9 +113,7 @@ class Resolver {
   Target global(int lane, std::uint64_t address, std::uint64_t bytes, bool writes) {
     const GlobalMemory& memory = warp_.block().grid().memory;
     const GlobalMemory::Range* range = memory.find(address, bytes);
-    if (range == nullptr)
-      return fault(
-          lane, {Errc::address_out_of_bounds, {}, memory.describe(address, bytes), "no argument reaches them"});
+    if (range == nullptr) return fault(lane, beyond_global(warp_.block().grid(), address, bytes));
     if (writes && !range->writable) return fault(lane, written_to(*range));
     std::byte* defined = range->defined_at(address);
     // The host reads what is stored to an array: that needs values, as elsewhere in global memory.
@@ -589,8 +587,9 @@ Next map_address(Warp& warp, Path& path, const Step& step, Lanes lanes) {
       return warp.fault(path, Lanes{1} << lane,
                         {Errc::address_out_of_bounds,
                          {},
-                         fmt::format("block {} of the cluster", rank),
-                         blocks == 1 ? "the cluster has one block" : fmt::format("it has {} blocks", blocks)});
+                         fmt::format("addresses of block {}", rank),
+                         blocks == 1 ? std::string("the cluster has block 0 only")
+                                     : fmt::format("the cluster has blocks 0 to {}", blocks - 1)});
     const std::uint64_t address = warp.read(path, step.place[2], lane);
     warp.write(path, step.place[0], lane, (address & ~kRank) | rank << kRankShift);
   }

@@ -73,6 +73,36 @@ bool lies_in_variable(Warp& warp, const Path& path, const Step& step, int lane, 
   return warp.block().allows(std::move(found));
 }
 
+namespace {
+
+// Of the parameters that have an address's size, the only one that is 0.
+std::string null_parameter(const Grid& grid) {
+  std::string out;
+  for (const PlacedVariable& one : grid.program.variables) {
+    const ptx::Variable& variable = *one.variable;
+    if (variable.space != StateSpace::param || variable.bytes != sizeof(std::uint64_t) ||
+        is_in_frame(grid.program, variable))
+      continue;
+    const auto bytes = grid.parameters.subspan(static_cast<std::size_t>(one.first), sizeof(std::uint64_t));
+    if (std::ranges::any_of(bytes, [](std::byte of) { return of != std::byte{0}; })) continue;
+    if (!out.empty()) return {};
+    out = source_name(variable.name);
+  }
+  return out;
+}
+
+}  // namespace
+
+Error beyond_global(const Grid& grid, std::uint64_t address, std::uint64_t bytes) {
+  constexpr std::uint64_t kNearNull = 4096;
+  std::string why = grid.memory.names(address) ? "" : "no argument reaches them";
+  if (address < kNearNull) {
+    const std::string name = null_parameter(grid);
+    why = "a null pointer" + (name.empty() ? "" : fmt::format(": {} is 0", name));
+  }
+  return {Errc::address_out_of_bounds, {}, grid.memory.describe(address, bytes), std::move(why)};
+}
+
 std::string source_name(std::string_view symbol) {
   int status = 0;
   const std::unique_ptr<char, void (*)(void*)> demangled(

@@ -10,6 +10,8 @@
 
 namespace warpbit::grid {
 
+struct Grid;
+
 /// An address without its window, and without the rank of its block: the place of the byte in its space.
 std::uint64_t place_in_space(const Access& access, std::uint64_t address);
 
@@ -31,5 +33,8 @@ bool lies_in_variable(Warp& warp, const Path& path, const Step& step, int lane, 
 std::string name_of_shared(const Program& program, std::int64_t byte);
 /// The name of a variable in its source, without what it is part of: "As" of "_ZZ4gemmPfE2As".
 std::string source_name(std::string_view symbol);
+
+/// The error of bytes that lie in no array of global memory.
+Error beyond_global(const Grid& grid, std::uint64_t address, std::uint64_t bytes);
 
 }  // namespace warpbit::grid

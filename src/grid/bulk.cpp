@@ -27,14 +27,12 @@ constexpr std::uint32_t kOffset = (1U << kRankShift) - 1;  // of an address in i
 class Buffers : public async::Global {
  public:
   Buffers(Warp& warp, const Step& step, int lane)
-      : memory_(warp.block().grid().memory), records_(warp, step), lane_(lane) {}
+      : grid_(warp.block().grid()), records_(warp, step), lane_(lane) {}
   Result<std::byte*> find(std::uint64_t address, std::uint64_t bytes, bool writes) override {
     const bool inside = range_ != nullptr && address >= range_->address &&
                         address - range_->address + bytes <= range_->bytes && range_->defined == nullptr;
-    if (!inside) range_ = memory_.find(address, bytes);
-    if (range_ == nullptr)
-      return Error{
-          Errc::address_out_of_bounds, {}, memory_.describe(address, bytes), "no argument reaches them"};
+    if (!inside) range_ = grid_.memory.find(address, bytes);
+    if (range_ == nullptr) return beyond_global(grid_, address, bytes);
     if (writes && !range_->writable) return written_to(*range_);
     if (writes && range_->defined != nullptr) std::fill_n(range_->defined_at(address), bytes, std::byte{0xFF});
     return range_->data + (address - range_->address);
@@ -44,7 +42,7 @@ class Buffers : public async::Global {
   }
 
  private:
-  const GlobalMemory& memory_;
+  const Grid& grid_;
   Records records_;
   int lane_;
   const GlobalMemory::Range* range_ = nullptr;  // the last one that was found
@@ -206,7 +204,7 @@ Result<bool> Lane::store_element() {
     return Error{Errc::address_misaligned,
                  {},
                  fmt::format("address {:#x}", address),
-                 fmt::format("a multiple of {} bytes", bytes)};
+                 fmt::format("it must be a multiple of {}", bytes)};
   if (!stays_in_variable(operation_.to, bytes)) return false;
   const Result<async::Destination> to = destination(bytes);
   if (!to) return to.error();
@@ -227,8 +225,8 @@ bool Lane::may_request() const {
   Fault out = block::fault_of(who,
                               {Errc::protocol_violation,
                                {},
-                               "a request behind one that the block knows to have failed",
-                               "behind a failure there must be no other request"},
+                               "this block has seen a try_cancel fail",
+                               "it must not execute another one"},
                               KernelRule::request_behind_failure);
   out.other = {knows->thread / kLanes, {knows->thread % kLanes}, knows->at};
   return here.allows(std::move(out));
@@ -250,7 +248,7 @@ Result<bool> Lane::request() {
     return Error{Errc::address_misaligned,
                  {},
                  fmt::format("address {:#x}", shared(operation_.to)),
-                 fmt::format("responses need a multiple of {}", kAlignment)};
+                 fmt::format("it must be a multiple of {}", kAlignment)};
   Block& here = warp_.block();
   const std::uint64_t all = (std::uint64_t{1} << here.cluster().blocks().size()) - 1;
   const Result<std::vector<async::Destination>> to =
@@ -305,7 +303,7 @@ Next fill(Warp& warp, Path& path, const Step& step, Lanes lanes) {
                    fmt::format("a multiple of {}, {} at most", kUnit, kMost));
     if (at % kUnit != 0)
       return fault(Errc::address_misaligned, fmt::format("address {:#x}", at),
-                   fmt::format("st.bulk needs a multiple of {}", kUnit));
+                   fmt::format("it must be a multiple of {}", kUnit));
     const Result<SharedBytes> found = find_shared(warp, step, lane, at, bytes, false);
     if (!found) return warp.fault(path, Lanes{1} << lane, found.error());
     if (!lies_in_variable(warp, path, step, lane, found->offset, bytes)) return Next::end;

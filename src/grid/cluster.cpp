@@ -76,7 +76,7 @@ Next Cluster::arrive(Warp& warp, Path& path, Lanes lanes, bool releases) {
                       {Errc::barrier_misused,
                        {},
                        "a thread arrives a second time",
-                       "barrier.cluster.wait must come between"});
+                       "barrier.cluster.wait must come between the two"});
   check_barrier();
   return Next::step;
 }
@@ -88,7 +88,7 @@ Next Cluster::wait(Warp& warp, Path& path, Lanes lanes, bool acquires) {
                       {Errc::barrier_misused,
                        {},
                        "a thread waits that has not arrived",
-                       "barrier.cluster.arrive must come before"});
+                       "barrier.cluster.arrive must come before barrier.cluster.wait"});
   return is_complete ? Next::step : warp.wait_for(path, lanes, Waits::cluster);
 }
 

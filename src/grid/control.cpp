@@ -175,9 +175,11 @@ Next barrier(Warp& warp, Path& path, const Step& step, Lanes lanes) {
         path, lanes,
         {Errc::barrier_misused, {}, fmt::format("barrier {}", number), "a block has barriers 0 to 15"});
   if (threads % kLanes != 0)
-    return warp.fault(
-        path, lanes,
-        {Errc::barrier_misused, {}, fmt::format("{} threads", threads), "it must be a multiple of 32 threads"});
+    return warp.fault(path, lanes,
+                      {Errc::barrier_misused,
+                       {},
+                       fmt::format("a count of {} threads", threads),
+                       "it must be a multiple of 32"});
   Lanes predicate = 0;
   if (step.place[4].exists())
     for (int i = 0; i < kLanes; ++i) predicate |= Lanes{warp.read(path, step.place[4], i) != 0} << i;

@@ -15,14 +15,17 @@ std::string first_access(const Grid& grid, const GlobalConflict& found, std::str
                      found.before.writes ? "written" : "read", who);
 }
 
-Error error_of(const Grid& grid, const GlobalConflict& found, std::string_view who, std::string_view advice) {
+Error error_of(const Grid& grid, const GlobalConflict& found, std::string_view who, block::Scope reach,
+               std::string_view advice) {
   const std::string first = first_access(grid, found, who);
   if (found.before.non_coherent || found.now.non_coherent)
-    return {Errc::protocol_violation,
-            {},
-            fmt::format("{}, and ld.global.nc is one of the two accesses", first),
-            "it reads what the launch never writes; ld.global reads the rest"};
-  return block::unordered({}, first, {found.flaw, found.is_open, advice});
+    return {
+        Errc::protocol_violation,
+        {},
+        fmt::format("{} in this launch, and ld.global.nc (__ldg, const __restrict__) {}", first,
+                    found.now.non_coherent ? "may read what was there before" : "must not read what it writes"),
+        "ld.global must read what the launch writes"};
+  return block::unordered({}, first, {found.flaw, found.is_open, reach, advice});
 }
 
 // Both sides, whose rule is known.
@@ -55,6 +58,7 @@ Fault fault_within(const Grid& grid, const block::Cluster& cluster, const Global
   const bool of_warp = found.before.thread / block::kWarp == found.now.thread / block::kWarp;
   const KernelRule rule = rule_within(cluster.order, found);
   Error error = error_of(grid, found, cluster.name(found.before.thread, rank),
+                         rank == other ? block::Scope::cta : block::Scope::cluster,
                          of_warp         ? "a __syncwarp or a __syncthreads must order them"
                          : rank != other ? "a barrier.cluster, or a flag of .cluster scope, must order them"
                                          : "a __syncthreads must order them");
@@ -65,6 +69,8 @@ Fault fault_within(const Grid& grid, const block::Cluster& cluster, const Global
                     found.byte - grid.memory.range_of(found.byte).data, grid.memory.range_of(found.byte).name);
     error.accepted = "lanes that store to one place must store the same; the last lane's bytes stay";
   }
+  if (rule == KernelRule::data_race && found.before.writes && found.now.writes)
+    error.accepted = "one thread must store, or " + error.accepted;
   return fault_of(grid, found, std::move(error), rule);
 }
 
@@ -109,7 +115,9 @@ Fault fault_between(const Grid& grid, const GlobalConflict& found) {
                           : found.flaw    ? block::rule_of_race(found.flaw)
                                           : KernelRule::blocks_not_ordered;
   Error error =
-      error_of(grid, found, who, "an atomic, or a flag with fences of .gpu scope, must order the blocks");
+      error_of(grid, found, who, block::Scope::gpu,
+               "make both accesses atomic, or order them by a flag with a release and an acquire of .gpu scope "
+               "(__threadfence before its write and after its read)");
   if (rule == KernelRule::blocks_not_ordered && !found.is_open)
     error.seen = first_access(grid, found, who) + ", and nothing orders the blocks";
   Fault out = fault_of(grid, found, std::move(error), rule);

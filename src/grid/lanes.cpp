@@ -2,6 +2,8 @@
 // Instructions of the lanes of a warp together (PTX manual, "Parallel Synchronization and Communication Instructions").
 // They need all lanes of their mask that have not ended; a path waits until the others are at the same step, or at another one
 // with the same qualifiers and the same mask.
+#include <fmt/format.h>
+
 #include <array>
 #include <bit>
 #include <memory>
@@ -156,6 +158,17 @@ Shuffled shuffled(Shuffle mode, int lane, int b, int c) {
   return from <= max ? Shuffled{from, true} : Shuffled{lane, false};
 }
 
+namespace {
+
+// The lane that each one reads.
+Shuffled source_of(Warp& warp, Path& path, const Step& step, int lane) {
+  return shuffled(static_cast<Shuffle>(step.extra), lane,
+                  static_cast<int>(warp.read(path, step.place[3], lane)),
+                  static_cast<int>(warp.read(path, step.place[4], lane)));
+}
+
+}  // namespace
+
 Next shuffle(Warp& warp, Path& path, const Step& step, Lanes lanes) {
   Met met;
   if (const Next next = together(warp, path, step, 5, lanes, met); next != Next::step) return next;
@@ -163,9 +176,7 @@ Next shuffle(Warp& warp, Path& path, const Step& step, Lanes lanes) {
   Lanes inside = 0, inactive = 0;
   std::array<std::uint64_t, kLanes> results = {};
   for_each_lane(lanes, [&](int lane) {
-    const auto [from, in] =
-        shuffled(static_cast<Shuffle>(step.extra), lane, static_cast<int>(warp.read(path, step.place[3], lane)),
-                 static_cast<int>(warp.read(path, step.place[4], lane)));
+    const auto [from, in] = source_of(warp, path, step, lane);
     const Lanes named = met.lanes & met.mask[static_cast<std::size_t>(lane)];
     if ((named >> from & 1) == 0) inactive |= Lanes{1} << lane;
     results[static_cast<std::size_t>(lane)] = met.value[static_cast<std::size_t>(from)];

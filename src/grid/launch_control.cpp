@@ -70,8 +70,8 @@ Next first_block(Warp& warp, Path& path, const Step& step, Lanes lanes) {
   Fault out = block::fault_of(Block::who(warp, step, 0),
                               {Errc::protocol_violation,
                                {},
-                               "a request that has failed has no block",
-                               "query_cancel.is_canceled must hold"},
+                               "the request has failed, so its response has no ctaid",
+                               "query_cancel.is_canceled must be tested first"},
                               KernelRule::block_of_failure);
   out.lanes = block::lanes_of(failed);
   return warp.block().allows(std::move(out)) ? Next::step : Next::end;

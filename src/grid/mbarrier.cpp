@@ -27,10 +27,8 @@ Result<SharedBytes> find_object(Warp& warp, const Path& path, const Step& step, 
   }
   address = static_cast<std::uint32_t>(address);
   if (address % block::Mbarriers::kBytes != 0)
-    return Error{Errc::address_misaligned,
-                 {},
-                 fmt::format("address {:#x}", address),
-                 "barrier objects need a multiple of 8"};
+    return Error{
+        Errc::address_misaligned, {}, fmt::format("address {:#x}", address), "it must be a multiple of 8"};
   return find_shared(warp, step, lane, address, block::Mbarriers::kBytes, of_cluster, true);
 }
 

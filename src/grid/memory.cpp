@@ -143,15 +143,21 @@ const GlobalMemory::Range& GlobalMemory::range_of(const std::byte* byte) const {
       ranges_, [&](const Range& one) { return byte >= one.data && byte < one.data + one.bytes; });
 }
 
+// The array at or before an address that is likely to be meant.
+const GlobalMemory::Range* GlobalMemory::near(std::uint64_t address) const {
+  const auto after = std::ranges::upper_bound(ranges_, address, {}, &Range::address);
+  if (after == ranges_.begin()) return nullptr;
+  const Range& range = *(after - 1);
+  return range.heap != nullptr || address - range.address <= range.bytes + kGap ? &range : nullptr;
+}
+
 std::string GlobalMemory::describe(std::uint64_t address, std::uint64_t bytes) const {
   const std::string what = fmt::format("{} bytes from {:#x} on", bytes, address);
-  const auto after = std::ranges::upper_bound(ranges_, address, {}, &Range::address);
-  if (after == ranges_.begin()) return what;
-  const Range& range = *(after - 1);
-  const std::uint64_t at = address - range.address;
-  if (range.heap != nullptr) return what + " (of the heap, where nothing is allocated)";
-  if (at > range.bytes + kGap) return what;
-  return fmt::format("{} (byte {} of {}, which has {})", what, at, range.name, range.bytes);
+  const Range* const range = near(address);
+  if (range == nullptr) return what;
+  if (range->heap != nullptr) return what + " (of the heap, where nothing is allocated)";
+  return fmt::format("{} (byte {} of {}, which has {})", what, address - range->address, range->name,
+                     range->bytes);
 }
 
 }  // namespace warpbit::grid

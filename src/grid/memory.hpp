@@ -110,11 +110,14 @@ class GlobalMemory {
   const Range* find(std::uint64_t address, std::uint64_t bytes) const;
   /// "16 bytes from 0x... on: from byte 4088 on of 'out', which has 4096".
   std::string describe(std::uint64_t address, std::uint64_t bytes) const;
+  /// Whether that names an array, or the heap.
+  bool names(std::uint64_t address) const { return near(address) != nullptr; }
   /// The range of a byte of the process. Precondition: there is one.
   const Range& range_of(const std::byte* byte) const;
   std::span<const Range> ranges() const { return ranges_; }
 
  private:
+  const Range* near(std::uint64_t address) const;
   std::uint64_t insert(std::uint64_t& next, Range range);
 
   std::vector<Range> ranges_;  // by address

@@ -23,17 +23,17 @@ std::vector<Fault> pending_at_end(const async::Block& block, const Products* pro
   std::vector<Fault> out;
   for (const block::Who& who : block.groups.pending())
     out.push_back(pending(who, "this copy, which reads its shared memory, has not been waited for",
-                          "the thread must execute cp.async.bulk.wait_group.read 0 before"));
+                          "the thread must execute cp.async.bulk.wait_group.read 0 before the end"));
   for (const auto& [who, address, phase] : block.mbarriers.pending())
-    out.push_back(
-        pending(who, "this copy to its shared memory has not been waited for",
-                fmt::format("a thread must wait for phase {} (parity {}) of the mbarrier at {:#x} before",
-                            phase, phase & 1, address)));
+    out.push_back(pending(
+        who, "this copy to its shared memory has not been waited for",
+        fmt::format("a thread must wait for phase {} (parity {}) of the mbarrier at {:#x} before the end",
+                    phase, phase & 1, address)));
   if (products != nullptr)
     for (const block::Who& who : products->pending())
       out.push_back(block::of_group(
           who.thread / block::kWarpgroup,
-          pending(who, "this product has not been waited for", "wgmma.wait_group must come before")));
+          pending(who, "this wgmma has not been waited for", "wgmma.wait_group 0 must come before the end")));
   const int warps = block.shared.cluster().stride() / kLanes;
   for (int warp = block.shared.first_warp(); warp < block.shared.first_warp() + warps; ++warp)
     if (const Lanes lanes = block.cluster.barrier.arrived(warp); lanes != 0) {
@@ -44,7 +44,7 @@ std::vector<Fault> pending_at_end(const async::Block& block, const Products* pro
     }
   for (const block::Who& who : block.shared.pending_copies())
     out.push_back(pending(who, "this copy has not been waited for",
-                          "cp.async.wait_all must come before, if anything is to read its bytes",
+                          "cp.async.wait_all must come before the end, if anything is to read its bytes",
                           KernelRule::cp_async_at_end));
   return out;
 }

@@ -139,10 +139,10 @@ bool has_clean_padding(Warp& warp, const Path& path, const Step& step, Lanes lan
         if ((word & kPaddingOfBytes) == 0) continue;
         Error error{Errc::undefined_operand,
                     {},
-                    fmt::format("{:#010x} in register {} of {} has bits below its elements of {}", word,
-                                r - first, operand.role, operand.format),
-                    fmt::format("zeros in bits 1 and 0 of each byte; the GPU reads bits 5 to 0 as {}",
-                                factor->container->name)};
+                    fmt::format("register {} of {} is {:#010x}: a one in bit 1 or 0 of a byte", r - first,
+                                operand.role, word),
+                    fmt::format("zeros there, since {} lies in bits 5 to 2; a GPU reads bits 5 to 0 as {}",
+                                operand.format, factor->container->name)};
         return warp.block().allows(
             block::fault_of(Block::who(warp, step, lane), std::move(error), KernelRule::dirty_padding));
       }

@@ -30,8 +30,12 @@ void ChangedMaps::acquire(std::uint64_t address) {
 std::optional<ChangedMaps::Missing> ChangedMaps::missing(std::uint64_t address) const {
   const auto found = states_.find(address);
   if (found == states_.end() || found->second.acquired) return std::nullopt;
-  return Missing{found->second.who, found->second.released ? "fence.proxy.tensormap::generic.acquire"
-                                                           : "fence.proxy.tensormap::generic.release"};
+  return Missing{
+      found->second.who,
+      found->second.released
+          ? "this thread must execute fence.proxy.tensormap::generic.acquire.gpu [map], 128 first"
+          : "the thread that changed it must execute fence.proxy.tensormap::generic.release.gpu, and then "
+            "this one fence.proxy.tensormap::generic.acquire.gpu [map], 128"};
 }
 
 namespace steps {
@@ -50,7 +54,7 @@ constexpr std::size_t kMapBytes = sizeof(TensorMapBytes), kMapAlignment = 64;
 Result<const GlobalMemory::Range*> find_map(const GlobalMemory& memory, std::uint64_t at) {
   if (at % kMapAlignment != 0)
     return Error{
-        Errc::address_misaligned, {}, fmt::format("tensor map at {:#x}", at), "a multiple of 64 bytes"};
+        Errc::address_misaligned, {}, fmt::format("tensor map at {:#x}", at), "it must be a multiple of 64"};
   if (const GlobalMemory::Range* const range = memory.find(at, kMapBytes)) return range;
   return Error{Errc::address_out_of_bounds,
                {},
@@ -70,7 +74,7 @@ Result<TensorMap> read_map(Warp& warp, const Step& step, std::uint64_t at, int d
                                 {Errc::protocol_violation,
                                  {},
                                  fmt::format("the tensor map at {:#x} was changed", at),
-                                 fmt::format("{} must come between", missing->fence)},
+                                 std::string(missing->must)},
                                 KernelRule::tensormap_fence);
     out.other = {missing->who.thread / kLanes, {missing->who.thread % kLanes}, missing->who.at};
     if (!here.allows(std::move(out))) return here.found()->error;
@@ -97,7 +101,7 @@ Result<std::byte*> map_bytes(Warp& warp, const Path& path, const Step& step, con
   std::uint64_t at = value(warp, path, step, of, lane);
   if (at % kMapAlignment != 0)
     return Error{
-        Errc::address_misaligned, {}, fmt::format("tensor map at {:#x}", at), "a multiple of 64 bytes"};
+        Errc::address_misaligned, {}, fmt::format("tensor map at {:#x}", at), "it must be a multiple of 64"};
   const bool in_window = at - kSharedWindow < kWindowBytes;
   if (in_shared || in_window) {
     at = static_cast<std::uint32_t>(at - (in_window ? kSharedWindow : 0));

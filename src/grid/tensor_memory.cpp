@@ -116,7 +116,7 @@ Result<SharedBytes> Executed::find_shared_word(Part part, std::size_t bytes, int
     return Error{Errc::address_misaligned,
                  {},
                  fmt::format("address {:#x}", address),
-                 fmt::format("a multiple of {}", bytes)};
+                 fmt::format("it must be a multiple of {}", bytes)};
   return find_shared(warp_, step_, lane, address, bytes, of_cluster);
 }
 
@@ -274,8 +274,8 @@ bool Executed::is_by_one_lane(Lanes lanes) {
       Block::who(warp_, step_, std::countr_zero(lanes)),
       {Errc::protocol_violation,
        {},
-       fmt::format("{} lanes of the warp execute it, each of which issues a product", std::popcount(lanes)),
-       "one thread must issue it"},
+       fmt::format("{} lanes of the warp execute it, each of which issues a tcgen05.mma", std::popcount(lanes)),
+       "one thread must issue it (elect.sync)"},
       KernelRule::tensor_one_thread);
   out.lanes = block::lanes_of(lanes);
   return warp_.block().allows(std::move(out));

@@ -123,8 +123,8 @@ Error error_of(const Undefined::Cause& cause, const std::string& name, const std
             "the value of such a lane is undefined"};
   return {Errc::never_written,
           {},
-          fmt::format("byte {:#x}, on which {} of {} depends,", cause.byte, name, user),
-          fmt::format("{} is undefined until it is written", kSpaces[static_cast<std::size_t>(cause.from)])};
+          fmt::format("byte {:#x} of {}", cause.byte, kSpaces[static_cast<std::size_t>(cause.from)]),
+          fmt::format("{} of {} depends on it", name, user)};
 }
 
 }  // namespace

@@ -209,7 +209,9 @@ void Warp::wake(std::uint64_t events) {
 
 Next Warp::call(Path& path, const Call& call, int function, Lanes lanes) {
   if (path.calls.size() >= kCallDepth)
-    return fault(path, lanes, {Errc::stack_overflow, {}, "more than 1000 calls inside each other", {}});
+    return fault(
+        path, lanes,
+        {Errc::stack_overflow, {}, "more than 1000 calls are open at once", "a recursion must end earlier"});
   keep(path, lanes);
   const FunctionCode& callee = program_.functions[static_cast<std::size_t>(function)];
   const FunctionCode& caller = program_.functions[static_cast<std::size_t>(path.function)];
@@ -418,7 +420,7 @@ Next Warp::run_path(Path& path) {
                    {Errc::step_limit,
                     {},
                     fmt::format("the block has done {} steps, its limit", block_.grid().step_limit),
-                    {}});
+                    "a loop without an end must be mended, or the limit be larger (--step-limit, step_limit)"});
     if (step.guard >= 0) {
       const Lanes value = registers_.predicate(path.predicates + static_cast<std::uint32_t>(step.guard));
       lanes &= step.guard_negated ? ~value : value;

@@ -71,8 +71,8 @@ AsyncState::Found AsyncState::find_last(Condition condition) const {
     const auto last = std::find_if(products.rbegin(), products.rend(),
                                    [&](const Product& product) { return condition(product.effects); });
     if (last == products.rend()) continue;
-    return {&*last, later == 0 ? "wgmma.commit_group and wgmma.wait_group 0 must come before"
-                               : fmt::format("wgmma.wait_group {} must come before", later - 1)};
+    return {&*last, later == 0 ? "wgmma.commit_group and wgmma.wait_group 0 must come before this statement"
+                               : fmt::format("wgmma.wait_group {} must come before this statement", later - 1)};
   }
   return {nullptr, {}};
 }
@@ -150,9 +150,8 @@ AsyncState::Violated AsyncState::check_pending(const AsyncActor& who, const Asyn
 
 AsyncState::Violated AsyncState::check_fence(const AsyncActor& who, const AsyncUse& use) const {
   if (fences_ == 0)
-    return violation(KernelRule::product_fence, who,
-                     "it is the first of its warpgroup, and no wgmma.fence came before",
-                     "wgmma.fence must come before");
+    return violation(KernelRule::product_fence, who, "this is the first wgmma of these warps",
+                     "wgmma.fence must come before it");
   const auto refuse = [&](int reg, std::string_view role) {
     const Access& access = unfenced_[static_cast<std::size_t>(reg)];
     const std::string by = access.kind == Access::Kind::thread ? "by a thread"
@@ -162,7 +161,7 @@ AsyncState::Violated AsyncState::check_fence(const AsyncActor& who, const AsyncU
     return violation(
         KernelRule::product_fence, who,
         fmt::format("{} is {}, and was accessed {} after the last wgmma.fence", name(reg), role, by),
-        "wgmma.fence must stand between", access.number);
+        "wgmma.fence must come between the two", access.number);
   };
   const auto is_new = [this](const Access& access) {
     return access.fences == fences_ && access.kind != Access::Kind::none;
@@ -190,7 +189,7 @@ AsyncState::Violated AsyncState::check_proxy(const AsyncActor& who, const Effect
           KernelRule::proxy_fence, who,
           fmt::format("it reads shared memory {:#x} to {:#x}, which was written through the generic proxy",
                       found->first, found->last),
-          "fence.proxy.async must stand between", std::nullopt, found);
+          "fence.proxy.async must come between the two", std::nullopt, found);
   return std::nullopt;
 }
 
