@@ -124,8 +124,9 @@ std::string page(const std::function<std::string(const KernelRuleInfo&)>& says) 
       "# What a launch says where a rule is broken\n\n"
       "For each of [the rules](rules.md) the words of a launch whose kernel breaks it: what was seen, by "
       "which statement, and\nwhat would be right; then the kernel with the block and the address, and a "
-      "line for each side. With `nvcc -lineinfo` a side\nbegins with its line in the source, and lines below "
-      "it say in which inlined functions it lies.\n\n<!-- tests/broken -->\n";
+      "line for each side. With `nvcc -lineinfo` a side\nbegins with its lines in the kernel's file, of the "
+      "kernel and of the functions that it calls; a line below it has those of\nother files.\n\n"
+      "<!-- tests/broken -->\n";
   for (const KernelRuleInfo& rule : kernel_rules())
     out += fmt::format("\n## {}\n\nA {} by default: a kernel keeps it if {}.\n\n```text\n{}\n```\n", rule.name,
                        name(rule.by_default), rule.says, says(rule));

@@ -124,6 +124,7 @@ TEST_CASE("a phase that lacks what nobody brings is told at the object") {
       arrivals.fault->message() ==
       "deadlock: no thread can go on; 2 warps wait at 1 place; the mbarrier at 0x400 (full) was initialised for 40 arrivals, and 32 "
       "have come\n  k, block (0, 0, 0)\n  PTX line 12: warp 0, lane 0\n"
+      "  PTX line 14: warp 0, lane 31: arrives last at the mbarrier at 0x400 (full)\n"
       "  warps 0-1  PTX line 16: mbarrier.try_wait.parity.shared::cta.b64 %p3, [%r9], 0  phase 0 of the mbarrier at 0x400 (full): 32 "
       "of 40 arrivals");
   const ptx::Report bytes = launch(
@@ -135,6 +136,18 @@ TEST_CASE("a phase that lacks what nobody brings is told at the object") {
   CHECK(bytes.fault->ptx_line == 13);
   CHECK_THAT(bytes.fault->message(),
              Contains("the mbarrier at 0x400 (full) expects 64 bytes in phase 0, and 0 have come\n"));
+}
+
+TEST_CASE("a store to a barrier object in use is told at the store") {
+  const ptx::Report report = launch(
+      "@%p2 mbarrier.init.shared::cta.b64 [%r9], 1;\nbar.sync 0;\n@!%p1 bra A;\n"
+      "mbarrier.test_wait.parity.shared::cta.b64 %p3, [%r9], 0; bra END;\nA: st.shared.u32 [%r9], 0;\nEND:",
+      64);
+  REQUIRE(report.fault);
+  CHECK(report.fault->rule == KernelRule::mbarrier_overwritten);
+  CHECK_THAT(report.fault->message(),
+             Catch::StartsWith("st.shared.u32 [%r9], 0: it overwrites the mbarrier at 0x400 (full), "
+                               "which is in use; "));
 }
 
 // ---- Both values
@@ -152,6 +165,8 @@ TEST_CASE("of stores that differ both values are told, and how far they are apar
       Contains("; one stores 0x4126a741, the other 0x4126a740, as f32 1 unit in the last place apart; "));
   CHECK_THAT(message("st.shared.b32 [%r2], %r5;"),
              Contains(" 0x4126a740, as f32 1 unit in the last place apart; "));
+  CHECK_THAT(message("selp.f32 %f1, 0f3F800000, 0fC2010000, %p1; st.shared.f32 [%r2], %f1;"),
+             Contains("; one stores 0x3f800000, the other 0xc2010000, as f32 1 and -32.25; "));
   CHECK_THAT(message("st.shared.u32 [%r2], %r5;"), Contains("one stores 0x4126a741, the other 0x4126a740; "));
   CHECK_THAT(message("selp.u32 %r6, 5, 1073741824, %p1; st.shared.b32 [%r2], %r6;"),
              Contains(" and no barrier came between; one stores 0x00000005, the other 0x40000000; "));

@@ -91,6 +91,8 @@ class Mbarriers {
     std::string what;
   };
   std::optional<Cause> cause(std::int64_t address) const;
+  /// Where an object was initialised, and where it was arrived at last.
+  std::vector<RelatedSide> places(std::int64_t address) const;
   /// The wait of a warp for a phase that it had waited for before, if that was its last one on some object: what that says,
   /// for a fault that followed.
   struct Repeated {
@@ -166,6 +168,7 @@ class Mbarriers {
   bool is_same_instruction(const Object& object, Who who) const;
   bool is_overwritten(std::int64_t address, const Object& object) const;
   std::string name(std::int64_t address) const;
+  std::string names(const std::vector<int>& threads) const;
 
   Shared& shared_;
   std::map<std::int64_t, Object> objects_;
