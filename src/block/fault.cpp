@@ -57,16 +57,17 @@ constexpr std::array<std::string_view, kScopes> kScopeNames = {"cta", "cluster",
 
 }  // namespace
 
+// Where the read lacks a fence, one may stand before the write.
 std::string flag_text(const Flaw& flaw, const FlagUse& use) {
   const bool writes = &use == &flaw.write;
-  if (flaw.kind == Flaw::Kind::fence)
-    return fmt::format("the {} of the flag{}", writes ? "write" : "read",
-                       !use.lacks ? ""
-                       : writes   ? ", without a fence before it"
-                                  : ", without a fence behind it");
-  return fmt::format(
-      "the {} of the flag{}", writes ? "release" : "acquire",
-      use.lacks ? fmt::format(", with .{} scope", kScopeNames[static_cast<std::size_t>(use.scope)]) : "");
+  if (flaw.kind == Flaw::Kind::scope)
+    return fmt::format(
+        "the {} of the flag{}", writes ? "release" : "acquire",
+        use.lacks ? fmt::format(", with .{} scope", kScopeNames[static_cast<std::size_t>(use.scope)]) : "");
+  if (writes)
+    return use.lacks && !flaw.read.lacks ? "the write of the flag, without a fence before it"
+                                         : "the write of the flag";
+  return use.lacks ? "the read of the flag, without a fence behind it" : "the read of the flag";
 }
 
 void add_flag(Fault& fault, const std::optional<Flaw>& flaw) {

@@ -510,7 +510,7 @@ std::string Mbarriers::names(const std::vector<int>& threads) const {
   for (auto& [of, all] : lanes) {
     std::ranges::sort(all);
     all.erase(std::ranges::unique(all).begin(), all.end());
-    out += fmt::format("{}warp {}{}, {} {}", out.empty() ? "" : "; ", of.second,
+    out += fmt::format("{}warp {}{}, {} {}", out.empty() ? "" : ", and ", of.second,
                        of.first == shared_.rank() ? "" : fmt::format(" of block {} of the cluster", of.first),
                        all.size() == 1 ? "lane" : "lanes", ranges(all));
   }

@@ -261,6 +261,7 @@ void Order::fence_memory(int warp, std::uint32_t lanes, const Strength& how) {
       acquire(warp, std::exchange(fenced.open[s], {}));
     else
       nearly_acquire(warp, fenced.open[s], {Flaw::Kind::scope, how.scope});
+  fenced.unfenced.flaw.read.lacks = false;
   if (how.acquires && fenced.unfenced.has_nearly()) acquire(warp, std::exchange(fenced.unfenced, {}));
   if (!how.releases) return;
   const Known all = released(warp, lanes);
