@@ -161,6 +161,45 @@ constexpr const char* kCalls = R"(.version 9.0
 .file 1 "/usr/local/bin/../k.cu"
 )";
 
+TEST_CASE("undefined bits that come through a call are told at the load") {
+  const Result<ptx::Module> module = ptx::Module::load(R"(.version 9.0
+.target sm_90a
+.address_size 64
+.func (.param .b32 to) get(.param .b32 at)
+{
+  .reg .b32 %r<3>;
+  ld.param.u32 %r1, [at];
+  ld.shared.u32 %r2, [%r1];
+  st.param.b32 [to], %r2;
+  ret;
+}
+.visible .entry k(.param .u64 out)
+{
+  .reg .b32 %r<3>; .reg .b64 %rd<2>;
+  .shared .align 4 .b8 s[8];
+  ld.param.u64 %rd1, [out];
+  mov.u32 %r1, s;
+  {
+    .param .b32 at; .param .b32 to;
+    st.param.b32 [at], %r1;
+    call.uni (to), get, (at);
+    ld.param.b32 %r2, [to];
+  }
+  st.global.u32 [%rd1], %r2;
+  ret;
+}
+)");
+  REQUIRE(module);
+  std::vector<std::uint32_t> out(1);
+  const ptx::Report report = module->function("k")->launch({}, {ptx::buffer(out)});
+  REQUIRE(report.fault);
+  CHECK_THAT(report.fault->message(),
+             Catch::StartsWith(
+                 "ld.shared.u32 %r2, [%r1]: byte 0x0, on which %r2 of st.global.u32 [%rd1], %r2 depends, "));
+  CHECK_THAT(report.fault->message(),
+             Catch::EndsWith("\n  PTX line 8: warp 0, lane 0\n  PTX line 24: warp 0, lane 0"));
+}
+
 TEST_CASE("a fault in a function that is not inlined has the lines of its calls") {
   const Result<ptx::Module> module = ptx::Module::load(kCalls);
   REQUIRE(module);

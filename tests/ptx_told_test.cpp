@@ -134,6 +134,9 @@ TEST_CASE("a phase that lacks what nobody brings is told at the object") {
       32);
   REQUIRE(bytes.fault);
   CHECK(bytes.fault->ptx_line == 13);
+  REQUIRE(bytes.fault->related.size() == 1);  // its arrival is the cause
+  CHECK(bytes.fault->related[0].ptx_line == 12);
+  CHECK(bytes.fault->related[0].what == "initialises the mbarrier at 0x400 (full) for 1 arrival");
   CHECK_THAT(bytes.fault->message(),
              Contains("the mbarrier at 0x400 (full) expects 64 bytes in phase 0, and 0 have come\n"));
 }
@@ -148,6 +151,31 @@ TEST_CASE("a store to a barrier object in use is told at the store") {
   CHECK_THAT(report.fault->message(),
              Catch::StartsWith("st.shared.u32 [%r9], 0: it overwrites the mbarrier at 0x400 (full), "
                                "which is in use; "));
+}
+
+TEST_CASE("what is on its way when a block ends is told with what began it") {
+  const auto found = [](const std::string& body) {
+    const ptx::Report report = launch(body, 32);
+    REQUIRE(report.findings.size() == 1);
+    CHECK(report.findings[0].fault.rule == KernelRule::pending_at_end);
+    return report.findings[0].fault;
+  };
+  const std::string copy =
+      "@%p2 st.shared.v4.u32 [%r2], {%r1, %r1, %r1, %r1}; @%p2 fence.proxy.async;\n"
+      "@%p2 cp.async.bulk.global.shared::cta.bulk_group [%rd1], [%r2], 16;\n";
+  CHECK_THAT(found(copy).message(), Contains("is in no group that can be waited for; the thread must execute "
+                                             "cp.async.bulk.commit_group behind it"));
+  CHECK_THAT(found(copy + "@%p2 cp.async.bulk.commit_group;").message(),
+             Contains("has not been waited for; the thread must execute cp.async.bulk.wait_group.read 0"));
+  const Fault arrival = found("barrier.cluster.arrive.aligned;");
+  REQUIRE(arrival.other);
+  CHECK(arrival.other->ptx_line == 12);
+}
+
+TEST_CASE("who lacks others of its warp is told") {
+  const ptx::Report report = launch("@!%p2 ret;\nldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r5}, [%r2];", 32);
+  REQUIRE(report.fault);
+  CHECK_THAT(report.fault->message(), Contains("lanes 1-31 have ended; ") && Catch::EndsWith("warp 0, lane 0"));
 }
 
 // ---- Both values
