@@ -143,7 +143,7 @@ TEST_CASE("a phase that lacks what nobody brings is told at the object") {
 
 TEST_CASE("a store to a barrier object in use is told at the store") {
   const ptx::Report report = launch(
-      "@%p2 mbarrier.init.shared::cta.b64 [%r9], 1;\nbar.sync 0;\n@!%p1 bra A;\n"
+      "@%p2 mbarrier.init.shared::cta.b64 [%r9], 1;\nbar.sync 0;\n@%p1 bra A;\n"
       "mbarrier.test_wait.parity.shared::cta.b64 %p3, [%r9], 0; bra END;\nA: st.shared.u32 [%r9], 0;\nEND:",
       64);
   REQUIRE(report.fault);
