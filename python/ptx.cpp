@@ -515,7 +515,7 @@ Field<ptx::LineCounts, M> line_field(const char* name, M Base::*member, const ch
 }
 
 constexpr const char* kChain =
-    "That line, and those of the functions that were inlined there, from outside in.";
+    "That line, and those of the functions that were inlined or called there, from outside in.";
 
 void add_line(py::module_& m) {
   add_record(m, "SourceLink", "A line of a function from which a statement comes.",
