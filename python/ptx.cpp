@@ -31,6 +31,11 @@ struct LaunchFaultSide {
   std::optional<Block> elsewhere;
 };
 
+struct LaunchRelatedSide {
+  LaunchFaultSide at;
+  std::string what;
+};
+
 struct LaunchWaiters {
   std::vector<Block> blocks;
   std::vector<int> warps, lanes;
@@ -52,6 +57,7 @@ struct LaunchFault {
   std::optional<std::string> space;
   std::optional<std::int64_t> byte;
   std::vector<LaunchWaiters> waiting;
+  std::vector<LaunchRelatedSide> related;
 };
 
 struct LaunchFinding {
@@ -134,7 +140,9 @@ LaunchFault fault_of(const Fault& fault) {
                   {},
                   {},
                   {},
+                  {},
                   {}};
+  for (const RelatedSide& one : fault.related) out.related.push_back({side_of(one), one.what});
   for (const FaultWaiters& row : fault.waiting) out.waiting.push_back(waiters_of(row));
   if (fault.other) out.other = side_of(*fault.other);
   if (fault.address) {
@@ -507,7 +515,7 @@ Field<ptx::LineCounts, M> line_field(const char* name, M Base::*member, const ch
 }
 
 constexpr const char* kChain =
-    "That line, and those of the functions that were inlined there, from outside in.";
+    "That line, and those of the functions that were inlined or called there, from outside in.";
 
 void add_line(py::module_& m) {
   add_record(m, "SourceLink", "A line of a function from which a statement comes.",
@@ -581,6 +589,10 @@ void add_report(py::module_& m) {
              field("elsewhere", &LaunchFaultSide::elsewhere,
                    "x, y and z, where it is another block of the cluster than the fault's; or None."));
   add_record(
+      m, "LaunchRelatedSide", "A place that has to do with a fault, besides its two sides.",
+      field("at", &LaunchRelatedSide::at, "Where, and who."),
+      field("what", &LaunchRelatedSide::what, "As in \"initialises the mbarrier at 0x10 for 64 arrivals\"."));
+  add_record(
       m, "LaunchWaiters", "Threads that wait alike, of a deadlock.",
       field("blocks", &LaunchWaiters::blocks, "x, y and z of each."),
       field("warps", &LaunchWaiters::warps, "Of each of these blocks."),
@@ -603,7 +615,9 @@ void add_report(py::module_& m) {
       field("other", &LaunchFault::other, "The other side of a conflict, or None."),
       field("space", &LaunchFault::space, "The memory concerned: \"shared\", \"global\"; or None."),
       field("byte", &LaunchFault::byte, "The byte in it; in global memory that of the array."),
-      field("waiting", &LaunchFault::waiting, "Of a deadlock: all threads that have not ended."));
+      field("waiting", &LaunchFault::waiting, "Of a deadlock: all threads that have not ended."),
+      field("related", &LaunchFault::related,
+            "Further places: where a barrier object was initialised and arrived at, a flag written and read."));
   fault.def("__str__", [](const LaunchFault& f) { return f.message; });
   add_record(m, "LaunchFinding",
              "A fault behind which a launch has gone on, the first of its kind at these lines.",

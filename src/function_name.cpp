@@ -34,6 +34,18 @@ std::string_view without_result(std::string_view name) {
   return name.substr(first);
 }
 
+// nvcc puts what only one file sees into a namespace of the file: "_INTERNAL_6340af10_9_reduce_cu_kernel::__ldcg".
+std::string without_file(std::string name) {
+  constexpr std::string_view kBegin = "_INTERNAL_";
+  for (std::size_t first = 0; (first = name.find(kBegin, first)) != name.npos;) {
+    const std::size_t end =
+        name.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_", first);
+    if (end == name.npos || !std::string_view(name).substr(end).starts_with("::")) break;
+    name.erase(first, end + 2 - first);
+  }
+  return name;
+}
+
 }  // namespace
 
 std::string function_name(std::string_view symbol) {
@@ -41,7 +53,7 @@ std::string function_name(std::string_view symbol) {
   const std::unique_ptr<char, decltype(&std::free)> name(
       abi::__cxa_demangle(std::string(symbol).c_str(), nullptr, nullptr, &status), &std::free);
   if (status != 0 || name == nullptr || !symbol.starts_with("_Z")) return std::string(symbol);
-  return std::string(without_result(without_parameters(name.get())));
+  return without_file(std::string(without_result(without_parameters(name.get()))));
 }
 
 }  // namespace warpbit

@@ -374,7 +374,7 @@ TEST_CASE("an argument may be a tensor map", "[quick][cli]") {
   };
   bad("tensor_map:4x4", "''; expected an array, or MEMBER=VALUE with one of elemtype, element_stride");
   bad("tensor_map:4x4:swizzle=none:zeros:f32:6x8",
-      "'swizzle=none:zeros:f32:6x8'; expected an array, or MEMBER=VALUE");
+      "tensor_map has no member swizzle; expected elemtype, element_stride, swizzle_mode, ");
   bad("tensor_map:4:zeros:f32:6x8",
       "box '4'; expected 2 numbers as in 64x16, in the order of the array's shape");
   bad("tensor_map:4x4x4:zeros:f32:6x8", "box '4x4x4'; expected 2 numbers");

@@ -43,10 +43,13 @@ const std::vector<Case> kWarps = {
     {"flag_fence",
      two_warps(kSet + "@%p1 st.volatile.shared.u32 [flag], 1;", "ld.volatile.shared.u32", kReadOne),
      "the flag between the two is volatile or relaxed"},
-    {"flag_fence", two_warps(kSet + "membar.cta; @%p1 st.volatile.shared.u32 [flag], 1;",
-                             "ld.volatile.shared.u32", kReadOne)},
-    {"flag_fence", two_warps(kSet + "@%p1 st.volatile.shared.u32 [flag], 1;", "ld.volatile.shared.u32",
-                             "membar.cta;" + kReadOne)},
+    {"flag_fence",
+     two_warps(kSet + "membar.cta; @%p1 st.volatile.shared.u32 [flag], 1;", "ld.volatile.shared.u32", kReadOne),
+     "lane 0: the read of the flag, without a fence after it"},
+    {"flag_fence",
+     two_warps(kSet + "@%p1 st.volatile.shared.u32 [flag], 1;", "ld.volatile.shared.u32",
+               "membar.cta;" + kReadOne),
+     "lane 0: the write of the flag, without a fence before it"},
     {"", two_warps(kSet + "membar.cta; @%p1 st.volatile.shared.u32 [flag], 1;", "ld.volatile.shared.u32",
                    "membar.cta;" + kReadOne)},
     {"flag_fence",
@@ -107,9 +110,11 @@ TEST_CASE("a scope must reach the other block") {
     return "st.release." + scope + ".shared::cluster.u32 [%r5], 1;";
   };
   check({"scope_too_narrow", two_blocks(release("cta"), wait_by(kWide)),
-         ".cta scope, which does not reach another block"},
+         "the release between has .cta scope, which does not reach another block"},
         how);
-  check({"scope_too_narrow", two_blocks(release("cluster"), wait_by(kNarrow))}, how);
+  check({"scope_too_narrow", two_blocks(release("cluster"), wait_by(kNarrow)),
+         ": the acquire of the flag, with .cta scope"},
+        how);
   check({"", two_blocks(release("cluster"), wait_by(kWide))}, how);
   check({"", two_blocks(release("gpu"), wait_by("ld.acquire.sys.shared::cluster.u32"))}, how);
   const std::string kRelaxed = "st.relaxed.cluster.shared::cluster.u32 [%r5], 1;",

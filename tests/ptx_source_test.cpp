@@ -90,6 +90,7 @@ TEST_CASE("names of functions are as people write them") {
            {"_ZN9StoreRowsclI4TileILi32ELi32EEEEvRT_PKf", "StoreRows::operator()<Tile<32, 32> >"},
            {"_ZN1AclEv", "A::operator()"},
            {"_ZN12_GLOBAL__N_13putEPf", "(anonymous namespace)::put"},
+           {"_ZN37_INTERNAL_f8580934_9_reduce_cu_kernel5__ldgEPKf", "__ldg"},
            {"_Z", "_Z"},
            {"", ""}}) {
     INFO(symbol);
@@ -112,11 +113,102 @@ TEST_CASE("a fault has the lines of both sides") {
              Catch::EndsWith("\n  a/kernel.cu:25: PTX line 14: warp 0, lane 0\n    in put() at helper.hpp:9"));
 }
 
+TEST_CASE("a side begins with the lines of the kernel's file, and has one line for those of others") {
+  const Chain chain = {{"k", "/src/k.cu", 46},       {"body", "/src/k.cu", 43},   {"load", "tile.hpp", 7},
+                       {"copy", "tile.hpp", 9},      {"again", "/src/k.cu", 24},  {"again", "/src/k.cu", 24},
+                       {"ldg", "intrinsics.hpp", 1}, {"ldg", "intrinsics.hpp", 2}};
+  CHECK(own_lines(chain) == "/src/k.cu:46 > 43 > 24");
+  CHECK(others_lines(chain) == "in load() at tile.hpp:7 > 9 and 2 more");
+  CHECK(own_lines({}).empty());
+  CHECK(others_lines({}).empty());
+  CHECK(others_lines({chain[0], chain[1]}).empty());
+}
+
 TEST_CASE("a long name of a template is shortened") {
   const std::string inner = "float, 128, 64, Layout<Shape<128, 64>, Stride<64, 1> >, SwizzleOf<128> ";
-  CHECK(text({"load<" + inner + ">", "tile.hpp", 3}) == "in load<...>() at tile.hpp:3");
-  CHECK(text({"load<float>", "tile.hpp", 3}) == "in load<float>() at tile.hpp:3");
-  CHECK(text({"", "tile.hpp", 3}) == "at tile.hpp:3");
+  const auto in = [](const std::string& name) {
+    return others_lines({{"k", "k.cu", 1}, {name, "tile.hpp", 3}});
+  };
+  CHECK(in("load<" + inner + ">") == "in load<...>() at tile.hpp:3");
+  CHECK(in("load<float>") == "in load<float>() at tile.hpp:3");
+  CHECK(in("") == "at tile.hpp:3");
+}
+
+// put() is not inlined: twice() calls it, which the kernel calls at line 21.
+constexpr const char* kCalls = R"(.version 9.0
+.target sm_90a
+.address_size 64
+.func _Z3putv()
+{
+  .loc 1 9 5
+  trap;
+  ret;
+}
+.func _Z5twicev()
+{
+  .loc 1 14 3
+  call.uni _Z3putv, ();
+  ret;
+}
+.visible .entry k()
+{
+  .loc 1 20 3
+  bar.sync 0;
+  .loc 1 21 3
+  call.uni _Z5twicev, ();
+  ret;
+}
+.file 1 "/usr/local/bin/../k.cu"
+)";
+
+TEST_CASE("undefined bits that come through a call are told at the load") {
+  const Result<ptx::Module> module = ptx::Module::load(R"(.version 9.0
+.target sm_90a
+.address_size 64
+.func (.param .b32 to) get(.param .b32 at)
+{
+  .reg .b32 %r<3>;
+  ld.param.u32 %r1, [at];
+  ld.shared.u32 %r2, [%r1];
+  st.param.b32 [to], %r2;
+  ret;
+}
+.visible .entry k(.param .u64 out)
+{
+  .reg .b32 %r<3>; .reg .b64 %rd<2>;
+  .shared .align 4 .b8 s[8];
+  ld.param.u64 %rd1, [out];
+  mov.u32 %r1, s;
+  {
+    .param .b32 at; .param .b32 to;
+    st.param.b32 [at], %r1;
+    call.uni (to), get, (at);
+    ld.param.b32 %r2, [to];
+  }
+  st.global.u32 [%rd1], %r2;
+  ret;
+}
+)");
+  REQUIRE(module);
+  std::vector<std::uint32_t> out(1);
+  const ptx::Report report = module->function("k")->launch({}, {ptx::buffer(out)});
+  REQUIRE(report.fault);
+  CHECK_THAT(report.fault->message(),
+             Catch::StartsWith(
+                 "ld.shared.u32 %r2, [%r1]: byte 0x0, on which %r2 of st.global.u32 [%rd1], %r2 depends, "));
+  CHECK_THAT(report.fault->message(),
+             Catch::EndsWith("\n  PTX line 8: warp 0, lane 0\n  PTX line 24: warp 0, lane 0"));
+}
+
+TEST_CASE("a fault in a function that is not inlined has the lines of its calls") {
+  const Result<ptx::Module> module = ptx::Module::load(kCalls);
+  REQUIRE(module);
+  const ptx::Report report = module->function("k")->launch({}, {});
+  REQUIRE(report.fault);
+  CHECK(report.fault->chain ==
+        Chain{{"k", "/usr/local/k.cu", 21}, {"twice", "/usr/local/k.cu", 14}, {"put", "/usr/local/k.cu", 9}});
+  CHECK_THAT(report.fault->message(),
+             Catch::EndsWith("\n  /usr/local/k.cu:21 > 14 > 9: PTX line 7: warp 0, lane 0"));
 }
 
 }  // namespace ptx_source_test

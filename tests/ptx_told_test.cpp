@@ -123,6 +123,7 @@ TEST_CASE("a phase that lacks what nobody brings is told at the object") {
       arrivals.fault->message() ==
       "deadlock: no thread can go on; 2 warps wait at 1 place; the mbarrier at 0x400 (full) was initialised for 40 arrivals, and 32 "
       "have come\n  k, block (0, 0, 0)\n  PTX line 12: warp 0, lane 0\n"
+      "  PTX line 14: warp 0, lane 31: arrives last at the mbarrier at 0x400 (full)\n"
       "  warps 0-1  PTX line 16: mbarrier.try_wait.parity.shared::cta.b64 %p3, [%r9], 0  phase 0 of the mbarrier at 0x400 (full): 32 "
       "of 40 arrivals");
   const ptx::Report bytes = launch(
@@ -132,8 +133,48 @@ TEST_CASE("a phase that lacks what nobody brings is told at the object") {
       32);
   REQUIRE(bytes.fault);
   CHECK(bytes.fault->ptx_line == 13);
+  REQUIRE(bytes.fault->related.size() == 1);  // its arrival is the cause
+  CHECK(bytes.fault->related[0].ptx_line == 12);
+  CHECK(bytes.fault->related[0].what == "initialises the mbarrier at 0x400 (full) for 1 arrival");
   CHECK_THAT(bytes.fault->message(),
              Contains("the mbarrier at 0x400 (full) expects 64 bytes in phase 0, and 0 have come\n"));
+}
+
+TEST_CASE("a store to a barrier object in use is told at the store") {
+  const ptx::Report report = launch(
+      "@%p2 mbarrier.init.shared::cta.b64 [%r9], 1;\nbar.sync 0;\n@%p1 bra A;\n"
+      "mbarrier.test_wait.parity.shared::cta.b64 %p3, [%r9], 0; bra END;\nA: st.shared.u32 [%r9], 0;\nEND:",
+      64);
+  REQUIRE(report.fault);
+  CHECK(report.fault->rule == KernelRule::mbarrier_overwritten);
+  CHECK_THAT(report.fault->message(),
+             Catch::StartsWith("st.shared.u32 [%r9], 0: it overwrites the mbarrier at 0x400 (full), "
+                               "which is in use; "));
+}
+
+TEST_CASE("what is on its way when a block ends is told with what began it") {
+  const auto found = [](const std::string& body) {
+    const ptx::Report report = launch(body, 32);
+    REQUIRE(report.findings.size() == 1);
+    CHECK(report.findings[0].fault.rule == KernelRule::pending_at_end);
+    return report.findings[0].fault;
+  };
+  const std::string copy =
+      "@%p2 st.shared.v4.u32 [%r2], {%r1, %r1, %r1, %r1}; @%p2 fence.proxy.async;\n"
+      "@%p2 cp.async.bulk.global.shared::cta.bulk_group [%rd1], [%r2], 16;\n";
+  CHECK_THAT(found(copy).message(), Contains("is in no group that can be waited for; the thread must execute "
+                                             "cp.async.bulk.commit_group behind it"));
+  CHECK_THAT(found(copy + "@%p2 cp.async.bulk.commit_group;").message(),
+             Contains("has not been waited for; the thread must execute cp.async.bulk.wait_group.read 0"));
+  const Fault arrival = found("barrier.cluster.arrive.aligned;");
+  REQUIRE(arrival.other);
+  CHECK(arrival.other->ptx_line == 12);
+}
+
+TEST_CASE("who lacks others of its warp is told") {
+  const ptx::Report report = launch("@!%p2 ret;\nldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r5}, [%r2];", 32);
+  REQUIRE(report.fault);
+  CHECK_THAT(report.fault->message(), Contains("lanes 1-31 have ended; ") && Catch::EndsWith("warp 0, lane 0"));
 }
 
 // ---- Both values
@@ -151,6 +192,8 @@ TEST_CASE("of stores that differ both values are told, and how far they are apar
       Contains("; one stores 0x4126a741, the other 0x4126a740, as f32 1 unit in the last place apart; "));
   CHECK_THAT(message("st.shared.b32 [%r2], %r5;"),
              Contains(" 0x4126a740, as f32 1 unit in the last place apart; "));
+  CHECK_THAT(message("selp.f32 %f1, 0f3F800000, 0fC2010000, %p1; st.shared.f32 [%r2], %f1;"),
+             Contains("; one stores 0x3f800000, the other 0xc2010000, as f32 1 and -32.25; "));
   CHECK_THAT(message("st.shared.u32 [%r2], %r5;"), Contains("one stores 0x4126a741, the other 0x4126a740; "));
   CHECK_THAT(message("selp.u32 %r6, 5, 1073741824, %p1; st.shared.b32 [%r2], %r6;"),
              Contains(" and no barrier came between the two; one stores 0x00000005, the other 0x40000000; "));

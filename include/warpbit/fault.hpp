@@ -16,8 +16,11 @@
 #pragma GCC visibility push(default)
 namespace warpbit {
 
-/// "in stage() at kernel.cu:12".
-std::string text(const SourceLink& link);
+/// "kernel.cu:46 > 43 > 24": the lines of a chain that lie in the file of its first one. Empty without a chain.
+std::string own_lines(const std::vector<SourceLink>& chain);
+/// "in stage() at tile.hpp:12 > 40 and 3 more": the first function of another file, its lines there, and how many other lines
+/// the chain has. Empty if all are in one file.
+std::string others_lines(const std::vector<SourceLink>& chain);
 
 /// One side of a fault.
 struct FaultSide {
@@ -26,9 +29,15 @@ struct FaultSide {
   device::Place at;  ///< where in the source
   int warps = 1;     ///< starting at `warp`; four if a warpgroup acts
   int ptx_line = 0;  ///< of a kernel in PTX, where `at` is what .loc says: a line of the body of its function
-  std::vector<SourceLink> chain = {};  ///< that line, and those of the functions that were inlined there
+  /// That line, and those of the functions that were inlined or called there.
+  std::vector<SourceLink> chain = {};
   /// Of the other side, if it is another block of the cluster.
   std::optional<device::Index3> elsewhere = {};
+};
+
+/// A place that has to do with a fault, besides its two sides: where a barrier object was initialised, where a flag was set.
+struct RelatedSide : FaultSide {
+  std::string what;
 };
 
 /// Threads that wait alike.
@@ -44,7 +53,7 @@ struct FaultWaiters {
 };
 
 /// The first forbidden action of a kernel, in the first faulty block; blocks are counted with x fastest. The
-/// lanes at fault are, for `lanes_missing`, the absent lanes, in `other->warp` if set.
+/// lanes at fault are, for `lanes_missing` with `other`, the absent lanes, in `other->warp`.
 struct Fault : FaultSide {
   /// `where` is the instruction or the kind of access.
   Error error;
@@ -59,6 +68,7 @@ struct Fault : FaultSide {
   std::optional<Address> address;
   /// The other side: an earlier access, the instruction of other lanes, or the last action of missing lanes.
   std::optional<FaultSide> other;
+  std::vector<RelatedSide> related = {};
   /// Of a deadlock: all threads that have not ended. `lanes` are those of one row, or who has asked for what does not come.
   std::vector<FaultWaiters> waiting = {};
   /// The rule that is broken; `none` if nothing could go on behind it.

@@ -63,10 +63,10 @@ bool BulkGroups::has_waited_for_none(int warp) const {
   return waiting_.contains(warp) && (group == groups_.end() || group->first / block::kWarp != warp);
 }
 
-std::vector<block::Who> BulkGroups::pending() const {
-  std::vector<block::Who> out;
+std::vector<BulkGroups::Pending> BulkGroups::pending() const {
+  std::vector<Pending> out;
   for (const auto& [thread, group] : groups_)
-    if (group.last_group >= group.waited) out.push_back(group.last);
+    if (group.last_group >= group.waited) out.push_back({group.last, group.last_group < group.committed});
   return out;
 }
 

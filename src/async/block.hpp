@@ -36,7 +36,11 @@ class BulkGroups {
     return found != groups_.end() && group >= found->second.written;
   }
   /// The last copy of each thread that it has not waited for.
-  std::vector<block::Who> pending() const;
+  struct Pending {
+    block::Who copy;
+    bool is_committed;  ///< to a group
+  };
+  std::vector<Pending> pending() const;
   /// Whether a thread of the warp has waited for groups, and none of its threads has any.
   bool has_waited_for_none(int warp) const;
 

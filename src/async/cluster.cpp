@@ -19,13 +19,14 @@ ClusterBarrier::ClusterBarrier(block::Cluster& state, bool records)
       records_(records),
       warps_(static_cast<std::size_t>(state.blocks() * state.stride() / block::kWarp)) {}
 
-Lanes ClusterBarrier::arrive(int warp, Lanes lanes, bool releases) {
+Lanes ClusterBarrier::arrive(int warp, Lanes lanes, bool releases, block::Place at) {
   Warp& one = of(warp);
   Lanes twice = one.here & lanes;
   for (const int lane : block::lanes_of(lanes))
     twice |= Lanes{one.phase[static_cast<std::size_t>(lane)] != 0} << lane;
   if (twice != 0) return twice;
   one.here |= lanes;
+  one.at = at;
   for (const int lane : block::lanes_of(lanes)) one.phase[static_cast<std::size_t>(lane)] = phase_;
   if (releases)
     release(warp, lanes);
@@ -142,6 +143,7 @@ void Cluster::explain_by_phase(Fault& fault) const {
   out.address = fault.address;
   out.rule = fault.rule;
   out.waiting = std::move(fault.waiting);
+  out.related = std::move(fault.related);
   out.other = static_cast<FaultSide&>(fault);
   fault = std::move(out);
 }
@@ -163,9 +165,12 @@ void Cluster::locate(Fault& fault, const std::function<device::Index3(int rank)>
   const int warps = state_->stride() / block::kWarp, rank = fault.warp / warps;
   fault.block = index(rank);
   fault.warp %= warps;
-  if (!fault.other) return;
-  if (const int other = fault.other->warp / warps; other != rank) fault.other->elsewhere = index(other);
-  fault.other->warp %= warps;
+  const auto side = [&](FaultSide& of) {
+    if (const int other = of.warp / warps; other != rank) of.elsewhere = index(other);
+    of.warp %= warps;
+  };
+  if (fault.other) side(*fault.other);
+  for (RelatedSide& one : fault.related) side(one);
 }
 
 std::optional<Error> not_on(Target target, std::string_view form) {

@@ -34,7 +34,7 @@ class ClusterBarrier {
   ClusterBarrier(block::Cluster& state, bool records);
 
   /// Lanes of a warp arrive. Those that have arrived before, and have not waited since: then nothing is done.
-  Lanes arrive(int warp, Lanes lanes, bool releases);
+  Lanes arrive(int warp, Lanes lanes, bool releases, block::Place at);
   /// What lanes of a warp know, others know behind the phase at hand.
   void release(int warp, Lanes lanes);
   /// Whether the phase is complete, and the next one begins: all lanes have arrived that have not ended, `alive` by warp.
@@ -49,6 +49,8 @@ class ClusterBarrier {
   bool has_met(int warp) const { return of(warp).has_met; }
   /// Lanes of a warp that have arrived, and not waited since.
   Lanes arrived(int warp) const;
+  /// Where lanes of a warp have arrived last.
+  block::Place arrived_at(int warp) const { return of(warp).at; }
   /// For a thread that waits: "barrier.cluster: 3 of 4 warps have arrived". `alive`: lanes that have not ended, by warp.
   std::string awaited(std::span<const Lanes> alive) const;
 
@@ -58,6 +60,7 @@ class ClusterBarrier {
     std::array<std::int64_t, block::kWarp>
         phase{};  ///< in which each lane has arrived last, from 1 on; 0: it has waited
     bool has_met = false;
+    block::Place at = {};  ///< of the last arrival
   };
   Warp& of(int warp) { return warps_[static_cast<std::size_t>(warp)]; }
   const Warp& of(int warp) const { return warps_[static_cast<std::size_t>(warp)]; }

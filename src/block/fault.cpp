@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>    // std::ldexp
 #include <cstring>  // std::memcpy
 #include <utility>
 
@@ -46,6 +47,36 @@ Fault fault_of(Who who, Error error, KernelRule rule) {
   return out;
 }
 
+RelatedSide related(Who who, std::string what) {
+  return {{who.thread / kWarp, {who.thread % kWarp}, who.at}, std::move(what)};
+}
+
+namespace {
+
+constexpr std::array<std::string_view, kScopes> kScopeNames = {"cta", "cluster", "gpu"};
+
+}  // namespace
+
+// Where the read lacks a fence, one may stand before the write.
+std::string flag_text(const Flaw& flaw, const FlagUse& use) {
+  const bool writes = &use == &flaw.write;
+  if (flaw.kind == Flaw::Kind::scope)
+    return fmt::format(
+        "the {} of the flag{}", writes ? "release" : "acquire",
+        use.lacks ? fmt::format(", with .{} scope", kScopeNames[static_cast<std::size_t>(use.scope)]) : "");
+  if (writes)
+    return use.lacks && !flaw.read.lacks ? "the write of the flag, without a fence before it"
+                                         : "the write of the flag";
+  return use.lacks ? "the read of the flag, without a fence after it" : "the read of the flag";
+}
+
+void add_flag(Fault& fault, const std::optional<Flaw>& flaw) {
+  if (!flaw) return;
+  for (const FlagUse* use : {&flaw->write, &flaw->read})
+    if (use->thread >= 0 && use->cluster == flaw->read.cluster)
+      fault.related.push_back(related({use->thread, use->at}, flag_text(*flaw, *use)));
+}
+
 std::string hex(std::span<const std::byte> bytes) {
   constexpr std::size_t kMost = 8;
   std::string out = "0x";
@@ -75,10 +106,23 @@ std::optional<std::int64_t> ordered(std::span<const std::byte> bytes, const Floa
   return (bits & sign) != 0 ? -static_cast<std::int64_t>(magnitude) : static_cast<std::int64_t>(magnitude);
 }
 
+// Of bits that are finite.
+std::string number_text(std::span<const std::byte> bytes, const FloatType& type) {
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, bytes.data(), type.bytes);
+  const int width = static_cast<int>(8 * type.bytes), bias = (1 << (width - 2 - type.mantissa)) - 1;
+  const std::uint64_t one = std::uint64_t{1} << type.mantissa, fraction = bits & (one - 1);
+  const int exponent = static_cast<int>((bits & ((std::uint64_t{1} << (width - 1)) - 1)) >> type.mantissa);
+  const double magnitude = std::ldexp(static_cast<double>(exponent == 0 ? fraction : one + fraction),
+                                      std::max(exponent, 1) - bias - type.mantissa);
+  const double value = (bits >> (width - 1) & 1) != 0 ? -magnitude : magnitude;
+  return type.bytes == 8 ? fmt::format("{}", value) : fmt::format("{}", static_cast<float>(value));
+}
+
 }  // namespace
 
 std::string apart(std::span<const std::byte> x, std::span<const std::byte> y, std::string_view type) {
-  constexpr std::uint64_t kNear = 4096;
+  constexpr std::uint64_t kNear = 100;
   for (const FloatType& one : kFloats) {
     if (type != one.name && (type != one.bits || type.empty())) continue;
     for (std::size_t i = 0; i + one.bytes <= std::min(x.size(), y.size()); i += one.bytes) {
@@ -88,7 +132,9 @@ std::string apart(std::span<const std::byte> x, std::span<const std::byte> y, st
       if (!first || !second) return "";
       const auto low = static_cast<std::uint64_t>(std::min(*first, *second)),
                  units = static_cast<std::uint64_t>(std::max(*first, *second)) - low;
-      if (type == one.bits && units > kNear) return "";
+      if (type == one.bits && units >= kNear) return "";
+      if (units >= kNear)
+        return fmt::format(", as {} {} and {}", one.name, number_text(a, one), number_text(b, one));
       return fmt::format(", as {} {} unit{} in the last place apart", one.name, units, units == 1 ? "" : "s");
     }
   }
@@ -109,7 +155,6 @@ KernelRule rule_of_race(const std::optional<Flaw>& flaw) {
 }
 
 Error unordered(std::string_view what, std::string_view first, const Unordered& why) {
-  constexpr std::array<std::string_view, kScopes> kNames = {"cta", "cluster", "gpu"};
   constexpr std::array<std::string_view, kScopes> kFences = {
       "__threadfence_block (fence.acq_rel.cta)", "fence.acq_rel.cluster", "__threadfence (fence.acq_rel.gpu)"};
   const auto reach = static_cast<std::size_t>(why.reach);
@@ -119,11 +164,14 @@ Error unordered(std::string_view what, std::string_view first, const Unordered& 
     advice = fmt::format("a {} must come before the write of the flag, and another one after its read",
                          kFences[reach]);
   } else if (why.flaw) {
+    const bool is_write = why.flaw->write.lacks, is_read = why.flaw->read.lacks;
+    const std::string_view scope = kScopeNames[static_cast<std::size_t>(why.flaw->scope)];
     cause = fmt::format("the {} between the two has .{} scope, which does not reach {}",
-                        why.flaw->of_acquire ? "acquire" : "release",
-                        kNames[static_cast<std::size_t>(why.flaw->scope)],
-                        why.flaw->scope == Scope::cta ? "another block" : "another cluster");
-    advice = fmt::format("the release and the acquire must have .{} scope", kNames[reach]);
+                        is_write == is_read ? "release or the acquire"
+                        : is_write          ? "release"
+                                            : "acquire",
+                        scope, why.flaw->scope == Scope::cta ? "another block" : "another cluster");
+    advice = fmt::format("the release and the acquire must have .{} scope", kScopeNames[reach]);
   } else if (why.is_open) {
     cause = "the load of the flag between the two is relaxed, and no fence follows it";
     advice = "ld.acquire, or a fence.acq_rel after the load, must order them";
@@ -196,31 +244,64 @@ Found check_bytes(std::string_view what, Space space, const View& array, std::in
 
 }  // namespace block
 
-std::string text(const SourceLink& link) {
+namespace {
+
+// "46 > 43 > 24": the lines of a file in a chain, those of a function that calls itself once.
+std::string lines_in(const std::string& file, const std::vector<SourceLink>& chain) {
+  std::string out;
+  int last = 0;
+  for (const SourceLink& link : chain)
+    if (link.file == file && link.line != std::exchange(last, link.line))
+      out += fmt::format("{}{}", out.empty() ? "" : " > ", link.line);
+  return out;
+}
+
+// What stands in <> of a template is most of a long name.
+std::string short_name(std::string name) {
   constexpr std::size_t kMost = 60;
-  std::string name = link.function;
-  if (name.size() > kMost)  // what stands in <> of a template is most of it
-    if (const std::size_t first = name.find('<'), last = name.rfind('>'); last != name.npos && first < last)
-      name.replace(first + 1, last - first - 1, "...");
-  return name.empty() ? fmt::format("at {}:{}", link.file, link.line)
-                      : fmt::format("in {}() at {}:{}", name, link.file, link.line);
+  if (const std::size_t first = name.find('<'), last = name.rfind('>');
+      name.size() > kMost && first < last && last != name.npos)
+    name.replace(first + 1, last - first - 1, "...");
+  return name;
+}
+
+}  // namespace
+
+std::string own_lines(const std::vector<SourceLink>& chain) {
+  if (chain.empty()) return {};
+  const std::string& file = chain.front().file;
+  return fmt::format("{}:{}", file, lines_in(file, chain));
+}
+
+std::string others_lines(const std::vector<SourceLink>& chain) {
+  const auto is_others = [&](const SourceLink& link) { return link.file != chain.front().file; };
+  const auto first = std::ranges::find_if(chain, is_others);
+  if (first == chain.end()) return {};
+  const auto more = std::ranges::count_if(
+      chain, [&](const SourceLink& link) { return is_others(link) && link.file != first->file; });
+  return fmt::format(
+      "{}at {}:{}{}", first->function.empty() ? "" : fmt::format("in {}() ", short_name(first->function)),
+      first->file, lines_in(first->file, chain), more == 0 ? "" : fmt::format(" and {} more", more));
 }
 
 namespace {
 
-std::string place_text(const device::Place& at, int ptx_line) {
+// Of one side: where in its source, where in the PTX.
+std::string place_text(const auto& side) {
   std::string out;
-  if (at.line != 0) out += fmt::format("{}:{}: ", at.file, at.line);
-  if (ptx_line != 0) out += fmt::format("PTX line {}: ", ptx_line);
+  if (!side.chain.empty())
+    out += own_lines(side.chain) + ": ";
+  else if (side.at.line != 0)
+    out += fmt::format("{}:{}: ", side.at.file, side.at.line);
+  if (side.ptx_line != 0) out += fmt::format("PTX line {}: ", side.ptx_line);
   return out;
 }
 std::string block_text(const device::Index3& block) {
   return fmt::format("({}, {}, {})", block.x, block.y, block.z);
 }
-std::string chain_text(const std::vector<SourceLink>& chain) {
-  std::string out;
-  for (std::size_t i = 1; i < chain.size(); ++i) out += "\n    " + text(chain[i]);
-  return out;
+std::string helpers_text(const std::vector<SourceLink>& chain) {
+  const std::string out = others_lines(chain);
+  return out.empty() ? out : "\n    " + out;
 }
 
 // "block (1, 0, 0), warps 0-2, lanes 0-15"
@@ -241,7 +322,7 @@ std::string who_text(const FaultWaiters& row, bool with_block) {
 // A row for those that wait alike: who, where, and for what; below it what else is to say of that.
 std::string table(const std::vector<FaultWaiters>& waiting, bool with_blocks) {
   std::size_t who = 0, where = 0;
-  const auto place = [](const FaultWaiters& row) { return place_text(row.at, row.ptx_line) + row.statement; };
+  const auto place = [](const FaultWaiters& row) { return place_text(row) + row.statement; };
   for (const FaultWaiters& row : waiting) {
     who = std::max(who, who_text(row, with_blocks).size());
     where = std::max(where, place(row).size());
@@ -253,7 +334,7 @@ std::string table(const std::vector<FaultWaiters>& waiting, bool with_blocks) {
     std::string line =
         fmt::format("\n  {:<{}}  {:<{}}  {}", who_text(row, with_blocks), who, place(row), where, awaits);
     line.erase(line.find_last_not_of(' ') + 1);
-    out += line + chain_text(row.chain);
+    out += line + helpers_text(row.chain);
   }
   return out;
 }
@@ -261,14 +342,15 @@ std::string table(const std::vector<FaultWaiters>& waiting, bool with_blocks) {
 }  // namespace
 
 std::string Fault::message() const {
-  const auto side = [](const FaultSide& s, bool with_lanes) {
-    std::string out = "\n  " + place_text(s.at, s.ptx_line);
+  const auto side = [](const FaultSide& s, bool with_lanes, std::string_view what = {}) {
+    std::string out = "\n  " + place_text(s);
     if (s.elsewhere) out += fmt::format("block {}, ", block_text(*s.elsewhere));
     out += s.warps == 1 ? fmt::format("warp {}", s.warp)
                         : fmt::format("warps {}-{}", s.warp, s.warp + s.warps - 1);
     if (with_lanes && !s.lanes.empty())
       out += fmt::format(", {} {}", s.lanes.size() == 1 ? "lane" : "lanes", ranges(s.lanes));
-    return out + chain_text(s.chain);
+    if (!what.empty()) out.append(": ").append(what);
+    return out + helpers_text(s.chain);
   };
   std::string out = error.message();
   if (lanes.empty()) return out;  // not caused by a thread
@@ -281,6 +363,7 @@ std::string Fault::message() const {
   const auto waits_here = [&](const FaultWaiters& row) { return row.at == at && row.ptx_line == ptx_line; };
   if (std::ranges::none_of(waiting, waits_here)) out += side(*this, !(missing && other));
   if (other) out += side(*other, true);
+  for (const RelatedSide& one : related) out += side(one, true, one.what);
   const auto is_elsewhere = [&](const FaultWaiters& row) {
     return row.blocks.size() > 1 || row.blocks.front() != block;
   };

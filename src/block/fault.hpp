@@ -32,6 +32,12 @@ struct Who {
 using Found = std::optional<Fault>;
 
 Fault fault_of(Who who, Error error, KernelRule rule = KernelRule::none);
+/// A thread's place beside a fault.
+RelatedSide related(Who who, std::string what);
+/// Where the flag was written and read that nearly orders the sides of a fault, threads of one cluster.
+void add_flag(Fault& fault, const std::optional<Flaw>& flaw);
+/// One of the two: "the release of the flag, with .cta scope".
+std::string flag_text(const Flaw& flaw, const FlagUse& use);
 /// The fault of a launch that cannot begin.
 Fault refused(Error error);
 /// "0x4126a741", little-endian; of more than 8 bytes the first ones.
@@ -42,8 +48,8 @@ std::vector<FaultWaiters> merged(const std::vector<FaultWaiters>& all);
 Fault deadlock(Who who, std::string cause, const std::vector<FaultWaiters>& waiting);
 /// "1 of 2 warps has arrived" of so many threads; of threads themselves, if their warps are not whole.
 std::string arrivals_text(std::int64_t arrived, std::int64_t expected, bool are_whole = true);
-/// How far the first elements that differ are apart: ", as f32 1 unit in the last place apart". Of types without numbers
-/// nothing; words of 32 and 64 bits are taken as f32 and f64 where they are near each other as such. `type`: "f32", "b32".
+/// How far the first elements that differ are apart: ", as f32 1 unit in the last place apart", or ", as f32 1 and 32" where
+/// that is far. Of types without numbers nothing; words of 32 and 64 bits are taken as f32 and f64 where they are near each other as such. `type`: "f32", "b32".
 std::string apart(std::span<const std::byte> x, std::span<const std::byte> y, std::string_view type);
 /// Whether one fault has a higher grade by default than another.
 bool is_worse(const Fault& one, const Fault& other);

@@ -2,12 +2,13 @@
 #include "block/mbarrier.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <bit>
 #include <set>
 #include <utility>
+
+#include "api/checks.hpp"
 
 namespace warpbit::block {
 namespace {
@@ -226,6 +227,7 @@ Found Mbarriers::arrive(std::int64_t address, const MbarrierArrival& arrival, Wh
     Found out = misused(what, address, too_many(address, *object, arrival.count - object->pending),
                         "fewer threads must arrive, or the count of mbarrier.init must be larger", who, object);
     if (!object->arrived.empty()) set_other(*out, object->arrived.back().who);
+    out->related.push_back(places(address).front());
     return out;
   }
   if (!arrival.completes && arrival.count == object->pending)
@@ -258,7 +260,7 @@ void Mbarriers::release(const MbarrierArrival& arrival, Who who, Object& object)
   } else if (arrival.releases) {
     Knowledge all;
     order.release(warp, lane, all);
-    into.join_nearly(all, {Flaw::Kind::scope, arrival.scope});
+    into.join_nearly(all, {Flaw::Kind::scope, arrival.scope, {who.at, 0, who.thread, true, arrival.scope}});
   }
   for (const Accesses::Agent& agent : arrival.reveals) {
     const auto number = static_cast<std::size_t>(agent.number);
@@ -519,6 +521,37 @@ std::string Mbarriers::phase_text(std::int64_t address, std::int64_t phase) cons
   return fmt::format("phase {} (parity {}) of {}", phase, phase & 1, name(address));
 }
 
+std::vector<RelatedSide> Mbarriers::places(std::int64_t address) const {
+  std::vector<RelatedSide> out;
+  const auto found = objects_.find(address);
+  if (found == objects_.end()) return out;
+  const Object& object = found->second;
+  out.push_back(related(object.made, fmt::format("initialises {} for {} arrival{}", name(address),
+                                                 object.expected, object.expected == 1 ? "" : "s")));
+  if (!object.arrived.empty())
+    out.push_back(related(object.arrived.back().who, fmt::format("arrives last at {}", name(address))));
+  return out;
+}
+
+// "warp 2, lanes 0-31", and the blocks of others.
+std::string Mbarriers::names(const std::vector<int>& threads) const {
+  const Cluster& cluster = shared_.cluster();
+  std::map<std::pair<int, int>, std::vector<int>> lanes;  // by block and warp
+  for (const int thread : threads) {
+    const int rank = cluster.rank_of(thread);
+    lanes[{rank, (thread - rank * cluster.stride()) / kWarp}].push_back(thread % kWarp);
+  }
+  std::string out;
+  for (auto& [of, all] : lanes) {
+    std::ranges::sort(all);
+    all.erase(std::ranges::unique(all).begin(), all.end());
+    out += fmt::format("{}warp {}{}, {} {}", out.empty() ? "" : ", and ", of.second,
+                       of.first == shared_.rank() ? "" : fmt::format(" of block {} of the cluster", of.first),
+                       all.size() == 1 ? "lane" : "lanes", ranges(all));
+  }
+  return out;
+}
+
 std::string Mbarriers::phase_text(std::int64_t address) const {
   const auto found = objects_.find(address);
   return found == objects_.end() ? "" : phase_text(address, found->second.phase);
@@ -530,19 +563,10 @@ std::string Mbarriers::progress(const Object& object) const {
     out += fmt::format(", {} of {} bytes have come", object.came, object.came + object.bytes);
   else if (object.bytes < 0)
     out += fmt::format(", {} bytes have come, {} more than expected", object.came, -object.bytes);
-  std::vector<std::string> missing;
-  for (const Arrived& one : object.arrived) {
-    if (one.phase >= object.phase || object.pending == 0) continue;
-    std::string name = shared_.cluster().name(one.who.thread, shared_.rank());
-    if (std::ranges::find(missing, name) == missing.end()) missing.push_back(std::move(name));
-  }
-  constexpr std::size_t kMaxNames = 4;
-  if (missing.size() > kMaxNames) {
-    missing.resize(kMaxNames);
-    missing.emplace_back("others");
-  }
-  if (!missing.empty())
-    out += fmt::format("; arrived before, and not in this phase: {}", fmt::join(missing, ", "));
+  std::vector<int> missing;
+  for (const Arrived& one : object.arrived)
+    if (one.phase < object.phase && object.pending != 0) missing.push_back(one.who.thread);
+  if (!missing.empty()) out += "; arrived before, and not in this phase: " + names(missing);
   return out;
 }
 

@@ -98,6 +98,8 @@ class Mbarriers {
     std::string what;
   };
   std::optional<Cause> cause(std::int64_t address) const;
+  /// Where an object was initialised, and where it was arrived at last.
+  std::vector<RelatedSide> places(std::int64_t address) const;
   /// The wait of a warp for a phase that it had waited for before, if that was its last one on some object: what that says,
   /// for a fault that followed.
   struct Repeated {
@@ -185,6 +187,7 @@ class Mbarriers {
   std::string too_many(std::int64_t address, const Object& object, std::uint32_t arrivals) const;
   std::string progress(const Object& object) const;
   std::string phase_text(std::int64_t address, std::int64_t phase) const;
+  std::string names(const std::vector<int>& threads) const;
 
   Shared& shared_;
   std::map<std::int64_t, Object> objects_;

@@ -138,20 +138,23 @@ void Message::put(const Posting& posting, const Writer& by, bool keeps) {
   for (std::size_t s = kScopes; s-- > 0;)
     if (of[s] && (s + 1 == kScopes || of[s] != of[s + 1])) {
       const auto scope = static_cast<Scope>(s);
-      add({by.cluster, by.rank, scope, false, of[s]});
+      const FlagUse write{by.at, by.cluster, by.thread, false, scope};
+      add({by.cluster, by.rank, scope, false, of[s], write});
       if (scope == Scope::gpu) {
         far_.join(of[s]->far);
       } else {
         nearly_far_.join(of[s]->far);
-        flaw_ = {Flaw::Kind::scope, scope};
+        flaw_ = {Flaw::Kind::scope, scope, write};
+        flaw_.write.lacks = true;
       }
       nearly_far_.join(of[s]->nearly_far);
     }
   if (!posting.unfenced) return;
-  add({by.cluster, by.rank, Scope::gpu, true, posting.unfenced});
+  const FlagUse write{by.at, by.cluster, by.thread, true};
+  add({by.cluster, by.rank, Scope::gpu, true, posting.unfenced, write});
   nearly_far_.join(posting.unfenced->far);
   nearly_far_.join(posting.unfenced->nearly_far);
-  flaw_ = {};
+  flaw_ = {.write = write};
 }
 
 // One for each block, scope and kind.
@@ -162,6 +165,7 @@ void Message::add(Letter letter) {
            one.unfenced == letter.unfenced;
   });
   if (same != letters_.end()) {
+    same->write = letter.write;
     if (same->what != letter.what) {
       Knowledge both = *same->what;
       both.join(*letter.what);

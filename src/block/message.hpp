@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "warpbit/detail/block.hpp"
+
 #pragma GCC visibility push(default)  // warpbit's other libraries use it
 namespace warpbit::block {
 
@@ -30,6 +32,15 @@ struct Strength {
   Scope scope = Scope::gpu;
 };
 
+/// A write or a read of a flag.
+struct FlagUse {
+  device::Place at = {};
+  std::uint64_t cluster = 0;
+  int thread = -1;           ///< in its cluster; -1: unknown
+  bool lacks = false;        ///< a fence, or a scope that is wide enough
+  Scope scope = Scope::gpu;  ///< that it has
+};
+
 /// Why something does not order two accesses, although it nearly does.
 struct Flaw {
   enum class Kind : std::uint8_t {
@@ -37,7 +48,7 @@ struct Flaw {
     scope
   } kind = Kind::fence;  ///< a fence is missing; a scope is too narrow
   Scope scope = Scope::cta;
-  bool of_acquire = false;  ///< whose scope it is: the acquire's, or the release's
+  FlagUse write = {}, read = {};
 };
 
 /// What is known of the threads of all clusters of a grid. Its parts never change: what many know they share. By the digits of
@@ -92,6 +103,7 @@ struct Posting {
 struct Writer {
   std::uint64_t cluster = 0;
   int rank = 0, thread = -1;
+  device::Place at = {};
 };
 
 /// What has been released at an address, for those who read there.
@@ -104,6 +116,7 @@ class Message {
     Scope scope;
     bool unfenced;
     Known what;
+    FlagUse write;
   };
   /// A write adds to what is there if it is atomic and reads what it replaces (PTX manual, "Observation Order"), or by the
   /// same thread. `keeps`: it adds anyway.
@@ -116,6 +129,7 @@ class Message {
   const Far& far() const { return far_; }
   const Far& nearly_far() const { return nearly_far_; }
   Flaw flaw() const { return flaw_; }
+  FlagUse last() const { return {last_.at, last_.cluster, last_.thread}; }
 
  private:
   void add(Letter letter);

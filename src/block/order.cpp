@@ -279,7 +279,8 @@ void Order::fence_memory(int warp, std::uint32_t lanes, const Strength& how) {
     if (static_cast<Scope>(s) <= how.scope)
       acquire(warp, std::exchange(fenced.open[s], {}));
     else
-      nearly_acquire(warp, fenced.open[s], {Flaw::Kind::scope, how.scope, true});
+      nearly_acquire(warp, fenced.open[s], {Flaw::Kind::scope, how.scope});
+  fenced.unfenced.flaw.read.lacks = false;
   if (how.acquires && fenced.unfenced.has_nearly()) acquire(warp, std::exchange(fenced.unfenced, {}));
   if (!how.releases) return;
   const Known all = released(warp, lanes);
@@ -329,19 +330,23 @@ Posting Order::post(int warp, std::uint32_t lanes, const Strength& how) {
   return out;
 }
 
-// By a read of which `reach` is the scope that reaches who has written it.
-void Order::take(int warp, const Knowledge& from, const Strength& how, std::optional<Flaw> flaw, Scope reach) {
-  if (!flaw && how.scope < reach) flaw = Flaw{Flaw::Kind::scope, how.scope, true};
-  if (!flaw && how.acquires) return acquire(warp, from);
-  if (how.acquires || how.unsaid) nearly_acquire(warp, from, flaw.value_or(Flaw{}));
+// By a read of which `reach` is the scope that reaches who has written it. `flaw`: what the write lacks, and who reads.
+void Order::take(int warp, const Knowledge& from, const Strength& how, Flaw flaw, Scope reach) {
+  const bool is_narrow = how.scope < reach, is_good = !flaw.write.lacks && !is_narrow;
+  if (!flaw.write.lacks) flaw.kind = is_narrow ? Flaw::Kind::scope : Flaw::Kind::fence;
+  if (!flaw.write.lacks) flaw.scope = how.scope;
+  flaw.read.lacks = flaw.kind == Flaw::Kind::scope ? is_narrow : how.unsaid;
+  flaw.read.scope = how.scope;
+  if (is_good && how.acquires) return acquire(warp, from);
+  if (how.acquires || how.unsaid) nearly_acquire(warp, from, flaw);
   if (how.acquires) return;
   need_fences();
   Fenced& fenced = fences_[index(warp)];
-  if (!flaw) return fenced.open[static_cast<std::size_t>(reach)].join(from);
-  fenced.unfenced.join_nearly(from, *flaw);
+  if (is_good) return fenced.open[static_cast<std::size_t>(reach)].join(from);
+  fenced.unfenced.join_nearly(from, flaw);
 }
 
-void Order::take(int warp, int rank, const Message& message, const Strength& how) {
+void Order::take(int warp, int rank, const Message& message, const Strength& how, FlagUse read) {
   if (taken_.empty()) taken_.resize(index(threads_ / kWarp));
   Taken& last = taken_[index(warp)];
   if (last.message == &message && last.writes == message.writes() && last.acquires >= how.acquires) return;
@@ -353,20 +358,20 @@ void Order::take(int warp, int rank, const Message& message, const Strength& how
     if ((cluster_ && one.cluster != *cluster_) || std::ranges::count(last.latest, one.what) != 0) continue;
     last.latest = {one.what, last.latest.front()};
     const Scope reach = one.rank == rank ? Scope::cta : Scope::cluster;
-    std::optional<Flaw> flaw;
-    if (one.unfenced)
-      flaw = Flaw{};
-    else if (one.scope < reach)
-      flaw = Flaw{Flaw::Kind::scope, one.scope};
+    Flaw flaw{one.unfenced ? Flaw::Kind::fence : Flaw::Kind::scope, one.scope, one.write, read};
+    flaw.write.lacks = one.unfenced || one.scope < reach;
     take(warp, *one.what, how, flaw, reach);
   }
   if (!cluster_) return;
   Knowledge far;
   far.far = message.far();
-  if (!far.far.empty()) take(warp, far, how, std::nullopt, Scope::gpu);
+  if (!far.far.empty()) take(warp, far, how, {.write = message.last(), .read = read}, Scope::gpu);
   far = {};
   far.far = message.nearly_far();
-  if (!far.far.empty()) take(warp, far, how, message.flaw(), Scope::gpu);
+  Flaw flaw = message.flaw();
+  flaw.read = read;
+  flaw.write.lacks = true;
+  if (!far.far.empty()) take(warp, far, how, flaw, Scope::gpu);
 }
 
 std::optional<Flaw> Order::nearly_before(int actor, std::uint32_t clock, int me) const {

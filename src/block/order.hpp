@@ -88,7 +88,7 @@ class Order {
   /// What a strong write by lanes of a warp leaves at its address.
   Posting post(int warp, std::uint32_t lanes, const Strength& how);
   /// A strong read by a warp, of the block of this rank, takes what has been left there.
-  void take(int warp, int rank, const Message& message, const Strength& how);
+  void take(int warp, int rank, const Message& message, const Strength& how, FlagUse read = {});
   /// Whether another lane, which executed instructions together with the thread when that had this clock, has told `me` since.
   bool told_by_lane(int thread, std::uint32_t clock, int me) const;
   /// What lanes of a warp know is added to `into`, with all that they have done.
@@ -125,7 +125,7 @@ class Order {
   static void share_rows(Clocks& rows, int warp, std::uint32_t lanes);
   Known released(int warp, std::uint32_t lanes);
   Known before_fence(int warp, std::uint32_t lanes, Scope scope) const;
-  void take(int warp, const Knowledge& from, const Strength& how, std::optional<Flaw> flaw, Scope reach);
+  void take(int warp, const Knowledge& from, const Strength& how, Flaw flaw, Scope reach);
   void share_agents();
   void share_far();
   void share_fences();

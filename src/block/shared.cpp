@@ -153,6 +153,9 @@ Fault Shared::conflict(std::string_view what, const Accesses::Conflict& conflict
     if (cluster_->order.is_agent(conflict.before->thread))
       out.other = FaultSide{by.thread / kWarp, lanes_of(kAllLanes), by.at, kGroupWarps};
   }
+  if (const KernelRule rule = out.rule; rule == KernelRule::flag_fence || rule == KernelRule::scope_too_narrow)
+    add_flag(out,
+             cluster_->order.nearly_before(conflict.before->thread, conflict.before->clock, conflict.thread));
   switch (conflict.kind) {
     case Kind::never_written:
       out.error = {Errc::never_written, std::string(what),

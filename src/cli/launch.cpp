@@ -78,6 +78,10 @@ ordered_json fault_json(const Fault& fault) {
                    {"block", {fault.block.x, fault.block.y, fault.block.z}},
                    {"at", side_json(fault)}};
   if (fault.other) out["other"] = side_json(*fault.other);
+  for (const RelatedSide& one : fault.related) {
+    out["related"].push_back(side_json(one));
+    out["related"].back()["what"] = one.what;
+  }
   if (!fault.waiting.empty()) out["waiting"] = waiting_json(fault);
   if (fault.address) {
     out["space"] = name(fault.address->space);
@@ -234,10 +238,9 @@ std::string findings_text(const ptx::Report& report) {
   return out;
 }
 
-// "gemm.cu:68", "PTX line 12"
+// "gemm.cu:68 > 12", "PTX line 12"
 std::string line_text(const FaultSide& side) {
-  return side.at.line == 0 ? fmt::format("PTX line {}", side.ptx_line)
-                           : fmt::format("{}:{}", side.at.file, side.at.line);
+  return side.chain.empty() ? fmt::format("PTX line {}", side.ptx_line) : own_lines(side.chain);
 }
 
 // A finding, and in a line each those of which it is the cause.

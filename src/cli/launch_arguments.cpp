@@ -265,6 +265,9 @@ ptx::Argument make_map(const std::string& where, std::string text, std::deque<La
   if (!is_array(text)) {
     std::vector<std::string_view> known;
     for (const MapMember& member : kMapMembers) known.push_back(member.name);
+    if (const std::size_t equals = text.find('='); equals < text.find_first_of(":/."))
+      refuse(where, fmt::format("tensor_map has no member {}", text.substr(0, equals)),
+             fmt::format("{}", fmt::join(known, ", ")));
     refuse(where, fmt::format("'{}'", text),
            fmt::format("an array, or MEMBER=VALUE with one of {}", fmt::join(known, ", ")));
   }

@@ -330,10 +330,9 @@ void LaunchWatch::print_break() const {
   if (missed()) print_fitted(fmt::format("--break {}: {} has not executed it", arguments_.break_at, where()));
   if (!reached_) return;
   const std::vector<SourceLink>& chain = chain_of(reached_->line);
-  const std::string source =
-      chain.empty() ? "" : fmt::format("{}:{}: PTX ", chain.front().file, chain.front().line);
+  const std::string source = chain.empty() ? "" : own_lines(chain) + ": PTX ";
   print_fitted(fmt::format("{}line {}: {}", source, reached_->line, reached_->statement));
-  for (std::size_t i = 1; i < chain.size(); ++i) print_fitted("  " + text(chain[i]));
+  if (const std::string helpers = others_lines(chain); !helpers.empty()) print_fitted("  " + helpers);
   print_fitted(fmt::format(
       "{} of {}", reached_->lanes == kAll ? "all lanes" : "lanes " + lanes_text(reached_->lanes), where()));
   if (!reached_->sources.empty() || !reached_->registers.empty()) print(lanes_table(*reached_), false);

@@ -94,7 +94,7 @@ void barrier_cluster_arrive(bool releases, Place at) {
   Block& block = current_block();
   const block::Who me = block.who(at);
   const std::uint32_t lane = std::uint32_t{1} << me.thread % block::kWarp;
-  if (block.async.cluster.barrier.arrive(me.thread / block::kWarp, lane, releases) != 0)
+  if (block.async.cluster.barrier.arrive(me.thread / block::kWarp, lane, releases, at) != 0)
     block.fail(
         block::fault_of(me, {Errc::barrier_misused, "barrier.cluster.arrive", "a thread arrives a second time",
                              "barrier.cluster.wait must come between the two"}));

@@ -168,7 +168,7 @@ void for_each_element(const Access& access, const std::vector<Place>& places, Vi
 class Loaded {
  public:
   Loaded(Warp& warp, const Path& path, const Step& step, Lanes lanes, const std::vector<Place>& to)
-      : undefined_(warp.undefined()), path_(path), step_(step), lanes_(lanes), to_(to) {}
+      : warp_(warp), undefined_(warp.undefined()), path_(path), step_(step), lanes_(lanes), to_(to) {}
 
   void take(int lane, const Target& from, std::uint64_t address, const Buffer& bits) {
     for_each_element(step_.access, to_, [&](const Place& place, std::size_t at, std::size_t bytes) {
@@ -181,13 +181,17 @@ class Loaded {
               : from.space == StateSpace::local ? From::local
               : address - kHeap < Heap::kBytes  ? From::heap
                                                 : From::array,
-              static_cast<std::int64_t>(address) + (first - bits.begin()), step_.statement, lanes_};
+              static_cast<std::int64_t>(address) + (first - bits.begin()), warp_.site(step_), lanes_};
+    if (from.space != StateSpace::local) return;
+    if (const std::int64_t in_frame = warp_.local_at(lane, from.data + (first - bits.begin())); in_frame >= 0)
+      if (const auto* const stored = undefined_.cause_of_local(in_frame)) cause_ = *stored;
   }
   void done() {
     if (cause_.lanes != 0) undefined_.come_from(path_, to_, cause_);
   }
 
  private:
+  const Warp& warp_;
   Undefined& undefined_;
   const Path& path_;
   const Step& step_;
@@ -215,7 +219,7 @@ Next load(Warp& warp, Path& path, const Step& step, Lanes lanes) {
     Buffer value;
     const auto held = records.hold(from, bytes);
     std::memcpy(value.data(), from.data, bytes);
-    records.takes(held);
+    records.takes(held, lane);
     for_each_element(step.access, to, [&](const Place& place, std::size_t at, std::size_t count) {
       const std::uint64_t bits = extended(get(value.data() + at, count), step.access);
       for_each_lane(alike, [&](int each) { warp.write(path, place, each, bits); });
@@ -287,6 +291,10 @@ Next store(Warp& warp, Path& path, const Step& step, Lanes lanes) {
     std::memcpy(to.data, value.data(), bytes);
     records.leaves(held, lane, lanes, false);
     if (to.defined != nullptr || undefined.active()) records.stored(to, bytes, &bits);
+    if (to.space == StateSpace::local && !is_defined(bits))
+      for_each_element(step.access, from, [&](const Place& place, std::size_t at, std::size_t count) {
+        undefined.store_local(path, place, warp.local_at(lane, to.data + at), static_cast<std::int64_t>(count));
+      });
   }
   return Next::step;
 }
@@ -383,7 +391,7 @@ Next atomic(Warp& warp, Path& path, const Step& step, Lanes lanes) {
                         warp.read(path, step.place[3], lane),
                         step.place[4].exists() ? warp.read(path, step.place[4], lane) : 0};
     const std::uint64_t old = apply(warp.block(), of.data, size, change);
-    if (step.place[0].exists()) records.takes(held);
+    if (step.place[0].exists()) records.takes(held, lane);
     const bool writes = !compares || old == (change.a & ones(static_cast<int>(8 * size)));
     if (is_later && writes && !records.changes(lane, of, size)) return Next::end;
     if (writes) records.leaves(held, lane, lanes, true);
@@ -409,7 +417,7 @@ Next atomic_vector(Warp& warp, Path& path, const Step& step, Lanes lanes) {
     for (std::size_t i = 0; i < count; ++i)
       old[i] = apply(warp.block(), to.data + i * size, size,
                      {Atomic::operation, &operation, to.space, warp.read(path, places[count + i], lane), 0});
-    if (places[0].exists()) records.takes(held);
+    if (places[0].exists()) records.takes(held, lane);
     records.leaves(held, lane, lanes, true);
     for (std::size_t i = 0; i < count; ++i) warp.write(path, places[i], lane, old[i]);
   }
@@ -451,7 +459,7 @@ Next atomic_128(Warp& warp, Path& path, const Step& step, Lanes lanes) {
     const bool writes = !compares || old == a;
     if (writes) std::memcpy(to.data, value.data(), sizeof value);
     if (writes && old != value) warp.block().changed();
-    records.takes(held);
+    records.takes(held, lane);
     if (writes) records.leaves(held, lane, lanes, true);
     write_wide(warp, path, step.place[0], lane, old);
   }

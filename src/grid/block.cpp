@@ -143,7 +143,7 @@ void Block::executed(std::int32_t freedom, const Warp& warp, Lanes lanes) const 
 
 namespace {
 
-// A place in a fault of shared memory: a statement, from 1 on.
+// A place in a fault of shared memory: a site, from 1 on.
 constexpr const char* kStatement = "PTX";
 
 // The name of a source file, which faults may keep for as long as the process lives.
@@ -157,29 +157,45 @@ const char* interned(const std::string& name) {
 }  // namespace
 
 block::Who Block::who(const Warp& warp, const Step& step, int lane) {
-  return {warp.number_in_cluster() * kLanes + lane, place(step.statement)};
+  return {warp.number_in_cluster() * kLanes + lane, place(warp.site(step))};
 }
 
-block::Place Block::place(std::int32_t statement) {
-  return {kStatement, static_cast<unsigned>(statement + 1)};
+block::Who Block::who(const Warp& warp, const Path& path) {
+  const Step& step = warp.program().steps[static_cast<std::size_t>(path.pc)];
+  return {warp.number_in_cluster() * kLanes, place(warp.site(step, path.stack))};
 }
 
+block::Place Block::place(std::int32_t site) {
+  return {kStatement, static_cast<unsigned>(site + 1)};
+}
+
+// Faults of what kernels in C++ do, too, have a form alone.
 void name_statement(const Program& program, Fault& fault) {
-  if (fault.at.line != 0 && fault.error.where.empty())
-    fault.error.where = ptx::one_line(statement_of(program.origins[fault.at.line - 1]).text);
+  if (fault.at.line == 0) return;
+  const ptx::Statement& at = statement_of(origin_at(program, fault.at));
+  std::string& where = fault.error.where;
+  const bool is_form = where.starts_with(at.opcode) && where.find_first_of(" (") == where.npos;
+  if (where.empty() || is_form) where = ptx::one_line(at.text);
 }
 
 void locate(const Program& program, Fault& fault) {
   const auto one = [&](block::Place& at, int& ptx_line, std::vector<SourceLink>& chain) {
     if (at.line == 0) return;
-    const Origin& origin = program.origins[at.line - 1];
-    ptx_line = statement_of(origin).position.line;
-    chain = chain_of(*program.module, *origin.function, statement_of(origin));
+    const auto append = [&](const Origin& origin) {
+      const std::vector<SourceLink> own = chain_of(*program.module, *origin.function, statement_of(origin));
+      chain.insert(chain.end(), own.begin(), own.end());
+    };
+    const auto stack = static_cast<int>((at.line - 1) / program.origins.size());
+    for (const std::int32_t call : program.stacks->calls(stack))
+      append(program.origins[static_cast<std::size_t>(call)]);
+    append(origin_at(program, at));
+    ptx_line = statement_of(origin_at(program, at)).position.line;
     at = {};
     if (!chain.empty()) at = {interned(chain.front().file), static_cast<unsigned>(chain.front().line)};
   };
   one(fault.at, fault.ptx_line, fault.chain);
   if (fault.other) one(fault.other->at, fault.other->ptx_line, fault.other->chain);
+  for (RelatedSide& side : fault.related) one(side.at, side.ptx_line, side.chain);
   for (FaultWaiters& row : fault.waiting) one(row.at, row.ptx_line, row.chain);
   fault.kernel = program.functions[static_cast<std::size_t>(program.entry)].function->name;
 }
@@ -210,7 +226,7 @@ void Block::explain_by_waits(Fault& fault) const {
   for (const int warp : warps) {
     const auto unread = async_.mbarriers.unread(warp), failed = async_.mbarriers.failed(warp);
     if (!unread && !failed) continue;
-    const ptx::Statement& test = statement_of(grid_.program.origins[(unread ? *unread : *failed).at.line - 1]);
+    const ptx::Statement& test = statement_of(origin_at(grid_.program, (unread ? *unread : *failed).at));
     const int number = warp - async_.shared.first_warp();
     fault.error.accepted += fmt::format(
         fmt::runtime(unread ? ": nothing reads the answer of {} at PTX line {}, so warp {} has not waited"
@@ -241,11 +257,11 @@ void Block::explain_by_barriers(Fault& fault) const {
   for (const auto& [statement, here] : warps) {
     const Origin& origin = grid_.program.origins[static_cast<std::size_t>(statement)];
     const ptx::Statement& at = statement_of(origin);
-    const auto [function, file, line] = source_of(*grid_.program.module, *origin.function, at);
+    const std::string lines = own_lines(chain_of(*grid_.program.module, *origin.function, at));
     all +=
         fmt::format("{}{} {} {}at PTX line {}{}", all.empty() ? "" : ", ", here.size() == 1 ? "warp" : "warps",
                     ranges(here), all.empty() ? "met the last barrier " : "", at.position.line,
-                    file.empty() ? "" : fmt::format(" ({}:{})", file, line));
+                    lines.empty() ? "" : fmt::format(" ({})", lines));
   }
   fault.error.accepted += fmt::format(": {}; their barriers are out of step", all);
 }
@@ -300,8 +316,31 @@ void add(Finding& to, const Finding& one) {
   unite(to.lanes, one.lanes);
 }
 
+namespace {
+
+bool have_same_lines(const Fault& x, const Fault& y) {
+  if (x.other.has_value() != y.other.has_value() || !x.other) return false;
+  return (is_same_place(x, y) && is_same_place(*x.other, *y.other)) ||
+         (is_same_place(x, *y.other) && is_same_place(*x.other, y));
+}
+
+void leave_out_weaker(std::vector<Finding>& all, const std::optional<Fault>& fault) {
+  const auto is_weaker = [&](const Fault& one, const Fault& other) {
+    return is_of_order(one) && is_of_order(other) && block::is_worse(other, one) && have_same_lines(one, other);
+  };
+  std::erase_if(all, [&](const Finding& one) { return fault && is_weaker(one.fault, *fault); });
+  std::vector<Finding> out;
+  for (const Finding& one : all)
+    if (std::ranges::none_of(all, [&](const Finding& other) { return is_weaker(one.fault, other.fault); }))
+      out.push_back(one);
+  all = std::move(out);
+}
+
+}  // namespace
+
 // Bytes that were read too early may be found before the race for them.
-void find_causes(std::vector<Finding>& all) {
+void find_causes(std::vector<Finding>& all, const std::optional<Fault>& fault) {
+  leave_out_weaker(all, fault);
   const auto is_early_read = [](const Finding& one) { return one.fault.rule == KernelRule::never_written; };
   for (const bool early_reads : {false, true})
     for (std::size_t i = 0; i < all.size(); ++i) {
@@ -312,8 +351,28 @@ void find_causes(std::vector<Finding>& all) {
     }
 }
 
+// A store that is in a race with the uses of a barrier object has hit the object by mistake.
+void Block::blame_store(Fault& fault) const {
+  const bool is_race = fault.error.code == Errc::data_race && fault.other && fault.address;
+  if (!is_race || fault.address->space != Space::shared || !async_.mbarriers.has(fault.address->byte)) return;
+  const int first = async_.shared.first_warp(), end = first + static_cast<int>(warps_.size());
+  const auto is_use = [&](const FaultSide& side) {
+    return statement_of(origin_at(grid_.program, side.at)).opcode == "mbarrier";
+  };
+  const auto is_own = [&](const FaultSide& side) { return side.warp >= first && side.warp < end; };
+  if (is_use(fault) == is_use(*fault.other) || !is_own(fault) || !is_own(*fault.other)) return;
+  if (is_use(fault)) std::swap(static_cast<FaultSide&>(fault), *fault.other);
+  fault.rule = KernelRule::mbarrier_overwritten;
+  fault.error = {Errc::barrier_misused,
+                 {},
+                 fmt::format("it overwrites the mbarrier at {}, which is in use",
+                             async_.shared.at(fault.address->byte / 8 * 8)),
+                 "data must lie elsewhere, or mbarrier.inval come before"};
+}
+
 bool Block::allows(block::Found found) {
   if (!found) return true;
+  blame_store(*found);
   const Grade grade =
       found->rule == KernelRule::none ? Grade::fault : grid_.grades[static_cast<std::size_t>(found->rule)];
   if (grade == Grade::fault) return fault(*std::move(found)), false;
@@ -561,14 +620,14 @@ std::vector<FaultWaiters> Block::waiting(std::span<const Lanes> alive) const {
                      path.lanes == warp->alive() ? std::vector<int>() : block::lanes_of(path.lanes),
                      ptx::one_line(statement_of(grid_.program, step).text),
                      awaited(*warp, path, alive),
-                     who(*warp, step, 0).at});
+                     who(*warp, path).at});
     }
   return out;
 }
 
 void Block::report_missing(Warp& warp, const Path& path) {
   const Lanes missing = path.needs & ~path.lanes;
-  Fault out = block::fault_of(who(warp, grid_.program.steps[static_cast<std::size_t>(path.pc)], 0),
+  Fault out = block::fault_of(who(warp, path),
                               {Errc::lanes_missing,
                                {},
                                fmt::format("lanes {} never reach it", ranges(block::lanes_of(missing))),
@@ -576,9 +635,8 @@ void Block::report_missing(Warp& warp, const Path& path) {
   out.lanes = block::lanes_of(missing);
   for (const Path& other : warp.paths()) {
     if (&other == &path || (other.lanes & missing) == 0) continue;
-    const Step& at = grid_.program.steps[static_cast<std::size_t>(other.pc)];
     out.other =
-        FaultSide{warp.number_in_cluster(), block::lanes_of(other.lanes & missing), who(warp, at, 0).at};
+        FaultSide{warp.number_in_cluster(), block::lanes_of(other.lanes & missing), who(warp, other).at};
     break;
   }
   fault(std::move(out));
@@ -586,7 +644,6 @@ void Block::report_missing(Warp& warp, const Path& path) {
 
 // A path waits for the other warps of its warpgroup, and one of them does not come.
 Fault Block::missing_warp(Warp& warp, const Path& path) const {
-  const Step& step = grid_.program.steps[static_cast<std::size_t>(path.pc)];
   const int first = warp.number() / block::kGroupWarps * block::kGroupWarps;
   std::vector<int> here;
   int absent = -1;
@@ -616,15 +673,14 @@ Fault Block::missing_warp(Warp& warp, const Path& path) const {
                     : at_barrier     ? Errc::threads_diverge
                                      : Errc::lanes_disagree;
   Fault out = block::fault_of(
-      who(warp, step, 0),
+      who(warp, path),
       {code,
        {},
        fmt::format("executed by {} {}, but {}", here.size() == 1 ? "warp" : "warps", ranges(here), what),
        "all four warps of the warpgroup must execute it, at one place"});
   out.lanes = block::lanes_of(waits == nullptr ? kAllLanes : waits->lanes);
   if (waits != nullptr)
-    out.other = FaultSide{async_.shared.first_warp() + absent, out.lanes,
-                          who(*other, grid_.program.steps[static_cast<std::size_t>(waits->pc)], 0).at};
+    out.other = FaultSide{async_.shared.first_warp() + absent, out.lanes, who(*other, *waits).at};
   return out;
 }
 
@@ -712,7 +768,7 @@ Fault Block::endless(Warp& warp, const Path& path, const std::vector<FaultWaiter
   const int first = line(path.pc), last = line(path.last_jump_back);
   const std::string lines =
       first == last ? fmt::format("PTX line {}", first) : fmt::format("PTX lines {} to {}", first, last);
-  Fault out = block::fault_of(who(warp, step(at), 0),
+  Fault out = block::fault_of({warp.number_in_cluster() * kLanes, place(warp.site(step(at), path.stack))},
                               {Errc::threads_diverge,
                                {},
                                fmt::format("{} without an end, and no thread changes anything any more", lines),
@@ -732,6 +788,22 @@ bool Block::report_endless(const std::vector<FaultWaiters>& waiting) {
   return false;
 }
 
+// Places that say the same are told once: stages of a pipeline are initialised by one statement.
+void Block::add_awaited(std::vector<RelatedSide>& to) const {
+  const auto is_told = [&](const RelatedSide& one) {
+    const auto is_same = [&](const RelatedSide& other) {
+      return one.at == other.at &&
+             one.what.substr(0, one.what.find(' ')) == other.what.substr(0, other.what.find(' '));
+    };
+    return std::ranges::any_of(to, is_same);
+  };
+  for (const std::unique_ptr<Warp>& warp : warps_)
+    for (const Path& path : warp->paths())
+      if (path.waits_for == Waits::test || path.gives_up)
+        for (RelatedSide& one : async_.mbarriers.places(path.awaited))
+          if (!is_told(one)) to.push_back(std::move(one));
+}
+
 // Where a barrier object lacks what no one can bring any more, the fault is there.
 bool Block::report_deadlock(const std::vector<FaultWaiters>& waiting) {
   Warp* who_waits = nullptr;
@@ -741,11 +813,13 @@ bool Block::report_deadlock(const std::vector<FaultWaiters>& waiting) {
       if (waits == nullptr || says(path.waits_for) > says(waits->waits_for))
         who_waits = warp.get(), waits = &path;
   if (waits == nullptr) return false;
-  const Step& step = grid_.program.steps[static_cast<std::size_t>(waits->pc)];
   const bool tests = waits->waits_for == Waits::test || waits->gives_up;
   const auto cause = tests ? async_.mbarriers.cause(waits->awaited) : std::nullopt;
-  Fault out = block::deadlock(cause ? cause->who : who(*who_waits, step, 0), cause ? cause->what : "", waiting);
+  Fault out = block::deadlock(cause ? cause->who : who(*who_waits, *waits), cause ? cause->what : "", waiting);
   if (!cause) out.lanes = block::lanes_of(waits->lanes);
+  for (const std::unique_ptr<Block>& block : cluster_.blocks()) block->add_awaited(out.related);
+  const auto is_told = [&](const RelatedSide& one) { return one.at == out.at; };  // as the cause
+  std::erase_if(out.related, is_told);
   fault(std::move(out));
   return true;
 }

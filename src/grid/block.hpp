@@ -69,8 +69,9 @@ using ptx::Finding;
 bool are_same(const Fault& x, const Fault& y);
 /// What was found again, in the same block or in another one.
 void add(Finding& to, const Finding& one);
-/// Gives each finding that shares a line with an earlier one its cause.
-void find_causes(std::vector<Finding>& all);
+/// Gives each finding that shares a line with an earlier one its cause. Those of which a worse one, or the fault of the launch,
+/// has both lines, are left out.
+void find_causes(std::vector<Finding>& all, const std::optional<Fault>& fault);
 
 /// Shared addresses carry the rank of their block from this bit on, as an H100's do.
 inline constexpr int kRankShift = 24;
@@ -130,8 +131,12 @@ class Block {
   bool touches(Warp& warp, const Path& path, const Step& step, Lanes lanes);
   /// A lane at a step, by its number in the cluster.
   static block::Who who(const Warp& warp, const Step& step, int lane);
-  /// The place of a statement in faults that are not located yet.
-  static block::Place place(std::int32_t statement);
+  /// Those of a path at its step, which may wait.
+  static block::Who who(const Warp& warp, const Path& path);
+  /// The place of a site (Stacks) in faults that are not located yet.
+  static block::Place place(std::int32_t site);
+  /// The barrier objects for which its paths wait: where they were initialised and arrived at.
+  void add_awaited(std::vector<RelatedSide>& to) const;
   bool step_limit_reached() { return ++steps_ > grid_.step_limit; }
   std::uint64_t steps() const { return steps_; }
   void skip(std::uint64_t steps) { steps_ += steps; }
@@ -196,6 +201,7 @@ class Block {
   std::uint64_t own_shared_bytes() const;
   Fault located(Fault found) const;
   void explain_by_phase(Fault& fault) const;
+  void blame_store(Fault& fault) const;
   void end();
   void release(int number, Barrier& barrier);
   void check_ended(int number, const Barrier& barrier);

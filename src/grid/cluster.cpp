@@ -24,7 +24,8 @@ Cluster::Cluster(const Grid& grid, std::uint64_t number, Extent first)
       async_(static_cast<int>(product(grid.cluster)), static_cast<int>(product(grid.threads)),
              grid.check_shared) {
   async_.state()->flow = [this](block::Place one, block::Place other) {
-    return flow(static_cast<int>(one.line) - 1, static_cast<int>(other.line) - 1);
+    const auto statements = static_cast<unsigned>(grid_.program.origins.size());
+    return flow(static_cast<int>((one.line - 1) % statements), static_cast<int>((other.line - 1) % statements));
   };
   const Extent& n = grid.cluster;
   if (grid.check_global && product(grid.blocks) > product(n)) async_.state()->order.number(number);
@@ -70,7 +71,9 @@ void Cluster::check_barrier() {
 }
 
 Next Cluster::arrive(Warp& warp, Path& path, Lanes lanes, bool releases) {
-  const Lanes twice = async_.barrier.arrive(warp.number_in_cluster(), lanes, releases);
+  const Step& step = grid_.program.steps[static_cast<std::size_t>(path.pc)];
+  const Lanes twice =
+      async_.barrier.arrive(warp.number_in_cluster(), lanes, releases, Block::who(warp, step, 0).at);
   if (twice != 0)
     return warp.fault(path, twice,
                       {Errc::barrier_misused,

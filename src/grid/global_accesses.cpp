@@ -157,7 +157,7 @@ void GlobalAccesses::add(Check& check, Area& area, const Run& run) {
   Entry now;
   now.cluster = static_cast<std::uint32_t>(by.cluster);
   now.clock = by.order.clock(by.warp * kLanes);
-  now.statement = static_cast<std::uint32_t>(by.statement + 1) & 0xFF'FFFF;
+  now.site = static_cast<std::uint32_t>(by.site + 1) & 0xFF'FFFF;
   now.shift = static_cast<std::uint32_t>(run.shift) & 0xF;
   now.strong = by.strong;
   now.non_coherent = by.non_coherent;
@@ -298,7 +298,7 @@ void GlobalAccesses::Check::report(const Entry& old, const Entry& now, std::size
   const bool is_near = old.cluster == now.cluster;
   const auto side = [&](const Entry& of, int who) {
     return GlobalSide{of.cluster,     who,
-                      of.clock,       static_cast<std::int32_t>(of.statement) - 1,
+                      of.clock,       static_cast<std::int32_t>(of.site) - 1,
                       of.writes != 0, of.non_coherent != 0};
   };
   GlobalConflict out{
@@ -324,8 +324,8 @@ void GlobalRaces::add(const GlobalConflict& found) {
   const int kind = one.before.non_coherent || one.now.non_coherent ? 0
                    : one.flaw                                      ? 1 + static_cast<int>(one.flaw->kind)
                                                                    : 3;
-  const Key key{std::min(one.before.statement, one.now.statement),
-                std::max(one.before.statement, one.now.statement), kind};
+  const std::int32_t before = one.before.site % statements_, now = one.now.site % statements_;
+  const Key key{std::min(before, now), std::max(before, now), kind};
   const auto rank = [](const GlobalConflict& of) {
     return std::tuple(of.before.cluster, of.now.cluster, of.before.thread, of.now.thread, of.byte);
   };

@@ -24,8 +24,8 @@ namespace warpbit::grid {
 struct GlobalAccess {
   const block::Order& order;  ///< of the cluster
   std::uint64_t cluster;
-  int warp;  ///< in the cluster
-  std::int32_t statement;
+  int warp;           ///< in the cluster
+  std::int32_t site;  ///< see Stacks
   bool writes, strong;
   bool non_coherent = false;  ///< ld.global.nc
 };
@@ -45,7 +45,7 @@ struct GlobalSide {
   std::uint64_t cluster;
   int thread;  ///< in the cluster
   std::uint32_t clock;
-  std::int32_t statement;
+  std::int32_t site;
   bool writes, non_coherent;
 };
 struct GlobalConflict {
@@ -90,7 +90,7 @@ class GlobalAccesses {
   struct Entry {
     Mask bytes;
     std::uint32_t cluster, clock;
-    std::uint32_t statement : 24, shift : 4, strong : 1, non_coherent : 1, writes : 1;
+    std::uint32_t site : 24, shift : 4, strong : 1, non_coherent : 1, writes : 1;
     std::uint32_t superseded : 1;  ///< by a write of the same bytes: further writes alone may conflict with it
     std::uint16_t warp;
     std::uint8_t lane, first;
@@ -141,12 +141,15 @@ class GlobalAccesses {
 /// The conflicts between clusters of a launch. They are told when it has ended, the same whoever came first.
 class GlobalRaces {
  public:
+  /// Of a program with so many statements.
+  explicit GlobalRaces(std::size_t statements) : statements_(static_cast<std::int32_t>(statements)) {}
   void add(const GlobalConflict& found);
   /// By the statements of both sides, of whichever clusters are first.
   std::vector<GlobalConflict> all() const;
 
  private:
   using Key = std::tuple<std::int32_t, std::int32_t, int>;
+  std::int32_t statements_;
   mutable std::mutex mutex_;
   std::map<Key, GlobalConflict> found_;
 };

@@ -30,13 +30,17 @@ Error error_of(const Grid& grid, const GlobalConflict& found, std::string_view w
 
 // Both sides, whose rule is known.
 Fault fault_of(const Grid& grid, const GlobalConflict& found, Error error, KernelRule rule) {
-  Fault out = block::fault_of({found.now.thread, Block::place(found.now.statement)}, std::move(error), rule);
+  Fault out = block::fault_of({found.now.thread, Block::place(found.now.site)}, std::move(error), rule);
   const GlobalMemory::Range& range = grid.memory.range_of(found.byte);
   out.address = {Space::global, static_cast<std::int64_t>(range.address) + (found.byte - range.data)};
   out.other = FaultSide{found.before.thread / block::kWarp,
                         {found.before.thread % block::kWarp},
-                        Block::place(found.before.statement)};
+                        Block::place(found.before.site)};
   return out;
+}
+
+bool is_of_flag(KernelRule rule) {
+  return rule == KernelRule::flag_fence || rule == KernelRule::scope_too_narrow;
 }
 
 bool is_stale(const GlobalConflict& found) {
@@ -47,7 +51,7 @@ KernelRule rule_within(const block::Order& order, const GlobalConflict& found) {
   if (is_stale(found)) return KernelRule::non_coherent_load;
   const GlobalSide &before = found.before, &now = found.now;
   if (!order.were_together(before.thread, before.clock, now.thread)) return block::rule_of_race(found.flaw);
-  const bool is_one = before.statement == now.statement && before.clock == now.clock && before.writes;
+  const bool is_one = before.site == now.site && before.clock == now.clock && before.writes;
   return is_one ? KernelRule::lanes_store_differently : KernelRule::lanes_not_synchronised;
 }
 
@@ -71,7 +75,9 @@ Fault fault_within(const Grid& grid, const block::Cluster& cluster, const Global
   }
   if (rule == KernelRule::data_race && found.before.writes && found.now.writes)
     error.accepted = "one thread must store, or " + error.accepted;
-  return fault_of(grid, found, std::move(error), rule);
+  Fault out = fault_of(grid, found, std::move(error), rule);
+  if (is_of_flag(rule)) block::add_flag(out, found.flaw);
+  return out;
 }
 
 Fault fault_of_copy(const Grid& grid, const async::GlobalCopies::Conflict& found, block::Who who, bool writes) {
@@ -101,7 +107,7 @@ Extent first_block(const Grid& grid, std::uint64_t cluster) {
 Fault fault_between(const Grid& grid, const GlobalConflict& found) {
   const Extent &n = grid.cluster, &threads = grid.threads;
   const block::Cluster shape(1, static_cast<int>(threads[0] * threads[1] * threads[2]));
-  const auto block_of = [&](const GlobalSide& side) -> device::Index3 {
+  const auto block_of = [&](const auto& side) -> device::Index3 {
     const Extent first = first_block(grid, side.cluster);
     const device::Index3 at =
         block::position(static_cast<std::uint64_t>(side.thread / shape.stride()), {n[0], n[1], n[2]});
@@ -125,6 +131,13 @@ Fault fault_between(const Grid& grid, const GlobalConflict& found) {
   out.warp %= shape.stride() / block::kWarp;
   out.other->warp %= shape.stride() / block::kWarp;
   out.other->elsewhere = other;
+  if (is_of_flag(rule))
+    for (const block::FlagUse* use : {&found.flaw->write, &found.flaw->read}) {
+      if (use->thread < 0) continue;
+      RelatedSide& side = out.related.emplace_back(
+          block::related({use->thread % shape.stride(), use->at}, block::flag_text(*found.flaw, *use)));
+      if (const device::Index3 at = block_of(*use); at != out.block) side.elsewhere = at;
+    }
   name_statement(grid.program, out);
   locate(grid.program, out);
   return out;

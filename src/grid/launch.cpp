@@ -328,7 +328,7 @@ Report Queue::finish() {
   for (const auto& [number, text] : printed_) report_.printed.add(text);
   for (const auto& [number, found] : findings_)
     report_.findings.insert(report_.findings.end(), found.begin(), found.end());
-  find_causes(report_.findings);
+  find_causes(report_.findings, report_.fault);
   return std::move(report_);
 }
 
@@ -341,7 +341,7 @@ Report run(const Grid& of, int threads, const std::function<void(std::uint64_t, 
   block::Messages messages(kFlagBits);
   grid.messages = &messages;
   std::optional<GlobalAccesses> accesses;
-  GlobalRaces races;
+  GlobalRaces races(grid.program.origins.size());
   if (grid.check_global) {
     grid.accesses = &accesses.emplace(grid.memory, [&](const GlobalMemory::Range& range) {
       return may_reach(grid.program.stores, grid.parameters, grid.memory, range);

@@ -502,9 +502,13 @@ std::string grouped(std::uint64_t number) {
 
 std::string Finding::more() const {
   if (times == 1) return "";
-  return fmt::format("{} more like it: warp{} {}, lane{} {}{}", grouped(times - 1),
-                     warps.size() == 1 ? "" : "s", ranges(warps), lanes.size() == 1 ? "" : "s", ranges(lanes),
-                     blocks == 1 ? "" : fmt::format(", in {} blocks", grouped(blocks)));
+  std::string out = fmt::format("{} more like it", grouped(times - 1));
+  std::string_view before = ": ";
+  const auto add = [&](std::string_view what) { out.append(std::exchange(before, ", ")).append(what); };
+  if (!warps.empty()) add(fmt::format("warp{} {}", warps.size() == 1 ? "" : "s", ranges(warps)));
+  if (!lanes.empty()) add(fmt::format("lane{} {}", lanes.size() == 1 ? "" : "s", ranges(lanes)));
+  if (blocks != 1) add(fmt::format("in {} blocks", grouped(blocks)));
+  return out;
 }
 
 std::string Checked::text() const {

@@ -21,9 +21,14 @@ Fault pending(block::Who who, std::string_view what, std::string must,
 
 std::vector<Fault> pending_at_end(const async::Block& block, const Products* products, block::Who last) {
   std::vector<Fault> out;
-  for (const block::Who& who : block.groups.pending())
-    out.push_back(pending(who, "this copy, which reads its shared memory, has not been waited for",
-                          "the thread must execute cp.async.bulk.wait_group.read 0 before the end"));
+  for (const auto& [who, is_committed] : block.groups.pending())
+    out.push_back(pending(
+        who,
+        is_committed ? "this copy, which reads its shared memory, has not been waited for"
+                     : "this copy, which reads its shared memory, is in no group that can be waited for",
+        is_committed ? "the thread must execute cp.async.bulk.wait_group.read 0 before the end"
+                     : "the thread must execute cp.async.bulk.commit_group after it, and then "
+                       "cp.async.bulk.wait_group.read 0, before the end"));
   for (const auto& [who, address, phase] : block.mbarriers.pending())
     out.push_back(pending(
         who, "this copy to its shared memory has not been waited for",
@@ -41,6 +46,7 @@ std::vector<Fault> pending_at_end(const async::Block& block, const Products* pro
                             "these lanes have arrived at barrier.cluster and not waited",
                             "barrier.cluster.wait must follow each barrier.cluster.arrive"));
       out.back().lanes = block::lanes_of(lanes);
+      out.back().other = FaultSide{warp, out.back().lanes, block.cluster.barrier.arrived_at(warp)};
     }
   for (const block::Who& who : block.shared.pending_copies())
     out.push_back(pending(who, "this copy has not been waited for",

@@ -118,9 +118,8 @@ int threads_of(const Grid& grid) {
 
 // Compilers put no proxy fence behind cp.async, although it writes through the generic proxy.
 block::Products::Ordered copied(const Program& program) {
-  return [&program](block::Place at) {
-    return statement_of(program.origins[at.line - 1]).is->does == ptx::Does::copy;
-  };
+  return
+      [&program](block::Place at) { return statement_of(origin_at(program, at)).is->does == ptx::Does::copy; };
 }
 
 }  // namespace

@@ -20,6 +20,7 @@
 #include "assembler/rules.hpp"
 #include "block/message.hpp"
 #include "grid/async_tables.hpp"
+#include "grid/stacks.hpp"
 #include "grid/stores.hpp"
 #include "grid/vector.hpp"
 #include "ptx/forms.hpp"
@@ -247,7 +248,8 @@ struct Program {
     Origin origin;
   };
   std::vector<Use> uses;
-  bool shares_slots = true;  ///< registers may lie in one slot
+  bool shares_slots = true;                                     ///< registers may lie in one slot
+  std::shared_ptr<Stacks> stacks = std::make_shared<Stacks>();  ///< of calls that launches have done
 };
 
 /// The steps of a function. Precondition: all functions are compiled.
@@ -263,6 +265,11 @@ inline const ptx::Statement& statement_of(const Origin& origin) {
 }
 inline const ptx::Statement& statement_of(const Program& program, const Step& step) {
   return statement_of(program.origins[static_cast<std::size_t>(step.statement)]);
+}
+
+/// Of a place in faults, which is a site from 1 on. Precondition: it is known.
+inline const Origin& origin_at(const Program& program, device::Place at) {
+  return program.origins[(at.line - 1) % program.origins.size()];
 }
 
 /// Opcode and qualifiers: "atom.global.add.f32".

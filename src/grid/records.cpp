@@ -44,7 +44,7 @@ bool Records::global(const GlobalLanes& what, bool writes, bool strong) {
   block::Cluster& cluster = block_.accesses().cluster();
   const GlobalConflicts found =
       grid.accesses->access({cluster.order, block_.cluster().number(), warp_.number_in_cluster(),
-                             step_.statement, writes, strong, step_.access.non_coherent},
+                             warp_.site(step_), writes, strong, step_.access.non_coherent},
                             what);
   if (found.between) grid.races->add(*found.between);
   return !found.within || allowed(fault_within(grid, cluster, *found.within));
@@ -60,10 +60,12 @@ block::Messages::Held Records::hold(const Target& at, std::size_t bytes) {
   return {*block_.grid().messages, at.address, bytes};
 }
 
-void Records::takes(const block::Messages::Held& held) {
+void Records::takes(const block::Messages::Held& held, int lane) {
   if (!is_ordered()) return;
   held.for_each([&](const block::Message& message) {
-    block_.accesses().order().take(warp_.number_in_cluster(), block_.rank(), message, step_.access.order);
+    const block::Who who = Block::who(warp_, step_, lane);
+    block_.accesses().order().take(warp_.number_in_cluster(), block_.rank(), message, step_.access.order,
+                                   {who.at, block_.cluster().number(), who.thread});
   });
 }
 
@@ -73,8 +75,8 @@ void Records::leaves(block::Messages::Held& held, int lane, Lanes lanes, bool is
   if (!posting_) posting_ = order.post(warp_.number_in_cluster(), lanes, step_.access.order);
   const bool is_part =
       step_.access.bytes * step_.access.count < 4;  // of a word, whose rest may be another flag
-  held.put(*posting_, {block_.cluster().number(), block_.rank(), warp_.number_in_cluster() * kLanes + lane},
-           is_atomic || is_part);
+  const block::Who who = Block::who(warp_, step_, lane);
+  held.put(*posting_, {block_.cluster().number(), block_.rank(), who.thread, who.at}, is_atomic || is_part);
 }
 
 std::string_view Records::type() const {

@@ -168,7 +168,7 @@ class Records {
   /// The words of a strong access, which other warps may wait for. Nobody else changes them while they are held.
   block::Messages::Held hold(const Target& at, std::size_t bytes);
   /// What has been released there is known to the warp of the lane; and what `lanes`, which execute the step, release is there.
-  void takes(const block::Messages::Held& held);
+  void takes(const block::Messages::Held& held, int lane);
   void leaves(block::Messages::Held& held, int lane, Lanes lanes, bool is_atomic);
 
  private:

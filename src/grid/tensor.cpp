@@ -224,7 +224,7 @@ bool move_undefined(Warp& warp, Path& path, const Step& step, std::span<const In
     warp.undefined().write(path, places[static_cast<std::size_t>(write.reg)], write.lane, write.value);
   if (loads)
     warp.undefined().come_from(path, places,
-                               {Undefined::Cause::From::shared, first, step.statement, kAllLanes});
+                               {Undefined::Cause::From::shared, first, warp.site(step), kAllLanes});
   return true;
 }
 
@@ -255,7 +255,7 @@ Next tensor(Warp& warp, Path& path, const Step& step, Lanes lanes) {
   if (!each_alone && lanes != kAllLanes) {
     path.needs = kAllLanes;
     if ((warp.alive() & ~lanes) != 0) return Next::wait;
-    return warp.fault(path, ~lanes, lanes_missing(warp, ~lanes));
+    return warp.fault(path, lanes, lanes_missing(warp, ~lanes));
   }
   if (instruction.lanes() == 4 * kLanes) return warp.block().meet_group(warp, path, step);
   if (lanes != kAllLanes)  // each alone

@@ -365,7 +365,7 @@ Next tensor_memory(Warp& warp, Path& path, const Step& step, Lanes lanes) {
     if (lanes != kAllLanes) {
       path.needs = kAllLanes;
       if ((warp.alive() & ~lanes) != 0) return Next::wait;
-      return warp.fault(path, ~lanes, lanes_missing(warp, ~lanes));
+      return warp.fault(path, lanes, lanes_missing(warp, ~lanes));
     }
     const Result<Next> done = executed.by_warp(lanes);
     if (warp.block().has_fault()) return Next::end;

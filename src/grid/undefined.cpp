@@ -105,6 +105,28 @@ void Undefined::come_from(const Path& path, std::span<const Place> places, const
       cause_of(path, place) = static_cast<std::uint32_t>(found - causes_.begin());
 }
 
+void Undefined::store_local(const Path& path, const Place& place, std::int64_t at, std::int64_t bytes) {
+  const std::uint32_t cause = cause_of(path, place);
+  if (at < 0 || cause == 0) return;
+  for (std::int64_t i = 0; i < bytes; ++i) local_cause_[at + i] = cause;
+}
+
+void Undefined::copy_local(std::int64_t to, std::int64_t from, std::int64_t bytes) {
+  if (local_cause_.empty()) return;
+  for (std::int64_t i = 0; i < bytes; ++i)
+    if (const auto found = local_cause_.find(from + i); found != local_cause_.end())
+      local_cause_[to + i] = found->second;
+}
+
+void Undefined::forget_local(std::int64_t at, std::int64_t bytes) {
+  local_cause_.erase(local_cause_.lower_bound(at), local_cause_.lower_bound(at + bytes));
+}
+
+const Undefined::Cause* Undefined::cause_of_local(std::int64_t byte) const {
+  const auto found = local_cause_.find(byte);
+  return found == local_cause_.end() ? nullptr : &causes_[found->second];
+}
+
 namespace {
 
 using From = Undefined::Cause::From;
@@ -141,7 +163,7 @@ bool Undefined::fault(const Path& path, const Step& step, const Place& place, La
   if (cause.from == From::shared) out.address = {Space::shared, cause.byte};
   if (cause.from != From::reg) {
     out.other = static_cast<FaultSide&>(out);  // the load is the mistake, its user only shows it
-    out.at = Block::who(warp_, {.statement = cause.statement}, 0).at;
+    out.at = Block::place(cause.statement);
     out.lanes = block::lanes_of(cause.lanes);
   }
   if (!warp_.block().allows(std::move(out))) return false;

@@ -13,6 +13,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <span>
 #include <vector>
 
@@ -62,11 +63,17 @@ class Undefined {
   struct Cause {
     enum class From : std::uint8_t { reg, shared, local, heap, array, lane } from = From::reg;
     std::int64_t byte = 0;
-    int statement = -1;
+    int statement = -1;  ///< with its calls: a site
     Lanes lanes = 0;
   };
   /// Undefined bits of these registers come from there.
   void come_from(const Path& path, std::span<const Place> places, const Cause& cause);
+  /// Bytes of frames keep where the undefined bits of registers that were stored there come from.
+  void store_local(const Path& path, const Place& place, std::int64_t at, std::int64_t bytes);
+  void copy_local(std::int64_t to, std::int64_t from, std::int64_t bytes);
+  void forget_local(std::int64_t at, std::int64_t bytes);
+  /// Nothing: they were never written.
+  const Cause* cause_of_local(std::int64_t byte) const;
   /// The value of a register whose undefined bits these lanes have matters. True if the launch goes on, the bits being defined
   /// from now on.
   bool fault(const Path& path, const Step& step, const Place& place, Lanes lanes);
@@ -92,6 +99,7 @@ class Undefined {
   bool active_ = false;
   RegisterFile masks_;
   std::vector<std::uint32_t> slot_cause_, predicate_cause_;  // of causes_
+  std::map<std::int64_t, std::uint32_t> local_cause_;        // by byte of frames, of causes_
   std::vector<Cause> causes_ = std::vector<Cause>(1);        // the first: a register that was not written
   std::vector<Result> pending_;
   std::vector<std::pair<std::uint32_t*, std::uint32_t>> causes_pending_;

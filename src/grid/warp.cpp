@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <functional>
 #include <limits>
 #include <utility>
 
@@ -216,6 +217,7 @@ Next Warp::call(Path& path, const Call& call, int function, Lanes lanes) {
   const FunctionCode& callee = program_.functions[static_cast<std::size_t>(function)];
   const FunctionCode& caller = program_.functions[static_cast<std::size_t>(path.function)];
   const std::int64_t local = path.local + (caller.local_bytes + 15) / 16 * 16;
+  undefined_.forget_local(local, callee.local_bytes);
   for (int lane = 0; lane < kLanes; ++lane) {
     if ((lanes >> lane & 1) == 0) continue;
     if (callee.local_bytes > 0 && this->local(lane, local, callee.local_bytes) == nullptr)
@@ -229,7 +231,10 @@ Next Warp::call(Path& path, const Call& call, int function, Lanes lanes) {
       copy_local(lane, local + callee.parameters[i], path.local + call.arguments[i].from,
                  call.arguments[i].bytes);
   }
-  path.calls.push_back({path.pc + 1, &call, path.frame, path.predicates, path.local, path.function});
+  path.calls.push_back(
+      {path.pc + 1, &call, path.frame, path.predicates, path.local, path.function, path.stack});
+  path.stack = program_.stacks->call(path.stack, program_.steps[static_cast<std::size_t>(path.pc)].statement,
+                                     program_.origins.size());
   path.frame += static_cast<std::uint32_t>(caller.slots);
   path.predicates += static_cast<std::uint32_t>(caller.predicates);
   path.local = local;
@@ -261,6 +266,7 @@ Next Warp::go_back(Path& path, Lanes lanes) {
   path.predicates = to.predicates;
   path.local = to.local;
   path.function = to.function;
+  path.stack = to.stack;
   return Next::moved;
 }
 
@@ -305,6 +311,13 @@ void Warp::copy_local(int lane, std::int64_t to, std::int64_t from, std::int64_t
   std::memmove(local(lane, to, bytes), local(lane, from, bytes), count);
   if (defined(lane, std::max(to, from), bytes) != nullptr)
     std::memmove(defined(lane, to, bytes), defined(lane, from, bytes), count);
+  undefined_.copy_local(to, from, bytes);
+}
+
+std::int64_t Warp::local_at(int lane, const std::byte* byte) const {
+  const std::vector<std::byte>& of = local_[static_cast<std::size_t>(lane)];
+  return std::less_equal<>()(of.data(), byte) && std::less<>()(byte, of.data() + of.size()) ? byte - of.data()
+                                                                                            : -1;
 }
 
 std::byte* Warp::defined(int lane, std::int64_t at, std::int64_t bytes) {
@@ -411,6 +424,7 @@ Next Warp::run_followed(Path& path, const Step& step, Lanes lanes) {
 
 Next Warp::run_path(Path& path) {
   const int turn = turn_of_another(path);
+  running_stack_ = path.stack;
   const Step* const steps = program_.steps.data();
   while (true) {
     const Step& step = steps[path.pc];

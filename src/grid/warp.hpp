@@ -26,7 +26,7 @@ struct Return {
   const Call* call;
   std::uint32_t frame, predicates;
   std::int64_t local;
-  int function;
+  int function, stack;
   friend bool operator==(const Return&, const Return&) = default;
 };
 
@@ -56,6 +56,7 @@ struct Path {
   std::uint32_t frame = 0, predicates = 0;  ///< where the registers of its function begin
   std::int64_t local = 0;                   ///< where its local memory begins
   std::vector<Return> calls = {};
+  int stack = 0;  ///< the number of these calls in Program::stacks
   bool waits = false;
   Waits waits_for = Waits::none;
   int barrier = -1;               ///< at which it waits
@@ -110,6 +111,12 @@ class Warp {
   int number_in_cluster() const { return first_ + number_; }
   Block& block() { return block_; }
   const Program& program() const { return program_; }
+  /// The site (Stacks) of a step of the path that runs.
+  std::int32_t site(const Step& step) const { return site(step, running_stack_); }
+  std::int32_t site(const Step& step, int stack) const {
+    if (step.statement < 0) return step.statement;
+    return stack * static_cast<std::int32_t>(program_.origins.size()) + step.statement;
+  }
   std::vector<Path>& paths() { return paths_; }
   Undefined& undefined() { return undefined_; }
   /// As many registers as this warp has.
@@ -162,6 +169,8 @@ class Warp {
   std::byte* local(int lane, std::int64_t at, std::int64_t bytes);
   /// The bits of such bytes that have been written. Precondition: `local` has returned the bytes.
   std::byte* defined(int lane, std::int64_t at, std::int64_t bytes);
+  /// Where a byte of a frame is in a lane's local memory; -1: it is none.
+  std::int64_t local_at(int lane, const std::byte* byte) const;
   /// Where the next bytes of alloca are in a lane's local memory: from kStack on.
   std::int64_t& stack(int lane) { return stack_[static_cast<std::size_t>(lane)]; }
 
@@ -181,6 +190,7 @@ class Warp {
   const Program& program_;
   Watch* watch_;  // of the block, or nullptr
   int number_, first_;
+  int running_stack_ = 0;  // of the path that runs, or ran last
   RegisterFile registers_, constants_;
   std::vector<Path> paths_, split_;
   std::vector<std::vector<std::byte>> local_, allocated_;  // by lane: frames, what alloca has made

@@ -2,6 +2,7 @@
 #include "ptx/source.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <utility>
 
 #include "function_name.hpp"
@@ -18,9 +19,11 @@ std::string_view name_at(const ModuleText& module, const Location& at) {
   return std::string_view(module.debug_names).substr(first, module.debug_names.find('\0', first) - first);
 }
 
+// Without ways up: "/usr/local/cuda/bin/../targets" is "/usr/local/cuda/targets".
 std::string file_of(const ModuleText& module, int number) {
   const bool is_there = number > 0 && static_cast<std::size_t>(number) < module.files.size();
-  return is_there ? module.files[static_cast<std::size_t>(number)] : std::string();
+  if (!is_there) return {};
+  return std::filesystem::path(module.files[static_cast<std::size_t>(number)]).lexically_normal().string();
 }
 
 }  // namespace

@@ -7,8 +7,8 @@
 #pragma GCC visibility push(default)
 namespace warpbit {
 
-/// A line of a function. A statement that came by inlining has several: that of the kernel's body, where a function is called,
-/// then that of this function, and so on to the one that has the statement itself.
+/// A line of a function. A statement that came by inlining, or by calls, has several: that of the kernel's body, where a function
+/// is called, then that of this function, and so on to the one that has the statement itself.
 struct SourceLink {
   std::string function;  ///< "Tile<128>::get"; empty if the module does not say
   std::string file;
