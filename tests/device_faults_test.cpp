@@ -239,7 +239,7 @@ TEST_CASE("a copy fills with zeros behind its source", "[quick][device]") {
         "cp.async.cg.shared.global: 16 bytes from 0x0 are out of bounds; the array has 0x0 to 0x7");
   CHECK(fault_of([&] { cp_async_cg(words(), from, 17); }).error.code == Errc::undefined_operand);
   CHECK(fault_of([&] { cp_async_cg(words() + 1, from, 8); }).error.message() ==
-        "cp.async.cg.shared.global: address 0x4 is misaligned; it must be a multiple of 16 bytes");
+        "cp.async.cg.shared.global: address 0x4 is misaligned; it must be a multiple of 16");
 }
 
 // ---- Bounds and alignment
@@ -276,7 +276,7 @@ TEST_CASE("accesses are within their arrays", "[quick][device]") {
     float x, y;
   };
   CHECK(fault_of([&] { (void)Pair(as<Pair>(global + 1)[0]); }).error.message() ==
-        "load from global memory: address 0x4 is misaligned; it must be a multiple of 8 bytes");
+        "load from global memory: address 0x4 is misaligned; it must be a multiple of 8");
 }
 
 TEST_CASE("rows of matrices are aligned and within their array", "[quick][device]") {
