@@ -506,7 +506,7 @@ TEST_CASE("addresses that do not fit the memory of a capture") {
                      "there is shared memory at 0x0 to 0x3ff");
   require_unreadable(at(stmatrix(), 7, 0xFFFFFFF0), "case 0, lane 7: 16 bytes from 0xfffffff0 ");
   require_unreadable(at(ldmatrix(), 0, 8),
-                     "case 0, lane 0: address 0x8 is misaligned; it must be a multiple of 16");
+                     "case 0, lane 0: address 0x8 is misaligned; it must be a multiple of 16 bytes");
   require_right(at(ldmatrix(), 8, 8), 2, 2 * 64);  // a lane whose address names no line
   Capture generic = at(ldmatrix(), 37, kBytes);
   generic.statement = "ldmatrix.sync.aligned.m8n8.x1.b16 {r}, [addr];";

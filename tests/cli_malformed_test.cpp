@@ -177,7 +177,7 @@ TEST_CASE("addresses that no memory has", "[quick][cli]") {
                  "unreadable: case 0, lane 0: 16 bytes from 0x0 of the shared space are out of "
                  "bounds; there is none"});
   require_named({zip_of(loads(128, 9, 12)),
-                 "unreadable: case 1, lane 9: address 0xc is misaligned; it must be a multiple of 16"});
+                 "unreadable: case 1, lane 9: address 0xc is misaligned; it must be a multiple of 16 bytes"});
   require_named({zip_of(loads(128, 9, 0xFFFFFFF0)), "unreadable: case 1, lane 9: 16 bytes from 0xfffffff0 "});
   require_named({zip_of(with(loads(128), "smem.npy", "")),
                  "unreadable: member 'smem' is missing; expected uint8 (2, bytes)"});

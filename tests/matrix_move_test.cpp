@@ -304,7 +304,7 @@ TEST_CASE("misaligned addresses and addresses beyond memory are refused with lan
   w.run();
   w.set(Part::address, 9, 0x98);
   CHECK_THAT(w.refusal(Errc::address_misaligned),
-             Equals("lane 9: address 0x98 is misaligned; it must be a multiple of 16"));
+             Equals("lane 9: address 0x98 is misaligned; it must be a multiple of 16 bytes"));
   w.set(Part::address, 9, 0x200);
   CHECK_THAT(
       w.refusal(Errc::address_out_of_bounds),
@@ -320,7 +320,7 @@ TEST_CASE("misaligned addresses and addresses beyond memory are refused with lan
   offset.run();
   offset.set(Part::address, 3, 0x10);
   CHECK_THAT(offset.refusal(Errc::address_misaligned),
-             Equals("lane 3: address 0x28 is misaligned; it must be a multiple of 16"));
+             Equals("lane 3: address 0x28 is misaligned; it must be a multiple of 16 bytes"));
   Warp last(store_text("stmatrix.sync.aligned.m16n8.x1.trans.shared.b8"), "sm_120a", Memory(120));
   give(last, consecutive(8));
   CHECK_THAT(
@@ -372,7 +372,7 @@ TEST_CASE("up to sm_75 all lanes must give a valid address") {
       continue;
     }
     CHECK_THAT(w.refusal(Errc::address_misaligned),
-               Equals("lane 31: address 0x201 is misaligned; it must be a multiple of 16"));
+               Equals("lane 31: address 0x201 is misaligned; it must be a multiple of 16 bytes"));
     w.set(Part::address, 31, 0x200);
     CHECK_THAT(w.refusal(Errc::address_out_of_bounds), Catch::StartsWith("lane 31: 16 bytes from 0x200 "));
   }

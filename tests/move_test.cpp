@@ -134,7 +134,7 @@ TEST_CASE("refusals: lane by lane") {
                   outside = {0x20, 0x100, 0, 0, 0, 0, 0, 0}, idle = {0x20, 0x24, 0, 0, 0, 2, 0, 0},
                   idle_beyond = {0x20, 0x24, 0, 0, 0, 0x80, 0, 0}, same = {0x20, 0x20, 0, 0, 0, 0, 0, 0};
   CHECK_THAT(load_refusal(move, at(Space::shared, odd), Errc::address_misaligned),
-             Equals("lane 1: address 0x16 is misaligned; it must be a multiple of 4"));
+             Equals("lane 1: address 0x16 is misaligned; it must be a multiple of 4 bytes"));
   CHECK_THAT(
       load_refusal(move, at(Space::shared, beyond), Errc::address_out_of_bounds),
       Equals("lane 1: 4 bytes from 0x40 of the shared space are out of bounds; there is shared memory at "
@@ -160,7 +160,7 @@ TEST_CASE("refusals: lane by lane") {
   REQUIRE(load_matrix(move, at(Space::shared, idle_beyond), counting_memory(), loaded).ok());
   move.every_lane_valid = true;
   CHECK_THAT(load_refusal(move, at(Space::shared, idle), Errc::address_misaligned),
-             Equals("lane 5: address 0x2 is misaligned; it must be a multiple of 4"));
+             Equals("lane 5: address 0x2 is misaligned; it must be a multiple of 4 bytes"));
   CHECK_THAT(
       load_refusal(move, at(Space::shared, idle_beyond), Errc::address_out_of_bounds),
       Equals("lane 5: 4 bytes from 0x80 of the shared space are out of bounds; there is shared memory at "
@@ -220,11 +220,11 @@ TEST_CASE("refusals: one address and a stride") {
              Equals("stride: 3 is undefined; defined is 4 elements, the length of a line, or more"));
   strides.assign(8, 5);
   CHECK_THAT(message(Errc::address_misaligned),
-             Equals("stride: 5 elements of 8 bits is misaligned; it must be a multiple of 2"));
+             Equals("stride: 5 elements of 8 bits is misaligned; it must be a multiple of 2 bytes"));
   strides.assign(8, 6);
   addresses.assign(8, 6);
   CHECK_THAT(message(Errc::address_misaligned),
-             Equals("all lanes: address 0x6 is misaligned; it must be a multiple of 4"));
+             Equals("all lanes: address 0x6 is misaligned; it must be a multiple of 4 bytes"));
   addresses.assign(8, 56);
   CHECK_THAT(
       message(Errc::address_out_of_bounds),

@@ -235,13 +235,13 @@ TEST_CASE("wmma.load: addresses and strides that are refused") {
   w.run();
   w.set_all(Part::address, 48);
   CHECK_THAT(w.refusal(Errc::address_misaligned),
-             Equals("all lanes: address 0x30 is misaligned; it must be a multiple of 32"));
+             Equals("all lanes: address 0x30 is misaligned; it must be a multiple of 32 bytes"));
   w.set_all(Part::address, 32);
   w.set_all(Part::stride, 24);  // of 16 bytes, not of 32
   w.run();
   w.set_all(Part::stride, 20);
   CHECK_THAT(w.refusal(Errc::address_misaligned),
-             Equals("stride: 20 elements of 16 bits is misaligned; it must be a multiple of 16"));
+             Equals("stride: 20 elements of 16 bits is misaligned; it must be a multiple of 16 bytes"));
   w.set_all(Part::stride, 15);
   CHECK_THAT(w.refusal(Errc::undefined_operand),
              Equals("stride: 15 is undefined; defined is 16 elements, the length of a line, or more"));
@@ -285,11 +285,11 @@ TEST_CASE("wmma.load: what ptxas loads by ldmatrix must lie at multiples of 16 b
   w.run();
   w.set_all(Part::stride, 24);
   CHECK_THAT(w.refusal(Errc::address_misaligned),
-             Equals("stride: 24 elements of 8 bits is misaligned; it must be a multiple of 16"));
+             Equals("stride: 24 elements of 8 bits is misaligned; it must be a multiple of 16 bytes"));
   w.set_all(Part::stride, 32);
   w.set_all(Part::address, 20);
   CHECK_THAT(w.refusal(Errc::address_misaligned),
-             Equals("all lanes: address 0x14 is misaligned; it must be a multiple of 16"));
+             Equals("all lanes: address 0x14 is misaligned; it must be a multiple of 16 bytes"));
 }
 
 TEST_CASE("wmma: a generic address may point anywhere, one of a state space only there") {
@@ -326,11 +326,11 @@ TEST_CASE("wmma: strides are judged in elements of any size") {
                     single = "wmma.load.b.sync.aligned.col.m8n8k128.global.b1";
   load(nibbles, 40).run();
   CHECK_THAT(load(nibbles, 33).refusal(Errc::address_misaligned),
-             Equals("stride: 33 elements of 4 bits is misaligned; it must be a multiple of 4"));
+             Equals("stride: 33 elements of 4 bits is misaligned; it must be a multiple of 4 bytes"));
   CHECK_THAT(load(nibbles, 24).refusal(Errc::undefined_operand), StartsWith("stride: 24 is undefined"));
   load(single, 160).run();
   CHECK_THAT(load(single, 144).refusal(Errc::address_misaligned),
-             Equals("stride: 144 elements of 1 bits is misaligned; it must be a multiple of 4"));
+             Equals("stride: 144 elements of 1 bits is misaligned; it must be a multiple of 4 bytes"));
   // The longest stride.
   CHECK_THAT(load(nibbles, 0xFFFFFFF8).refusal(Errc::address_out_of_bounds),
              StartsWith("line 1: 16 bytes from 0x800ffffc "));

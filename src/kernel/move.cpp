@@ -19,7 +19,7 @@ std::string name_of(const Effects::MemoryRead& line, std::size_t number) {
 
 Error misaligned(std::string where, std::string what, int multiple) {
   return {Errc::address_misaligned, std::move(where), std::move(what),
-          fmt::format("it must be a multiple of {}", multiple)};
+          fmt::format("it must be a multiple of {} bytes", multiple)};
 }
 
 bool aligned(const Move& move, std::uint64_t address) {
