@@ -193,7 +193,7 @@ TEST_CASE("a copy is there when its group has been waited for", "[quick][device]
   const Fault without = fault_of(kernel([] {}));
   CHECK(without.error.message() ==
         "load from shared memory: byte 0x0 is still on its way by a cp.async of this thread, in group 1 of 2; "
-        "this thread must execute cp.async.wait_group 1 before");
+        "this thread must execute cp.async.wait_group 1 before this statement");
   CHECK(without.at.line == marked("used"));
   REQUIRE(without.other);
   CHECK(without.other->at.line == marked("copied"));
@@ -220,8 +220,9 @@ TEST_CASE("a copy is there when its group has been waited for", "[quick][device]
         if (thread() >= 32) (void)std::uint32_t(words()[lane()]);
       },
       64);
-  CHECK(other.error.accepted ==
-        "thread 0 must execute cp.async.commit_group and cp.async.wait_group, or cp.async.wait_all, before");
+  CHECK(
+      other.error.accepted ==
+      "thread 0 must execute cp.async.commit_group and cp.async.wait_group, or cp.async.wait_all, before this statement");
   CHECK(other.warp == 1);
 }
 
