@@ -293,8 +293,7 @@ TEST_CASE("rows of matrices are aligned and within their array", "[quick][device
   require_ok(run(kernel(0, 0)));
   const Fault misaligned = fault_of(kernel(9, 2));
   CHECK(misaligned.error.message() ==
-        "ldmatrix.sync.aligned.m8n8.x4.shared.b16: address 0x98 is misaligned; it must be a multiple of 16 "
-        "bytes");
+        "ldmatrix.sync.aligned.m8n8.x4.shared.b16: address 0x98 is misaligned; it must be a multiple of 16");
   CHECK(misaligned.lanes == Lanes{9});
   CHECK(misaligned.at.line == marked("rows"));
   const Fault outside = fault_of(kernel(30, 8));

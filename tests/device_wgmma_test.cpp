@@ -408,7 +408,7 @@ TEST_CASE("what is missing in a GEMM by wgmma is found", "[quick][device]") {
     unsigned at, other;
   };
   const Expected expected[] = {
-      {fault_of_gemm<Mistake::no_fence>(), Errc::protocol_violation, "wgmma.fence must come before", product,
+      {fault_of_gemm<Mistake::no_fence>(), Errc::protocol_violation, "wgmma.fence must come before it", product,
        0},
       {fault_of_gemm<Mistake::no_proxy_fence>(), Errc::protocol_violation,
        "fence.proxy.async must come between the two", product, copy},
