@@ -104,7 +104,7 @@ TEST_CASE("a copy arrives when its thread waits for it", "[quick][block]") {
   shared.commit_group(0);
   early = load(shared, thread(0, 4), 4).fault;
   check_fault(early, Errc::copy_pending, thread(0, 4), 4);
-  CHECK_THAT(early->error.accepted, Contains("must execute cp.async.wait_group 1 before"));
+  CHECK_THAT(early->error.accepted, Contains("must execute cp.async.wait_group 1 before this statement"));
   shared.wait_group(0, 1, {});
   CHECK(load(shared, thread(0, 5), 4).value == 9);
   check_fault(load(shared, thread(0, 6), 20).fault, Errc::copy_pending, thread(0, 6), 20);

@@ -580,8 +580,8 @@ TEST_CASE("an ldmatrix of a swizzled tile takes its chunks where they are", "[qu
   CHECK(name(wrong.fault->error.code) == name(Errc::protocol_violation));
   CHECK_THAT(
       wrong.fault->error.message(),
-      Catch::Contains("the tile from 0x400 on was copied with 128-byte swizzle, and lanes 0-7 read chunk 5 "
-                      "of each of their lines, as without a swizzle; the chunk's number must be "
+      Catch::Contains("the tile from 0x400 on was copied with 128-byte swizzle, and lanes 0-7 read 16-byte "
+                      "chunk 5 of each 128-byte row, as without a swizzle; the chunk's number must be "
                       "XORed with bits 7 to 9 of the address"));
   const std::string file = "tests/device_async_faults_test.cpp";
   CHECK(wrong.fault->at.line == device_inputs::line_of(file, " // <- read\n"));

@@ -193,7 +193,7 @@ TEST_CASE("a copy is there when its group has been waited for", "[quick][device]
   const Fault without = fault_of(kernel([] {}));
   CHECK(without.error.message() ==
         "load from shared memory: byte 0x0 is still on its way by a cp.async of this thread, in group 1 of 2; "
-        "this thread must execute cp.async.wait_group 1 before");
+        "this thread must execute cp.async.wait_group 1 before this statement");
   CHECK(without.at.line == marked("used"));
   REQUIRE(without.other);
   CHECK(without.other->at.line == marked("copied"));
@@ -220,8 +220,9 @@ TEST_CASE("a copy is there when its group has been waited for", "[quick][device]
         if (thread() >= 32) (void)std::uint32_t(words()[lane()]);
       },
       64);
-  CHECK(other.error.accepted ==
-        "thread 0 must execute cp.async.commit_group and cp.async.wait_group, or cp.async.wait_all, before");
+  CHECK(
+      other.error.accepted ==
+      "thread 0 must execute cp.async.commit_group and cp.async.wait_group, or cp.async.wait_all, before this statement");
   CHECK(other.warp == 1);
 }
 
@@ -239,7 +240,7 @@ TEST_CASE("a copy fills with zeros behind its source", "[quick][device]") {
         "cp.async.cg.shared.global: 16 bytes from 0x0 are out of bounds; the array has 0x0 to 0x7");
   CHECK(fault_of([&] { cp_async_cg(words(), from, 17); }).error.code == Errc::undefined_operand);
   CHECK(fault_of([&] { cp_async_cg(words() + 1, from, 8); }).error.message() ==
-        "cp.async.cg.shared.global: address 0x4 is misaligned; it must be a multiple of 16 bytes");
+        "cp.async.cg.shared.global: address 0x4 is misaligned; it must be a multiple of 16");
 }
 
 // ---- Bounds and alignment
@@ -276,7 +277,7 @@ TEST_CASE("accesses are within their arrays", "[quick][device]") {
     float x, y;
   };
   CHECK(fault_of([&] { (void)Pair(as<Pair>(global + 1)[0]); }).error.message() ==
-        "load from global memory: address 0x4 is misaligned; it must be a multiple of 8 bytes");
+        "load from global memory: address 0x4 is misaligned; it must be a multiple of 8");
 }
 
 TEST_CASE("rows of matrices are aligned and within their array", "[quick][device]") {
@@ -292,8 +293,7 @@ TEST_CASE("rows of matrices are aligned and within their array", "[quick][device
   require_ok(run(kernel(0, 0)));
   const Fault misaligned = fault_of(kernel(9, 2));
   CHECK(misaligned.error.message() ==
-        "ldmatrix.sync.aligned.m8n8.x4.shared.b16: address 0x98 is misaligned; it must be a multiple of 16 "
-        "bytes");
+        "ldmatrix.sync.aligned.m8n8.x4.shared.b16: address 0x98 is misaligned; it must be a multiple of 16");
   CHECK(misaligned.lanes == Lanes{9});
   CHECK(misaligned.at.line == marked("rows"));
   const Fault outside = fault_of(kernel(30, 8));

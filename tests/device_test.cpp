@@ -109,7 +109,7 @@ TEST_CASE("what is missing in a GEMM is found", "[quick][device]") {
   CHECK(no_wait.error.message() ==
         load +
             ": byte 0x0 is still on its way by a cp.async of this thread, in group 1 "
-            "of 2; this thread must execute cp.async.wait_group 1 before");
+            "of 2; this thread must execute cp.async.wait_group 1 before this statement");
   CHECK(no_wait.at.line == load_of_a);
   REQUIRE(no_wait.other);
   CHECK(no_wait.other->at.line == copy_of_a);
