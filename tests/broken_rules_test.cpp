@@ -152,9 +152,10 @@ For each of [the rules](rules.md), and for the faults that break none, the words
 constexpr std::string_view kWords = R"(
 1. The statement at which the launch sees the mistake; what was seen; after the last `;` what would be right.
 2. The kernel, the block, and the address with the name of its variable.
-3. A line for each side: first that of the statement above, then the other one. With `nvcc -lineinfo` it begins with the line of
-   the kernel's source, `kernel.cu:18`. The lines with `in` say which inlined functions the statement lies in, the outermost first: here
-   line 18 of kernel.cu calls `Tile::load`, whose line 13 of tile.hpp calls `Tile::at`, whose line 5 is the load.
+3. A line for each side: first that of the statement above, then the other one; then lines that say what else belongs to it.
+   With `nvcc -lineinfo` a side begins with its lines in the kernel's file, of the kernel and of the functions there that it calls,
+   the outermost first (`kernel.cu:46 > 43 > 35`); a line with `in` has those of the next file. Here line 18 of kernel.cu calls
+   `Tile::load`, whose line 13 of tile.hpp calls a function whose line 5 is the load.
 
 | word | what it means here |
 |---|---|

@@ -338,8 +338,10 @@ void Mbarriers::acquire(const MbarrierTest& test, int warp, const Object& object
   test.acquires ? order.acquire(warp, object.complete) : order.acquire_relaxed(warp, object.complete);
   if (afar.empty()) return;
   if (!test.acquires) return order.acquire_relaxed(warp, afar, Scope::cluster);
-  test.scope == Scope::cta ? order.nearly_acquire(warp, afar, {Flaw::Kind::scope, Scope::cta, true})
-                           : order.acquire(warp, afar);
+  test.scope == Scope::cta
+      ? order.nearly_acquire(warp, afar,
+                             {Flaw::Kind::scope, Scope::cta, {}, {.lacks = true, .scope = Scope::cta}})
+      : order.acquire(warp, afar);
 }
 
 void Mbarriers::pass(std::int64_t address, int warp, std::uint32_t lanes, Place at) {
