@@ -110,7 +110,7 @@ TEST_CASE("a scope must reach the other block") {
     return "st.release." + scope + ".shared::cluster.u32 [%r5], 1;";
   };
   check({"scope_too_narrow", two_blocks(release("cta"), wait_by(kWide)),
-         "the release between has .cta scope, which does not reach another block"},
+         "the release between the two has .cta scope, which does not reach another block"},
         how);
   check({"scope_too_narrow", two_blocks(release("cluster"), wait_by(kNarrow)),
          ": the acquire of the flag, with .cta scope"},

@@ -163,7 +163,7 @@ TEST_CASE("what is on its way when a block ends is told with what began it") {
       "@%p2 st.shared.v4.u32 [%r2], {%r1, %r1, %r1, %r1}; @%p2 fence.proxy.async;\n"
       "@%p2 cp.async.bulk.global.shared::cta.bulk_group [%rd1], [%r2], 16;\n";
   CHECK_THAT(found(copy).message(), Contains("is in no group that can be waited for; the thread must execute "
-                                             "cp.async.bulk.commit_group behind it"));
+                                             "cp.async.bulk.commit_group after it"));
   CHECK_THAT(found(copy + "@%p2 cp.async.bulk.commit_group;").message(),
              Contains("has not been waited for; the thread must execute cp.async.bulk.wait_group.read 0"));
   const Fault arrival = found("barrier.cluster.arrive.aligned;");
