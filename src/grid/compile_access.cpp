@@ -183,8 +183,8 @@ void Compiler::restore_stack() {
 }
 
 // Of an address, in or for a state space.
-Step Compiler::of_space(Run run) {
-  Step step{.run = run};
+Step Compiler::of_space(Run what) {
+  Step step{.run = what};
   bool generic = false;
   step.access.space = space(generic);
   step.access.cluster = has("shared::cluster");

@@ -143,8 +143,8 @@ void Compiler::sync_warp() {
 }
 
 // d|p, a value, and words of 32 bits: the mask is the last one.
-Step Compiler::meeting(Run run, Type of_value) {
-  Step step{.run = run};
+Step Compiler::meeting(Run what, Type of_value) {
+  Step step{.run = what};
   step.place[0] = destination(operand(0));
   step.place[1] = second(operand(0));
   for (int i = 1; i < count(); ++i)

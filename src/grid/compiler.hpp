@@ -143,7 +143,7 @@ class Compiler {
   void allocate();
   void save_stack();
   void restore_stack();
-  Step of_space(Run run);
+  Step of_space(Run what);
   void window();
   void is_space();
   void map_address();
@@ -176,7 +176,7 @@ class Compiler {
   Run system_call(const ptx::FunctionText& declared);
   void fence();
   void barrier();
-  Step meeting(Run run, Type of_value);
+  Step meeting(Run what, Type of_value);
   void sync_warp();
   void shuffle();
   void vote();

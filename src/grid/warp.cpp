@@ -138,10 +138,10 @@ bool Warp::is_about_to_end(const Path& path) const {
   int pc = path.pc;
   for (int jumps = 0; path.calls.empty() && jumps < kMostJumps; ++jumps) {
     const Step& step = program_.steps[static_cast<std::size_t>(pc)];
-    const Run run = steps::what_runs(step);
+    const Run what = steps::what_runs(step);
     if (step.guard >= 0) return false;
-    if (run == steps::exit || run == steps::go_back) return true;
-    if (run != steps::branch) return false;
+    if (what == steps::exit || what == steps::go_back) return true;
+    if (what != steps::branch) return false;
     pc = step.target;
   }
   return false;
