@@ -35,8 +35,8 @@ struct DiagnoseOptions {
   /// Of a product of whole matrices: about how many products a b the search for the order of its sum computes (find_order);
   /// 0: none.
   double most_products = 1e10;
-  /// Of a product of whole matrices: the format in which the kernel stores D (f16, bf16, ...), rounded to nearest even; that
-  /// of the accumulators if empty. `product.d` has it, C that of the accumulators.
+  /// Of a product of whole matrices: the format in which the kernel stores D, by its name, rounded to nearest even; that of
+  /// the accumulators if empty. `product.d` has it, C that of the accumulators.
   std::string store = {};
 };
 
@@ -123,9 +123,9 @@ Result<Diagnosis> diagnose(const Instruction& instruction, std::span<const Opera
 /// The same of a product of whole matrices, D = A B + C, that a kernel computes with this instruction, tile by tile
 /// along K. `product.d` holds the wrong result and is only read. Mistakes in the loop over K and its stages, in the blocks of
 /// D, in the addresses of whole matrices, in registers of two tiles and in the epilogue are tried, too, and orders of the sum
-/// along K, also those of other instructions and those that leave values of K out (find_order). Of wgmma with factors in shared
+/// along K, also those of other instructions and those that leave values of K out (find_order). Of factors in shared
 /// memory the mistakes in descriptors are those of the manual's layouts of tiles; what lies behind a tile is not known.
-/// The instruction must be a dense mma, wmma or wgmma without block scaling, whose C has the format of D. Errors:
+/// The instruction must be a dense product of a warp or a warpgroup without block scaling, whose C has the format of D. Errors:
 /// view_mismatch, also for matrices of more than 2^20 elements, or 2^26 products; those of execute_batch and gemm.
 Result<Diagnosis> diagnose(const Instruction& instruction, const Gemm& product,
                            const DiagnoseOptions& options = {});

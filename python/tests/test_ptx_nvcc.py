@@ -37,4 +37,4 @@ def test_the_kernel_and_its_mistakes(tmp_path):
         assert np.array_equal(product(module, "gemm_exchanged"), tiles.reshape(64, 32))
         error = refusal(lambda: product(module, "gemm_too_far"))
         line = 1 + open(SOURCE, encoding="utf-8").read().split("right[i] = ")[0].count("\n")
-        assert error.code == "address_out_of_bounds" and f"{SOURCE}:{line}\n" in error.message + "\n" and "warp 0, lane 28" in error.message
+        assert error.code == "address_out_of_bounds" and f" > {line}: PTX line " in error.message and SOURCE in error.message and "warp 0, lane 28" in error.message
