@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <random>
 
+#include "kernel_head.hpp"
 #include "ptx/module.hpp"
 #include "ptx_modules.hpp"
 #include "scalar_table.hpp"
@@ -35,6 +36,37 @@ TEST_CASE("modules are accepted and refused as by ptxas") {
   fmt::print("{} modules accepted, {} refused\n", accepted, refused);
   CHECK(accepted >= 40);
   CHECK(refused >= 110);
+}
+
+// Of `%r1+4` ptxas adds as integers before the statement, once in each round of a loop.
+TEST_CASE("a register and a constant are a sum") {
+  const std::string text = R"(// launch: grid 1 block 8
+// array: u32[12] = 0 -> {10 11 12 0 20 21 20 0 0 0 0 0}
+.version 9.0
+.target sm_90a
+.address_size 64
+.visible .entry k(.param .u64 p) {
+  .reg .b32 %r<3>; .reg .b64 %rd<3>; .reg .pred %p;
+  ld.param.u64 %rd0, [p]; mov.u32 %r1, %tid.x; mad.wide.u32 %rd1, %r1+1, 4, %rd0;
+  setp.lt.u32 %p, %r1+1, 4;
+  @%p st.global.u32 [%rd1+-4], %r1+10;
+  @!%p bra END;
+  mov.u32 %r0, %r1;
+ROUND: add.u32 %r0, %r0, %r1+4;
+  setp.lt.u32 %p, %r0, 20;
+  @%p bra ROUND;
+  st.global.u32 [%rd1+12], %r0;
+END: ret;
+}
+)";
+  const auto module = ptx::Module::load(text);
+  REQUIRE(module.ok());
+  const auto kernel = module->function("k");
+  REQUIRE(kernel.ok());
+  kernel_head::Case test(text);
+  const ptx::Report report = kernel->launch(test.how, test.arguments);
+  CHECK_FALSE(report.fault.has_value());
+  CHECK(difference(*test.arrays.front()) == "");
 }
 
 /// The bytes of a variable's values as ptxas writes them.

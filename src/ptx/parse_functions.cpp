@@ -148,6 +148,40 @@ LabelTable Parser::label_table(LabelTable::Kind kind, std::string_view label) {
   return out;
 }
 
+// What ptxas 13.0 takes, and no page of the manual has: `st.global.u32 [p], %r1+4;`. It adds before the statement, as integers
+// of the register's size.
+Operand Parser::sum(const Operand& reg, const Statement& before) {
+  expect('+');
+  const Position at = token_.position;
+  const Type type = function_->registers[static_cast<std::size_t>(reg.index)].type;
+  Operand result = reg, addend;
+  result.index = static_cast<int>(function_->registers.size());
+  addend.kind = Operand::Kind::literal;
+  addend.position = at;
+  addend.literal.bits = static_cast<std::uint64_t>(integer("a constant"));
+  function_->registers.push_back(
+      {fmt::format("{}+{}", reg.text, static_cast<std::int64_t>(addend.literal.bits)), type});
+  Statement out = before;
+  out.opcode = "add";
+  out.is = &opcode(out.opcode);
+  out.first_qualifier = static_cast<int>(function_->qualifiers.size());
+  out.qualifiers = 1;
+  function_->qualifiers.push_back(bits(type) == 16 ? "u16" : bits(type) == 32 ? "u32" : "u64");
+  Operand all;
+  add_children(all, {result, reg, addend});
+  out.first_operand = all.first;
+  out.operands = all.count;
+  function_->statements.push_back(out);
+  return result;
+}
+
+bool Parser::may_be_sum(const Operand& operand) const {
+  if (operand.kind != Operand::Kind::reg || operand.negated || operand.second != -1 || !token_.is('+'))
+    return false;
+  const Type type = function_->registers[static_cast<std::size_t>(operand.index)].type;
+  return !is_floating(type) && bits(type) >= 16 && bits(type) <= 64;
+}
+
 // [@{!}p] opcode.qualifiers operands;
 void Parser::statement() {
   Statement out;
@@ -167,18 +201,22 @@ void Parser::statement() {
   }
   out.qualifiers = static_cast<int>(function_->qualifiers.size()) - out.first_qualifier;
   std::vector<Operand> operands;
+  const std::size_t sums = function_->statements.size();
   out.is = &opcode(out.opcode);
   const bool of_call = out.is->does == Does::call;
   moves_ = out.is->does == Does::move;
-  if (!token_.is(';')) do
+  if (!token_.is(';')) do {
       operands.push_back(operand(of_call));
-    while (take(','));
+      const bool is_source = operands.size() > 1 || !writes_first(*out.is, words_of(*function_, out));
+      if (is_source && may_be_sum(operands.back())) operands.back() = sum(operands.back(), out);
+    } while (take(','));
   Operand all;
   add_children(all, operands);
   out.first_operand = all.first;
   out.operands = all.count;
   expect(';');
   out.text = std::string_view(out_.text).substr(first, end_of_last_ - first);
+  for (Statement& one : std::span(function_->statements).subspan(sums)) one.text = out.text;
   function_->statements.push_back(out);
 }
 

@@ -132,6 +132,8 @@ class Parser {
   void label(std::string_view name, Position at);
   LabelTable label_table(LabelTable::Kind kind, std::string_view name);
   void statement();
+  Operand sum(const Operand& reg, const Statement& before);
+  bool may_be_sum(const Operand& operand) const;
   Operand operand(bool of_call);
   bool is_negated_register() const;
   Operand negated_operand();

@@ -93,8 +93,10 @@ def answers(warpbit, text, folder):
     try:
         target = re.search(r'\.target\s+(sm_\w+)', text)
         arch = target[1] if target else 'sm_90a'
-        p = subprocess.run(['ptxas', '-O0', '-arch', arch, path, '-o', path + '.cubin'], capture_output=True, text=True, timeout=60)
+        ask = lambda level: subprocess.run(['ptxas', level, '-arch', arch, path, '-o', path + '.cubin'], capture_output=True, text=True, timeout=60)
+        p = ask('-O0')
         w = subprocess.run([warpbit, 'check', '--ptx', path], capture_output=True, text=True, timeout=60)
+        if p.returncode == 0 and w.returncode != 0: p = ask('-O3')  # of which some end in a crash: those are not taken
         return p.returncode == 0, w.returncode == 0, (p.stdout + p.stderr).split('\n')[0].replace(path, ''), (w.stdout + w.stderr)[:300].replace('\n', ' ').replace(path, ''), w.returncode
     except subprocess.TimeoutExpired: return None
     finally:

@@ -53,8 +53,8 @@ def trips(command):
     if said or not 0 <= p.returncode <= 2: return f'status {p.returncode}: {said[0] if said else p.stderr[-200:]}', False
     return '', p.returncode == 0
 
-def run(warpbit, name, text, path):
-    with open(path, 'w') as file: file.write(text)
+def run(warpbit, name, text, new, path):
+    with open(path, 'w') as file: file.write(new)
     wrong, taken = trips([warpbit, 'check', '--ptx', path])
     if wrong or not taken: return taken, [('check', wrong)] if wrong else []
     results = [(mode, trips([warpbit, 'launch', path, *launched(name, text), *flags])[0]) for mode, flags in MODES.items()]
@@ -71,7 +71,7 @@ def main():
     def one(mutant):
         i, name, text, new = mutant
         path = os.path.join(folder, f'{i}.ptx')
-        taken, wrong = run(warpbit, name, new, path)
+        taken, wrong = run(warpbit, name, text, new, path)
         if not wrong: os.remove(path)
         for mode, what in wrong: print(f'{path}\t{os.path.basename(name)} {changed(text, new)}\t{mode}\t{what}', flush=True)
         return taken, bool(wrong)
