@@ -21,6 +21,15 @@ std::optional<std::pair<std::size_t, const std::byte*>> GlobalRows::meets(const 
   return std::nullopt;
 }
 
+namespace {
+
+// From the last row of some to the next one.
+std::ptrdiff_t distance(const GlobalRows& rows, const GlobalRows& next) {
+  return next.first - (rows.end() - rows.bytes);
+}
+
+}  // namespace
+
 bool GlobalCopies::is_pending(const Copy& copy, std::size_t row) {
   switch (copy.wait) {
     case Copy::Wait::threads:
@@ -30,33 +39,32 @@ bool GlobalCopies::is_pending(const Copy& copy, std::size_t row) {
   }
 }
 
-// Rows of one copy at equal distances are one.
+// Whether a copy of one row continues the rows of another one, at equal distances.
+bool GlobalCopies::continues(const Copy& last, const Copy& copy) {
+  const GlobalRows& rows = last.rows;
+  const std::ptrdiff_t stride = distance(rows, copy.rows);
+  const int thread = last.who.thread + (copy.wait == Copy::Wait::threads ? static_cast<int>(rows.rows) : 0);
+  return copy.who.thread == thread && copy.who.at == last.who.at && copy.number == last.number &&
+         copy.agent == last.agent && copy.object == last.object && copy.block == last.block &&
+         copy.wait == last.wait && copy.rows.rows == 1 && copy.rows.bytes == rows.bytes &&
+         stride >= static_cast<std::ptrdiff_t>(rows.bytes) && (rows.rows == 1 || stride == rows.stride);
+}
+
 void GlobalCopies::add(const Copy& copy) {
-  if (copies_.empty()) first_ = copy.rows.first, end_ = copy.rows.end();
-  first_ = std::min(first_, copy.rows.first);
-  end_ = std::max(end_, copy.rows.end());
-  if (!copies_.empty()) {
-    Copy& last = copies_.back();
-    GlobalRows& rows = last.rows;
-    const std::ptrdiff_t stride = copy.rows.first - (rows.rows == 1 ? rows.first : rows.end() - rows.bytes);
-    const int thread =
-        copy.wait == Copy::Wait::threads ? last.who.thread + static_cast<int>(rows.rows) : last.who.thread;
-    if (copy.who.thread == thread && copy.who.at == last.who.at && copy.number == last.number &&
-        copy.agent == last.agent && copy.object == last.object && copy.block == last.block &&
-        copy.wait == last.wait && copy.rows.rows == 1 && copy.rows.bytes == rows.bytes &&
-        stride >= static_cast<std::ptrdiff_t>(rows.bytes) && (rows.rows == 1 || stride == rows.stride)) {
-      rows.stride = stride;
-      ++rows.rows;
-      return;
-    }
-  }
   if (copies_.size() >= most_) {
     forget_those_waited_for();
     most_ = std::max<std::size_t>(64, 2 * copies_.size());
-    first_ = copies_.empty() ? copy.rows.first : std::min(first_, copy.rows.first);
-    end_ = copies_.empty() ? copy.rows.end() : std::max(end_, copy.rows.end());
   }
-  copies_.push_back(copy);
+  cover(copy.rows);
+  if (copies_.empty() || !continues(copies_.back(), copy)) return copies_.push_back(copy);
+  GlobalRows& rows = copies_.back().rows;
+  rows.stride = distance(rows, copy.rows);
+  ++rows.rows;
+}
+
+void GlobalCopies::cover(const GlobalRows& rows) {
+  first_ = first_ == nullptr ? rows.first : std::min(first_, rows.first);
+  end_ = std::max(end_, rows.end());
 }
 
 void GlobalCopies::forget_those_waited_for() {
@@ -66,10 +74,7 @@ void GlobalCopies::forget_those_waited_for() {
     return true;
   });
   first_ = end_ = nullptr;
-  for (const Copy& copy : copies_) {
-    first_ = first_ == nullptr ? copy.rows.first : std::min(first_, copy.rows.first);
-    end_ = std::max(end_, copy.rows.end());
-  }
+  for (const Copy& copy : copies_) cover(copy.rows);
 }
 
 std::optional<GlobalCopies::Conflict> GlobalCopies::conflict(const std::byte* at, std::size_t bytes,

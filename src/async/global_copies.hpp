@@ -59,6 +59,8 @@ class GlobalCopies {
 
  private:
   static bool is_pending(const Copy& copy, std::size_t row);
+  static bool continues(const Copy& last, const Copy& copy);
+  void cover(const GlobalRows& rows);
   void forget_those_waited_for();
 
   std::vector<Copy> copies_;

@@ -5,12 +5,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>    // std::ldexp
 #include <cstring>  // std::memcpy
 #include <utility>
 
 #include "api/checks.hpp"
 #include "function_name.hpp"
+#include "warpbit/format.hpp"
 
 namespace warpbit {
 namespace {
@@ -106,16 +106,11 @@ std::optional<std::int64_t> ordered(std::span<const std::byte> bytes, const Floa
   return (bits & sign) != 0 ? -static_cast<std::int64_t>(magnitude) : static_cast<std::int64_t>(magnitude);
 }
 
-// Of bits that are finite.
+// Of bits that are finite; what fits in a float is printed as short as one.
 std::string number_text(std::span<const std::byte> bytes, const FloatType& type) {
-  std::uint64_t bits = 0;
-  std::memcpy(&bits, bytes.data(), type.bytes);
-  const int width = static_cast<int>(8 * type.bytes), bias = (1 << (width - 2 - type.mantissa)) - 1;
-  const std::uint64_t one = std::uint64_t{1} << type.mantissa, fraction = bits & (one - 1);
-  const int exponent = static_cast<int>((bits & ((std::uint64_t{1} << (width - 1)) - 1)) >> type.mantissa);
-  const double magnitude = std::ldexp(static_cast<double>(exponent == 0 ? fraction : one + fraction),
-                                      std::max(exponent, 1) - bias - type.mantissa);
-  const double value = (bits >> (width - 1) & 1) != 0 ? -magnitude : magnitude;
+  std::uint64_t code = 0;
+  std::memcpy(&code, bytes.data(), type.bytes);
+  const double value = Codec::find(type.name)->decode(code);
   return type.bytes == 8 ? fmt::format("{}", value) : fmt::format("{}", static_cast<float>(value));
 }
 

@@ -357,7 +357,7 @@ void Block::blame_store(Fault& fault) const {
   if (!is_race || fault.address->space != Space::shared || !async_.mbarriers.has(fault.address->byte)) return;
   const int first = async_.shared.first_warp(), end = first + static_cast<int>(warps_.size());
   const auto is_use = [&](const FaultSide& side) {
-    return statement_of(origin_at(grid_.program, side.at)).opcode == "mbarrier";
+    return statement_of(origin_at(grid_.program, side.at)).is->does == ptx::Does::mbarrier;
   };
   const auto is_own = [&](const FaultSide& side) { return side.warp >= first && side.warp < end; };
   if (is_use(fault) == is_use(*fault.other) || !is_own(fault) || !is_own(*fault.other)) return;

@@ -18,19 +18,6 @@ namespace {
 
 constexpr int kTextRounds = 20;
 
-/// What the result of an opcode is made of: n a number, c the third source alone, l what is loaded, o memory of the thread; p, h
-/// all sources, which may be parts of an address, or become one. Of others it is made of all sources.
-struct MadeRow {
-  std::string_view opcode;
-  char of;
-};
-constexpr MadeRow kMadeOf[] = {
-    {"mul", 'n'},   {"mul24", 'n'}, {"div", 'n'},    {"rem", 'n'},       {"fma", 'n'},
-    {"set", 'n'},   {"setp", 'n'},  {"popc", 'n'},   {"clz", 'n'},       {"mad", 'c'},
-    {"mad24", 'c'}, {"ld", 'l'},    {"ldu", 'l'},    {"atom", 'l'},      {"mov", 'p'},
-    {"bfi", 'p'},   {"shl", 'h'},   {"alloca", 'o'}, {"stacksave", 'o'},
-};
-
 /// The values of which a register is made that may be addresses, a bit each.
 using AddressOrigins = std::uint64_t;
 constexpr AddressOrigins kAnyAddress = 1, kNotGlobal = 2;  ///< any address; one that is not in global memory
@@ -62,7 +49,6 @@ class StoreSearch {
   std::optional<std::int64_t> place_of(const ptx::Variable* variable) const;
   AddressOrigins bit(Source source);
   AddressOrigins of(const Operand& operand);
-  AddressOrigins of_sources(const ptx::Statement& statement, int first);
   AddressOrigins loaded(const ptx::Statement& statement);
   AddressOrigins result(const ptx::Statement& statement);
   AddressOrigins copied_to(const Operand& to);
@@ -114,12 +100,6 @@ AddressOrigins StoreSearch::of(const Operand& operand) {
   }
 }
 
-AddressOrigins StoreSearch::of_sources(const ptx::Statement& statement, int first) {
-  AddressOrigins out = 0;
-  for (int i = first; i < statement.operands; ++i) out |= of(operand(statement, i));
-  return out;
-}
-
 // Of the last type that a statement names.
 int StoreSearch::bits(const ptx::Statement& statement) const {
   int out = 64;
@@ -150,25 +130,26 @@ AddressOrigins StoreSearch::loaded(const ptx::Statement& statement) {
   return out;
 }
 
+// By the column of the opcode. What is mixed is a distance here, not an address; a part of 64 bits may become any one.
 AddressOrigins StoreSearch::result(const ptx::Statement& statement) {
-  const auto* const row = std::ranges::find(kMadeOf, statement.opcode, &MadeRow::opcode);
-  switch (row == std::end(kMadeOf) ? 's' : row->of) {
-    case 'n': return 0;
-    case 'c': return of_sources(statement, 3);
-    case 'l': return loaded(statement);
-    case 'o': return kNotGlobal;
-    case 'p': {
-      const bool is_of_parts =
-          statement.is->does != ptx::Does::move || operand(statement, 1).kind == Operand::Kind::vector;
-      return is_of_parts && bits(statement) >= 64 ? kAnyAddress : of_sources(statement, 1);
-    }
-    case 'h': {
-      const Operand& by = operand(statement, 2);
-      const bool is_small = by.kind == Operand::Kind::literal && by.literal.bits < 32;
-      return bits(statement) < 64 || is_small ? of_sources(statement, 1) : kAnyAddress;
-    }
-    default: return of_sources(statement, 1);
+  using ptx::Does;
+  const Does does = statement.is->does;
+  if (does == Does::load || does == Does::atomic) return loaded(statement);
+  if (does == Does::allocate || does == Does::save_stack) return kNotGlobal;
+  const std::string_view made_of = statement.is->addresses;
+  const bool is_of_parts = does == Does::move && operand(statement, 1).kind == Operand::Kind::vector;
+  if ((is_of_parts || made_of == "p") && bits(statement) >= 64) return kAnyAddress;
+  if (made_of == "h" && bits(statement) >= 64) {
+    const Operand& by = operand(statement, 2);
+    if (by.kind != Operand::Kind::literal || by.literal.bits >= 32) return kAnyAddress;
   }
+  if (made_of == "n") return 0;
+  AddressOrigins out = 0;
+  for (int i = 1; i < statement.operands; ++i) {
+    const auto at = static_cast<std::size_t>(i) - 1;
+    if (at >= made_of.size() || made_of[at] != 'm') out |= of(operand(statement, i));
+  }
+  return out;
 }
 
 void StoreSearch::write(const ptx::Statement& statement) {

@@ -60,7 +60,8 @@ struct Opcode {
   std::string_view name;
   Does does = Does::compute;
   /// What the result is, by its sources from the first on, where they may be addresses: a copied, s two that are added, d one
-  /// less another, c one of two, m all mixed, - looked at alone, n it is a number whatever they are. Behind them: mixed.
+  /// less another, c one of two, m all mixed, - looked at alone, n it is a number whatever they are, p parts of it, h one that is shifted. Behind them:
+  /// mixed. Of a row that says m the sources are factors and the like: no address is made of them.
   std::string_view addresses = {};
   ToldBy told_by = ToldBy::opcode;
   bool stays = false;             ///< the assembler keeps it, though nobody needs what it writes
