@@ -38,7 +38,8 @@ struct GlobalLanes {
   const std::byte* values =
       nullptr;             ///< which are stored there: the first lane's; nullptr: others are, or none
   std::size_t stride = 0;  ///< from there to the next lane's
-  bool is_row = false;  ///< all lanes are there, the bytes of each behind those of the one before; `data`: of the first one
+  bool is_row =
+      false;  ///< all lanes are there, the bytes of each behind those of the one before; `data`: of the first one
 
   std::byte* of(int lane) const {
     const auto i = static_cast<std::size_t>(lane);

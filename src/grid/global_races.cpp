@@ -3,9 +3,37 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "block/shape.hpp"
 
 namespace warpbit::grid {
+
+// The side that comes first by the numbers of clusters is the first one.
+void GlobalRaces::add(const GlobalConflict& found) {
+  GlobalConflict one = found;
+  if (one.now.cluster < one.before.cluster) std::swap(one.now, one.before);
+  const int kind = one.before.non_coherent || one.now.non_coherent ? 0
+                   : one.flaw                                      ? 1 + static_cast<int>(one.flaw->kind)
+                                                                   : 3;
+  const std::int32_t before = one.before.site % statements_, now = one.now.site % statements_;
+  const Key key{std::min(before, now), std::max(before, now), kind};
+  const auto rank = [](const GlobalConflict& of) {
+    return std::tuple(of.before.cluster, of.now.cluster, of.before.thread, of.now.thread, of.byte);
+  };
+  const std::lock_guard lock(mutex_);
+  const auto [at, is_new] = found_.try_emplace(key, one);
+  if (!is_new && rank(one) < rank(at->second)) at->second = one;
+}
+
+std::vector<GlobalConflict> GlobalRaces::all() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<GlobalConflict> out;
+  for (const auto& [key, one] : found_) out.push_back(one);
+  return out;
+}
+
 namespace {
 
 // "byte 12 of 'out' was written by lane 3 of warp 1".
