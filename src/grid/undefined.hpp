@@ -91,7 +91,8 @@ class Undefined {
   };
 
   friend class Rules;  // undefined_steps.cpp
-  void result(const Path& path, const Place& place, Lanes lanes, const LaneBits& bits, const LaneBits& unknown = {});
+  void result(const Path& path, const Place& place, Lanes lanes, const LaneBits& bits,
+              const LaneBits& unknown = {});
   void move_unknown(const Path& path, const Step& step, Lanes lanes);
   void find_results(Path& path, const Step& step, Lanes lanes, Lanes any);
   void take(const Path& path, const Place& place, Lanes lanes, const LaneBits& bits);
@@ -101,8 +102,8 @@ class Undefined {
   Warp& warp_;
   bool active_ = false;
   RegisterFile masks_;
-  std::vector<LaneBits> unknown_;  // by slot
-  std::uint64_t unknowns_ = 0;     // how many there have been
+  std::vector<LaneBits> unknown_;                            // by slot
+  std::uint64_t unknowns_ = 0;                               // how many there have been
   std::vector<std::uint32_t> slot_cause_, predicate_cause_;  // of causes_
   std::map<std::int64_t, std::uint32_t> local_cause_;        // by byte of frames, of causes_
   std::vector<Cause> causes_ = std::vector<Cause>(1);        // the first: a register that was not written
