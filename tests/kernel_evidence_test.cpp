@@ -7,6 +7,7 @@
 
 #include "../tools/capture/tensor_copy_cases.hpp"
 #include "ptx/evidence.hpp"
+#include "ptx/rows/opcodes.hpp"
 #include "random_recordings.hpp"
 #include "recorded_kernel.hpp"
 #include "scalar_table.hpp"
@@ -30,14 +31,14 @@ std::pair<std::string_view, Words> parts(std::string_view form) {
   return {opcode, words};
 }
 
-const ptx::Kind* kind_of(const std::string& form) {
+const ptx::KindRow* kind_of(const std::string& form) {
   const auto [opcode, words] = parts(form);
   return ptx::kind_of(opcode, words);
 }
 
 ptx::FormEvidence evidence(const std::string& form, const char* target) {
   const auto [opcode, words] = parts(form);
-  return ptx::evidence(opcode, words, *Target::find_ptx(target));
+  return ptx::evidence(ptx::kind_of(opcode, words), opcode, words, *Target::find_ptx(target));
 }
 
 /// The lines of a table of forms, by its first two columns.
@@ -198,13 +199,17 @@ TEST_CASE("each row of forms that a kernel can execute has a kind") {
   std::set<std::string_view> without;
   for (const ptx::ScalarForm& row : ptx::scalar_forms())
     ptx::for_each_form(row, [&](std::string_view opcode, std::span<const std::string_view> words) {
-      if (ptx::kind_of(opcode, words) == nullptr) without.insert(opcode);
+      const bool is_executed =
+          row.row->kind != ptx::Kind::not_executed && row.row->kind != ptx::Kind::not_measured;
+      CHECK((ptx::kind_of(row, words) != nullptr) == is_executed);
+      if (row.row->kind == ptx::Kind::not_executed) without.insert(opcode);
     });
   CHECK(without == std::set<std::string_view>{"multimem"});  // refused by name
+  for (const std::string_view opcode : without) CHECK_FALSE(ptx::opcode(opcode).not_modelled.empty());
 }
 
 TEST_CASE("a kind with something open says what was tried") {
-  for (const ptx::Kind& kind : ptx::kinds()) {
+  for (const ptx::KindRow& kind : ptx::kinds()) {
     INFO(kind.name);
     CHECK(kind.open.empty() == kind.tried.empty());
   }

@@ -4,7 +4,6 @@
 
 #include "grid/compiler.hpp"
 #include "grid/freedom.hpp"
-#include "grid/modelled.hpp"
 #include "grid/products.hpp"
 #include "grid/reach.hpp"
 #include "grid/slots.hpp"
@@ -68,7 +67,7 @@ const Compiler::Maker Compiler::kMakers[] = {
 };
 
 void Compiler::check_modelled() const {
-  if (const std::string_view reason = reason_not_modelled(statement_->opcode, words()); !reason.empty())
+  if (const std::string_view reason = statement_->is->not_modelled; !reason.empty())
     refuse({Errc::instruction_not_modelled, {}, std::string(reason), {}});
 }
 
@@ -113,7 +112,7 @@ void Compiler::statement() {
   form_ = (*taken)->form;
   check_version(form_->row->since);
   check_address_size();
-  if (is_unmeasured(statement_->opcode, words(), (*taken)->types, count()))
+  if (form_->row->kind == ptx::Kind::not_measured)
     refuse({Errc::instruction_not_modelled, {}, "its results have not been measured", {}});
   note(inference(program_.origins.back(), program_.target));
   const Maker& maker = *std::ranges::find(kMakers, does, &Maker::does);

@@ -4,12 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <set>
 
-#include "grid/modelled.hpp"
 #include "grid/watch.hpp"
 #include "isa/instruction.hpp"
+#include "isa/statement.hpp"
 #include "isa/tensor_action.hpp"
 #include "ptx/evidence.hpp"
 #include "ptx/source.hpp"
@@ -23,8 +22,9 @@ constexpr std::string_view kAll = "all bits", kHopper = "an H100", kLike = "form
 }  // namespace
 
 std::optional<Inference> inference(const Origin& origin, Target target) {
-  const ptx::FormEvidence found =
-      ptx::evidence(statement_of(origin).opcode, words_of(*origin.function, statement_of(origin)), target);
+  const std::string_view opcode = statement_of(origin).opcode;
+  const auto words = words_of(*origin.function, statement_of(origin));
+  const ptx::FormEvidence found = ptx::evidence(ptx::kind_of(opcode, words), opcode, words, target);
   if (found.rests != ptx::Rests::inferred) return {};
   return Inference{-1, found.kind == nullptr ? kAll : found.kind->open,
                    found.recording.empty() ? kLike : kHopper};
@@ -62,10 +62,10 @@ struct List {
     std::set<assembler::Rule> seen;
     for (const Program::Use& use : program.uses) {
       if (!seen.insert(use.rule).second) continue;
-      const std::array<std::string_view, 1> name = {assembler::row(use.rule).name};
-      const ptx::FormEvidence found = ptx::evidence("assembler", name, program.target);
+      const std::string_view name = assembler::row(use.rule).name;
+      const ptx::FormEvidence found = ptx::rule_evidence(name, program.target);
       if (found.rests == ptx::Rests::captured) continue;
-      add(use.origin, fmt::format("assembler: {}", name[0]), found.kind->open,
+      add(use.origin, fmt::format("assembler: {}", name), found.kind->open,
           found.recording.empty() ? "machine code" : kHopper);
     }
   }
@@ -99,8 +99,7 @@ struct Counter {
     if (std::ranges::find(kind.recordings, folder) == kind.recordings.end()) kind.recordings.push_back(folder);
   }
 
-  void count(std::string_view opcode, std::span<const std::string_view> words, std::size_t target) {
-    const FormEvidence found = evidence(opcode, words, targets[target]);
+  void count(const FormEvidence& found, std::size_t target) {
     KindEvidence& kind = *std::ranges::find(kinds, found.kind->name, &KindEvidence::kind);
     FormCounts& counts = kind.by_target[target];
     ++(found.rests == Rests::captured  ? counts.captured
@@ -110,19 +109,13 @@ struct Counter {
   }
 
   void add(const ScalarForm& row, std::string_view opcode, std::span<const std::string_view> words) {
-    std::string form(opcode);
-    std::vector<Type> types;
-    for (const std::string_view word : words) {
-      form.append(".").append(word);
-      if (const auto type = find_type(word)) types.push_back(*type);
-    }
-    if (kind_of(opcode, words) == nullptr || !grid::reason_not_modelled(opcode, words).empty() ||
-        grid::is_unmeasured(opcode, words, types, static_cast<int>(row.operands.size())))
-      return;
+    const KindRow* const kind = kind_of(row, words);
+    if (kind == nullptr) return;
+    const std::string form = spell(opcode, words);
     for (std::size_t i = 0; i < targets.size(); ++i)
       if (targets[i].row().features.has(row.row->needs) &&
           seen.insert(form + ' ' + std::string(targets[i].name())).second)
-        count(opcode, words, i);
+        count(evidence(kind, opcode, words, targets[i]), i);
   }
 };
 
@@ -130,7 +123,7 @@ struct Counter {
 
 std::vector<KindEvidence> evidence_table() {
   Counter counter;
-  for (const Kind& kind : kinds())
+  for (const KindRow& kind : kinds())
     if (std::ranges::find(counter.kinds, kind.name, &KindEvidence::kind) == counter.kinds.end())
       counter.kinds.push_back(
           {kind.name, kind.open, kind.tried, {}, std::vector<FormCounts>(counter.targets.size())});
@@ -140,7 +133,7 @@ std::vector<KindEvidence> evidence_table() {
     });
   for (const assembler::RuleRow& rule : assembler::rules())
     for (std::size_t i = 0; i < counter.targets.size(); ++i)
-      counter.count("assembler", std::array{rule.name}, i);
+      counter.count(rule_evidence(rule.name, counter.targets[i]), i);
   return std::move(counter.kinds);
 }
 

@@ -2,11 +2,11 @@
 // Forms that kernels have and Instruction has not.
 #include <algorithm>
 
-#include "grid/modelled.hpp"
 #include "isa/since.hpp"
 #include "isa/statement.hpp"
 #include "ptx/forms.hpp"
 #include "ptx/refusal.hpp"
+#include "ptx/rows/opcodes.hpp"
 #include "warpbit/instruction.hpp"
 #include "warpbit/ptx.hpp"
 
@@ -23,9 +23,10 @@ constexpr std::string_view kCalls = "control flow and the stack";
 
 Result<KernelForm> scalar_form(const warpbit::Statement& name, Target target, bool has_operands) {
   const std::string spelled = spell(name);
-  if (const std::string_view reason = grid::reason_not_modelled(name.opcode, name.qualifiers); !reason.empty())
-    return Error{Errc::instruction_not_modelled, spelled, std::string(reason), {}};
-  const bool is_call = name.opcode == "call";
+  const Opcode& is = opcode(name.opcode);
+  if (!is.not_modelled.empty())
+    return Error{Errc::instruction_not_modelled, spelled, std::string(is.not_modelled), {}};
+  const bool is_call = is.does == Does::call;
   const Result<std::vector<MatchedForm>> forms =
       is_call ? std::vector<MatchedForm>() : match_scalar(name.opcode, name.qualifiers, target);
   const bool is_unknown = !forms && forms.error().code == Errc::unknown_instruction;

@@ -13,6 +13,7 @@ using scalar::Operation, scalar::Results, scalar::Sources;
 struct Case {
   const Operation& operation;
   const Sources &value, &undefined;
+  const std::array<std::uint64_t, 4>& unknown;
   const std::array<int, 4>& same;
 
   std::uint64_t known(int i) const { return value[i] & ~undefined[i]; }
@@ -20,6 +21,7 @@ struct Case {
   bool is_same(int i, int j) const {
     return same[static_cast<std::size_t>(i)] == same[static_cast<std::size_t>(j)];
   }
+  bool cancel() const { return unknown[0] != 0 && unknown[0] == unknown[1]; }
 };
 
 constexpr Results kDefined = {}, kUndefined = {~std::uint64_t{0}, true, true};
@@ -81,7 +83,7 @@ Results from_bit(int lowest, const Operation& operation) {
 
 Results sums(const Case& of) {
   if (of.operation.sat || of.undefined.carry) return kUndefined;
-  if (of.operation.opcode == "sub" && of.is_same(0, 1)) return kDefined;
+  if (of.operation.opcode == "sub" && of.cancel()) return kDefined;
   std::uint64_t bits = 0;
   for (const std::uint64_t one : of.undefined.value) bits |= one;
   Results out = from_bit(std::countr_zero(bits), of.operation);
@@ -134,6 +136,7 @@ Results compares(const Case& of) {
   if (!is_of_integers(o.type) || of.undefined[2] != 0) return kUndefined;
   if (of.is_same(0, 1)) return kDefined;
   if (o.compare != Compare::eq && o.compare != Compare::ne) return monotone(of);
+  if (of.cancel()) return kDefined;
   const std::uint64_t known = ones(ptx::bits(o.type)) & ~(of.undefined[0] | of.undefined[1]);
   return ((of.value[0] ^ of.value[1]) & known) != 0 ? kDefined : kUndefined;
 }
@@ -143,12 +146,24 @@ Results selects(const Case& of) {
   return {of.undefined[of.value.predicate ? 0 : 1]};
 }
 
-/// Of an opcode: the rule, for integers alone or for all types, and what `moves` takes. Others: whole.
+// The unknown of a result that is a source, or a source and a known number.
+std::uint64_t sum_of_one(const Case& of) {
+  if (of.operation.sat || of.undefined.carry) return 0;
+  if (of.undefined[1] == 0) return of.unknown[0];
+  return of.undefined[0] == 0 && of.operation.opcode == "add" ? of.unknown[1] : 0;
+}
+std::uint64_t one_of_two(const Case& of) {
+  return of.undefined.predicate ? 0 : of.unknown[of.value.predicate ? 0 : 1];
+}
+
+/// Of an opcode: the rule, for integers alone or for all types, what `moves` takes, and the unknown of the result where it may
+/// be one of a source. Others: whole.
 struct BitRule {
   std::string_view opcode;
   Results (*rule)(const Case& of);
   bool of_integers = false;
   std::string_view moved = {};
+  std::uint64_t (*unknown)(const Case& of) = nullptr;
 };
 constexpr BitRule kBitRules[] = {
     {"and", bitwise},
@@ -166,8 +181,8 @@ constexpr BitRule kBitRules[] = {
     {"szext", nullptr, false, "dc"},
     {"slct", nullptr, false, "ddc"},
     {"cvt", nullptr, true, "d"},
-    {"add", sums, true},
-    {"sub", sums, true},
+    {"add", sums, true, {}, sum_of_one},
+    {"sub", sums, true, {}, sum_of_one},
     {"addc", sums, true},
     {"subc", sums, true},
     {"neg", sums, true},
@@ -178,25 +193,26 @@ constexpr BitRule kBitRules[] = {
     {"max", monotone, true},
     {"set", compares},
     {"setp", compares},
-    {"selp", selects},
+    {"selp", selects, false, {}, one_of_two},
 };
 
-Results by_rule(const Case& of) {
+UndefinedResults by_rule(const Case& of) {
   const Operation& o = of.operation;
   const auto* const row = std::ranges::find(kBitRules, o.opcode, &BitRule::opcode);
   const bool integers = is_of_integers(o.type) && is_of_integers(o.to);
-  if (row == std::end(kBitRules) || (row->of_integers && !integers)) return whole(of);
-  if (row->rule != nullptr) return row->rule(of);
-  return o.sat ? kUndefined : moves(of, row->moved);
+  if (row == std::end(kBitRules) || (row->of_integers && !integers)) return {whole(of)};
+  if (row->rule != nullptr) return {row->rule(of), row->unknown != nullptr ? row->unknown(of) : 0};
+  return {o.sat ? kUndefined : moves(of, row->moved)};
 }
 
 }  // namespace
 
-Results undefined_bits(const Operation& operation, const Sources& value, const Sources& undefined,
-                       const std::array<int, 4>& same) {
-  const bool any = undefined.predicate || undefined.carry ||
-                   std::ranges::any_of(undefined.value, [](std::uint64_t one) { return one != 0; });
-  return any ? by_rule({operation, value, undefined, same}) : kDefined;
+UndefinedResults undefined_bits(const Operation& operation, const Sources& value,
+                                const UndefinedSources& undefined) {
+  const Sources& bits = undefined.bits;
+  const bool any = bits.predicate || bits.carry ||
+                   std::ranges::any_of(bits.value, [](std::uint64_t one) { return one != 0; });
+  return any ? by_rule({operation, value, bits, undefined.unknown, undefined.same}) : UndefinedResults{};
 }
 
 }  // namespace warpbit::grid

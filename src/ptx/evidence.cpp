@@ -8,6 +8,8 @@
 #include <array>
 #include <unordered_map>
 
+#include "ptx/rows/opcodes.hpp"
+
 namespace warpbit::ptx {
 namespace {
 
@@ -15,75 +17,67 @@ namespace {
 
 constexpr std::string_view kNaN = "the bits of a NaN", kNone = "no results are known";
 constexpr std::string_view kWithinError = "all bits within an error";
-using enum TypesOf;
+using enum Kind;
 
 // Strict: a row without something open has integers, moves and choices whose every bit the manual states. "PTX manual" means
 // the page of the instruction.
-constexpr Kind kKinds[] = {
+constexpr KindRow kKinds[] = {
     // The manual bounds the error. The ten words: flash-attention#2263.
-    {"ex2.approx", "ex2", any, "approx", kWithinError, "ten words of a GB200 are equal (flash-attention#2263)"},
-    {"other approximate functions", "lg2 rcp rsqrt sqrt sin cos tanh div", floats, "approx|full", kWithinError,
+    {ex2, "", "ex2.approx", kWithinError, "ten words of a GB200 are equal (flash-attention#2263)"},
+    {floats, "approx|full", "other approximate functions", kWithinError,
      "tables of lg2, rcp, rsqrt, sin as of a chip of 2006 (envytools)"},
 
     // "Division by zero yields an unspecified, machine-specific value."
-    {"integers: division", "div rem", integers, "", "a divisor of 0, and the least number by -1", kNone},
+    {division, "", "integers: division", "a divisor of 0, and the least number by -1", kNone},
     // What the 8 bits of the manual are for 64-bit sources an H100 takes as 32 bits.
-    {"integers: bit fields of 64 bits", "bfe bfi", any, "u64|s64|b64", "places and sizes from 256 on", kNone},
-    {"integers: abs, fns, mul24, mad24", "abs fns mul24 mad24", integers, "",
-     "the least number, a base over 31, bits over 24", kNone},
-    {"integers",
-     "add sub mul mad addc subc madc sad min max neg popc clz bfind brev bfe bfi szext bmsk dp4a dp2a",
-     integers, "", "", ""},
+    {wide_fields, "", "integers: bit fields of 64 bits", "places and sizes from 256 on", kNone},
+    {integer_edges, "", "integers: abs, fns, mul24, mad24", "the least number, a base over 31, bits over 24",
+     kNone},
+    {integers, "", "integers", "", ""},
 
-    {"floats with .ftz", "add sub mul fma mad div rcp sqrt", floats, "ftz",
-     "the bits of a NaN, and what is flushed after rounding", kNone},
-    {"floats: arithmetic", "add sub mul fma mad div rcp sqrt", floats, "", kNaN, kNone},
-    {"floats: min, max, abs, neg", "min max abs neg", floats, "", kNaN, kNone},
-    {"comparisons of two halves by set", "set", any, "f16x2|bf16x2", "where the two results lie", kNone},
-    {"comparisons, choices, signs", "set setp selp slct testp copysign", any, "", "", ""},
+    {floats, "ftz", "floats with .ftz", "the bits of a NaN, and what is flushed after rounding", kNone},
+    {floats, "", "floats: arithmetic", kNaN, kNone},
+    {extremes, "", "floats: min, max, abs, neg", kNaN, kNone},
+    {halves_by_set, "", "comparisons of two halves by set", "where the two results lie", kNone},
+    {comparisons, "", "comparisons, choices, signs", "", ""},
 
-    {"cvt: integers", "cvt", integers, "", "", ""},
+    {integers_to_integers, "", "cvt: integers", "", ""},
     // NaNs too: 0, or 2^(bits - 1) where a type has 64 bits.
-    {"cvt: floats to integers", "cvt", to_integers, "", "", ""},
-    {"cvt: integers to f16", "cvt", from_integers, "f16", "numbers over 65504", kNone},
-    {"cvt: integers to f32, f64, bf16", "cvt", from_integers, "", "", ""},
-    {"cvt: f16, bf16, f32, f64", "cvt", floats, "", kNaN, kNone},
+    {floats_to_integers, "", "cvt: floats to integers", "", ""},
+    {integers_to_floats, "f16", "cvt: integers to f16", "numbers over 65504", kNone},
+    {integers_to_floats, "", "cvt: integers to f32, f64, bf16", "", ""},
+    {floats_to_floats, "", "cvt: f16, bf16, f32, f64", kNaN, kNone},
 
-    {"logic, shifts, permutations", "and or xor not cnot lop3 shf shl shr prmt", any, "", "", ""},
-    {"moves", "mov", any, "", "", ""},
-    {"addresses", "cvta isspacep mapa getctarank alloca stacksave stackrestore", any, "", "", ""},
-    {"cache policies", "createpolicy", any, "", "the bits of a policy", kNone},
-    {"loads and stores", "ld ldu st", any, "", "", ""},
+    {logic, "", "logic, shifts, permutations", "", ""},
+    {moves, "", "moves", "", ""},
+    {addresses, "", "addresses", "", ""},
+    {policies, "", "cache policies", "the bits of a policy", kNone},
+    {loads_and_stores, "", "loads and stores", "", ""},
 
-    {"atomics of floats", "atom red", floats, "add|min|max", "the bits of a NaN, and what is flushed", kNone},
-    {"atomics of integers and bits", "atom red", any, "", "", ""},
+    {atomics, "f16|f16x2|bf16|bf16x2|f32|f64", "atomics of floats", "the bits of a NaN, and what is flushed",
+     kNone},
+    {atomics, "", "atomics of integers and bits", "", ""},
 
-    {"control, hints", "cp", any, "prefetch", "", ""},
-    {"tensor reductions", "cp", any, "reduce tensor", "rounding, NaNs, and what lies outside", kNone},
-    {"tensor copies", "cp", any, "tensor", "what lies outside, and how a tile lies in memory", kNone},
-    {"bulk reductions of floats", "cp", any, "reduce f16|bf16|f32|f64", "rounding and NaNs", kNone},
-    {"bulk reductions of integers", "cp", any, "reduce", "", ""},
-    {"other copies", "cp", any, "", "", ""},
-    {"tensor maps: copies", "tensormap", any, "cp_fenceproxy", "", ""},
-    {"tensor maps: changes", "tensormap", any, "replace", "the bytes of a map", kNone},
+    {control, "", "control, hints", "", ""},
+    {tensor_reductions, "", "tensor reductions", "rounding, NaNs, and what lies outside", kNone},
+    {tensor_copies, "", "tensor copies", "what lies outside, and how a tile lies in memory", kNone},
+    {bulk_reductions, "f16|bf16|f32|f64", "bulk reductions of floats", "rounding and NaNs", kNone},
+    {bulk_reductions, "", "bulk reductions of integers", "", ""},
+    {copies, "", "other copies", "", ""},
+    {map_copies, "", "tensor maps: copies", "", ""},
+    {map_changes, "", "tensor maps: changes", "the bytes of a map", kNone},
 
     // Which clusters are taken is no result of a form: launches say so (grid/freedom.cpp).
-    {"requests for clusters", "clusterlaunchcontrol", any, "", "the bits of a response", kNone},
+    {requests, "", "requests for clusters", "the bits of a response", kNone},
 
-    // One in another block gives no state.
-    {"barrier objects", "mbarrier", any, "shared::cluster", "", ""},
-    {"barrier objects: states", "mbarrier", any, "arrive|arrive_drop", "the bits of a state", kNone},
-    {"barrier objects", "mbarrier", any, "", "", ""},
-    {"barriers and fences", "bar barrier membar fence griddepcontrol", any, "", "", ""},
-    {"elect.sync", "elect", any, "", "which lane is elected", kNone},
-    {"activemask", "activemask", any, "", "which lanes are together", kNone},
-    {"shfl, vote, match, redux", "shfl vote match redux", any, "", "", ""},
-    {"control, hints",
-     "bra brx ret exit trap brkpt nanosleep pmevent setmaxnreg prefetch prefetchu applypriority discard", any,
-     "", "", ""},
+    {barrier_objects, "", "barrier objects", "", ""},
+    {barrier_states, "", "barrier objects: states", "the bits of a state", kNone},
+    {barriers, "", "barriers and fences", "", ""},
+    {election, "", "elect.sync", "which lane is elected", kNone},
+    {active_mask, "", "activemask", "which lanes are together", kNone},
+    {exchanges, "", "shfl, vote, match, redux", "", ""},
 
-    // "assembler.contract" is no form but a rule (doc/guide/assembler.md).
-    {"rules of the assembler", "assembler", any, "", "which statements it changes", kNone},
+    {assembler, "", "rules of the assembler", "which statements it changes", kNone},
 };
 
 bool is_among(std::string_view list, std::string_view word, char at) {
@@ -95,31 +89,12 @@ bool is_among(std::string_view list, std::string_view word, char at) {
   }
 }
 
-bool have_all(std::span<const std::string_view> words, std::string_view wanted) {
-  while (!wanted.empty()) {
-    const std::size_t end = wanted.find(' ');
-    const std::string_view one = wanted.substr(0, end);
-    if (std::ranges::none_of(words, [&](std::string_view word) { return is_among(one, word, '|'); }))
-      return false;
-    wanted = end == wanted.npos ? std::string_view() : wanted.substr(end + 1);
-  }
-  return true;
-}
-
-TypesOf types_of(std::span<const std::string_view> words) {
-  bool first = false, last = false, any_floating = false, has_type = false;
-  for (const std::string_view word : words) {
-    const std::optional<Type> type = find_type(word);
-    if (!type) continue;
-    const Type element = row(*type).element;
-    last = is_floating(element) || element == Type::bf16;
-    if (!has_type) first = last;
-    has_type = true;
-    any_floating = any_floating || last;
-  }
-  if (!any_floating) return integers;
-  if (!first) return last ? to_integers : floats;
-  return last ? floats : from_integers;
+const KindRow* row_of(Kind kind, std::span<const std::string_view> words) {
+  const auto* const found = std::ranges::find_if(kKinds, [&](const KindRow& row) {
+    const auto is_there = [&](std::string_view word) { return is_among(row.words, word, '|'); };
+    return row.kind == kind && (row.words.empty() || std::ranges::any_of(words, is_there));
+  });
+  return found == std::end(kKinds) ? nullptr : found;
 }
 
 // ---- What was recorded
@@ -132,21 +107,15 @@ constexpr RecordedForm kRecorded[] = {
 };
 
 // Words that change no bit of a result; those of caches begin so.
-struct NeutralWords {
-  std::string_view opcodes, words;
-};
-constexpr std::string_view kOrders = "weak relaxed acquire release acq_rel volatile mmio cta cluster gpu sys";
-constexpr NeutralWords kNeutral[] = {
-    {"ld ldu st atom red mbarrier", kOrders},
-    {"ld ldu st", "nc ca cg cs lu cv wb wt"},
-    {"cp", "ca cg tile"},
-    {"mbarrier", "shared shared::cta"},
-};
+constexpr std::string_view kOrders = "weak relaxed acquire release acq_rel volatile mmio cta cluster gpu sys",
+                           kCaches = "nc ca cg cs lu cv wb wt";
 bool is_neutral(std::string_view opcode, std::string_view word) {
-  if (word.starts_with("L1::") || (word.starts_with("L2::") && opcode != "createpolicy")) return true;
-  return std::ranges::any_of(kNeutral, [&](const NeutralWords& one) {
-    return is_among(one.opcodes, opcode, ' ') && is_among(one.words, word, ' ');
-  });
+  const Does does = ptx::opcode(opcode).does;
+  if (word.starts_with("L1::") || (word.starts_with("L2::") && does != Does::policy)) return true;
+  if (does == Does::copy) return is_among("ca cg tile", word, ' ');
+  if (does == Does::mbarrier && is_among("shared shared::cta", word, ' ')) return true;
+  if ((does == Does::load || does == Does::store) && is_among(kCaches, word, ' ')) return true;
+  return (accesses_memory(does) || does == Does::mbarrier) && is_among(kOrders, word, ' ');
 }
 
 // Of all forms that have the same results: words in the order of the alphabet, then types in theirs.
@@ -185,17 +154,19 @@ const std::unordered_map<std::string, std::string_view>& recordings() {
 
 }  // namespace
 
-std::span<const Kind> kinds() {
+std::span<const KindRow> kinds() {
   return kKinds;
 }
 
-const Kind* kind_of(std::string_view opcode, std::span<const std::string_view> words) {
-  const TypesOf types = types_of(words);
-  const auto found = std::ranges::find_if(kKinds, [&](const Kind& kind) {
-    return is_among(kind.opcodes, opcode, ' ') && (kind.types == any || kind.types == types) &&
-           have_all(words, kind.words);
-  });
-  return found == std::end(kKinds) ? nullptr : &*found;
+const KindRow* kind_of(const ScalarForm& form, std::span<const std::string_view> words) {
+  return row_of(form.row->kind, words);
+}
+
+const KindRow* kind_of(std::string_view opcode, std::span<const std::string_view> words) {
+  for (const ScalarForm* const form : forms_of(opcode))
+    if (has_words(*form, opcode, words))
+      if (const KindRow* const kind = kind_of(*form, words); kind != nullptr) return kind;
+  return nullptr;
 }
 
 bool is_recorded(Target target) {
@@ -207,12 +178,16 @@ std::string_view recording_of(std::string_view opcode, std::span<const std::stri
   return found == recordings().end() ? std::string_view() : found->second;
 }
 
-FormEvidence evidence(std::string_view opcode, std::span<const std::string_view> words, Target target) {
-  const Kind* const kind = kind_of(opcode, words);
+FormEvidence evidence(const KindRow* kind, std::string_view opcode, std::span<const std::string_view> words,
+                      Target target) {
   const std::string_view recording = recording_of(opcode, words);
   const bool is_defined = kind != nullptr && kind->open.empty();
   const bool is_captured = is_recorded(target) && !recording.empty();
   return {is_captured ? Rests::captured : is_defined ? Rests::defined : Rests::inferred, kind, recording};
+}
+
+FormEvidence rule_evidence(std::string_view rule, Target target) {
+  return evidence(row_of(assembler, {}), "assembler", std::span(&rule, 1), target);
 }
 
 void for_each_form(const ScalarForm& row,

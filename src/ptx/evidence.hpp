@@ -13,22 +13,20 @@
 
 namespace warpbit::ptx {
 
-/// What the types among a form's qualifiers are; a result comes before its source.
-enum class TypesOf : std::uint8_t { any, integers, floats, to_integers, from_integers };
-
-/// Results of one kind: of the forms of some opcodes. Rules of the assembler count as forms of the opcode "assembler".
-struct Kind {
+/// Results of one kind.
+struct KindRow {
+  Kind kind;
+  std::string_view words;  ///< a form has one of these: "f16|f32"; empty: any form
   std::string_view name;
-  std::string_view opcodes;  ///< by blanks
-  TypesOf types;
-  std::string_view words;  ///< a form has all of these: "reduce f16|f32", the second one of two
   std::string_view open;  ///< what the PTX manual leaves open of a result; empty: nothing, it defines every bit
   std::string_view tried;  ///< which results of other GPUs there are, if something is open
 };
-/// The first that fits is that of a form; several may have one name.
-std::span<const Kind> kinds();
-/// Nullptr: no kernel can execute such a form yet.
-const Kind* kind_of(std::string_view opcode, std::span<const std::string_view> words);
+/// The first of its row's kind that fits is that of a form; several may have one name.
+std::span<const KindRow> kinds();
+/// Of a form with these words. Nullptr: no kernel can execute it yet.
+const KindRow* kind_of(const ScalarForm& form, std::span<const std::string_view> words);
+/// The same of the first row that has the words and that a kernel can execute.
+const KindRow* kind_of(std::string_view opcode, std::span<const std::string_view> words);
 
 /// How a result is known, the best first.
 enum class Rests : std::uint8_t {
@@ -38,10 +36,13 @@ enum class Rests : std::uint8_t {
 };
 struct FormEvidence {
   Rests rests;
-  const Kind* kind;            ///< or nullptr
+  const KindRow* kind;         ///< or nullptr
   std::string_view recording;  ///< of the form, on whatever target; empty: none
 };
-FormEvidence evidence(std::string_view opcode, std::span<const std::string_view> words, Target target);
+FormEvidence evidence(const KindRow* kind, std::string_view opcode, std::span<const std::string_view> words,
+                      Target target);
+/// Of a rule of the assembler (doc/guide/assembler.md), which is recorded as the form "assembler.contract".
+FormEvidence rule_evidence(std::string_view rule, Target target);
 
 /// sm_90 and sm_90a: one chip, whose letter adds instructions. Programs for both are among the recordings.
 bool is_recorded(Target target);

@@ -5,37 +5,38 @@
 namespace warpbit::ptx {
 
 using enum Feature;
+using enum Kind;
 
 std::span<const FormRow> hints_rows() {
   static constexpr FormRow kRows[] = {
-      {"prefetch{,.global,.local}{.L1,.L2}", "[p]", sm_75},
-      {"prefetch{,.global}{.L2::evict_last,.L2::evict_normal}", "[p]", sm_80},
-      {"prefetch{,.const,.param}.tensormap", "[p]", sm_90},
-      {"prefetchu.L1", "[r]", sm_75},
-      {"applypriority{,.global}.L2::evict_normal", "[p] #imm(128)", sm_80},
-      {"discard{,.global}.L2", "[p] #imm(128)", sm_80},
-      {"createpolicy.fractional{$policy,$policy_both}.b64", "d:u64 a:f32?", sm_80},
-      {"createpolicy.range{,.global}{$policy,$policy_both}.b64", "d:u64 [p] a:u32 b:u32", sm_80},
-      {"createpolicy.cvt.L2.b64", "d:u64 a:u64", sm_80},
-      {"nanosleep.u32", "a:u32", sm_75},
-      {"pmevent", "#imm(0..15)", sm_75},
-      {"pmevent.mask", "#imm(0..65535)", sm_75},
-      {"setmaxnreg{.inc,.dec}.sync.aligned{.u32,.s32}", "#imm(24..256/8)", setmaxnreg},
+      {"prefetch{,.global,.local}{.L1,.L2}", "[p]", sm_75, control},
+      {"prefetch{,.global}{.L2::evict_last,.L2::evict_normal}", "[p]", sm_80, control},
+      {"prefetch{,.const,.param}.tensormap", "[p]", sm_90, control},
+      {"prefetchu.L1", "[r]", sm_75, control},
+      {"applypriority{,.global}.L2::evict_normal", "[p] #imm(128)", sm_80, control},
+      {"discard{,.global}.L2", "[p] #imm(128)", sm_80, control},
+      {"createpolicy.fractional{$policy,$policy_both}.b64", "d:u64 a:f32?", sm_80, policies},
+      {"createpolicy.range{,.global}{$policy,$policy_both}.b64", "d:u64 [p] a:u32 b:u32", sm_80, policies},
+      {"createpolicy.cvt.L2.b64", "d:u64 a:u64", sm_80, policies},
+      {"nanosleep.u32", "a:u32", sm_75, control},
+      {"pmevent", "#imm(0..15)", sm_75, control},
+      {"pmevent.mask", "#imm(0..65535)", sm_75, control},
+      {"setmaxnreg{.inc,.dec}.sync.aligned{.u32,.s32}", "#imm(24..256/8)", setmaxnreg, control},
   };
   return kRows;
 }
 
 std::span<const FormRow> control_rows() {
   static constexpr FormRow kRows[] = {
-      {"bra{,.uni}", "@label", sm_75},
-      {"brx.idx{,.uni}", "a:u32! @table", sm_75},
-      {"brkpt", "", sm_75},
-      {"trap", "", sm_75},
-      {"exit", "", sm_75},
-      {"ret{,.uni}", "", sm_75},
-      {"stacksave{.u32,.u64}", "d:T", sm_75},
-      {"stackrestore{.u32,.u64}", "a:T(1..0)", sm_75},
-      {"alloca{.u32,.u64}", "d:T a:T #imm?", sm_75},
+      {"bra{,.uni}", "@label", sm_75, control},
+      {"brx.idx{,.uni}", "a:u32! @table", sm_75, control},
+      {"brkpt", "", sm_75, control},
+      {"trap", "", sm_75, control},
+      {"exit", "", sm_75, control},
+      {"ret{,.uni}", "", sm_75, control},
+      {"stacksave{.u32,.u64}", "d:T", sm_75, addresses},
+      {"stackrestore{.u32,.u64}", "a:T(1..0)", sm_75, addresses},
+      {"alloca{.u32,.u64}", "d:T a:T #imm?", sm_75, addresses},
   };
   return kRows;
 }

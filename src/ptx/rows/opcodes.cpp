@@ -11,6 +11,9 @@ namespace {
 
 using enum ToldBy;
 
+constexpr std::string_view kTextures = "there are no textures", kSurfaces = "there are no surfaces",
+                           kVideo = "video instructions are not executed";
+
 constexpr Opcode kOpcodes[] = {
     {"add", Does::compute, "ss"},
     {"sub", Does::compute, "sd"},
@@ -90,6 +93,39 @@ constexpr Opcode kOpcodes[] = {
     {"stmatrix", Does::tensor},
     {"movmatrix", Does::tensor},
     {"tcgen05", Does::tensor},
+
+    {.name = "multimem", .not_modelled = "there is one GPU"},
+    {.name = "tex", .not_modelled = kTextures},
+    {.name = "tld4", .not_modelled = kTextures},
+    {.name = "txq", .not_modelled = kTextures},
+    {.name = "istypep", .not_modelled = kTextures},
+    {.name = "suld", .not_modelled = kSurfaces},
+    {.name = "sust", .not_modelled = kSurfaces},
+    {.name = "sured", .not_modelled = kSurfaces},
+    {.name = "suq", .not_modelled = kSurfaces},
+    {.name = "vadd", .not_modelled = kVideo},
+    {.name = "vsub", .not_modelled = kVideo},
+    {.name = "vabsdiff", .not_modelled = kVideo},
+    {.name = "vmin", .not_modelled = kVideo},
+    {.name = "vmax", .not_modelled = kVideo},
+    {.name = "vshl", .not_modelled = kVideo},
+    {.name = "vshr", .not_modelled = kVideo},
+    {.name = "vmad", .not_modelled = kVideo},
+    {.name = "vset", .not_modelled = kVideo},
+    {.name = "vadd2", .not_modelled = kVideo},
+    {.name = "vadd4", .not_modelled = kVideo},
+    {.name = "vsub2", .not_modelled = kVideo},
+    {.name = "vsub4", .not_modelled = kVideo},
+    {.name = "vavrg2", .not_modelled = kVideo},
+    {.name = "vavrg4", .not_modelled = kVideo},
+    {.name = "vabsdiff2", .not_modelled = kVideo},
+    {.name = "vabsdiff4", .not_modelled = kVideo},
+    {.name = "vmin2", .not_modelled = kVideo},
+    {.name = "vmin4", .not_modelled = kVideo},
+    {.name = "vmax2", .not_modelled = kVideo},
+    {.name = "vmax4", .not_modelled = kVideo},
+    {.name = "vset2", .not_modelled = kVideo},
+    {.name = "vset4", .not_modelled = kVideo},
 };
 
 bool has_result(const ScalarForm& form) {

@@ -64,10 +64,11 @@ struct Opcode {
   /// mixed. Of a row that says m the sources are factors and the like: no address is made of them.
   std::string_view addresses = {};
   ToldBy told_by = ToldBy::opcode;
-  bool stays = false;             ///< the assembler keeps it, though nobody needs what it writes
-  bool accumulates = false;       ///< the first operand is read, too
-  bool aligned = false;           ///< all threads of a warp execute it together, without saying so
-  Writes first = Writes::always;  ///< its first operand, by the rows
+  bool stays = false;                  ///< the assembler keeps it, though nobody needs what it writes
+  bool accumulates = false;            ///< the first operand is read, too
+  bool aligned = false;                ///< all threads of a warp execute it together, without saying so
+  Writes first = Writes::always;       ///< its first operand, by the rows
+  std::string_view not_modelled = {};  ///< why no kernel executes it
 };
 
 /// The row of an opcode; of one without a row: it computes.

@@ -9,10 +9,51 @@
 
 namespace warpbit::ptx {
 
+/// What the results of a form are, by what the manual leaves open of them (ptx/evidence).
+enum class Kind : std::uint8_t {
+  not_executed,  ///< the opcode says why
+  not_measured,
+  integers,
+  integer_edges,
+  division,
+  wide_fields,
+  floats,
+  extremes,
+  ex2,
+  comparisons,
+  halves_by_set,
+  integers_to_integers,
+  integers_to_floats,
+  floats_to_integers,
+  floats_to_floats,
+  logic,
+  moves,
+  addresses,
+  policies,
+  loads_and_stores,
+  atomics,
+  copies,
+  bulk_reductions,
+  tensor_copies,
+  tensor_reductions,
+  map_copies,
+  map_changes,
+  requests,
+  barrier_objects,
+  barrier_states,
+  barriers,
+  exchanges,
+  election,
+  active_mask,
+  control,
+  assembler,  ///< a rule of the assembler, which is no form
+};
+
 struct FormRow {
   std::string_view pattern;   ///< {a,b}: one of these; `$name`: one of a named set; an empty one may be absent
   std::string_view operands;  ///< in the order of the statement
   Feature needs;
+  Kind kind;
   Version since = {};  ///< of PTX, where words alone do not tell it (isa/since)
 };
 
