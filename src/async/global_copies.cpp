@@ -56,6 +56,7 @@ void GlobalCopies::add(const Copy& copy) {
     most_ = std::max<std::size_t>(64, 2 * copies_.size());
   }
   cover(copy.rows);
+  if (copy.writes) ++writing_;
   if (copies_.empty() || !continues(copies_.back(), copy)) return copies_.push_back(copy);
   GlobalRows& rows = copies_.back().rows;
   rows.stride = distance(rows, copy.rows);
@@ -74,13 +75,16 @@ void GlobalCopies::forget_those_waited_for() {
     return true;
   });
   first_ = end_ = nullptr;
-  for (const Copy& copy : copies_) cover(copy.rows);
+  writing_ = 0;
+  for (const Copy& copy : copies_) {
+    cover(copy.rows);
+    if (copy.writes) ++writing_;
+  }
 }
 
 std::optional<GlobalCopies::Conflict> GlobalCopies::conflict(const std::byte* at, std::size_t bytes,
                                                              bool writes, bool strong) {
-  if (at >= end_ || at + bytes <= first_) return std::nullopt;
-  if (!writes && std::ranges::none_of(copies_, &Copy::writes)) return std::nullopt;
+  if (!may_meet(writes) || at >= end_ || at + bytes <= first_) return std::nullopt;
   forget_those_waited_for();
   for (const Copy& copy : copies_) {
     if ((!writes && !copy.writes) || (strong && copy.writes)) continue;

@@ -126,6 +126,11 @@ void GlobalAccesses::Check::drop() {
 
 // ---- Accesses
 
+bool GlobalAccesses::is_recorded(const std::byte* first) {
+  Area* const area = area_of(first, 1);
+  return area != nullptr && std::atomic_ref(area->is_stored).load(std::memory_order_relaxed);
+}
+
 // Nothing, if nobody writes there, or it is not recorded.
 GlobalAccesses::Area* GlobalAccesses::recorded(const GlobalAccess& by, const GlobalLanes& what, int lane) {
   Area* const area = area_of(what.of(lane), what.bytes);

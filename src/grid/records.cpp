@@ -14,7 +14,8 @@ namespace warpbit::grid::steps {
 // Copies that nobody has waited for.
 bool Records::meets_no_copy(const GlobalLanes& what, bool writes, bool strong) {
   async::GlobalCopies& copies = block_.async().cluster.copies;
-  if (copies.empty() || (what.is_row && !copies.conflict(what.of(0), kLanes * what.bytes, writes, strong)))
+  if (!copies.may_meet(writes) ||
+      (what.is_row && !copies.conflict(what.of(0), kLanes * what.bytes, writes, strong)))
     return true;
   for (Lanes rest = what.lanes; rest != 0; rest &= rest - 1) {
     const int lane = std::countr_zero(rest);
