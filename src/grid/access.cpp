@@ -335,7 +335,7 @@ std::uint64_t changed(const Change& change, std::uint64_t old) {
     case Atomic::decrement: return (old & mask) == 0 || (old & mask) > (change.a & mask) ? change.a : old - 1;
     case Atomic::operation: break;
   }
-  const bool adds = change.operation->opcode == "add";
+  const bool adds = change.operation->function == scalar::Function::add;
   if (adds && change.space == StateSpace::global) return added_in_cache(change, old);
   // In shared memory the assembler adds in a loop, the old value last.
   scalar::Sources sources;

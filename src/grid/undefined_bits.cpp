@@ -60,12 +60,13 @@ Results bitwise(const Case& of) {
   return {any ^ all, second, second};
 }
 
-// It moves bits as it would move those that are undefined. `sources`: d such bits, c what says where they go.
-Results moves(const Case& of, std::string_view which) {
+// It moves bits as it would move those that are undefined.
+Results moves(const Case& of) {
+  if (of.operation.sat) return kUndefined;
   Sources sources = of.value;
   for (int i = 0; i < of.value.count; ++i) {
     const auto at = static_cast<std::size_t>(i);
-    if (which[at] == 'd')
+    if (of.operation.moved[at] == 'd')
       sources.value[at] = of.undefined[i];
     else if (of.undefined[i] != 0)
       return kUndefined;
@@ -81,7 +82,7 @@ Results from_bit(int lowest, const Operation& operation) {
 
 Results sums(const Case& of) {
   if (of.operation.sat || of.undefined.carry) return kUndefined;
-  if (of.operation.opcode == "sub" && of.is_same(0, 1)) return kDefined;
+  if (of.operation.spread == scalar::Spread::difference && of.is_same(0, 1)) return kDefined;
   std::uint64_t bits = 0;
   for (const std::uint64_t one : of.undefined.value) bits |= one;
   Results out = from_bit(std::countr_zero(bits), of.operation);
@@ -143,51 +144,24 @@ Results selects(const Case& of) {
   return {of.undefined[of.value.predicate ? 0 : 1]};
 }
 
-/// Of an opcode: the rule, for integers alone or for all types, and what `moves` takes. Others: whole.
-struct BitRule {
-  std::string_view opcode;
-  Results (*rule)(const Case& of);
-  bool of_integers = false;
-  std::string_view moved = {};
-};
-constexpr BitRule kBitRules[] = {
-    {"and", bitwise},
-    {"or", bitwise},
-    {"xor", bitwise},
-    {"not", bitwise},
-    {"lop3", bitwise},
-    {"shl", nullptr, false, "dc"},
-    {"shr", nullptr, false, "dc"},
-    {"shf", nullptr, false, "ddc"},
-    {"prmt", nullptr, false, "ddc"},
-    {"bfe", nullptr, false, "dcc"},
-    {"bfi", nullptr, false, "ddcc"},
-    {"brev", nullptr, false, "d"},
-    {"szext", nullptr, false, "dc"},
-    {"slct", nullptr, false, "ddc"},
-    {"cvt", nullptr, true, "d"},
-    {"add", sums, true},
-    {"sub", sums, true},
-    {"addc", sums, true},
-    {"subc", sums, true},
-    {"neg", sums, true},
-    {"mul", multiplies, true},
-    {"mad", multiplies, true},
-    {"clz", monotone, true},
-    {"min", monotone, true},
-    {"max", monotone, true},
-    {"set", compares},
-    {"setp", compares},
-    {"selp", selects},
-};
-
 Results by_rule(const Case& of) {
+  using scalar::Spread;
   const Operation& o = of.operation;
-  const auto* const row = std::ranges::find(kBitRules, o.opcode, &BitRule::opcode);
   const bool integers = is_of_integers(o.type) && is_of_integers(o.to);
-  if (row == std::end(kBitRules) || (row->of_integers && !integers)) return whole(of);
-  if (row->rule != nullptr) return row->rule(of);
-  return o.sat ? kUndefined : moves(of, row->moved);
+  switch (o.spread) {
+    case Spread::whole: break;
+    case Spread::bitwise: return bitwise(of);
+    case Spread::moved:
+      if (o.function == scalar::Function::cvt && !integers) break;
+      return moves(of);
+    case Spread::compared: return compares(of);
+    case Spread::selected: return selects(of);
+    case Spread::sum:
+    case Spread::difference: return integers ? sums(of) : whole(of);
+    case Spread::product: return integers ? multiplies(of) : whole(of);
+    case Spread::monotone: return integers ? monotone(of) : whole(of);
+  }
+  return whole(of);
 }
 
 }  // namespace

@@ -96,7 +96,7 @@ void Rules::scalar() {
       undefined.carry = bits(carry, lane) != 0;
     }
     const scalar::Results found = undefined_bits(operation, sources, undefined, same);
-    const bool extends = ptx::is_signed(operation.to) && operation.opcode != "cvt.pack";
+    const bool extends = ptx::is_signed(operation.to) && operation.function != scalar::Function::cvt_pack;
     const auto at = static_cast<std::size_t>(lane);
     result[at] = extends ? static_cast<std::uint64_t>(scalar::extend(found.value, ptx::bits(operation.to)))
                          : found.value;
