@@ -296,7 +296,7 @@ struct Twins {
     check_same(by(at_once), by(alone));
   }
   void check_at(std::int64_t byte, std::int64_t bytes) {
-    CHECK(at_once.is_unsettled(byte) == alone.is_unsettled(byte));
+    CHECK(at_once.are_settled(byte, 1) == alone.are_settled(byte, 1));
     check_same(at_once.last_write(byte), alone.last_write(byte));
     if (bytes == 0) return;
     const auto found = at_once.unfenced(byte, bytes, 0, kGroup, order),

@@ -216,6 +216,33 @@ std::optional<Accesses::Conflict> Accesses::write(std::int64_t first, std::int64
   return conflict;
 }
 
+bool Accesses::write_if_free(std::int64_t first, std::int64_t bytes, int thread, std::uint16_t place,
+                             const Order& order, Written state) {
+  need_cells(first, bytes);
+  const Now now = mark(thread, place, order);
+  bool is_free = true;
+  for_each_cell(first, bytes, [&](const Cell& cell, std::int64_t) {
+    is_free = is_free && cell.written != Written::pending &&
+              (state == Written::same || before(cell.write, now, order)) && before(cell.read[0], now, order) &&
+              before(cell.read[1], now, order);
+  });
+  if (!is_free) return false;
+  const Written written = state == Written::same ? Written::done : state;
+  if (for_each_cell(first, bytes, [&](Cell& cell, std::int64_t) { set(cell, now.mark, written); }))
+    unite(first, bytes);
+  return true;
+}
+
+bool Accesses::are_settled(std::int64_t first, std::int64_t bytes) const {
+  for (std::int64_t byte = first; byte < first + bytes;) {
+    const Region* const region = region_at(byte);
+    if ((region != nullptr ? region->written : cell(byte).written) != Written::done) return false;
+    const std::int64_t size = region != nullptr ? kUnit : size_[index(byte / kUnit)];
+    byte = (byte / size + 1) * size;
+  }
+  return true;
+}
+
 void Accesses::forget(std::int64_t first, std::int64_t bytes) {
   need_cells(first, bytes);
   const bool parts =

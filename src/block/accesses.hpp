@@ -68,6 +68,9 @@ class Accesses {
                                bool strong = false);
   std::optional<Conflict> write(std::int64_t first, std::int64_t bytes, int thread, Place at,
                                 const Order& order, Written state, bool strong = false);
+  /// The same of one that is not strong, at a place of this number, if it conflicts with nothing; else nothing is recorded.
+  bool write_if_free(std::int64_t first, std::int64_t bytes, int thread, std::uint16_t place, const Order& order,
+                     Written state);
   /// The same by an agent (order.hpp) at its clock, for the thread `me`, which issues what it does.
   struct Agent {
     int number;
@@ -93,11 +96,8 @@ class Accesses {
   /// proxy-fenced for all threads [first_thread, first_thread + threads).
   bool read_at_once(std::span<const Effects::MemoryRead> bytes, int first_thread, int second_thread,
                     int threads, Place at, Agent agent, const Order& order, bool& fenced);
-  /// Whether a byte was never written, or is being written by an asynchronous copy.
-  bool is_unsettled(std::int64_t byte) const {
-    const Region* const region = region_at(byte);
-    return (region != nullptr ? region->written : cell(byte).written) != Written::done;
-  }
+  /// Whether each byte was written, and is not being written by an asynchronous copy.
+  bool are_settled(std::int64_t first, std::int64_t bytes) const;
   bool is_never_written(std::int64_t byte) const {
     return region_at(byte) == nullptr && cell(byte).written == Written::never;
   }

@@ -236,10 +236,8 @@ Found Shared::write(std::string_view what, std::int64_t first, std::span<const s
 }
 
 Accesses::Written Shared::state_of(std::int64_t first, std::span<const std::byte> value) const {
-  bool same =
-      std::ranges::equal(memory_.shared().subspan(static_cast<std::size_t>(first), value.size()), value);
-  for (std::size_t i = 0; same && i < value.size(); ++i)
-    same = !accesses_.is_unsettled(first + static_cast<std::int64_t>(i));
+  const bool same = std::memcmp(memory_.shared().data() + first, value.data(), value.size()) == 0 &&
+                    accesses_.are_settled(first, static_cast<std::int64_t>(value.size()));
   return same ? Accesses::Written::same : Accesses::Written::done;
 }
 
@@ -459,6 +457,25 @@ Found Shared::write(std::string_view what, const LaneAccesses& of, Accesses::Wri
     }
   if (!found) return std::nullopt;
   return conflict_of_thread(what, *found, of.at, true);
+}
+
+std::uint32_t Shared::store(const LaneAccesses& to, const std::byte* values, std::size_t stride) {
+  if (is_read()) return 0;
+  std::byte* const memory = memory_.shared_for_writing().data();
+  const auto bytes = static_cast<std::size_t>(to.bytes);
+  const std::uint16_t place = accesses_.number(to.at);
+  std::uint32_t done = 0;
+  for (std::uint32_t rest = to.lanes; rest != 0; rest &= rest - 1) {
+    const int lane = std::countr_zero(rest);
+    const std::int64_t first = to.first[static_cast<std::size_t>(lane)];
+    const std::span value(values + static_cast<std::size_t>(lane) * stride, bytes);
+    if (!accesses_.write_if_free(first, to.bytes, to.warp * kWarp + lane, place, cluster_->order,
+                                 state_of(first, value)))
+      break;
+    std::memcpy(memory + first, value.data(), bytes);
+    done |= rest & -rest;
+  }
+  return done;
 }
 
 Found Shared::copy_async(std::string_view what, const LaneAccesses& to,

@@ -99,6 +99,9 @@ class Shared {
   /// Records an access of each lane to bytes that exist.
   Found read(std::string_view what, const LaneAccesses& of);
   Found write(std::string_view what, const LaneAccesses& of, Accesses::Written state = Accesses::Written::done);
+  /// Lanes store one after the other, which is recorded and done, up to the first that finds something. The lanes that have.
+  /// `values`: those of the first lane, `stride` bytes before the next one's.
+  std::uint32_t store(const LaneAccesses& to, const std::byte* values, std::size_t stride);
   /// Begins a copy of each lane to bytes that exist.
   Found copy_async(std::string_view what, const LaneAccesses& to, const std::array<CopiedBytes, kWarp>& bytes);
   /// Records what an instruction of a warp reads and writes, and writes it.

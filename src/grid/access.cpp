@@ -112,7 +112,8 @@ class Resolver {
   }
   Target global(int lane, std::uint64_t address, std::uint64_t bytes, bool writes) {
     const GlobalMemory& memory = warp_.block().grid().memory;
-    const GlobalMemory::Range* range = memory.find(address, bytes);
+    const GlobalMemory::Range* range = last_ != nullptr && last_->has(address, bytes) ? last_ : nullptr;
+    if (range == nullptr) range = last_ = memory.find(address, bytes);
     if (range == nullptr) return fault(lane, beyond_global(warp_.block().grid(), address, bytes));
     if (writes && !range->writable) return fault(lane, written_to(*range));
     std::byte* defined = range->defined_at(address);
@@ -127,6 +128,7 @@ class Resolver {
   Path& path_;
   const Step& step_;
   std::optional<Bounds> bounds_;
+  const GlobalMemory::Range* last_ = nullptr;  // in which a lane's bytes lay
 };
 
 std::uint64_t address_of(Warp& warp, const Path& path, const Step& step, std::size_t place, int lane) {
@@ -303,12 +305,20 @@ Next store(Warp& warp, Path& path, const Step& step, Lanes lanes) {
 
 namespace {
 
+enum class Adds : std::uint8_t { nothing, integers, others };
+
 struct Change {
   Atomic kind;
   const scalar::Operation* operation;
+  Adds adds;  ///< the operation
   StateSpace space;
   std::uint64_t a, b;
 };
+
+Adds what_adds(const scalar::Operation* operation) {
+  if (operation == nullptr || operation->opcode != "add") return Adds::nothing;
+  return ptx::is_integer(operation->type) && !ptx::is_packed(operation->type) ? Adds::integers : Adds::others;
+}
 
 // In global memory the unit of the cache adds: f32 subnormals are flushed, an f64 NaN stays as it is, the added one's
 // first.
@@ -335,7 +345,8 @@ std::uint64_t changed(const Change& change, std::uint64_t old) {
     case Atomic::decrement: return (old & mask) == 0 || (old & mask) > (change.a & mask) ? change.a : old - 1;
     case Atomic::operation: break;
   }
-  const bool adds = change.operation->function == scalar::Function::add;
+  if (change.adds == Adds::integers) return old + change.a;  // whose upper bits nobody takes
+  const bool adds = change.adds != Adds::nothing;
   if (adds && change.space == StateSpace::global) return added_in_cache(change, old);
   // In shared memory the assembler adds in a loop, the old value last.
   scalar::Sources sources;
@@ -364,6 +375,17 @@ std::uint64_t apply(Block& block, std::byte* data, std::size_t bytes, const Chan
 
 }  // namespace
 
+namespace {
+
+bool all_change_each(const Records& records, const std::array<Target, kLanes>& to, Lanes lanes) {
+  bool out = true;
+  for_each_lane(lanes,
+                [&](int lane) { out = out && records.can_change_each(to[static_cast<std::size_t>(lane)]); });
+  return out;
+}
+
+}  // namespace
+
 Next atomic(Warp& warp, Path& path, const Step& step, Lanes lanes) {
   const std::size_t size = step.access.bytes;
   Resolver resolver(warp, path, step);
@@ -380,14 +402,26 @@ Next atomic(Warp& warp, Path& path, const Step& step, Lanes lanes) {
   }
   const scalar::Operation* operation =
       step.extra < 0 ? nullptr : &warp.program().operations[static_cast<std::size_t>(step.extra)];
+  const Adds adds = what_adds(operation);
+  Lanes recorded = 0, allowed = lanes;
+  if (!compares && all_change_each(records, to, lanes)) {
+    std::array<std::byte*, kLanes> data;
+    std::ranges::transform(to, data.begin(), &Target::data);
+    recorded = lanes;
+    allowed = records.changes_each({lanes, data, size});
+  }
   for (int lane = 0; lane < kLanes; ++lane) {
-    if ((lanes >> lane & 1) == 0) continue;
+    if ((allowed >> lane & 1) == 0) continue;
     const Target& of = to[static_cast<std::size_t>(lane)];
-    auto held = records.hold(of, size);  // so that changes are recorded in their order
-    const bool is_later = compares && of.space == StateSpace::global;  // it may change nothing
-    if (!is_later && !records.changes(lane, of, size)) return Next::end;
+    const bool is_recorded = (recorded >> lane & 1) != 0;
+    auto held = is_recorded ? block::Messages::Held() : records.hold(of, size);  // recorded in their order
+    const bool is_later = compares && of.space == StateSpace::global;            // it may change nothing
+    if (!is_recorded && !is_later && !records.changes(lane, of, size)) return Next::end;
     records.stored(of, size, nullptr);
-    const Change change{static_cast<Atomic>(step.target), operation, of.space,
+    const Change change{static_cast<Atomic>(step.target),
+                        operation,
+                        adds,
+                        of.space,
                         warp.read(path, step.place[3], lane),
                         step.place[4].exists() ? warp.read(path, step.place[4], lane) : 0};
     const std::uint64_t old = apply(warp.block(), of.data, size, change);
@@ -397,7 +431,7 @@ Next atomic(Warp& warp, Path& path, const Step& step, Lanes lanes) {
     if (writes) records.leaves(held, lane, lanes, true);
     warp.write(path, step.place[0], lane, old);
   }
-  return Next::step;
+  return allowed == lanes ? Next::step : Next::end;
 }
 
 // Each element is atomic, not all of them together.
@@ -405,6 +439,7 @@ Next atomic_vector(Warp& warp, Path& path, const Step& step, Lanes lanes) {
   const std::size_t size = step.access.bytes, count = step.access.count;
   const std::vector<Place>& places = warp.program().places[static_cast<std::size_t>(step.target)];
   const scalar::Operation& operation = warp.program().operations[static_cast<std::size_t>(step.extra)];
+  const Adds adds = what_adds(&operation);
   Resolver resolver(warp, path, step);
   Records records(warp, step);
   for (int lane = 0; lane < kLanes; ++lane) {
@@ -415,8 +450,9 @@ Next atomic_vector(Warp& warp, Path& path, const Step& step, Lanes lanes) {
     if (!records.reads(lane, to, size * count) || !records.changes(lane, to, size * count)) return Next::end;
     std::array<std::uint64_t, 8> old = {};  // an addend may lie where an old value goes
     for (std::size_t i = 0; i < count; ++i)
-      old[i] = apply(warp.block(), to.data + i * size, size,
-                     {Atomic::operation, &operation, to.space, warp.read(path, places[count + i], lane), 0});
+      old[i] =
+          apply(warp.block(), to.data + i * size, size,
+                {Atomic::operation, &operation, adds, to.space, warp.read(path, places[count + i], lane), 0});
     if (places[0].exists()) records.takes(held, lane);
     records.leaves(held, lane, lanes, true);
     for (std::size_t i = 0; i < count; ++i) warp.write(path, places[i], lane, old[i]);
@@ -484,7 +520,7 @@ std::size_t source_bytes(Warp& warp, const Path& path, const Step& step, int lan
 }  // namespace
 
 Next copy_async(Warp& warp, Path& path, const Step& step, Lanes lanes) {
-  warp.block().checked.copies += static_cast<std::uint64_t>(std::popcount(lanes));
+  warp.block().checked.copies += static_cast<std::uint64_t>(lanes_in(lanes));
   if (const std::optional<Next> done = copy_async_at_once(warp, path, step, lanes)) return *done;
   Step to_step = step, from_step = step;
   to_step.access.space = StateSpace::shared;

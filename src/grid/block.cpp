@@ -411,9 +411,9 @@ std::uint32_t Block::counted(Barrier::OfWarp& of, std::size_t warp, Lanes lanes,
   if (is_aligned) return kLanes;
   const Lanes all = lanes_of(warp);
   of.part |= lanes;
-  if ((all & ~of.part) != 0) return static_cast<std::uint32_t>(std::popcount(lanes));
+  if ((all & ~of.part) != 0) return static_cast<std::uint32_t>(lanes_in(lanes));
   of.part = 0;
-  return static_cast<std::uint32_t>(std::popcount(lanes | ~all));
+  return static_cast<std::uint32_t>(lanes_in(lanes | ~all));
 }
 
 // One of all threads waits for none that has ended.
@@ -526,8 +526,8 @@ Next Block::arrive(Warp& warp, Path& path, Lanes lanes, const Arrival& arrival) 
   barrier.arrived += counted(of, number, lanes, arrival.is_aligned);
   barrier.threads = barrier.in_use ? std::min(barrier.threads, arrival.threads) : arrival.threads;
   barrier.reduction = arrival.reduction;
-  barrier.predicates += static_cast<std::uint32_t>(std::popcount(arrival.predicate & lanes));
-  barrier.lanes += static_cast<std::uint32_t>(std::popcount(lanes));
+  barrier.predicates += static_cast<std::uint32_t>(lanes_in(arrival.predicate & lanes));
+  barrier.lanes += static_cast<std::uint32_t>(lanes_in(lanes));
   barrier.in_use = true;
   if (arrival.threads == 0 && is_told(KernelRule::barrier_after_end)) {
     const Step& step = grid_.program.steps[static_cast<std::size_t>(path.pc)];

@@ -148,16 +148,26 @@ Next meet_aligned(Warp& warp, Path& path, const Step& step, Lanes lanes) {
   return Next::end;
 }
 
+namespace {
+
+// Those whose register has a value.
+Lanes lanes_with(Warp& warp, const Path& path, const Place& place, std::uint64_t value) {
+  const std::uint32_t* const slot = warp.at(path, place);
+  Lanes out = 0;
+  for (int lane = 0; lane < kLanes; ++lane) out |= Lanes{lane_bits(slot, place.bits, lane) == value} << lane;
+  return out;
+}
+
+}  // namespace
+
 Next barrier(Warp& warp, Path& path, const Step& step, Lanes lanes) {
   if ((step.target & kAligned) != 0)
     if (const Next next = meet_aligned(warp, path, step, lanes); next != Next::step) return next;
-  const auto operands = [&](int lane) {
-    return std::pair(warp.read(path, step.place[2], lane),
-                     step.place[3].exists() ? warp.read(path, step.place[3], lane) : 0);
-  };
-  const auto [number, threads] = operands(std::countr_zero(lanes));
-  Lanes same = 0;
-  for_each_lane(lanes, [&](int i) { same |= Lanes{operands(i) == std::pair(number, threads)} << i; });
+  const int first = std::countr_zero(lanes);
+  const std::uint64_t number = warp.read(path, step.place[2], first),
+                      threads = step.place[3].exists() ? warp.read(path, step.place[3], first) : 0;
+  const Lanes same = lanes & lanes_with(warp, path, step.place[2], number) &
+                     (step.place[3].exists() ? lanes_with(warp, path, step.place[3], threads) : kAllLanes);
   if (same != lanes && (step.target & kAligned) != 0)
     return warp.fault(path, lanes & ~same,
                       {Errc::barrier_misused,

@@ -4,7 +4,10 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
+#include <cstdlib>
 #include <cstring>
+#include <numeric>
+#include <span>
 #include <utility>
 
 namespace warpbit::grid {
@@ -23,6 +26,13 @@ std::size_t lowest_of(LineBits bits) {
   const auto low = static_cast<std::uint64_t>(bits);
   return static_cast<std::size_t>(low != 0 ? std::countr_zero(low)
                                            : 64 + std::countr_zero(static_cast<std::uint64_t>(bits >> 64)));
+}
+
+// How many there are, which hang together.
+std::size_t size_of(LineBits bits) {
+  const std::size_t first = lowest_of(bits);
+  const LineBits above = ~(bits >> first);  // behind all of them are ones
+  return above == 0 ? 128 : lowest_of(above);
 }
 
 // Those of so many lanes, which are `step` apart. Precondition: the last ones begin below 128.
@@ -56,6 +66,7 @@ struct GlobalAccesses::Check {
 
   void hold(Page& page);
   const std::byte* value(const Entry& now, std::size_t byte) const;
+  void drop();
   void store(const Entry& now, std::byte* data) const;
   void report(const Entry& old, const Entry& now, std::size_t byte, const std::byte* at);
 };
@@ -95,7 +106,7 @@ GlobalAccesses::Page& GlobalAccesses::page(Area& area, std::size_t number) {
   if (Page* const made = at.load(std::memory_order_acquire)) return *made;
   const std::lock_guard lock(mutex_);
   if (Page* const made = at.load(std::memory_order_acquire)) return *made;
-  Page& out = *pages_.emplace_back(std::make_unique<Page>());
+  Page& out = *pages_.emplace_back(std::make_unique_for_overwrite<Page>());
   at.store(&out, std::memory_order_release);
   return out;
 }
@@ -108,15 +119,42 @@ void GlobalAccesses::Check::hold(Page& page) {
   held = &page;
 }
 
+void GlobalAccesses::Check::drop() {
+  if (lock.owns_lock()) lock.unlock();
+  held = nullptr;
+}
+
 // ---- Accesses
 
-GlobalConflicts GlobalAccesses::access(const GlobalAccess& by, const GlobalLanes& what) {
-  Area* const area = area_of(what.data[static_cast<std::size_t>(std::countr_zero(what.lanes))], what.bytes);
-  if (area == nullptr) return {};  // nobody writes there, or it is not recorded
+// Nothing, if nobody writes there, or it is not recorded.
+GlobalAccesses::Area* GlobalAccesses::recorded(const GlobalAccess& by, const GlobalLanes& what, int lane) {
+  Area* const area = area_of(what.of(lane), what.bytes);
+  if (area == nullptr) return nullptr;
   if (const std::atomic_ref<bool> is_stored(area->is_stored); !is_stored.load(std::memory_order_relaxed)) {
-    if (!by.writes) return {};
+    if (!by.writes) return nullptr;
     is_stored.store(true, std::memory_order_relaxed);
   }
+  return area;
+}
+
+Lanes GlobalAccesses::access_each(const GlobalAccess& by, const GlobalLanes& what,
+                                  const std::function<bool(int, const GlobalConflicts&)>& allowed) {
+  Check check{by, what};
+  for (Lanes rest = what.lanes; rest != 0; rest &= rest - 1) {
+    const int lane = std::countr_zero(rest);
+    Area* const area = recorded(by, what, lane);
+    if (area == nullptr) continue;
+    add(check, *area, run_of_one(lane, *area, what));
+    if (!check.found.within && !check.found.between) continue;
+    check.drop();
+    if (!allowed(lane, std::exchange(check.found, {}))) return what.lanes & ~rest;
+  }
+  return what.lanes;
+}
+
+GlobalConflicts GlobalAccesses::access(const GlobalAccess& by, const GlobalLanes& what) {
+  Area* const area = recorded(by, what, std::countr_zero(what.lanes));
+  if (area == nullptr) return {};
   Check check{by, what};
   for (Lanes rest = what.lanes; rest != 0;) {
     const Run run = run_from(std::countr_zero(rest), *area, by, what);
@@ -127,22 +165,36 @@ GlobalConflicts GlobalAccesses::access(const GlobalAccess& by, const GlobalLanes
   return std::move(check.found);
 }
 
+GlobalAccesses::Run GlobalAccesses::run_of_one(int lane, const Area& area, const GlobalLanes& what) {
+  const auto at = static_cast<std::size_t>(what.of(lane) - area.first);
+  const bool is_whole = std::has_single_bit(what.bytes) && at % what.bytes == 0 && what.bytes < kLine;
+  return {at, lane, 1, is_whole ? std::countr_zero(what.bytes) : kOneLane};
+}
+
 // As many lanes as there are whose bytes lie at one distance, each in one line.
 GlobalAccesses::Run GlobalAccesses::run_from(int lane, const Area& area, const GlobalAccess& by,
                                              const GlobalLanes& what) {
-  const auto data = [&](int of) { return what.data[static_cast<std::size_t>(of)]; };
+  const auto data = [&](int of) { return what.of(of); };
   const auto is_there = [&](int of) { return of < kLanes && (what.lanes >> of & 1) != 0; };
   const std::byte* const first = data(lane);
-  Run out{static_cast<std::size_t>(first - area.first), lane, 1, kOneLane};
-  const std::ptrdiff_t step = is_there(lane + 1) ? data(lane + 1) - first : -1;
-  const auto distance = static_cast<std::size_t>(step);
-  const bool is_whole = std::has_single_bit(what.bytes) && out.at % what.bytes == 0;
-  if (is_whole) out.shift = std::countr_zero(what.bytes);
+  Run out = run_of_one(lane, area, what);
+  const bool is_whole = out.shift != kOneLane;
+  if (what.is_row && is_whole) {
+    out.lanes = kLanes;
+    return out;
+  }
+  if (!is_there(lane + 1)) return out;
+  const std::ptrdiff_t step = data(lane + 1) - first;
+  const auto distance = static_cast<std::size_t>(std::abs(step));
   const bool is_same = step == 0 && !by.writes,
              is_row = is_whole && std::has_single_bit(distance) && distance >= what.bytes && distance < kLine;
   if (!is_same && !is_row) return out;
   out.shift = is_same ? kOneLane : std::countr_zero(distance);
   while (is_there(lane + out.lanes) && data(lane + out.lanes) == first + step * out.lanes) ++out.lanes;
+  if (step < 0) {
+    out.falls = true;
+    out.at -= distance * static_cast<std::size_t>(out.lanes - 1);
+  }
   return out;
 }
 
@@ -164,10 +216,12 @@ void GlobalAccesses::add(Check& check, Area& area, const Run& run) {
   now.writes = by.writes;
   now.superseded = 0;
   now.warp = static_cast<std::uint16_t>(by.warp);
+  now.falls = run.falls;
   for (std::size_t done = 0; done < count;) {
     const std::size_t at = run.at + done * step, first = at % kLine,
                       here = std::min(count - done, (kLine - first + step - 1) / step);
-    now.lane = static_cast<std::uint8_t>(is_one ? run.lane : run.lane + static_cast<int>(done));
+    const int further = is_one ? 0 : static_cast<int>(done);
+    now.lane = static_cast<std::uint8_t>(run.falls ? run.lowest() - further : run.lane + further) & 31;
     now.first = static_cast<std::uint8_t>(first);
     now.bytes = of_lanes(bytes, step, here) << first;
     check.skipped = is_one ? done : 0;
@@ -186,17 +240,72 @@ const std::byte* GlobalAccesses::Check::value(const Entry& now, std::size_t byte
 
 void GlobalAccesses::Check::store(const Entry& now, std::byte* data) const {
   if (now.shift == kOneLane) {
-    const auto count = static_cast<std::size_t>(std::popcount(static_cast<std::uint64_t>(now.bytes)) +
-                                                std::popcount(static_cast<std::uint64_t>(now.bytes >> 64)));
-    return copy_lane(data + now.first, value(now, now.first), count);
+    return copy_lane(data + now.first, value(now, now.first), size_of(now.bytes));
   }
+  if (what.stride == std::size_t{1} << now.shift && what.stride == what.bytes && !now.falls)  // a row here and there
+    return void(std::memcpy(data + now.first, value(now, now.first), size_of(now.bytes)));
   for (std::size_t byte = now.first; byte < kLine && (now.bytes >> byte & 1) != 0;
        byte += std::size_t{1} << now.shift)
     copy_lane(data + byte, value(now, byte), what.bytes);
 }
 
+void GlobalAccesses::Entries::grow() {
+  constexpr std::uint32_t kUsual = 4;  // parts of a line that warps write
+  capacity_ = std::max(kUsual, 2 * capacity_);
+  auto* const more = new Entry[capacity_];
+  std::copy(begin(), end(), more);
+  if (data_ != &first_) delete[] data_;
+  data_ = more;
+}
+
+// ---- Words
+
+bool GlobalAccesses::is_word(const Entry& one, std::size_t size) {
+  return one.strong && one.writes && !one.superseded && !one.non_coherent && std::size_t{1} << one.shift == size &&
+         one.bytes == low_bits(size) << one.first;
+}
+
+// False if the line has something else, or is to have.
+bool GlobalAccesses::add_word(Line& line, const Entry& now) {
+  const std::size_t size = line.words != nullptr ? line.words->size : std::size_t{1} << now.shift;
+  if (size < 4 || size > 8 || !is_word(now, size)) return false;
+  if (line.words == nullptr) {
+    constexpr std::uint32_t kFew = 4;  // a list of them is as good
+    if (line.writes.size() < kFew || line.reads.size() != 0 ||
+        !std::ranges::all_of(line.writes, [&](const Entry& one) { return is_word(one, size); }))
+      return false;
+    line.words = std::make_unique_for_overwrite<Words>();
+    line.words->size = size;
+    for (const Entry& one : line.writes) {
+      line.words->entry[one.first / 4] = one;
+      line.words->order[one.first / 4] = ++line.words->count;
+    }
+    line.writes.erase_from(line.writes.begin());
+  }
+  line.words->entry[now.first / 4] = now;
+  line.words->order[now.first / 4] = ++line.words->count;
+  return true;
+}
+
+// They become a list, in the order in which they have come.
+void GlobalAccesses::spread(Line& line) {
+  const std::unique_ptr<Words> words = std::move(line.words);
+  std::array<std::size_t, kLine / 4> places;
+  std::iota(places.begin(), places.end(), std::size_t{0});
+  std::ranges::sort(places, {}, [&](std::size_t place) { return words->order[place]; });
+  for (const std::size_t place : places)
+    if (words->order[place] != 0) line.writes.push_back(words->entry[place]);
+}
+
+// ---- Lists
+
 // Stores of what is there already do not conflict with each other; those before stay for others, which store something else.
 void GlobalAccesses::add(Check& check, Line& line, const Entry& now, std::byte* data) {
+  if (now.writes && now.strong && add_word(line, now)) {
+    if (check.what.values != nullptr) check.store(now, data);
+    return;
+  }
+  if (line.words != nullptr) spread(line);
   constexpr std::size_t kMost = 4;
   std::array<Entry, kMost> superseded;
   std::size_t count = 0;
@@ -204,6 +313,7 @@ void GlobalAccesses::add(Check& check, Line& line, const Entry& now, std::byte* 
   for (const Entry& old : line.writes) {
     if ((old.bytes & now.bytes) == 0 || (old.superseded && !now.writes)) continue;
     is_new = false;
+    if (is_ordered(check, old, now)) continue;
     if (!conflicts(check, old, now, data) || !now.writes || count == kMost) continue;
     Entry& kept = superseded[count++] = old;
     kept.bytes &= now.bytes;
@@ -213,44 +323,43 @@ void GlobalAccesses::add(Check& check, Line& line, const Entry& now, std::byte* 
   for (const Entry& old : line.reads) {
     if ((old.bytes & now.bytes) == 0) continue;
     is_new = false;
-    conflicts(check, old, now, data);
+    if (!is_ordered(check, old, now)) conflicts(check, old, now, data);
   }
   if (!is_new) {
     remove(line.reads, now.bytes);
     remove(line.writes, now.bytes);
   }
-  constexpr std::size_t kUsual = 4;  // parts of a line that warps write
-  if (line.writes.capacity() == 0) line.writes.reserve(kUsual);
-  line.writes.insert(line.writes.end(), superseded.begin(),
-                     superseded.begin() + static_cast<std::ptrdiff_t>(count));
+  for (const Entry& old : std::span(superseded).first(count)) line.writes.push_back(old);
   line.writes.push_back(now);
   if (check.what.values != nullptr) check.store(now, data);
 }
 
-void GlobalAccesses::remove(std::vector<Entry>& from, Mask bytes) {
-  auto kept = from.begin();
+void GlobalAccesses::remove(Entries& from, Mask bytes) {
+  Entry* kept = from.begin();
   for (const Entry& old : from) {
     const Mask rest = old.bytes & ~bytes;
     if (rest == 0) continue;
     *kept = old;
     (kept++)->bytes = rest;
   }
-  from.erase(kept, from.end());
+  from.erase_from(kept);
 }
 
 // A read stands for those before it that are known to the warp. Of others two are kept.
-void GlobalAccesses::remember(const Check& check, std::vector<Entry>& reads, const Entry& now) {
+void GlobalAccesses::remember(const Check& check, Entries& reads, const Entry& now) {
   int others = 0;
-  auto kept = reads.begin();
+  Entry* kept = reads.begin();
   for (Entry& old : reads) {
     if ((old.bytes & now.bytes) != 0) {
       const bool is_before =
-          old.is_of_warp(now) || (old.cluster == now.cluster && is_known(check, old, old.first, now.lane));
+          old.is_of_warp(now) ||
+          (old.cluster == now.cluster && (check.by.order.before_barrier(old.warp * kLanes, old.clock) ||
+                                          is_known(check, old, old.first, now.lane)));
       if (is_before || ++others > 1) old.bytes &= ~now.bytes;
     }
     if (old.bytes != 0) *kept++ = old;
   }
-  reads.erase(kept, reads.end());
+  reads.erase_from(kept);
   reads.push_back(now);
 }
 
@@ -262,15 +371,15 @@ bool GlobalAccesses::is_known(const Check& check, const Entry& old, std::size_t 
              : order.before(old.cluster, thread, old.clock, me);
 }
 
-// Whether they are not ordered: lane by lane, as each has all of its bytes at once.
+// Whether that is seen without a look at lanes: by the last barrier, as a rule.
+bool GlobalAccesses::is_ordered(const Check& check, const Entry& old, const Entry& now) {
+  if (is_stale(old, now)) return false;
+  return old.is_of_lanes(now) || (old.strong && now.strong) ||
+         (old.cluster == now.cluster && check.by.order.before_barrier(old.warp * kLanes, old.clock));
+}
+
+// Whether two that are not may conflict: lane by lane, as each has all of its bytes at once.
 bool GlobalAccesses::conflicts(Check& check, const Entry& old, const Entry& now, std::byte* data) {
-  const bool is_stale = (now.non_coherent && old.writes) || (old.non_coherent && now.writes);
-  if (old.is_of_warp(now) && old.lane == now.lane && old.first == now.first && old.shift == now.shift &&
-      !is_stale)
-    return false;  // of each byte one lane
-  if (!is_stale && old.strong && now.strong) return false;
-  if (!is_stale && old.cluster == now.cluster && check.by.order.before_barrier(old.warp * kLanes, old.clock))
-    return false;
   const bool may_be_equal = old.writes && now.writes && check.what.values != nullptr;
   bool out = false;
   for (Mask rest = old.bytes & now.bytes; rest != 0;) {
@@ -278,7 +387,7 @@ bool GlobalAccesses::conflicts(Check& check, const Entry& old, const Entry& now,
     Mask bytes = rest & low_bits(end);
     rest &= ~bytes;
     const int old_lane = old.lane_of(first), now_lane = now.lane_of(first);
-    if (!is_stale && ((old.is_of_warp(now) && old_lane == now_lane) || is_known(check, old, first, now_lane)))
+    if (!is_stale(old, now) && ((old.is_of_warp(now) && old_lane == now_lane) || is_known(check, old, first, now_lane)))
       continue;
     out = true;
     for (; bytes != 0; bytes &= bytes - 1) {

@@ -106,8 +106,9 @@ Next together(Warp& warp, Path& path, const Step& step, std::size_t mask, Lanes 
     for_each_lane(party.path->lanes, [&](int lane) {
       const auto i = static_cast<std::size_t>(lane);
       met.value[i] = warp.read(*party.path, party.step->place[2], lane);
-      if (warp.undefined().active())
-        met.undefined[i] = warp.undefined().read(*party.path, party.step->place[2], lane);
+      if (!warp.undefined().active()) return;
+      met.undefined[i] = warp.undefined().read(*party.path, party.step->place[2], lane);
+      met.unknown[i] = warp.undefined().unknown(*party.path, party.step->place[2], lane);
     });
   };
   if ((needed & ~lanes) == 0) {

@@ -133,9 +133,7 @@ const GlobalMemory::Range* GlobalMemory::find(std::uint64_t address, std::uint64
   const auto after = std::ranges::upper_bound(ranges_, address, {}, &Range::address);
   if (after == ranges_.begin()) return nullptr;
   const Range& range = *(after - 1);
-  const std::uint64_t at = address - range.address;
-  if (bytes > range.bytes || at > range.bytes - bytes) return nullptr;
-  return range.heap == nullptr || range.heap->holds(address, bytes) ? &range : nullptr;
+  return range.has(address, bytes) ? &range : nullptr;
 }
 
 const GlobalMemory::Range& GlobalMemory::range_of(const std::byte* byte) const {

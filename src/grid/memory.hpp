@@ -82,6 +82,10 @@ class GlobalMemory {
     const Heap* heap = nullptr;    ///< of which this is the memory
     std::byte* defined = nullptr;  ///< of memory that begins without a value: the bits that have been written
 
+    /// Whether bytes lie in it.
+    bool has(std::uint64_t from, std::uint64_t count) const {
+      return count <= bytes && from - address <= bytes - count && (heap == nullptr || heap->holds(from, count));
+    }
     /// Those of the byte at an address, and of those behind it; nullptr of memory that has values.
     std::byte* defined_at(std::uint64_t at) const {
       return defined == nullptr ? nullptr : defined + (at - address);

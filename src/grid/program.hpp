@@ -11,6 +11,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -39,6 +40,10 @@ namespace warpbit::grid {
 using Lanes = std::uint32_t;  ///< a mask
 inline constexpr int kLanes = 32;
 inline constexpr Lanes kAllLanes = 0xFFFF'FFFF;
+/// How many lanes there are. Without an instruction that counts bits, which not all processors have, that is a call.
+inline int lanes_in(Lanes lanes) {
+  return lanes == kAllLanes ? kLanes : std::popcount(lanes);
+}
 template <class F>
 void for_each_lane(Lanes lanes, F f) {
   for (int lane = 0; lane < kLanes; ++lane)

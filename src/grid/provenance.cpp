@@ -106,8 +106,11 @@ void Provenance::write(int index, Origin origin, bool is_guarded) {
 }
 
 void Provenance::pass(int i) {
-  const ptx::Statement& statement = f_.statements[static_cast<std::size_t>(i)];
-  if (joins_[static_cast<std::size_t>(i)]) ++stretch_;
+  write_results(f_.statements[static_cast<std::size_t>(i)]);
+  if (joins_[static_cast<std::size_t>(i) + 1]) ++stretch_;
+}
+
+void Provenance::write_results(const ptx::Statement& statement) {
   const bool is_guarded = statement.guard >= 0, calls = statement.is->does == ptx::Does::call;
   if (!calls && !assembler::writes_first(f_, statement)) return;
   Origin written = calls ? Origin{Origin::Kind::unknown} : result(statement);

@@ -36,6 +36,7 @@ class Provenance {
   Origin of(const ptx::Operand& operand) const;
   Origin result(const ptx::Statement& statement) const;
   void begin();
+  void write_results(const ptx::Statement& statement);
   void write(int reg, Origin origin, bool is_guarded);
 
   struct Here {

@@ -14,9 +14,11 @@ namespace warpbit::grid::steps {
 // Copies that nobody has waited for.
 bool Records::meets_no_copy(const GlobalLanes& what, bool writes, bool strong) {
   async::GlobalCopies& copies = block_.async().cluster.copies;
-  for (Lanes rest = copies.empty() ? 0 : what.lanes; rest != 0; rest &= rest - 1) {
+  if (copies.empty() || (what.is_row && !copies.conflict(what.of(0), kLanes * what.bytes, writes, strong)))
+    return true;
+  for (Lanes rest = what.lanes; rest != 0; rest &= rest - 1) {
     const int lane = std::countr_zero(rest);
-    const auto found = copies.conflict(what.data[static_cast<std::size_t>(lane)], what.bytes, writes, strong);
+    const auto found = copies.conflict(what.of(lane), what.bytes, writes, strong);
     if (found) return allowed(fault_of_copy(block_.grid(), *found, Block::who(warp_, step_, lane), writes));
   }
   return true;
@@ -28,7 +30,7 @@ bool Records::copies_async(const GlobalLanes& from) {
   for_each_lane(from.lanes, [&](int lane) {
     const block::Who who = Block::who(warp_, step_, lane);
     const std::uint32_t number = block_.accesses().copies(who.thread) - 1;
-    block_.async().cluster.copies.add({{from.data[static_cast<std::size_t>(lane)], from.bytes},
+    block_.async().cluster.copies.add({{from.of(lane), from.bytes},
                                        false,
                                        async::GlobalCopies::Copy::Wait::threads,
                                        who,
@@ -40,14 +42,60 @@ bool Records::copies_async(const GlobalLanes& from) {
 
 bool Records::global(const GlobalLanes& what, bool writes, bool strong) {
   if (!meets_no_copy(what, writes, strong)) return false;
+  return allowed_global(block_.grid().accesses->access(by(writes, strong), what));
+}
+
+GlobalAccess Records::by(bool writes, bool strong) const {
+  return {block_.accesses().cluster().order,
+          block_.cluster().number(),
+          warp_.number_in_cluster(),
+          warp_.site(step_),
+          writes,
+          strong,
+          step_.access.non_coherent};
+}
+
+bool Records::allowed_global(const GlobalConflicts& found) {
   const Grid& grid = block_.grid();
-  block::Cluster& cluster = block_.accesses().cluster();
-  const GlobalConflicts found =
-      grid.accesses->access({cluster.order, block_.cluster().number(), warp_.number_in_cluster(),
-                             warp_.site(step_), writes, strong, step_.access.non_coherent},
-                            what);
   if (found.between) grid.races->add(*found.between);
-  return !found.within || allowed(fault_within(grid, cluster, *found.within));
+  return !found.within ||
+         allowed(fault_within(grid, block_.accesses().cluster(), *found.within));
+}
+
+Lanes Records::changes_each(const GlobalLanes& what) {
+  Lanes done = 0;
+  if (block_.async().cluster.copies.empty()) {
+    done = block_.grid().accesses->access_each(by(true, step_.access.strong), what,
+                                      [&](int, const GlobalConflicts& found) { return allowed_global(found); });
+  } else {
+    for (Lanes rest = what.lanes; rest != 0; rest &= rest - 1) {
+      if (!global({rest & -rest, what.data, what.bytes}, true)) break;
+      done |= rest & -rest;
+    }
+  }
+  count(ptx::StateSpace::global, lanes_in(done) + (done == what.lanes ? 0 : 1));
+  return done;
+}
+
+bool Records::stores(const block::LaneAccesses& to, const std::byte* values, std::size_t stride) {
+  const auto bytes = static_cast<std::size_t>(to.bytes);
+  std::byte* const memory = block_.shared().data();
+  const auto value = [&](int lane) { return std::span(values + static_cast<std::size_t>(lane) * stride, bytes); };
+  const auto first = [&](int lane) { return to.first[static_cast<std::size_t>(lane)]; };
+  if (!block_.checks()) {
+    for_each_lane(to.lanes, [&](int lane) { std::memcpy(memory + first(lane), value(lane).data(), bytes); });
+    return true;
+  }
+  const Lanes done = block_.accesses().store(to, values, stride);
+  count(ptx::StateSpace::shared, lanes_in(done));
+  if (done == to.lanes) return true;
+  for_each_lane(done, [&](int lane) { keep_stored(lane, first(lane), to.bytes); });
+  for (Lanes rest = to.lanes & ~done; rest != 0; rest &= rest - 1) {
+    const int lane = std::countr_zero(rest);
+    if (!writes(lane, first(lane), value(lane))) return false;
+    std::memcpy(memory + first(lane), value(lane).data(), bytes);
+  }
+  return true;
 }
 
 block::Messages::Held Records::hold(const Target& at, std::size_t bytes) {

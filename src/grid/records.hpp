@@ -73,10 +73,12 @@ class Records {
   }
   bool loads(const block::LaneAccesses& of) {
     if (!block_.checks()) return true;
-    count(ptx::StateSpace::shared, std::popcount(of.lanes));
+    count(ptx::StateSpace::shared, lanes_in(of.lanes));
     return loaded(block_.accesses().read({}, of));
   }
   bool loads(int lane, std::int64_t first, std::size_t bytes) { return loads(lane, shared(first), bytes); }
+  /// Lanes store to shared memory, which is recorded and done. `values`: those of lane 0, `stride` bytes before the next one's.
+  bool stores(const block::LaneAccesses& to, const std::byte* values, std::size_t stride);
   /// What follows where one of these functions is false.
   Next refused() const { return again_ ? Next::again : Next::end; }
   /// The undefined bits of bytes that are loaded, and where the first of them is.
@@ -125,10 +127,12 @@ class Records {
     block::Found found = of(to).accesses().write({}, first, value, Block::who(warp_, step_, lane),
                                                  step_.access.strong, [this] { return type(); });
     if (found) explain(*found, of(to), lane, first, value);
-    stored_[static_cast<std::size_t>(lane)] = {first, static_cast<std::int64_t>(value.size())};
-    has_stored_ |= Lanes{1} << lane;
+    keep_stored(lane, first, static_cast<std::int64_t>(value.size()));
     return allowed(std::move(found));
   }
+  /// Atomics that nobody waits for change bytes of global memory. The lanes up to the first whose change is not allowed.
+  Lanes changes_each(const GlobalLanes& what);
+  bool can_change_each(const Target& at) const { return is_global(at) && !is_ordered(); }
   /// Lanes access global memory, if that is checked. Values are stored.
   bool global(const GlobalLanes& what, bool writes) { return global(what, writes, step_.access.strong); }
   /// A copy in bulk of a lane accesses bytes of it. Nothing is stored yet. Two that write count as strong: they reduce, or may
@@ -149,7 +153,7 @@ class Records {
     return writes(lane, shared(first), value);
   }
   bool begins(const block::LaneAccesses& to, const std::array<block::CopiedBytes, kLanes>& bytes) {
-    count(ptx::StateSpace::shared, std::popcount(to.lanes));
+    count(ptx::StateSpace::shared, lanes_in(to.lanes));
     return allowed(block_.accesses().copy_async({}, to, bytes));
   }
   /// Accesses that are checked.
@@ -179,6 +183,8 @@ class Records {
     return out;
   }
   bool global(const GlobalLanes& what, bool writes, bool strong);
+  GlobalAccess by(bool writes, bool strong) const;
+  bool allowed_global(const GlobalConflicts& found);
   bool meets_no_copy(const GlobalLanes& what, bool writes, bool strong);
   bool is_global(const Target& target) const {
     return target.space == ptx::StateSpace::global && target.defined == nullptr &&  // not of the heap
@@ -212,6 +218,10 @@ class Records {
         KernelRule::never_written);
   }
 
+  void keep_stored(int lane, std::int64_t first, std::int64_t bytes) {
+    stored_[static_cast<std::size_t>(lane)] = {first, bytes};
+    has_stored_ |= Lanes{1} << lane;
+  }
   /// Bytes that another lane has stored to by this step are no race: the fault says so, before the store to the memory of `of` is done.
   void explain(Fault& found, Block& of, int lane, std::int64_t first, std::span<const std::byte> value) const;
 

@@ -18,6 +18,7 @@ void Undefined::begin() {
   active_ = true;
   warp_.reserve_masks(masks_);
   slot_cause_.resize(masks_.slots());
+  unknown_.resize(masks_.slots());
   predicate_cause_.resize(masks_.predicates());
 }
 
@@ -50,6 +51,12 @@ void Undefined::write(const Path& path, const Place& place, int lane, std::uint6
     return;
   }
   set_lane_bits(masks_.slot(path.frame + place.slot), place.bits, lane, bits);
+  if (bits != 0) unknown_[path.frame + place.slot][static_cast<std::size_t>(lane)] = ++unknowns_;
+}
+
+std::uint64_t Undefined::unknown(const Path& path, const Place& place, int lane) {
+  if (place.kind != Place::Kind::reg || place.bits > 64 || read(path, place, lane) == 0) return 0;
+  return unknown_[path.frame + place.slot][static_cast<std::size_t>(lane)];
 }
 
 namespace {
@@ -236,7 +243,13 @@ void Undefined::forget(const Path& path, const Place& place, Lanes lanes) {
 
 void Undefined::commit() {
   const Path all;
-  for (const Result& one : pending_) take(all, one.place, one.lanes, one.bits);
+  for (const Result& one : pending_) {
+    take(all, one.place, one.lanes, one.bits);
+    for_each_lane(one.lanes, [&](int lane) {
+      const auto at = static_cast<std::size_t>(lane);
+      if (one.unknown[at] != 0) unknown_[one.place.slot][at] = one.unknown[at];
+    });
+  }
   for (const auto& [to, cause] : causes_pending_) *to = cause;
 }
 

@@ -57,6 +57,8 @@ class Undefined {
   /// The undefined bits of a register of one lane; a predicate is 0 or 1. Of 128 bits, those of the lower half.
   std::uint64_t read(const Path& path, const Place& place, int lane);
   void write(const Path& path, const Place& place, int lane, std::uint64_t bits);
+  /// The number of the unknown part of a register of at most 64 bits (undefined_bits.hpp); 0 without undefined bits.
+  std::uint64_t unknown(const Path& path, const Place& place, int lane);
   Lanes lanes_of(const Path& path, const Place& place, Lanes lanes);
 
   /// A byte of memory that nothing has written, and who has loaded it; or the lanes that shuffle from others without a value.
@@ -82,14 +84,16 @@ class Undefined {
   struct Result {
     Place place;  // among all registers
     Lanes lanes;
-    LaneBits bits;
+    LaneBits bits, unknown;
   };
   struct Uses {
     std::vector<Place> sources, results;  // sources: those that have undefined bits
   };
 
   friend class Rules;  // undefined_steps.cpp
-  void result(const Path& path, const Place& place, Lanes lanes, const LaneBits& bits);
+  void result(const Path& path, const Place& place, Lanes lanes, const LaneBits& bits,
+              const LaneBits& unknown = {});
+  void move_unknown(const Path& path, const Step& step, Lanes lanes);
   void find_results(Path& path, const Step& step, Lanes lanes, Lanes any);
   void take(const Path& path, const Place& place, Lanes lanes, const LaneBits& bits);
   std::uint32_t& cause_of(const Path& path, const Place& place);
@@ -98,6 +102,8 @@ class Undefined {
   Warp& warp_;
   bool active_ = false;
   RegisterFile masks_;
+  std::vector<LaneBits> unknown_;                            // by slot
+  std::uint64_t unknowns_ = 0;                               // how many there have been
   std::vector<std::uint32_t> slot_cause_, predicate_cause_;  // of causes_
   std::map<std::int64_t, std::uint32_t> local_cause_;        // by byte of frames, of causes_
   std::vector<Cause> causes_ = std::vector<Cause>(1);        // the first: a register that was not written

@@ -13,6 +13,7 @@ using scalar::Operation, scalar::Results, scalar::Sources;
 struct Case {
   const Operation& operation;
   const Sources &value, &undefined;
+  const std::array<std::uint64_t, 4>& unknown;
   const std::array<int, 4>& same;
 
   std::uint64_t known(int i) const { return value[i] & ~undefined[i]; }
@@ -20,6 +21,7 @@ struct Case {
   bool is_same(int i, int j) const {
     return same[static_cast<std::size_t>(i)] == same[static_cast<std::size_t>(j)];
   }
+  bool cancel() const { return unknown[0] != 0 && unknown[0] == unknown[1]; }
 };
 
 constexpr Results kDefined = {}, kUndefined = {~std::uint64_t{0}, true, true};
@@ -82,7 +84,7 @@ Results from_bit(int lowest, const Operation& operation) {
 
 Results sums(const Case& of) {
   if (of.operation.sat || of.undefined.carry) return kUndefined;
-  if (of.operation.spread == scalar::Spread::difference && of.is_same(0, 1)) return kDefined;
+  if (of.operation.spread == scalar::Spread::difference && of.cancel()) return kDefined;
   std::uint64_t bits = 0;
   for (const std::uint64_t one : of.undefined.value) bits |= one;
   Results out = from_bit(std::countr_zero(bits), of.operation);
@@ -135,6 +137,7 @@ Results compares(const Case& of) {
   if (!is_of_integers(o.type) || of.undefined[2] != 0) return kUndefined;
   if (of.is_same(0, 1)) return kDefined;
   if (o.compare != Compare::eq && o.compare != Compare::ne) return monotone(of);
+  if (of.cancel()) return kDefined;
   const std::uint64_t known = ones(ptx::bits(o.type)) & ~(of.undefined[0] | of.undefined[1]);
   return ((of.value[0] ^ of.value[1]) & known) != 0 ? kDefined : kUndefined;
 }
@@ -144,33 +147,44 @@ Results selects(const Case& of) {
   return {of.undefined[of.value.predicate ? 0 : 1]};
 }
 
-Results by_rule(const Case& of) {
+// The unknown of a sum that is a source, or a source and a known number.
+std::uint64_t sum_of_one(const Case& of) {
+  const Operation& o = of.operation;
+  const bool adds = o.function == scalar::Function::add, subtracts = o.function == scalar::Function::sub;
+  if (o.sat || o.takes_carry || of.undefined.carry || !(adds || subtracts)) return 0;
+  if (of.undefined[1] == 0) return of.unknown[0];
+  return of.undefined[0] == 0 && adds ? of.unknown[1] : 0;
+}
+std::uint64_t one_of_two(const Case& of) {
+  return of.undefined.predicate ? 0 : of.unknown[of.value.predicate ? 0 : 1];
+}
+
+UndefinedResults by_rule(const Case& of) {
   using scalar::Spread;
   const Operation& o = of.operation;
   const bool integers = is_of_integers(o.type) && is_of_integers(o.to);
   switch (o.spread) {
-    case Spread::whole: break;
-    case Spread::bitwise: return bitwise(of);
-    case Spread::moved:
-      if (o.function == scalar::Function::cvt && !integers) break;
-      return moves(of);
-    case Spread::compared: return compares(of);
-    case Spread::selected: return selects(of);
-    case Spread::sum:
-    case Spread::difference: return integers ? sums(of) : whole(of);
-    case Spread::product: return integers ? multiplies(of) : whole(of);
-    case Spread::monotone: return integers ? monotone(of) : whole(of);
+    case Spread::whole: return {whole(of)};
+    case Spread::bitwise: return {bitwise(of)};
+    case Spread::moved: return {o.function == scalar::Function::cvt && !integers ? whole(of) : moves(of)};
+    case Spread::compared: return {compares(of)};
+    case Spread::selected: return {selects(of), one_of_two(of)};
+    default: break;
   }
-  return whole(of);
+  if (!integers) return {whole(of)};
+  if (o.spread == Spread::product) return {multiplies(of)};
+  if (o.spread == Spread::monotone) return {monotone(of)};
+  return {sums(of), sum_of_one(of)};
 }
 
 }  // namespace
 
-Results undefined_bits(const Operation& operation, const Sources& value, const Sources& undefined,
-                       const std::array<int, 4>& same) {
-  const bool any = undefined.predicate || undefined.carry ||
-                   std::ranges::any_of(undefined.value, [](std::uint64_t one) { return one != 0; });
-  return any ? by_rule({operation, value, undefined, same}) : kDefined;
+UndefinedResults undefined_bits(const Operation& operation, const Sources& value,
+                                const UndefinedSources& undefined) {
+  const Sources& bits = undefined.bits;
+  const bool any = bits.predicate || bits.carry ||
+                   std::ranges::any_of(bits.value, [](std::uint64_t one) { return one != 0; });
+  return any ? by_rule({operation, value, bits, undefined.unknown, undefined.same}) : UndefinedResults{};
 }
 
 }  // namespace warpbit::grid

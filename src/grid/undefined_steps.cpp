@@ -54,8 +54,8 @@ class Rules {
   Lanes undefined_of(std::size_t i) {
     return step_.place[i].exists() ? undefined_.lanes_of(path_, step_.place[i], lanes_) : 0;
   }
-  void set(const Place& place, const LaneBits& bits) {
-    if (place.exists()) undefined_.result(path_, place, lanes_, bits);
+  void set(const Place& place, const LaneBits& bits, const LaneBits& unknown = {}) {
+    if (place.exists()) undefined_.result(path_, place, lanes_, bits, unknown);
   }
   void set_all(Lanes lanes) {
     for (const Place& place : undefined_.uses_.results) set(place, all_bits(lanes));
@@ -71,38 +71,41 @@ class Rules {
 // As `steps::compute` reads its sources.
 void Rules::scalar() {
   const scalar::Operation& operation = warp_.program().operations[static_cast<std::size_t>(step_.extra)];
-  LaneBits result = {}, second = {};
+  LaneBits result = {}, unknown = {}, second = {};
   const Place carry{Place::Kind::predicate, 1, false, static_cast<std::uint32_t>(std::max(step_.target, 0))};
   for_each_lane(any_, [&](int lane) {
-    scalar::Sources sources, undefined;
-    std::array<int, 4> same = {};
+    scalar::Sources sources;
+    UndefinedSources undefined;
     std::array<std::size_t, 4> from = {};
     for (std::size_t i = 2; i < step_.place.size() && step_.place[i].exists(); ++i) {
       if (step_.place[i].kind == Place::Kind::predicate) {
         sources.predicate = value(i, lane) != 0;
-        undefined.predicate = bits(i, lane) != 0;
+        undefined.bits.predicate = bits(i, lane) != 0;
         continue;
       }
       const auto at = static_cast<std::size_t>(sources.count++);
       sources.value[at] = value(i, lane);
-      undefined.value[at] = bits(i, lane);
+      undefined.bits.value[at] = bits(i, lane);
+      undefined.unknown[at] = undefined_.unknown(path_, step_.place[i], lane);
       from[at] = i;
-      for (same[at] = 0; step_.place[from[static_cast<std::size_t>(same[at])]] != step_.place[i]; ++same[at])
-        continue;
+      int& same = undefined.same[at];
+      while (step_.place[from[static_cast<std::size_t>(same)]] != step_.place[i]) ++same;
     }
-    undefined.count = sources.count;
+    undefined.bits.count = sources.count;
     if (step_.target >= 0) {
       sources.carry = warp_.read(path_, carry, lane) != 0;
-      undefined.carry = bits(carry, lane) != 0;
+      undefined.bits.carry = bits(carry, lane) != 0;
     }
-    const scalar::Results found = undefined_bits(operation, sources, undefined, same);
+    const UndefinedResults of = undefined_bits(operation, sources, undefined);
+    const scalar::Results& found = of.bits;
     const bool extends = ptx::is_signed(operation.to) && operation.function != scalar::Function::cvt_pack;
     const auto at = static_cast<std::size_t>(lane);
     result[at] = extends ? static_cast<std::uint64_t>(scalar::extend(found.value, ptx::bits(operation.to)))
                          : found.value;
+    unknown[at] = of.unknown;
     second[at] = operation.carry ? found.carry : found.second;
   });
-  set(step_.place[0], result);
+  set(step_.place[0], result, unknown);
   set(step_.place[1], second);
 }
 
@@ -124,16 +127,18 @@ void Rules::logic() {
 }
 
 void Rules::shuffle(const Met& met) {
-  LaneBits result = {};
+  LaneBits result = {}, unknown = {};
   const Lanes by = undefined_of(3) | undefined_of(4);
   for_each_lane(lanes_, [&](int lane) {
     const int from = steps::shuffled(static_cast<steps::Shuffle>(step_.extra), lane,
                                      static_cast<int>(value(3, lane)), static_cast<int>(value(4, lane)))
                          .lane;
-    result[static_cast<std::size_t>(lane)] =
-        (by >> lane & 1) != 0 ? ~std::uint64_t{0} : met.undefined[static_cast<std::size_t>(from)];
+    const bool open = (by >> lane & 1) != 0;
+    const auto to = static_cast<std::size_t>(lane), of = static_cast<std::size_t>(from);
+    result[to] = open ? ~std::uint64_t{0} : met.undefined[of];
+    unknown[to] = open ? 0 : met.unknown[of];
   });
-  set(step_.place[0], result);
+  set(step_.place[0], result, unknown);
   set(step_.place[1], all_bits(by));
 }
 
@@ -271,11 +276,23 @@ constexpr MeetingRule kMeetingRules[] = {
 
 }  // namespace
 
-void Undefined::result(const Path& path, const Place& place, Lanes lanes, const LaneBits& bits) {
+void Undefined::result(const Path& path, const Place& place, Lanes lanes, const LaneBits& bits,
+                       const LaneBits& unknown) {
   if (lanes_with(bits) == 0 && lanes_of(path, place, lanes) == 0) return;
   Place absolute = place;
   absolute.slot += place.kind == Place::Kind::predicate ? path.predicates : path.frame;
-  pending_.push_back({absolute, lanes, bits});
+  pending_.push_back({absolute, lanes, bits, unknown});
+}
+
+// A register that is moved keeps its unknown; parts of registers, and what is made of such, have new ones.
+void Undefined::move_unknown(const Path& path, const Step& step, Lanes lanes) {
+  const bool whole = steps::what_runs(step) == steps::move && step.place[0].bits == step.place[2].bits;
+  for_each_lane(lanes, [&](int lane) {
+    const std::uint64_t moved = whole ? unknown(path, step.place[2], lane) : 0;
+    for (const Place& to : uses_.results)
+      if (to.kind == Place::Kind::reg)
+        unknown_[path.frame + to.slot][static_cast<std::size_t>(lane)] = moved != 0 ? moved : ++unknowns_;
+  });
 }
 
 void Undefined::find_results(Path& path, const Step& step, Lanes lanes, Lanes any) {
@@ -287,6 +304,7 @@ void Undefined::find_results(Path& path, const Step& step, Lanes lanes, Lanes an
   if (any == 0) {
     for (const Place& place : uses_.results) result(path, place, lanes, {});
   } else if (moves) {
+    move_unknown(path, step, lanes);
     warp_.move_masks(masks_, path, step, lanes);
   } else {
     Rules rules(*this, path, step, lanes, any);

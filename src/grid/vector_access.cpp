@@ -13,12 +13,15 @@ namespace {
 
 using ptx::StateSpace;
 
-/// Where the bytes of each lane lie.
+/// Where the bytes of each lane lie. In a row all lanes are there, and those of each behind those of the one before: most warps
+/// access memory so, and the record and the copy take them as one.
 struct Targets {
-  std::array<std::byte*, kLanes> data;
+  std::array<std::byte*, kLanes> data;  ///< in a row, of the first lane alone
+  std::size_t bytes = 0;
   StateSpace space = StateSpace::global;
+  bool is_row = false;
 
-  Target operator[](int lane) const { return {data[static_cast<std::size_t>(lane)], space}; }
+  std::byte* operator[](std::size_t lane) const { return is_row ? data[0] + lane * bytes : data[lane]; }
 };
 
 using LaneAddresses = std::array<std::uint64_t, kLanes>;
@@ -64,6 +67,13 @@ Area narrowed(Area area, Warp& warp, const Path& path, const Access& access) {
   return {area.first + at, bounds->bytes, area.data + at, area.space};
 }
 
+bool are_row(const LaneAddresses& addresses, std::uint64_t bytes) {
+  std::uint64_t apart = addresses[kLanes - 1] ^ (addresses[0] + (kLanes - 1) * bytes);
+  if (apart != 0) return false;
+  for (std::size_t lane = 0; lane < kLanes; ++lane) apart |= addresses[lane] ^ (addresses[0] + lane * bytes);
+  return apart == 0;
+}
+
 // False if it is not the common case.
 bool find(Warp& warp, const Path& path, const Step& step, Lanes lanes, bool writes, Targets& out) {
   if (warp.block().grid().execute.kernel == Kernel::reference) return false;
@@ -76,6 +86,14 @@ bool find(Warp& warp, const Path& path, const Step& step, Lanes lanes, bool writ
   const Area area = narrowed(area_of(warp, step, first, bytes, writes), warp, path, step.access);
   if (area.data == nullptr || area.bytes < bytes) return false;
   out.space = area.space;
+  out.bytes = bytes;
+  out.is_row = lanes == kAllLanes && are_row(addresses, bytes);
+  if (out.is_row) {
+    const std::uint64_t offset = first - area.first, all = kLanes * bytes;
+    if (area.bytes < all || offset > area.bytes - all || (first & (bytes - 1)) != 0) return false;
+    out.data[0] = area.data + offset;
+    return true;
+  }
   const std::uint64_t last = area.bytes - bytes;
   bool common = true;
   for (std::size_t lane = 0; lane < kLanes; ++lane) {
@@ -106,16 +124,40 @@ template <class Element, int Cells>
 void load_element(const Targets& from, std::size_t at, std::uint32_t* slot, Lanes lanes) {
   for_each_lane(lanes, [&](int lane) {
     Element value;
-    std::memcpy(&value, from.data[static_cast<std::size_t>(lane)] + at, sizeof value);
+    std::memcpy(&value, from[static_cast<std::size_t>(lane)] + at, sizeof value);
     const std::conditional_t<Cells == 2, std::uint64_t, std::uint32_t> cell = value;
     std::memcpy(slot + Cells * lane, &cell, sizeof cell);
   });
 }
-template <int Cells>
-void put_element(const std::uint32_t* slot, std::size_t bytes, std::array<Buffer, kLanes>& values,
-                 std::size_t at) {
+template <class Element, int Cells>
+void put_element(const std::uint32_t* slot, std::byte* values, std::size_t stride) {
   for (std::size_t lane = 0; lane < kLanes; ++lane)
-    std::memcpy(values[lane].data() + at, slot + Cells * lane, bytes);
+    std::memcpy(values + lane * stride, slot + Cells * lane, sizeof(Element));
+}
+
+/// What lanes store: that of a lane from so many bytes on as that of the one before. A slot of 32 or 64 bits has the bytes of an
+/// element already.
+struct Values {
+  const std::byte* first;
+  std::size_t stride;
+};
+using ValueBuffer = std::array<std::byte, kLanes * kMaxAccess>;
+Values values_of(Warp& warp, const Path& path, const Access& access, const std::vector<Place>& from,
+                 ValueBuffer& buffer) {
+  const std::size_t size = access.bytes, stride = size * from.size();
+  if (from.size() == 1)
+    return {reinterpret_cast<const std::byte*>(warp.at(path, from.front())), size == 8 ? 8U : 4U};
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    const std::uint32_t* const slot = warp.at(path, from[i]);
+    std::byte* const to = buffer.data() + size * i;
+    switch (size) {
+      case 1: put_element<std::uint8_t, 1>(slot, to, stride); break;
+      case 2: put_element<std::uint16_t, 1>(slot, to, stride); break;
+      case 4: put_element<std::uint32_t, 1>(slot, to, stride); break;
+      default: put_element<std::uint64_t, 2>(slot, to, stride); break;
+    }
+  }
+  return {buffer.data(), stride};
 }
 
 // Words of shared memory, one for each of all lanes, that nobody checks. False if it is another case.
@@ -144,11 +186,19 @@ bool load_words(Warp& warp, Path& path, const Step& step, const Place& to) {
 
 // False after a fault. `values`: what is stored.
 bool record_global(Records& records, Warp& warp, Lanes lanes, const Targets& at, std::size_t bytes,
-                   const std::array<Buffer, kLanes>* values = nullptr) {
+                   Values values = {nullptr, 0}) {
   if (warp.block().grid().accesses == nullptr) return true;
-  records.count(StateSpace::global, std::popcount(lanes));
-  const std::byte* const first = values == nullptr ? nullptr : values->front().data();
-  return records.global({lanes, at.data, bytes, first, sizeof(Buffer)}, values != nullptr);
+  records.count(StateSpace::global, lanes_in(lanes));
+  return records.global({lanes, at.data, bytes, values.first, values.stride, at.is_row}, values.first != nullptr);
+}
+
+// The places of the lanes in shared memory.
+block::LaneAccesses in_shared(const Records& records, Warp& warp, Lanes lanes, const Targets& at,
+                              std::size_t bytes) {
+  block::LaneAccesses out = records.of(lanes, bytes);
+  const std::byte* const memory = warp.block().shared().data();
+  for (std::size_t lane = 0; lane < kLanes; ++lane) out.first[lane] = at[lane] - memory;
+  return out;
 }
 
 }  // namespace
@@ -165,11 +215,12 @@ Next vector_load(Warp& warp, Path& path, const Step& step, Lanes lanes) {
   Records records(warp, step);
   if (from.space == StateSpace::global && !record_global(records, warp, lanes, from, size * step.access.count))
     return Next::end;
-  if (from.space == StateSpace::shared && warp.block().checks()) {
-    block::LaneAccesses accesses = records.of(lanes, size * step.access.count);
-    const std::byte* const memory = warp.block().shared().data();
-    for (std::size_t lane = 0; lane < kLanes; ++lane) accesses.first[lane] = from.data[lane] - memory;
-    if (!records.loads(accesses)) return records.refused();
+  if (from.space == StateSpace::shared && warp.block().checks() &&
+      !records.loads(in_shared(records, warp, lanes, from, size * step.access.count)))
+    return records.refused();
+  if (from.is_row && to.size() == 1 && size >= 4) {
+    std::memcpy(warp.at(path, to.front()), from.data.front(), kLanes * size);
+    return Next::step;
   }
   for (std::size_t i = 0; i < to.size(); ++i) {
     std::uint32_t* const slot = warp.at(path, to[i]);
@@ -188,21 +239,23 @@ Next vector_store(Warp& warp, Path& path, const Step& step, Lanes lanes) {
   if (warp.undefined().active() || !find(warp, path, step, lanes, true, to))
     return store(warp, path, step, lanes);
   const std::vector<Place>& from = warp.program().places[static_cast<std::size_t>(step.extra)];
-  const std::size_t size = step.access.bytes, bytes = size * step.access.count;
-  std::array<Buffer, kLanes> values;
-  for (std::size_t i = 0; i < from.size(); ++i) {
-    const std::uint32_t* const slot = warp.at(path, from[i]);
-    size == 8 ? put_element<2>(slot, size, values, size * i) : put_element<1>(slot, size, values, size * i);
-  }
+  const std::size_t bytes = std::size_t{step.access.bytes} * step.access.count;
+  ValueBuffer buffer;
+  const Values values = values_of(warp, path, step.access, from, buffer);
   Records records(warp, step);
-  const bool is_global = to.space == StateSpace::global;
-  if (is_global && !record_global(records, warp, lanes, to, bytes, &values)) return Next::end;
-  for (int lane = 0; lane < kLanes; ++lane) {
-    if ((lanes >> lane & 1) == 0) continue;
-    const Buffer& value = values[static_cast<std::size_t>(lane)];
-    if (!is_global && !records.writes(lane, to[lane], std::span(value).first(bytes))) return Next::end;
-    std::memcpy(to[lane].data, value.data(), bytes);
+  if (to.space == StateSpace::shared)
+    return records.stores(in_shared(records, warp, lanes, to, bytes), values.first, values.stride) ? Next::step
+                                                                                                 : Next::end;
+  if (warp.block().grid().accesses != nullptr)
+    return record_global(records, warp, lanes, to, bytes, values) ? Next::step : Next::end;
+  if (to.is_row && values.stride == bytes) {
+    std::memcpy(to.data.front(), values.first, kLanes * bytes);
+    return Next::step;
   }
+  for_each_lane(lanes, [&](int i) {
+    const auto lane = static_cast<std::size_t>(i);
+    std::memcpy(to[lane], values.first + lane * values.stride, bytes);
+  });
   return Next::step;
 }
 

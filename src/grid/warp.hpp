@@ -46,7 +46,8 @@ enum class Waits : std::uint8_t {
 struct Met {
   Lanes lanes = 0;
   std::array<Lanes, kLanes> mask = {};  ///< as each of them names it, but for lanes that have ended
-  std::array<std::uint64_t, kLanes> value = {}, undefined = {};
+  std::array<std::uint64_t, kLanes> value = {}, undefined = {},
+                                    unknown = {};  ///< of the latter two: undefined.hpp
 };
 
 struct Path {
