@@ -107,6 +107,7 @@ const std::map<std::string, std::string, std::less<>> kHeaders = {
     {"async", "device"},
     {"tensor", "device"},
     {"ptx", "grid"},
+    {"isa_rows", "grid"},
     {"fault", "block"},
     {"block", "block"},
     {"errors", "base"},

@@ -3,11 +3,17 @@
 // that operands are used.
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <regex>
+#include <set>
 #include <string>
 
 #include "isa/form.hpp"
 #include "ptx/forms.hpp"
 #include "ptx/rows/opcodes.hpp"
+#include "tool.hpp"
 
 namespace opcodes_test {
 
@@ -78,6 +84,88 @@ TEST_CASE("rows say which sources must have been written") {
   CHECK(uses("mbarrier", {"init", "shared", "b64"}) == "rrmm");
   CHECK(uses("mbarrier", {"pending_count", "b64"}) == "rrm");
   CHECK(uses("cp", {"async", "ca", "shared", "global"}) == "rrmmm");
+}
+
+// ---- No list of opcodes beside the rows
+
+/// Where string literals name opcodes, and why.
+struct Exception {
+  std::string_view path, reason;
+};
+constexpr Exception kExceptions[] = {
+    {"src/ptx/rows/", "the rows"},
+    {"src/scalar/", "the rows of functions, each beside its function"},
+    {"src/isa/", "the rows of tensor instructions: families, versions, machine code"},
+    {"src/ptx/forms.cpp", "the order of an opcode's words"},
+    {"src/assembler/", "rules of the assembler are about certain instructions, and make others"},
+    {"src/cli/", "words that people type"},
+    {"src/record/capture_kernel.cpp", "it writes PTX"},
+    {"src/layout/", "it writes statements"},
+    {"src/explain/note.cpp", "notes are about certain instructions"},
+    {"src/device/async.cpp", "names of wrappers in faults"},
+    {"src/grid/compile_tensor.cpp", "which statements are those of isa"},
+    {"src/grid/compile.cpp", "products that are pending are wgmma's"},
+    // Other meanings.
+    {"src/kernel/kernel.cpp", "a feature of processors"},
+    {"src/target/target.cpp", "units"},
+    {"src/grid/module.cpp", "kinds of faults"},
+    {"src/ptx/evidence.cpp", "kinds of results"},
+    {"src/diagnose/places.cpp", "a bit that is set"},
+};
+
+using Names = std::set<std::string, std::less<>>;
+
+/// Whether a literal is a list of opcodes. Words that are qualifiers, too, may be meant as such.
+bool names_opcodes(const std::string& literal, const Names& opcodes, const Names& words) {
+  static const std::regex kWord("[^ |]+");
+  bool any = false;
+  for (std::sregex_iterator at(literal.begin(), literal.end(), kWord), end; at != end; ++at) {
+    if (!opcodes.contains(at->str())) return false;
+    any = any || !words.contains(at->str());
+  }
+  return any;
+}
+
+TEST_CASE("no opcode is named in a string outside the rows") {
+  Names opcodes, words;
+  for (const Family& family : families()) opcodes.emplace(family.opcode);
+  for (const ptx::ScalarForm& form : ptx::scalar_forms()) {
+    opcodes.insert(form.opcodes.begin(), form.opcodes.end());
+    words.insert(form.words.begin(), form.words.end());
+  }
+  static const std::regex kLiteral(R"re("([a-z0-9]+(?:[ |][a-z0-9]+)*)")re");
+  Names needed;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator("src")) {
+    const std::string path = entry.path().generic_string(), extension = entry.path().extension();
+    if (extension != ".hpp" && extension != ".cpp" && extension != ".inc") continue;
+    const auto exception =
+        std::ranges::find_if(kExceptions, [&](const Exception& one) { return path.starts_with(one.path); });
+    std::ifstream in(path);
+    for (std::string line; std::getline(in, line);) {
+      line.resize(std::min(line.find("//"), line.size()));
+      for (std::sregex_iterator at(line.begin(), line.end(), kLiteral), end; at != end; ++at) {
+        if (!names_opcodes((*at)[1], opcodes, words)) continue;
+        INFO(path << ": " << line << "\na column of the rows (ptx/rows, scalar) says what an opcode is");
+        CHECK(exception != std::end(kExceptions));
+        if (exception != std::end(kExceptions)) needed.emplace(exception->path);
+      }
+    }
+  }
+  for (const Exception& one : kExceptions) {
+    INFO(one.path);
+    CHECK(needed.contains(one.path));
+  }
+}
+
+// ---- The page of instructions
+
+TEST_CASE("doc/isa.md is what the tool prints", "[once]") {
+  const tool::Output page = tool::run({"list", "--isa", "--markdown"});
+  CHECK(page.status == 0);
+  std::ifstream in("doc/isa.md", std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  INFO("warpbit list --isa --markdown > doc/isa.md");
+  CHECK(text == page.out);
 }
 
 }  // namespace opcodes_test

@@ -186,13 +186,15 @@ TEST_CASE("since is what ptxas says") {
          row.at("family") == "scalar" ? scalar_table::names(row.at("form")) : std::vector{row.at("form")})
       later[name + ' ' + row.at("operands")] = {row.at("target"), row.at("since")};
   int asked = 0, differ = 0;
-  const auto check = [&](const std::string& name, const std::string& operands, Target target, Version of_row) {
+  const auto check = [&](const std::string& name, const std::string& operands, Target target,
+                         const ptx::ScalarForm* form) {
     const std::vector<std::string> parts = scalar_table::split(name, '.');
     const std::vector<std::string_view> words(parts.begin() + 1, parts.end());
     const auto found = later.find(name + ' ' + operands);
     const std::string expected = found == later.end() ? text(target.row().since) : found->second.second;
     if (expected == "none") return;  // asked without its operand
-    const std::string got = text(std::max({target.row().since, since(parts[0], words, target), of_row}));
+    const std::string got = text(std::max(
+        target.row().since, form == nullptr ? since(parts[0], words, target) : ptx::since(*form, words)));
     ++asked;
     if (got == expected) return;
     // An arrival without a state, whose row is that with one.
@@ -209,7 +211,7 @@ TEST_CASE("since is what ptxas says") {
     if (const auto target = first_target(row); target && !isa_table::is_undocumented(row)) {
       const auto found = later.find(row.at("instruction") + ' ' + row.at("operands"));
       const Target on = found == later.end() ? *target : Target::find_ptx(found->second.first).value();
-      check(row.at("instruction"), row.at("operands"), on, {});
+      check(row.at("instruction"), row.at("operands"), on, nullptr);
     }
   for (const Row& row : isa_table::read("scalar")) {
     const auto target = first_target(row);
@@ -222,7 +224,7 @@ TEST_CASE("since is what ptxas says") {
           ptx::match_scalar(function.statements[0].opcode, words_of(function, function.statements[0]), *target);
       if (!forms) continue;  // of the tensor families
       const auto form = ptx::check_operands(function, function.statements[0], *forms);
-      if (form) check(name, row.at("operands"), *target, (*form)->form->row->since);
+      if (form) check(name, row.at("operands"), *target, (*form)->form);
     }
   }
   fmt::print("{} forms asked, {} later than their targets\n", asked, later.size());

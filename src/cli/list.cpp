@@ -250,6 +250,7 @@ int list(const ListArguments& o) {
   if (o.kernels) return list_kinds(o);
   if (o.assembler) return list_rules(o);
   if (o.rules) return list_kernel_rules(o);
+  if (o.isa) return list_isa(o);
   if (o.defects) return list_defects(o);
   if (o.ptx) return list_kernels(o);
   if (o.probes) return list_probes(o);
@@ -357,11 +358,18 @@ void add_list(CLI::App& command, int& status) {
               "--rules", o.rules,
               "list instead the rules that a kernel must keep, and what a launch does where one is broken")
           ->excludes(types, forms, ptx, probes, evidence, targets, kernels, assembler, defects);
+  CLI::Option* isa =
+      command
+          .add_flag(
+              "--isa", o.isa,
+              "list instead the instructions that kernels may have, by chapter of the PTX manual: on which "
+              "targets, since which version, and what their results rest on")
+          ->excludes(types, forms, ptx, probes, evidence, targets, kernels, assembler, defects, rules);
   CLI::Option* captures =
       command
           .add_option("--captures", o.captures,
                       "print instead the captures in folders, by tabs; golden/index.tsv is that")
-          ->excludes(types, forms, ptx, probes, evidence, targets, kernels, assembler, defects, rules);
+          ->excludes(types, forms, ptx, probes, evidence, targets, kernels, assembler, defects, rules, isa);
   CLI::Option* markdown =
       command.add_flag("--markdown", o.markdown, "print a Markdown table")->excludes(ptx, probes, captures);
   CLI::Option* csv = command.add_flag("--csv", o.csv, "print a table by commas, a row in each line")

@@ -17,7 +17,7 @@ inline constexpr std::array kBases{Basis::captured, Basis::published, Basis::val
 
 struct ListArguments {
   bool forms = false, types = false, ptx = false, probes = false, evidence = false, targets = false,
-       kernels = false, assembler = false, defects = false, rules = false;
+       kernels = false, assembler = false, defects = false, rules = false, isa = false;
   bool markdown = false, csv = false, json = false;
   std::string target, pattern, machine;
   std::vector<std::string> captures;
@@ -48,6 +48,8 @@ int list_evidence(const ListArguments& o);
 int list_kinds(const ListArguments& o);
 /// The rules that a kernel must keep.
 int list_kernel_rules(const ListArguments& o);
+/// The instructions that kernels may have, by chapter of the PTX manual.
+int list_isa(const ListArguments& o);
 /// The rules by which the assembler changes what kernels compute.
 int list_rules(const ListArguments& o);
 /// Where the assembler leaves other bits than the PTX manual says.

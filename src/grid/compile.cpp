@@ -110,7 +110,7 @@ void Compiler::statement() {
   const Result<const ptx::MatchedForm*> taken = ptx::check_operands(*function_, *statement_, *form);
   if (!taken) throw Refused{taken.error()};
   form_ = (*taken)->form;
-  check_version(form_->row->since);
+  check_version();
   check_address_size();
   if (form_->row->kind == ptx::Kind::not_measured)
     refuse({Errc::instruction_not_modelled, {}, "its results have not been measured", {}});

@@ -7,10 +7,10 @@
 
 namespace warpbit::grid {
 
-// `of_row`: of the row, beside what the words tell.
-void Compiler::check_version(Version of_row) const {
+void Compiler::check_version() const {
   const Version given = program_.module->version;
-  const Version needed = std::max(of_row, since(statement_->opcode, words(), program_.target));
+  const Version needed =
+      form_ != nullptr ? since(*form_, words()) : since(statement_->opcode, words(), program_.target);
   if (given < needed)
     refuse({Errc::not_in_version, spell(statement_->opcode, words()), text(given), text(needed)});
 }

@@ -17,8 +17,7 @@ void Compiler::compute(const scalar::Operation& operation) {
   step.run = steps::compute;
   step.place[0] = destination(operand(0));
   step.place[1] = operation.carry ? Place{Place::Kind::predicate, 1, false, carry_} : second(operand(0));
-  if (operation.opcode == "addc" || operation.opcode == "subc" || operation.opcode == "madc")
-    step.target = static_cast<std::int32_t>(carry_);
+  if (operation.takes_carry) step.target = static_cast<std::int32_t>(carry_);
   for (int i = 1; i < count(); ++i) {
     Type type = scalar::source_type(operation, i - 1);
     const Operand& from = operand(i);
@@ -27,15 +26,17 @@ void Compiler::compute(const scalar::Operation& operation) {
       type = Type::pred;
     step.place[static_cast<std::size_t>(i + 1)] = source(from, type);
   }
-  constexpr std::array<std::string_view, 6> kExchanged = {"add", "sub", "mul", "fma", "min", "max"};
+  using scalar::Function;
   scalar::Operation as_assembled = operation;
-  if (operation.opcode == "fma") {  // of signs that the assembler has put there
+  if (operation.function == Function::fma) {  // of signs that the assembler has put there
     as_assembled.negate_product = operand(1).negated != operand(2).negated;
     as_assembled.negate_addend = operand(3).negated;
     for (std::size_t i = 2; i < 5; ++i) step.place[i].negated = false;
   }
   // A literal cannot be the first source of an instruction of the machine.
-  if (operation.to == Type::f64 && std::ranges::find(kExchanged, operation.opcode) != kExchanged.end())
+  constexpr std::array kExchanged = {Function::add, Function::sub, Function::mul,
+                                     Function::fma, Function::min, Function::max};
+  if (operation.to == Type::f64 && std::ranges::find(kExchanged, operation.function) != kExchanged.end())
     as_assembled.exchanged = rules_.has(assembler::Rule::exchange)
                                  ? definitions_->is_later(operand(1), operand(2))
                                  : operand(1).kind == Operand::Kind::literal;
@@ -80,10 +81,11 @@ void Compiler::move() {
 // Of predicates; other logic is that of scalar/.
 void Compiler::logic() {
   if (last_type() != Type::pred) return scalar();
-  constexpr std::array<std::string_view, 4> kNames = {"and", "or", "xor", "not"};
   Step step;
   step.run = steps::logic_predicates;
-  step.extra = static_cast<std::int32_t>(std::ranges::find(kNames, statement_->opcode) - kNames.begin());
+  // and, or, xor, not: 0 to 3.
+  const scalar::Function function = scalar::operation(statement_->opcode, {}).function;
+  step.extra = static_cast<std::int32_t>(function) - static_cast<std::int32_t>(scalar::Function::bit_and);
   step.place[0] = destination(operand(0));
   for (int i = 1; i < count(); ++i)
     step.place[static_cast<std::size_t>(i + 1)] = source(operand(i), Type::pred);

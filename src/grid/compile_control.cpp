@@ -165,9 +165,9 @@ std::int32_t mode_of(std::span<const std::string_view> words,
 }  // namespace
 
 void Compiler::shuffle() {
-  using Mode = steps::Shuffle;
-  constexpr std::pair<std::string_view, Mode> kModes[] = {
-      {"up", Mode::up}, {"down", Mode::down}, {"bfly", Mode::butterfly}, {"idx", Mode::index}};
+  using How = steps::Shuffle;
+  constexpr std::pair<std::string_view, How> kModes[] = {
+      {"up", How::up}, {"down", How::down}, {"bfly", How::butterfly}, {"idx", How::index}};
   Step step = meeting(steps::shuffle, last_type());
   step.extra = mode_of(words(), kModes);
   vectorise_lanes(step, nullptr);
@@ -175,9 +175,9 @@ void Compiler::shuffle() {
 }
 
 void Compiler::vote() {
-  using Mode = steps::Vote;
-  constexpr std::pair<std::string_view, Mode> kModes[] = {
-      {"all", Mode::all}, {"any", Mode::any}, {"uni", Mode::uniform}, {"ballot", Mode::ballot}};
+  using How = steps::Vote;
+  constexpr std::pair<std::string_view, How> kModes[] = {
+      {"all", How::all}, {"any", How::any}, {"uni", How::uniform}, {"ballot", How::ballot}};
   Step step = meeting(steps::vote, Type::pred);
   step.extra = mode_of(words(), kModes);
   vectorise_lanes(step, nullptr);

@@ -96,7 +96,8 @@ void Compiler::lay_out_variables() {
   for (const ptx::Variable& one : declared_->variables) {
     if (one.space == StateSpace::local || one.space == StateSpace::param) place(one);
   }
-  if (std::ranges::find(function_->statements, "alloca", &Statement::opcode) != function_->statements.end()) {
+  if (std::ranges::any_of(function_->statements,
+                          [](const Statement& one) { return one.is->does == Does::allocate; })) {
     code_->saved_stack = (at + 7) / 8 * 8;
     at = code_->saved_stack + 8;
   }

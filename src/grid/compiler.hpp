@@ -107,7 +107,7 @@ class Compiler {
   void made_statement();
   const Result<std::vector<ptx::MatchedForm>>& matched();
   void check_modelled() const;
-  void check_version(Version of_row = {}) const;
+  void check_version() const;
   void check_special(const Operand& operand) const;
   void check_no_special(const Operand& operand, bool in_vector) const;
   void check_address_size() const;

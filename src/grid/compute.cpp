@@ -21,7 +21,8 @@ Next compute(Warp& warp, Path& path, const Step& step, Lanes lanes) {
     }
     if (step.target >= 0) sources.carry = warp.read(path, carry, lane) != 0;
     scalar::Results results = scalar::execute(operation, sources);
-    if (ptx::is_signed(operation.to) && operation.opcode != "cvt.pack")  // into a wider register
+    if (ptx::is_signed(operation.to) &&
+        operation.function != scalar::Function::cvt_pack)  // into a wider register
       results.value = static_cast<std::uint64_t>(scalar::extend(results.value, ptx::bits(operation.to)));
     warp.write(path, step.place[0], lane, results.value);
     warp.write(path, step.place[1], lane, operation.carry ? results.carry : results.second);

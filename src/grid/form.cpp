@@ -34,14 +34,13 @@ Result<KernelForm> scalar_form(const warpbit::Statement& name, Target target, bo
     return Error{Errc::target_too_old, spelled, std::string(target.name()), "ask for a later one"};
   if (!forms) return with_name(forms.error(), spelled);
   KernelForm out{spelled, std::string(kCalls), {}, has_operands};
-  Version first = std::max(target.row().since, since(name.opcode, name.qualifiers, target));
+  Version first = is_call ? Version{} : kKnownPtx;  // of several rows that of the oldest
   if (!is_call) {
-    Version of_rows = kKnownPtx;  // of several rows that of the oldest
-    for (const MatchedForm& one : *forms) of_rows = std::min(of_rows, one.form->row->since);
-    first = std::max(first, of_rows);
+    const std::span<const std::string_view> words = name.qualifiers;
+    for (const MatchedForm& one : *forms) first = std::min(first, since(*one.form, words));
     out.kind = forms->front().form->chapter->name;
   }
-  out.since = text(first);
+  out.since = text(std::max(target.row().since, first));
   return out;
 }
 

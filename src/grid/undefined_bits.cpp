@@ -62,12 +62,13 @@ Results bitwise(const Case& of) {
   return {any ^ all, second, second};
 }
 
-// It moves bits as it would move those that are undefined. `sources`: d such bits, c what says where they go.
-Results moves(const Case& of, std::string_view which) {
+// It moves bits as it would move those that are undefined.
+Results moves(const Case& of) {
+  if (of.operation.sat) return kUndefined;
   Sources sources = of.value;
   for (int i = 0; i < of.value.count; ++i) {
     const auto at = static_cast<std::size_t>(i);
-    if (which[at] == 'd')
+    if (of.operation.moved[at] == 'd')
       sources.value[at] = of.undefined[i];
     else if (of.undefined[i] != 0)
       return kUndefined;
@@ -83,7 +84,7 @@ Results from_bit(int lowest, const Operation& operation) {
 
 Results sums(const Case& of) {
   if (of.operation.sat || of.undefined.carry) return kUndefined;
-  if (of.operation.opcode == "sub" && of.cancel()) return kDefined;
+  if (of.operation.spread == scalar::Spread::difference && of.cancel()) return kDefined;
   std::uint64_t bits = 0;
   for (const std::uint64_t one : of.undefined.value) bits |= one;
   Results out = from_bit(std::countr_zero(bits), of.operation);
@@ -146,63 +147,34 @@ Results selects(const Case& of) {
   return {of.undefined[of.value.predicate ? 0 : 1]};
 }
 
-// The unknown of a result that is a source, or a source and a known number.
+// The unknown of a sum that is a source, or a source and a known number.
 std::uint64_t sum_of_one(const Case& of) {
-  if (of.operation.sat || of.undefined.carry) return 0;
+  const Operation& o = of.operation;
+  const bool adds = o.function == scalar::Function::add, subtracts = o.function == scalar::Function::sub;
+  if (o.sat || o.takes_carry || of.undefined.carry || !(adds || subtracts)) return 0;
   if (of.undefined[1] == 0) return of.unknown[0];
-  return of.undefined[0] == 0 && of.operation.opcode == "add" ? of.unknown[1] : 0;
+  return of.undefined[0] == 0 && adds ? of.unknown[1] : 0;
 }
 std::uint64_t one_of_two(const Case& of) {
   return of.undefined.predicate ? 0 : of.unknown[of.value.predicate ? 0 : 1];
 }
 
-/// Of an opcode: the rule, for integers alone or for all types, what `moves` takes, and the unknown of the result where it may
-/// be one of a source. Others: whole.
-struct BitRule {
-  std::string_view opcode;
-  Results (*rule)(const Case& of);
-  bool of_integers = false;
-  std::string_view moved = {};
-  std::uint64_t (*unknown)(const Case& of) = nullptr;
-};
-constexpr BitRule kBitRules[] = {
-    {"and", bitwise},
-    {"or", bitwise},
-    {"xor", bitwise},
-    {"not", bitwise},
-    {"lop3", bitwise},
-    {"shl", nullptr, false, "dc"},
-    {"shr", nullptr, false, "dc"},
-    {"shf", nullptr, false, "ddc"},
-    {"prmt", nullptr, false, "ddc"},
-    {"bfe", nullptr, false, "dcc"},
-    {"bfi", nullptr, false, "ddcc"},
-    {"brev", nullptr, false, "d"},
-    {"szext", nullptr, false, "dc"},
-    {"slct", nullptr, false, "ddc"},
-    {"cvt", nullptr, true, "d"},
-    {"add", sums, true, {}, sum_of_one},
-    {"sub", sums, true, {}, sum_of_one},
-    {"addc", sums, true},
-    {"subc", sums, true},
-    {"neg", sums, true},
-    {"mul", multiplies, true},
-    {"mad", multiplies, true},
-    {"clz", monotone, true},
-    {"min", monotone, true},
-    {"max", monotone, true},
-    {"set", compares},
-    {"setp", compares},
-    {"selp", selects, false, {}, one_of_two},
-};
-
 UndefinedResults by_rule(const Case& of) {
+  using scalar::Spread;
   const Operation& o = of.operation;
-  const auto* const row = std::ranges::find(kBitRules, o.opcode, &BitRule::opcode);
   const bool integers = is_of_integers(o.type) && is_of_integers(o.to);
-  if (row == std::end(kBitRules) || (row->of_integers && !integers)) return {whole(of)};
-  if (row->rule != nullptr) return {row->rule(of), row->unknown != nullptr ? row->unknown(of) : 0};
-  return {o.sat ? kUndefined : moves(of, row->moved)};
+  switch (o.spread) {
+    case Spread::whole: return {whole(of)};
+    case Spread::bitwise: return {bitwise(of)};
+    case Spread::moved: return {o.function == scalar::Function::cvt && !integers ? whole(of) : moves(of)};
+    case Spread::compared: return {compares(of)};
+    case Spread::selected: return {selects(of), one_of_two(of)};
+    default: break;
+  }
+  if (!integers) return {whole(of)};
+  if (o.spread == Spread::product) return {multiplies(of)};
+  if (o.spread == Spread::monotone) return {monotone(of)};
+  return {sums(of), sum_of_one(of)};
 }
 
 }  // namespace

@@ -98,7 +98,7 @@ void Rules::scalar() {
     }
     const UndefinedResults of = undefined_bits(operation, sources, undefined);
     const scalar::Results& found = of.bits;
-    const bool extends = ptx::is_signed(operation.to) && operation.opcode != "cvt.pack";
+    const bool extends = ptx::is_signed(operation.to) && operation.function != scalar::Function::cvt_pack;
     const auto at = static_cast<std::size_t>(lane);
     result[at] = extends ? static_cast<std::uint64_t>(scalar::extend(found.value, ptx::bits(operation.to)))
                          : found.value;

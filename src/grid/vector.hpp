@@ -9,6 +9,7 @@
 #include <span>
 
 #include "ptx/type.hpp"
+#include "scalar/function.hpp"
 
 namespace warpbit::scalar {
 struct Operation;
@@ -36,67 +37,12 @@ struct Vectors {
 /// False: d is as before, the specification must compute it.
 using Vector = bool (*)(Vectors& v);
 
-enum class VectorCode : std::uint8_t {
-  none,
-  copy,  ///< mov
-  pack,  ///< two halves
-  unpack_low,
-  unpack_high,
-  add,
-  sub,
-  mul,
-  mul_high,
-  mul_wide,
-  mad,
-  mad_wide,
-  min,
-  max,
-  abs,
-  neg,
-  div,
-  rem,
-  bit_and,
-  bit_or,
-  bit_xor,
-  bit_not,
-  shl,
-  shr,
-  lop3,
-  funnel_left,
-  funnel_right,
-  bfe,
-  bfi,
-  prmt,
-  popc,
-  clz,
-  selp,
-  setp,
-  fma,
-  cvt,
-  cvt_pair,  ///< of two f32, a above b
-  slct,
-  shuffle,
-  bfind,
-  brev,
-  dp4a,
-  dp2a,
-  add_carry,
-  sub_carry,
-  mad_carry,
-  mad_high_carry,
-  rcp,
-  sqrt,
-  rsqrt,
-  sin,
-  cos,
-  lg2,
-  ex2,
-  tanh,
-};
+using scalar::Function, scalar::Mode;
 
 /// Which function: plain data, so that a body takes nothing else with it.
 struct VectorKey {
-  VectorCode code = VectorCode::none;
+  Function code = Function::none;
+  Mode mode = Mode::none;
   ptx::Type type = ptx::Type::b32, to = ptx::Type::b32;
   ptx::Type third = ptx::Type::b32;       ///< slct: of the selector
   std::uint8_t d_bits = 32, a_bits = 32;  ///< of the registers
@@ -104,6 +50,8 @@ struct VectorKey {
   std::uint8_t rounding = 0;              ///< 0 nearest, 1 toward zero, 2 down, 3 up
   std::uint8_t precision = 0;             ///< 0 exact, kApprox, kFull
   bool ftz = false, sat = false, relu = false, nan = false;
+  bool carry = false;  ///< it makes one or takes one
+  bool left = false;
 };
 
 inline constexpr std::uint8_t kApprox = 1, kFull = 2;

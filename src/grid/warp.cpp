@@ -28,16 +28,6 @@ std::uint64_t mixed(std::uint64_t digest, std::uint64_t word) {
 
 }  // namespace
 
-// Blocks come and go by the thousand: without this the system would clear new memory for each.
-std::vector<RegisterFile::Slots>& RegisterFile::spare() {
-  static thread_local std::vector<Slots> out;
-  return out;
-}
-
-void RegisterFile::forget_spare() {
-  spare().clear();
-}
-
 std::uint64_t RegisterFile::digest() const {
   std::uint64_t out = 0;
   for (const std::uint32_t word : slots_) out = mixed(out, word);
@@ -58,22 +48,6 @@ void Repetition::pass(std::uint64_t state, std::uint64_t changes) {
     until_next_ *= 2;
     state_ = state;
   }
-}
-
-RegisterFile::~RegisterFile() {
-  constexpr std::size_t kSpare = 64;
-  if (slots_.empty() || spare().size() == kSpare) return;
-  slots_.clear();
-  spare().push_back(std::move(slots_));
-}
-
-void RegisterFile::reserve(std::uint32_t slots, std::uint32_t predicates) {
-  if (slots_.empty() && slots != 0 && !spare().empty()) {
-    slots_ = std::move(spare().back());
-    spare().pop_back();
-  }
-  if (slots_.size() < std::size_t{slots} * kLanes) slots_.resize(std::size_t{slots} * kLanes);
-  if (predicates_.size() < predicates) predicates_.resize(predicates);
 }
 
 Warp::Warp(Block& block, const Program& program, int number, Lanes lanes)
@@ -283,61 +257,6 @@ Next Warp::end(Path& path, Lanes lanes) {
 Next Warp::fault(const Path& path, Lanes lanes, Error error) {
   block_.fault(*this, path, lanes, std::move(error));
   return Next::end;
-}
-
-void Warp::forget(const Path& path, const Place& place, Lanes lanes) {
-  if (place.exists() && block_.checks()) undefined_.forget(path, place, lanes);
-}
-
-std::byte* Warp::local(int lane, std::int64_t at, std::int64_t bytes) {
-  if (at >= kStack) {
-    std::vector<std::byte>& memory = allocated_[static_cast<std::size_t>(lane)];
-    const std::int64_t end = stack(lane);
-    if (bytes < 0 || at > end - bytes) return nullptr;
-    if (static_cast<std::int64_t>(memory.size()) < end - kStack)
-      memory.resize(static_cast<std::size_t>(end - kStack));
-    return memory.data() + (at - kStack);
-  }
-  std::vector<std::byte>& memory = local_[static_cast<std::size_t>(lane)];
-  if (at < 0 || bytes < 0 || at > kLocalBytes - bytes) return nullptr;
-  if (static_cast<std::int64_t>(memory.size()) < at + bytes)
-    memory.resize(static_cast<std::size_t>(at + bytes));
-  return memory.data() + at;
-}
-
-void Warp::copy_local(int lane, std::int64_t to, std::int64_t from, std::int64_t bytes) {
-  const auto count = static_cast<std::size_t>(bytes);
-  (void)local(lane, std::max(to, from), bytes);  // the memory grows before it is looked at
-  std::memmove(local(lane, to, bytes), local(lane, from, bytes), count);
-  if (defined(lane, std::max(to, from), bytes) != nullptr)
-    std::memmove(defined(lane, to, bytes), defined(lane, from, bytes), count);
-  undefined_.copy_local(to, from, bytes);
-}
-
-std::int64_t Warp::local_at(int lane, const std::byte* byte) const {
-  const std::vector<std::byte>& of = local_[static_cast<std::size_t>(lane)];
-  return std::less_equal<>()(of.data(), byte) && std::less<>()(byte, of.data() + of.size()) ? byte - of.data()
-                                                                                            : -1;
-}
-
-std::byte* Warp::defined(int lane, std::int64_t at, std::int64_t bytes) {
-  if (!block_.checks()) return nullptr;
-  const bool allocated = at >= kStack;
-  std::vector<std::byte>& of =
-      (allocated ? allocated_defined_ : local_defined_)[static_cast<std::size_t>(lane)];
-  const std::int64_t first = allocated ? at - kStack : at;
-  if (static_cast<std::int64_t>(of.size()) < first + bytes) of.resize(static_cast<std::size_t>(first + bytes));
-  return of.data() + first;
-}
-
-void Warp::move_masks(RegisterFile& masks, Path& path, const Step& step, Lanes lanes) {
-  RegisterFile none;
-  none.reserve(constants_.slots(), constants_.predicates());
-  registers_.swap(masks);
-  constants_.swap(none);
-  (void)steps::what_runs(step)(*this, path, step, lanes);
-  constants_.swap(none);
-  registers_.swap(masks);
 }
 
 bool Warp::can_skip(int steps) const {

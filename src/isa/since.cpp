@@ -6,72 +6,37 @@
 namespace warpbit {
 namespace {
 
-// What ptxas 13.0 asks for (tests/isa/versions.tsv; PTX manual, "PTX ISA Notes" of each instruction). Opcodes: "*" all, "!cp" all
-// but that. Words, which must all be there: `a|b` one of them, `a*` one that begins so, `.a` as the last, `.a.b` as the last two,
-// `!a` none; the target, if it is of one alone. Of the rules that fit the latest counts.
+constexpr Version kOldest{6, 0};
+
+// What ptxas 13.0 asks for (tests/isa/versions.tsv; PTX manual, "PTX ISA Notes" of each instruction).
+
+// Words of any instruction: state spaces, scopes, types, hints.
+struct WordSince {
+  std::string_view word;  ///< "a*": one that begins so
+  Version since;
+};
+constexpr WordSince kWords[] = {
+    {"shared::cta", {7, 8}}, {"shared::cluster", {7, 8}},
+    {"cluster", {7, 8}},     {"param::entry", {8, 3}},
+    {"param::func", {8, 3}}, {"b128", {8, 3}},
+    {"mmio", {8, 2}},        {"L1::*", {7, 4}},
+    {"L2::*", {7, 4}},       {"sync_restrict::*", {8, 6}},
+};
+
+// Tensor instructions, by opcode. Words, which must all be there: `a|b` one of them, `a*` one that begins so, `.a` as the last,
+// `.a.b` as the last two, `!a` none; the target, if it is of one alone. Of the rules that fit the latest counts.
 struct SinceRule {
   std::string_view opcodes, words;
   Version since;
   std::string_view target = {};
 };
 constexpr SinceRule kRules[] = {
-    // State spaces, scopes, types and hints of any instruction
-    {"!cp", "shared::cta", {7, 8}},
-    {"cp", "mbarrier shared::cta", {7, 8}},
-    {"*", "shared::cluster|cluster", {7, 8}},
-    {"*", "b128", {8, 3}},
-    {"ld st", "param::entry|param::func", {8, 3}},
-    {"*", "L1::*|L2::*", {7, 4}},
-    {"ld st", "mmio", {8, 2}},
-    {"ld st", "v8 b32|u32|s32|f32", {8, 8}},
-    {"ld st", "v4 b64|u64|s64|f64", {8, 8}},
-    {"cvta isspacep", "param", {7, 7}},
-    {"cvta isspacep", "param::entry", {8, 3}},
-    {"bar barrier", "cta", {7, 8}},
-    // Arithmetic
-    {"add min max", "u16x2|s16x2", {8, 0}},
-    {"min max", "relu", {8, 0}},
-    {"min max", "xorsign", {7, 2}},
-    {"abs", "f16|f16x2", {6, 5}},
-    {"bmsk szext", "", {7, 6}},
-    {"ex2", "f16|f16x2", {7, 0}},
-    {"tanh", "", {7, 0}},
-    {"fma", "oob", {8, 1}},
-    {"lop3", "and|or", {8, 2}},
-    {"set", "u16|u32|s16|s32 .f16|.f16x2", {6, 5}},
-    {"cvt", "pack", {6, 5}},
     {"cvt", ".f32.bf16", {7, 1}},
     {"cvt", "satfinite !e4m3x2|e5m2x2", {8, 1}},
     {"cvt", "e4m3x2|e5m2x2", {7, 8}},
     {"cvt", "e4m3x2|e5m2x2", {8, 1}, "sm_89"},
     {"cvt", "rs", {8, 7}},
-    // Memory
-    {"atom red", "v2|v4|v8", {8, 1}},
-    {"st", "async", {8, 1}},
-    {"st", "async global", {8, 7}},
-    {"st", "async release|mmio", {8, 7}},
-    {"red", "async", {8, 1}},
-    {"red", "async release|mmio|global", {8, 7}},
-    {"multimem", "", {8, 1}},
-    {"multimem", "acc::f32", {8, 2}},
-    {"alloca stacksave stackrestore", "", {7, 3}},
-    {"applypriority discard createpolicy", "", {7, 4}},
-    {"prefetch", "tensormap", {8, 0}},
-    // Synchronisation, and what is asynchronous
-    {"barrier", "cluster acquire|release|relaxed", {8, 0}},
-    {"elect", "", {8, 0}},
-    {"fence membar", "proxy", {7, 5}},
-    {"fence", "mbarrier_init", {8, 0}},
-    {"fence", "proxy async", {8, 0}},
-    {"fence", "tensormap::generic", {8, 3}},
-    {"fence", "sync_restrict::*", {8, 6}},
-    {"cp", "bulk", {8, 0}},
-    {"cp", "bulk shared::cta global mbarrier::complete_tx::bytes", {8, 6}},
-    {"mbarrier", "test_wait parity", {7, 1}},
-    {"mbarrier", "release|acquire|relaxed|expect_tx|complete_tx|shared::cluster", {8, 0}},
-    {"mbarrier", "arrive|arrive_drop|test_wait|try_wait relaxed", {8, 6}},
-    {"tensormap", "", {8, 3}},
-    // Tensor instructions
+    {"fence", "", {8, 0}},
     {"ldmatrix", "", {6, 5}},
     {"movmatrix", "", {7, 8}},
     {"mma", "", {6, 4}},
@@ -121,8 +86,7 @@ bool is_there(std::string_view alternatives, std::span<const std::string_view> w
 }
 
 bool is_of(std::string_view opcodes, std::string_view opcode) {
-  if (opcodes.starts_with('!')) return opcode != opcodes.substr(1);
-  bool out = opcodes == "*";
+  bool out = false;
   while (!opcodes.empty()) out = take_first(opcodes, ' ') == opcode || out;
   return out;
 }
@@ -140,8 +104,15 @@ bool fits_rule(const SinceRule& rule, std::string_view opcode, std::span<const s
 
 }  // namespace
 
+Version since(std::string_view word) {
+  const auto* const found =
+      std::ranges::find_if(kWords, [&](const WordSince& row) { return fits_word(row.word, word); });
+  return found == std::end(kWords) ? kOldest : found->since;
+}
+
 Version since(std::string_view opcode, std::span<const std::string_view> words, Target target) {
-  Version out{6, 0};
+  Version out = kOldest;
+  for (const std::string_view word : words) out = std::max(out, since(word));
   for (const SinceRule& rule : kRules) {
     const bool is_of_target = rule.target.empty() || rule.target == target.name();
     if (rule.since > out && is_of_target && fits_rule(rule, opcode, words)) out = rule.since;

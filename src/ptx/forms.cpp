@@ -5,6 +5,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "isa/since.hpp"
 #include "isa/statement.hpp"
 #include "ptx/refusal.hpp"
 
@@ -147,8 +148,13 @@ std::string uses_of(std::span<const OperandForm> operands) {
   return out;
 }
 
+// "7.8"
+Version version_of(std::string_view text) {
+  return {text.at(0) - '0', text.at(2) - '0'};
+}
+
 ScalarForm take_apart(const FormRow& row, const Chapter& chapter) {
-  ScalarForm out{&row, &chapter, {}, {}, {}, {}, {}};
+  ScalarForm out{&row, &chapter, {}, {}, {}, {}, {}, {}, {}};
   std::string_view pattern = row.pattern;
   if (pattern.front() == '{') {
     const std::string_view names = take_piece(pattern);
@@ -166,6 +172,14 @@ ScalarForm take_apart(const FormRow& row, const Chapter& chapter) {
   if (!row.operands.empty())
     for (const std::string_view operand : split(row.operands, ' '))
       out.operands.push_back(operand_form(operand));
+  if (!row.since.empty())
+    for (const std::string_view one : split(row.since, ',')) {
+      const std::vector<std::string_view> parts = split(one.substr(one.find_first_not_of(' ')), ' ');
+      if (parts.size() == 1)
+        out.since = version_of(parts[0]);
+      else
+        out.later.emplace_back(parts[0], version_of(parts[1]));
+    }
   out.uses = uses_of(out.operands);
   return out;
 }
@@ -310,6 +324,15 @@ std::span<const ScalarForm* const> forms_of(std::string_view opcode) {
   const auto rows = forms().by_opcode.find(opcode);
   if (rows == forms().by_opcode.end()) return {};
   return rows->second;
+}
+
+Version since(const ScalarForm& form, std::span<const std::string_view> words) {
+  Version out = form.since;
+  for (const std::string_view word : words) {
+    const auto own = std::ranges::find(form.later, word, &std::pair<std::string_view, Version>::first);
+    out = std::max(out, own == form.later.end() ? warpbit::since(word) : own->second);
+  }
+  return out;
 }
 
 bool has_words(const ScalarForm& form, std::string_view opcode, std::span<const std::string_view> words) {

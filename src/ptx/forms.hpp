@@ -74,6 +74,8 @@ struct ScalarForm {
   std::vector<std::vector<Words>> slots;  ///< of each its alternatives, words without dots
   std::set<std::string_view> words;       ///< of all slots
   std::vector<OperandForm> operands;
+  Version since;                                            ///< of the row
+  std::vector<std::pair<std::string_view, Version>> later;  ///< words that have their own
   /// How a step uses its places (grid/written.hpp): r two of results, then by operand v value, m must be written.
   std::string uses;
 };
@@ -96,6 +98,8 @@ struct MatchedForm {
   Type type_of(const OperandForm& operand) const;
 };
 
+/// The first version of PTX that has a form with these words. A target may be later (TargetRow::since).
+Version since(const ScalarForm& form, std::span<const std::string_view> words);
 /// Whether a statement's words are those of a form, in the order of the row or in another that ptxas takes.
 bool has_words(const ScalarForm& form, std::string_view opcode, std::span<const std::string_view> words);
 /// The forms that have these words, in the order of the row or in another that ptxas takes; several, if they differ in

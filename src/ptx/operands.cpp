@@ -91,12 +91,10 @@ class Check {
                                     static_cast<std::size_t>(statement_.qualifiers));
     return std::ranges::find(words, wanted) != words.end();
   }
-  bool is_opcode(std::initializer_list<std::string_view> names) const {
-    return std::ranges::find(names, statement_.opcode) != names.end();
-  }
-  bool moves() const { return is_opcode({"ld", "ldu", "st"}) && !has_word("async"); }
+  bool does(Does what) const { return statement_.is->does == what; }
+  bool moves() const { return (does(Does::load) || does(Does::store)) && !has_word("async"); }
   bool takes_wider(const OperandForm& form) const {
-    return form.type_from != 0 && (moves() || is_opcode({"cvt"})) &&
+    return form.type_from != 0 && (moves() || does(Does::convert)) &&
            std::ranges::find(form_.types, Type::bf16) == form_.types.end();
   }
 
@@ -148,20 +146,20 @@ bool Check::takes_special(const Operand& operand, Type type) const {
   const SpecialRow& special = *find_special(operand.text);
   if (!form_.features.has(special.needs)) return false;
   const Type is = special.type;
-  if (is_opcode({"mov"})) {
+  if (does(Does::move)) {
     if (is_floating(type) || type == Type::pred || is == Type::pred) return type == is;
     return bits(type) == bits(is) || (special.is_narrow && bits(type) <= bits(is));
   }
-  return is_opcode({"cvt"}) && !has_word("pack") && bits(is) >= bits(type) &&
+  return does(Does::convert) && !has_word("pack") && bits(is) >= bits(type) &&
          std::ranges::all_of(form_.types, is_integer);
 }
 
 // The address of a variable, or of a function: a source of mov; of cvta from the variable's space.
 bool Check::takes_symbol(const Operand& operand, Type type) const {
   if (is_floating(type) || bits(type) < 16) return false;
-  if (is_opcode({"cvta"}))
+  if (does(Does::window))
     return operand.kind == Operand::Kind::symbol && !has_word("to") && space(0) == operand.variable->space;
-  return is_opcode({"mov", "mapa", "getctarank"});
+  return does(Does::move) || does(Does::map_address) || does(Does::rank_of_address);
 }
 
 bool Check::takes_value(const OperandForm& form, const Operand& operand) {

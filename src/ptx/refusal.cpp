@@ -12,6 +12,7 @@
 
 #include "isa/statement.hpp"
 #include "ptx/forms.hpp"
+#include "ptx/rows/opcodes.hpp"
 
 namespace warpbit::ptx {
 namespace {
@@ -174,16 +175,16 @@ void Nearest::finish(const ScalarForm& form, Change change, Taken taken) {
 
 /// What an instruction asks for beside a word that is missing.
 struct Remark {
-  std::string_view opcodes, word, text;
+  Does does;
+  std::string_view word, text;
 };
-constexpr Remark kRemarks[] = {
-    {"shfl vote", "sync",
-     ", which must be there since PTX 6.4, and with it the mask of lanes as the last operand"},
-};
+constexpr std::string_view kMask =
+    ", which must be there since PTX 6.4, and with it the mask of lanes as the last operand";
+constexpr Remark kRemarks[] = {{Does::shuffle, "sync", kMask}, {Does::vote, "sync", kMask}};
 
 std::string_view remark(std::string_view opcode, std::string_view word) {
   for (const Remark& one : kRemarks)
-    if (is_listed(one.opcodes, opcode) && one.word == word) return one.text;
+    if (one.does == ptx::opcode(opcode).does && one.word == word) return one.text;
   return "";
 }
 
@@ -192,7 +193,9 @@ std::string exact(std::string_view opcode, const Change& change) {
   Words types;
   for (const std::string_view word : change.words)
     if (find_type(word)) types.push_back(word);
-  if (opcode != "cvt" || types.size() != 2 || !kind_of(change.surplus).ends_with("rounding")) return "";
+  if (ptx::opcode(opcode).does != Does::convert || types.size() != 2 ||
+      !kind_of(change.surplus).ends_with("rounding"))
+    return "";
   const bool floats = is_floating(*find_type(types[0])) && is_floating(*find_type(types[1]));
   return floats ? fmt::format(": {} to {} is exact", types[1], types[0]) : ": integers are not rounded";
 }

@@ -243,15 +243,17 @@ std::uint32_t div(std::uint32_t a, std::uint32_t b, bool full, bool ftz) {
 
 std::uint32_t of_f32(const Operation& o, const Sources& s) {
   const auto x = static_cast<std::uint32_t>(s[0]), y = static_cast<std::uint32_t>(s[1]);
-  if (o.opcode == "ex2") return ex2(x, o.ftz);
-  if (o.opcode == "lg2") return lg2(x, o.ftz);
-  if (o.opcode == "rcp") return rcp(x, o.ftz);
-  if (o.opcode == "rsqrt") return rsqrt(x, o.ftz);
-  if (o.opcode == "sqrt") return sqrt(x, o.ftz);
-  if (o.opcode == "tanh") return unit_tanh({x});
   const bool full = o.precision == Precision::full;
-  if (o.opcode == "div") return o.scaled ? scaled(x, scaling(y, full, o.ftz), o.ftz) : div(x, y, full, o.ftz);
-  return unit_sin({turns({x})}, o.opcode == "cos");
+  switch (o.function) {
+    case Function::ex2: return ex2(x, o.ftz);
+    case Function::lg2: return lg2(x, o.ftz);
+    case Function::rcp: return rcp(x, o.ftz);
+    case Function::rsqrt: return rsqrt(x, o.ftz);
+    case Function::sqrt: return sqrt(x, o.ftz);
+    case Function::tanh: return unit_tanh({x});
+    case Function::div: return o.scaled ? scaled(x, scaling(y, full, o.ftz), o.ftz) : div(x, y, full, o.ftz);
+    default: return unit_sin({turns({x})}, o.function == Function::cos);
+  }
 }
 
 // ---- f64: the upper 20 bits of the fraction through the unit, the result cut to 20 bits; the lower word is 0
@@ -336,7 +338,7 @@ std::uint64_t of_half(const Operation& o, std::uint64_t code) {
 
 Results approximate(const Operation& o, const Sources& s) {
   if (o.type == Type::f16 || o.type == Type::bf16) return {of_half(o, s[0])};
-  if (o.type == Type::f64) return {o.opcode == "rcp" ? rcp64(s[0]) : rsqrt_f64(s[0], o.ftz)};
+  if (o.type == Type::f64) return {o.function == Function::rcp ? rcp64(s[0]) : rsqrt_f64(s[0], o.ftz)};
   return {of_f32(o, s)};
 }
 

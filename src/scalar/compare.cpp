@@ -92,7 +92,12 @@ Results slct(const Operation& o, const Sources& s) {
   return {cut(first ? s[0] : s[1], ptx::bits(o.to))};
 }
 
-constexpr Row kRows[] = {{"set", set}, {"setp", setp}, {"selp", selp}, {"slct", slct}};
+constexpr Row kRows[] = {
+    {"set", set, Function::set, Spread::compared},
+    {"setp", setp, Function::setp, Spread::compared},
+    {"selp", selp, Function::selp, Spread::selected},
+    {"slct", slct, Function::slct, Spread::moved, "ddc"},
+};
 
 }  // namespace
 

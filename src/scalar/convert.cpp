@@ -102,7 +102,10 @@ Results pack(const Operation& o, const Sources& s) {
   return {size == 8 ? out | cut(s[2], 16) << 16 : out};
 }
 
-constexpr Row kRows[] = {{"cvt", cvt}, {"cvt.pack", pack}};
+constexpr Row kRows[] = {
+    {"cvt.pack", pack, Function::cvt_pack},
+    {"cvt", cvt, Function::cvt, Spread::moved, "d"},
+};
 
 }  // namespace
 

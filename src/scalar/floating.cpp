@@ -65,9 +65,9 @@ bool is_nan(const Value& v) {
 std::uint64_t nan64(const Operation& o, const Sources& s) {
   const Format& f = format(FormatId::f64);
   const int a = o.exchanged ? 1 : 0, b = 1 - a;
-  const std::array<int, 3> order = o.opcode == "div" ? std::array{0, 1, 2}
-                                   : s.count == 3    ? std::array{b, 2, a}
-                                                     : std::array{b, a, 2};
+  const std::array<int, 3> order = o.function == Function::div ? std::array{0, 1, 2}
+                                   : s.count == 3              ? std::array{b, 2, a}
+                                                               : std::array{b, a, 2};
   for (const int i : order)
     if (i < s.count && decode(f, s[i]).cls == Class::nan) return s[i] | std::uint64_t{1} << 51;
   return 0xFFF8'0000'0000'0000;
@@ -198,11 +198,26 @@ Results testp(const Operation& o, const Sources& s) {
 }
 
 constexpr Row kRows[] = {
-    {"add", add},         {"sub", sub},         {"mul", mul},           {"fma", fma},
-    {"mad", fma},         {"div", div},         {"rcp", rcp},           {"sqrt", sqrt},
-    {"abs", abs},         {"neg", neg},         {"copysign", copysign}, {"min", min},
-    {"max", max},         {"testp", testp},     {"rsqrt", approximate}, {"sin", approximate},
-    {"cos", approximate}, {"lg2", approximate}, {"ex2", approximate},   {"tanh", approximate},
+    {"add", add, Function::add},
+    {"sub", sub, Function::sub},
+    {"mul", mul, Function::mul},
+    {"fma", fma, Function::fma},
+    {"mad", fma, Function::fma},
+    {"div", div, Function::div},
+    {"rcp", rcp, Function::rcp},
+    {"sqrt", sqrt, Function::sqrt},
+    {"abs", abs, Function::abs},
+    {"neg", neg, Function::neg},
+    {"copysign", copysign},
+    {"min", min, Function::min},
+    {"max", max, Function::max},
+    {"testp", testp},
+    {"rsqrt", approximate, Function::rsqrt},
+    {"sin", approximate, Function::sin},
+    {"cos", approximate, Function::cos},
+    {"lg2", approximate, Function::lg2},
+    {"ex2", approximate, Function::ex2},
+    {"tanh", approximate, Function::tanh},
 };
 
 }  // namespace

@@ -69,7 +69,7 @@ const Named<E>* find_word(const Named<E> (&rows)[N], std::string_view word) {
 }
 
 void apply(Operation& o, std::string_view word) {
-  const bool compares = o.opcode == "set" || o.opcode == "setp";
+  const bool compares = o.function == Function::set || o.function == Function::setp;
   if (const auto* found = find_word(kRoundings, word)) {
     o.rounding = found->value;
     o.has_rounding = true;
@@ -90,17 +90,19 @@ void set_types(Operation& o, std::span<const Type> types) {
   if (types.empty()) return;
   o.type = o.to = o.third = types.back();
   if (o.mode == Mode::wide) o.to = ptx::twice(o.type).value_or(o.type);
-  if (types.size() < 2) return;
-  const Type first = types[types.size() - 2];
-  if (o.opcode == "slct")
-    o.type = o.to = first;
-  else if (o.opcode.starts_with("dp"))
-    o.third = first;
-  else
-    o.to = first;
-  if (o.opcode == "cvt.pack") {
-    o.to = types[0];
-    o.type = Type::s32;
+  const Type first = types[types.size() < 2 ? 0 : types.size() - 2];
+  switch (o.function) {
+    case Function::popc:
+    case Function::clz:
+    case Function::bfind: o.to = Type::u32; break;
+    case Function::slct: o.type = o.to = first; break;
+    case Function::dp4a:
+    case Function::dp2a: o.third = first; break;
+    case Function::cvt_pack:
+      o.to = types[0];
+      o.type = Type::s32;
+      break;
+    default: o.to = types.size() < 2 ? o.to : first;
   }
 }
 
@@ -115,48 +117,68 @@ Sources half(const Sources& s, int size, int i) {
 
 }  // namespace
 
-Execute find(std::string_view opcode, Type type) {
+namespace {
+
+// "cvt.pack" is the opcode with its first word.
+bool is_of(const Row& row, std::string_view opcode, std::span<const std::string_view> words) {
+  if (!row.opcode.starts_with(opcode)) return false;
+  const std::string_view rest = row.opcode.substr(opcode.size());
+  return rest.empty() || (rest[0] == '.' && !words.empty() && rest.substr(1) == words[0]);
+}
+
+const Row* find(std::string_view opcode, std::span<const std::string_view> words, Type type) {
   const bool floating = ptx::is_floating(type) || type == Type::bf16;
   const std::span<const Row> first = floating ? floating_rows() : integer_rows();
   for (const std::span<const Row> rows : {first, compare_rows(), convert_rows()})
     for (const Row& row : rows)
-      if (row.opcode == opcode) return row.execute;
+      if (is_of(row, opcode, words)) return &row;
   return nullptr;
 }
 
+}  // namespace
+
 Operation operation(std::string_view opcode, std::span<const std::string_view> words) {
   Operation out;
-  out.opcode = opcode;
-  if (opcode == "cvt" && !words.empty() && words[0] == "pack") out.opcode = "cvt.pack";
   std::vector<Type> types;
-  for (const std::string_view word : words) {
-    if (const auto type = ptx::find_type(word))
-      types.push_back(*type);
-    else
-      apply(out, word);
+  for (const std::string_view word : words)
+    if (const auto type = ptx::find_type(word)) types.push_back(*type);
+  const Row* const row = find(opcode, words, types.empty() ? Type::b32 : ptx::row(types.back()).element);
+  if (row != nullptr) {
+    out.execute = row->execute;
+    out.function = row->function;
+    out.spread = row->spread;
+    out.moved = row->moved;
+    out.takes_carry = row->takes_carry;
   }
+  for (const std::string_view word : words)
+    if (!ptx::find_type(word)) apply(out, word);
   set_types(out, types);
-  out.execute = find(out.opcode, ptx::row(out.type).element);
   return out;
 }
 
 Type source_type(const Operation& o, int i) {
-  const bool amount = (o.opcode == "shl" || o.opcode == "shr") && i == 1;
-  if (amount || (o.opcode == "bfe" && i > 0) || (o.opcode == "bfi" && i > 1)) return Type::u32;
-  if (o.opcode == "slct" && i == 2) return o.third;
-  if (o.mode == Mode::wide && i == 2) return o.to;
-  if (o.opcode.starts_with("dp") || o.opcode == "cvt.pack") return Type::b32;
-  return o.type;
+  switch (o.function) {
+    case Function::shl:
+    case Function::shr: return i == 1 ? Type::u32 : o.type;
+    case Function::bfe: return i > 0 ? Type::u32 : o.type;
+    case Function::bfi: return i > 1 ? Type::u32 : o.type;
+    case Function::slct: return i == 2 ? o.third : o.type;
+    case Function::dp4a:
+    case Function::dp2a:
+    case Function::cvt_pack: return Type::b32;
+    default: return o.mode == Mode::wide && i == 2 ? o.to : o.type;
+  }
 }
 
 Results execute(const Operation& o, const Sources& s) {
-  if (!ptx::is_packed(o.type) || o.opcode == "selp" || o.opcode == "slct") return o.execute(o, s);
+  const bool selects = o.function == Function::selp || o.function == Function::slct;
+  if (!ptx::is_packed(o.type) || selects) return o.execute(o, s);
   Operation part = o;
   part.type = part.third = ptx::row(o.type).element;
   part.to = ptx::row(o.to).element;
   const int size = ptx::bits(part.type);
   const Results low = o.execute(part, half(s, size, 0)), high = o.execute(part, half(s, size, 1));
-  if (o.opcode == "setp") return {low.value, high.value != 0};
+  if (o.function == Function::setp) return {low.value, high.value != 0};
   const int to = ptx::bits(part.to);
   if (to == 32) return {cut(low.value, 16) | cut(high.value, 16) << 16};  // set of f16x2 to u32
   return {low.value | high.value << to};

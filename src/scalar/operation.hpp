@@ -12,18 +12,31 @@
 #include "numeric/formats.hpp"
 #include "ptx/forms.hpp"
 #include "ptx/type.hpp"
+#include "scalar/function.hpp"
 
 namespace warpbit::scalar {
 
 using ptx::Type;
 
-enum class Mode : std::uint8_t { none, low, high, wide };
 enum class Precision : std::uint8_t { exact, approx, full };
 /// .eq to .nan, in the manual's order; the unsigned .lo, .ls, .hi, .hs are lt, le, gt, ge.
 enum class Compare : std::uint8_t { eq, ne, lt, le, gt, ge, equ, neu, ltu, leu, gtu, geu, num, nan };
 enum class Boolean : std::uint8_t { none, conjunction, disjunction, exclusive };
 enum class TestOf : std::uint8_t { finite, infinite, number, notanumber, normal, subnormal };
 enum class Permutation : std::uint8_t { index, f4e, b4e, rc8, ecl, ecr, rc16 };
+
+/// How far undefined bits of the sources spread (grid/undefined_bits.cpp).
+enum class Spread : std::uint8_t {
+  whole,
+  bitwise,
+  moved,
+  sum,
+  difference,
+  product,
+  monotone,
+  compared,
+  selected
+};
 
 struct Operation;
 
@@ -48,7 +61,7 @@ using Execute = Results (*)(const Operation& operation, const Sources& sources);
 
 /// An instruction without its registers. Made by `operation`.
 struct Operation {
-  std::string_view opcode;
+  Function function = Function::none;
   Type type = Type::b32;   ///< of the sources
   Type to = Type::b32;     ///< of the result
   Type third = Type::b32;  ///< slct: of the selector; dp4a: of b
@@ -59,6 +72,7 @@ struct Operation {
   bool has_rounding = false;
   bool ftz = false, sat = false, relu = false, oob = false, nan = false, xorsign = false, abs = false;
   bool carry = false;                                  ///< .cc
+  bool takes_carry = false;                            ///< of another one
   bool negate_product = false, negate_addend = false;  ///< of an fma that the assembler made
   bool scaled = false;  ///< a product or a part of a quotient that the assembler made (assembler/assemble.hpp)
   bool exchanged = false;  ///< the assembler has exchanged two sources
@@ -69,6 +83,9 @@ struct Operation {
   Boolean boolean = Boolean::none;
   TestOf test = TestOf::finite;
   Permutation permutation = Permutation::index;
+  Spread spread = Spread::whole;
+  std::string_view moved =
+      {};  ///< with Spread::moved: by source, d for bits that it moves, c for what says where they go
   Execute execute = nullptr;
 };
 
@@ -93,12 +110,14 @@ inline std::int64_t extend(std::uint64_t value, int bits) {
 }
 
 struct Row {
-  std::string_view opcode;
+  std::string_view opcode;  ///< and its first word, if that makes another one of it
   Execute execute;
+  Function function = Function::none;
+  Spread spread = Spread::whole;
+  std::string_view moved = {};
+  bool takes_carry = false;
 };
 std::span<const Row> integer_rows(), floating_rows(), compare_rows(), convert_rows();
-/// Those of the two kinds of types that an opcode has.
-Execute find(std::string_view opcode, Type type);
 
 FormatId format_of(Type type);
 

@@ -380,19 +380,19 @@ Vector find_unit_of_half(Type type) {
 }
 Vector find_approximate(const VectorKey& key) {
   if (key.type != Type::f32) {
-    if (key.code == VectorCode::ex2) return find_unit_of_half<UnitEx2>(key.type);
-    return key.code == VectorCode::tanh ? find_unit_of_half<UnitTanh>(key.type) : nullptr;
+    if (key.code == Function::ex2) return find_unit_of_half<UnitEx2>(key.type);
+    return key.code == Function::tanh ? find_unit_of_half<UnitTanh>(key.type) : nullptr;
   }
   switch (key.code) {
-    case VectorCode::ex2: return key.ftz ? ex2<true> : ex2<false>;
-    case VectorCode::lg2: return key.ftz ? lg2<true> : lg2<false>;
-    case VectorCode::rcp: return key.ftz ? rcp<true> : rcp<false>;
-    case VectorCode::rsqrt: return key.ftz ? rsqrt<true> : rsqrt<false>;
-    case VectorCode::sqrt: return key.ftz ? sqrt_approximate<true> : sqrt_approximate<false>;
-    case VectorCode::sin: return sine<false>;
-    case VectorCode::cos: return sine<true>;
-    case VectorCode::tanh: return tanh;
-    case VectorCode::div:
+    case Function::ex2: return key.ftz ? ex2<true> : ex2<false>;
+    case Function::lg2: return key.ftz ? lg2<true> : lg2<false>;
+    case Function::rcp: return key.ftz ? rcp<true> : rcp<false>;
+    case Function::rsqrt: return key.ftz ? rsqrt<true> : rsqrt<false>;
+    case Function::sqrt: return key.ftz ? sqrt_approximate<true> : sqrt_approximate<false>;
+    case Function::sin: return sine<false>;
+    case Function::cos: return sine<true>;
+    case Function::tanh: return tanh;
+    case Function::div:
       if (key.precision == kFull) return key.ftz ? div_approximate<true, true> : div_approximate<true, false>;
       return key.ftz ? div_approximate<false, true> : div_approximate<false, false>;
     default: return nullptr;

@@ -88,78 +88,93 @@ Vector find_float(const VectorKey& key) {
   const bool single = key.type == Type::f32;
   if (key.rounding != 0) return single ? find_directed(key) : nullptr;
   switch (key.code) {
-    case VectorCode::add:
+    case Function::add:
       if (!single) return add_f64;
       WARPBIT_FLAGS(add_f32);
-    case VectorCode::sub:
+    case Function::sub:
       if (!single) return sub_f64;
       WARPBIT_FLAGS(sub_f32);
-    case VectorCode::mul:
+    case Function::mul:
       if (!single) return mul_f64;
       WARPBIT_FLAGS(mul_f32);
 #if defined(__FMA__) || defined(WARPBIT_NEON)
-    case VectorCode::fma:
+    case Function::fma:
       if (!single) return fma_f64;
       WARPBIT_FLAGS(fma_f32);
 #endif
-    case VectorCode::min: return single ? find_extreme<false>(key) : nullptr;
-    case VectorCode::max: return single ? find_extreme<true>(key) : nullptr;
-    case VectorCode::div:
+    case Function::min: return single ? find_extreme<false>(key) : nullptr;
+    case Function::max: return single ? find_extreme<true>(key) : nullptr;
+    case Function::div:
       if (!single) return div_f64;
       return key.ftz ? div_f32<true> : div_f32<false>;
-    case VectorCode::rcp:
+    case Function::rcp:
       if (!single) return rcp_f64;
       return key.ftz ? rcp_f32<true> : rcp_f32<false>;
-    case VectorCode::sqrt:
+    case Function::sqrt:
       if (!single) return sqrt_f64;
       return key.ftz ? sqrt_f32<true> : sqrt_f32<false>;
-    case VectorCode::abs: return !single ? nullptr : key.ftz ? abs_f32<true> : abs_f32<false>;
-    case VectorCode::neg: return !single ? nullptr : key.ftz ? neg_f32<true> : neg_f32<false>;
+    case Function::abs: return !single ? nullptr : key.ftz ? abs_f32<true> : abs_f32<false>;
+    case Function::neg: return !single ? nullptr : key.ftz ? neg_f32<true> : neg_f32<false>;
+    default: return nullptr;
+  }
+}
+
+Vector find_product(const VectorKey& key) {
+  if (key.mode == Mode::wide) WARPBIT_TWICE(mul_wide)
+  if (key.mode == Mode::high) WARPBIT_TWICE(mul_high)
+  WARPBIT_INTEGERS(mul)
+}
+Vector find_mad(const VectorKey& key) {
+  if (key.mode == Mode::wide) WARPBIT_TWICE(mad_wide)
+  if (key.mode == Mode::high) return nullptr;
+  WARPBIT_INTEGERS(mad)
+}
+
+template <bool High>
+Vector find_mad_carry(Type type) {
+  return type == Type::u32   ? mad_carry<u32, u64, High>
+         : type == Type::s32 ? mad_carry<s32, s64, High>
+                             : nullptr;
+}
+Vector find_carry(const VectorKey& key) {
+  switch (key.code) {
+    case Function::add: WARPBIT_WORDS(add_carry)
+    case Function::sub: WARPBIT_WORDS(sub_carry)
+    case Function::mad:
+      return key.mode == Mode::low    ? find_mad_carry<false>(key.type)
+             : key.mode == Mode::high ? find_mad_carry<true>(key.type)
+                                      : nullptr;
     default: return nullptr;
   }
 }
 
 Vector find_integer(const VectorKey& key) {
+  if (key.carry) return find_carry(key);
   switch (key.code) {
-    case VectorCode::add: WARPBIT_INTEGERS(add)
-    case VectorCode::sub: WARPBIT_INTEGERS(sub)
-    case VectorCode::mul: WARPBIT_INTEGERS(mul)
-    case VectorCode::mad: WARPBIT_INTEGERS(mad)
-    case VectorCode::min: WARPBIT_INTEGERS(min)
-    case VectorCode::max: WARPBIT_INTEGERS(max)
-    case VectorCode::abs: WARPBIT_SIGNED(abs)
-    case VectorCode::neg: WARPBIT_SIGNED(neg)
-    case VectorCode::bit_and: WARPBIT_INTEGERS(bit_and)
-    case VectorCode::bit_or: WARPBIT_INTEGERS(bit_or)
-    case VectorCode::bit_xor: WARPBIT_INTEGERS(bit_xor)
-    case VectorCode::bit_not: WARPBIT_INTEGERS(bit_not)
-    case VectorCode::shl: WARPBIT_INTEGERS(shl)
-    case VectorCode::shr: WARPBIT_INTEGERS(shr)
-    case VectorCode::mul_wide: WARPBIT_TWICE(mul_wide)
-    case VectorCode::mad_wide: WARPBIT_TWICE(mad_wide)
-    case VectorCode::mul_high: WARPBIT_TWICE(mul_high)
-    case VectorCode::div: return key.type == Type::u32 ? div<u32> : key.type == Type::s32 ? div<s32> : nullptr;
-    case VectorCode::rem: return key.type == Type::u32 ? rem<u32> : key.type == Type::s32 ? rem<s32> : nullptr;
-    case VectorCode::bfe: return key.type == Type::u32 ? bfe<u32> : key.type == Type::s32 ? bfe<s32> : nullptr;
-    case VectorCode::bfi: return key.type == Type::b32 ? bfi : nullptr;
-    case VectorCode::popc:
-      return key.type == Type::b32 ? popc<u32> : key.type == Type::b64 ? popc<u64> : nullptr;
-    case VectorCode::bfind: WARPBIT_WORDS(bfind)
-    case VectorCode::brev:
-      return key.type == Type::b32 ? brev<u32> : key.type == Type::b64 ? brev<u64> : nullptr;
-    case VectorCode::dp4a: return dp4a;
-    case VectorCode::dp2a: return dp2a;
-    case VectorCode::add_carry: WARPBIT_WORDS(add_carry)
-    case VectorCode::sub_carry: WARPBIT_WORDS(sub_carry)
-    case VectorCode::mad_carry:
-      return key.type == Type::u32   ? mad_carry<u32, u64, false>
-             : key.type == Type::s32 ? mad_carry<s32, s64, false>
-                                     : nullptr;
-    case VectorCode::mad_high_carry:
-      return key.type == Type::u32   ? mad_carry<u32, u64, true>
-             : key.type == Type::s32 ? mad_carry<s32, s64, true>
-                                     : nullptr;
-    case VectorCode::clz: return key.type == Type::b32 ? clz<u32> : key.type == Type::b64 ? clz<u64> : nullptr;
+    case Function::add: WARPBIT_INTEGERS(add)
+    case Function::sub: WARPBIT_INTEGERS(sub)
+    case Function::mul: return find_product(key);
+    case Function::mad: return find_mad(key);
+    case Function::min: WARPBIT_INTEGERS(min)
+    case Function::max: WARPBIT_INTEGERS(max)
+    case Function::abs: WARPBIT_SIGNED(abs)
+    case Function::neg: WARPBIT_SIGNED(neg)
+    case Function::bit_and: WARPBIT_INTEGERS(bit_and)
+    case Function::bit_or: WARPBIT_INTEGERS(bit_or)
+    case Function::bit_xor: WARPBIT_INTEGERS(bit_xor)
+    case Function::bit_not: WARPBIT_INTEGERS(bit_not)
+    case Function::shl: WARPBIT_INTEGERS(shl)
+    case Function::shr: WARPBIT_INTEGERS(shr)
+    case Function::div: return key.type == Type::u32 ? div<u32> : key.type == Type::s32 ? div<s32> : nullptr;
+    case Function::rem: return key.type == Type::u32 ? rem<u32> : key.type == Type::s32 ? rem<s32> : nullptr;
+    case Function::bfe: return key.type == Type::u32 ? bfe<u32> : key.type == Type::s32 ? bfe<s32> : nullptr;
+    case Function::bfi: return key.type == Type::b32 ? bfi : nullptr;
+    case Function::popc: return key.type == Type::b32 ? popc<u32> : key.type == Type::b64 ? popc<u64> : nullptr;
+    case Function::bfind: WARPBIT_WORDS(bfind)
+    case Function::brev: return key.type == Type::b32 ? brev<u32> : key.type == Type::b64 ? brev<u64> : nullptr;
+    case Function::dp4a: return dp4a;
+    case Function::dp2a: return dp2a;
+    case Function::clz: return key.type == Type::b32 ? clz<u32> : key.type == Type::b64 ? clz<u64> : nullptr;
     default: return nullptr;
   }
 }
@@ -169,21 +184,21 @@ Vector find_integer(const VectorKey& key) {
 Vector WARPBIT_FIND_VECTOR(const VectorKey& key) {
   const bool wide_a = key.a_bits == 64, wide_d = key.d_bits == 64;
   switch (key.code) {
-    case VectorCode::none: return nullptr;
-    case VectorCode::copy: return wide_d ? copy<u64> : copy<u32>;
-    case VectorCode::pack: return wide_d ? pack<u64, 32> : pack<u32, 16>;
-    case VectorCode::unpack_low: return wide_a ? unpack<u64, 32, false> : unpack<u32, 16, false>;
-    case VectorCode::unpack_high: return wide_a ? unpack<u64, 32, true> : unpack<u32, 16, true>;
-    case VectorCode::selp: return wide_d ? selp<u64> : selp<u32>;
-    case VectorCode::lop3: return lop3;
-    case VectorCode::funnel_left: return funnel<true>;
-    case VectorCode::funnel_right: return funnel<false>;
-    case VectorCode::prmt: return prmt;
-    case VectorCode::setp: return find_any_setp(key);
-    case VectorCode::cvt: return find_cvt(key);
-    case VectorCode::cvt_pair: return find_cvt_pair(key);
-    case VectorCode::slct: return find_slct(key);
-    case VectorCode::shuffle: return shuffle;
+    case Function::none: return nullptr;
+    case Function::copy: return wide_d ? copy<u64> : copy<u32>;
+    case Function::pack: return wide_d ? pack<u64, 32> : pack<u32, 16>;
+    case Function::unpack_low: return wide_a ? unpack<u64, 32, false> : unpack<u32, 16, false>;
+    case Function::unpack_high: return wide_a ? unpack<u64, 32, true> : unpack<u32, 16, true>;
+    case Function::selp: return wide_d ? selp<u64> : selp<u32>;
+    case Function::lop3: return lop3;
+    case Function::funnel: return key.left ? funnel<true> : funnel<false>;
+    case Function::prmt: return prmt;
+    case Function::set:
+    case Function::setp: return find_any_setp(key);
+    case Function::cvt: return find_cvt(key);
+    case Function::cvt_pair: return find_cvt_pair(key);
+    case Function::slct: return find_slct(key);
+    case Function::shuffle: return shuffle;
     default: break;
   }
   if (key.precision != 0) return find_approximate(key);

@@ -199,12 +199,12 @@ bool fma_directed(Vectors& v) {
       });
 }
 template <int Rounding, bool Ftz, bool Sat>
-Vector find_directed_of(VectorCode code) {
+Vector find_directed_of(Function code) {
   switch (code) {
-    case VectorCode::add: return add_directed<Rounding, Ftz, Sat>;
-    case VectorCode::sub: return sub_directed<Rounding, Ftz, Sat>;
-    case VectorCode::mul: return mul_directed<Rounding, Ftz, Sat>;
-    case VectorCode::fma: return fma_directed<Rounding, Ftz, Sat>;
+    case Function::add: return add_directed<Rounding, Ftz, Sat>;
+    case Function::sub: return sub_directed<Rounding, Ftz, Sat>;
+    case Function::mul: return mul_directed<Rounding, Ftz, Sat>;
+    case Function::fma: return fma_directed<Rounding, Ftz, Sat>;
     default: return nullptr;
   }
 }

@@ -190,11 +190,11 @@ bool cvt_pair(Vectors& v) {
 // ---- Which one
 
 template <class H, bool Packed, bool Ftz, End E>
-Vector find_half_sum(VectorCode code) {
+Vector find_half_sum(Function code) {
   switch (code) {
-    case VectorCode::add: return add_half<H, Packed, Ftz, E>;
-    case VectorCode::sub: return sub_half<H, Packed, Ftz, E>;
-    case VectorCode::mul: return mul_half<H, Packed, Ftz, E>;
+    case Function::add: return add_half<H, Packed, Ftz, E>;
+    case Function::sub: return sub_half<H, Packed, Ftz, E>;
+    case Function::mul: return mul_half<H, Packed, Ftz, E>;
     default: return nullptr;
   }
 }
@@ -203,15 +203,15 @@ Vector find_half_of(const VectorKey& key) {
   // What only f16 has.
   constexpr End kSat = sizeof(typename H::Exact) == 4 ? End::sat : End::none;
   switch (key.code) {
-    case VectorCode::fma:
+    case Function::fma:
       return key.sat    ? fma_half<H, Packed, Ftz, kSat>
              : key.relu ? fma_half<H, Packed, Ftz, End::relu>
                         : fma_half<H, Packed, Ftz, End::none>;
-    case VectorCode::abs: return abs_half<H, Packed, Ftz>;
-    case VectorCode::neg: return neg_half<H, Packed, Ftz>;
-    case VectorCode::min:
+    case Function::abs: return abs_half<H, Packed, Ftz>;
+    case Function::neg: return neg_half<H, Packed, Ftz>;
+    case Function::min:
       return key.nan ? extreme_half<H, Packed, Ftz, false, true> : extreme_half<H, Packed, Ftz, false, false>;
-    case VectorCode::max:
+    case Function::max:
       return key.nan ? extreme_half<H, Packed, Ftz, true, true> : extreme_half<H, Packed, Ftz, true, false>;
     default:
       return key.sat ? find_half_sum<H, Packed, Ftz, kSat>(key.code)

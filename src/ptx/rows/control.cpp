@@ -11,13 +11,14 @@ std::span<const FormRow> hints_rows() {
   static constexpr FormRow kRows[] = {
       {"prefetch{,.global,.local}{.L1,.L2}", "[p]", sm_75, control},
       {"prefetch{,.global}{.L2::evict_last,.L2::evict_normal}", "[p]", sm_80, control},
-      {"prefetch{,.const,.param}.tensormap", "[p]", sm_90, control},
+      {"prefetch{,.const,.param}.tensormap", "[p]", sm_90, control, "8.0"},
       {"prefetchu.L1", "[r]", sm_75, control},
-      {"applypriority{,.global}.L2::evict_normal", "[p] #imm(128)", sm_80, control},
-      {"discard{,.global}.L2", "[p] #imm(128)", sm_80, control},
-      {"createpolicy.fractional{$policy,$policy_both}.b64", "d:u64 a:f32?", sm_80, policies},
-      {"createpolicy.range{,.global}{$policy,$policy_both}.b64", "d:u64 [p] a:u32 b:u32", sm_80, policies},
-      {"createpolicy.cvt.L2.b64", "d:u64 a:u64", sm_80, policies},
+      {"applypriority{,.global}.L2::evict_normal", "[p] #imm(128)", sm_80, control, "7.4"},
+      {"discard{,.global}.L2", "[p] #imm(128)", sm_80, control, "7.4"},
+      {"createpolicy.fractional{$policy,$policy_both}.b64", "d:u64 a:f32?", sm_80, policies, "7.4"},
+      {"createpolicy.range{,.global}{$policy,$policy_both}.b64", "d:u64 [p] a:u32 b:u32", sm_80, policies,
+       "7.4"},
+      {"createpolicy.cvt.L2.b64", "d:u64 a:u64", sm_80, policies, "7.4"},
       {"nanosleep.u32", "a:u32", sm_75, control},
       {"pmevent", "#imm(0..15)", sm_75, control},
       {"pmevent.mask", "#imm(0..65535)", sm_75, control},
@@ -34,9 +35,9 @@ std::span<const FormRow> control_rows() {
       {"trap", "", sm_75, control},
       {"exit", "", sm_75, control},
       {"ret{,.uni}", "", sm_75, control},
-      {"stacksave{.u32,.u64}", "d:T", sm_75, addresses},
-      {"stackrestore{.u32,.u64}", "a:T(1..0)", sm_75, addresses},
-      {"alloca{.u32,.u64}", "d:T a:T #imm?", sm_75, addresses},
+      {"stacksave{.u32,.u64}", "d:T", sm_75, addresses, "7.3"},
+      {"stackrestore{.u32,.u64}", "a:T(1..0)", sm_75, addresses, "7.3"},
+      {"alloca{.u32,.u64}", "d:T a:T #imm?", sm_75, addresses, "7.3"},
   };
   return kRows;
 }

@@ -54,7 +54,9 @@ struct FormRow {
   std::string_view operands;  ///< in the order of the statement
   Feature needs;
   Kind kind;
-  Version since = {};  ///< of PTX, where words alone do not tell it (isa/since)
+  /// The version of PTX, and those of words, which count instead of those that any instruction has (isa/since): "7.1,
+  /// acquire 8.0". Empty: as old as the target.
+  std::string_view since = {};
 };
 
 struct Chapter {

@@ -3,14 +3,12 @@
 #include <algorithm>
 
 #include "ptx/rows/rows.hpp"
+#include "ptx/rows/words.hpp"
 
 namespace warpbit::ptx {
 namespace {
 
-struct NamedSet {
-  std::string_view name, words;
-};
-constexpr NamedSet kSets[] = {
+constexpr WordSet kSets[] = {
     {"int", ".u16,.u32,.u64,.s16,.s32,.s64"},
     {"carry", ".u32,.u64,.s32,.s64"},
     {"narrow", ".u16,.u32,.s16,.s32"},
@@ -106,8 +104,11 @@ constexpr NamedSet kSets[] = {
 
 }  // namespace
 
+std::span<const WordSet> word_sets() {
+  return kSets;
+}
 std::string_view words_of_set(std::string_view name) {
-  return std::ranges::find(kSets, name, &NamedSet::name)->words;
+  return std::ranges::find(kSets, name, &WordSet::name)->words;
 }
 
 std::span<const Chapter> chapters() {

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// The instructions that kernels may have, as a table (doc/isa.md).
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#pragma GCC visibility push(default)
+namespace warpbit {
+
+/// Forms of a chapter of the PTX manual that are alike in what they need and what they rest on.
+struct IsaRow {
+  std::string chapter;  ///< "integer arithmetic"
+  std::string forms;    ///< patterns, by blanks: {a,b} is one of these, $name one of IsaSet
+  std::string targets;  ///< "sm_80 and later"
+  std::string
+      since;  ///< the version of PTX, and those of words that are later: "7.1, acquire 8.0"; empty: the target's
+  std::string
+      recorded;  ///< how many of the forms an H100 has executed: "12 of 16"; of tensor instructions: on which targets
+  std::string open;  ///< what the manual leaves open of the others, or why none is executed; empty: nothing
+};
+/// By chapter, scalar instructions first.
+std::vector<IsaRow> isa_rows();
+
+/// Words that patterns have by a name.
+struct IsaSet {
+  std::string_view name;   ///< "rnd"
+  std::string_view words;  ///< ".rn,.rz,.rm,.rp"; an empty one may be absent
+};
+std::vector<IsaSet> isa_sets();
+
+}  // namespace warpbit
+#pragma GCC visibility pop
