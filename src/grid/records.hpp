@@ -206,10 +206,12 @@ class Records {
     return !again_;
   }
   block::Found undefined_memory(int lane) {
-    return block::fault_of(
-        Block::who(warp_, step_, lane),
-        {Errc::never_written, {}, "memory that it reads", "it is undefined until it is written"},
-        KernelRule::never_written);
+    return block::fault_of(Block::who(warp_, step_, lane),
+                           {Errc::never_written,
+                            {},
+                            "memory that it reads has never been written",
+                            "it must be written before this statement"},
+                           KernelRule::never_written);
   }
 
   /// Bytes that another lane has stored to by this step are no race: the fault says so, before the store to the memory of `of` is done.
