@@ -96,18 +96,19 @@ std::optional<GlobalCopies::Conflict> GlobalCopies::conflict(const std::byte* at
   return std::nullopt;
 }
 
-std::string advice(const GlobalCopies::Conflict& found) {
+std::string advice(const GlobalCopies::Conflict& found, int thread) {
+  const std::string_view then = found.thread == thread ? "" : ", and then a barrier must come,";
   const GlobalCopies::Copy& copy = found.copy;
   const block::Cluster& cluster = copy.block->shared.cluster();
   const std::string who = cluster.name(found.thread, copy.block->shared.rank());
   switch (copy.wait) {
     case GlobalCopies::Copy::Wait::threads:
-      return fmt::format("{} must execute cp.async.wait_group, or cp.async.wait_all, before", who);
+      return fmt::format("{} must execute cp.async.wait_all{} before this statement", who, then);
     case GlobalCopies::Copy::Wait::group:
       return fmt::format(
-          "{} must execute cp.async.bulk.wait_group before; with .read it waits until shared memory has been "
-          "read, not until the bytes are there",
-          who);
+          "{} must execute cp.async.bulk.wait_group 0{} before this statement (with .read it waits until shared "
+          "memory has been read, not until the bytes are there)",
+          who, then);
     default: return cluster.advice(copy.agent, copy.number);
   }
 }

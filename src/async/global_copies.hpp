@@ -72,6 +72,6 @@ class GlobalCopies {
 };
 
 /// What must be done before its bytes are used: "wait for phase 0 (parity 0) of the mbarrier at 0x100 first".
-std::string advice(const GlobalCopies::Conflict& found);
+std::string advice(const GlobalCopies::Conflict& found, int thread);
 
 }  // namespace warpbit::async

@@ -72,10 +72,10 @@ Found Shared::write(std::string_view what, std::int64_t first, std::span<const s
   Fault out = conflict_of_thread(what, *found, who.at, true);
   const auto there = memory_.shared().subspan(static_cast<std::size_t>(first), value.size());
   if (found->kind == Accesses::Conflict::Kind::race && found->before_writes) {
-    out.error.seen += fmt::format("; one stores {}, the other {}{}", hex(there), hex(value),
-                                  type ? apart(there, value, type()) : "");
-    if (out.rule == KernelRule::data_race)
-      out.error.accepted = "one thread must store, or " + out.error.accepted;
+    const bool is_turned = out.warp * kWarp + out.lanes.front() != who.thread;
+    out.error.seen += fmt::format(" (it stores {}, this lane {}{})", hex(is_turned ? value : there),
+                                  hex(is_turned ? there : value), type ? apart(there, value, type()) : "");
+    if (out.rule == KernelRule::data_race) out.error.accepted = one_must_store(out);
   }
   return out;
 }
@@ -186,8 +186,8 @@ Found Shared::unfenced_write(std::string_view what, std::int64_t first, std::int
        "the thread that wrote them must execute fence.proxy.async after that, and before any barrier between "
        "the two"},
       KernelRule::proxy_fence);
-  out.address = {Space::shared, found->first};
-  out.other = {found->write.thread / kWarp, {found->write.thread % kWarp}, found->write.at};
+  out.address = {Space::shared, found->first, {}, rank_};
+  out.other = side_of({found->write.thread, found->write.at}, fmt::format("writes byte {:#x}", found->first));
   return out;
 }
 
@@ -203,8 +203,8 @@ Found Shared::unfenced_read(std::string_view what, std::int64_t first, std::int6
        "the thread that read it must execute fence.proxy.async after that, and before any barrier between the "
        "two"},
       KernelRule::proxy_fence_read);
-  out.address = {Space::shared, found->first};
-  out.other = {found->write.thread / kWarp, {found->write.thread % kWarp}, found->write.at};
+  out.address = {Space::shared, found->first, {}, rank_};
+  out.other = side_of({found->write.thread, found->write.at}, fmt::format("reads byte {:#x}", found->first));
   return out;
 }
 
@@ -267,8 +267,13 @@ Found Shared::ends(Who who, const std::function<bool(std::int64_t)>& is_object) 
                   : found->before_writes ? "writes byte"
                                          : "reads byte",
                   found->byte, rank_),
-      "a barrier.cluster must come after the last access to another block's shared memory"};
+      fmt::format(
+          "all threads of both blocks must execute a barrier.cluster after the last {} another block's {}",
+          arrives ? "arrival at" : "access to", arrives ? "mbarrier" : "shared memory")};
   std::swap(static_cast<FaultSide&>(out), *out.other);
+  out.what.clear();
+  out.related.clear();
+  out.other->what = fmt::format("block {} of the cluster ends", rank_);
   return out;
 }
 
@@ -389,15 +394,17 @@ std::uint64_t Shared::actor(Who who, bool is_product) {
 FaultSide Shared::side(std::uint64_t actor) const {
   const int thread = static_cast<int>((actor & ~kProduct) >> kPlaceBits);
   const Place at = accesses_.place(static_cast<std::uint16_t>(actor));
-  if ((actor & kProduct) != 0) return {thread / kWarp, lanes_of(kAllLanes), at, kGroupWarps};
-  return {thread / kWarp, {thread % kWarp}, at};
+  if ((actor & kProduct) != 0)
+    return {thread / kWarp, lanes_of(kAllLanes), at, kGroupWarps, 0, {}, {}, "issues the wgmma"};
+  return side_of({thread, at}, "accesses the register");
 }
 
 Fault Shared::violated(Fault fault, const AsyncViolation& violation) const {
   fault.error = violation.error;
   fault.rule = violation.rule;
   if (violation.other) fault.other = side(*violation.other);
-  if (violation.bytes) fault.address = {Space::shared, static_cast<std::int64_t>(violation.bytes->first)};
+  if (violation.bytes)
+    fault.address = {Space::shared, static_cast<std::int64_t>(violation.bytes->first), {}, rank_};
   return fault;
 }
 

@@ -21,23 +21,25 @@ void Shared::tell_pending(Fault& fault, std::string_view what, const Accesses::C
       writer == thread ? std::string("this thread") : fmt::format("thread {}", writer - first_thread());
   fault.error = {
       Errc::copy_pending, std::string(what),
-      fmt::format(
-          "byte {:#x} is still on its way by a cp.async of {}, {}", conflict.byte, who,
-          committed ? fmt::format("in group {} of {}", copy->group + 1, copier.group) : "in no group yet"),
-      fmt::format("{} must execute {} before this statement", who,
+      fmt::format("byte {:#x} is the target of a cp.async of {} that is not complete (it is in {})",
+                  conflict.byte, who,
+                  committed ? fmt::format("group {} of {}", copy->group + 1, copier.group) : "no group yet"),
+      fmt::format("{} must execute {}{} before this statement", who,
                   committed ? fmt::format("cp.async.wait_group {}", copier.group - copy->group - 1)
-                            : "cp.async.commit_group and cp.async.wait_group, or cp.async.wait_all,")};
+                            : "cp.async.wait_all (or cp.async.commit_group and then cp.async.wait_group 0)",
+                  writer == thread ? "" : ", and then a barrier must come,")};
   const bool waits_for_too_few = committed && copier.waited_for == copier.group && copier.waited_pending != 0;
   if (!waits_for_too_few || copier.waited.line == 0) return;
   fault.error.where = what.empty() ? "" : "cp.async.wait_group";  // without a name it has that of its statement
   fault.error.seen = fmt::format(
-      "it waits for all groups but the last{}; {} reads byte {:#x}, which is still on its way by a "
-      "cp.async of {}, in group {} of {}",
+      "it waits for all groups but the last{}, and {} accesses byte {:#x}, the target of a cp.async of {} that is "
+      "not complete (it is in group {} of {})",
       copier.waited_pending == 1 ? "" : fmt::format(" {}", copier.waited_pending),
       cluster_->name(thread, rank_), conflict.byte, who, copy->group + 1, copier.group);
   fault.error.accepted =
-      fmt::format("cp.async.wait_group {} would wait for it", copier.group - copy->group - 1);
+      fmt::format("this statement must be cp.async.wait_group {}", copier.group - copy->group - 1);
   fault.other = static_cast<FaultSide&>(fault);
+  fault.other->what = fmt::format("accesses byte {:#x}", conflict.byte);
   fault.warp = writer / kWarp;
   fault.lanes = {writer % kWarp};
   fault.at = copier.waited;
@@ -48,12 +50,11 @@ Error Shared::by_agent(std::string_view what, const Accesses::Conflict& conflict
   const Accesses::Access& before = *conflict.before;
   const Who by = cluster_->who(before.thread, before.at);
   const bool is_on_its_way = conflict.kind == Accesses::Conflict::Kind::pending;
-  const std::string_view how = is_on_its_way            ? "is still on its way by"
-                               : conflict.before_writes ? "is written by"
-                                                        : "is read by";
   return {Errc::copy_pending, std::string(what),
-          fmt::format("byte {:#x} {} {} of {}{}", conflict.byte, how, cluster_->work(before.thread),
-                      cluster_->name(by.thread, rank_), is_on_its_way ? "" : ", which has not been waited for"),
+          fmt::format("byte {:#x} is {} by {} of {}, which {}", conflict.byte,
+                      conflict.before_writes ? "written" : "read", cluster_->work(before.thread),
+                      cluster_->name(by.thread, rank_),
+                      is_on_its_way ? "is not complete" : "has not been waited for"),
           cluster_->advice(before.thread, before.clock)};
 }
 
@@ -62,12 +63,14 @@ Error Shared::race(std::string_view what, const Accesses::Conflict& conflict, Pl
   const int by = cluster_->who(before.thread, before.at).thread, rank = cluster_->rank_of(conflict.thread);
   const std::string_view how = conflict.before_writes ? "written" : "read";
   if (cluster_->order.is_agent(before.thread))
-    return {Errc::data_race, std::string(what),
-            fmt::format("byte {:#x} was {} by a wgmma of {}, and {}", conflict.byte, how,
-                        cluster_->group_name(by, rank),
-                        has_waited(conflict, by) ? "this warp has waited for its own part only"
-                                                 : "nothing orders that before this statement"),
-            "all four warps must execute wgmma.wait_group, and then a barrier or an mbarrier must order them"};
+    return {
+        Errc::data_race, std::string(what),
+        fmt::format("byte {:#x} was {} by a wgmma of {}, and {}", conflict.byte, how,
+                    cluster_->group_name(by, rank),
+                    has_waited(conflict, by) ? "this warp has waited for its own part only"
+                                             : "nothing orders that before this statement"),
+        "all four warps must execute wgmma.wait_group, and then a barrier or an mbarrier must come before this "
+        "statement"};
   const bool same_warp = by / kWarp == conflict.thread / kWarp;
   // Where warps have parted, a barrier of all of them would never be complete.
   const bool have_parted = cluster_->flow && cluster_->flow(before.at, at) == Cluster::Flow::apart;
@@ -75,12 +78,12 @@ Error Shared::race(std::string_view what, const Accesses::Conflict& conflict, Pl
       cluster_->order.nearly_before(before.thread, before.clock, conflict.thread),
       cluster_->order.is_open(before.thread, before.clock, conflict.thread),
       cluster_->rank_of(by) == rank ? Scope::cta : Scope::cluster,
-      same_warp                       ? "a __syncwarp or a __syncthreads must order them"
-      : is_told_by_lane(conflict)     ? "a __syncwarp must stand before what another lane of its warp releases"
-      : cluster_->rank_of(by) != rank ? "a barrier.cluster or an mbarrier must order them"
+      same_warp                       ? "a __syncwarp or a __syncthreads must come between the two"
+      : is_told_by_lane(conflict)     ? "a __syncwarp must come before what another lane of its warp releases"
+      : cluster_->rank_of(by) != rank ? "a barrier.cluster or an mbarrier must come between the two"
       : have_parted
-          ? "a barrier that both warps take part in must order them: an mbarrier, or bar.sync with a count"
-          : "a __syncthreads must order them"};
+          ? "an mbarrier, or a bar.sync that counts the threads of both warps, must come between the two"
+          : "a __syncthreads must come between the two"};
   return unordered(what, fmt::format("byte {:#x} was {} by {}", conflict.byte, how, cluster_->name(by, rank)),
                    found);
 }
@@ -117,28 +120,34 @@ KernelRule Shared::rule_of(const Accesses::Conflict& conflict) const {
 Fault Shared::conflict(std::string_view what, const Accesses::Conflict& conflict, Place at) const {
   using Kind = Accesses::Conflict::Kind;
   Fault out = fault_of({conflict.thread, at}, {}, rule_of(conflict));
-  out.address = {Space::shared, conflict.byte};
+  out.address = {Space::shared, conflict.byte, {}, rank_};
   if (conflict.before) {
     const Who by = cluster_->who(conflict.before->thread, conflict.before->at);
-    out.other = {by.thread / kWarp, {by.thread % kWarp}, by.at};
+    out.other =
+        side_of(by, fmt::format("{} byte {:#x}", conflict.before_writes ? "writes" : "reads", conflict.byte));
+    if (conflict.kind == Kind::pending) out.other->what = "issues the cp.async";
     if (cluster_->copies(conflict.before->thread)) {
+      out.other->what = fmt::format("issues {}", cluster_->work(conflict.before->thread));
       out.error = by_agent(what, conflict);
       return out;
     }
     if (cluster_->order.is_agent(conflict.before->thread))
-      out.other = FaultSide{by.thread / kWarp, lanes_of(kAllLanes), by.at, kGroupWarps};
+      out.other =
+          FaultSide{by.thread / kWarp, lanes_of(kAllLanes), by.at, kGroupWarps, 0, {}, {}, "issues the wgmma"};
   }
-  if (const KernelRule rule = out.rule; rule == KernelRule::flag_fence || rule == KernelRule::scope_too_narrow)
-    add_flag(out,
-             cluster_->order.nearly_before(conflict.before->thread, conflict.before->clock, conflict.thread));
   switch (conflict.kind) {
     case Kind::never_written:
       out.error = {Errc::never_written, std::string(what),
-                   fmt::format("byte {:#x} of shared memory", conflict.byte),
-                   "it is undefined until it is written"};
+                   fmt::format("byte {:#x} of shared memory has never been written", conflict.byte),
+                   "it must be written before this statement"};
       break;
     case Kind::pending: tell_pending(out, what, conflict); break;
-    case Kind::race: out.error = race(what, conflict, at); break;
+    case Kind::race:
+      out.error = race(what, conflict, at);
+      if (!cluster_->order.is_agent(conflict.before->thread))
+        add_flag(out, cluster_->order.nearly_before(conflict.before->thread, conflict.before->clock,
+                                                    conflict.thread));
+      break;
   }
   return out;
 }

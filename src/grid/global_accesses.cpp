@@ -424,7 +424,7 @@ void GlobalAccesses::Check::report(const Entry& old, const Entry& now, std::size
       is_near ? order.is_open(thread, old.clock, me) : order.is_open(old.cluster, thread, old.clock, me)};
   const auto rank = [&](const GlobalConflict& of) {
     if (of.before.cluster != of.now.cluster) return 3;
-    if (of.flaw || of.before.non_coherent || of.now.non_coherent) return 1;
+    if (block::is_of_flag(of.flaw) || of.before.non_coherent || of.now.non_coherent) return 1;
     return of.before.thread / kLanes == of.now.thread / kLanes ? 0 : 2;
   };
   std::optional<GlobalConflict>& place = is_near ? found.within : found.between;

@@ -215,10 +215,12 @@ class Records {
     return !again_;
   }
   block::Found undefined_memory(int lane) {
-    return block::fault_of(
-        Block::who(warp_, step_, lane),
-        {Errc::never_written, {}, "memory that it reads", "it is undefined until it is written"},
-        KernelRule::never_written);
+    return block::fault_of(Block::who(warp_, step_, lane),
+                           {Errc::never_written,
+                            {},
+                            "memory that it reads has never been written",
+                            "it must be written before this statement"},
+                           KernelRule::never_written);
   }
 
   void keep_stored(int lane, std::int64_t first, std::int64_t bytes) {
