@@ -10,6 +10,8 @@
 #include <optional>
 #include <span>
 
+#include "async/block.hpp"
+#include "async/cluster.hpp"
 #include "grid/block.hpp"
 #include "grid/steps.hpp"
 
