@@ -111,7 +111,7 @@ struct Counter {
   void add(const ScalarForm& row, std::string_view opcode, std::span<const std::string_view> words) {
     const KindRow* const kind = kind_of(row, words);
     if (kind == nullptr) return;
-    const std::string form = spell(opcode, words);
+    const std::string form = warpbit::spell(opcode, words);
     for (std::size_t i = 0; i < targets.size(); ++i)
       if (targets[i].row().features.has(row.row->needs) &&
           seen.insert(form + ' ' + std::string(targets[i].name())).second)
