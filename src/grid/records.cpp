@@ -25,6 +25,14 @@ bool Records::meets_no_copy(const GlobalLanes& what, bool writes, bool strong) {
   return true;
 }
 
+// Tiles are read row by row, most of them from arrays that nobody stores to.
+bool Records::copies(int lane, const std::byte* first, std::size_t bytes, bool writes) {
+  GlobalAccesses* const accesses = block_.grid().accesses;
+  if (accesses == nullptr) return true;
+  if (!writes && !block_.async().cluster.copies.may_meet(false) && !accesses->is_recorded(first)) return true;
+  return global({Lanes{1} << lane, one_lane(lane, first), bytes}, writes, writes);
+}
+
 bool Records::copies_async(const GlobalLanes& from) {
   if (block_.grid().accesses == nullptr) return true;
   if (!global(from, false, false)) return false;

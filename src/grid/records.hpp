@@ -139,13 +139,7 @@ class Records {
   bool global(const GlobalLanes& what, bool writes) { return global(what, writes, step_.access.strong); }
   /// A copy in bulk of a lane accesses bytes of it. Nothing is stored yet. Two that write count as strong: they reduce, or may
   /// store the same.
-  bool copies(int lane, const std::byte* first, std::size_t bytes, bool writes) {
-    GlobalAccesses* const accesses = block_.grid().accesses;
-    if (accesses == nullptr) return true;
-    // Tiles are read row by row, most of them from arrays that nobody stores to.
-    if (!writes && !accesses->is_recorded(first) && !block_.async().cluster.copies.may_meet(false)) return true;
-    return global({Lanes{1} << lane, one_lane(lane, first), bytes}, writes, writes);
-  }
+  bool copies(int lane, const std::byte* first, std::size_t bytes, bool writes);
   /// cp.async of lanes, which have begun, read bytes of it.
   bool copies_async(const GlobalLanes& from);
   bool copies_async(int lane, const Target& from, std::size_t bytes) {
