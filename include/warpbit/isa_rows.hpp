@@ -17,7 +17,7 @@ struct IsaRow {
   std::string
       since;  ///< the version of PTX, and those of words that are later: "7.1, acquire 8.0"; empty: the target's
   std::string
-      recorded;  ///< how many of the forms an H100 has executed: "12 of 16"; of tensor instructions: on which targets
+      recorded;  ///< how many of the forms a GPU has executed: "12 of 16"; of tensor instructions: on which targets
   std::string open;  ///< what the manual leaves open of the others, or why none is executed; empty: nothing
 };
 /// By chapter, scalar instructions first.
