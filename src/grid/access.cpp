@@ -316,7 +316,7 @@ struct Change {
 };
 
 Adds what_adds(const scalar::Operation* operation) {
-  if (operation == nullptr || operation->opcode != "add") return Adds::nothing;
+  if (operation == nullptr || operation->function != scalar::Function::add) return Adds::nothing;
   return ptx::is_integer(operation->type) && !ptx::is_packed(operation->type) ? Adds::integers : Adds::others;
 }
 
