@@ -29,6 +29,7 @@ struct LaunchFaultSide {
   int ptx_line = 0;
   std::vector<SourceLink> chain;
   std::optional<Block> elsewhere;
+  std::string what;
 };
 
 struct LaunchRelatedSide {
@@ -120,7 +121,8 @@ LaunchFaultSide side_of(const FaultSide& side) {
           side.at.line,
           side.ptx_line,
           links_of(side.chain),
-          side.elsewhere ? std::optional(block_of(*side.elsewhere)) : std::nullopt};
+          side.elsewhere ? std::optional(block_of(*side.elsewhere)) : std::nullopt,
+          side.what};
 }
 
 LaunchWaiters waiters_of(const FaultWaiters& row) {
@@ -142,7 +144,7 @@ LaunchFault fault_of(const Fault& fault) {
                   {},
                   {},
                   {}};
-  for (const RelatedSide& one : fault.related) out.related.push_back({side_of(one), one.what});
+  for (const FaultSide& one : fault.related) out.related.push_back({side_of(one), one.what});
   for (const FaultWaiters& row : fault.waiting) out.waiting.push_back(waiters_of(row));
   if (fault.other) out.other = side_of(*fault.other);
   if (fault.address) {
@@ -587,7 +589,9 @@ void add_report(py::module_& m) {
              field("ptx_line", &LaunchFaultSide::ptx_line, "Of the module's text, from 1."),
              field("chain", &LaunchFaultSide::chain, kChain),
              field("elsewhere", &LaunchFaultSide::elsewhere,
-                   "x, y and z, where it is another block of the cluster than the fault's; or None."));
+                   "x, y and z, where it is another block of the cluster than the fault's; or None."),
+             field("what", &LaunchFaultSide::what,
+                   "As in \"the write of the flag\": what is there; of a fault's own side nothing."));
   add_record(
       m, "LaunchRelatedSide", "A place that has to do with a fault, besides its two sides.",
       field("at", &LaunchRelatedSide::at, "Where, and who."),

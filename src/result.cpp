@@ -40,7 +40,9 @@ std::string Error::message() const {
   std::string out = fmt::format(fmt::runtime(kRows[static_cast<std::size_t>(code)].sentence),
                                 fmt::arg("where", one_line(where)), fmt::arg("seen", one_line(seen)),
                                 fmt::arg("accepted", accepted));
-  if (accepted.empty() && out.ends_with("; ")) out.resize(out.size() - 2);
+  if (accepted.empty())
+    for (const std::string_view end : {"; expected ", "; "})
+      if (out.ends_with(end)) out.resize(out.size() - end.size());
   return out;
 }
 

@@ -150,9 +150,11 @@ For each of [the rules](rules.md), and for the faults that break none, the words
 )";
 
 constexpr std::string_view kWords = R"(
-1. The statement at which the launch sees the mistake; what was seen; after the last `;` what would be right.
+1. The statement at which the launch sees the mistake; what was seen; and after the last `;`, where there is one, what would be
+   right. Words in brackets are remarks.
 2. The kernel, the block, and the address with the name of its variable.
-3. A line for each side: first that of the statement above, then the other one; then lines that say what else belongs to it.
+3. A line for each side: first that of the statement above (*this* statement, *this* thread), then the other one; then lines that
+   say what else belongs to it. What stands at the end of all but the first says what is there.
    With `nvcc -lineinfo` a side begins with its lines in the kernel's file, of the kernel and of the functions there that it calls,
    the outermost first (`kernel.cu:46 > 43 > 35`); a line with `in` has those of the next file. Here line 18 of kernel.cu calls
    `Tile::load`, whose line 13 of tile.hpp calls a function whose line 5 is the load.
@@ -162,11 +164,15 @@ constexpr std::string_view kWords = R"(
 | copy | `cp.async`, `cp.async.bulk` or `cp.async.bulk.tensor`: the thread goes on while it moves bytes |
 | tile | the bytes of shared memory that a matrix, or a copy by a tensor map, has |
 | flag | a word that one thread writes when other bytes are ready, and that another one reads until it has changed |
-| barrier | what makes threads wait for each other: `bar.sync` (`__syncthreads`), `bar.warp.sync`, `barrier.cluster` |
+| barrier | what makes threads wait for each other: `bar.sync` (`__syncthreads`), `bar.warp.sync`, `barrier.cluster`. All threads that it counts must execute it: put it outside of branches that only some of them take, or count those (`bar.sync 1, 128`). Whole warps must execute `wgmma.wait_group`, `tcgen05.dealloc` and all else that is `.aligned` |
+| in use | an mbarrier whose phase waits for arrivals or bytes, or which somebody still tests |
 | phase, parity | the phases of an mbarrier have numbers from 0 on; the parity of a phase, which `try_wait.parity` takes, is the last bit of its number |
 | proxy | the way to memory: `ld` and `st` take the generic proxy, bulk copies, `wgmma` and `tcgen05` the async one |
 | block (1, 0, 0) | by its `%ctaid` |
 | block 1 of the cluster | by its `%cluster_ctarank` |
+| pair | of `.cta_group::2`: the blocks of a cluster with ranks 2i and 2i + 1 |
+| lane of tensor memory | one of its 128 rows; a lane of a warp is a thread |
+| LBO, SBO | the leading and the stride dimension byte offset of a descriptor, in bytes; the descriptor has a sixteenth of them |
 
 ## Where a rule is broken
 
@@ -184,7 +190,7 @@ std::string page(const std::function<std::string(const File&)>& says) {
         "\n### {}\n\nGrade: {}{}. The rule: {}.\n\n{}", rule.name, name(rule.by_default),
         rule.by_default == Grade::silent ? "; with `--strict` " + std::string(name(rule.strict)) : "",
         rule.says, block(File(rule)));
-  out += "\n## Faults of no rule\n\nThey end every launch.\n\n<!-- tests/faults -->\n";
+  out += "\n## Faults that belong to no rule\n\nThey end every launch.\n\n<!-- tests/faults -->\n";
   for (const std::string& fault : faults()) {
     const File file(fault);
     std::string title = fault.substr(fault.find('/') + 1);

@@ -71,8 +71,7 @@ TEST_CASE("a read needs a barrier behind another thread's write", "[quick][devic
   const Fault fault = fault_of(kernel(false), 64);
   CHECK(fault.error.message() ==
         "store to shared memory: byte 0x4 was read by lane 0 of warp 0, and no barrier came between the two; a "
-        "__syncwarp "
-        "or a __syncthreads must order them");
+        "__syncwarp or a __syncthreads must come between the two");
   CHECK(fault.lanes == Lanes{1});
   CHECK(fault.at.line == marked("written"));
   REQUIRE(fault.other);
@@ -96,7 +95,7 @@ TEST_CASE("an overwrite needs a barrier behind another warp's read", "[quick][de
   require_ok(run(kernel(true), 64));
   const Fault fault = fault_of(kernel(false), 64);
   CHECK(fault.error.code == Errc::data_race);
-  CHECK(fault.error.accepted == "a __syncthreads must order them");
+  CHECK(fault.error.accepted == "a __syncthreads must come between the two");
   // The second warp reads what the first has overwritten by then.
   CHECK(fault.warp == 1);
   CHECK(fault.lanes == Lanes{0});
@@ -145,7 +144,7 @@ TEST_CASE("two lanes must not write one place", "[quick][device]") {
   CHECK(
       fault.error.message() ==
       "store to shared memory: byte 0x0 was written by lane 0 of warp 0, and no barrier came between the two; a "
-      "__syncwarp or a __syncthreads must order them");
+      "__syncwarp or a __syncthreads must come between the two");
   CHECK(fault.lanes == Lanes{1});
   CHECK(fault.at.line == marked("twice"));
   REQUIRE(fault.other);
@@ -162,8 +161,8 @@ TEST_CASE("shared memory must be written before it is read", "[quick][device]") 
       64);
   CHECK(
       fault.error.message() ==
-      "load from shared memory: byte 0x4 of shared memory has never been written; it is undefined until it is "
-      "written");
+      "load from shared memory: byte 0x4 of shared memory has never been written; it must be written before this "
+      "statement");
   CHECK(fault.warp == 0);
   CHECK(fault.lanes == Lanes{0});
   CHECK(fault.at.line == marked("never"));
@@ -191,9 +190,10 @@ TEST_CASE("a copy is there when its group has been waited for", "[quick][device]
   require_ok(run(kernel([] { cp_async_wait_group<1>(); })));
   require_ok(run(kernel([] { cp_async_wait_all(); })));
   const Fault without = fault_of(kernel([] {}));
-  CHECK(without.error.message() ==
-        "load from shared memory: byte 0x0 is still on its way by a cp.async of this thread, in group 1 of 2; "
-        "this thread must execute cp.async.wait_group 1 before this statement");
+  CHECK(
+      without.error.message() ==
+      "load from shared memory: byte 0x0 is the target of a cp.async of this thread that is not complete (it is in group 1 of 2); "
+      "this thread must execute cp.async.wait_group 1 before this statement");
   CHECK(without.at.line == marked("used"));
   REQUIRE(without.other);
   CHECK(without.other->at.line == marked("copied"));
@@ -202,8 +202,8 @@ TEST_CASE("a copy is there when its group has been waited for", "[quick][device]
   }));
   CHECK(
       too_few.error.message() ==
-      "cp.async.wait_group: it waits for all groups but the last 2; lane 0 of warp 0 reads byte 0x0, which is "
-      "still on its way by a cp.async of this thread, in group 1 of 2; cp.async.wait_group 1 would wait for it");
+      "cp.async.wait_group: it waits for all groups but the last 2, and lane 0 of warp 0 accesses byte 0x0, the target of "
+      "a cp.async of this thread that is not complete (it is in group 1 of 2); this statement must be cp.async.wait_group 1");
   CHECK(too_few.at.line == marked("waits"));
   REQUIRE(too_few.other);
   CHECK(too_few.other->at.line == marked("used"));
@@ -211,7 +211,8 @@ TEST_CASE("a copy is there when its group has been waited for", "[quick][device]
           cp_async_ca<4>(words() + lane(), from + lane());
           cp_async_wait_group<0>();
           words()[lane()] = 1u;
-        }).error.seen == "byte 0x0 is still on its way by a cp.async of this thread, in no group yet");
+        }).error.seen ==
+        "byte 0x0 is the target of a cp.async of this thread that is not complete (it is in no group yet)");
   // Another thread's copy, with a barrier but no wait.
   const Fault other = fault_of(
       [&] {
@@ -222,7 +223,8 @@ TEST_CASE("a copy is there when its group has been waited for", "[quick][device]
       64);
   CHECK(
       other.error.accepted ==
-      "thread 0 must execute cp.async.commit_group and cp.async.wait_group, or cp.async.wait_all, before this statement");
+      "thread 0 must execute cp.async.wait_all (or cp.async.commit_group and then cp.async.wait_group 0), and then a "
+      "barrier must come, before this statement");
   CHECK(other.warp == 1);
 }
 

@@ -98,7 +98,7 @@ void require_fault(const Launched& launched, Errc code, const char* says) {
 
 TEST_CASE("mistakes with tensor memory in a kernel's source are faults", "[quick]") {
   std::vector<std::uint32_t> d(kRows * kColumns);
-  require_fault(run<Mistake::no_wait>(d), Errc::protocol_violation, "its completion has not been waited for");
+  require_fault(run<Mistake::no_wait>(d), Errc::protocol_violation, "that tcgen05.mma has not been waited for");
   require_fault(run<Mistake::no_deallocation>(d), Errc::protocol_violation,
                 "32 columns of tensor memory at 0x0 are still allocated");
   require_fault(run<Mistake::no_columns>(d), Errc::tensor_memory, "48 columns");

@@ -105,8 +105,10 @@ TEST_CASE("a product needs a fence behind writes to its registers", "[quick][dev
   };
   require_ok(run(kernel(true, true)));
   const Fault none = fault_of(kernel(false, true));
-  CHECK(none.error.message() ==
-        std::string(kForm) + ": this is the first wgmma of these warps; wgmma.fence must come before it");
+  CHECK(
+      none.error.message() ==
+      std::string(kForm) +
+          ": this is the first wgmma of these warps; wgmma.fence must come before it, after the last access to its registers");
   CHECK(none.at.line == marked("unfenced"));
   check_group(none);
   const Fault changed = fault_of(kernel(true, false));
@@ -298,7 +300,8 @@ TEST_CASE("a product needs a proxy fence behind generic writes", "[quick][device
   require_ok(run(kernel(false, true, 128)));
   for (const Fault& fault : {fault_of(kernel(false, false, 0)), fault_of(kernel(false, true, 127))}) {
     CHECK(fault.error.seen.find("which was written through the generic proxy") != std::string::npos);
-    CHECK(fault.error.accepted == "fence.proxy.async must come between the two");
+    CHECK(fault.error.accepted ==
+          "who wrote it must execute fence.proxy.async after that, and before any barrier between the two");
     CHECK(fault.at.line == marked("through the async proxy"));
     check_group(fault);
     REQUIRE(fault.other);
@@ -342,10 +345,11 @@ TEST_CASE("a fence does not order later writes", "[quick][device]") {
     multiply(d);
     finish();
   });
-  CHECK(fault.error.message() ==
-        std::string(kForm) +
-            ": it reads shared memory 0xa to 0xb, which was written through the generic "
-            "proxy; fence.proxy.async must come between the two");
+  CHECK(
+      fault.error.message() ==
+      std::string(kForm) +
+          ": it reads shared memory 0xa to 0xb, which was written through the generic "
+          "proxy; who wrote it must execute fence.proxy.async after that, and before any barrier between the two");
   REQUIRE(fault.other);
   CHECK(fault.other->lanes == Lanes{5});
   CHECK(fault.other->at.line == marked("behind the fence"));
@@ -371,7 +375,8 @@ TEST_CASE("cp.async writes through the generic proxy, when it is waited for", "[
   require_ok(run(kernel(2)));
   for (const int fence : {0, 1}) {
     const Fault fault = fault_of(kernel(fence));
-    CHECK(fault.error.accepted == "fence.proxy.async must come between the two");
+    CHECK(fault.error.accepted ==
+          "who wrote it must execute fence.proxy.async after that, and before any barrier between the two");
     REQUIRE(fault.other);
     CHECK(fault.other->at.line == marked("copied"));
   }
@@ -388,7 +393,7 @@ TEST_CASE("a product reads as all lanes of its warpgroup", "[quick][device]") {
     finish();
   });
   CHECK(race.error.code == Errc::data_race);
-  CHECK(race.error.accepted == "a __syncthreads must order them");
+  CHECK(race.error.accepted == "a __syncthreads must come between the two");
   CHECK(race.at.line == marked("without a barrier"));
   check_group(race);
   REQUIRE(race.other);
@@ -412,7 +417,7 @@ TEST_CASE("a product reads as all lanes of its warpgroup", "[quick][device]") {
   });
   CHECK(hole.error.message() ==
         std::string(kForm) +
-            ": byte 0x800 of shared memory has never been written; it is undefined until it is written");
+            ": byte 0x800 of shared memory has never been written; it must be written before this statement");
   CHECK(hole.at.line == marked("B is not there"));
   check_group(hole);
 }
@@ -460,9 +465,10 @@ TEST_CASE("a tile stays until its product is complete", "[quick][device]") {
     // A barrier is no wait.
     const Fault early = fault_of(kernel(false, true, copies));
     CHECK(early.error.code == Errc::protocol_violation);
-    CHECK(early.error.seen.find(copies ? "shared memory 0x800 to 0x80f is overwritten, but "
-                                       : "shared memory 0x806 to 0x807 is overwritten, but ") == 0);
-    CHECK(early.error.accepted == "wgmma.wait_group 0 must come before this statement");
+    CHECK(early.error.seen.ends_with(copies ? " reads shared memory 0x800 to 0x80f and is not complete"
+                                            : " reads shared memory 0x806 to 0x807 and is not complete"));
+    CHECK(early.error.accepted ==
+          "all four warps must execute wgmma.wait_group 0, and then a barrier, before this statement");
     CHECK(early.warp == 1);
     CHECK(early.lanes == Lanes{1});
     CHECK(early.at.line == marked(copies ? "copies over" : "overwrites"));

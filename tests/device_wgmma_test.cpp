@@ -408,15 +408,19 @@ TEST_CASE("what is missing in a GEMM by wgmma is found", "[quick][device]") {
     unsigned at, other;
   };
   const Expected expected[] = {
-      {fault_of_gemm<Mistake::no_fence>(), Errc::protocol_violation, "wgmma.fence must come before it", product,
-       0},
+      {fault_of_gemm<Mistake::no_fence>(), Errc::protocol_violation,
+       "wgmma.fence must come before it, after the last access to its registers", product, 0},
       {fault_of_gemm<Mistake::no_proxy_fence>(), Errc::protocol_violation,
-       "fence.proxy.async must come between the two", product, copy},
-      {fault_of_gemm<Mistake::no_barrier>(), Errc::data_race, "a __syncthreads must order them", product, copy},
+       "who wrote it must execute fence.proxy.async after that, and before any barrier between the two",
+       product, copy},
+      {fault_of_gemm<Mistake::no_barrier>(), Errc::data_race, "a __syncthreads must come between the two",
+       product, copy},
       {fault_of_gemm<Mistake::no_copy_wait>(), Errc::copy_pending,
-       "thread 0 must execute cp.async.wait_group 2 before this statement", product, copy},
+       "thread 0 must execute cp.async.wait_group 2, and then a barrier must come, before this statement",
+       product, copy},
       {fault_of_gemm<Mistake::one_stage_further>(), Errc::protocol_violation,
-       "wgmma.wait_group 0 must come before this statement", copy, product},
+       "all four warps must execute wgmma.wait_group 0, and then a barrier, before this statement", copy,
+       product},
       {fault_of_gemm<Mistake::wait_for_less>(), Errc::protocol_violation,
        "wgmma.wait_group 0 must come before this statement", sums, product},
   };

@@ -172,9 +172,11 @@ TEST_CASE("warpgroups are apart, their memory is not") {
   block.wait(0, 1);
   CHECK(block.now(kD, 0) == 0);
   // The fence of one is not that of the other.
-  CHECK_THAT(refusal(block.product(kD, 1)),
-             Equals(std::string(kProductName) +
-                    ": this is the first wgmma of these warps; wgmma.fence must come before it"));
+  CHECK_THAT(
+      refusal(block.product(kD, 1)),
+      Equals(
+          std::string(kProductName) +
+          ": this is the first wgmma of these warps; wgmma.fence must come before it, after the last access to its registers"));
   block.fence(1);
   REQUIRE(block.product(kD, 1).ok());
   block.commit(1);
@@ -184,10 +186,11 @@ TEST_CASE("warpgroups are apart, their memory is not") {
   CHECK(block.now(kD, 1) == 0);
   // The second still reads B.
   const std::string message = refusal(block.machine.copy_async(kBytesOfA, ones(16)));
-  CHECK_THAT(message, Equals(fmt::format(
-                          "host, async proxy: shared memory 0x800 to 0x80f is overwritten, but {}, "
-                          "which is not complete, reads it; wgmma.wait_group 0 must come before this statement",
-                          kProductName)));
+  CHECK_THAT(message,
+             Equals(fmt::format(
+                 "host, async proxy: {} reads shared memory 0x800 to 0x80f and is not complete; all four "
+                 "warps must execute wgmma.wait_group 0, and then a barrier, before this statement",
+                 kProductName)));
   block.wait(0, 1);
   CHECK(block.machine.copy_async(kBytesOfA, ones(16)).ok());
   CHECK(block.now(kD, 1) == 16);
@@ -303,9 +306,11 @@ TEST_CASE("products share A, and accumulators of their own shape") {
 
 TEST_CASE("the first product needs a fence") {
   Block block;
-  CHECK_THAT(refusal(block.product()),
-             Equals(std::string(kProductName) +
-                    ": this is the first wgmma of these warps; wgmma.fence must come before it"));
+  CHECK_THAT(
+      refusal(block.product()),
+      Equals(
+          std::string(kProductName) +
+          ": this is the first wgmma of these warps; wgmma.fence must come before it, after the last access to its registers"));
   CHECK_FALSE(block.machine.async_state(0).is_pending());
   block.fence();
   CHECK(block.product().ok());
@@ -367,7 +372,7 @@ TEST_CASE("what the generic proxy wrote needs a proxy fence") {
   const std::string message =
       std::string(kProductName) +
       ": it reads shared memory 0x108 to 0x11f, which was written through the generic proxy; "
-      "fence.proxy.async must come between the two";
+      "who wrote it must execute fence.proxy.async after that, and before any barrier between the two";
   CHECK_THAT(refusal(block.product()), Equals(message));
   CHECK(block.from_registers().ok());  // reads B only
   block.ok("fence.proxy.async.global;");
@@ -379,10 +384,11 @@ TEST_CASE("what the generic proxy wrote needs a proxy fence") {
 
   // By its generic address; and what is copied over it needs none.
   REQUIRE(block.machine.write_memory(Space::generic, 0x10000 + kBytesOfA, ones(2)).ok());
-  CHECK_THAT(refusal(block.product()),
-             Equals(std::string(kProductName) +
-                    ": it reads shared memory 0x800 to 0x801, which was written through the generic proxy; "
-                    "fence.proxy.async must come between the two"));
+  CHECK_THAT(
+      refusal(block.product()),
+      Equals(std::string(kProductName) +
+             ": it reads shared memory 0x800 to 0x801, which was written through the generic proxy; "
+             "who wrote it must execute fence.proxy.async after that, and before any barrier between the two"));
   REQUIRE(block.machine.copy_async(kBytesOfA, ones(16)).ok());
   CHECK(block.product().ok());
 }
@@ -394,19 +400,21 @@ TEST_CASE("a matrix stored by the block needs a proxy fence, whichever warpgroup
     REQUIRE(
         block.machine.write_register(0, lane, kTemporary, static_cast<std::uint64_t>(lane % 32 % 8 * 16)).ok());
   block.ok("stmatrix.sync.aligned.m8n8.x1.shared.b16 [p], {r};", {kTemporary, kA});
-  CHECK_THAT(refusal(block.product(kD, 1)),
-             Equals(std::string(kProductName) +
-                    ": it reads shared memory 0x0 to 0x7f, which was written through the generic proxy; "
-                    "fence.proxy.async must come between the two"));
+  CHECK_THAT(
+      refusal(block.product(kD, 1)),
+      Equals(std::string(kProductName) +
+             ": it reads shared memory 0x0 to 0x7f, which was written through the generic proxy; "
+             "who wrote it must execute fence.proxy.async after that, and before any barrier between the two"));
   block.fence_proxy();
   REQUIRE(block.product(kD, 1).ok());
   block.commit(1);
   // The next tile must wait.
-  CHECK_THAT(refusal(block.run("stmatrix.sync.aligned.m8n8.x1.shared.b16 [p], {r};", {kTemporary, kA})),
-             Equals(fmt::format(
-                 "stmatrix.sync.aligned.m8n8.x1.shared.b16: shared memory 0x0 to 0xf is overwritten, "
-                 "but {}, which is not complete, reads it; wgmma.wait_group 0 must come before this statement",
-                 kProductName)));
+  CHECK_THAT(
+      refusal(block.run("stmatrix.sync.aligned.m8n8.x1.shared.b16 [p], {r};", {kTemporary, kA})),
+      Equals(fmt::format(
+          "stmatrix.sync.aligned.m8n8.x1.shared.b16: {} reads shared memory 0x0 to 0xf and is not complete; all "
+          "four warps must execute wgmma.wait_group 0, and then a barrier, before this statement",
+          kProductName)));
   block.wait(0, 1);
   CHECK(block.now(kD, 1) == 16);
   block.ok("stmatrix.sync.aligned.m8n8.x1.shared.b16 [p], {r};", {kTemporary, kA});
@@ -418,9 +426,9 @@ TEST_CASE("shared memory is not overwritten while a product reads it") {
   REQUIRE(block.from_registers().ok());
   const auto message = [](std::string_view who, std::string_view bytes, std::string_view remedy) {
     return fmt::format(
-        "{}: shared memory {} is overwritten, but {}, which is not complete, reads it; {} must come "
+        "{}: {} reads shared memory {} and is not complete; all four warps must execute {}, and then a barrier, "
         "before this statement",
-        who, bytes, kProductName, remedy);
+        who, kProductName, bytes, remedy);
   };
   // B of n = 8 is 256 bytes.
   CHECK_THAT(refusal(block.machine.write_memory(Space::shared, kBytesOfA + 255, ones(2))),

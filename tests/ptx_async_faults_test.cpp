@@ -97,7 +97,7 @@ const std::vector<Mistake> kMistakes = {
      "hopper_tma_gemm",
      {{"and.b32  \t%r77, %r84, 1;", "and.b32  \t%r77, %r83, 1;"}},
      Errc::deadlock,
-     {"deadlock", "no thread can go on; 4 warps wait at 1 place", "warps 0-3",
+     {"deadlock", "no thread can go on (4 warps wait at 1 place)", "warps 0-3",
       "  phase 1 of the mbarrier at 0xc008: 0 of 1 arrivals",
       "\n    arrived before, and not in this phase: warp 0, lane 0\n",
       "phase 0 (parity 0) is complete, and this warp has not waited for it"},
@@ -117,7 +117,7 @@ const std::vector<Mistake> kMistakes = {
       {"done, [%r170], %r171;", "done, [%r170], 0;"}},
      Errc::phase_mistaken,
      {"phase 0 of the mbarrier at 0x12000 (parity 0) was complete, and this warp had waited for it before",
-      "then: wgmma.mma_async", "wait for phase 1 (parity 1) of the mbarrier at 0x12000 first"},
+      "then: wgmma.mma_async", "; the parity must follow from how often the object has been used"},
      {"done, [%r116]"},
      Spot{"wgmma.mma_async", 5}},
     {"a parity of the phase before",
@@ -134,7 +134,7 @@ const std::vector<Mistake> kMistakes = {
      "hopper_tma_gemm",
      {{"_, [%r50], %r51;", "_, [%r50], %r51; mbarrier.arrive.shared::cta.b64 _, [%r50];"}},
      Errc::barrier_misused,
-     {"1 arrival too many: phase 0 of the mbarrier at 0xc000 takes 1 and waits for no more"},
+     {"phase 0 of the mbarrier at 0xc000 takes 1 arrival and has had 1, and this brings 1 more"},
      kExpect,
      kExpect},
     {"a count of half of those who arrive",
@@ -150,7 +150,7 @@ const std::vector<Mistake> kMistakes = {
      "hopper_tma_gemm",
      {{"mov.u32 \t%r51, 16384;", "mov.u32 \t%r51, 8192;"}},
      Errc::barrier_misused,
-     {"8192 bytes of a copy in phase 0 (parity 0) of the mbarrier at 0xc000 come in phase 1: too few were expected"},
+     {"this copy was issued in phase 0 (parity 0) of the mbarrier at 0xc000, and the phase was complete without its 8192 bytes"},
      kCopyB,
      kExpect},
     {"bytes of three operands instead of two",
@@ -249,7 +249,8 @@ const std::vector<Mistake> kMistakes = {
       {"wgmma.wait_group.sync.aligned 0;", "wgmma.wait_group.sync.aligned 1;"},
       {"wgmma.wait_group.sync.aligned 0;", "wgmma.wait_group.sync.aligned 1;"}},
      Errc::protocol_violation,
-     {"is overwritten, but wgmma.mma_async", "wgmma.wait_group 0 must come before this statement"},
+     {"wgmma.mma_async",
+      " and is not complete; all four warps must execute wgmma.wait_group 0, and then a barrier"},
      {"[%r496], [%rd64"},
      Spot{"wgmma.mma_async", 4}},
     {"a product that reads a copy's bytes too early",
@@ -305,7 +306,8 @@ const std::vector<Mistake> kMistakes = {
      "hopper_tensor_maps",
      {{"fence.proxy.tensormap::generic.acquire.gpu [%rd7], 128;", ""}},
      Errc::protocol_violation,
-     {"was changed", "this thread must execute fence.proxy.tensormap::generic.acquire.gpu [map], 128 first"},
+     {"was changed",
+      "this thread must execute fence.proxy.tensormap::generic.acquire.gpu [address of the map], 128 before this statement"},
      {"[%r123], [%rd4, {%r4, %r5}]"},
      Spot{"tensormap.cp_fenceproxy"}},
     {"a tensor map that was changed again, without a release",
@@ -315,7 +317,7 @@ const std::vector<Mistake> kMistakes = {
        " fence.proxy.tensormap::generic.acquire.gpu [%rd7], 128;"}},
      Errc::protocol_violation,
      {"was changed",
-      "the thread that changed it must execute fence.proxy.tensormap::generic.release.gpu, and then this one fence.proxy.tensormap::generic.acquire.gpu [map], 128"},
+      "the thread that changed it must execute fence.proxy.tensormap::generic.release.gpu, and then this one fence.proxy.tensormap::generic.acquire.gpu [address of the map], 128"},
      {"[%r123], [%rd4, {%r4, %r5}]"},
      Spot{"tensormap.replace.tile.fill_mode.global"}},
     // ---- Tiles
@@ -561,7 +563,7 @@ const std::vector<Small> kSmall = {
      kInit + kFence + kMeet + "@%p2 cp.async.mbarrier.arrive.shared::cta.b64 [%r3];" + kMeet},
     {"an arrival with a count beyond the object's",
      Errc::barrier_misused,
-     {"1 arrival too many: phase 0 of the mbarrier at 0x0 (object) takes 64 and waits for 64 more"},
+     {"phase 0 of the mbarrier at 0x0 (object) takes 64 arrivals and has had 0, and this brings 65 more"},
      kInit + kOther + kFence + kMeet + "@%p2 mbarrier.arrive.shared::cta.b64 _, [%r3], 65;" + kAt,
      kInit + kFence + kMeet + "@%p2 mbarrier.arrive.shared::cta.b64 _, [%r3], 64;"},
     {"a store to an object",
@@ -583,7 +585,7 @@ const std::vector<Small> kSmall = {
      "@%p2 mbarrier.init.shared::cta.b64 [%r3], 1;"},
     {"an arrival with .noComplete that completes the phase",
      Errc::barrier_misused,
-     {"an arrival with .noComplete completes the phase"},
+     {"this arrival with .noComplete is the last of the phase"},
      kInit + kOther + kFence + kMeet + "@%p2 mbarrier.arrive.noComplete.shared::cta.b64 %rd1, [%r3], 64;" + kAt,
      kInit + kFence + kMeet + "@%p2 mbarrier.arrive.noComplete.shared::cta.b64 %rd1, [%r3], 63;"},
     {"setmaxnreg.inc to fewer registers",
@@ -763,9 +765,10 @@ TEST_CASE("a tensor map that was changed is released and acquired before a copy 
       const auto& [fences, missing] :
       {std::pair(
            acquire,
-           "the thread that changed it must execute fence.proxy.tensormap::generic.release.gpu, and then this one fence.proxy.tensormap::generic.acquire.gpu [map], 128"),
-       std::pair(release,
-                 "this thread must execute fence.proxy.tensormap::generic.acquire.gpu [map], 128 first")}) {
+           "the thread that changed it must execute fence.proxy.tensormap::generic.release.gpu, and then this one fence.proxy.tensormap::generic.acquire.gpu [address of the map], 128"),
+       std::pair(
+           release,
+           "this thread must execute fence.proxy.tensormap::generic.acquire.gpu [address of the map], 128 before this statement")}) {
     const ptx::Report wrong = run(fences);
     REQUIRE(wrong.fault);
     INFO(wrong.fault->message());
@@ -852,13 +855,13 @@ TEST_CASE("a wait for something else is named") {
     CHECK_THAT(
         first_of(fmt::format("{}  mbarrier.{}_wait.parity.shared.b64 %p1, [full], 0;\n{}", kLoad, test, use)),
         Catch::Contains(
-            fmt::format(": nothing reads the answer of mbarrier.{}_wait.parity.shared.b64 %p1, [full], 0 at "
-                        "PTX line 24, so warp 1 has not waited",
+            fmt::format(" (nothing reads the answer of mbarrier.{}_wait.parity.shared.b64 %p1, [full], 0 at "
+                        "PTX line 24, so warp 1 has not waited)",
                         test)));
   CHECK_THAT(
       first_of(kLoad + std::string("  @%p0 mbarrier.arrive.shared.b64 _, [full+8];\n") + wait("full+8") + use),
-      Catch::Contains("wait for phase 0 (parity 0) of the mbarrier at 0x400 first: the last wait of this warp "
-                      "was at the mbarrier at 0x408"));
+      Catch::Contains("wait for phase 0 (parity 0) of the mbarrier at 0x400 first (the last wait of this warp "
+                      "was at the mbarrier at 0x408)"));
 }
 
 TEST_CASE("a wait for groups of another thread is named") {

@@ -509,10 +509,10 @@ TEST_CASE("bits below e2m1 are found, and are a fault of a strict launch") {
   REQUIRE(forgotten.report.ok());
   CHECK(forgotten.out[0] == 0x40800000);  // 4
   REQUIRE(forgotten.report.findings.size() == 1);
-  CHECK_THAT(
-      forgotten.report.findings[0].fault.message(),
-      Catch::Contains("register 0 of b is 0x01010101: a one in bit 1 or 0 of a byte") &&
-          Catch::Contains("zeros there, since e2m1 lies in bits 5 to 2; a GPU reads bits 5 to 0 as e2m3"));
+  CHECK_THAT(forgotten.report.findings[0].fault.message(),
+             Catch::Contains(
+                 "a one in bit 0 of byte 0 of register 0 of b, 0x01010101 (a GPU reads bits 5 to 0 as e2m3)") &&
+                 Catch::Contains("; defined is zeros in bits 1 and 0, since e2m1 lies in bits 5 to 2"));
   ptx::Launch strict;
   strict.strict = true;
   CHECK(run(text("0x04040404"), 32, strict).report.ok());

@@ -39,7 +39,7 @@ TEST_CASE("two warps of a block") {
 
 const std::vector<Case> kWarp = {
     {"lanes_store_differently", "st.global.u32 [%rd1], %r1;",
-     "lanes 0 and 1 store different bytes to byte 0 of 'out'"},
+     "lanes 0 and 1 store different values to byte 0 of 'out'"},
     {"lanes_not_synchronised", kMine + "ld.global.u32 %r5, [%rd1+64]; st.global.u32 [%rd2+128], %r5;"},
     {"", kMine + "bar.warp.sync -1; ld.global.u32 %r5, [%rd1+64]; st.global.u32 [%rd2+128], %r5;"},
     {"", kMine + "ld.global.u32 %r5, [%rd2]; add.u32 %r5, %r5, 1; st.global.u32 [%rd2], %r5;"},
@@ -70,7 +70,8 @@ std::string last_block(const std::string& before, const std::string& ticket, con
 
 const std::vector<Case> kBlocks = {
     {"", kOwn},
-    {"blocks_not_ordered", "st.global.u32 [%rd2], %r2;", "of block (0, 0, 0), and nothing orders the blocks"},
+    {"blocks_not_ordered", "st.global.u32 [%rd2], %r2;",
+     "of block (0, 0, 0), and nothing orders the two blocks"},
     {"", "st.global.u32 [%rd2], %r1;"},
     {"blocks_not_ordered", kOwn + "ld.global.u32 %r6, [%rd1];"},
     {"", "red.global.add.u32 [%rd1], 1;"},
@@ -86,7 +87,7 @@ const std::vector<Case> kBlocks = {
     {"flag_fence", last_block("bar.sync 0;", "atom.global.add.u32", "membar.gl;")},
     {"blocks_not_ordered", last_block("bar.sync 0;", "atom.global.add.u32", "")},
     {"blocks_not_ordered", last_block("membar.gl; bar.sync 0;", "atom.relaxed.gpu.global.add.u32", ""),
-     "the load of the flag between the two is relaxed"},
+     "the read of the flag between the two is relaxed"},
     {"scope_too_narrow", last_block("bar.sync 0;", "atom.acq_rel.cta.global.add.u32", "")},
 };
 

@@ -289,7 +289,7 @@ const std::vector<Mistake> kMistakes = {
     {"the index of a failure is used",
      {{"@!%p3 bra DONE; // query", ""}},
      Errc::never_written,
-     "its value is unspecified"},
+     "it must have a value before this statement"},
 };
 
 TEST_CASE("each mistake is a fault") {

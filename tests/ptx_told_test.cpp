@@ -50,7 +50,8 @@ TEST_CASE("a race is told at the statement before which a barrier is missing") {
   CHECK(
       stored.fault->message() ==
       "ld.shared.u32 %r5, [%r3]: byte 0x80 was written by lane 0 of warp 1, and no barrier came between the two; a __syncthreads "
-      "must order them\n  k, block (0, 0, 0), shared address 0x80 (s + 0x80)\n  PTX line 13: warp 0, lane 0\n  PTX line 12: warp 1, lane 0");
+      "must come between the two\n  k, block (0, 0, 0), shared address 0x80 (s + 0x80)\n  PTX line 13: warp 0, lane 0\n"
+      "  PTX line 12: warp 1, lane 0: writes byte 0x80");
   // In a loop the store of the next round follows the load.
   const std::string loop =
       "L: st.shared.u32 [%r2], %r10;\nbar.sync 0;\nld.shared.u32 %r5, [%r3];\nadd.u32 %r10, %r10, 1;"
@@ -69,17 +70,18 @@ TEST_CASE("where warps have parted, no barrier of all is advised") {
   CHECK_THAT(
       report.fault->message(),
       Contains(
-          "; a barrier that both warps take part in must order them: an mbarrier, or bar.sync with a count\n"));
+          "; an mbarrier, or a bar.sync that counts the threads of both warps, must come between the two\n"));
 }
 
 TEST_CASE("bytes that nothing has written are told at the load") {
   const ptx::Report report =
       launch("ld.shared.u32 %r5, [%r2];\nadd.u32 %r5, %r5, 1;\nst.global.u32 [%rd1], %r5;", 32);
   REQUIRE(report.fault);
-  CHECK(report.fault->message() ==
-        "ld.shared.u32 %r5, [%r2]: byte 0x0 of shared memory has never been written; %r5 of st.global.u32 "
-        "[%rd1], %r5 depends on it\n  k, block (0, 0, 0), shared address 0x0 (s)\n"
-        "  PTX line 12: warp 0, lanes 0-31\n  PTX line 14: warp 0, lanes 0-31");
+  CHECK(
+      report.fault->message() ==
+      "ld.shared.u32 %r5, [%r2]: byte 0x0 of shared memory has never been written, and %r5 of st.global.u32 "
+      "[%rd1], %r5 depends on it; the byte must be written before this statement\n  k, block (0, 0, 0), shared address 0x0 (s)\n"
+      "  PTX line 12: warp 0, lanes 0-31\n  PTX line 14: warp 0, lanes 0-31: uses %r5");
 }
 
 TEST_CASE("a wait for too few groups of copies is where the mistake is") {
@@ -93,9 +95,9 @@ TEST_CASE("a wait for too few groups of copies is where the mistake is") {
   CHECK_THAT(
       report.fault->message(),
       Catch::StartsWith(
-          "cp.async.wait_group 1: it waits for all groups but the last; lane 0 of warp 1 reads byte 0x200, "
-          "which is still on its way by a cp.async of thread 0, in group 2 of 2; cp.async.wait_group 0 "
-          "would wait for it\n"));
+          "cp.async.wait_group 1: it waits for all groups but the last, and lane 0 of warp 1 accesses byte 0x200, "
+          "the target of a cp.async of thread 0 that is not complete (it is in group 2 of 2); this statement must be "
+          "cp.async.wait_group 0\n"));
   const ptx::Report right = launch(copies + more + "cp.async.wait_group 0;" + rest, 64);
   if (right.fault) FAIL(right.fault->message());
 }
@@ -106,7 +108,7 @@ TEST_CASE("a deadlock is a table of who waits where") {
   const ptx::Report report = launch("@%p1 bra A;\nbar.sync 2, 96; bra END;\nA: bar.sync 1, 64;\nEND:", 96);
   REQUIRE(report.fault);
   CHECK(report.fault->message() ==
-        "deadlock: no thread can go on; 3 warps wait at 2 places\n  k, block (0, 0, 0)\n"
+        "deadlock: no thread can go on (3 warps wait at 2 places)\n  k, block (0, 0, 0)\n"
         "  warp 0     PTX line 14: bar.sync 1, 64  barrier 1: 1 of 2 warps has arrived\n"
         "  warps 1-2  PTX line 13: bar.sync 2, 96  barrier 2: 2 of 3 warps have arrived");
 }
@@ -121,9 +123,10 @@ TEST_CASE("a phase that lacks what nobody brings is told at the object") {
   REQUIRE(arrivals.fault);
   CHECK(
       arrivals.fault->message() ==
-      "deadlock: no thread can go on; 2 warps wait at 1 place; the mbarrier at 0x400 (full) was initialised for 40 arrivals, and 32 "
-      "have come\n  k, block (0, 0, 0)\n  PTX line 12: warp 0, lane 0\n"
-      "  PTX line 14: warp 0, lane 31: arrives last at the mbarrier at 0x400 (full)\n"
+      "deadlock: no thread can go on (2 warps wait at 1 place): the mbarrier at 0x400 (full) was initialised for 40 arrivals, and 32 "
+      "have come; as many threads must arrive as mbarrier.init counts\n  k, block (0, 0, 0)\n"
+      "  PTX line 12: warp 0, lane 0: initialises the mbarrier at 0x400 (full) for 40 arrivals\n"
+      "  PTX line 14: warp 0, lane 31: the latest arrival at the mbarrier at 0x400 (full)\n"
       "  warps 0-1  PTX line 16: mbarrier.try_wait.parity.shared::cta.b64 %p3, [%r9], 0  phase 0 of the mbarrier at 0x400 (full): 32 "
       "of 40 arrivals");
   const ptx::Report bytes = launch(
@@ -137,7 +140,7 @@ TEST_CASE("a phase that lacks what nobody brings is told at the object") {
   CHECK(bytes.fault->related[0].ptx_line == 12);
   CHECK(bytes.fault->related[0].what == "initialises the mbarrier at 0x400 (full) for 1 arrival");
   CHECK_THAT(bytes.fault->message(),
-             Contains("the mbarrier at 0x400 (full) expects 64 bytes in phase 0, and 0 have come\n"));
+             Contains("the mbarrier at 0x400 (full) expects 64 bytes in phase 0, and 0 have come; copies "));
 }
 
 TEST_CASE("a store to a barrier object in use is told at the store") {
@@ -189,14 +192,14 @@ TEST_CASE("of stores that differ both values are told, and how far they are apar
   };
   CHECK_THAT(
       message("st.shared.f32 [%r2], %f1;"),
-      Contains("; one stores 0x4126a741, the other 0x4126a740, as f32 1 unit in the last place apart; "));
+      Contains(" (it stores 0x4126a741, this lane 0x4126a740, as f32 1 unit in the last place apart); "));
   CHECK_THAT(message("st.shared.b32 [%r2], %r5;"),
-             Contains(" 0x4126a740, as f32 1 unit in the last place apart; "));
+             Contains(" 0x4126a740, as f32 1 unit in the last place apart); "));
   CHECK_THAT(message("selp.f32 %f1, 0f3F800000, 0fC2010000, %p1; st.shared.f32 [%r2], %f1;"),
-             Contains("; one stores 0x3f800000, the other 0xc2010000, as f32 1 and -32.25; "));
-  CHECK_THAT(message("st.shared.u32 [%r2], %r5;"), Contains("one stores 0x4126a741, the other 0x4126a740; "));
+             Contains(" (it stores 0x3f800000, this lane 0xc2010000, as f32 1 and -32.25); "));
+  CHECK_THAT(message("st.shared.u32 [%r2], %r5;"), Contains("(it stores 0x4126a741, this lane 0x4126a740); "));
   CHECK_THAT(message("selp.u32 %r6, 5, 1073741824, %p1; st.shared.b32 [%r2], %r6;"),
-             Contains(" and no barrier came between the two; one stores 0x00000005, the other 0x40000000; "));
+             Contains(" and no barrier came between the two (it stores 0x00000005, this lane 0x40000000); "));
 }
 
 // ---- Groups of findings

@@ -281,9 +281,10 @@ TEST_CASE("a fence between a register's change and a product") {
 
 TEST_CASE("no fence before the first product") {
   const Fault fault = fault_of(kFill + kProduct + kAt + kEnd);
-  CHECK(fault.error.message() ==
-        kProduct.substr(0, kProduct.size() - 1) +
-            ": this is the first wgmma of these warps; wgmma.fence must come before it");
+  CHECK(
+      fault.error.message() ==
+      kProduct.substr(0, kProduct.size() - 1) +
+          ": this is the first wgmma of these warps; wgmma.fence must come before it, after the last access to its registers");
   CHECK(fault.warps == 4);
 }
 
@@ -318,10 +319,10 @@ TEST_CASE("a tile stays until its product is complete") {
   require_ok(kIssued + kEnd + kBarrier + store);
   const Fault early = fault_of(kIssue + kCommit + kBarrier + store + kAt + kWait);
   CHECK(early.error.code == Errc::protocol_violation);
-  CHECK_THAT(
-      early.message(),
-      Catch::Contains("shared memory 0x84 to 0x87 is overwritten, but " + kForm +
-                      ", which is not complete, reads it; wgmma.wait_group 0 must come before this statement"));
+  CHECK_THAT(early.message(),
+             Catch::Contains(
+                 kForm + " reads shared memory 0x84 to 0x87 and is not complete; all four warps must execute "
+                         "wgmma.wait_group 0, and then a barrier, before this statement"));
   CHECK(early.warp == 1);
   CHECK(early.lanes == range(1, 1));
   REQUIRE(early.other);

@@ -170,7 +170,7 @@ TEST_CASE("padding that a vector copies stays undefined") {
   check_silent(fill + local + " ld.local.u32 %r9, [%r30+8];" + kStore);
   check_fault(fill + local + " ld.local.u32 %r9, [%r30+4];" + kStore, "never been written");
   check_fault(fill + " st.global.v4.u32 [%rd1], {%r9, %r10, %r11, %r12};",
-              "byte 0x4 of shared memory has never been written; %r10 of st.global.v4.u32");
+              "byte 0x4 of shared memory has never been written, and %r10 of st.global.v4.u32");
   check_silent(fill + " setp.eq.u32 %p1, %r1, 0; @%p1 st.global.v2.u32 [%rd1], {%r1, %r11};");
 }
 
@@ -228,7 +228,7 @@ TEST_CASE("fragments of matrices that nothing has written") {
   check_silent(load + product);
   check_silent(load + product + " st.global.f32 [%rd2], %f2;");
   check_fault(load + product + " st.global.f32 [%rd2], %f4;",
-              "byte 0x80 of shared memory has never been written; %f4 of st.global.f32");
+              "byte 0x80 of shared memory has never been written, and %f4 of st.global.f32");
   // A column of B.
   const std::string column = "setp.ge.u32 %p2, %r1, 8; @%p2 mov.u32 %r12, 0; mov.u32 %r10, 0; mov.u32 %r11, 0;";
   check_silent(column + product +

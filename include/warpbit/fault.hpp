@@ -33,11 +33,7 @@ struct FaultSide {
   std::vector<SourceLink> chain = {};
   /// Of the other side, if it is another block of the cluster.
   std::optional<device::Index3> elsewhere = {};
-};
-
-/// A place that has to do with a fault, besides its two sides: where a barrier object was initialised, where a flag was set.
-struct RelatedSide : FaultSide {
-  std::string what;
+  std::string what = {};  ///< "the write of the flag": what is there, for all sides but the fault's own
 };
 
 /// Threads that wait alike.
@@ -64,11 +60,14 @@ struct Fault : FaultSide {
     Space space;
     std::int64_t byte;
     std::string name = {};  ///< the variable of a module that has the byte: "As + 0xe00"
+    int rank = -1;          ///< of the block of the cluster whose shared memory it is, if that is known
+    std::optional<device::Index3> elsewhere = {};  ///< that block, if it is another one than the fault's
   };
   std::optional<Address> address;
   /// The other side: an earlier access, the instruction of other lanes, or the last action of missing lanes.
   std::optional<FaultSide> other;
-  std::vector<RelatedSide> related = {};
+  /// Further places: where a barrier object was initialised, where a flag was set.
+  std::vector<FaultSide> related = {};
   /// Of a deadlock: all threads that have not ended. `lanes` are those of one row, or who has asked for what does not come.
   std::vector<FaultWaiters> waiting = {};
   /// The rule that is broken; `none` if nothing could go on behind it.

@@ -288,9 +288,9 @@ Result<void> check_blocks(const Instruction& instruction, std::size_t blocks) {
 
 Error not_allocated(std::string where, int first, int last) {
   return {Errc::tensor_memory, std::move(where),
-          first == last ? fmt::format("column {}, which is not allocated", first)
-                        : fmt::format("columns {} to {}, which are not all allocated", first, last),
-          "columns that tcgen05.alloc has allocated and tcgen05.dealloc has not freed"};
+          first == last ? fmt::format("column {} of tensor memory is not allocated", first)
+                        : fmt::format("columns {} to {} of tensor memory are not all allocated", first, last),
+          std::string(kAllocatedColumns)};
 }
 
 }  // namespace warpbit

@@ -32,7 +32,7 @@ block::Accesses::Agent BulkGroups::begin(block::Who who) {
     const std::string name = shared_.cluster().name(who.thread, shared_.rank());
     const int agent = shared_.cluster().add_agent([name](std::uint32_t) {
       return fmt::format(
-          "{} must execute cp.async.bulk.commit_group, and then cp.async.bulk.wait_group.read or .wait_group, "
+          "{} must execute cp.async.bulk.commit_group, and then cp.async.bulk.wait_group.read 0 or .wait_group 0, "
           "before this statement",
           name);
     });
@@ -119,7 +119,7 @@ block::Found CopiedTiles::mistaken(std::string_view what, std::span<const std::i
           KernelRule::swizzle);
       out.lanes = block::lanes_of(0xFFU << first);
       out.address = {Space::shared, rows[first]};
-      out.other = {tile.who.thread / block::kWarp, {tile.who.thread % block::kWarp}, tile.who.at};
+      out.other = block::side_of(tile.who, "issues the copy");
       return out;
     }
   }
@@ -155,10 +155,10 @@ Fault CopiedTiles::mistaken(std::string_view what, const Descriptor& descriptor,
        fmt::format(
            "the tile from {:#x} on was copied with {}, and its byte {:#x} is read with {} and base offset {}",
            tile.first, name(tile.swizzle), byte, name(descriptor.swizzle), descriptor.base_offset),
-       "the descriptor must have the swizzle of the tensor map, by whole addresses: base offset 0"},
+       "the descriptor must have the swizzle of the tensor map, and base offset 0"},
       KernelRule::swizzle);
   out.address = {Space::shared, static_cast<std::int64_t>(byte)};
-  out.other = {tile.who.thread / block::kWarp, {tile.who.thread % block::kWarp}, tile.who.at};
+  out.other = block::side_of(tile.who, "issues the copy");
   return out;
 }
 
@@ -182,6 +182,25 @@ bool reads_twice(const Descriptor& descriptor, const DescribedMatrix& matrix) {
   return false;
 }
 
+// The smallest of the two offsets, LBO and SBO, with which each byte is read once; they are in units of 16 bytes. Rows lie eight
+// by eight, and an offset is from eight of them to the next ones, or from one chunk of a row to the next.
+std::string sound_offsets(const Descriptor& of, const DescribedMatrix& matrix) {
+  const auto is_sound = [&](std::uint32_t Descriptor::*offset, std::uint32_t bytes) {
+    Descriptor other = of;
+    other.*offset = bytes;
+    return !reads_twice(other, matrix);
+  };
+  constexpr std::uint32_t kRows = 8 * kChunk, kMost = 1 << 14;
+  for (std::uint32_t bytes = kRows; bytes < kMost; bytes += kRows)
+    for (const auto& [name, offset] :
+         {std::pair("SBO", &Descriptor::stride), std::pair("LBO", &Descriptor::leading)})
+      if (is_sound(offset, bytes))
+        return fmt::format(
+            "a descriptor that reads each byte of the tile once, as with {} {} (in the descriptor {})", name,
+            bytes, bytes / kChunk);
+  return "a descriptor that reads each byte of the tile once";
+}
+
 }  // namespace
 
 block::Found suspicious(std::string_view which, std::uint64_t descriptor, const DescribedMatrix& matrix,
@@ -198,8 +217,7 @@ block::Found suspicious(std::string_view which, std::uint64_t descriptor, const 
            {},
            fmt::format("the descriptor {:#x} of {} (start {:#x}, LBO {}, SBO {} bytes, {}): {}", descriptor,
                        which, of.start, of.leading, of.stride, name(of.swizzle), message),
-           issue == read_twice ? "a descriptor that reads each byte of the tile once: are LBO "
-                                 "and SBO exchanged, or not divided by 16?"
+           issue == read_twice ? sound_offsets(of, matrix)
                                : "a descriptor that reads each byte of the tile once"},
           KernelRule::matrix_descriptor);
   return std::nullopt;

@@ -107,9 +107,13 @@ bool Cluster::may_access(Block& here, const Block& other, block::Who who, bool a
                            rule);
   };
   if (other.ended) {
-    Fault out = violation(arrives ? KernelRule::arrival_at_ended_block : KernelRule::block_ended, "has ended",
-                          "its shared memory is gone: a barrier.cluster must come after the last access");
-    out.other = {other.ended->thread / block::kWarp, {other.ended->thread % block::kWarp}, other.ended->at};
+    Fault out = violation(
+        arrives ? KernelRule::arrival_at_ended_block : KernelRule::block_ended,
+        "has ended, and its shared memory is gone",
+        fmt::format(
+            "all threads of both blocks must execute a barrier.cluster after the last {} another block's {}",
+            arrives ? "arrival at" : "access to", arrives ? "mbarrier" : "shared memory"));
+    out.other = block::side_of(*other.ended, fmt::format("block {} of the cluster ends", other.shared.rank()));
     return here.allows(std::move(out));
   }
   if (!here.shared.records() || barrier.has_met(who.thread / block::kWarp) ||
@@ -134,17 +138,18 @@ void Cluster::explain_by_phase(Fault& fault) const {
   std::optional<block::Mbarriers::Repeated> found = mistaken(fault);
   if (!found && fault.other) found = mistaken(*fault.other);
   if (!found) return;
-  Fault out = block::fault_of(
-      found->who,
-      {Errc::phase_mistaken,
-       {},
-       found->what,
-       "the parity must follow from how often the object has been used; then: " + fault.error.message()});
+  Error then = fault.error;
+  then.accepted.clear();
+  Fault out = block::fault_of(found->who, {Errc::phase_mistaken,
+                                           {},
+                                           fmt::format("{}; then: {}", found->what, then.message()),
+                                           "the parity must follow from how often the object has been used"});
   out.address = fault.address;
   out.rule = fault.rule;
   out.waiting = std::move(fault.waiting);
   out.related = std::move(fault.related);
   out.other = static_cast<FaultSide&>(fault);
+  out.other->what = "what comes of it";
   fault = std::move(out);
 }
 
@@ -156,8 +161,9 @@ bool Cluster::explain_by_object(Fault& fault) const {
   const auto write = of.shared.last_write(fault.address->byte);
   const auto object = write ? of.mbarriers.counted_by(write->thread) : std::nullopt;
   const auto waited = of.mbarriers.waited(fault.warp);
-  if (!object || !waited || *object == *waited) return false;
-  fault.error.accepted += fmt::format(": the last wait of this warp was at the mbarrier at {:#x}", *waited);
+  if (!object || !waited || *object == waited->address) return false;
+  fault.error.accepted +=
+      fmt::format(" (the last wait of this warp was at the mbarrier at {:#x})", waited->address);
   return true;
 }
 
@@ -169,8 +175,10 @@ void Cluster::locate(Fault& fault, const std::function<device::Index3(int rank)>
     if (const int other = of.warp / warps; other != rank) of.elsewhere = index(other);
     of.warp %= warps;
   };
+  if (fault.address && fault.address->rank >= 0 && fault.address->rank != rank)
+    fault.address->elsewhere = index(fault.address->rank);
   if (fault.other) side(*fault.other);
-  for (RelatedSide& one : fault.related) side(one);
+  for (FaultSide& one : fault.related) side(one);
 }
 
 std::optional<Error> not_on(Target target, std::string_view form) {

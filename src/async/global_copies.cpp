@@ -56,6 +56,7 @@ void GlobalCopies::add(const Copy& copy) {
     most_ = std::max<std::size_t>(64, 2 * copies_.size());
   }
   cover(copy.rows);
+  if (copy.writes) ++writing_;
   if (copies_.empty() || !continues(copies_.back(), copy)) return copies_.push_back(copy);
   GlobalRows& rows = copies_.back().rows;
   rows.stride = distance(rows, copy.rows);
@@ -74,13 +75,16 @@ void GlobalCopies::forget_those_waited_for() {
     return true;
   });
   first_ = end_ = nullptr;
-  for (const Copy& copy : copies_) cover(copy.rows);
+  writing_ = 0;
+  for (const Copy& copy : copies_) {
+    cover(copy.rows);
+    if (copy.writes) ++writing_;
+  }
 }
 
 std::optional<GlobalCopies::Conflict> GlobalCopies::conflict(const std::byte* at, std::size_t bytes,
                                                              bool writes, bool strong) {
-  if (at >= end_ || at + bytes <= first_) return std::nullopt;
-  if (!writes && std::ranges::none_of(copies_, &Copy::writes)) return std::nullopt;
+  if (!may_meet(writes) || at >= end_ || at + bytes <= first_) return std::nullopt;
   forget_those_waited_for();
   for (const Copy& copy : copies_) {
     if ((!writes && !copy.writes) || (strong && copy.writes)) continue;
@@ -92,18 +96,19 @@ std::optional<GlobalCopies::Conflict> GlobalCopies::conflict(const std::byte* at
   return std::nullopt;
 }
 
-std::string advice(const GlobalCopies::Conflict& found) {
+std::string advice(const GlobalCopies::Conflict& found, int thread) {
+  const std::string_view then = found.thread == thread ? "" : ", and then a barrier must come,";
   const GlobalCopies::Copy& copy = found.copy;
   const block::Cluster& cluster = copy.block->shared.cluster();
   const std::string who = cluster.name(found.thread, copy.block->shared.rank());
   switch (copy.wait) {
     case GlobalCopies::Copy::Wait::threads:
-      return fmt::format("{} must execute cp.async.wait_group, or cp.async.wait_all, before", who);
+      return fmt::format("{} must execute cp.async.wait_all{} before this statement", who, then);
     case GlobalCopies::Copy::Wait::group:
       return fmt::format(
-          "{} must execute cp.async.bulk.wait_group before; with .read it waits until shared memory has been "
-          "read, not until the bytes are there",
-          who);
+          "{} must execute cp.async.bulk.wait_group 0{} before this statement (with .read it waits until shared "
+          "memory has been read, not until the bytes are there)",
+          who, then);
     default: return cluster.advice(copy.agent, copy.number);
   }
 }

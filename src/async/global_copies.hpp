@@ -52,6 +52,8 @@ class GlobalCopies {
   };
 
   bool empty() const { return copies_.empty(); }
+  /// Whether there may be copies that an access meets.
+  bool may_meet(bool writes) const { return writes ? !copies_.empty() : writing_ != 0; }
   void add(const Copy& copy);
   /// The copy that an access meets, if one of the two writes. Copies that write, and strong accesses, do not disturb each other:
   /// they reduce, or may store the same.
@@ -64,11 +66,12 @@ class GlobalCopies {
   void forget_those_waited_for();
 
   std::vector<Copy> copies_;
+  std::size_t writing_ = 0;  // those of them that write; more where some go on with others
   const std::byte *first_ = nullptr, *end_ = nullptr;  // all lie in between
   std::size_t most_ = 64;                              // before those that were waited for are looked for
 };
 
 /// What must be done before its bytes are used: "wait for phase 0 (parity 0) of the mbarrier at 0x100 first".
-std::string advice(const GlobalCopies::Conflict& found);
+std::string advice(const GlobalCopies::Conflict& found, int thread);
 
 }  // namespace warpbit::async

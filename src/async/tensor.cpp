@@ -20,10 +20,6 @@ std::string range_text(TensorMemory::Columns columns) {
   return fmt::format("{} at {:#x}", columns.count, columns.first);
 }
 
-FaultSide side(block::Who who) {
-  return {who.thread / block::kWarp, block::lanes_of(block::kAllLanes), who.at};
-}
-
 /// For all lanes of its warp.
 Fault of_warp(block::Who who, Error error, KernelRule rule) {
   Fault out = block::fault_of(who, std::move(error), rule);
@@ -35,16 +31,21 @@ Fault of_warp(block::Who who, Error error, KernelRule rule) {
 
 // All instructions of a kernel have one .cta_group, which the assembler checks.
 bool TensorIssue::uses_group(int cta_group) {
-  int& first = here_.tensor().cta_group;
-  if (first == 0) first = cta_group;
-  if (first == cta_group || !here_.shared.records()) return true;
-  return here_.allows(
-      block::fault_of(who_,
-                      {Errc::protocol_violation,
-                       {},
-                       fmt::format(".cta_group::{} in a kernel that has used .cta_group::{}", cta_group, first),
-                       "all instructions of a kernel must have the same"},
-                      KernelRule::tensor_group));
+  Tensor& tensor = here_.tensor();
+  if (tensor.cta_group == 0) {
+    tensor.cta_group = cta_group;
+    tensor.first = who_;
+  }
+  if (tensor.cta_group == cta_group || !here_.shared.records()) return true;
+  Fault out = block::fault_of(who_,
+                              {Errc::protocol_violation,
+                               {},
+                               fmt::format("it has .cta_group::{}, and the kernel has used .cta_group::{}",
+                                           cta_group, tensor.cta_group),
+                               "all tcgen05 instructions of a kernel must have the same .cta_group"},
+                              KernelRule::tensor_group);
+  out.other = block::side_of(tensor.first, fmt::format("uses .cta_group::{}", tensor.cta_group));
+  return here_.allows(std::move(out));
 }
 
 // ---- Pairs
@@ -115,7 +116,7 @@ bool TensorIssue::peer_has_allocated(Block& peer, TensorMemory::Columns columns)
                                  peer.shared.rank()),
                "a barrier.cluster must come between the allocations of both and the first deallocation"},
               KernelRule::tensor_pair);
-  if (other != nullptr) out.other = side(other->who);
+  if (other != nullptr) out.other = block::side_of_warp(other->who, "the allocation of the other block");
   return here_.allows(std::move(out));
 }
 
@@ -164,6 +165,7 @@ Result<bool> TensorIssue::deallocate(int cta_group, std::uint32_t address, std::
     return without_place(done.error());
   const TensorMemory::Columns freed{TensorAddress::decode(address).column, static_cast<int>(columns)};
   std::erase_if(tensor.allocated, [&](const Tensor::Allocated& one) { return one.columns == freed; });
+  tensor.freed = {freed, cta_group, who_};
   if (*peer != nullptr) {
     if (!peer_has_allocated(**peer, freed)) return false;
     if (here_.shared.records() &&
@@ -213,7 +215,7 @@ bool end_pair(Block& block, block::Who who) {
            range_text({first.columns.first, std::abs(first.columns.count)}),
            (more ? *peer : block).shared.rank()),
        "both blocks of a pair must take part"});
-  out.other = side(first.who);
+  out.other = block::side_of_warp(first.who, first.columns.count > 0 ? "allocates them" : "deallocates them");
   return block.allows(std::move(out));
 }
 
@@ -228,10 +230,11 @@ bool end_tensor(Block& block, block::Who who) {
          {},
          fmt::format("the block ends, and {} columns of tensor memory at {:#x} are still allocated",
                      one.columns.count, one.columns.first),
-         block.tensor().cta_group == 2 ? "tcgen05.dealloc must come before the end, in both blocks of the pair"
-                                       : "tcgen05.dealloc must come before the end"},
+         block.tensor().cta_group == 2
+             ? "one warp of each block of the pair must execute tcgen05.dealloc before the end"
+             : "one warp must execute tcgen05.dealloc before the end"},
         KernelRule::tensor_not_freed);
-    out.other = side(one.who);
+    out.other = block::side_of_warp(one.who, "allocates them");
     if (!block.allows(std::move(out))) return false;
   }
   return !block.shared.records() || end_pair(block, who);
@@ -333,8 +336,15 @@ bool TensorIssue::peer_has_not_freed(const TensorTouch& touch, Block& of) {
                    peer->shared.rank(), range_text({next.columns.first, -next.columns.count})),
        "a barrier.cluster must come between the last use in both blocks and the first deallocation"},
       KernelRule::tensor_pair);
-  out.other = side(next.who);
+  out.other = block::side_of_warp(next.who, "deallocates them");
   return here_.allows(std::move(out));
+}
+
+// Behind a wait a fence is missing: it is this warp's last one.
+void TensorIssue::name_wait(Fault& fault) const {
+  if (fault.rule != KernelRule::tensor_fence) return;
+  if (const auto waited = here_.mbarriers.waited(warp()))
+    fault.related.push_back(block::side_of_warp(waited->who, "the last wait of this warp for an mbarrier"));
 }
 
 bool TensorIssue::record(const Tensor::Touches& touches, std::span<Block* const> blocks, TensorUse use,
@@ -351,8 +361,9 @@ bool TensorIssue::record(const Tensor::Touches& touches, std::span<Block* const>
       access.shape = touches.shape | (product->instruction >> 17 & 0xFFF);  // the kind, N and M
       access.needs_value = is_d ? product->accumulates && !disables_lanes(*product) : !one.writes;
     }
-    if (!here_.allows(blocks[static_cast<std::size_t>(one.block)]->tensor().accesses.access(one, access)))
-      return false;
+    block::Found found = blocks[static_cast<std::size_t>(one.block)]->tensor().accesses.access(one, access);
+    if (found) name_wait(*found);
+    if (!here_.allows(std::move(found))) return false;
   }
   return true;
 }
@@ -436,19 +447,6 @@ Result<bool> TensorIssue::shift(const Instruction& instruction, std::uint32_t at
   return true;
 }
 
-bool TensorIssue::names_pair(std::uint32_t mask) {
-  const int even = here_.shared.rank() & ~1;
-  if (!here_.shared.records() || (mask >> even & 3) != 0) return true;
-  return here_.allows(
-      block::fault_of(who_,
-                      {Errc::protocol_violation,
-                       {},
-                       fmt::format("the mask {:#x} names no block of the pair, whose ranks are {} and {}", mask,
-                                   even, even + 1),
-                       "bit i is the block of rank i of the cluster"},
-                      KernelRule::tensor_group));
-}
-
 bool TensorIssue::commit(int cta_group, std::span<const Object> objects) {
   if (!uses_group(cta_group)) return false;
   std::vector<block::Accesses::Agent> done;
@@ -469,23 +467,28 @@ bool TensorIssue::commit(int cta_group, std::span<const Object> objects) {
 // ---- Loads and stores
 
 // PTX manual, "Access restrictions"; hardware takes the lane modulo 32.
-bool TensorIssue::names_own_window(std::uint32_t address) {
+bool TensorIssue::names_own_window(const Instruction& instruction, std::uint32_t address) {
   if (!here_.shared.records() || !names_other_window(warp_in_block(), address)) return true;
   const int lane = TensorAddress::decode(address).lane,
             first = warp_in_block() % 4 * TensorMemory::kWindowLanes;
-  return here_.allows(
-      of_warp(who_,
-              {Errc::protocol_violation,
-               {},
-               fmt::format("address {:#x} has lane {}, and warp {} may access lanes {} to {} only", address,
-                           lane, warp_in_block(), first, first + TensorMemory::kWindowLanes - 1),
-               "the lane of the address must be one of these; a GPU takes it modulo 32"},
-              KernelRule::tensor_window));
+  const auto& move = std::get<tensor::RegisterMove>(std::get<TensorAction>(instruction.decoded().kernel).what);
+  const bool takes_all = move.shape == tensor::MoveShape::s32x32b;
+  return here_.allows(of_warp(
+      who_,
+      {Errc::protocol_violation,
+       {},
+       fmt::format("the address {:#x} names lane {}, and warp {} may access lanes {} to {} only (a GPU takes "
+                   "the lane modulo 32)",
+                   address, lane, warp_in_block(), first, first + TensorMemory::kWindowLanes - 1),
+       takes_all ? fmt::format("the lane of the address must be {} (.32x32b takes 32 lanes)", first)
+                 : fmt::format("the lane of the address must be {} to {} (16 lanes are taken from there on)",
+                               first, first + TensorMemory::kWindowLanes / 2)},
+      KernelRule::tensor_window));
 }
 
 Result<bool> TensorIssue::load(const Instruction& instruction, std::uint32_t address, std::int64_t split,
                                std::span<std::uint32_t> registers, std::span<std::uint32_t> reduced) {
-  if (!names_own_window(address)) return false;
+  if (!names_own_window(instruction, address)) return false;
   if (here_.shared.records()) {
     const Result<const Tensor::Touches*> found = touches(
         instruction, {address, static_cast<std::uint64_t>(split), static_cast<std::uint64_t>(warp_in_block())},
@@ -505,7 +508,7 @@ Result<bool> TensorIssue::load(const Instruction& instruction, std::uint32_t add
 
 Result<bool> TensorIssue::store(const Instruction& instruction, std::uint32_t address, std::int64_t split,
                                 std::span<const std::uint32_t> registers) {
-  if (!names_own_window(address)) return false;
+  if (!names_own_window(instruction, address)) return false;
   if (here_.shared.records()) {
     const Result<const Tensor::Touches*> found = touches(
         instruction, {address, static_cast<std::uint64_t>(split), static_cast<std::uint64_t>(warp_in_block())},
@@ -540,7 +543,7 @@ bool TensorIssue::use_register() {
                        "it uses a register of a tcgen05.ld that has not been waited for",
                        "tcgen05.wait::ld must come between the two"},
                       KernelRule::tensor_load_wait);
-  out.other = side(*load);
+  out.other = block::side_of_warp(*load, "loads it");
   return here_.allows(std::move(out));
 }
 

@@ -47,6 +47,7 @@ class Tensor {
   TensorMemory memory;
   block::TensorAccesses accesses;
   std::vector<Allocated> allocated;
+  std::optional<Allocated> freed;  ///< the last one
   /// Allocations and, with a negative count, deallocations by both blocks of a pair: they must be the same in both.
   struct Together {
     TensorMemory::Columns columns;
@@ -56,7 +57,8 @@ class Tensor {
   std::vector<Together> together;
   /// By the instruction and the values of its operands, of which a ring of stages has few.
   std::map<std::array<std::uint64_t, 12>, Touches> touches;
-  int cta_group = 0;  ///< of its first instruction
+  int cta_group = 0;      ///< of its first instruction
+  block::Who first = {};  ///< who executed that
 };
 
 /// What a thread, or a warp that executes an instruction together, does. A function that returns a Result: an error of
@@ -87,8 +89,6 @@ class TensorIssue {
     std::uint32_t at;
   };
   bool commit(int cta_group, std::span<const Object> objects);
-  /// Whether a multicast of a pair names blocks of the pair. False after a fault.
-  bool names_pair(std::uint32_t mask);
   void fence(bool before);
   void wait(bool stores);
   /// The warp uses a register of a load, which it may have waited for.
@@ -99,7 +99,8 @@ class TensorIssue {
   bool has_sound_descriptors(const Tensor::Touches& touches);
   Result<std::vector<TensorBlock>> pair(int cta_group, std::span<Block*> blocks);
   bool uses_group(int cta_group);
-  bool names_own_window(std::uint32_t address);
+  bool names_own_window(const Instruction& instruction, std::uint32_t address);
+  void name_wait(Fault& fault) const;
   bool record(const Tensor::Touches& touches, std::span<Block* const> blocks, block::TensorUse use, int pipe,
               std::uint32_t clock, const TensorMmaSources* product = nullptr);
   bool record_operation(const Tensor::Touches& touches, std::span<Block* const> blocks, block::TensorUse use,

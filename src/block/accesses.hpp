@@ -69,8 +69,8 @@ class Accesses {
   std::optional<Conflict> write(std::int64_t first, std::int64_t bytes, int thread, Place at,
                                 const Order& order, Written state, bool strong = false);
   /// The same of one that is not strong, at a place of this number, if it conflicts with nothing; else nothing is recorded.
-  bool write_if_free(std::int64_t first, std::int64_t bytes, int thread, std::uint16_t place, const Order& order,
-                     Written state);
+  bool write_if_free(std::int64_t first, std::int64_t bytes, int thread, std::uint16_t place,
+                     const Order& order, Written state);
   /// The same by an agent (order.hpp) at its clock, for the thread `me`, which issues what it does.
   struct Agent {
     int number;
@@ -130,6 +130,7 @@ class Accesses {
 
  private:
   static constexpr std::int64_t kUnit = 16, kWord = 4, kMinRegion = 1024;
+  static std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
 
   /// An access, in one word: parts of a word that are written one by one make the next read of it wait.
   ///

@@ -47,8 +47,16 @@ Fault fault_of(Who who, Error error, KernelRule rule) {
   return out;
 }
 
-RelatedSide related(Who who, std::string what) {
-  return {{who.thread / kWarp, {who.thread % kWarp}, who.at}, std::move(what)};
+FaultSide side_of(Who who, std::string what) {
+  FaultSide out{who.thread / kWarp, {who.thread % kWarp}, who.at};
+  out.what = std::move(what);
+  return out;
+}
+
+FaultSide side_of_warp(Who who, std::string what) {
+  FaultSide out = side_of(who, std::move(what));
+  out.lanes = lanes_of(kAllLanes);
+  return out;
 }
 
 namespace {
@@ -57,16 +65,16 @@ constexpr std::array<std::string_view, kScopes> kScopeNames = {"cta", "cluster",
 
 }  // namespace
 
-// Where the read lacks a fence, one may stand before the write.
 std::string flag_text(const Flaw& flaw, const FlagUse& use) {
   const bool writes = &use == &flaw.write;
+  if (flaw.kind == Flaw::Kind::relaxed)
+    return fmt::format("the {} of the flag{}", writes ? "write" : "read",
+                       use.lacks ? ", which is relaxed" : "");
   if (flaw.kind == Flaw::Kind::scope)
     return fmt::format(
         "the {} of the flag{}", writes ? "release" : "acquire",
         use.lacks ? fmt::format(", with .{} scope", kScopeNames[static_cast<std::size_t>(use.scope)]) : "");
-  if (writes)
-    return use.lacks && !flaw.read.lacks ? "the write of the flag, without a fence before it"
-                                         : "the write of the flag";
+  if (writes) return use.lacks ? "the write of the flag, without a fence before it" : "the write of the flag";
   return use.lacks ? "the read of the flag, without a fence after it" : "the read of the flag";
 }
 
@@ -74,7 +82,7 @@ void add_flag(Fault& fault, const std::optional<Flaw>& flaw) {
   if (!flaw) return;
   for (const FlagUse* use : {&flaw->write, &flaw->read})
     if (use->thread >= 0 && use->cluster == flaw->read.cluster)
-      fault.related.push_back(related({use->thread, use->at}, flag_text(*flaw, *use)));
+      fault.related.push_back(side_of({use->thread, use->at}, flag_text(*flaw, *use)));
 }
 
 std::string hex(std::span<const std::byte> bytes) {
@@ -145,33 +153,66 @@ bool is_worse(const Fault& one, const Fault& other) {
 }
 
 KernelRule rule_of_race(const std::optional<Flaw>& flaw) {
-  if (!flaw) return KernelRule::data_race;
+  if (!is_of_flag(flaw)) return KernelRule::data_race;
   return flaw->kind == Flaw::Kind::fence ? KernelRule::flag_fence : KernelRule::scope_too_narrow;
 }
 
-Error unordered(std::string_view what, std::string_view first, const Unordered& why) {
+namespace {
+
+// "must come before the write of the flag, and another one after its read", where each lacks one.
+std::string missing_fences(const Flaw& flaw) {
+  if (flaw.write.lacks && flaw.read.lacks)
+    return "must come before the write of the flag, and another one after its read";
+  return flaw.read.lacks ? "must come after the read of the flag" : "must come before the write of the flag";
+}
+
+// What a release or an acquire between the two is too narrow; a fence has no flag of its own.
+Unordered::Words of_scope(const Flaw& flaw, std::string_view reach) {
+  const bool is_write = flaw.write.lacks, is_read = flaw.read.lacks;
+  const std::string_view what = is_write && is_read ? "release and the acquire"
+                                : is_write          ? "release"
+                                : is_read           ? "acquire"
+                                                    : "fence";
+  return {
+      fmt::format("the {} between the two ha{} .{} scope, which does not reach {}", what,
+                  is_write && is_read ? "ve" : "s", kScopeNames[static_cast<std::size_t>(flaw.scope)],
+                  flaw.scope == Scope::cta ? "another block" : "another cluster"),
+      fmt::format("the {} must have .{} scope", is_write || is_read ? "release and the acquire" : what, reach)};
+}
+
+}  // namespace
+
+Unordered::Words Unordered::words() const {
   constexpr std::array<std::string_view, kScopes> kFences = {
       "__threadfence_block (fence.acq_rel.cta)", "fence.acq_rel.cluster", "__threadfence (fence.acq_rel.gpu)"};
-  const auto reach = static_cast<std::size_t>(why.reach);
-  std::string cause = "no barrier came between the two", advice(why.advice);
-  if (why.flaw && why.flaw->kind == Flaw::Kind::fence) {
-    cause = "the flag between the two is volatile or relaxed: it orders nothing else";
-    advice = fmt::format("a {} must come before the write of the flag, and another one after its read",
-                         kFences[reach]);
-  } else if (why.flaw) {
-    const bool is_write = why.flaw->write.lacks, is_read = why.flaw->read.lacks;
-    const std::string_view scope = kScopeNames[static_cast<std::size_t>(why.flaw->scope)];
-    cause = fmt::format("the {} between the two has .{} scope, which does not reach {}",
-                        is_write == is_read ? "release or the acquire"
-                        : is_write          ? "release"
-                                            : "acquire",
-                        scope, why.flaw->scope == Scope::cta ? "another block" : "another cluster");
-    advice = fmt::format("the release and the acquire must have .{} scope", kScopeNames[reach]);
-  } else if (why.is_open) {
-    cause = "the load of the flag between the two is relaxed, and no fence follows it";
-    advice = "ld.acquire, or a fence.acq_rel after the load, must order them";
-  }
+  const std::string_view fence = kFences[static_cast<std::size_t>(reach)],
+                         scope = kScopeNames[static_cast<std::size_t>(reach)];
+  if (flaw && flaw->kind == Flaw::Kind::scope) return of_scope(*flaw, scope);
+  if (flaw && flaw->kind == Flaw::Kind::fence)
+    return {fmt::format("the flag between the two is volatile or relaxed, so it does not order {}", first),
+            fmt::format("a {} {}", fence, missing_fences(*flaw))};
+  if (is_open)
+    return {
+        "the read of the flag between the two is relaxed, and no fence follows it",
+        fmt::format("the flag must be read with .acquire.{}, or a {} must come after its read", scope, fence)};
+  if (flaw)
+    return {
+        fmt::format("the flag between the two is relaxed, so it does not order {}", first),
+        fmt::format("the flag must be written with .release.{} and read with .acquire.{}, or a {} must come "
+                    "before its write and another one after its read",
+                    scope, scope, fence)};
+  return {std::string(cause), std::string(advice)};
+}
+
+Error unordered(std::string_view what, std::string_view first, const Unordered& why) {
+  auto [cause, advice] = why.words();
   return {Errc::data_race, std::string(what), fmt::format("{}, and {}", first, cause), std::move(advice)};
+}
+
+// By two lanes at one statement, maybe in two rounds of a loop, or at two statements.
+std::string one_must_store(const Fault& race) {
+  if (race.at == race.other->at) return "only one thread must store to it between two barriers";
+  return "only one of the two must store, or " + race.error.accepted;
 }
 
 Fault of_group(int group, Fault fault) {
@@ -201,14 +242,14 @@ std::vector<FaultWaiters> merged(const std::vector<FaultWaiters>& all) {
   return out;
 }
 
-Fault deadlock(Who who, std::string cause, const std::vector<FaultWaiters>& waiting) {
+Fault deadlock(Who who, std::string cause, std::string accepted, const std::vector<FaultWaiters>& waiting) {
   std::size_t warps = 0;
   std::vector<FaultWaiters> rows = merged(waiting);
   for (const FaultWaiters& row : rows) warps += row.warps.size() * row.blocks.size();
-  std::string seen = fmt::format("no thread can go on; {} warp{} at {} place{}", warps,
+  std::string seen = fmt::format("no thread can go on ({} warp{} at {} place{})", warps,
                                  warps == 1 ? " waits" : "s wait", rows.size(), rows.size() == 1 ? "" : "s");
-  if (!cause.empty()) seen += "; " + cause;
-  Fault out = fault_of(who, {Errc::deadlock, {}, std::move(seen), {}});
+  if (!cause.empty()) seen += ": " + cause;
+  Fault out = fault_of(who, {Errc::deadlock, {}, std::move(seen), std::move(accepted)});
   out.waiting = std::move(rows);
   return out;
 }
@@ -337,14 +378,14 @@ std::string table(const std::vector<FaultWaiters>& waiting, bool with_blocks) {
 }  // namespace
 
 std::string Fault::message() const {
-  const auto side = [](const FaultSide& s, bool with_lanes, std::string_view what = {}) {
+  const auto side = [](const FaultSide& s, bool with_lanes) {
     std::string out = "\n  " + place_text(s);
     if (s.elsewhere) out += fmt::format("block {}, ", block_text(*s.elsewhere));
     out += s.warps == 1 ? fmt::format("warp {}", s.warp)
                         : fmt::format("warps {}-{}", s.warp, s.warp + s.warps - 1);
     if (with_lanes && !s.lanes.empty())
       out += fmt::format(", {} {}", s.lanes.size() == 1 ? "lane" : "lanes", ranges(s.lanes));
-    if (!what.empty()) out.append(": ").append(what);
+    if (!s.what.empty()) out += ": " + s.what;
     return out + helpers_text(s.chain);
   };
   std::string out = error.message();
@@ -355,10 +396,11 @@ std::string Fault::message() const {
   out += fmt::format("block {}", block_text(block));
   if (address) out += fmt::format(", {} address {}", name(address->space), address_text(address->byte));
   if (address && !address->name.empty()) out += fmt::format(" ({})", address->name);
+  if (address && address->elsewhere) out += fmt::format(" of block {}", block_text(*address->elsewhere));
   const auto waits_here = [&](const FaultWaiters& row) { return row.at == at && row.ptx_line == ptx_line; };
   if (std::ranges::none_of(waiting, waits_here)) out += side(*this, !(missing && other));
   if (other) out += side(*other, true);
-  for (const RelatedSide& one : related) out += side(one, true, one.what);
+  for (const FaultSide& one : related) out += side(one, true);
   const auto is_elsewhere = [&](const FaultWaiters& row) {
     return row.blocks.size() > 1 || row.blocks.front() != block;
   };

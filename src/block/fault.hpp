@@ -32,8 +32,9 @@ struct Who {
 using Found = std::optional<Fault>;
 
 Fault fault_of(Who who, Error error, KernelRule rule = KernelRule::none);
-/// A thread's place beside a fault.
-RelatedSide related(Who who, std::string what);
+/// A thread's place beside a fault, and what is there; that of its whole warp.
+FaultSide side_of(Who who, std::string what);
+FaultSide side_of_warp(Who who, std::string what);
 /// Where the flag was written and read that nearly orders the sides of a fault, threads of one cluster.
 void add_flag(Fault& fault, const std::optional<Flaw>& flaw);
 /// One of the two: "the release of the flag, with .cta scope".
@@ -44,8 +45,9 @@ Fault refused(Error error);
 std::string hex(std::span<const std::byte> bytes);
 /// Those that wait alike together.
 std::vector<FaultWaiters> merged(const std::vector<FaultWaiters>& all);
-/// The fault of threads of which none can go on. `cause`: what they wait for in vain, in words; or empty.
-Fault deadlock(Who who, std::string cause, const std::vector<FaultWaiters>& waiting);
+/// The fault of threads of which none can go on. `cause`: what they wait for in vain, in words, and `accepted`, what would be
+/// right; or empty.
+Fault deadlock(Who who, std::string cause, std::string accepted, const std::vector<FaultWaiters>& waiting);
 /// "1 of 2 warps has arrived" of so many threads; of threads themselves, if their warps are not whole.
 std::string arrivals_text(std::int64_t arrived, std::int64_t expected, bool are_whole = true);
 /// How far the first elements that differ are apart: ", as f32 1 unit in the last place apart", or ", as f32 1 and 32" where
@@ -66,10 +68,23 @@ struct Unordered {
   bool is_open;              ///< a flag was read by a relaxed load without a fence after it
   Scope reach;               ///< the narrowest scope that has both threads
   std::string_view advice;   ///< if it is neither
+  std::string_view cause = "no barrier came between the two";  ///< likewise
+  std::string_view first = "this byte";                        ///< what is not ordered
+  struct Words {
+    std::string cause, advice;
+  };
+  Words words() const;
 };
+/// Whether the flaw makes the race one of a rule of its own.
+inline bool is_of_flag(const std::optional<Flaw>& flaw) {
+  return flaw && flaw->kind != Flaw::Kind::relaxed;
+}
 KernelRule rule_of_race(const std::optional<Flaw>& flaw);
 /// The error of the second one. `first`: what the first one was, "byte 0x10 was written by lane 3 of warp 1".
 Error unordered(std::string_view what, std::string_view first, const Unordered& why);
+
+/// What is right where nothing orders two stores of different values.
+std::string one_must_store(const Fault& race);
 
 /// The lanes of a mask.
 std::vector<int> lanes_of(std::uint32_t mask);

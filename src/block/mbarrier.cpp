@@ -13,10 +13,6 @@
 namespace warpbit::block {
 namespace {
 
-void set_other(Fault& fault, Who who) {
-  fault.other = {who.thread / kWarp, {who.thread % kWarp}, who.at};
-}
-
 // The last write of an object's bytes is its init: one that is another's.
 std::optional<Accesses::Access> other_write(const Shared& shared, std::int64_t address, Who made) {
   for (std::int64_t byte = address; byte < address + Mbarriers::kBytes; ++byte) {
@@ -40,12 +36,18 @@ std::string Mbarriers::name(std::int64_t address) const {
   return fmt::format("the mbarrier at {}", shared_.at(address));
 }
 
+// For a thread that may be of another block.
+std::string Mbarriers::name(std::int64_t address, Who who) const {
+  const bool is_others = shared_.cluster().rank_of(who.thread) != shared_.rank();
+  return name(address) + (is_others ? fmt::format(" of block {} of the cluster", shared_.rank()) : "");
+}
+
 Found Mbarriers::misused(std::string_view what, std::int64_t address, std::string seen, std::string accepted,
                          Who who, const Object* object, KernelRule rule) const {
   Fault out =
       fault_of(who, {Errc::barrier_misused, std::string(what), std::move(seen), std::move(accepted)}, rule);
-  out.address = {Space::shared, address};
-  if (object != nullptr) set_other(out, object->made);
+  out.address = {Space::shared, address, {}, shared_.rank()};
+  if (object != nullptr) out.other = made_by(address, *object);
   return out;
 }
 
@@ -60,11 +62,11 @@ Found Mbarriers::find(std::int64_t address, std::string_view what, Who who, Obje
   const Who writer = shared_.cluster().who(by->thread, by->at);
   Found fault =
       misused(what, address,
-              fmt::format("{} was overwritten by {}", name(address),
+              fmt::format("{} was overwritten by {}", name(address, who),
                           shared_.cluster().name(writer.thread, shared_.rank())),
               "keep data apart from it, or execute mbarrier.inval before the store and mbarrier.init after it",
               who, nullptr, KernelRule::mbarrier_overwritten);
-  set_other(*fault, writer);
+  fault->other = side_of(writer, "overwrites it");
   return fault;
 }
 
@@ -92,11 +94,23 @@ Found Mbarriers::record_use(std::int64_t address, std::string_view what, Who who
 Found Mbarriers::unordered_use(const Found& race, std::int64_t address, std::string_view what, Who who,
                                const Object& object) const {
   if (!race || race->error.code != Errc::data_race) return std::nullopt;
-  return misused(what, address,
-                 fmt::format("{} was initialised by {}, and nothing orders that before this use", name(address),
-                             shared_.cluster().name(object.made.thread, shared_.rank())),
-                 "a __syncthreads, or fence.mbarrier_init and barrier.cluster, must come between the two", who,
-                 &object, KernelRule::mbarrier_init_order);
+  const Cluster& cluster = shared_.cluster();
+  const bool is_others = cluster.rank_of(who.thread) != shared_.rank();
+  const auto flaw = shared_.order().nearly_before(object.made.thread, object.made_at, who.thread);
+  const Unordered why{flaw,
+                      shared_.order().is_open(object.made.thread, object.made_at, who.thread),
+                      is_others ? Scope::cluster : Scope::cta,
+                      is_others ? "fence.mbarrier_init and then a barrier.cluster must come between the two"
+                                : "a __syncthreads must come between the two",
+                      "nothing orders that before this use",
+                      "mbarrier.init"};
+  auto [cause, advice] = why.words();
+  Found out = misused(what, address,
+                      fmt::format("{} was initialised by {}, and {}", name(address, who),
+                                  cluster.name(object.made.thread, cluster.rank_of(who.thread)), cause),
+                      std::move(advice), who, &object, KernelRule::mbarrier_init_order);
+  add_flag(*out, flaw);
+  return out;
 }
 
 // An init or an inval is a write: other threads' uses must be ordered with it.
@@ -110,7 +124,7 @@ Found Mbarriers::change(std::int64_t address, std::string_view what, Who who) {
     const bool by_lane = fault->rule == KernelRule::lanes_not_synchronised;
     const bool is_told = by_lane && fault->other && fault->other->warp != fault->warp;
     if (!is_told) fault->rule = KernelRule::mbarrier_in_use;
-    fault->error.seen = fmt::format("{} is in use: {}", name(address), fault->error.seen);
+    fault->error.seen = fmt::format("{} is in use: {}", name(address, who), fault->error.seen);
   }
   return fault;
 }
@@ -224,16 +238,13 @@ Found Mbarriers::arrive(std::int64_t address, const MbarrierArrival& arrival, Wh
   if (arrival.expected != 0)
     if (auto fault = add_bytes(address, what, *object, arrival.expected, who)) return fault;
   if (arrival.count > object->pending) {
-    Found out = misused(what, address, too_many(address, *object, arrival.count - object->pending),
-                        "fewer threads must arrive, or the count of mbarrier.init must be larger", who, object);
-    if (!object->arrived.empty()) set_other(*out, object->arrived.back().who);
-    out->related.push_back(places(address).front());
-    return out;
+    return too_many(address, *object, arrival, what, who);
   }
   if (!arrival.completes && arrival.count == object->pending)
-    found = first_of(std::move(found), misused(what, address, "an arrival with .noComplete completes the phase",
-                                               "the last arrival of a phase must be one without .noComplete",
-                                               who, object, KernelRule::mbarrier_no_complete));
+    found = first_of(std::move(found),
+                     misused(what, address, "this arrival with .noComplete is the last of the phase",
+                             "the last arrival of a phase must be one without .noComplete", who, object,
+                             KernelRule::mbarrier_no_complete));
   state = Mbarriers::state(*object);
   if (shared_.records()) release(arrival, who, *object);
   const auto same = [&](const Arrived& one) { return one.who.thread == who.thread && one.who.at == who.at; };
@@ -320,7 +331,7 @@ Found Mbarriers::test(std::int64_t address, const MbarrierTest& test, int warp, 
   if (!test.is_read) unread_[warp] = {warp * kWarp + first, at};
   if (!is_complete || !test.is_read || !shared_.records()) return found;
   object->awaited = object->phase;
-  waited_[warp] = address;
+  waited_[warp] = {address, {warp * kWarp + first, at}};
   if (const auto failed = failed_.find(warp); failed != failed_.end() && failed->second.address == address)
     failed_.erase(failed);
   if (test.acquires && object->acquired_by == warp && object->acquired_in == object->phase) return found;
@@ -377,7 +388,7 @@ std::optional<Who> Mbarriers::failed(int warp) const {
   return found == failed_.end() ? std::nullopt : std::optional(found->second.who);
 }
 
-std::optional<std::int64_t> Mbarriers::waited(int warp) const {
+std::optional<Mbarriers::AtObject> Mbarriers::waited(int warp) const {
   const auto found = waited_.find(warp);
   return found == waited_.end() ? std::nullopt : std::optional(found->second);
 }
@@ -457,12 +468,21 @@ Found Mbarriers::begin_copy(std::int64_t address, Who who, Accesses::Agent& agen
       !order.fenced(object->made.thread, object->made_at, who.thread))
     found = first_of(
         std::move(found),
-        misused(
-            kWhat, address,
-            fmt::format("{} was initialised by {} through the generic proxy, and no fence came between the two",
-                        name(address), shared_.cluster().name(object->made.thread, shared_.rank())),
-            "fence.mbarrier_init or fence.proxy.async must follow mbarrier.init", who, object,
-            is_others ? KernelRule::mbarrier_init_fence : KernelRule::mbarrier_init_proxy));
+        is_others
+            ? misused(
+                  kWhat, address,
+                  fmt::format("{} was initialised by {} of that block, which executed no fence after it",
+                              name(address, who), shared_.cluster().name(object->made.thread, shared_.rank())),
+                  "that thread must execute fence.mbarrier_init.release.cluster or fence.proxy.async after "
+                  "mbarrier.init and before the barrier.cluster",
+                  who, object, KernelRule::mbarrier_init_fence)
+            : misused(
+                  kWhat, address,
+                  fmt::format("{} was initialised by {} through the generic proxy, and no fence came between "
+                              "the two",
+                              name(address), shared_.cluster().name(object->made.thread, shared_.rank())),
+                  "fence.mbarrier_init or fence.proxy.async must follow mbarrier.init", who, object,
+                  KernelRule::mbarrier_init_proxy));
   return found;
 }
 
@@ -475,17 +495,7 @@ Found Mbarriers::complete_copy(std::int64_t address, std::uint32_t bytes, Access
   if (object == nullptr) return found;
   --object->copies;
   Found late;
-  if (bytes != 0 && agent.clock < object->phase) {
-    late = misused(kWhat, address,
-                   fmt::format("{} bytes of a copy in {} come in phase {}: too few were expected{}", bytes,
-                               phase_text(address, agent.clock), object->phase,
-                               agent.clock + 1 == object->phase
-                                   ? fmt::format(" ({} in phase {})", object->came_before, agent.clock)
-                                   : ""),
-                   "mbarrier.expect_tx must count the bytes of all copies before the phase is complete", who,
-                   object, KernelRule::mbarrier_bytes_late);
-    if (!object->arrived.empty()) set_other(*late, object->arrived.back().who);
-  }
+  if (bytes != 0 && agent.clock < object->phase) late = too_late(address, *object, bytes, agent.clock, who);
   if (auto fault = add_bytes(address, kWhat, *object, -std::int64_t{bytes}, who)) return fault;
   object->came += bytes;
   settle(*object);
@@ -493,6 +503,53 @@ Found Mbarriers::complete_copy(std::int64_t address, std::uint32_t bytes, Access
 }
 
 // ---- Words
+
+FaultSide Mbarriers::made_by(std::int64_t address, const Object& object) const {
+  return side_of(object.made, fmt::format("initialises {} for {} arrival{}", name(address), object.expected,
+                                          object.expected == 1 ? "" : "s"));
+}
+
+// Bytes of a copy that was issued in an earlier phase.
+Fault Mbarriers::too_late(std::int64_t address, const Object& object, std::uint32_t bytes, std::int64_t phase,
+                          Who who) const {
+  Fault out =
+      *misused("cp.async.bulk", address,
+               fmt::format("this copy was issued in {}, and the phase was complete without its {} bytes{}",
+                           phase_text(address, phase), bytes,
+                           phase + 1 == object.phase
+                               ? fmt::format(" (mbarrier.expect_tx had counted {})", object.came_before)
+                               : ""),
+               "mbarrier.expect_tx must count the bytes of all copies of a phase before its last arrival", who,
+               &object, KernelRule::mbarrier_bytes_late);
+  const auto last = std::find_if(object.arrived.rbegin(), object.arrived.rend(),
+                                 [&](const Arrived& one) { return one.phase == phase; });
+  if (last != object.arrived.rend())
+    out.other = side_of(last->who, fmt::format("the last arrival of phase {}", phase));
+  if (object.expects)
+    out.related.push_back(side_of(*object.expects, fmt::format("expects bytes in phase {}", object.phase)));
+  return out;
+}
+
+// Lanes that arrive by one statement mostly do so by mistake. Each of them expects bytes, if the statement does: a larger count
+// would wait for these.
+Fault Mbarriers::too_many(std::int64_t address, const Object& object, const MbarrierArrival& arrival,
+                          std::string_view what, Who who) const {
+  const std::uint32_t arrived = object.expected - object.pending;
+  const Who* const last = object.arrived.empty() ? nullptr : &object.arrived.back().who;
+  const bool by_one_statement = last != nullptr && last->at == who.at && last->thread != who.thread;
+  Fault out = *misused(
+      what, address,
+      fmt::format("phase {} of {} takes {} arrival{} and has had {}, and this brings {} more", object.phase,
+                  name(address, who), object.expected, object.expected == 1 ? "" : "s", arrived, arrival.count),
+      !by_one_statement ? "fewer threads must arrive, or mbarrier.init must count all arrivals of a phase"
+      : arrival.expected != 0
+          ? "one thread must execute this statement"
+          : "one thread must execute this statement, or mbarrier.init must count all that do",
+      who, &object);
+  if (last != nullptr) out.other = side_of(*last, fmt::format("the latest arrival at {}", name(address)));
+  out.related.push_back(made_by(address, object));
+  return out;
+}
 
 std::optional<Mbarriers::Cause> Mbarriers::cause(std::int64_t address) const {
   const auto found = objects_.find(address);
@@ -502,36 +559,33 @@ std::optional<Mbarriers::Cause> Mbarriers::cause(std::int64_t address) const {
   if (object.pending == 0 && object.bytes > 0 && object.expects)
     return Cause{*object.expects,
                  fmt::format("{} expects {} bytes in phase {}, and {} have come", name(address),
-                             object.came + object.bytes, object.phase, object.came)};
+                             object.came + object.bytes, object.phase, object.came),
+                 "copies that count their bytes there must bring as many as are expected",
+                 fmt::format("expects bytes in phase {}", object.phase)};
   if (object.pending != 0 && arrived != 0 && object.phase == 0 && object.bytes <= 0)
-    return Cause{object.made, fmt::format("{} was initialised for {} arrivals, and {} ha{} come", name(address),
-                                          object.expected, arrived, arrived == 1 ? "s" : "ve")};
+    return Cause{object.made,
+                 fmt::format("{} was initialised for {} arrivals, and {} ha{} come", name(address),
+                             object.expected, arrived, arrived == 1 ? "s" : "ve"),
+                 "as many threads must arrive as mbarrier.init counts", made_by(address, object).what};
   return std::nullopt;
 }
 
 std::string Mbarriers::in_use(std::int64_t address, const Object& object) const {
-  return fmt::format("{} is in use (phase {}: {})", name(address), object.phase, progress(object));
-}
-
-std::string Mbarriers::too_many(std::int64_t address, const Object& object, std::uint32_t arrivals) const {
-  return fmt::format("{} arrival{} too many: phase {} of {} takes {} and waits for {} more", arrivals,
-                     arrivals == 1 ? "" : "s", object.phase, name(address), object.expected,
-                     object.pending == 0 ? "no" : fmt::to_string(object.pending));
+  return fmt::format("{} is in use (phase {} has had {})", name(address), object.phase, progress(object));
 }
 
 std::string Mbarriers::phase_text(std::int64_t address, std::int64_t phase) const {
   return fmt::format("phase {} (parity {}) of {}", phase, phase & 1, name(address));
 }
 
-std::vector<RelatedSide> Mbarriers::places(std::int64_t address) const {
-  std::vector<RelatedSide> out;
+std::vector<FaultSide> Mbarriers::places(std::int64_t address) const {
+  std::vector<FaultSide> out;
   const auto found = objects_.find(address);
   if (found == objects_.end()) return out;
   const Object& object = found->second;
-  out.push_back(related(object.made, fmt::format("initialises {} for {} arrival{}", name(address),
-                                                 object.expected, object.expected == 1 ? "" : "s")));
+  out.push_back(made_by(address, object));
   if (!object.arrived.empty())
-    out.push_back(related(object.arrived.back().who, fmt::format("arrives last at {}", name(address))));
+    out.push_back(side_of(object.arrived.back().who, fmt::format("the latest arrival at {}", name(address))));
   return out;
 }
 

@@ -95,11 +95,11 @@ class Mbarriers {
   /// its first phase, arrivals of which some have come, at its mbarrier.init.
   struct Cause {
     Who who;
-    std::string what;
+    std::string what, accepted, label;  ///< what would be right; what `who` does
   };
   std::optional<Cause> cause(std::int64_t address) const;
   /// Where an object was initialised, and where it was arrived at last.
-  std::vector<RelatedSide> places(std::int64_t address) const;
+  std::vector<FaultSide> places(std::int64_t address) const;
   /// The wait of a warp for a phase that it had waited for before, if that was its last one on some object: what that says,
   /// for a fault that followed.
   struct Repeated {
@@ -111,8 +111,12 @@ class Mbarriers {
   std::optional<Who> unread(int warp) const;
   /// The last test of a warp that has failed, if none at its object has been true since.
   std::optional<Who> failed(int warp) const;
+  struct AtObject {
+    std::int64_t address;
+    Who who;
+  };
   /// Where a warp has seen a phase complete last.
-  std::optional<std::int64_t> waited(int warp) const;
+  std::optional<AtObject> waited(int warp) const;
   /// Which object counts what an agent copies; nothing: none of them.
   std::optional<std::int64_t> counted_by(int agent) const;
   /// Whether nobody has seen complete the phase in which an agent's copy began, at the object that it is for.
@@ -183,23 +187,24 @@ class Mbarriers {
   bool is_same_instruction(const Object& object, Who who) const;
   bool is_overwritten(std::int64_t address, const Object& object) const;
   std::string name(std::int64_t address) const;
+  std::string name(std::int64_t address, Who who) const;
   std::string in_use(std::int64_t address, const Object& object) const;
-  std::string too_many(std::int64_t address, const Object& object, std::uint32_t arrivals) const;
+  Fault too_many(std::int64_t address, const Object& object, const MbarrierArrival& arrival,
+                 std::string_view what, Who who) const;
+  Fault too_late(std::int64_t address, const Object& object, std::uint32_t bytes, std::int64_t phase,
+                 Who who) const;
+  FaultSide made_by(std::int64_t address, const Object& object) const;
   std::string progress(const Object& object) const;
   std::string phase_text(std::int64_t address, std::int64_t phase) const;
   std::string names(const std::vector<int>& threads) const;
 
   Shared& shared_;
   std::map<std::int64_t, Object> objects_;
-  std::map<int, Repeated> repeated_;    // by warp
-  std::map<int, Who> unread_;           // by warp
-  std::map<int, std::int64_t> waited_;  // by warp
-  std::uint64_t phases_ = 0;            // that were complete
+  std::map<int, Repeated> repeated_;  // by warp
+  std::map<int, Who> unread_;         // by warp
+  std::map<int, AtObject> waited_;    // by warp
+  std::uint64_t phases_ = 0;          // that were complete
   bool fences_own_inits_ = false;
-  struct AtObject {
-    std::int64_t address;
-    Who who;
-  };
   std::map<int, AtObject> early_;   // by warp, its last wait of this kind
   std::map<int, AtObject> failed_;  // by warp
 };

@@ -148,7 +148,10 @@ Found Meeting::shuffle(int warp, std::uint32_t lanes) {
     if ((lanes & bit(from)) == 0) {
       Fault out = fault(Errc::inactive_lane, fmt::format("lane {} reads lane {}, which takes no part", i, from),
                         fmt::format("a lane that executes it: {}", ranges(lanes_of(lanes))));
-      if (warp * kWarp + from < threads()) out.other = side(warp, {from}, lane(warp, from).last);
+      if (warp * kWarp + from < threads()) {
+        out.other = side(warp, {from}, lane(warp, from).last);
+        out.other->what = "its last place";
+      }
       return out;
     }
     r.value = values[static_cast<std::size_t>(from)];
@@ -216,8 +219,10 @@ Fault Meeting::missing(int warp, int first, std::uint32_t wanted) {
                     : fmt::format("all lanes of the {} must execute it, at one place",
                                   r.kind == Request::Kind::of_warpgroup ? "warpgroup" : "warp"));
   out.lanes = lanes_of(away);
-  if (one != nullptr || warp * kWarp + absent < threads())
+  if (one != nullptr || warp * kWarp + absent < threads()) {
     out.other = side(warp, out.lanes, one != nullptr ? one->request->at : lane(warp, absent).last);
+    out.other->what = one != nullptr ? "they wait" : "their last place";
+  }
   return out;
 }
 
@@ -256,6 +261,7 @@ Fault Meeting::missing_warp(int first, int warp) {
   if (!exists) return out;
   out.lanes = lanes_of(one == nullptr ? kAllLanes : waits);
   out.other = side(warp, out.lanes, one == nullptr ? lane(warp, 0).last : one->request->at);
+  out.other->what = one == nullptr ? "their last place" : "they wait";
   return out;
 }
 
@@ -288,6 +294,7 @@ void Meeting::check_barrier() {
                                       place(first->request->at), i / kWarp, place(t.request->at)),
                           "all threads of a block must wait at the same place"});
     out.other = side(one / kWarp, {one % kWarp}, first->request->at);
+    out.other->what = "it waits";
     fault_ = std::move(out);
     return;
   }

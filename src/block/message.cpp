@@ -127,11 +127,23 @@ bool Far::knows(std::uint64_t cluster, int thread, std::uint32_t clock) const {
 
 // ---- Messages
 
+namespace {
+
+Known joined(const Known& one, const Known& other) {
+  if (!one || !other || one == other) return one ? one : other;
+  Knowledge both = *one;
+  both.join(*other);
+  return std::make_shared<const Knowledge>(std::move(both));
+}
+
+}  // namespace
+
 void Message::put(const Posting& posting, const Writer& by, bool keeps) {
   if (!keeps && (by.cluster != last_.cluster || by.thread != last_.thread)) {
     letters_.clear();
     far_ = nearly_far_ = {};
   }
+  relaxed_ = keeps ? joined(relaxed_, posting.relaxed) : posting.relaxed;
   last_ = by;
   ++writes_;
   const auto& of = posting.released;
@@ -166,11 +178,7 @@ void Message::add(Letter letter) {
   });
   if (same != letters_.end()) {
     same->write = letter.write;
-    if (same->what != letter.what) {
-      Knowledge both = *same->what;
-      both.join(*letter.what);
-      same->what = std::make_shared<const Knowledge>(std::move(both));
-    }
+    same->what = joined(same->what, letter.what);
     return;
   }
   if (letters_.size() == kMost) letters_.erase(letters_.begin());

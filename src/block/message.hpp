@@ -45,8 +45,9 @@ struct FlagUse {
 struct Flaw {
   enum class Kind : std::uint8_t {
     fence,
-    scope
-  } kind = Kind::fence;  ///< a fence is missing; a scope is too narrow
+    scope,
+    relaxed
+  } kind = Kind::fence;  ///< a fence is missing; a scope is too narrow; the flag's write is .relaxed, which is no release
   Scope scope = Scope::cta;
   FlagUse write = {}, read = {};
 };
@@ -97,6 +98,7 @@ using Known = std::shared_ptr<const Knowledge>;
 struct Posting {
   std::array<Known, kScopes> released;  ///< to those whom at least this scope reaches
   Known unfenced;                       ///< to nobody, since there is no fence: all that the lanes have done
+  Known relaxed;  ///< the same of a write that says .relaxed: it orders nothing, nearly or not
 };
 
 /// Who writes: his cluster, its block and the thread, both numbered in the cluster.
@@ -129,6 +131,8 @@ class Message {
   const Far& far() const { return far_; }
   const Far& nearly_far() const { return nearly_far_; }
   Flaw flaw() const { return flaw_; }
+  /// What would have been released by writes that are .relaxed; nullptr: there are none.
+  const Known& relaxed() const { return relaxed_; }
   FlagUse last() const { return {last_.at, last_.cluster, last_.thread}; }
 
  private:
@@ -137,6 +141,7 @@ class Message {
   std::vector<Letter> letters_;  // the latest last
   Far far_, nearly_far_;
   Flaw flaw_;
+  Known relaxed_;
   Writer last_;
   std::uint64_t writes_ = 0;
 };

@@ -323,10 +323,11 @@ Known Order::before_fence(int warp, std::uint32_t lanes, Scope scope) const {
 
 Posting Order::post(int warp, std::uint32_t lanes, const Strength& how) {
   Posting out;
-  const Known all = how.releases || how.unsaid ? released(warp, lanes) : nullptr;
+  const Known all = released(warp, lanes);
   for (std::size_t s = 0; s <= static_cast<std::size_t>(how.scope); ++s)
     out.released[s] = how.releases ? all : before_fence(warp, lanes, static_cast<Scope>(s));
   if (how.unsaid) out.unfenced = all;
+  if (!how.releases && !how.unsaid) out.relaxed = all;
   return out;
 }
 
@@ -347,13 +348,22 @@ void Order::take(int warp, const Knowledge& from, const Strength& how, Flaw flaw
 }
 
 void Order::take(int warp, int rank, const Message& message, const Strength& how, FlagUse read) {
-  if (taken_.empty()) taken_.resize(index(threads_ / kWarp));
+  if (taken_.empty()) {
+    taken_.resize(index(threads_ / kWarp));
+    relaxed_.resize(taken_.size());
+  }
   Taken& last = taken_[index(warp)];
   if (last.message == &message && last.writes == message.writes() && last.acquires >= how.acquires) return;
   if (last.acquires != how.acquires) last.latest = {};
   last.message = &message;
   last.writes = message.writes();
   last.acquires = how.acquires;
+  if (message.relaxed()) {
+    Flaw flaw{Flaw::Kind::relaxed, how.scope, message.last(), read};
+    flaw.write.lacks = true;
+    flaw.read.lacks = !how.acquires;
+    relaxed_[index(warp)] = {message.relaxed(), flaw};
+  }
   for (const Message::Letter& one : message.letters()) {
     if ((cluster_ && one.cluster != *cluster_) || std::ranges::count(last.latest, one.what) != 0) continue;
     last.latest = {one.what, last.latest.front()};
@@ -374,14 +384,31 @@ void Order::take(int warp, int rank, const Message& message, const Strength& how
   if (!far.far.empty()) take(warp, far, how, flaw, Scope::gpu);
 }
 
+// A flag that is read without a fence behind it may have one before its write.
+std::optional<Flaw> Order::flaw(int warp, bool is_near, bool is_told, bool is_open) const {
+  if (!is_near && !is_told) return std::nullopt;
+  Flaw out = is_near ? of_warp(warp).flaw : relaxed_[index(warp)].flaw;
+  if (out.kind != Flaw::Kind::scope && out.read.lacks && is_open) out.write.lacks = false;
+  return out;
+}
+
+// What the last flag that a warp has read would have told it, had its write been a release.
+const Knowledge* Order::told(int warp) const {
+  return relaxed_.empty() ? nullptr : relaxed_[index(warp)].what.get();
+}
+
 std::optional<Flaw> Order::nearly_before(int actor, std::uint32_t clock, int me) const {
-  if (of_warps_.empty() || !is_known(of_warp(me / kWarp).nearly, actor, clock)) return std::nullopt;
-  return of_warp(me / kWarp).flaw;
+  if (of_warps_.empty()) return std::nullopt;
+  const Knowledge* const flag = told(me / kWarp);
+  return flaw(me / kWarp, is_known(of_warp(me / kWarp).nearly, actor, clock),
+              flag != nullptr && is_known(flag->known, actor, clock), is_open(actor, clock, me));
 }
 
 std::optional<Flaw> Order::nearly_before(std::uint64_t cluster, int thread, std::uint32_t clock, int me) const {
-  if (of_warps_.empty() || !of_warp(me / kWarp).nearly_far.knows(cluster, thread, clock)) return std::nullopt;
-  return of_warp(me / kWarp).flaw;
+  if (of_warps_.empty()) return std::nullopt;
+  const Knowledge* const flag = told(me / kWarp);
+  return flaw(me / kWarp, of_warp(me / kWarp).nearly_far.knows(cluster, thread, clock),
+              flag != nullptr && flag->far.knows(cluster, thread, clock), is_open(cluster, thread, clock, me));
 }
 
 bool Order::is_open(int actor, std::uint32_t clock, int me) const {

@@ -64,7 +64,8 @@ class Order {
   bool before(std::uint64_t cluster, int thread, std::uint32_t clock, int me) const {
     return !of_warps_.empty() && of_warp(me / kWarp).far.knows(cluster, thread, clock);
   }
-  /// What is missing, if something nearly orders it before the current action of `me`.
+  /// What is missing, if something nearly orders it before the current action of `me`, or the flag that `me` has read last does
+  /// not since its write is .relaxed.
   std::optional<Flaw> nearly_before(int actor, std::uint32_t clock, int me) const;
   std::optional<Flaw> nearly_before(std::uint64_t cluster, int thread, std::uint32_t clock, int me) const;
   /// Whether it would be known behind a fence: `me` has read a flag by a relaxed load.
@@ -129,6 +130,8 @@ class Order {
   void share_agents();
   void share_far();
   void share_fences();
+  std::optional<Flaw> flaw(int warp, bool is_near, bool is_told, bool is_open) const;
+  const Knowledge* told(int warp) const;
 
   int threads_;
   std::vector<std::uint32_t> clock_, barrier_;  // by actor
@@ -153,6 +156,12 @@ class Order {
   };
   std::vector<Taken> taken_;              // by warp; empty until there is something
   std::optional<std::uint64_t> cluster_;  // in a grid of several
+  /// The last flag that a warp has read whose write is .relaxed, and what a release would have told.
+  struct Relaxed {
+    Known what;
+    Flaw flaw;
+  };
+  std::vector<Relaxed> relaxed_;  // by warp; as taken_
   /// The lanes that a thread executes instructions with, from a clock of its own on.
   struct Path {
     std::uint32_t since = 0, lanes = kAllLanes;

@@ -76,7 +76,7 @@ Found Products::issue(int number, const Instruction& product, Effects effects, P
   all_fenced = all_fenced || shared_.are_fenced(effects.memory_reads, number, ordered_);
   if (const auto found = g.async.check(who, effects, all_fenced ? AsyncState::Unordered() : unordered)) {
     Fault out = shared_.violated(of_group(number, fault_of(first, {})), *found);
-    if (written) out.other = shared_.side(shared_.actor({written->write.thread, written->write.at}));
+    if (written) out.other = side_of({written->write.thread, written->write.at}, "writes it");
     return out;
   }
   (void)g.async.apply(who, std::move(effects), g.registers);

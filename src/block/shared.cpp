@@ -32,162 +32,7 @@ std::string Shared::at(std::int64_t byte) const {
   return name.empty() ? fmt::format("{:#x}", byte) : fmt::format("{:#x} ({})", byte, name);
 }
 
-// ---- Conflicts
-
-// A thread that has waited for too few of its groups has made the mistake there.
-void Shared::tell_pending(Fault& fault, std::string_view what, const Accesses::Conflict& conflict) const {
-  const int thread = conflict.thread;
-  const int writer = conflict.before->thread;
-  const Copier& copier = copiers_[static_cast<std::size_t>(writer - first_thread())];
-  const auto copy = std::ranges::find_if(
-      copier.copies, [&](const Copy& c) { return conflict.byte >= c.to && conflict.byte - c.to < c.size; });
-  const bool committed = copy != copier.copies.end() && copy->group < copier.group;
-  const std::string who =
-      writer == thread ? std::string("this thread") : fmt::format("thread {}", writer - first_thread());
-  fault.error = {
-      Errc::copy_pending, std::string(what),
-      fmt::format(
-          "byte {:#x} is still on its way by a cp.async of {}, {}", conflict.byte, who,
-          committed ? fmt::format("in group {} of {}", copy->group + 1, copier.group) : "in no group yet"),
-      fmt::format("{} must execute {} before this statement", who,
-                  committed ? fmt::format("cp.async.wait_group {}", copier.group - copy->group - 1)
-                            : "cp.async.commit_group and cp.async.wait_group, or cp.async.wait_all,")};
-  const bool waits_for_too_few = committed && copier.waited_for == copier.group && copier.waited_pending != 0;
-  if (!waits_for_too_few || copier.waited.line == 0) return;
-  fault.error.where = what.empty() ? "" : "cp.async.wait_group";  // without a name it has that of its statement
-  fault.error.seen = fmt::format(
-      "it waits for all groups but the last{}; {} reads byte {:#x}, which is still on its way by a "
-      "cp.async of {}, in group {} of {}",
-      copier.waited_pending == 1 ? "" : fmt::format(" {}", copier.waited_pending),
-      cluster_->name(thread, rank_), conflict.byte, who, copy->group + 1, copier.group);
-  fault.error.accepted =
-      fmt::format("cp.async.wait_group {} would wait for it", copier.group - copy->group - 1);
-  fault.other = static_cast<FaultSide&>(fault);
-  fault.warp = writer / kWarp;
-  fault.lanes = {writer % kWarp};
-  fault.at = copier.waited;
-}
-
-// A bulk copy, or an operation on tensor memory, is the other side: it is still on its way, or who accesses its bytes has not waited for it.
-Error Shared::by_agent(std::string_view what, const Accesses::Conflict& conflict) const {
-  const Accesses::Access& before = *conflict.before;
-  const Who by = cluster_->who(before.thread, before.at);
-  const bool is_on_its_way = conflict.kind == Accesses::Conflict::Kind::pending;
-  const std::string_view how = is_on_its_way            ? "is still on its way by"
-                               : conflict.before_writes ? "is written by"
-                                                        : "is read by";
-  return {Errc::copy_pending, std::string(what),
-          fmt::format("byte {:#x} {} {} of {}{}", conflict.byte, how, cluster_->work(before.thread),
-                      cluster_->name(by.thread, rank_), is_on_its_way ? "" : ", which has not been waited for"),
-          cluster_->advice(before.thread, before.clock)};
-}
-
-Error Shared::race(std::string_view what, const Accesses::Conflict& conflict, Place at) const {
-  const Accesses::Access& before = *conflict.before;
-  const int by = cluster_->who(before.thread, before.at).thread, rank = cluster_->rank_of(conflict.thread);
-  const std::string_view how = conflict.before_writes ? "written" : "read";
-  if (cluster_->order.is_agent(before.thread))
-    return {Errc::data_race, std::string(what),
-            fmt::format("byte {:#x} was {} by a wgmma of {}, and {}", conflict.byte, how,
-                        cluster_->group_name(by, rank),
-                        has_waited(conflict, by) ? "this warp has waited for its own part only"
-                                                 : "nothing orders that before this statement"),
-            "all four warps must execute wgmma.wait_group, and then a barrier or an mbarrier must order them"};
-  const bool same_warp = by / kWarp == conflict.thread / kWarp;
-  // Where warps have parted, a barrier of all of them would never be complete.
-  const bool have_parted = cluster_->flow && cluster_->flow(before.at, at) == Cluster::Flow::apart;
-  const Unordered found{
-      cluster_->order.nearly_before(before.thread, before.clock, conflict.thread),
-      cluster_->order.is_open(before.thread, before.clock, conflict.thread),
-      cluster_->rank_of(by) == rank ? Scope::cta : Scope::cluster,
-      same_warp                       ? "a __syncwarp or a __syncthreads must order them"
-      : is_told_by_lane(conflict)     ? "a __syncwarp must stand before what another lane of its warp releases"
-      : cluster_->rank_of(by) != rank ? "a barrier.cluster or an mbarrier must order them"
-      : have_parted
-          ? "a barrier that both warps take part in must order them: an mbarrier, or bar.sync with a count"
-          : "a __syncthreads must order them"};
-  return unordered(what, fmt::format("byte {:#x} was {} by {}", conflict.byte, how, cluster_->name(by, rank)),
-                   found);
-}
-
-// A warp that has waited for a product knows the agent of its own (Products::control).
-bool Shared::has_waited(const Accesses::Conflict& conflict, int by) const {
-  const int warp = conflict.thread / kWarp;
-  if (warp / kGroupWarps != by / kWarpgroup) return false;
-  const int own = conflict.before->thread + (warp % kGroupWarps == 0 ? 0 : 1);
-  return conflict.before->clock < cluster_->order.known_of(own, warp);
-}
-
-// A lane has had the answer of its strong read, as a test of an mbarrier, when another lane of its path releases.
-bool Shared::is_told_by_lane(const Accesses::Conflict& conflict) const {
-  const Accesses::Access& before = *conflict.before;
-  return !conflict.before_writes && before.strong &&
-         cluster_->order.told_by_lane(before.thread, before.clock, conflict.thread);
-}
-
-KernelRule Shared::rule_of(const Accesses::Conflict& conflict) const {
-  using Kind = Accesses::Conflict::Kind;
-  if (conflict.kind == Kind::never_written) return KernelRule::never_written;
-  const Accesses::Access& before = *conflict.before;
-  if (conflict.kind == Kind::pending || cluster_->copies(before.thread)) return KernelRule::copy_pending;
-  if (cluster_->order.is_agent(before.thread))
-    return has_waited(conflict, cluster_->who(before.thread, before.at).thread)
-               ? KernelRule::product_of_other_warps
-               : KernelRule::data_race;
-  if (cluster_->order.were_together(before.thread, before.clock, conflict.thread) || is_told_by_lane(conflict))
-    return KernelRule::lanes_not_synchronised;
-  return rule_of_race(cluster_->order.nearly_before(before.thread, before.clock, conflict.thread));
-}
-
-Fault Shared::conflict(std::string_view what, const Accesses::Conflict& conflict, Place at) const {
-  using Kind = Accesses::Conflict::Kind;
-  Fault out = fault_of({conflict.thread, at}, {}, rule_of(conflict));
-  out.address = {Space::shared, conflict.byte};
-  if (conflict.before) {
-    const Who by = cluster_->who(conflict.before->thread, conflict.before->at);
-    out.other = {by.thread / kWarp, {by.thread % kWarp}, by.at};
-    if (cluster_->copies(conflict.before->thread)) {
-      out.error = by_agent(what, conflict);
-      return out;
-    }
-    if (cluster_->order.is_agent(conflict.before->thread))
-      out.other = FaultSide{by.thread / kWarp, lanes_of(kAllLanes), by.at, kGroupWarps};
-  }
-  if (const KernelRule rule = out.rule; rule == KernelRule::flag_fence || rule == KernelRule::scope_too_narrow)
-    add_flag(out,
-             cluster_->order.nearly_before(conflict.before->thread, conflict.before->clock, conflict.thread));
-  switch (conflict.kind) {
-    case Kind::never_written:
-      out.error = {Errc::never_written, std::string(what),
-                   fmt::format("byte {:#x} of shared memory", conflict.byte),
-                   "it is undefined until it is written"};
-      break;
-    case Kind::pending: tell_pending(out, what, conflict); break;
-    case Kind::race: out.error = race(what, conflict, at); break;
-  }
-  return out;
-}
-
-// No barrier stands between the two sides, so either may come first. A person looks for it before the one that stands behind
-// the other in the program.
-Fault Shared::conflict(std::string_view what, const Accesses::Conflict& conflict, Place at,
-                       const Actor& now) const {
-  const bool is_race = conflict.kind == Accesses::Conflict::Kind::race;
-  if (!is_race || !cluster_->flow || cluster_->order.is_agent(conflict.before->thread) ||
-      cluster_->flow(at, conflict.before->at) != Cluster::Flow::follows)
-    return Shared::conflict(what, conflict, at);
-  const Accesses::Conflict turned{conflict.kind, conflict.before->thread, conflict.byte,
-                                  Accesses::Access{now.number, at, now.clock}, now.writes};
-  Fault out = Shared::conflict(what, turned, conflict.before->at);
-  if (!cluster_->order.is_agent(now.number)) out.rule = rule_of(conflict);
-  return out;
-}
-
-Fault Shared::conflict_of_thread(std::string_view what, const Accesses::Conflict& conflict, Place at,
-                                 bool writes) const {
-  return Shared::conflict(what, conflict, at,
-                          {conflict.thread, cluster_->order.clock(conflict.thread), writes});
-}
+// ---- Accesses of a thread
 
 // Whether products are pending, which may read what is written.
 bool Shared::is_read() const {
@@ -227,10 +72,10 @@ Found Shared::write(std::string_view what, std::int64_t first, std::span<const s
   Fault out = conflict_of_thread(what, *found, who.at, true);
   const auto there = memory_.shared().subspan(static_cast<std::size_t>(first), value.size());
   if (found->kind == Accesses::Conflict::Kind::race && found->before_writes) {
-    out.error.seen += fmt::format("; one stores {}, the other {}{}", hex(there), hex(value),
-                                  type ? apart(there, value, type()) : "");
-    if (out.rule == KernelRule::data_race)
-      out.error.accepted = "one thread must store, or " + out.error.accepted;
+    const bool is_turned = out.warp * kWarp + out.lanes.front() != who.thread;
+    out.error.seen += fmt::format(" (it stores {}, this lane {}{})", hex(is_turned ? value : there),
+                                  hex(is_turned ? there : value), type ? apart(there, value, type()) : "");
+    if (out.rule == KernelRule::data_race) out.error.accepted = one_must_store(out);
   }
   return out;
 }
@@ -240,8 +85,6 @@ Accesses::Written Shared::state_of(std::int64_t first, std::span<const std::byte
                     accesses_.are_settled(first, static_cast<std::int64_t>(value.size()));
   return same ? Accesses::Written::same : Accesses::Written::done;
 }
-
-// ---- Accesses of a thread
 
 Found Shared::load(std::string_view what, const View& from, std::span<std::byte> value, std::size_t alignment,
                    Who who) {
@@ -343,8 +186,8 @@ Found Shared::unfenced_write(std::string_view what, std::int64_t first, std::int
        "the thread that wrote them must execute fence.proxy.async after that, and before any barrier between "
        "the two"},
       KernelRule::proxy_fence);
-  out.address = {Space::shared, found->first};
-  out.other = {found->write.thread / kWarp, {found->write.thread % kWarp}, found->write.at};
+  out.address = {Space::shared, found->first, {}, rank_};
+  out.other = side_of({found->write.thread, found->write.at}, fmt::format("writes byte {:#x}", found->first));
   return out;
 }
 
@@ -360,8 +203,8 @@ Found Shared::unfenced_read(std::string_view what, std::int64_t first, std::int6
        "the thread that read it must execute fence.proxy.async after that, and before any barrier between the "
        "two"},
       KernelRule::proxy_fence_read);
-  out.address = {Space::shared, found->first};
-  out.other = {found->write.thread / kWarp, {found->write.thread % kWarp}, found->write.at};
+  out.address = {Space::shared, found->first, {}, rank_};
+  out.other = side_of({found->write.thread, found->write.at}, fmt::format("reads byte {:#x}", found->first));
   return out;
 }
 
@@ -424,8 +267,13 @@ Found Shared::ends(Who who, const std::function<bool(std::int64_t)>& is_object) 
                   : found->before_writes ? "writes byte"
                                          : "reads byte",
                   found->byte, rank_),
-      "a barrier.cluster must come after the last access to another block's shared memory"};
+      fmt::format(
+          "all threads of both blocks must execute a barrier.cluster after the last {} another block's {}",
+          arrives ? "arrival at" : "access to", arrives ? "mbarrier" : "shared memory")};
   std::swap(static_cast<FaultSide&>(out), *out.other);
+  out.what.clear();
+  out.related.clear();
+  out.other->what = fmt::format("block {} of the cluster ends", rank_);
   return out;
 }
 
@@ -546,15 +394,17 @@ std::uint64_t Shared::actor(Who who, bool is_product) {
 FaultSide Shared::side(std::uint64_t actor) const {
   const int thread = static_cast<int>((actor & ~kProduct) >> kPlaceBits);
   const Place at = accesses_.place(static_cast<std::uint16_t>(actor));
-  if ((actor & kProduct) != 0) return {thread / kWarp, lanes_of(kAllLanes), at, kGroupWarps};
-  return {thread / kWarp, {thread % kWarp}, at};
+  if ((actor & kProduct) != 0)
+    return {thread / kWarp, lanes_of(kAllLanes), at, kGroupWarps, 0, {}, {}, "issues the wgmma"};
+  return side_of({thread, at}, "accesses the register");
 }
 
 Fault Shared::violated(Fault fault, const AsyncViolation& violation) const {
   fault.error = violation.error;
   fault.rule = violation.rule;
   if (violation.other) fault.other = side(*violation.other);
-  if (violation.bytes) fault.address = {Space::shared, static_cast<std::int64_t>(violation.bytes->first)};
+  if (violation.bytes)
+    fault.address = {Space::shared, static_cast<std::int64_t>(violation.bytes->first), {}, rank_};
   return fault;
 }
 

@@ -14,7 +14,7 @@ int TensorOrder::find(Key key) {
   if (!added) return found->second;
   const bool operations = key.first == Kind::operations;
   const auto advice = [this, pipe = static_cast<int>(pipes_.size())](std::uint32_t clock) {
-    return commit_of(pipe, clock, "other arrivals do not wait for it");
+    return commit_of(pipe, clock) + " must come between the two (other arrivals do not wait for it)";
   };
   Pipe one{key.second, operations ? kWarp : 1, 0, 0, -1};
   one.done = operations ? cluster_.add_tensor_agent(advice) : cluster_.add_tensor_agent();
@@ -64,11 +64,10 @@ std::vector<Accesses::Agent> TensorOrder::committed(int thread, std::string phas
   return out;
 }
 
-std::string TensorOrder::commit_of(int pipe, std::uint32_t clock, std::string_view others) const {
+std::string TensorOrder::commit_of(int pipe, std::uint32_t clock) const {
   if (const Pipe& one = of(pipe); clock < one.committed_count && !one.committed_to.empty())
-    return fmt::format("{}, at which tcgen05.commit arrives, must be waited for first", one.committed_to);
-  return fmt::format("tcgen05.commit must follow it, and its mbarrier be waited for{}{}",
-                     others.empty() ? "" : ": ", others);
+    return fmt::format("a wait for {}, at which tcgen05.commit arrives,", one.committed_to);
+  return "a tcgen05.commit and a wait for its mbarrier";
 }
 
 std::optional<Who> TensorOrder::pending_load(int warp) const {
@@ -153,20 +152,21 @@ Fault TensorAccesses::found(const Operation& before, const TensorTouch& words, b
                             const Access& now, std::string why, std::string accepted, KernelRule rule) const {
   const Cluster& cluster = order_.cluster();
   const bool is_move = order_.is_move(before.pipe);
-  const std::string_view does = now.use == TensorUse::deallocation ? "deallocated"
-                                : words.writes                     ? "written"
-                                                                   : "read";
+  const std::string_view does = now.use == TensorUse::deallocation ? "deallocates"
+                                : words.writes                     ? "writes"
+                                                                   : "reads",
+                         did = before_writes ? "writes" : "reads";
   Fault out = fault_of(
       now.who, {Errc::protocol_violation,
                 {},
-                fmt::format("{} are {}, which {} {}; {}", text(common(words, before.words)), does,
+                fmt::format("this {} {}, which a {} {}{}; {}", does, text(common(words, before.words)),
                             name(before.use, is_move, before.who, cluster, cluster.rank_of(now.who.thread)),
-                            before_writes ? "writes" : "reads", why),
+                            does == did ? "also " : "", did, why),
                 std::move(accepted)});
   if (now.use == TensorUse::load || now.use == TensorUse::store || now.use == TensorUse::deallocation)
     out.lanes = lanes_of(kAllLanes);
-  out.other = FaultSide{warp_of(before.who), {before.who.thread % kWarp}, before.who.at};
-  if (is_move) out.other->lanes = lanes_of(kAllLanes);
+  const std::string what = fmt::format("the {}", name(before.use));
+  out.other = is_move ? side_of_warp(before.who, what) : side_of(before.who, what);
   out.rule = rule;
   return out;
 }
@@ -183,6 +183,17 @@ bool are_pipelined(TensorUse before, TensorUse now, bool same_accumulator) {
   if (is_product(now)) return is_copy(before) || before == shift;
   if (now == refresh) return before == shift;
   return now == shift && is_product(before);
+}
+
+}  // namespace
+
+namespace {
+
+constexpr const char *kNoFenceAfter = "no fence came between what orders the two threads and this statement",
+                     *kFenceAfter = "this thread must execute tcgen05.fence::after_thread_sync between the two";
+
+std::string not_waited_for(const TensorAccesses::Access& before) {
+  return fmt::format("that {} has not been waited for", name(before.use));
 }
 
 }  // namespace
@@ -207,11 +218,12 @@ Found TensorAccesses::check_pipelined(const Operation& before, const TensorTouch
                  "tcgen05.fence::after_thread_sync must come between the two");
   if (order_.is_of(before.pipe, me)) return std::nullopt;
   if (!order_.is_fenced(before.pipe, before.clock, me))
-    return found(before, words, before_writes, now, "that thread does not fence it before the two synchronise",
-                 "tcgen05.fence::before_thread_sync must follow it", KernelRule::tensor_fence);
+    return found(before, words, before_writes, now,
+                 fmt::format("no fence came between that {} and what orders the two threads", name(before.use)),
+                 "that thread must execute tcgen05.fence::before_thread_sync between the two",
+                 KernelRule::tensor_fence);
   if (!order_.is_behind_fence(before.pipe, before.clock, me, false))
-    return found(before, words, before_writes, now, "this thread has no fence after the two synchronise",
-                 "tcgen05.fence::after_thread_sync must come before this statement", KernelRule::tensor_fence);
+    return found(before, words, before_writes, now, kNoFenceAfter, kFenceAfter, KernelRule::tensor_fence);
   return std::nullopt;
 }
 
@@ -219,19 +231,22 @@ Found TensorAccesses::check_operation(const Operation& before, const TensorTouch
                                       const Access& now) const {
   const int me = warp_of(now.who);
   if (!order_.is_done(before.pipe, before.clock, me)) {
+    const std::string must = order_.commit_of(before.pipe, before.clock) +
+                             " and then tcgen05.fence::after_thread_sync must come between the two";
     const bool in_one_pipe =
         is_copy(now.use) && before.pipe == now.pipe && (is_product(before.use) || is_copy(before.use));
     if (in_one_pipe)
       return found(before, words, before_writes, now,
-                   fmt::format("the order of {} and a tcgen05.cp after it is not defined", name(before.use)),
-                   order_.commit_of(before.pipe, before.clock, ""), KernelRule::tensor_copy_order);
-    return found(
-        before, words, before_writes, now, "its completion has not been waited for",
-        order_.commit_of(before.pipe, before.clock, "tcgen05.wait and other arrivals do not wait for it"));
+                   fmt::format("the order of that {} and a later tcgen05.cp is not defined", name(before.use)),
+                   must, KernelRule::tensor_copy_order);
+    return found(before, words, before_writes, now, not_waited_for(before),
+                 must + " (tcgen05.wait and other arrivals do not wait for it)");
   }
   if (now.use != TensorUse::deallocation && !order_.is_behind_fence(before.pipe, before.clock, me, true))
-    return found(before, words, before_writes, now, "it is complete, and no fence follows the wait for it",
-                 "tcgen05.fence::after_thread_sync must come before this statement", KernelRule::tensor_fence);
+    return found(before, words, before_writes, now,
+                 fmt::format("that {} has been waited for, and no fence followed the wait", name(before.use)),
+                 "tcgen05.fence::after_thread_sync must come between the wait and this statement",
+                 KernelRule::tensor_fence);
   return std::nullopt;
 }
 
@@ -241,23 +256,26 @@ Found TensorAccesses::check_move(const Operation& before, const TensorTouch& wor
   const std::string wait = before.use == TensorUse::load ? "tcgen05.wait::ld" : "tcgen05.wait::st";
   if (order_.is_of(before.pipe, me)) {
     if (order_.is_waited_for(before.pipe, before.clock)) return std::nullopt;
-    return found(before, words, before_writes, now, "its completion has not been waited for",
+    return found(before, words, before_writes, now, not_waited_for(before),
                  wait + " must come between the two");
   }
   if (!order_.is_waited_for(before.pipe, before.clock))
-    return found(before, words, before_writes, now, "its completion has not been waited for",
-                 wait + " must follow it, and then a barrier or an mbarrier must order the two");
+    return found(
+        before, words, before_writes, now, not_waited_for(before),
+        fmt::format("that warp must execute {}, and then a barrier or an mbarrier must come before this "
+                    "statement",
+                    wait));
   if (!order_.is_done(before.pipe, before.clock, me))
-    return found(before, words, before_writes, now, "nothing orders the two threads",
-                 fmt::format("a barrier or an mbarrier must come between the two, after {}", wait));
+    return found(before, words, before_writes, now, "nothing orders the two warps",
+                 fmt::format("a barrier or an mbarrier must come between {} and this statement", wait));
   if (now.use == TensorUse::deallocation) return std::nullopt;
   if (!order_.is_fenced(before.pipe, before.clock, me))
-    return found(before, words, before_writes, now, "that warp does not fence it before the two synchronise",
-                 fmt::format("tcgen05.fence::before_thread_sync must follow {}", wait),
+    return found(before, words, before_writes, now,
+                 fmt::format("no fence came between {} and what orders the two warps", wait),
+                 "that warp must execute tcgen05.fence::before_thread_sync between the two",
                  KernelRule::tensor_fence);
   if (!order_.is_behind_fence(before.pipe, before.clock, me, true))
-    return found(before, words, before_writes, now, "this thread has no fence after the two synchronise",
-                 "tcgen05.fence::after_thread_sync must come before this statement", KernelRule::tensor_fence);
+    return found(before, words, before_writes, now, kNoFenceAfter, kFenceAfter, KernelRule::tensor_fence);
   return std::nullopt;
 }
 
@@ -321,10 +339,10 @@ Found TensorAccesses::never_written(const TensorTouch& words, int column, const 
       now.who,
       {Errc::never_written,
        {},
-       text(at),
+       text(at) + " has never been written",
        now.use == TensorUse::accumulator
-           ? "it is undefined until it is written: the first tcgen05.mma must have enable-input-d false"
-           : "it is undefined until it is written"},
+           ? "the first tcgen05.mma must have enable-input-d false, or something must write the columns before"
+           : "it must be written before this statement"},
       KernelRule::tensor_never_written);
 }
 

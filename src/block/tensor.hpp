@@ -62,8 +62,8 @@ class TensorOrder {
   /// What a commit by the thread makes known to those who wait for its mbarrier.
   /// `phase`: which one of which mbarrier it completes.
   std::vector<Accesses::Agent> committed(int thread, std::string phase);
-  /// What must be done to wait for an operation of a pipe. `others`: what does not wait for it.
-  std::string commit_of(int pipe, std::uint32_t clock, std::string_view others) const;
+  /// "a tcgen05.commit and a wait for its mbarrier": what lets threads know that an operation of a pipe is complete.
+  std::string commit_of(int pipe, std::uint32_t clock) const;
   /// The last load of the warp, if it has not been waited for.
   std::optional<Who> pending_load(int warp) const;
 

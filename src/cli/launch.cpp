@@ -50,6 +50,7 @@ ordered_json side_json(const FaultSide& side) {
   ordered_json out{{"warp", side.warp},    {"lanes", side.lanes},  {"ptx_line", side.ptx_line},
                    {"file", side.at.file}, {"line", side.at.line}, {"chain", chain_json(side.chain)}};
   if (side.elsewhere) out["elsewhere"] = {side.elsewhere->x, side.elsewhere->y, side.elsewhere->z};
+  if (!side.what.empty()) out["what"] = side.what;
   return out;
 }
 
@@ -78,10 +79,7 @@ ordered_json fault_json(const Fault& fault) {
                    {"block", {fault.block.x, fault.block.y, fault.block.z}},
                    {"at", side_json(fault)}};
   if (fault.other) out["other"] = side_json(*fault.other);
-  for (const RelatedSide& one : fault.related) {
-    out["related"].push_back(side_json(one));
-    out["related"].back()["what"] = one.what;
-  }
+  for (const FaultSide& one : fault.related) out["related"].push_back(side_json(one));
   if (!fault.waiting.empty()) out["waiting"] = waiting_json(fault);
   if (fault.address) {
     out["space"] = name(fault.address->space);

@@ -263,8 +263,9 @@ bool Block::report_deadlock(const std::vector<FaultWaiters>& waiting) {
     const auto cause = request.kind == block::Request::Kind::phase
                            ? async.mbarriers.cause(static_cast<std::int64_t>(request.value))
                            : std::nullopt;
-    Fault fault =
-        block::deadlock(cause ? cause->who : who(first, request.at), cause ? cause->what : "", waiting);
+    Fault fault = cause ? block::deadlock(cause->who, cause->what, cause->accepted, waiting)
+                        : block::deadlock(who(first, request.at), {}, {}, waiting);
+    if (cause) fault.what = cause->label;
     if (!cause) fault.lanes = block::lanes_of(lanes);
     meeting.fault() = std::move(fault);
     return true;

@@ -163,7 +163,7 @@ Found Block::disagreeing(int first, const Instruction& instruction) const {
                   fmt::format("{} is another fragment in lane {} of warp {} than in lane 0 of warp {}",
                               one.d == other.d ? "a" : "d", thread % kWarp, thread / kWarp, first / kWarp),
                   "all lanes must give the same"});
-    out.other = {shared.first_warp() + first / kWarp, {0}, call(first).at};
+    out.other = {shared.first_warp() + first / kWarp, {0}, call(first).at, 1, 0, {}, {}, "gives the other one"};
     return out;
   }
   return std::nullopt;
@@ -180,7 +180,7 @@ Fault Block::refused(int first, const Instruction& instruction, Error error) con
       return *static_cast<const Call&>(r).operands.product != product(first);
     });
     if (different == 0) continue;
-    out.other = {out.warp, {0}, out.at};
+    out.other = {out.warp, {0}, out.at, 1, 0, {}, {}, "gives other ones"};
     out.warp = shared.first_warp() + warp;
     out.warps = 1;
     out.lanes = lanes_of(different);

@@ -51,6 +51,11 @@ Block::Block(const Grid& grid, Cluster& cluster, int rank, Extent index)
     warps_.push_back(std::make_unique<Warp>(*this, grid.program, w, lanes_of(static_cast<std::size_t>(w))));
   }
   for (Barrier& barrier : barriers_) barrier.warps.resize(static_cast<std::size_t>(warps));
+  ended_.resize(static_cast<std::size_t>(warps));
+}
+
+void Block::ends(const Warp& warp, block::Who who) {
+  last_ = ended_[static_cast<std::size_t>(warp.number())] = who;
 }
 
 // Those that a warp begins with.
@@ -195,7 +200,7 @@ void locate(const Program& program, Fault& fault) {
   };
   one(fault.at, fault.ptx_line, fault.chain);
   if (fault.other) one(fault.other->at, fault.other->ptx_line, fault.other->chain);
-  for (RelatedSide& side : fault.related) one(side.at, side.ptx_line, side.chain);
+  for (FaultSide& side : fault.related) one(side.at, side.ptx_line, side.chain);
   for (FaultWaiters& row : fault.waiting) one(row.at, row.ptx_line, row.chain);
   fault.kernel = program.functions[static_cast<std::size_t>(program.entry)].function->name;
 }
@@ -229,15 +234,15 @@ void Block::explain_by_waits(Fault& fault) const {
     const ptx::Statement& test = statement_of(origin_at(grid_.program, (unread ? *unread : *failed).at));
     const int number = warp - async_.shared.first_warp();
     fault.error.accepted += fmt::format(
-        fmt::runtime(unread ? ": nothing reads the answer of {} at PTX line {}, so warp {} has not waited"
-                            : ": {} at PTX line {} was false, as it may be, and warp {} has gone on"),
+        fmt::runtime(unread ? " (nothing reads the answer of {} at PTX line {}, so warp {} has not waited)"
+                            : " ({} at PTX line {} was false, as it may be, and warp {} has gone on)"),
         ptx::one_line(test.text), test.position.line, number);
     return;
   }
   if (fault.error.code == Errc::copy_pending && async_.groups.has_waited_for_none(fault.warp) &&
       fault.error.accepted.find("wait_group") != std::string::npos)
     fault.error.accepted +=
-        fmt::format(": it waits for groups of the thread that executes it, and warp {} has none",
+        fmt::format(" (it waits for groups of the thread that executes it, and warp {} has none)",
                     fault.warp - async_.shared.first_warp());
   if (fault.other && fault.error.code == Errc::data_race) explain_by_barriers(fault);
 }
@@ -263,7 +268,7 @@ void Block::explain_by_barriers(Fault& fault) const {
                     ranges(here), all.empty() ? "met the last barrier " : "", at.position.line,
                     lines.empty() ? "" : fmt::format(" ({})", lines));
   }
-  fault.error.accepted += fmt::format(": {}; their barriers are out of step", all);
+  fault.error.accepted += fmt::format(" ({}, so their barriers are out of step)", all);
 }
 
 void Block::fault(Fault found) {
@@ -362,12 +367,15 @@ void Block::blame_store(Fault& fault) const {
   const auto is_own = [&](const FaultSide& side) { return side.warp >= first && side.warp < end; };
   if (is_use(fault) == is_use(*fault.other) || !is_own(fault) || !is_own(*fault.other)) return;
   if (is_use(fault)) std::swap(static_cast<FaultSide&>(fault), *fault.other);
+  fault.what.clear();
+  fault.other->what = "uses the mbarrier";
+  fault.related.clear();
   fault.rule = KernelRule::mbarrier_overwritten;
   fault.error = {Errc::barrier_misused,
                  {},
                  fmt::format("it overwrites the mbarrier at {}, which is in use",
                              async_.shared.at(fault.address->byte / 8 * 8)),
-                 "data must lie elsewhere, or mbarrier.inval come before"};
+                 "data must lie elsewhere, or mbarrier.inval must come before this statement"};
 }
 
 bool Block::allows(block::Found found) {
@@ -467,14 +475,24 @@ void Block::check_ended(int number, const Barrier& barrier) {
             who(*warp, step, 0),
             {Errc::threads_diverge,
              {},
-             fmt::format("warp {} has ended without it, and was at barrier {} before", left, number),
-             "a barrier without a number of threads is of all threads of the block, each time"},
+             fmt::format(
+                 "warp {} has ended and cannot execute it (a barrier without a count of threads is for all "
+                 "threads of the block)",
+                 left),
+             fmt::format("warp {} must execute it before it ends, or it must count the threads that still come",
+                         left)},
             KernelRule::barrier_after_end);
         out.lanes = block::lanes_of(path->lanes);
-        out.other = FaultSide{last.thread / kLanes, block::lanes_of(kAllLanes), last.at};
+        out.other = end_of(left);
+        out.related.push_back(
+            block::side_of_warp(last, fmt::format("the last barrier {} of warp {}", number, left)));
         return void(allows(std::move(out)));
       }
   }
+}
+
+FaultSide Block::end_of(int warp) const {
+  return block::side_of_warp(ended_[static_cast<std::size_t>(warp)], fmt::format("warp {} ends", warp));
 }
 
 void Block::release(int number, Barrier& barrier) {
@@ -635,8 +653,14 @@ void Block::report_missing(Warp& warp, const Path& path) {
   out.lanes = block::lanes_of(missing);
   for (const Path& other : warp.paths()) {
     if (&other == &path || (other.lanes & missing) == 0) continue;
-    out.other =
-        FaultSide{warp.number_in_cluster(), block::lanes_of(other.lanes & missing), who(warp, other).at};
+    out.other = FaultSide{warp.number_in_cluster(),
+                          block::lanes_of(other.lanes & missing),
+                          who(warp, other).at,
+                          1,
+                          0,
+                          {},
+                          {},
+                          "they wait"};
     break;
   }
   fault(std::move(out));
@@ -680,7 +704,8 @@ Fault Block::missing_warp(Warp& warp, const Path& path) const {
        "all four warps of the warpgroup must execute it, at one place"});
   out.lanes = block::lanes_of(waits == nullptr ? kAllLanes : waits->lanes);
   if (waits != nullptr)
-    out.other = FaultSide{async_.shared.first_warp() + absent, out.lanes, who(*other, *waits).at};
+    out.other = FaultSide{async_.shared.first_warp() + absent, out.lanes, who(*other, *waits).at, 1, 0, {}, {},
+                          fmt::format("warp {} waits", absent)};
   return out;
 }
 
@@ -789,9 +814,9 @@ bool Block::report_endless(const std::vector<FaultWaiters>& waiting) {
 }
 
 // Places that say the same are told once: stages of a pipeline are initialised by one statement.
-void Block::add_awaited(std::vector<RelatedSide>& to) const {
-  const auto is_told = [&](const RelatedSide& one) {
-    const auto is_same = [&](const RelatedSide& other) {
+void Block::add_awaited(std::vector<FaultSide>& to) const {
+  const auto is_told = [&](const FaultSide& one) {
+    const auto is_same = [&](const FaultSide& other) {
       return one.at == other.at &&
              one.what.substr(0, one.what.find(' ')) == other.what.substr(0, other.what.find(' '));
     };
@@ -800,8 +825,37 @@ void Block::add_awaited(std::vector<RelatedSide>& to) const {
   for (const std::unique_ptr<Warp>& warp : warps_)
     for (const Path& path : warp->paths())
       if (path.waits_for == Waits::test || path.gives_up)
-        for (RelatedSide& one : async_.mbarriers.places(path.awaited))
+        for (FaultSide& one : async_.mbarriers.places(path.awaited))
           if (!is_told(one)) to.push_back(std::move(one));
+}
+
+// The warps that have ended without an arrival at a barrier that counts threads.
+std::vector<int> Block::missing_at(const Barrier& barrier) const {
+  std::vector<int> out;
+  for (std::size_t w = 0; barrier.threads != 0 && w < warps_.size(); ++w)
+    if (warps_[w]->alive() == 0 && barrier.warps[w].here == 0) out.push_back(static_cast<int>(w));
+  return out;
+}
+
+// Of a path that waits for no barrier object, or for one that does not tell the cause.
+Fault Block::deadlock_of(Warp& warp, const Path& path, const std::vector<FaultWaiters>& waiting) const {
+  std::string cause, accepted;
+  std::vector<int> missing;
+  if (path.waits_for == Waits::barrier) {
+    const Barrier& barrier = barriers_[static_cast<std::size_t>(path.barrier)];
+    missing = missing_at(barrier);
+    if (!missing.empty()) {
+      const std::string_view ha = missing.size() == 1 ? "s" : "ve";
+      cause = fmt::format("barrier {} counts {} threads, and {} have come (warp{} {} ha{} ended without it)",
+                          path.barrier, barrier.threads, barrier.arrived, missing.size() == 1 ? "" : "s",
+                          ranges(missing), ha);
+      accepted = "as many threads must execute the barrier as it counts";
+    }
+  }
+  Fault out = block::deadlock(who(warp, path), std::move(cause), std::move(accepted), waiting);
+  out.lanes = block::lanes_of(path.lanes);
+  if (!missing.empty()) out.related.push_back(end_of(missing.front()));
+  return out;
 }
 
 // Where a barrier object lacks what no one can bring any more, the fault is there.
@@ -815,10 +869,11 @@ bool Block::report_deadlock(const std::vector<FaultWaiters>& waiting) {
   if (waits == nullptr) return false;
   const bool tests = waits->waits_for == Waits::test || waits->gives_up;
   const auto cause = tests ? async_.mbarriers.cause(waits->awaited) : std::nullopt;
-  Fault out = block::deadlock(cause ? cause->who : who(*who_waits, *waits), cause ? cause->what : "", waiting);
-  if (!cause) out.lanes = block::lanes_of(waits->lanes);
+  Fault out = cause ? block::deadlock(cause->who, cause->what, cause->accepted, waiting)
+                    : deadlock_of(*who_waits, *waits, waiting);
+  if (cause) out.what = cause->label;
   for (const std::unique_ptr<Block>& block : cluster_.blocks()) block->add_awaited(out.related);
-  const auto is_told = [&](const RelatedSide& one) { return one.at == out.at; };  // as the cause
+  const auto is_told = [&](const FaultSide& one) { return one.at == out.at; };  // as the cause
   std::erase_if(out.related, is_told);
   fault(std::move(out));
   return true;

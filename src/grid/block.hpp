@@ -85,7 +85,7 @@ class Block {
   /// a fault.
   Outcome run();
   /// A thread has ended, behind this.
-  void ends(block::Who who) { last_ = who; }
+  void ends(const Warp& warp, block::Who who);
   Cluster& cluster() { return cluster_; }
   int rank() const { return rank_; }
   const std::vector<std::unique_ptr<Warp>>& warps() const { return warps_; }
@@ -136,7 +136,7 @@ class Block {
   /// The place of a site (Stacks) in faults that are not located yet.
   static block::Place place(std::int32_t site);
   /// The barrier objects for which its paths wait: where they were initialised and arrived at.
-  void add_awaited(std::vector<RelatedSide>& to) const;
+  void add_awaited(std::vector<FaultSide>& to) const;
   bool step_limit_reached() { return ++steps_ > grid_.step_limit; }
   std::uint64_t steps() const { return steps_; }
   void skip(std::uint64_t steps) { steps_ += steps; }
@@ -211,6 +211,9 @@ class Block {
   Fault endless(Warp& warp, const Path& path, const std::vector<FaultWaiters>& waiting) const;
   std::string awaited(const Warp& warp, const Path& path, std::span<const Lanes> alive) const;
   std::string awaited(const Barrier& barrier) const;
+  std::vector<int> missing_at(const Barrier& barrier) const;
+  Fault deadlock_of(Warp& warp, const Path& path, const std::vector<FaultWaiters>& waiting) const;
+  FaultSide end_of(int warp) const;
 
   const Grid& grid_;
   Cluster& cluster_;
@@ -234,6 +237,7 @@ class Block {
   std::vector<Finding> findings_;
   std::map<std::array<unsigned, 3>, std::size_t> known_;  // findings, by their rule and statements
   block::Who last_{};                                     // the thread that ended last
+  std::vector<block::Who> ended_;                         // the same of each warp
 };
 
 /// An error whose place has no other name has that of its statement, and both sides have the lines of theirs.

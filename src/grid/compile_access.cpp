@@ -68,6 +68,7 @@ void Compiler::access(bool loads) {
   step.access.count = static_cast<std::uint8_t>(places.size());
   step.access.sign_extends = ptx::is_signed(type);
   step.access.strong = is_strong(step.access);
+  program_.orders_by_memory = program_.orders_by_memory || step.access.strong;
   step.access.non_coherent = has("nc");
   step.run = steps::access(step, places, loads);
   step.extra = keep(std::move(places));

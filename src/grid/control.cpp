@@ -116,16 +116,19 @@ Next trap(Warp& warp, Path& path, const Step&, Lanes lanes) {
 namespace {
 
 // Lanes that execute a step alone, although others of their warp have passed by, and ended elsewhere.
-block::Found left_out(Warp& warp, const Step& step, Lanes lanes, Lanes without) {
+block::Found left_out(Warp& warp, const Path& path, const Step& step, Lanes lanes, Lanes without) {
   Fault out = block::fault_of(
       Block::who(warp, step, 0),
       {Errc::threads_diverge,
        {},
-       fmt::format("lanes {} of warp {} execute it, and lanes {} have gone on without it, to their end",
+       fmt::format("lanes {} of warp {} execute it, and lanes {}, which had not ended, went around it",
                    ranges(block::lanes_of(lanes)), warp.number(), ranges(block::lanes_of(without))),
-       "all lanes of a warp must execute what is .aligned, as bar.sync is, or have ended before"},
+       "all lanes of a warp that have not ended must execute what is .aligned (as bar.sync is)"},
       KernelRule::aligned_by_lanes);
   out.lanes = block::lanes_of(lanes);
+  const Step& there = warp.program().steps[static_cast<std::size_t>(path.passed_at)];
+  out.other = block::side_of_warp(Block::who(warp, there, 0), "here they were meanwhile");
+  out.other->lanes = block::lanes_of(without);
   return out;
 }
 
@@ -134,17 +137,22 @@ block::Found left_out(Warp& warp, const Step& step, Lanes lanes, Lanes without) 
 // Lanes that are about to end may do so before the others come. Those that the guard leaves out go on behind the step.
 Next meet_aligned(Warp& warp, Path& path, const Step& step, Lanes lanes) {
   if (lanes != warp.alive()) {
+    const auto pass = [&](const Path& other, Lanes more) {
+      if (more == 0) return;
+      path.passed |= more;
+      path.passed_at = other.pc;
+    };
     for (const Path& other : warp.paths())
-      if (&other != &path && !warp.is_about_to_end(other)) path.passed |= other.lanes;
+      if (&other != &path && !warp.is_about_to_end(other)) pass(other, other.lanes);
     Path others = path;
     ++others.pc;
-    if (!warp.is_about_to_end(others)) path.passed |= path.lanes & ~lanes;
+    if (!warp.is_about_to_end(others)) pass(others, path.lanes & ~lanes);
     warp.keep(path, lanes);
     path.needs = warp.alive();
     return Next::wait;
   }
   const Lanes without = std::exchange(path.passed, 0) & ~lanes;
-  if (without == 0 || warp.block().allows(left_out(warp, step, lanes, without))) return Next::step;
+  if (without == 0 || warp.block().allows(left_out(warp, path, step, lanes, without))) return Next::step;
   return Next::end;
 }
 

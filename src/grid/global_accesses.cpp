@@ -126,6 +126,11 @@ void GlobalAccesses::Check::drop() {
 
 // ---- Accesses
 
+bool GlobalAccesses::is_recorded(const std::byte* first) {
+  Area* const area = area_of(first, 1);
+  return area != nullptr && std::atomic_ref(area->is_stored).load(std::memory_order_relaxed);
+}
+
 // Nothing, if nobody writes there, or it is not recorded.
 GlobalAccesses::Area* GlobalAccesses::recorded(const GlobalAccess& by, const GlobalLanes& what, int lane) {
   Area* const area = area_of(what.of(lane), what.bytes);
@@ -242,7 +247,8 @@ void GlobalAccesses::Check::store(const Entry& now, std::byte* data) const {
   if (now.shift == kOneLane) {
     return copy_lane(data + now.first, value(now, now.first), size_of(now.bytes));
   }
-  if (what.stride == std::size_t{1} << now.shift && what.stride == what.bytes && !now.falls)  // a row here and there
+  if (what.stride == std::size_t{1} << now.shift && what.stride == what.bytes &&
+      !now.falls)  // a row here and there
     return void(std::memcpy(data + now.first, value(now, now.first), size_of(now.bytes)));
   for (std::size_t byte = now.first; byte < kLine && (now.bytes >> byte & 1) != 0;
        byte += std::size_t{1} << now.shift)
@@ -261,8 +267,8 @@ void GlobalAccesses::Entries::grow() {
 // ---- Words
 
 bool GlobalAccesses::is_word(const Entry& one, std::size_t size) {
-  return one.strong && one.writes && !one.superseded && !one.non_coherent && std::size_t{1} << one.shift == size &&
-         one.bytes == low_bits(size) << one.first;
+  return one.strong && one.writes && !one.superseded && !one.non_coherent &&
+         std::size_t{1} << one.shift == size && one.bytes == low_bits(size) << one.first;
 }
 
 // False if the line has something else, or is to have.
@@ -387,7 +393,8 @@ bool GlobalAccesses::conflicts(Check& check, const Entry& old, const Entry& now,
     Mask bytes = rest & low_bits(end);
     rest &= ~bytes;
     const int old_lane = old.lane_of(first), now_lane = now.lane_of(first);
-    if (!is_stale(old, now) && ((old.is_of_warp(now) && old_lane == now_lane) || is_known(check, old, first, now_lane)))
+    if (!is_stale(old, now) &&
+        ((old.is_of_warp(now) && old_lane == now_lane) || is_known(check, old, first, now_lane)))
       continue;
     out = true;
     for (; bytes != 0; bytes &= bytes - 1) {
@@ -417,37 +424,11 @@ void GlobalAccesses::Check::report(const Entry& old, const Entry& now, std::size
       is_near ? order.is_open(thread, old.clock, me) : order.is_open(old.cluster, thread, old.clock, me)};
   const auto rank = [&](const GlobalConflict& of) {
     if (of.before.cluster != of.now.cluster) return 3;
-    if (of.flaw || of.before.non_coherent || of.now.non_coherent) return 1;
+    if (block::is_of_flag(of.flaw) || of.before.non_coherent || of.now.non_coherent) return 1;
     return of.before.thread / kLanes == of.now.thread / kLanes ? 0 : 2;
   };
   std::optional<GlobalConflict>& place = is_near ? found.within : found.between;
   if (!place || rank(out) > rank(*place)) place = std::move(out);
-}
-
-// ---- Between clusters
-
-// The side that comes first by the numbers of clusters is the first one.
-void GlobalRaces::add(const GlobalConflict& found) {
-  GlobalConflict one = found;
-  if (one.now.cluster < one.before.cluster) std::swap(one.now, one.before);
-  const int kind = one.before.non_coherent || one.now.non_coherent ? 0
-                   : one.flaw                                      ? 1 + static_cast<int>(one.flaw->kind)
-                                                                   : 3;
-  const std::int32_t before = one.before.site % statements_, now = one.now.site % statements_;
-  const Key key{std::min(before, now), std::max(before, now), kind};
-  const auto rank = [](const GlobalConflict& of) {
-    return std::tuple(of.before.cluster, of.now.cluster, of.before.thread, of.now.thread, of.byte);
-  };
-  const std::lock_guard lock(mutex_);
-  const auto [at, is_new] = found_.try_emplace(key, one);
-  if (!is_new && rank(one) < rank(at->second)) at->second = one;
-}
-
-std::vector<GlobalConflict> GlobalRaces::all() const {
-  const std::lock_guard lock(mutex_);
-  std::vector<GlobalConflict> out;
-  for (const auto& [key, one] : found_) out.push_back(one);
-  return out;
 }
 
 }  // namespace warpbit::grid

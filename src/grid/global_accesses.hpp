@@ -38,7 +38,8 @@ struct GlobalLanes {
   const std::byte* values =
       nullptr;             ///< which are stored there: the first lane's; nullptr: others are, or none
   std::size_t stride = 0;  ///< from there to the next lane's
-  bool is_row = false;  ///< all lanes are there, the bytes of each behind those of the one before; `data`: of the first one
+  bool is_row =
+      false;  ///< all lanes are there, the bytes of each behind those of the one before; `data`: of the first one
 
   std::byte* of(int lane) const {
     const auto i = static_cast<std::size_t>(lane);
@@ -85,6 +86,8 @@ class GlobalAccesses {
   GlobalAccesses(const GlobalAccesses&) = delete;
   GlobalAccesses& operator=(const GlobalAccesses&) = delete;
 
+  /// Whether reads of a byte are recorded: something may be stored there.
+  bool is_recorded(const std::byte* first);
   /// Records it, and stores the values. Of what it finds, the worst.
   GlobalConflicts access(const GlobalAccess& by, const GlobalLanes& what);
   /// The same of each lane by itself, up to the first that finds what is not allowed. The lanes before that one.
@@ -151,7 +154,7 @@ class GlobalAccesses {
   };
   /// What atomics leave, by its place in the line: strong writes of one lane each, all of `size` bytes. None of them conflicts
   /// with another one, so the last one is found at once, where a list of 32 would be searched. With it and one lock for all
-  /// lanes a histogram by red.global takes 0.95 of the time that it took without a record of global memory; with lists 1.6.
+  /// lanes a histogram by red.global, 2^19 words into 256 bins, takes 50 ms instead of 126.
   struct Words {
     std::size_t size = 0;
     std::uint64_t count = 0;

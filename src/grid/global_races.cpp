@@ -3,9 +3,37 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "block/shape.hpp"
 
 namespace warpbit::grid {
+
+// The side that comes first by the numbers of clusters is the first one.
+void GlobalRaces::add(const GlobalConflict& found) {
+  GlobalConflict one = found;
+  if (one.now.cluster < one.before.cluster) std::swap(one.now, one.before);
+  const int kind = one.before.non_coherent || one.now.non_coherent ? 0
+                   : one.flaw                                      ? 1 + static_cast<int>(one.flaw->kind)
+                                                                   : 3;
+  const std::int32_t before = one.before.site % statements_, now = one.now.site % statements_;
+  const Key key{std::min(before, now), std::max(before, now), kind};
+  const auto rank = [](const GlobalConflict& of) {
+    return std::tuple(of.before.cluster, of.now.cluster, of.before.thread, of.now.thread, of.byte);
+  };
+  const std::lock_guard lock(mutex_);
+  const auto [at, is_new] = found_.try_emplace(key, one);
+  if (!is_new && rank(one) < rank(at->second)) at->second = one;
+}
+
+std::vector<GlobalConflict> GlobalRaces::all() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<GlobalConflict> out;
+  for (const auto& [key, one] : found_) out.push_back(one);
+  return out;
+}
+
 namespace {
 
 // "byte 12 of 'out' was written by lane 3 of warp 1".
@@ -16,16 +44,17 @@ std::string first_access(const Grid& grid, const GlobalConflict& found, std::str
 }
 
 Error error_of(const Grid& grid, const GlobalConflict& found, std::string_view who, block::Scope reach,
-               std::string_view advice) {
+               std::string_view advice, std::string_view cause = "no barrier came between the two") {
   const std::string first = first_access(grid, found, who);
   if (found.before.non_coherent || found.now.non_coherent)
     return {
         Errc::protocol_violation,
         {},
-        fmt::format("{} in this launch, and ld.global.nc (__ldg, const __restrict__) {}", first,
-                    found.now.non_coherent ? "may read what was there before" : "must not read what it writes"),
-        "ld.global must read what the launch writes"};
-  return block::unordered({}, first, {found.flaw, found.is_open, reach, advice});
+        fmt::format(
+            "{} in this launch, and ld.global.nc (__ldg, const __restrict__) {}", first,
+            found.now.non_coherent ? "may return the old value" : "must not read what the launch writes"),
+        fmt::format("{} must be ld.global, without .nc", found.now.non_coherent ? "this load" : "that load")};
+  return block::unordered({}, first, {found.flaw, found.is_open, reach, advice, cause});
 }
 
 // Both sides, whose rule is known.
@@ -33,14 +62,10 @@ Fault fault_of(const Grid& grid, const GlobalConflict& found, Error error, Kerne
   Fault out = block::fault_of({found.now.thread, Block::place(found.now.site)}, std::move(error), rule);
   const GlobalMemory::Range& range = grid.memory.range_of(found.byte);
   out.address = {Space::global, static_cast<std::int64_t>(range.address) + (found.byte - range.data)};
-  out.other = FaultSide{found.before.thread / block::kWarp,
-                        {found.before.thread % block::kWarp},
-                        Block::place(found.before.site)};
+  out.other = block::side_of({found.before.thread, Block::place(found.before.site)},
+                             fmt::format("{} byte {} of {}", found.before.writes ? "writes" : "reads",
+                                         found.byte - range.data, range.name));
   return out;
-}
-
-bool is_of_flag(KernelRule rule) {
-  return rule == KernelRule::flag_fence || rule == KernelRule::scope_too_narrow;
 }
 
 bool is_stale(const GlobalConflict& found) {
@@ -61,22 +86,23 @@ Fault fault_within(const Grid& grid, const block::Cluster& cluster, const Global
   const int rank = cluster.rank_of(found.now.thread), other = cluster.rank_of(found.before.thread);
   const bool of_warp = found.before.thread / block::kWarp == found.now.thread / block::kWarp;
   const KernelRule rule = rule_within(cluster.order, found);
-  Error error = error_of(grid, found, cluster.name(found.before.thread, rank),
-                         rank == other ? block::Scope::cta : block::Scope::cluster,
-                         of_warp         ? "a __syncwarp or a __syncthreads must order them"
-                         : rank != other ? "a barrier.cluster, or a flag of .cluster scope, must order them"
-                                         : "a __syncthreads must order them");
+  Error error =
+      error_of(grid, found, cluster.name(found.before.thread, rank),
+               rank == other ? block::Scope::cta : block::Scope::cluster,
+               of_warp         ? "a __syncwarp or a __syncthreads must come between the two"
+               : rank != other ? "a barrier.cluster, or a flag of .cluster scope, must come between the two"
+                               : "a __syncthreads must come between the two");
   if (rule == KernelRule::lanes_store_differently) {
-    error.seen =
-        fmt::format("lanes {} and {} store different bytes to byte {} of {}",
-                    found.before.thread % block::kWarp, found.now.thread % block::kWarp,
-                    found.byte - grid.memory.range_of(found.byte).data, grid.memory.range_of(found.byte).name);
-    error.accepted = "lanes that store to one place must store the same; the last lane's bytes stay";
+    error.seen = fmt::format("lanes {} and {} store different values to byte {} of {} ({})",
+                             found.before.thread % block::kWarp, found.now.thread % block::kWarp,
+                             found.byte - grid.memory.range_of(found.byte).data,
+                             grid.memory.range_of(found.byte).name, kWhichStays);
+    error.accepted = kOneLaneStores;
   }
-  if (rule == KernelRule::data_race && found.before.writes && found.now.writes)
-    error.accepted = "one thread must store, or " + error.accepted;
   Fault out = fault_of(grid, found, std::move(error), rule);
-  if (is_of_flag(rule)) block::add_flag(out, found.flaw);
+  if (rule == KernelRule::data_race && found.before.writes && found.now.writes)
+    out.error.accepted = block::one_must_store(out);
+  if (rule != KernelRule::lanes_store_differently && !is_stale(found)) block::add_flag(out, found.flaw);
   return out;
 }
 
@@ -90,10 +116,10 @@ Fault fault_of_copy(const Grid& grid, const async::GlobalCopies::Conflict& found
        fmt::format("byte {} of {} is {}, and a copy of {} may still {} it", found.byte - range.data, range.name,
                    writes ? "written" : "read", shared.cluster().name(found.thread, shared.rank()),
                    found.copy.writes ? "write" : "read"),
-       async::advice(found)},
+       async::advice(found, who.thread)},
       KernelRule::copy_pending);
   out.address = {Space::global, static_cast<std::int64_t>(range.address) + (found.byte - range.data)};
-  out.other = FaultSide{found.thread / block::kWarp, {found.thread % block::kWarp}, found.copy.who.at};
+  out.other = block::side_of({found.thread, found.copy.who.at}, "issues the copy");
   return out;
 }
 
@@ -117,25 +143,25 @@ Fault fault_between(const Grid& grid, const GlobalConflict& found) {
   const std::string who =
       fmt::format("{} of block ({}, {}, {})", shape.name(found.before.thread % shape.stride(), 0), other.x,
                   other.y, other.z);
-  const KernelRule rule = is_stale(found) ? KernelRule::non_coherent_load
-                          : found.flaw    ? block::rule_of_race(found.flaw)
-                                          : KernelRule::blocks_not_ordered;
-  Error error =
-      error_of(grid, found, who, block::Scope::gpu,
-               "make both accesses atomic, or order them by a flag with a release and an acquire of .gpu scope "
-               "(__threadfence before its write and after its read)");
-  if (rule == KernelRule::blocks_not_ordered && !found.is_open)
-    error.seen = first_access(grid, found, who) + ", and nothing orders the blocks";
+  const KernelRule rule = is_stale(found)                 ? KernelRule::non_coherent_load
+                          : block::is_of_flag(found.flaw) ? block::rule_of_race(found.flaw)
+                                                          : KernelRule::blocks_not_ordered;
+  Error error = error_of(
+      grid, found, who, block::Scope::gpu,
+      fmt::format("a flag must be written with .release.gpu after that {} and read with .acquire.gpu before "
+                  "this statement, or both accesses must be atomic if either order is right",
+                  found.before.writes ? "write" : "read"),
+      "nothing orders the two blocks");
   Fault out = fault_of(grid, found, std::move(error), rule);
   out.block = block_of(found.now);
   out.warp %= shape.stride() / block::kWarp;
   out.other->warp %= shape.stride() / block::kWarp;
   out.other->elsewhere = other;
-  if (is_of_flag(rule))
+  if (found.flaw && !is_stale(found))
     for (const block::FlagUse* use : {&found.flaw->write, &found.flaw->read}) {
       if (use->thread < 0) continue;
-      RelatedSide& side = out.related.emplace_back(
-          block::related({use->thread % shape.stride(), use->at}, block::flag_text(*found.flaw, *use)));
+      FaultSide& side = out.related.emplace_back(
+          block::side_of({use->thread % shape.stride(), use->at}, block::flag_text(*found.flaw, *use)));
       if (const device::Index3 at = block_of(*use); at != out.block) side.elsewhere = at;
     }
   name_statement(grid.program, out);

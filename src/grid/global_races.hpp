@@ -7,6 +7,10 @@
 
 namespace warpbit::grid {
 
+/// What is told of lanes that store different values to one place by one instruction.
+constexpr const char *kWhichStays = "which one stays is not defined, here the highest lane's",
+                     *kOneLaneStores = "one lane must store, or all must store the same value";
+
 /// The fault of the second access, whose warps are numbered in the cluster of both.
 Fault fault_within(const Grid& grid, const block::Cluster& cluster, const GlobalConflict& found);
 /// The fault of an access by `who` to bytes of a copy that has not been waited for.

@@ -71,7 +71,7 @@ Next first_block(Warp& warp, Path& path, const Step& step, Lanes lanes) {
                               {Errc::protocol_violation,
                                {},
                                "the request has failed, so its response has no ctaid",
-                               "query_cancel.is_canceled must be tested first"},
+                               "execute this only where query_cancel.is_canceled of the response is true"},
                               KernelRule::block_of_failure);
   out.lanes = block::lanes_of(failed);
   return warp.block().allows(std::move(out)) ? Next::step : Next::end;

@@ -46,11 +46,13 @@ std::vector<Fault> pending_at_end(const async::Block& block, const Products* pro
                             "these lanes have arrived at barrier.cluster and not waited",
                             "barrier.cluster.wait must follow each barrier.cluster.arrive"));
       out.back().lanes = block::lanes_of(lanes);
-      out.back().other = FaultSide{warp, out.back().lanes, block.cluster.barrier.arrived_at(warp)};
+      out.back().other =
+          block::side_of_warp({warp * kLanes, block.cluster.barrier.arrived_at(warp)}, "they arrive");
+      out.back().other->lanes = out.back().lanes;
     }
   for (const block::Who& who : block.shared.pending_copies())
     out.push_back(pending(who, "this copy has not been waited for",
-                          "cp.async.wait_all must come before the end, if anything is to read its bytes",
+                          "cp.async.wait_all must come before the use of its bytes, or the copy must go",
                           KernelRule::cp_async_at_end));
   return out;
 }

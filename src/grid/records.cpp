@@ -14,7 +14,8 @@ namespace warpbit::grid::steps {
 // Copies that nobody has waited for.
 bool Records::meets_no_copy(const GlobalLanes& what, bool writes, bool strong) {
   async::GlobalCopies& copies = block_.async().cluster.copies;
-  if (copies.empty() || (what.is_row && !copies.conflict(what.of(0), kLanes * what.bytes, writes, strong)))
+  if (!copies.may_meet(writes) ||
+      (what.is_row && !copies.conflict(what.of(0), kLanes * what.bytes, writes, strong)))
     return true;
   for (Lanes rest = what.lanes; rest != 0; rest &= rest - 1) {
     const int lane = std::countr_zero(rest);
@@ -27,16 +28,21 @@ bool Records::meets_no_copy(const GlobalLanes& what, bool writes, bool strong) {
 bool Records::copies_async(const GlobalLanes& from) {
   if (block_.grid().accesses == nullptr) return true;
   if (!global(from, false, false)) return false;
-  for_each_lane(from.lanes, [&](int lane) {
-    const block::Who who = Block::who(warp_, step_, lane);
-    const std::uint32_t number = block_.accesses().copies(who.thread) - 1;
-    block_.async().cluster.copies.add({{from.of(lane), from.bytes},
-                                       false,
-                                       async::GlobalCopies::Copy::Wait::threads,
-                                       who,
-                                       &block_.async(),
-                                       number});
-  });
+  const auto number = [&](int lane) {
+    return block_.accesses().copies(Block::who(warp_, step_, lane).thread) - 1;
+  };
+  const auto add = [&](int lane, std::size_t rows) {
+    block_.async().cluster.copies.add(
+        {{from.of(lane), from.bytes, rows, static_cast<std::ptrdiff_t>(from.bytes)},
+         false,
+         async::GlobalCopies::Copy::Wait::threads,
+         Block::who(warp_, step_, lane),
+         &block_.async(),
+         number(lane)});
+  };
+  bool are_alike = from.is_row;
+  for (int lane = 1; are_alike && lane < kLanes; ++lane) are_alike = number(lane) == number(0);
+  are_alike ? add(0, kLanes) : for_each_lane(from.lanes, [&](int lane) { add(lane, 1); });
   return true;
 }
 
@@ -58,15 +64,15 @@ GlobalAccess Records::by(bool writes, bool strong) const {
 bool Records::allowed_global(const GlobalConflicts& found) {
   const Grid& grid = block_.grid();
   if (found.between) grid.races->add(*found.between);
-  return !found.within ||
-         allowed(fault_within(grid, block_.accesses().cluster(), *found.within));
+  return !found.within || allowed(fault_within(grid, block_.accesses().cluster(), *found.within));
 }
 
 Lanes Records::changes_each(const GlobalLanes& what) {
   Lanes done = 0;
   if (block_.async().cluster.copies.empty()) {
-    done = block_.grid().accesses->access_each(by(true, step_.access.strong), what,
-                                      [&](int, const GlobalConflicts& found) { return allowed_global(found); });
+    done = block_.grid().accesses->access_each(
+        by(true, step_.access.strong), what,
+        [&](int, const GlobalConflicts& found) { return allowed_global(found); });
   } else {
     for (Lanes rest = what.lanes; rest != 0; rest &= rest - 1) {
       if (!global({rest & -rest, what.data, what.bytes}, true)) break;
@@ -80,7 +86,9 @@ Lanes Records::changes_each(const GlobalLanes& what) {
 bool Records::stores(const block::LaneAccesses& to, const std::byte* values, std::size_t stride) {
   const auto bytes = static_cast<std::size_t>(to.bytes);
   std::byte* const memory = block_.shared().data();
-  const auto value = [&](int lane) { return std::span(values + static_cast<std::size_t>(lane) * stride, bytes); };
+  const auto value = [&](int lane) {
+    return std::span(values + static_cast<std::size_t>(lane) * stride, bytes);
+  };
   const auto first = [&](int lane) { return to.first[static_cast<std::size_t>(lane)]; };
   if (!block_.checks()) {
     for_each_lane(to.lanes, [&](int lane) { std::memcpy(memory + first(lane), value(lane).data(), bytes); });
@@ -153,9 +161,9 @@ void Records::explain(Fault& found, Block& of, int lane, std::int64_t first,
   const std::span<const std::byte> one = common(of.shared(), both), other = common(value, both - first);
   found.rule = KernelRule::lanes_store_differently;
   found.error.seen =
-      fmt::format("lanes {} and {} store different bytes from {:#x} on: {} and {}{}", before, lane, both,
-                  block::hex(one), block::hex(other), block::apart(one, other, type()));
-  found.error.accepted = "lanes that store to one place must store the same; the last lane's bytes stay";
+      fmt::format("lanes {} and {} store different values to {:#x}, {} and {}{} ({})", before, lane, both,
+                  block::hex(one), block::hex(other), block::apart(one, other, type()), kWhichStays);
+  found.error.accepted = kOneLaneStores;
 }
 
 }  // namespace warpbit::grid::steps

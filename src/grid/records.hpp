@@ -138,7 +138,10 @@ class Records {
   /// A copy in bulk of a lane accesses bytes of it. Nothing is stored yet. Two that write count as strong: they reduce, or may
   /// store the same.
   bool copies(int lane, const std::byte* first, std::size_t bytes, bool writes) {
-    if (block_.grid().accesses == nullptr) return true;
+    GlobalAccesses* const accesses = block_.grid().accesses;
+    if (accesses == nullptr) return true;
+    // Tiles are read row by row, most of them from arrays that nobody stores to.
+    if (!writes && !accesses->is_recorded(first) && !block_.async().cluster.copies.may_meet(false)) return true;
     return global({Lanes{1} << lane, one_lane(lane, first), bytes}, writes, writes);
   }
   /// cp.async of lanes, which have begun, read bytes of it.
@@ -212,10 +215,12 @@ class Records {
     return !again_;
   }
   block::Found undefined_memory(int lane) {
-    return block::fault_of(
-        Block::who(warp_, step_, lane),
-        {Errc::never_written, {}, "memory that it reads", "it is undefined until it is written"},
-        KernelRule::never_written);
+    return block::fault_of(Block::who(warp_, step_, lane),
+                           {Errc::never_written,
+                            {},
+                            "memory that it reads has never been written",
+                            "it must be written before this statement"},
+                           KernelRule::never_written);
   }
 
   void keep_stored(int lane, std::int64_t first, std::int64_t bytes) {

@@ -18,10 +18,6 @@ Fault of_group(block::Who who, std::string seen, std::string accepted,
   out.lanes = block::lanes_of(block::kAllLanes);
   return out;
 }
-void set_other(Fault& fault, block::Who who) {
-  fault.other = {who.thread / block::kWarp, block::lanes_of(block::kAllLanes), who.at};
-}
-
 }  // namespace
 
 RegisterPool::RegisterPool(int warps, std::int64_t most) : executed_(static_cast<std::size_t>(warps)) {
@@ -51,19 +47,21 @@ block::Found RegisterPool::executed(int warp, block::Who who, const block::Order
       Fault out = of_group(
           who, fmt::format("warp {} executes it, and warp {} of the same warpgroup another one", warp, w),
           "all warps of a warpgroup must execute the same setmaxnreg");
-      set_other(out, others[number].who);
+      out.other = block::side_of_warp(others[number].who, fmt::format("the setmaxnreg of warp {}", w));
       return out;
     }
     if (number == 0 || number > others.size()) continue;
     const Executed& last = others[number - 1];
     if (order.before(last.who.thread, last.clock, who.thread)) continue;
-    Fault out = of_group(who,
-                         fmt::format("warp {} executes it, and nothing orders the setmaxnreg before it of "
-                                     "warp {} of the same warpgroup",
-                                     warp, w),
-                         "all warps of a warpgroup must meet, at a barrier, before the next setmaxnreg",
-                         KernelRule::setmaxnreg_order);
-    set_other(out, last.who);
+    Fault out =
+        of_group(who,
+                 fmt::format("warp {} executes it, and no barrier orders it after the previous setmaxnreg of "
+                             "warp {}, which is of the same warpgroup",
+                             warp, w),
+                 "the four warps of the warpgroup must execute a barrier of their 128 threads between the two "
+                 "(such as bar.sync 1, 128)",
+                 KernelRule::setmaxnreg_order);
+    out.other = block::side_of_warp(last.who, fmt::format("the previous setmaxnreg of warp {}", w));
     return out;
   }
   return std::nullopt;

@@ -55,16 +55,20 @@ Next fill(Warp& warp, Path& path, const Step& step,
 Run access(const Step& step, const std::vector<Place>& places, bool loads);
 /// copy_async where nothing is unusual; nothing if it is left to the specification, before anything is done.
 std::optional<Next> copy_async_at_once(Warp& warp, Path& path, const Step& step, Lanes lanes);
-Next atomic(Warp& warp, Path& path, const Step& step,
-            Lanes lanes);  ///< d, -, address, a, b; extra: operation; target: kind
-Next atomic_vector(Warp& warp, Path& path, const Step& step,
-                   Lanes lanes);  ///< -, -, address; extra: operation; target: places of old values, of addends
-Next atomic_128(Warp& warp, Path& path, const Step& step, Lanes lanes);  ///< d, -, address, a, b; target: kind
 Next copy_async(Warp& warp, Path& path, const Step& step,
                 Lanes lanes);  ///< -, -, to, from, source size, ignored
 Next commit_group(Warp& warp, Path& path, const Step& step, Lanes lanes);
 Next wait_group(Warp& warp, Path& path, const Step& step,
                 Lanes lanes);  ///< target: pending groups; -1: wait_all
+
+// ---- atomics.cpp
+Next atomic(Warp& warp, Path& path, const Step& step,
+            Lanes lanes);  ///< d, -, address, a, b; extra: operation; target: kind
+Next atomic_vector(Warp& warp, Path& path, const Step& step,
+                   Lanes lanes);  ///< -, -, address; extra: operation; target: places of old values, of addends
+Next atomic_128(Warp& warp, Path& path, const Step& step, Lanes lanes);  ///< d, -, address, a, b; target: kind
+
+// ---- addresses.cpp
 Next to_generic(Warp& warp, Path& path, const Step& step, Lanes lanes);  ///< d, -, a
 Next from_generic(Warp& warp, Path& path, const Step& step, Lanes lanes);
 Next is_space(Warp& warp, Path& path, const Step& step, Lanes lanes);         ///< p, -, a

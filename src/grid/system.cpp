@@ -126,10 +126,12 @@ bool has_arguments(Warp& warp, const Path& path, const Step& step, Lanes lanes) 
       without |= Lanes{!at.is_written(static_cast<std::size_t>(bytes))} << lane;
     });
     if (without == 0) continue;
-    Fault out = block::fault_of(
-        Block::who(warp, step, 0),
-        {Errc::never_written, {}, fmt::format("argument {}", i + 1), "its value is unspecified"},
-        KernelRule::never_written);
+    Fault out = block::fault_of(Block::who(warp, step, 0),
+                                {Errc::never_written,
+                                 {},
+                                 fmt::format("argument {} has never been written", i + 1),
+                                 "it must be written before the call"},
+                                KernelRule::never_written);
     out.lanes = block::lanes_of(without);
     if (!warp.block().allows(std::move(out))) return false;
   }

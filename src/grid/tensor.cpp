@@ -137,12 +137,14 @@ bool has_clean_padding(Warp& warp, const Path& path, const Step& step, Lanes lan
         if ((lanes >> lane & 1) == 0 || !places[r].exists()) continue;
         const auto word = static_cast<std::uint32_t>(warp.read(path, places[r], lane));
         if ((word & kPaddingOfBytes) == 0) continue;
-        Error error{Errc::undefined_operand,
-                    {},
-                    fmt::format("register {} of {} is {:#010x}: a one in bit 1 or 0 of a byte", r - first,
-                                operand.role, word),
-                    fmt::format("zeros there, since {} lies in bits 5 to 2; a GPU reads bits 5 to 0 as {}",
-                                operand.format, factor->container->name)};
+        const int bit = std::countr_zero(word & kPaddingOfBytes);
+        Error error{
+            Errc::undefined_operand,
+            {},
+            fmt::format(
+                "a one in bit {} of byte {} of register {} of {}, {:#010x} (a GPU reads bits 5 to 0 as {}),",
+                bit % 8, bit / 8, r - first, operand.role, word, factor->container->name),
+            fmt::format("zeros in bits 1 and 0, since {} lies in bits 5 to 2", operand.format)};
         return warp.block().allows(
             block::fault_of(Block::who(warp, step, lane), std::move(error), KernelRule::dirty_padding));
       }

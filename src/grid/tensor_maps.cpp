@@ -33,9 +33,10 @@ std::optional<ChangedMaps::Missing> ChangedMaps::missing(std::uint64_t address) 
   return Missing{
       found->second.who,
       found->second.released
-          ? "this thread must execute fence.proxy.tensormap::generic.acquire.gpu [map], 128 first"
+          ? "this thread must execute fence.proxy.tensormap::generic.acquire.gpu [address of the map], 128 before this "
+            "statement"
           : "the thread that changed it must execute fence.proxy.tensormap::generic.release.gpu, and then "
-            "this one fence.proxy.tensormap::generic.acquire.gpu [map], 128"};
+            "this one fence.proxy.tensormap::generic.acquire.gpu [address of the map], 128"};
 }
 
 namespace steps {
@@ -73,10 +74,11 @@ Result<TensorMap> read_map(Warp& warp, const Step& step, std::uint64_t at, int d
     Fault out = block::fault_of(Block::who(warp, step, lane),
                                 {Errc::protocol_violation,
                                  {},
-                                 fmt::format("the tensor map at {:#x} was changed", at),
+                                 fmt::format("the tensor map at {:#x} was changed by {}", at,
+                                             here.accesses().cluster().name(missing->who.thread, here.rank())),
                                  std::string(missing->must)},
                                 KernelRule::tensormap_fence);
-    out.other = {missing->who.thread / kLanes, {missing->who.thread % kLanes}, missing->who.at};
+    out.other = block::side_of(missing->who, "changes it");
     if (!here.allows(std::move(out))) return here.found()->error;
   }
   TensorMapBytes bytes;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "api/tensor_operands.hpp"
+#include "api/tensor_product.hpp"
 #include "async/tensor.hpp"
 #include "grid/cluster.hpp"
 #include "grid/reach.hpp"
@@ -240,9 +241,7 @@ Result<bool> Executed::commit(int lane) {
   if (!std::get<Commit>(action_.what).is_multicast) {
     objects.push_back({&first->block->async(), static_cast<std::uint32_t>(first->offset)});
   } else {
-    const std::uint32_t mask = word(Part::block_mask, lane) & 0xFFFF;
-    if (action_.cta_group == 2 && !issue(lane).names_pair(mask)) return false;
-    for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) {
+    for (std::uint32_t rest = word(Part::block_mask, lane) & 0xFFFF; rest != 0; rest &= rest - 1) {
       const auto rank = static_cast<std::uint32_t>(std::countr_zero(rest)) << kRankShift;
       const Result<SharedBytes> object = find_shared(
           warp_, step_, lane, static_cast<std::uint32_t>(first->offset) | rank, block::Mbarriers::kBytes, true);
@@ -275,15 +274,26 @@ bool Executed::is_by_one_lane(Lanes lanes) {
       {Errc::protocol_violation,
        {},
        fmt::format("{} lanes of the warp execute it, each of which issues a tcgen05.mma", std::popcount(lanes)),
-       "one thread must issue it (elect.sync)"},
+       "one thread must issue it (elect.sync), and mbarrier.init must count the tcgen05.commit that remain"},
       KernelRule::tensor_one_thread);
   out.lanes = block::lanes_of(lanes);
   return warp_.block().allows(std::move(out));
 }
 
-Next refused(Warp& warp, Path& path, Lanes lanes, Error error) {
+// Behind a deallocation that may be the reason.
+Next refused(Warp& warp, Path& path, const Step& step, Lanes lanes, Error error) {
   error.where.clear();
-  return warp.fault(path, lanes, std::move(error));
+  async::Block& here = warp.block().async();
+  const std::optional<async::Tensor::Allocated> freed =
+      error.accepted == kAllocatedColumns && here.has_tensor() ? here.tensor().freed : std::nullopt;
+  if (!freed) return warp.fault(path, lanes, std::move(error));
+  Fault out = block::fault_of(Block::who(warp, step, 0), std::move(error));
+  out.lanes = block::lanes_of(lanes);
+  const auto [first, count] = freed->columns;
+  out.related.push_back(
+      block::side_of_warp(freed->who, fmt::format("deallocates columns {} to {}", first, first + count - 1)));
+  warp.block().fault(std::move(out));
+  return Next::end;
 }
 
 }  // namespace
@@ -369,14 +379,14 @@ Next tensor_memory(Warp& warp, Path& path, const Step& step, Lanes lanes) {
     }
     const Result<Next> done = executed.by_warp(lanes);
     if (warp.block().has_fault()) return Next::end;
-    return done ? *done : refused(warp, path, lanes, done.error());
+    return done ? *done : refused(warp, path, step, lanes, done.error());
   }
   if (!executed.is_by_one_lane(lanes)) return Next::end;
   for (Lanes rest = lanes; rest != 0; rest &= rest - 1) {
     const int lane = std::countr_zero(rest);
     const Result<bool> done = executed.by_lane(lane);
     if (warp.block().has_fault()) return Next::end;
-    if (!done) return refused(warp, path, Lanes{1} << lane, done.error());
+    if (!done) return refused(warp, path, step, Lanes{1} << lane, done.error());
     if (!*done) return Next::end;
   }
   return Next::step;

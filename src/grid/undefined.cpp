@@ -142,18 +142,24 @@ using From = Undefined::Cause::From;
 Error error_of(const Undefined::Cause& cause, const std::string& name, const std::string& user) {
   constexpr std::array<std::string_view, 5> kSpaces = {
       "", "shared memory", "local memory", "what malloc returns", "an array without initial values"};
-  if (cause.from == From::reg) return {Errc::never_written, {}, name, "its value is unspecified"};
-  if (cause.from == From::lane)
+  if (cause.from == From::reg)
     return {Errc::never_written,
             {},
-            fmt::format(
-                "a lane reads one that is not active, or that its mask does not name; what {} of {} depends on",
-                name, user),
-            "the value of such a lane is undefined"};
+            fmt::format("{} has never been written", name),
+            "it must have a value before this statement"};
+  if (cause.from == From::lane)
+    return {
+        Errc::never_written,
+        {},
+        fmt::format("a lane reads one that is not active, or that its mask does not name, and {} of {} depends "
+                    "on what it gets, which is undefined",
+                    name, user),
+        "it must read a lane that executes the statement with it and that its mask names"};
   return {Errc::never_written,
           {},
-          fmt::format("byte {:#x} of {}", cause.byte, kSpaces[static_cast<std::size_t>(cause.from)]),
-          fmt::format("{} of {} depends on it", name, user)};
+          fmt::format("byte {:#x} of {} has never been written, and {} of {} depends on it", cause.byte,
+                      kSpaces[static_cast<std::size_t>(cause.from)], name, user),
+          "the byte must be written before this statement"};
 }
 
 }  // namespace
@@ -170,6 +176,7 @@ bool Undefined::fault(const Path& path, const Step& step, const Place& place, La
   if (cause.from == From::shared) out.address = {Space::shared, cause.byte};
   if (cause.from != From::reg) {
     out.other = static_cast<FaultSide&>(out);  // the load is the mistake, its user only shows it
+    out.other->what = fmt::format("uses {}", name);
     out.at = Block::place(cause.statement);
     out.lanes = block::lanes_of(cause.lanes);
   }

@@ -135,6 +135,16 @@ void put_element(const std::uint32_t* slot, std::byte* values, std::size_t strid
     std::memcpy(values + lane * stride, slot + Cells * lane, sizeof(Element));
 }
 
+// The bytes of a lane: most have as many as one of these, for which a copy is no call.
+void copy_bytes(std::byte* to, const std::byte* from, std::size_t bytes) {
+  switch (bytes) {
+    case 4: std::memcpy(to, from, 4); break;
+    case 8: std::memcpy(to, from, 8); break;
+    case 16: std::memcpy(to, from, 16); break;
+    default: std::memcpy(to, from, bytes); break;
+  }
+}
+
 /// What lanes store: that of a lane from so many bytes on as that of the one before. A slot of 32 or 64 bits has the bytes of an
 /// element already.
 struct Values {
@@ -189,7 +199,8 @@ bool record_global(Records& records, Warp& warp, Lanes lanes, const Targets& at,
                    Values values = {nullptr, 0}) {
   if (warp.block().grid().accesses == nullptr) return true;
   records.count(StateSpace::global, lanes_in(lanes));
-  return records.global({lanes, at.data, bytes, values.first, values.stride, at.is_row}, values.first != nullptr);
+  return records.global({lanes, at.data, bytes, values.first, values.stride, at.is_row},
+                        values.first != nullptr);
 }
 
 // The places of the lanes in shared memory.
@@ -245,7 +256,7 @@ Next vector_store(Warp& warp, Path& path, const Step& step, Lanes lanes) {
   Records records(warp, step);
   if (to.space == StateSpace::shared)
     return records.stores(in_shared(records, warp, lanes, to, bytes), values.first, values.stride) ? Next::step
-                                                                                                 : Next::end;
+                                                                                                   : Next::end;
   if (warp.block().grid().accesses != nullptr)
     return record_global(records, warp, lanes, to, bytes, values) ? Next::step : Next::end;
   if (to.is_row && values.stride == bytes) {
@@ -254,7 +265,7 @@ Next vector_store(Warp& warp, Path& path, const Step& step, Lanes lanes) {
   }
   for_each_lane(lanes, [&](int i) {
     const auto lane = static_cast<std::size_t>(i);
-    std::memcpy(to[lane], values.first + lane * values.stride, bytes);
+    copy_bytes(to[lane], values.first + lane * values.stride, bytes);
   });
   return Next::step;
 }
@@ -287,7 +298,7 @@ std::optional<Next> copy_async_at_once(Warp& warp, Path& path, const Step& step,
   if (!there) return {};
   const auto copy = [&](std::size_t lane, std::byte* d) {
     const std::byte* const s = range->data + (source[lane] - range->address);
-    bytes == 16 ? std::memcpy(d, s, 16) : std::memcpy(d, s, bytes);
+    copy_bytes(d, s, bytes);
   };
   if (!block.checks()) {
     for_each_lane(lanes, [&](int i) {
@@ -309,8 +320,10 @@ std::optional<Next> copy_async_at_once(Warp& warp, Path& path, const Step& step,
     const auto lane = static_cast<std::size_t>(i);
     read[lane] = range->data + (source[lane] - range->address);
   });
-  return records.begins(accesses, copied) && records.copies_async({lanes, read, bytes}) ? Next::step
-                                                                                        : Next::end;
+  const bool is_row = lanes == kAllLanes && are_row(source, bytes);
+  return records.begins(accesses, copied) && records.copies_async({lanes, read, bytes, nullptr, 0, is_row})
+             ? Next::step
+             : Next::end;
 }
 
 Run access(const Step& step, const std::vector<Place>& places, bool loads) {

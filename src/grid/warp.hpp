@@ -67,6 +67,7 @@ struct Path {
   int early_answers = 0;          ///< tests that have failed since the last one that did not
   Lanes needs = 0;                ///< lanes without which its step cannot be done, while it waits for them
   Lanes passed = 0;               ///< lanes that were elsewhere meanwhile, and not about to end
+  std::int32_t passed_at = 0;     ///< the step at which some of them were
   std::shared_ptr<const Met> met = {};  ///< its lanes have met others, and do their step with what these had
   bool rests = false;                   ///< it has jumped back too often; the others go first
   int jumps_back = 0;

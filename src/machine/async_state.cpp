@@ -71,8 +71,8 @@ AsyncState::Found AsyncState::find_last(Condition condition) const {
     const auto last = std::find_if(products.rbegin(), products.rend(),
                                    [&](const Product& product) { return condition(product.effects); });
     if (last == products.rend()) continue;
-    return {&*last, later == 0 ? "wgmma.commit_group and wgmma.wait_group 0 must come before this statement"
-                               : fmt::format("wgmma.wait_group {} must come before this statement", later - 1)};
+    return {&*last, later == 0 ? "wgmma.commit_group and wgmma.wait_group 0"
+                               : fmt::format("wgmma.wait_group {}", later - 1)};
   }
   return {nullptr, {}};
 }
@@ -90,7 +90,7 @@ AsyncState::Violated AsyncState::occupied(const AsyncActor& who, int reg, std::s
   return violation(KernelRule::product_registers, who,
                    fmt::format("{} is {}, but it is {} of {}, which is not complete", name(reg), access, role,
                                found.product->text),
-                   found.remedy, found.product->number);
+                   found.remedy + " must come before this statement", found.product->number);
 }
 
 AsyncState::Violated AsyncState::check_access(const AsyncActor& who, std::span<const int> registers,
@@ -151,7 +151,7 @@ AsyncState::Violated AsyncState::check_pending(const AsyncActor& who, const Asyn
 AsyncState::Violated AsyncState::check_fence(const AsyncActor& who, const AsyncUse& use) const {
   if (fences_ == 0)
     return violation(KernelRule::product_fence, who, "this is the first wgmma of these warps",
-                     "wgmma.fence must come before it");
+                     "wgmma.fence must come before it, after the last access to its registers");
   const auto refuse = [&](int reg, std::string_view role) {
     const Access& access = unfenced_[static_cast<std::size_t>(reg)];
     const std::string by = access.kind == Access::Kind::thread ? "by a thread"
@@ -189,7 +189,8 @@ AsyncState::Violated AsyncState::check_proxy(const AsyncActor& who, const Effect
           KernelRule::proxy_fence, who,
           fmt::format("it reads shared memory {:#x} to {:#x}, which was written through the generic proxy",
                       found->first, found->last),
-          "fence.proxy.async must come between the two", std::nullopt, found);
+          "who wrote it must execute fence.proxy.async after that, and before any barrier between the two",
+          std::nullopt, found);
   return std::nullopt;
 }
 
@@ -259,9 +260,10 @@ std::optional<AsyncViolation> AsyncState::check_store(const AsyncActor& who, Byt
   if (!found.product) return std::nullopt;
   return violation(
       KernelRule::product_tile, who,
-      fmt::format("shared memory {:#x} to {:#x} is overwritten, but {}, which is not complete, reads it",
-                  both.first, both.last, found.product->text),
-      found.remedy, found.product->number, both);
+      fmt::format("{} reads shared memory {:#x} to {:#x} and is not complete", found.product->text, both.first,
+                  both.last),
+      fmt::format("all four warps must execute {}, and then a barrier, before this statement", found.remedy),
+      found.product->number, both);
 }
 
 // Member by member, from registers: a copy of an Access in memory waits for its stores.

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is told of conflicts in shared memory.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "block/shared.hpp"
+
+namespace warpbit::block {
+
+// A thread that has waited for too few of its groups has made the mistake there.
+void Shared::tell_pending(Fault& fault, std::string_view what, const Accesses::Conflict& conflict) const {
+  const int thread = conflict.thread;
+  const int writer = conflict.before->thread;
+  const Copier& copier = copiers_[static_cast<std::size_t>(writer - first_thread())];
+  const auto copy = std::ranges::find_if(
+      copier.copies, [&](const Copy& c) { return conflict.byte >= c.to && conflict.byte - c.to < c.size; });
+  const bool committed = copy != copier.copies.end() && copy->group < copier.group;
+  const std::string who =
+      writer == thread ? std::string("this thread") : fmt::format("thread {}", writer - first_thread());
+  fault.error = {
+      Errc::copy_pending, std::string(what),
+      fmt::format("byte {:#x} is the target of a cp.async of {} that is not complete (it is in {})",
+                  conflict.byte, who,
+                  committed ? fmt::format("group {} of {}", copy->group + 1, copier.group) : "no group yet"),
+      fmt::format("{} must execute {}{} before this statement", who,
+                  committed ? fmt::format("cp.async.wait_group {}", copier.group - copy->group - 1)
+                            : "cp.async.wait_all (or cp.async.commit_group and then cp.async.wait_group 0)",
+                  writer == thread ? "" : ", and then a barrier must come,")};
+  const bool waits_for_too_few = committed && copier.waited_for == copier.group && copier.waited_pending != 0;
+  if (!waits_for_too_few || copier.waited.line == 0) return;
+  fault.error.where = what.empty() ? "" : "cp.async.wait_group";  // without a name it has that of its statement
+  fault.error.seen = fmt::format(
+      "it waits for all groups but the last{}, and {} accesses byte {:#x}, the target of a cp.async of {} that is "
+      "not complete (it is in group {} of {})",
+      copier.waited_pending == 1 ? "" : fmt::format(" {}", copier.waited_pending),
+      cluster_->name(thread, rank_), conflict.byte, who, copy->group + 1, copier.group);
+  fault.error.accepted =
+      fmt::format("this statement must be cp.async.wait_group {}", copier.group - copy->group - 1);
+  fault.other = static_cast<FaultSide&>(fault);
+  fault.other->what = fmt::format("accesses byte {:#x}", conflict.byte);
+  fault.warp = writer / kWarp;
+  fault.lanes = {writer % kWarp};
+  fault.at = copier.waited;
+}
+
+// A bulk copy, or an operation on tensor memory, is the other side: it is still on its way, or who accesses its bytes has not waited for it.
+Error Shared::by_agent(std::string_view what, const Accesses::Conflict& conflict) const {
+  const Accesses::Access& before = *conflict.before;
+  const Who by = cluster_->who(before.thread, before.at);
+  const bool is_on_its_way = conflict.kind == Accesses::Conflict::Kind::pending;
+  return {Errc::copy_pending, std::string(what),
+          fmt::format("byte {:#x} is {} by {} of {}, which {}", conflict.byte,
+                      conflict.before_writes ? "written" : "read", cluster_->work(before.thread),
+                      cluster_->name(by.thread, rank_),
+                      is_on_its_way ? "is not complete" : "has not been waited for"),
+          cluster_->advice(before.thread, before.clock)};
+}
+
+Error Shared::race(std::string_view what, const Accesses::Conflict& conflict, Place at) const {
+  const Accesses::Access& before = *conflict.before;
+  const int by = cluster_->who(before.thread, before.at).thread, rank = cluster_->rank_of(conflict.thread);
+  const std::string_view how = conflict.before_writes ? "written" : "read";
+  if (cluster_->order.is_agent(before.thread))
+    return {
+        Errc::data_race, std::string(what),
+        fmt::format("byte {:#x} was {} by a wgmma of {}, and {}", conflict.byte, how,
+                    cluster_->group_name(by, rank),
+                    has_waited(conflict, by) ? "this warp has waited for its own part only"
+                                             : "nothing orders that before this statement"),
+        "all four warps must execute wgmma.wait_group, and then a barrier or an mbarrier must come before this "
+        "statement"};
+  const bool same_warp = by / kWarp == conflict.thread / kWarp;
+  // Where warps have parted, a barrier of all of them would never be complete.
+  const bool have_parted = cluster_->flow && cluster_->flow(before.at, at) == Cluster::Flow::apart;
+  const Unordered found{
+      cluster_->order.nearly_before(before.thread, before.clock, conflict.thread),
+      cluster_->order.is_open(before.thread, before.clock, conflict.thread),
+      cluster_->rank_of(by) == rank ? Scope::cta : Scope::cluster,
+      same_warp                       ? "a __syncwarp or a __syncthreads must come between the two"
+      : is_told_by_lane(conflict)     ? "a __syncwarp must come before what another lane of its warp releases"
+      : cluster_->rank_of(by) != rank ? "a barrier.cluster or an mbarrier must come between the two"
+      : have_parted
+          ? "an mbarrier, or a bar.sync that counts the threads of both warps, must come between the two"
+          : "a __syncthreads must come between the two"};
+  return unordered(what, fmt::format("byte {:#x} was {} by {}", conflict.byte, how, cluster_->name(by, rank)),
+                   found);
+}
+
+// A warp that has waited for a product knows the agent of its own (Products::control).
+bool Shared::has_waited(const Accesses::Conflict& conflict, int by) const {
+  const int warp = conflict.thread / kWarp;
+  if (warp / kGroupWarps != by / kWarpgroup) return false;
+  const int own = conflict.before->thread + (warp % kGroupWarps == 0 ? 0 : 1);
+  return conflict.before->clock < cluster_->order.known_of(own, warp);
+}
+
+// A lane has had the answer of its strong read, as a test of an mbarrier, when another lane of its path releases.
+bool Shared::is_told_by_lane(const Accesses::Conflict& conflict) const {
+  const Accesses::Access& before = *conflict.before;
+  return !conflict.before_writes && before.strong &&
+         cluster_->order.told_by_lane(before.thread, before.clock, conflict.thread);
+}
+
+KernelRule Shared::rule_of(const Accesses::Conflict& conflict) const {
+  using Kind = Accesses::Conflict::Kind;
+  if (conflict.kind == Kind::never_written) return KernelRule::never_written;
+  const Accesses::Access& before = *conflict.before;
+  if (conflict.kind == Kind::pending || cluster_->copies(before.thread)) return KernelRule::copy_pending;
+  if (cluster_->order.is_agent(before.thread))
+    return has_waited(conflict, cluster_->who(before.thread, before.at).thread)
+               ? KernelRule::product_of_other_warps
+               : KernelRule::data_race;
+  if (cluster_->order.were_together(before.thread, before.clock, conflict.thread) || is_told_by_lane(conflict))
+    return KernelRule::lanes_not_synchronised;
+  return rule_of_race(cluster_->order.nearly_before(before.thread, before.clock, conflict.thread));
+}
+
+Fault Shared::conflict(std::string_view what, const Accesses::Conflict& conflict, Place at) const {
+  using Kind = Accesses::Conflict::Kind;
+  Fault out = fault_of({conflict.thread, at}, {}, rule_of(conflict));
+  out.address = {Space::shared, conflict.byte, {}, rank_};
+  if (conflict.before) {
+    const Who by = cluster_->who(conflict.before->thread, conflict.before->at);
+    out.other =
+        side_of(by, fmt::format("{} byte {:#x}", conflict.before_writes ? "writes" : "reads", conflict.byte));
+    if (conflict.kind == Kind::pending) out.other->what = "issues the cp.async";
+    if (cluster_->copies(conflict.before->thread)) {
+      out.other->what = fmt::format("issues {}", cluster_->work(conflict.before->thread));
+      out.error = by_agent(what, conflict);
+      return out;
+    }
+    if (cluster_->order.is_agent(conflict.before->thread))
+      out.other =
+          FaultSide{by.thread / kWarp, lanes_of(kAllLanes), by.at, kGroupWarps, 0, {}, {}, "issues the wgmma"};
+  }
+  switch (conflict.kind) {
+    case Kind::never_written:
+      out.error = {Errc::never_written, std::string(what),
+                   fmt::format("byte {:#x} of shared memory has never been written", conflict.byte),
+                   "it must be written before this statement"};
+      break;
+    case Kind::pending: tell_pending(out, what, conflict); break;
+    case Kind::race:
+      out.error = race(what, conflict, at);
+      if (!cluster_->order.is_agent(conflict.before->thread))
+        add_flag(out, cluster_->order.nearly_before(conflict.before->thread, conflict.before->clock,
+                                                    conflict.thread));
+      break;
+  }
+  return out;
+}
+
+// No barrier stands between the two sides, so either may come first. A person looks for it before the one that stands behind
+// the other in the program.
+Fault Shared::conflict(std::string_view what, const Accesses::Conflict& conflict, Place at,
+                       const Actor& now) const {
+  const bool is_race = conflict.kind == Accesses::Conflict::Kind::race;
+  if (!is_race || !cluster_->flow || cluster_->order.is_agent(conflict.before->thread) ||
+      cluster_->flow(at, conflict.before->at) != Cluster::Flow::follows)
+    return Shared::conflict(what, conflict, at);
+  const Accesses::Conflict turned{conflict.kind, conflict.before->thread, conflict.byte,
+                                  Accesses::Access{now.number, at, now.clock}, now.writes};
+  Fault out = Shared::conflict(what, turned, conflict.before->at);
+  if (!cluster_->order.is_agent(now.number)) out.rule = rule_of(conflict);
+  return out;
+}
+
+Fault Shared::conflict_of_thread(std::string_view what, const Accesses::Conflict& conflict, Place at,
+                                 bool writes) const {
+  return Shared::conflict(what, conflict, at,
+                          {conflict.thread, cluster_->order.clock(conflict.thread), writes});
+}
+
+}  // namespace warpbit::block

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "grid/resolver.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "grid/cluster.hpp"
+
+namespace warpbit::grid::steps {
+
+using ptx::StateSpace;
+
+// The bytes belong to the block that the address names; where only the own block's may be accessed, it must be this one.
+Result<SharedBytes> find_shared(Warp& warp, const Step& step, int lane, std::uint64_t address,
+                                std::uint64_t bytes, bool of_cluster, bool arrives) {
+  Block& here = warp.block();
+  const std::uint64_t rank = address >> kRankShift, offset = address & ((std::uint64_t{1} << kRankShift) - 1);
+  Block* const block = here.cluster().block(rank);
+  if (block == nullptr || (block != &here && !of_cluster)) {
+    const std::size_t blocks = here.cluster().blocks().size();
+    return Error{Errc::address_out_of_bounds,
+                 {},
+                 fmt::format("{} bytes from {:#x} of shared memory on", bytes, address),
+                 blocks == 1 ? fmt::format("the block has {} bytes", here.shared().size())
+                 : block == nullptr
+                     ? fmt::format("the cluster has {} blocks of {} bytes", blocks, here.shared().size())
+                     : fmt::format("they are of block {} of the cluster: .shared::cluster, or a generic "
+                                   "address, accesses them",
+                                   rank)};
+  }
+  const std::uint64_t size = block->shared().size();
+  if (bytes > size || offset > size - bytes)
+    return Error{Errc::address_out_of_bounds,
+                 {},
+                 fmt::format("{} bytes from {:#x} of shared memory on", bytes, address),
+                 fmt::format("the block has {} bytes", size)};
+  if (block == &here) return SharedBytes{block, offset};
+  if (!here.async().cluster.may_access(here.async(), block->async(), Block::who(warp, step, lane), arrives))
+    return here.found()->error;
+  return SharedBytes{block, offset};
+}
+
+std::uint64_t address_of(Warp& warp, const Path& path, const Step& step, std::size_t place, int lane) {
+  const std::uint64_t base = warp.read(path, step.place[place], lane);
+  const std::uint64_t out =
+      base + static_cast<std::uint64_t>(step.access.offset + (step.access.in_frame ? path.local : 0));
+  // Windows have 32-bit addresses: their registers may have 32 bits.
+  const bool window = step.access.space == StateSpace::shared || step.access.space == StateSpace::local ||
+                      step.access.space == StateSpace::param;
+  return step.access.generic || !window ? out : static_cast<std::uint32_t>(out);
+}
+
+Target Resolver::resolve(int lane, std::uint64_t address, std::uint64_t bytes, bool writes) {
+  if (address % std::bit_floor(bytes) != 0)
+    return fault(lane, {Errc::address_misaligned,
+                        {},
+                        fmt::format("address {:#x}", address),
+                        fmt::format("it must be a multiple of {}", std::bit_floor(bytes))});
+  StateSpace space = step_.access.space;
+  if (const std::uint64_t at = place_in_space(step_.access, address); bounds_ && !bounds_->hold(at, bytes))
+    if (!lies_in_variable(warp_, path_, step_, lane, at, bytes)) return {};
+  if (step_.access.generic) {
+    space = StateSpace::global;
+    if (address - kSharedWindow < kWindowBytes) {
+      address -= kSharedWindow;
+      return shared(lane, address, bytes, true);
+    } else if (address - kLocalWindow < kWindowBytes) {
+      space = StateSpace::local;
+      address -= kLocalWindow;
+    }
+  }
+  switch (space) {
+    case StateSpace::shared: return shared(lane, address, bytes, step_.access.cluster);
+    case StateSpace::local: return local(lane, address, bytes);
+    case StateSpace::param: return parameter(lane, address, bytes);
+    default: return global(lane, address, bytes, writes);
+  }
+}
+
+Target Resolver::fault(int lane, Error error) {
+  warp_.fault(path_, Lanes{1} << lane, std::move(error));
+  return {};
+}
+
+Target Resolver::shared(int lane, std::uint64_t address, std::uint64_t bytes, bool of_cluster) {
+  Result<SharedBytes> found = find_shared(warp_, step_, lane, address, bytes, of_cluster);
+  if (found) return {found->block->shared().data() + found->offset, StateSpace::shared, found->block};
+  return fault(lane, found.error());
+}
+
+Target Resolver::local(int lane, std::uint64_t address, std::uint64_t bytes) {
+  const Target out = local_bytes(warp_, lane, address, bytes);
+  if (out.data != nullptr) return out;
+  return fault(lane, {Errc::address_out_of_bounds,
+                      {},
+                      fmt::format("{} bytes from {:#x} of local memory on", bytes, address),
+                      "a thread has 512 KiB"});
+}
+
+// Of the kernel, by its place in all of them.
+Target Resolver::parameter(int lane, std::uint64_t address, std::uint64_t bytes) {
+  const std::span<const std::byte> memory = warp_.block().grid().parameters;
+  if (bytes <= memory.size() && address <= memory.size() - bytes)
+    return {const_cast<std::byte*>(memory.data()) + address, StateSpace::param};  // loads alone have this space
+  return fault(lane, {Errc::address_out_of_bounds,
+                      {},
+                      fmt::format("{} bytes from {:#x} of the parameters on", bytes, address),
+                      fmt::format("there are {} bytes", memory.size())});
+}
+
+Target Resolver::global(int lane, std::uint64_t address, std::uint64_t bytes, bool writes) {
+  const GlobalMemory& memory = warp_.block().grid().memory;
+  const GlobalMemory::Range* range = last_ != nullptr && last_->has(address, bytes) ? last_ : nullptr;
+  if (range == nullptr) range = last_ = memory.find(address, bytes);
+  if (range == nullptr) return fault(lane, beyond_global(warp_.block().grid(), address, bytes));
+  if (writes && !range->writable) return fault(lane, written_to(*range));
+  std::byte* defined = range->defined_at(address);
+  // The host reads what is stored to an array: that needs values, as elsewhere in global memory.
+  if (writes && range->heap == nullptr && defined != nullptr) {
+    std::fill_n(defined, bytes, std::byte{0xFF});
+    defined = nullptr;
+  }
+  return {range->data + (address - range->address), StateSpace::global, nullptr, defined, address};
+}
+
+}  // namespace warpbit::grid::steps
