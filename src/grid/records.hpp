@@ -10,6 +10,7 @@
 #include <optional>
 #include <span>
 
+#include "async/cluster.hpp"
 #include "grid/block.hpp"
 #include "grid/steps.hpp"
 
