@@ -13,11 +13,11 @@ namespace warpbit {
 struct IsaRow {
   std::string chapter;  ///< "integer arithmetic"
   std::string forms;    ///< patterns, by blanks: {a,b} is one of these, $name one of IsaSet
-  std::string targets;  ///< "sm_80 and later"
-  std::string
-      since;  ///< the version of PTX, and those of words that are later: "7.1, acquire 8.0"; empty: the target's
-  std::string
-      recorded;  ///< how many of the forms an H100 has executed: "12 of 16"; of tensor instructions: on which targets
+  std::string targets;  ///< their names, or the first one "and later"
+  /// The version of PTX, and those of words that have another one: "7.1, acquire 8.0"; empty: as old as the target.
+  std::string since;
+  /// How many of the forms a GPU has executed: "12 of 16"; of tensor instructions: on which targets.
+  std::string recorded;
   std::string open;  ///< what the manual leaves open of the others, or why none is executed; empty: nothing
 };
 /// By chapter, scalar instructions first.
