@@ -402,7 +402,7 @@ const std::vector<Mistake> kMistakes = {
      How::violation,
      {{"@%p1 tcgen05.dealloc", "and.pred %p1, %p1, %p6; @%p1 tcgen05.dealloc"}},
      Errc::protocol_violation,
-     {"the block ends, and 32 columns", "in both blocks of the pair"},
+     {"the block ends, and 32 columns", "one warp of each block of the pair"},
      {"ret;"},
      Spot{"tcgen05.alloc"}},
     {"allocations that differ in a pair",
