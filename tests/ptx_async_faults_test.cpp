@@ -275,7 +275,7 @@ const std::vector<Mistake> kMistakes = {
      Errc::copy_pending,
      {"ld.shared.u32",
       "byte 0x6000 is written by a bulk copy of lane 0 of warp 0, which has not been waited for",
-      "; the parity must follow from how often the object has been used"},
+      "wait for phase 0 (parity 0) of the mbarrier at 0xc000 first"},
      kCopyB,
      kCopyB},
     // ---- Proxies

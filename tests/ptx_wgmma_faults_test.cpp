@@ -343,7 +343,7 @@ TEST_CASE("a tile stays until its product is complete") {
   const std::string copy = some + "cp.async.ca.shared.global [%r2], [%rd2], 4;";
   require_ok(kIssued + kEnd + kBarrier + copy);
   CHECK_THAT(fault_of(kIssue + kCommit + kBarrier + copy + kAt + kWait).message(),
-             Catch::Contains("is overwritten"));
+             Catch::Contains(" and is not complete"));
 }
 
 // The barrier is behind the product, but not behind its end.
