@@ -128,7 +128,7 @@ const std::vector<Mistaken> kMistaken = {
      gemm<G::no_init_fence>,
      kGemm,
      Errc::barrier_misused,
-     {"was initialised by lane 0 of warp 0 through the generic proxy, and no fence came between"},
+     {"was initialised by lane 0 of warp 0 of that block, which executed no fence after it"},
      "cp_async_bulk_tensor_global_to_shared_multicast(to",
      "mbarrier_init(full + stage, 1)",
      4},

@@ -127,7 +127,7 @@ const std::vector<Mistake> kMistakes = {
      Errc::phase_mistaken,
      {"this wait for parity 1 of the mbarrier at 0xc000 goes on at once, since the first phase has parity 0",
       "then: wgmma", "byte 0x6000", "bulk copy of lane 0 of warp 0",
-      "wait for phase 0 (parity 0) of the mbarrier at 0xc000 first"},
+      "; the parity must follow from how often the object has been used"},
      {"done, [%r76], before"},
      kProduct},
     {"an arrival twice",
@@ -208,7 +208,8 @@ const std::vector<Mistake> kMistakes = {
      "hopper_cluster_multicast",
      {{"fence.mbarrier_init.release.cluster;", ""}},
      Errc::barrier_misused,
-     {"through the generic proxy, and no fence came between", "fence.mbarrier_init"},
+     {"of block 1 of the cluster was initialised by lane 0 of warp 0 of that block, which executed no fence",
+      "fence.mbarrier_init"},
      {"[%r14], [%rd65"},
      Spot{"mbarrier.init.shared::cta.b64 [%r38]"}},
     {"objects of a cluster without barrier.cluster",
@@ -378,7 +379,7 @@ const std::vector<Mistake> kMistakes = {
      "hopper_cluster_multicast",
      {{"barrier.cluster.arrive.release.aligned;", "", 2}, {"barrier.cluster.wait.acquire.aligned;", "", 2}},
      Errc::protocol_violation,
-     {"block 0 of the cluster has ended", "barrier.cluster must come after the last access"},
+     {"block 0 of the cluster has ended", "must execute a barrier.cluster after the last arrival"},
      {"mbarrier.arrive.release.cluster.shared::cluster.b64 _, [there]"},
      Spot{"ret;"}},
     {"a warp that does not come to barrier.cluster",
@@ -551,7 +552,7 @@ const std::vector<Small> kSmall = {
      kInit + kFence + kMeet + kToFirst + kMeet},
     {"an arrival at a block that has ended, since it did not wait",
      Errc::protocol_violation,
-     {"block 1 of the cluster has ended", "a barrier.cluster must come after the last access"},
+     {"block 1 of the cluster has ended", "must execute a barrier.cluster after the last arrival"},
      kInit + kFence + kArrive + "\n@!%p1 ret;" + kOther + kWait + kToSecond + kAt,
      kInit + kFence + kMeet + kToSecond + kArrive + kWait},
     {"copies that arrive at an object of another block",
@@ -876,10 +877,9 @@ L:
   const std::string again =
       "  add.s64 %rd1, %rd1, 256;\n  add.u32 %r5, %r5, 1;\n  setp.lt.u32 %p1, %r5, 3;\n  @%p1 bra L;\n";
   CHECK(first_of(rounds + "  @%p0 cp.async.bulk.wait_group.read 0;\n  bar.sync 0;\n" + again) == "");
-  CHECK_THAT(
-      first_of(rounds + "  cp.async.bulk.wait_group.read 0;\n" + again),
-      Catch::Contains("cp.async.bulk.wait_group.read or .wait_group, before this statement: it waits for "
-                      "groups of the thread that executes it, and warp 1 has none"));
+  CHECK_THAT(first_of(rounds + "  cp.async.bulk.wait_group.read 0;\n" + again),
+             Catch::Contains("a barrier, before this statement (it waits for "
+                             "groups of the thread that executes it, and warp 1 has none)"));
 }
 
 TEST_CASE("barriers that are out of step are named") {
@@ -892,7 +892,7 @@ TEST_CASE("barriers that are out of step are named") {
   CHECK(first_of(round) == "");
   CHECK_THAT(first_of("  setp.lt.u32 %p2, %r1, 32;\n  @%p2 bar.sync 0;\n" + round),
              Catch::Contains(
-                 "warp 0 met the last barrier at PTX line 21, warp 1 at PTX line 23; their barriers are out "
+                 "warp 0 met the last barrier at PTX line 21, warp 1 at PTX line 23, so their barriers are out "
                  "of step"));
 }
 
@@ -918,7 +918,7 @@ END:
   REQUIRE(told.findings.size() == 1);
   CHECK(told.findings[0].fault.rule == KernelRule::lanes_not_synchronised);
   CHECK_THAT(told.findings[0].fault.message(),
-             Catch::Contains("a __syncwarp must stand before what another lane of its warp releases"));
+             Catch::Contains("a __syncwarp must come before what another lane of its warp releases"));
   const ptx::Report apart = launched(arrive + "  setp.eq.u32 %p2, %r4, 31;\n  @%p2 bra V;\n" + wait("W") +
                                      "  bra LEAVE;\n" + wait("V") + "LEAVE:\n" + leave);
   REQUIRE(apart.fault);

@@ -192,14 +192,16 @@ TEST_CASE("of stores that differ both values are told, and how far they are apar
   };
   CHECK_THAT(
       message("st.shared.f32 [%r2], %f1;"),
-      Contains(" (it stores 0x4126a741, this lane 0x4126a740, as f32 1 unit in the last place apart); "));
+      Contains(" (that lane stores 0x4126a741, this one 0x4126a740, as f32 1 unit in the last place apart); "));
   CHECK_THAT(message("st.shared.b32 [%r2], %r5;"),
              Contains(" 0x4126a740, as f32 1 unit in the last place apart); "));
   CHECK_THAT(message("selp.f32 %f1, 0f3F800000, 0fC2010000, %p1; st.shared.f32 [%r2], %f1;"),
-             Contains(" (it stores 0x3f800000, this lane 0xc2010000, as f32 1 and -32.25); "));
-  CHECK_THAT(message("st.shared.u32 [%r2], %r5;"), Contains("(it stores 0x4126a741, this lane 0x4126a740); "));
-  CHECK_THAT(message("selp.u32 %r6, 5, 1073741824, %p1; st.shared.b32 [%r2], %r6;"),
-             Contains(" and no barrier came between the two (it stores 0x00000005, this lane 0x40000000); "));
+             Contains(" (that lane stores 0x3f800000, this one 0xc2010000, as f32 1 and -32.25); "));
+  CHECK_THAT(message("st.shared.u32 [%r2], %r5;"),
+             Contains("(that lane stores 0x4126a741, this one 0x4126a740); "));
+  CHECK_THAT(
+      message("selp.u32 %r6, 5, 1073741824, %p1; st.shared.b32 [%r2], %r6;"),
+      Contains(" and no barrier came between the two (that lane stores 0x00000005, this one 0x40000000); "));
 }
 
 // ---- Groups of findings

@@ -343,7 +343,7 @@ TEST_CASE("a tile stays until its product is complete") {
   const std::string copy = some + "cp.async.ca.shared.global [%r2], [%rd2], 4;";
   require_ok(kIssued + kEnd + kBarrier + copy);
   CHECK_THAT(fault_of(kIssue + kCommit + kBarrier + copy + kAt + kWait).message(),
-             Catch::Contains("is overwritten"));
+             Catch::Contains(" and is not complete"));
 }
 
 // The barrier is behind the product, but not behind its end.
@@ -368,8 +368,8 @@ TEST_CASE("a proxy fence between a tile's stores and its product") {
     const Fault fault = fault_of(kStores + kOther + fence + kBarrier + product);
     CHECK(fault.error.code == Errc::protocol_violation);
     CHECK_THAT(fault.message(),
-               Catch::Contains("which was written through the generic proxy; fence.proxy.async must come "
-                               "between"));
+               Catch::Contains("which was written through the generic proxy; who wrote it must execute "
+                               "fence.proxy.async after that"));
     CHECK(fault.warps == 4);
     REQUIRE(fault.other);
     CHECK(fault.other->warps == 1);

@@ -32,7 +32,7 @@ block::Accesses::Agent BulkGroups::begin(block::Who who) {
     const std::string name = shared_.cluster().name(who.thread, shared_.rank());
     const int agent = shared_.cluster().add_agent([name](std::uint32_t) {
       return fmt::format(
-          "{} must execute cp.async.bulk.commit_group, and then cp.async.bulk.wait_group.read 0 or .wait_group 0, "
+          "{} must execute cp.async.bulk.commit_group and cp.async.bulk.wait_group.read 0, and then, for other threads, a barrier, "
           "before this statement",
           name);
     });

@@ -37,13 +37,12 @@ bool TensorIssue::uses_group(int cta_group) {
     tensor.first = who_;
   }
   if (tensor.cta_group == cta_group || !here_.shared.records()) return true;
-  Fault out = block::fault_of(who_,
-                              {Errc::protocol_violation,
-                               {},
-                               fmt::format("it has .cta_group::{}, and the kernel has used .cta_group::{}",
-                                           cta_group, tensor.cta_group),
-                               "all tcgen05 instructions of a kernel must have the same .cta_group"},
-                              KernelRule::tensor_group);
+  Fault out =
+      block::fault_of(who_, {Errc::protocol_violation,
+                             {},
+                             fmt::format("it has .cta_group::{}, and the kernel has used .cta_group::{}",
+                                         cta_group, tensor.cta_group),
+                             "all tcgen05 instructions of a kernel must have the same .cta_group"});
   out.other = block::side_of(tensor.first, fmt::format("uses .cta_group::{}", tensor.cta_group));
   return here_.allows(std::move(out));
 }

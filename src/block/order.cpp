@@ -359,6 +359,7 @@ void Order::take(int warp, int rank, const Message& message, const Strength& how
   last.writes = message.writes();
   last.acquires = how.acquires;
   if (message.relaxed()) {
+    need_warps();
     Flaw flaw{Flaw::Kind::relaxed, how.scope, message.last(), read};
     flaw.write.lacks = true;
     flaw.read.lacks = !how.acquires;

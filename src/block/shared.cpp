@@ -73,7 +73,7 @@ Found Shared::write(std::string_view what, std::int64_t first, std::span<const s
   const auto there = memory_.shared().subspan(static_cast<std::size_t>(first), value.size());
   if (found->kind == Accesses::Conflict::Kind::race && found->before_writes) {
     const bool is_turned = out.warp * kWarp + out.lanes.front() != who.thread;
-    out.error.seen += fmt::format(" (it stores {}, this lane {}{})", hex(is_turned ? value : there),
+    out.error.seen += fmt::format(" (that lane stores {}, this one {}{})", hex(is_turned ? value : there),
                                   hex(is_turned ? there : value), type ? apart(there, value, type()) : "");
     if (out.rule == KernelRule::data_race) out.error.accepted = one_must_store(out);
   }

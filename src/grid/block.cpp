@@ -479,8 +479,9 @@ void Block::check_ended(int number, const Barrier& barrier) {
                  "warp {} has ended and cannot execute it (a barrier without a count of threads is for all "
                  "threads of the block)",
                  left),
-             fmt::format("warp {} must execute it before it ends, or it must count the threads that still come",
-                         left)},
+             fmt::format(
+                 "warp {} must execute it before it ends, or this barrier must count the threads that still come",
+                 left)},
             KernelRule::barrier_after_end);
         out.lanes = block::lanes_of(path->lanes);
         out.other = end_of(left);
