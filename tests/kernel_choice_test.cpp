@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernels by name: the one that is asked for computes, and what does not exist is refused with a list of what
 // does. CTest runs the cases tagged [forced] with one value of WARPBIT_KERNEL after the other.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 

@@ -96,7 +96,7 @@ inline std::string taken_from(int file) {
   return out;
 }
 
-// What main does for a process of its own, in a child of this one: a tenth of the time, since the child finds the tables of forms
+// What main does for a process of its own, in a child of this one: a third of the time with sanitizers, since the child finds the tables of forms
 // made, and nothing is loaded. Tests of the tool as a program (pipes, terminals, variables that a library has read) take shell().
 [[noreturn]] inline void run_command(std::vector<std::string> words, const std::array<int, 3>& streams,
                                      const std::string& variable) {

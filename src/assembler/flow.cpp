@@ -115,9 +115,10 @@ bool is_listed(const View& view, std::string_view list) {
 
 const Branching* find_branching(const View& view) {
   const auto fits = [&](const Branching& row) {
+    if (row.opcode != view.opcode()) return false;
     const bool is_so =
         row.how == Branching::always || (row.how == Branching::rounded ? view.rounds() : !view.has("ftz"));
-    return row.opcode == view.opcode() && is_so && is_listed(view, row.types);
+    return is_so && is_listed(view, row.types);
   };
   const auto* const found = std::ranges::find_if(kBranching, fits);
   return found == std::end(kBranching) || is_straight(view) ? nullptr : found;

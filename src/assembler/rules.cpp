@@ -12,7 +12,7 @@ constexpr std::string_view kSince = "12.8", kRandom = "H100: golden-digests/rand
                                "H100: golden-digests/assembler, golden-digests/random; machine code of "
                                "ptxas 13.0";
 
-constexpr std::array<RuleRow, kRules> kRows = {{
+constexpr std::array<RuleRow, kRules> kRuleRows = {{
     {Rule::unroll, "unroll",
      "a loop whose number of rounds is known, without a branch or a call (div.rn and the like) in it; then the loop "
      "around it",
@@ -52,16 +52,16 @@ constexpr std::array<RuleRow, kRules> kRows = {{
 }  // namespace
 
 std::span<const RuleRow> rules() {
-  return kRows;
+  return kRuleRows;
 }
 
 const RuleRow& row(Rule rule) {
-  return kRows[static_cast<std::size_t>(rule)];
+  return kRuleRows[static_cast<std::size_t>(rule)];
 }
 
 std::optional<Rule> find_rule(std::string_view name) {
-  const auto found = std::ranges::find(kRows, name, &RuleRow::name);
-  if (found == kRows.end()) return {};
+  const auto found = std::ranges::find(kRuleRows, name, &RuleRow::name);
+  if (found == kRuleRows.end()) return {};
   return found->rule;
 }
 

@@ -51,9 +51,9 @@ std::optional<int> price_of(const View& v) {
   return v.has("ftz") && (v.opcode() == "neg" || v.opcode() == "abs") ? std::optional(1) : std::nullopt;
 }
 // A function of several blocks, called or inline.
-bool is_call(const View& v) {
-  constexpr std::array<std::string_view, 5> kFunctions = {"div", "rem", "rcp", "sqrt", "rsqrt"};
-  return becomes_branches(v) && std::ranges::find(kFunctions, v.opcode()) != kFunctions.end();
+bool becomes_call(const View& v) {
+  constexpr std::array<std::string_view, 5> kCallNames = {"div", "rem", "rcp", "sqrt", "rsqrt"};
+  return becomes_branches(v) && std::ranges::find(kCallNames, v.opcode()) != kCallNames.end();
 }
 
 class Sinker {
@@ -94,7 +94,7 @@ class Sinker {
       if (!goes_on) ++at.line;
       for (int i = blocks[b].first; i < blocks[b].last; ++i) {
         places_.push_back(at);
-        if (!is_call(view(i)) || !flow_.is_needed(i)) continue;
+        if (!becomes_call(view(i)) || !flow_.is_needed(i)) continue;
         calls_.push_back(i);
         ++at.call;
       }

@@ -40,11 +40,25 @@ Array Array::zeros(std::string name, std::size_t item_bytes, std::vector<std::ui
   return out;
 }
 
-// Bytes are little-endian, as this processor's are.
-std::uint64_t Array::at(std::uint64_t i) const {
-  std::uint64_t value = 0;
-  std::memcpy(&value, data.data() + i * header.item_bytes, header.item_bytes);
+namespace {
+
+template <class Item>
+std::uint64_t item_at(const Array& array, std::uint64_t i) {
+  Item value;
+  std::memcpy(&value, array.data.data() + i * sizeof value, sizeof value);
   return value;
+}
+
+}  // namespace
+
+// Bytes are little-endian, as this processor's are. A copy of a known size is a load.
+std::uint64_t Array::at(std::uint64_t i) const {
+  switch (header.item_bytes) {
+    case 1: return item_at<std::uint8_t>(*this, i);
+    case 2: return item_at<std::uint16_t>(*this, i);
+    case 4: return item_at<std::uint32_t>(*this, i);
+    default: return item_at<std::uint64_t>(*this, i);
+  }
 }
 
 void Array::set(std::uint64_t i, std::uint64_t value) {

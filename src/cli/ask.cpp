@@ -78,7 +78,7 @@ std::vector<KnownName> known_names() {
   for (const Target target : Target::all()) out.push_back({std::string(target.name()), "a target"});
   for (const FormatInfo& format : all_formats()) out.push_back({std::string(format.name), "a format"});
   for (const BlockFormat& block : block_formats()) out.push_back({std::string(block.name), "a block format"});
-  for (const FormInfo& form : forms())
+  for (const FormInfo& form : all_forms())
     if (const std::string opcode = form.canonical.substr(0, form.canonical.find('.'));
         out.back().name != opcode)
       out.push_back({opcode, "an instruction of PTX"});
@@ -95,10 +95,11 @@ std::vector<AskSuggestion> near_lines(const AskedLine& line) {
   std::vector<std::string> given = line.words;
   if (line.words.size() > 1) given.push_back(line.text);
   if (given.size() > 8) given.resize(8);
+  const std::vector<KnownName> names = known_names();
   for (const std::string& word : given) {
     const std::string name = in_small_letters(up_to(word, ".<@"));
     if (name.size() < 2 || name.size() > 80) continue;
-    for (const KnownName& known : known_names()) {
+    for (const KnownName& known : names) {
       const std::size_t apart = letters_apart(name, in_small_letters(known.name));
       const bool is_known =
           std::ranges::any_of(found, [&](const auto& f) { return f.second.line == known.name; });

@@ -89,8 +89,8 @@ AskReading any_form_reading(std::string_view kind, const std::string& said, cons
                             const std::vector<Target>& targets);
 /// The element type that a name of C++ or Python means, as PTX names it; empty if none.
 std::string element_type(std::string_view name);
-/// Whether only what listings of machine code have before an instruction stands before a word.
-bool leads_a_listing(const AskedLine& line, std::size_t word);
+/// All documented forms, made once.
+const std::vector<FormInfo>& all_forms();
 /// The reading of a form that does not exist: the error, and near forms.
 AskReading no_form(const std::string& form, const Error& error, const std::vector<Target>& targets);
 /// The views of sums: terms a[i] b[i] in the form, on each of the targets.

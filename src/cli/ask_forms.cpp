@@ -24,7 +24,7 @@ constexpr std::size_t kMostNear = 5;
 const std::set<std::string, std::less<>>& opcodes() {
   static const auto all = [] {
     std::set<std::string, std::less<>> out;
-    for (const FormInfo& form : forms()) out.insert(form.canonical.substr(0, form.canonical.find('.')));
+    for (const FormInfo& form : all_forms()) out.insert(form.canonical.substr(0, form.canonical.find('.')));
     return out;
   }();
   return all;
@@ -32,7 +32,7 @@ const std::set<std::string, std::less<>>& opcodes() {
 
 std::vector<Target> targets_with(const std::string& form) {
   std::vector<Target> out;
-  for (const FormInfo& info : forms())
+  for (const FormInfo& info : all_forms())
     if (info.canonical == form)
       for (const Target target : info.targets)
         if (std::ranges::find(out, target) == out.end()) out.push_back(target);
@@ -331,6 +331,11 @@ AskReadings form_at(const AskedLine& line, std::size_t at) {
 }
 
 }  // namespace
+
+const std::vector<FormInfo>& all_forms() {
+  static const std::vector<FormInfo> all = forms();
+  return all;
+}
 
 Result<AskReading> form_reading(std::string_view kind, const std::string& form,
                                 const std::vector<Target>& targets, const std::string& statement) {

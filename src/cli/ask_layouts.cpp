@@ -106,7 +106,7 @@ std::vector<Fragment> fragments_of(const std::vector<Modes>& asked) {
   std::set<std::string> seen;
   const std::int64_t lanes = size_of(asked[0]), elements = lanes * size_of(asked[1]);
   const std::string_view opcode = lanes == 128 ? "wgmma.mma_async.sync" : "mma.sync";
-  for (const FormInfo& info : forms()) {
+  for (const FormInfo& info : all_forms()) {
     if (!info.canonical.starts_with(opcode)) continue;
     const Result<Instruction> i = parse_on_newest(info.canonical);
     if (!i) continue;

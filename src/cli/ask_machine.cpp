@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 
 #include "cli/arguments.hpp"
 #include "cli/ask.hpp"
@@ -98,16 +99,17 @@ bool is_before_instruction(std::string_view word) {
          word.find_first_not_of("0123456789abcdefx") == word.npos;
 }
 
-}  // namespace
-
-bool leads_a_listing(const AskedLine& line, std::size_t word) {
-  return std::all_of(line.words.begin(), line.words.begin() + static_cast<std::ptrdiff_t>(word),
-                     is_before_instruction);
+// Words that may be the instruction: the first, and those before which is only what listings have there.
+std::span<const std::string> leading_words(const AskedLine& line) {
+  const auto other = std::ranges::find_if_not(line.words, is_before_instruction);
+  return std::span(line.words.begin(), other == line.words.end() ? other : other + 1);
 }
 
+}  // namespace
+
 AskReadings ask_machine_name(const AskedLine& line) {
-  for (std::size_t i = 0; i < line.words.size() && leads_a_listing(line, i); ++i) {
-    const std::string_view word = up_to(line.words[i], ";,");
+  for (const std::string& whole : leading_words(line)) {
+    const std::string_view word = up_to(whole, ";,");
     for (const auto& [name, form, said] : kMachineNames)
       if (word == name || (word.starts_with(name) && word[name.size()] == '.'))
         return {any_form_reading("machine",
@@ -118,8 +120,7 @@ AskReadings ask_machine_name(const AskedLine& line) {
 }
 
 AskReadings ask_machine(const AskedLine& line) {
-  for (std::size_t i = 0; i < line.words.size() && leads_a_listing(line, i); ++i) {
-    const std::string& word = line.words[i];
+  for (const std::string& word : leading_words(line)) {
     const std::string base = in_small_letters(up_to(word, "."));
     const bool is_upper = !word.empty() && word.front() >= 'A' && word.front() <= 'Z';
     if (base.size() < 3 || (!is_upper && word.find('.') == word.npos)) continue;

@@ -66,7 +66,7 @@ struct Vocabulary {
 const Vocabulary& vocabulary() {
   static const Vocabulary all = [] {
     Vocabulary out;
-    for (const FormInfo& form : forms()) {
+    for (const FormInfo& form : all_forms()) {
       const std::vector<std::string> words = dot_words(form.canonical);
       out.opcodes.insert(words.front());
       out.words.insert(words.begin() + 1, words.end());
@@ -91,7 +91,7 @@ bool says(const std::vector<std::string>& form, const std::string& word) {
 }
 
 std::string first_form(const Named& named) {
-  for (const FormInfo& form : forms()) {
+  for (const FormInfo& form : all_forms()) {
     const std::vector<std::string> words = dot_words(form.canonical);
     if (!named.opcode.empty() && words.front() != named.opcode) continue;
     if (std::ranges::all_of(named.qualifiers, [&](const std::string& one) { return says(words, one); }))

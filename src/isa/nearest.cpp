@@ -65,6 +65,12 @@ struct Candidate {
   int moved;     // words in other positions
 };
 
+// What the given words cost at least: those that are too many for the form.
+int least_cost(const Costs& costs, const Form& form) {
+  const auto given = static_cast<int>(costs.count()), right = static_cast<int>(form.qualifiers.size());
+  return kExtra * std::max(given - right, 0);
+}
+
 // Pairs the most similar words, in any order.
 Candidate compared(Costs& costs, const Form& form) {
   Candidate out{&form, 0, 0, 0};
@@ -107,7 +113,7 @@ std::vector<std::string> nearest_forms(std::string_view text, std::optional<Targ
     const int opcode = difference(given->opcode, family.opcode);
     if (opcode > 50) continue;
     for (const Form& form : family.forms) {
-      if (!form.undocumented.empty()) continue;
+      if (!form.undocumented.empty() || least_cost(costs, form) > tolerated) continue;
       Candidate candidate = compared(costs, form);
       if (candidate.of_given > tolerated) continue;
       const bool elsewhere = target && !target->row().features.has(form.needs | form.known);

@@ -235,8 +235,12 @@ constexpr FixedWords kFixed[] = {
 };
 
 bool is_among(std::string_view list, std::string_view word) {
-  const std::vector<std::string_view> words = split(list, ' ');
-  return std::ranges::find(words, word) != words.end();
+  while (true) {
+    const std::size_t end = list.find(' ');
+    if (list.substr(0, end) == word) return true;
+    if (end == list.npos) return false;
+    list.remove_prefix(end + 1);
+  }
 }
 bool is_fixed(std::string_view opcode, std::string_view word) {
   return std::ranges::any_of(kFixed, [&](const FixedWords& one) {
