@@ -113,8 +113,9 @@ void Compiler::statement() {
   form_ = (*taken)->form;
   check_version(form_->row->since);
   check_address_size();
-  if (is_unmeasured(statement_->opcode, words(), (*taken)->types, count()))
-    refuse({Errc::instruction_not_modelled, {}, "its results have not been measured", {}});
+  const bool unmeasured = is_unmeasured(statement_->opcode, words(), (*taken)->types, count());
+  if (unmeasured && checks_) return nothing();
+  if (unmeasured) refuse({Errc::instruction_not_modelled, {}, "its results have not been measured", {}});
   note(inference(program_.origins.back(), program_.target));
   const Maker& maker = *std::ranges::find(kMakers, does, &Maker::does);
   changes_ = maker.changes;
@@ -172,7 +173,8 @@ void Compiler::function(std::size_t index, std::vector<Error>* refused) {
   code_ = &code;
   code.first_step = static_cast<int>(program_.steps.size());
   const std::size_t first_list = program_.places.size();
-  if (refused != nullptr) cta_group_ = 0;  // each function alone
+  checks_ = refused != nullptr;
+  if (checks_) cta_group_ = 0;  // each function alone
   assembler::Assembled assembled = assembler::assemble(*declared_, rules_);
   function_ = &assembled.function;
   changed_ = changed_ || assembled.origins.size() != declared_->statements.size() ||

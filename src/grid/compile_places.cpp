@@ -216,6 +216,7 @@ Place Compiler::address(const Operand& operand, Access& access) {
     return symbol(base);
   }
   if (base.kind == Operand::Kind::reg) return reg(base.index);
+  if (base.kind == Operand::Kind::special) return source(base, Type::b64);
   refuse(fmt::format("address '{}'", base.text), "a register, a variable or a constant");
 }
 
