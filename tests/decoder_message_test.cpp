@@ -432,7 +432,7 @@ TEST_CASE("the offset of an address is a constant expression", "[quick][decoder]
                                                          {"p+4)", "found ')'"},
                                                          {"p+(4.0)", "an integer offset"},
                                                          {"p+q", "found 'q'; expected a constant"},
-                                                         {"(p)", "found '('"},
+                                                         {"(p)", "found 'p'"},
                                                          {"p+(4+)", "found ')'"},
                                                          {"p+4 4", "found '4'; expected ']'"}};
   for (const auto& [text, said] : refused) {
