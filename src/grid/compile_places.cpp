@@ -222,7 +222,8 @@ Place Compiler::address(const Operand& operand, Access& access) {
 
 std::vector<Place> Compiler::elements(const Operand& operand, Type type, bool destinations) {
   std::vector<Place> out;
-  const auto one = [&](const Operand& item) {
+  const auto one = [&](Operand item) {
+    if (!ptx::is_floating(type)) item.literal.is_float = false;  // the lowest bits stand for an integer
     out.push_back(destinations ? destination(item) : source(item, type));
   };
   if (operand.kind != Operand::Kind::vector)

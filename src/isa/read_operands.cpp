@@ -80,7 +80,9 @@ OperandText Reader::group(OperandText::Kind kind, char close, bool of_call) {
   OperandText out;
   out.kind = kind;
   advance();
-  if (!(of_call && token_.is(close))) do
+  const bool may_be_empty =
+      token_.position.line > 0;  // in a module: arguments of a call, offsets of a tensor copy
+  if (!(may_be_empty && token_.is(close))) do
       out.parts.push_back(operand(of_call));
     while (take(','));
   if (!take(close)) unexpected(fmt::format("',' or '{}'", close));

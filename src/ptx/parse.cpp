@@ -322,7 +322,7 @@ std::uint64_t literal_bits(const Literal& value, Type type) {
   const int size = bits(type);
   const std::uint64_t mask = size >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << size) - 1;
   if (!value.is_float || size > 64) return value.bits & mask;
-  if (value.single || type != Type::f32) return value.bits & mask;
+  if (value.single || size != 32) return value.bits & mask;
   const Format &from = format(FormatId::f64), &to = format(FormatId::f32);
   return round(to, value_of(decode(from, value.bits), from), Rounding::nearest_even) & mask;
 }
