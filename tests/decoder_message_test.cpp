@@ -335,7 +335,7 @@ TEST_CASE("a refusal of the text gives the column", "[quick][decoder]") {
       {" // mma", "column 8: nothing; expected an instruction"},
       {"@p mma.sync;",
        "column 1: a guard predicate; expected the bare instruction; guards belong to the kernel around it"},
-      {"mma.", "column 5: the text ends; expected a qualifier after '.'"},
+      {"mma.", "column 4: '.' alone; expected a directive or a qualifier after '.'"},
       {"mma.sync!", "column 9: found '!'; expected '.', a blank, '{', '[' or ';'"},
       {"mma.sync {d", "column 12: the text ends; expected ',' or '}'"},
       {"mma.sync {", "column 11: the text ends; expected a register name, a literal, '{' or '['"},
@@ -345,7 +345,7 @@ TEST_CASE("a refusal of the text gives the column", "[quick][decoder]") {
       {"mma.sync {a}; x", "column 15: found 'x'; expected the end: one statement at a time"},
       {"mma.sync {09};", "column 11: '09' is not a number; expected an integer or floating-point constant"},
       {"mma.sync [a", "column 12: the text ends; expected ']'"},
-      {"mma.sync \x01", "column 10: found byte 0x01; expected a register name, a literal, '{' or '['"}};
+      {"mma.sync \x01", "column 10: byte 0x01; expected a name, a number, a directive or a mark of PTX"}};
   for (const auto& [text, expected] : rows) CHECK(message(text) == expected);
 }
 
@@ -410,7 +410,7 @@ TEST_CASE("a literal is the bits of its register", "[quick][decoder]") {
   }
 }
 
-TEST_CASE("the offset of an address is a sum", "[quick][decoder]") {
+TEST_CASE("the offset of an address is a constant expression", "[quick][decoder]") {
   const auto address = [](const std::string& text) {
     return parse("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {r}, [" + text + "];");
   };
@@ -418,7 +418,7 @@ TEST_CASE("the offset of an address is a sum", "[quick][decoder]") {
   const std::pair<std::string, std::int64_t> sums[] = {
       {"p", 0},     {"p+16", 16},   {"p + -16", -16}, {"p+(4)", 4},      {"p+(4+4)", 8},
       {"p+4+4", 8}, {"p+-(4)", -4}, {"p+4-(2-6)", 8}, {"p+ ( (4) )", 4}, {"p+(4)+(4)", 8},
-      {"p+--4", 4}, {"p+(4U)", 4},  {"p+-0x10", -16}};
+      {"p+--4", 4}, {"p+(4U)", 4},  {"p+-0x10", -16}, {"p+4*4", 16}};
   for (const auto& [text, offset] : sums) {
     INFO(text);
     const auto result = address(text);
@@ -431,9 +431,8 @@ TEST_CASE("the offset of an address is a sum", "[quick][decoder]") {
                                                          {"p+()", "found ')'"},
                                                          {"p+4)", "found ')'"},
                                                          {"p+(4.0)", "an integer offset"},
-                                                         {"p+q", "an integer offset"},
-                                                         {"p+4*4", "found '*'"},
-                                                         {"(p)", "found '('"},
+                                                         {"p+q", "found 'q'; expected a constant"},
+                                                         {"(p)", "found 'p'"},
                                                          {"p+(4+)", "found ')'"},
                                                          {"p+4 4", "found '4'; expected ']'"}};
   for (const auto& [text, said] : refused) {

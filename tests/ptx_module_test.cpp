@@ -38,6 +38,35 @@ TEST_CASE("modules are accepted and refused as by ptxas") {
   CHECK(refused >= 110);
 }
 
+// What ptxas 13.0 takes of operands of tensor instructions, and what not.
+TEST_CASE("tensor instructions have the operands of a module") {
+  const auto takes = [](const std::string& statement) {
+    const Result<ptx::Module> module = ptx::Module::load(
+        ".version 9.0 .target sm_90a .address_size 64 .visible .entry k() { .reg .pred p; .reg .b32 r<8>; .reg .b64 d<3>; "
+        ".reg .f32 f<4>; .reg .v4 .b32 v; .reg .v2 .b32 w; .shared .align 16 .b8 s[1024]; " +
+        statement + " ret; }");
+    return module && module->check().empty();
+  };
+  const std::string mma = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {f0, f1, f2, f3}, ";
+  const std::string wgmma = "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {f0, f1, f2, f3}, ";
+  const std::string move = "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {r1}, ";
+  for (const std::string& statement :
+       {mma + "v, w, {f0, f1, f2, f3};", mma + "{r1, r2, r3, 1+1}, {r1, WARP_SZ}, {f0, f1, f2, f3};",
+        std::string("wgmma.wait_group.sync.aligned !0;"),
+        std::string("wgmma.wait_group.sync.aligned 1 ? 2 : 3;"), wgmma + "d1+4, d2, !p, 2-1, -1, !1, 0;",
+        wgmma + "(5), 0x77+1, 1, 1, 1, 0, 0;", move + "[s+4*4];", move + "[%laneid+16];"}) {
+    INFO(statement);
+    CHECK(takes(statement));
+  }
+  for (const std::string& statement :
+       {mma + "v, v, {f0, f1, f2, f3};", mma + "v, w, {f0, f1, f2, f3+4};", mma + "v, w, {!0, 1, 2, 3};",
+        wgmma + "d1, d2, r1, 1, 1, 0, 0;", wgmma + "%clock64, d2, p, 1, 1, 0, 0;", move + "[s-4];",
+        move + "s[4];", move + "[%tid.x];"}) {
+    INFO(statement);
+    CHECK_FALSE(takes(statement));
+  }
+}
+
 // Of `%r1+4` ptxas adds as integers before the statement, once in each round of a loop.
 TEST_CASE("a register and a constant are a sum") {
   const std::string text = R"(// launch: grid 1 block 8

@@ -106,6 +106,7 @@ struct Operand {
 using TypeLookup = std::function<std::optional<std::string>(std::string_view name)>;
 
 struct DecodedInstruction;  // src/isa/instruction.hpp
+struct Statement;           // src/isa/statement.hpp
 
 /// An instruction of a target. Immutable, cheap to copy, safe to share between threads.
 class Instruction {
@@ -175,9 +176,12 @@ class Instruction {
   std::string machine() const;       ///< the machine instructions that it compiles to
   std::string_view toolkit() const;  ///< the toolkit with which that was observed
 
+  /// The same of a statement whose text has been read, and whose operands have their types.
+  static Result<Instruction> decode(const Statement& statement, std::string_view text, Target target);
   const DecodedInstruction& decoded() const { return *decoded_; }
 
  private:
+  static Result<Instruction> decode(const Statement& statement, std::shared_ptr<DecodedInstruction> out);
   explicit Instruction(std::shared_ptr<const DecodedInstruction> decoded);
   std::shared_ptr<const DecodedInstruction> decoded_;
 };

@@ -112,8 +112,9 @@ void Compiler::statement() {
   form_ = (*taken)->form;
   check_version();
   check_address_size();
-  if (form_->row->kind == ptx::Kind::not_measured)
-    refuse({Errc::instruction_not_modelled, {}, "its results have not been measured", {}});
+  const bool is_measured = form_->row->kind != ptx::Kind::not_measured;
+  if (!is_measured && checks_) return nothing();
+  if (!is_measured) refuse({Errc::instruction_not_modelled, {}, "its results have not been measured", {}});
   note(inference(program_.origins.back(), program_.target));
   const Maker& maker = *std::ranges::find(kMakers, does, &Maker::does);
   changes_ = maker.changes;
@@ -171,7 +172,8 @@ void Compiler::function(std::size_t index, std::vector<Error>* refused) {
   code_ = &code;
   code.first_step = static_cast<int>(program_.steps.size());
   const std::size_t first_list = program_.places.size();
-  if (refused != nullptr) cta_group_ = 0;  // each function alone
+  checks_ = refused != nullptr;
+  if (checks_) cta_group_ = 0;  // each function alone
   assembler::Assembled assembled = assembler::assemble(*declared_, rules_);
   function_ = &assembled.function;
   changed_ = changed_ || assembled.origins.size() != declared_->statements.size() ||

@@ -51,7 +51,8 @@ void Compiler::access(bool loads) {
   if (of_parameter) {
     const Operand& base = child(where, 0);
     if (base.kind == Operand::Kind::reg) {
-      if (!loads) refuse("an address in a register", "the name of a parameter, which st.param writes to");
+      if (!loads && !(checks_ && !declared_->is_entry))
+        refuse("an address in a register", "the name of a parameter, which st.param writes to");
       step.access.space = StateSpace::global;
       step.access.generic = true;
     } else if (!is_kernel_parameter(base)) {

@@ -217,12 +217,14 @@ Place Compiler::address(const Operand& operand, Access& access) {
     return symbol(base);
   }
   if (base.kind == Operand::Kind::reg) return reg(base.index);
+  if (base.kind == Operand::Kind::special) return source(base, Type::b64);
   refuse(fmt::format("address '{}'", base.text), "a register, a variable or a constant");
 }
 
 std::vector<Place> Compiler::elements(const Operand& operand, Type type, bool destinations) {
   std::vector<Place> out;
-  const auto one = [&](const Operand& item) {
+  const auto one = [&](Operand item) {
+    if (!ptx::is_floating(type)) item.literal.is_float = false;  // the lowest bits stand for an integer
     out.push_back(destinations ? destination(item) : source(item, type));
   };
   if (operand.kind != Operand::Kind::vector)

@@ -27,6 +27,7 @@
 #include "grid/provenance.hpp"
 #include "grid/reach.hpp"
 #include "grid/steps.hpp"
+#include "isa/statement.hpp"
 #include "isa/tensor_action.hpp"
 #include "ptx/forms.hpp"
 
@@ -188,11 +189,13 @@ class Compiler {
   /// Whether the statement is one; `scalar`: why it is no scalar instruction.
   bool tensor(const Error* scalar = nullptr);
   void check_group(const TensorAction& action);
+  OperandText tree(const Operand& operand) const;
 
   Program& program_;
   const Addresses& addresses_;
   assembler::Rules rules_;
   bool changed_ = false;
+  bool checks_ = false;                          // what ptxas takes is no refusal, though nothing executes it
   const ptx::FunctionText* declared_ = nullptr;  // the function at hand, with its variables
   const ptx::FunctionText* function_ = nullptr;  // what the assembler makes of its statements
   FunctionCode* code_ = nullptr;

@@ -18,17 +18,24 @@ Error refused(const Form& form, const OperandSpec& spec, std::string seen, std::
   return {code, fmt::format("{}, operand {}", form.canonical, spec.role), std::move(seen), std::move(accepted)};
 }
 
-bool is_literal(const Item& item) {
-  return item.is_literal;
+bool is_name(const OperandText& item) {
+  return item.kind == OperandText::Kind::name;
 }
-bool is_integer(const Item& item) {
-  return item.is_literal && !item.literal.is_float;
+bool is_literal(const OperandText& item) {
+  return item.kind == OperandText::Kind::literal;
 }
-bool is_sink(const Item& item) {
-  return item.text == "_";
+bool is_integer(const OperandText& item) {
+  return is_literal(item) && !item.literal.is_float;
 }
-bool is_register(const Item& item) {
-  return !is_literal(item) && !is_sink(item);
+bool is_sink(const OperandText& item) {
+  return is_name(item) && item.name == "_";
+}
+bool is_register(const OperandText& item) {
+  return is_name(item) && !is_sink(item);
+}
+// A name alone or a constant. Only a predicate is negated.
+bool is_item(const OperandText& item, bool may_be_negated) {
+  return is_literal(item) || (is_name(item) && item.behind == '\0' && (!item.negated || may_be_negated));
 }
 
 // The common type of registers of two types: the same, or the bits type of their width; "" if they do not
@@ -58,16 +65,21 @@ Operand unbound(const OperandSpec& spec) {
 // An operand of a statement against that of the form.
 class Binding {
  public:
-  Binding(const OperandText& text, const Form& form, const OperandSpec& spec, const TypeLookup& types)
-      : text_(text), form_(form), spec_(spec), types_(types) {}
+  Binding(const OperandText& text, const Form& form, const OperandSpec& spec)
+      : text_(text), form_(form), spec_(spec) {}
 
   Result<Operand> run() const {
+    for (const OperandText& item : items())
+      if (!is_item(item, spec_.kind == OperandKind::predicate))
+        return refuse(fmt::format("'{}' cannot stand here", item.text), operand_notation(form_));
+    if (text_.kind == Kind::address && text_.parts.size() != 1)
+      return refuse(fmt::format("'{}' cannot stand here", text_.text), operand_notation(form_));
     switch (spec_.kind) {
       case OperandKind::vector: return vector();
       case OperandKind::scalar:
       case OperandKind::descriptor: return scalar();
       case OperandKind::predicate:
-        return text_.kind == Kind::scalar && is_integer(first()) && first().literal.bits > 1
+        return is_scalar() && is_integer(first()) && first().literal.bits > 1
                    ? wrong_kind("a predicate register, 0 or 1")
                    : scalar();
       case OperandKind::immediate: return immediate();
@@ -86,23 +98,24 @@ class Binding {
   Error wrong_kind(std::string accepted) const {
     const std::string_view seen = text_.kind == Kind::address ? "an address"
                                   : is_vector()               ? "a brace vector"
-                                  : first().is_literal        ? "a literal"
+                                  : is_literal(first())       ? "a literal"
                                                               : "a register";
     return refuse(fmt::format("'{}' is {}", text_.text, seen), std::move(accepted));
   }
 
-  const Item& first() const { return text_.items[0]; }
-  int count() const { return static_cast<int>(text_.items.size()); }
+  std::span<const OperandText> items() const {
+    return is_scalar() ? std::span(&text_, 1) : std::span<const OperandText>(text_.parts);
+  }
+  const OperandText& first() const { return items()[0]; }
+  int count() const { return static_cast<int>(items().size()); }
+  bool is_scalar() const { return is_name(text_) || is_literal(text_); }
   bool is_vector() const { return text_.kind == Kind::vector; }
   bool has_right_count() const {
     return count() == spec_.count || std::ranges::find(spec_.also_counts, count()) != spec_.also_counts.end();
   }
-  std::optional<std::string> type_of(const Item& item) const {
-    return types_ && !item.is_literal ? types_(item.text) : std::nullopt;
-  }
   // A single name that neither looks like a register nor is declared. In braces it stands for the whole vector.
   bool is_symbol() const {
-    return count() == 1 && is_register(first()) && !first().text.starts_with('%') && !type_of(first());
+    return count() == 1 && is_register(first()) && !first().text.starts_with('%') && first().type.empty();
   }
 
   // An operand of registers and literals as written.
@@ -114,7 +127,7 @@ class Binding {
   }
 
   // A literal gives the bits of its register; a double in a register of singles is rounded.
-  Result<std::uint64_t> literal_bits(const Item& item, bool mixed) const {
+  Result<std::uint64_t> literal_bits(const OperandText& item, bool mixed) const {
     const LiteralRule& rule = spec_.registers->literals;
     const Literal& literal = item.literal;
     const LiteralRule::Places places = !literal.is_float ? rule.integer : literal.single ? rule.f32 : rule.f64;
@@ -124,7 +137,7 @@ class Binding {
       return convert({FormatId::f64, FormatId::f32, CvtRounding::rn}, literal.bits, 0);
     return literal.bits & UINT32_MAX;
   }
-  Error literal_refused(const Item& item) const {
+  Error literal_refused(const OperandText& item) const {
     const auto& [integer, f32, f64] = spec_.registers->literals;
     std::vector<std::string_view> right;
     if (integer.any()) right.push_back(integer.whole ? "integers" : "integers beside registers");
@@ -138,12 +151,12 @@ class Binding {
 
   Result<void> check_types() const {
     std::string common;
-    for (const Item& item : text_.items) {
-      const std::optional<std::string> type = type_of(item);
-      if (!type || *type == common) continue;
-      std::string both = common.empty() ? *type : spec_.registers->mixed ? common_type(common, *type) : "";
+    for (const OperandText& item : items()) {
+      const std::string& type = item.type;
+      if (type.empty() || type == common) continue;
+      std::string both = common.empty() ? type : spec_.registers->mixed ? common_type(common, type) : "";
       if (both.empty())
-        return refuse(fmt::format("register {} has type .{} beside .{}", item.text, *type, common),
+        return refuse(fmt::format("register {} has type .{} beside .{}", item.text, type, common),
                       fmt::format("one type of: {}", spec_.registers->types), Errc::register_type);
       common = std::move(both);
     }
@@ -167,19 +180,19 @@ class Binding {
       return refuse(fmt::format("'{}' has {} register{}", text_.text, count(), count() == 1 ? "" : "s"),
                     expected(), Errc::register_count);
     if (Result<void> checked = check_types(); !checked) return checked.error();
-    const bool mixed = !std::ranges::all_of(text_.items, is_literal);
-    if (std::ranges::any_of(text_.items, is_sink) &&
-        (!is_destination(spec_.part) || !spec_.registers->sinks || std::ranges::all_of(text_.items, is_sink)))
+    const bool mixed = !std::ranges::all_of(items(), is_literal);
+    if (std::ranges::any_of(items(), is_sink) &&
+        (!is_destination(spec_.part) || !spec_.registers->sinks || std::ranges::all_of(items(), is_sink)))
       return refuse("'_' cannot stand here", !is_destination(spec_.part) ? "registers to read"
                                              : spec_.registers->sinks    ? "at least one register"
                                                                          : "registers only");
     Operand out = written("");
     out.label.reserve(text_.text.size());
-    for (std::size_t i = 0; i < text_.items.size(); ++i) {
-      const Item& item = text_.items[i];
+    for (std::size_t i = 0; i < items().size(); ++i) {
+      const OperandText& item = items()[i];
       out.label.append(i ? ", " : "").append(item.text);
       if (is_sink(item)) out.sinks.push_back(static_cast<int>(i));
-      if (!item.is_literal) continue;
+      if (!is_literal(item)) continue;
       const Result<std::uint64_t> bits = literal_bits(item, mixed);
       if (!bits) return bits.error();
       out.literals.resize(static_cast<std::size_t>(spec_.count));
@@ -198,7 +211,7 @@ class Binding {
   // One register, or a literal if the operand accepts one. Where the assembler also accepts a brace vector, it
   // reads the first item.
   Result<Operand> scalar() const {
-    if (text_.kind == Kind::scalar && first().is_literal && spec_.registers->literals.any_whole()) {
+    if (is_scalar() && is_literal(first()) && spec_.registers->literals.any_whole()) {
       const Result<std::uint64_t> bits = literal_bits(first(), false);
       if (!bits) return bits.error();
       // As an unsigned or a signed number.
@@ -212,8 +225,8 @@ class Binding {
       out.literals = {*bits};
       return out;
     }
-    const bool right = text_.kind == Kind::scalar || (!spec_.also_counts.empty() && has_right_count());
-    if (text_.kind == Kind::address || !right || !std::ranges::all_of(text_.items, is_register))
+    const bool right = is_scalar() || (!spec_.also_counts.empty() && has_right_count());
+    if (text_.kind == Kind::address || !right || !std::ranges::all_of(items(), is_register))
       return wrong_kind(fmt::format("one .{} register", spec_.registers->name));
     if (Result<void> checked = check_types(); !checked) return checked.error();
     return symbol();
@@ -239,14 +252,13 @@ class Binding {
     if (!is_vector() || count() != 2) return wrong_kind(expected());
     Operand out = written("");
     for (std::size_t i = 0; i < 2; ++i) {
-      const Item& item = text_.items[i];
-      const std::optional<std::string> type = type_of(item);
+      const OperandText& item = items()[i];
       out.label.append(i ? ", " : "").append(item.text);
       if (is_sink(item)) return refuse("'_' cannot stand here", expected(), Errc::register_type);
-      if (type && !has_word(spec_.registers->types, *type))
-        return refuse(fmt::format("register {} has type .{}", item.text, *type), expected(),
+      if (!item.type.empty() && !has_word(spec_.registers->types, item.type))
+        return refuse(fmt::format("register {} has type .{}", item.text, item.type), expected(),
                       Errc::register_type);
-      if (!item.is_literal) continue;
+      if (!is_literal(item)) continue;
       if (!is_integer(item) ||
           !contains(i == 0 ? spec_.immediate : spec_.second, static_cast<std::int64_t>(item.literal.bits)))
         return refuse(fmt::format("'{}' cannot stand here", item.text), expected());
@@ -258,7 +270,7 @@ class Binding {
 
   Result<Operand> immediate() const {
     const ImmediateRange& range = spec_.immediate;
-    if (text_.kind != Kind::scalar || !is_integer(first()))
+    if (!is_scalar() || !is_integer(first()))
       return wrong_kind(fmt::format("an immediate, {}", warpbit::text(range)));
     const auto value = static_cast<std::int64_t>(first().literal.bits);
     const bool let_through = value > range.most && value <= range.assembler_most;
@@ -274,7 +286,6 @@ class Binding {
   const OperandText& text_;
   const Form& form_;
   const OperandSpec& spec_;
-  const TypeLookup& types_;
 };
 
 // As in a statement with symbols for registers and the minimum of each immediate.
@@ -310,7 +321,7 @@ Result<void> check_assembled(const Statement& statement, const Form& form, const
                                  text.text, target.name()),
                      "one register without braces");
     if (spec.part == Part::c && plan.row->machine.find("HADD2") != std::string_view::npos &&
-        std::ranges::any_of(text.items, is_integer) && !std::ranges::all_of(text.items, is_literal))
+        std::ranges::any_of(text.parts, is_integer) && !std::ranges::all_of(text.parts, is_literal))
       return refused(
           form, spec,
           fmt::format("'{}' has integers beside registers, which the assembler does not take here on {}",
@@ -320,8 +331,7 @@ Result<void> check_assembled(const Statement& statement, const Form& form, const
   return {};
 }
 
-Result<std::vector<Operand>> bind_operands(const Statement& statement, const Form& form,
-                                           const TypeLookup& types) {
+Result<std::vector<Operand>> bind_operands(const Statement& statement, const Form& form) {
   std::vector<Operand> out;
   out.reserve(form.operands.size());
   const std::size_t given = statement.operands.size(), wanted = form.operands.size();
@@ -335,7 +345,7 @@ Result<std::vector<Operand>> bind_operands(const Statement& statement, const For
     if (i >= given && spec.optional) break;
     if (i >= given)
       return Error{Errc::operand_missing, form.canonical, std::string(spec.role), operand_notation(form)};
-    Result<Operand> operand = Binding(statement.operands[i], form, spec, types).run();
+    Result<Operand> operand = Binding(statement.operands[i], form, spec).run();
     if (!operand) return operand.error();
     out.push_back(std::move(*operand));
   }

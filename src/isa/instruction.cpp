@@ -79,6 +79,17 @@ Result<Instruction> Instruction::parse(std::string_view text, std::string_view t
   return *full == text ? out : parse(*full, *found);
 }
 
+namespace {
+
+void set_types(std::vector<OperandText>& operands, const TypeLookup& types) {
+  for (OperandText& one : operands) {
+    if (one.kind == OperandText::Kind::name) one.type = types(one.name).value_or("");
+    set_types(one.parts, types);
+  }
+}
+
+}  // namespace
+
 Result<Instruction> Instruction::parse(std::string_view text, Target target, const TypeLookup& types) {
   auto out = std::make_shared<DecodedInstruction>(text, target);
   Result<Statement> statement = split(out->text);
@@ -86,20 +97,31 @@ Result<Instruction> Instruction::parse(std::string_view text, Target target, con
     const Result<Statement> name = split_name(text);
     return name && find_family(*name) == nullptr ? unknown(*name) : statement.error();
   }
+  if (types) set_types(statement->operands, types);
   out->statement = std::move(*statement);
-  out->family = find_family(out->statement);
-  if (out->family == nullptr) return unknown(out->statement);
-  const Result<const Form*> form = match(out->statement, *out->family, target);
+  const Statement& read = out->statement;
+  return decode(read, std::move(out));
+}
+
+Result<Instruction> Instruction::decode(const Statement& statement, std::string_view text, Target target) {
+  return decode(statement, std::make_shared<DecodedInstruction>(text, target));
+}
+
+// The one way from words and operands to an instruction.
+Result<Instruction> Instruction::decode(const Statement& statement, std::shared_ptr<DecodedInstruction> out) {
+  out->family = find_family(statement);
+  if (out->family == nullptr) return unknown(statement);
+  const Result<const Form*> form = match(statement, *out->family, out->target);
   if (!form) return form.error();
   out->form = *form;
-  Result<std::vector<Operand>> operands = bind_operands(out->statement, **form, types);
+  Result<std::vector<Operand>> operands = bind_operands(statement, **form);
   if (!operands) return operands.error();
   out->operands = std::move(*operands);
-  out->compiled = compiled(**form, target);
+  out->compiled = compiled(**form, out->target);
   if (out->compiled == nullptr)  // tests/plan_test.cpp proves that every form has a plan on each of its targets
-    return Error{Errc::not_on_target, (*form)->canonical, std::string(target.name()),
+    return Error{Errc::not_on_target, (*form)->canonical, std::string(out->target.name()),
                  "no target with a known plan"};
-  if (Result<void> assembled = check_assembled(out->statement, **form, out->compiled->plan, target); !assembled)
+  if (Result<void> assembled = check_assembled(statement, **form, out->compiled->plan, out->target); !assembled)
     return assembled.error();
   out->kernel = with_operands(*out->compiled, out->operands);
   return Instruction(std::move(out));

@@ -45,7 +45,7 @@ struct DecodedInstruction {
 
   std::string text;
   Target target;
-  Statement statement = {};  ///< views `text`
+  Statement statement = {};  ///< views `text`; of a statement of a module: nothing
   const Family* family = nullptr;
   const Form* form = nullptr;
   const CompiledForm* compiled = nullptr;  ///< shared with other instructions of the form
@@ -63,8 +63,7 @@ bool is_inferred(const TargetPlan& plan);
 Result<const Form*> match(const Statement& statement, const Family& family, Target target);
 
 /// The operands of a statement, checked against a form; all symbolic if the statement has none.
-Result<std::vector<Operand>> bind_operands(const Statement& statement, const Form& form,
-                                           const TypeLookup& types);
+Result<std::vector<Operand>> bind_operands(const Statement& statement, const Form& form);
 
 /// Refuses operand spellings that fit the form but that the assembler rejects where it rewrites the form on a
 /// target. Precondition: bind_operands has accepted the statement.

@@ -214,7 +214,7 @@ bool may_be(const OperandText& text, OperandKind kind) {
     case OperandKind::pair: return text.kind == OperandText::Kind::vector;
     case OperandKind::address: return text.kind == OperandText::Kind::address;
     case OperandKind::scalar: return text.kind != OperandText::Kind::address;  // metadata also in braces
-    default: return text.kind == OperandText::Kind::scalar;
+    default: return text.kind == OperandText::Kind::name || text.kind == OperandText::Kind::literal;
   }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Splits the text of one PTX statement into dots, commas, braces and brackets; knows no instruction families.
-// The result views that text.
+// One PTX statement as its text has it: words, and operands as trees. Knows no instruction families. The result views that
+// text.
 #pragma once
 
 #include <cstdint>
@@ -9,38 +9,33 @@
 #include <string_view>
 #include <vector>
 
+#include "isa/lexer.hpp"
 #include "warpbit/result.hpp"
 
 #pragma GCC visibility push(default)  // warpbit's other libraries use it
 namespace warpbit {
 
-/// A number as PTX writes it (PTX manual, "Constants").
-struct Literal {
-  bool is_float = false;   ///< 1.0, 1e3, 0f3F800000, 0d3FF0000000000000
-  bool single = false;     ///< written as 0f...
-  std::uint64_t bits = 0;  ///< an integer modulo 2^64, or the bits of the f64 (0f: of the f32)
-};
-
-/// One item of an operand: a name or a literal.
-struct Item {
-  std::string_view text;
-  bool is_literal = false;
-  Literal literal;
-};
-
-/// Reads a number without a sign (PTX manual, "Integer Constants" and "Floating-Point Constants"); false if it is none.
-bool read_number(std::string_view text, Literal& out);
-
+/// An operand, or a part of one.
 struct OperandText {
-  enum class Kind {
-    scalar,   ///< one item: a name or a literal
-    vector,   ///< {items}
-    address,  ///< [name], [name+16]
+  enum class Kind : std::uint8_t {
+    name,     ///< a register, a symbol, `_`
+    literal,  ///< a constant: the value of its expression
+    vector,   ///< {parts}
+    list,     ///< (parts)
+    address,  ///< [base + offset], [base + offset, parts]: the base is the first part
   };
-  Kind kind = Kind::scalar;
-  std::string_view text;    ///< as written, without surrounding blanks
-  std::vector<Item> items;  ///< of an address: its base
-  std::int64_t offset = 0;  ///< of an address
+  Kind kind = Kind::name;
+  bool negated = false;          ///< !name
+  std::string_view text = {};    ///< as written
+  std::string_view name = {};    ///< with its component: %tid.x
+  std::string_view second = {};  ///< name|second
+  Literal literal = {};
+  std::int64_t offset = 0;   ///< of an address; name + offset
+  std::int64_t element = 0;  ///< name[element]
+  char behind = '\0';        ///< what follows a name: '+' an offset, '[' an element, '|' a second one
+  Position position = {}, behind_at = {}, second_at = {};
+  std::vector<OperandText> parts = {};
+  std::string type = {};  ///< of the register that a name is, without its dot; empty: unknown
 };
 
 struct Statement {

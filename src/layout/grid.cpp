@@ -250,16 +250,16 @@ GridCell elements_cell(const OperandLayout& op, const std::vector<const LayoutCe
   return out;
 }
 
-using Position = std::pair<std::uint64_t, std::uint64_t>;  // row, column of the grid
+using GridPosition = std::pair<std::uint64_t, std::uint64_t>;  // row, column of the grid
 
-Position position(const OperandLayout& op, const LayoutCell& cell) {
+GridPosition position(const OperandLayout& op, const LayoutCell& cell) {
   if (is_in_lanes(op))
     return {static_cast<std::uint64_t>(cell.place.lane), static_cast<std::uint64_t>(cell.place.reg)};
   const std::uint64_t byte = cell.bit / 8;
   return {byte / kRowBytes, byte % kRowBytes / kChunkBytes};
 }
 
-int colour(const OperandLayout& op, const Position& at) {
+int colour(const OperandLayout& op, const GridPosition& at) {
   return is_in_lanes(op) ? static_cast<int>(at.first) % kColours : static_cast<int>(at.second) * kColoursApart;
 }
 
@@ -311,7 +311,7 @@ Grid inverse_grid(const OperandLayout& op) {
   for (const LayoutCell& cell : op.cells) ordered.push_back(&cell);
   std::ranges::stable_sort(ordered, {},
                            [](const LayoutCell* c) { return std::pair(c->bit, c->place.low_bit); });
-  std::map<Position, std::vector<const LayoutCell*>> held;
+  std::map<GridPosition, std::vector<const LayoutCell*>> held;
   for (const LayoutCell* cell : ordered) held[position(op, *cell)].push_back(cell);
 
   const bool lanes = is_in_lanes(op);

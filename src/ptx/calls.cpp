@@ -59,7 +59,7 @@ bool passes(const FunctionText& function, const Operand& item, const Variable& f
     case Operand::Kind::reg:
       return !item.negated &&
              takes_register(formal.type, function.registers[static_cast<std::size_t>(item.index)].type, false);
-    case Operand::Kind::literal: return !returns;
+    case Operand::Kind::literal: return !returns && (item.literal.is_float || !is_floating(formal.type));
     case Operand::Kind::sink: return returns;
     default: return false;
   }

@@ -21,12 +21,7 @@
 
 namespace warpbit::ptx {
 
-/// In the module's text, both from 1.
-struct Position {
-  int line = 0, column = 0;
-};
-/// "line 12, column 5", as an Error's `where` has it.
-std::string text(Position at);
+using warpbit::Position, warpbit::text;
 
 /// A .loc: from where the statements behind it come.
 struct Location {
@@ -94,7 +89,7 @@ struct Operand {
   int index = -1;
   std::int64_t offset = 0;
   Literal literal = {};
-  std::string_view text = {};
+  std::string_view text = {};  ///< as written; of a name with an offset the name
   const Variable* variable = nullptr;
   int first = 0, count = 0;  ///< of a vector, a list and an address: their operands (FunctionText::operands)
   int second = -1;           ///< d|p: the register after the bar; kSinkPredicate for `_`

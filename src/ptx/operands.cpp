@@ -105,11 +105,13 @@ class Check {
   bool takes_special(const Operand& operand, Type type) const;
   bool takes_symbol(const Operand& operand, Type type) const;
   bool takes_parts(const OperandForm& form, const Operand& operand, Type type, bool wider);
+  bool takes_constant_part(const OperandForm& form, const Operand& vector, const Literal& constant, Type type);
   bool is_float_vector(const Operand& vector) const;
   bool has_bits(const Operand& vector, int size) const;
   std::optional<StateSpace> space(int nth) const;
   std::optional<StateSpace> space_of(const OperandForm& form) const;
   bool takes_variable(const OperandForm& form, const Variable& variable) const;
+  bool takes_special_base(const OperandForm& form, const Operand& base) const;
   bool takes_base(const OperandForm& form, const Operand& base) const;
   bool takes_address(const OperandForm& form, const Operand& operand) const;
   bool takes_tensor(const OperandForm& form, const Operand& operand);
@@ -185,7 +187,7 @@ bool Check::takes_parts(const OperandForm& form, const Operand& operand, Type ty
     const Operand& part = child(operand, i);
     if (part.kind == Operand::Kind::sink && form.is_destination()) continue;
     if (part.kind == Operand::Kind::literal && !form.is_destination() &&
-        takes_literal(form, type, part.literal))
+        takes_constant_part(form, operand, part.literal, type))
       continue;
     const std::optional<Type> known = part_type(part);
     if (!known || part.negated || part.second != -1) return false;
@@ -198,6 +200,24 @@ bool Check::takes_parts(const OperandForm& form, const Operand& operand, Type ty
     if (!first || row(*first).cls == TypeClass::bits) first = is;
   }
   return first || !form.is_destination();
+}
+
+// Constants beside registers are of their class, if these have one, and all of one class. Floating-point ones may then stand
+// for integers: they are the lowest bits of their own (ptxas).
+bool Check::takes_constant_part(const OperandForm& form, const Operand& vector, const Literal& constant,
+                                Type type) {
+  bool has_register = false;
+  for (int i = 0; i < vector.count; ++i) {
+    const Operand& part = child(vector, i);
+    const std::optional<Type> is = part_type(part);
+    has_register = has_register || is;
+    const bool is_float = is ? is_floating(*is) : part.kind == Operand::Kind::literal && part.literal.is_float;
+    const bool has_class = is ? row(*is).cls != TypeClass::bits : part.kind == Operand::Kind::literal;
+    if (has_class && is_float != constant.is_float) return false;
+  }
+  const bool is_cut = has_register && constant.is_float && !is_floating(type) &&
+                      (form.kind == OperandForm::Kind::vector || form.kind == OperandForm::Kind::pack);
+  return is_cut || takes_literal(form, type, constant);
 }
 
 // Whether a vector has a register of bits of this size, beside which others of the size may stand, whatever the type.
@@ -249,9 +269,19 @@ bool Check::takes_variable(const OperandForm& form, const Variable& variable) co
             : variable.space != StateSpace::param && variable.space != StateSpace::constant;
 }
 
+// ptxas 13.0 loads and copies from addresses in special registers without components; it crashes where one is written to.
+bool Check::takes_special_base(const OperandForm& form, const Operand& base) const {
+  const bool crashes = (is_opcode({"st", "red", "multimem"}) && !has_word("async") && !has_word("ld_reduce")) ||
+                       is_opcode({"atom", "applypriority", "discard"}) ||
+                       (is_opcode({"prefetch"}) && !has_word("tensormap"));
+  return !crashes && !is_opcode({"mbarrier", "prefetchu"}) && form.kind == OperandForm::Kind::address &&
+         form_.features.has(find_special(base.text)->needs) && is_addend(base.text);
+}
+
 bool Check::takes_base(const OperandForm& form, const Operand& base) const {
   if (base.kind == Operand::Kind::symbol) return takes_variable(form, *base.variable);
   if (base.kind == Operand::Kind::literal) return !base.literal.is_float && has_word("local");
+  if (base.kind == Operand::Kind::special) return takes_special_base(form, base);
   if (base.kind != Operand::Kind::reg || base.negated || base.second != -1) return false;
   const Type is = declared(base);
   return !is_floating(is) && ((bits(is) == 32 && form.role != "w") || bits(is) == 64);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tokens; the directives of a module.
+// The directives of a module.
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -10,53 +10,6 @@
 #include "target/target.hpp"
 
 namespace warpbit::ptx {
-namespace {
-
-std::string seen(const Token& token) {
-  return token.kind == Token::Kind::end ? "the end of the text" : fmt::format("'{}'", token.text);
-}
-
-}  // namespace
-
-// ---- Tokens
-
-void Parser::advance() {
-  if (token_.kind != Kind::end)
-    end_of_last_ = static_cast<std::size_t>(token_.text.data() - out_.text.data()) + token_.text.size();
-  Result<Token> next = lexer_.next();
-  if (!next) throw Refused{next.error()};
-  token_ = *next;
-}
-bool Parser::take(char c) {
-  if (!token_.is(c)) return false;
-  advance();
-  return true;
-}
-bool Parser::take(std::string_view dotted) {
-  if (!token_.is(dotted)) return false;
-  advance();
-  return true;
-}
-void Parser::expect(char c) {
-  if (!take(c)) unexpected(fmt::format("'{}'", c));
-}
-void Parser::unexpected(std::string accepted) {
-  refuse(Errc::statement_syntax, token_.position, seen(token_), std::move(accepted));
-}
-std::string_view Parser::name(std::string_view what) {
-  if (token_.kind != Kind::name) unexpected(std::string(what));
-  const std::string_view out = token_.text;
-  advance();
-  return out;
-}
-std::int64_t Parser::integer(std::string_view what) {
-  const Position at = token_.position;
-  const Constant value = constant();
-  if (value.literal.is_float)
-    refuse(Errc::statement_syntax, at, "a floating-point constant", std::string(what));
-  return static_cast<std::int64_t>(value.literal.bits);
-}
-
 // ---- Directives
 
 void Parser::module() {
@@ -372,6 +325,15 @@ std::uint64_t literal_bits(const Literal& value, Type type) {
   if (value.single || size != 32) return value.bits & mask;
   const Format &from = format(FormatId::f64), &to = format(FormatId::f32);
   return round(to, value_of(decode(from, value.bits), from), Rounding::nearest_even) & mask;
+}
+
+std::string one_line(std::string_view statement) {
+  std::string out;
+  for (const char c : statement.substr(0, statement.find(';'))) {
+    const bool is_blank = c == ' ' || c == '\t' || c == '\n' || c == '\r';
+    if (!is_blank || (!out.empty() && out.back() != ' ')) out += is_blank ? ' ' : c;
+  }
+  return out;
 }
 
 Result<std::shared_ptr<const ModuleText>> parse_module(std::string text) {

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "ptx/parser.hpp"
+#include "ptx/special.hpp"
 
 namespace warpbit::ptx {
 
@@ -149,36 +150,58 @@ LabelTable Parser::label_table(LabelTable::Kind kind, std::string_view label) {
 }
 
 // What ptxas 13.0 takes, and no page of the manual has: `st.global.u32 [p], %r1+4;`. It adds before the statement, as integers
-// of the register's size.
-Operand Parser::sum(const Operand& reg, const Statement& before) {
-  expect('+');
-  const Position at = token_.position;
-  const Type type = function_->registers[static_cast<std::size_t>(reg.index)].type;
-  Operand result = reg, addend;
+// of the register's size. A special register is read before, %laneid+4; one with a component is no part of a sum.
+Operand Parser::sum(const OperandText& tree, const Statement& before) {
+  OperandText name = tree;
+  name.behind = '\0';
+  const Operand addend = resolved_name(name);
+  const Type type = type_of_addend(addend);
+  Operand result = addend, number;
+  result.kind = Operand::Kind::reg;
   result.index = static_cast<int>(function_->registers.size());
-  addend.kind = Operand::Kind::literal;
-  addend.position = at;
-  addend.literal.bits = static_cast<std::uint64_t>(integer("a constant"));
-  function_->registers.push_back(
-      {fmt::format("{}+{}", reg.text, static_cast<std::int64_t>(addend.literal.bits)), type});
-  Statement out = before;
-  out.opcode = "add";
-  out.is = &opcode(out.opcode);
-  out.first_qualifier = static_cast<int>(function_->qualifiers.size());
-  out.qualifiers = 1;
-  function_->qualifiers.push_back(bits(type) == 16 ? "u16" : bits(type) == 32 ? "u32" : "u64");
-  Operand all;
-  add_children(all, {result, reg, addend});
-  out.first_operand = all.first;
-  out.operands = all.count;
-  function_->statements.push_back(out);
+  result.text = tree.text;
+  result.position = tree.position;
+  number.kind = Operand::Kind::literal;
+  number.position = tree.behind_at;
+  number.literal.bits = static_cast<std::uint64_t>(tree.offset);
+  function_->registers.push_back({fmt::format("{}+{}", tree.name, tree.offset), type});
+  const auto add_statement = [&](std::string_view name_of, std::string_view kind,
+                                 const std::vector<Operand>& operands) {
+    Statement out = before;
+    out.opcode = name_of;
+    out.is = &opcode(out.opcode);
+    out.first_qualifier = static_cast<int>(function_->qualifiers.size());
+    out.qualifiers = 1;
+    function_->qualifiers.push_back(kind);
+    Operand all;
+    add_children(all, operands);
+    out.first_operand = all.first;
+    out.operands = all.count;
+    function_->statements.push_back(out);
+  };
+  const int size = bits(type);
+  if (addend.kind == Operand::Kind::special) add_statement("mov", size == 32 ? "b32" : "b64", {result, addend});
+  add_statement("add",
+                size == 16   ? "u16"
+                : size == 32 ? "u32"
+                             : "u64",
+                {result, addend.kind == Operand::Kind::special ? result : addend, number});
   return result;
 }
 
-bool Parser::may_be_sum(const Operand& operand) const {
-  if (operand.kind != Operand::Kind::reg || operand.negated || operand.second != -1 || !token_.is('+'))
-    return false;
-  const Type type = function_->registers[static_cast<std::size_t>(operand.index)].type;
+Type Parser::type_of_addend(const Operand& operand) const {
+  if (operand.kind == Operand::Kind::special) return find_special(operand.text)->type;
+  return function_->registers[static_cast<std::size_t>(operand.index)].type;
+}
+
+bool Parser::is_sum(const OperandText& tree) {
+  if (tree.kind != OperandText::Kind::name || tree.behind != '+' || tree.negated) return false;
+  OperandText name = tree;
+  name.behind = '\0';
+  const Operand addend = resolved_name(name);
+  const bool is_special = addend.kind == Operand::Kind::special && is_addend(tree.name);
+  if (addend.kind != Operand::Kind::reg && !is_special) return false;
+  const Type type = type_of_addend(addend);
   return !is_floating(type) && bits(type) >= 16 && bits(type) <= 64;
 }
 
@@ -191,7 +214,7 @@ void Parser::statement() {
   }
   out.position = token_.position;
   out.location = location_;
-  const auto first = static_cast<std::size_t>(token_.text.data() - out_.text.data());
+  const std::size_t first = offset();
   out.opcode = name("an instruction");
   if (out.guard < 0 && take(':')) return label(out.opcode, out.position);
   out.first_qualifier = static_cast<int>(function_->qualifiers.size());
@@ -206,16 +229,16 @@ void Parser::statement() {
   const bool of_call = out.is->does == Does::call;
   moves_ = out.is->does == Does::move;
   if (!token_.is(';')) do {
-      operands.push_back(operand(of_call));
-      const bool is_source = operands.size() > 1 || !writes_first(*out.is, words_of(*function_, out));
-      if (is_source && may_be_sum(operands.back())) operands.back() = sum(operands.back(), out);
+      const OperandText tree = operand(of_call);
+      const bool is_source = !operands.empty() || !writes_first(*out.is, words_of(*function_, out));
+      operands.push_back(is_source && is_sum(tree) ? sum(tree, out) : resolved(tree));
     } while (take(','));
   Operand all;
   add_children(all, operands);
   out.first_operand = all.first;
   out.operands = all.count;
   expect(';');
-  out.text = std::string_view(out_.text).substr(first, end_of_last_ - first);
+  out.text = text_from(first);
   for (Statement& one : std::span(function_->statements).subspan(sums)) one.text = out.text;
   function_->statements.push_back(out);
 }

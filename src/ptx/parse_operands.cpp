@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operands, and the names in them.
+// The names in operands.
 #include <algorithm>
 #include <charconv>
 
@@ -19,65 +19,48 @@ void Parser::add_children(Operand& parent, const std::vector<Operand>& children)
   }
 }
 
-Operand Parser::operand(bool of_call) {
-  const Position at = token_.position;
-  Operand out = token_.is('{')              ? group(Operand::Kind::vector, '}', of_call)
-                : token_.is('[')            ? bracketed()
-                : of_call && token_.is('(') ? group(Operand::Kind::list, ')', of_call)
-                : is_negated_register()     ? negated_operand()
-                : token_.kind == Kind::name && token_.text != "WARP_SZ" ? named_operand()
-                                                                        : constant_operand();
-  out.position = at;
-  if (token_.is('[') && out.kind == Operand::Kind::symbol) {  // symbol[4]: of the elements of its type
-    advance();
-    const Position index = token_.position;
-    const std::int64_t element = integer("the number of an element");
-    if (element < 0 || element > std::int64_t{1} << 40)
-      refuse(Errc::statement_syntax, index, fmt::format("element {}", element), "0 to 2^40");
-    out.offset += element * (bits(out.variable->type) / 8);
-    expect(']');
-    if (!moves_) out = address(out);
-  }
-  return out;
-}
-
-Operand Parser::constant_operand() {
-  const bool begins =
-      token_.kind == Kind::number || token_.kind == Kind::name ||
-      (token_.kind == Kind::mark && std::string_view("(-+~!").find(token_.text[0]) != std::string_view::npos);
-  if (!begins) unexpected("an operand");
+// The operand of a tree, whose names it finds.
+Operand Parser::resolved(const OperandText& tree) {
   Operand out;
-  out.kind = Operand::Kind::literal;
-  out.literal = constant().literal;
+  switch (tree.kind) {
+    case OperandText::Kind::name: out = tree.negated ? negated(tree) : resolved_name(tree); break;
+    case OperandText::Kind::literal:
+      out.kind = Operand::Kind::literal;
+      out.literal = tree.literal;
+      break;
+    case OperandText::Kind::vector: out = resolved_parts(Operand::Kind::vector, tree); break;
+    case OperandText::Kind::list: out = resolved_parts(Operand::Kind::list, tree); break;
+    case OperandText::Kind::address:
+      out = resolved_parts(Operand::Kind::address, tree);
+      out.offset = tree.offset;
+      break;
+  }
+  out.position = tree.position;
+  if (out.text.empty()) out.text = tree.text;
   return out;
 }
 
-// !%p; !0 is a constant.
-bool Parser::is_negated_register() const {
-  if (!token_.is('!')) return false;
-  Lexer ahead = lexer_;
-  const Result<Token> next = ahead.next();
-  return next.ok() && next->kind == Kind::name && next->text != "WARP_SZ";
+Operand Parser::resolved_parts(Operand::Kind kind, const OperandText& tree) {
+  std::vector<Operand> parts;
+  for (const OperandText& part : tree.parts) parts.push_back(resolved(part));
+  Operand out;
+  out.kind = kind;
+  add_children(out, parts);
+  return out;
 }
 
-Operand Parser::negated_operand() {
-  expect('!');
+Operand Parser::negated(const OperandText& tree) {
   Operand out;
   out.kind = Operand::Kind::reg;
   out.negated = true;
-  out.index = guard_register();
+  out.index = predicate(tree.name, tree.position);
   return out;
 }
 
-// A register, d|p, a special register, a symbol with an offset, or a name that is declared later.
-Operand Parser::named_operand() {
+// A register, d|p, a special register, a symbol with an offset or an element, or a name that is declared later.
+Operand Parser::resolved_name(const OperandText& tree) {
   Operand out;
-  out.position = token_.position;
-  std::string_view named = name("an operand");
-  if (token_.kind == Kind::dotted && token_.adjacent) {  // %tid.x
-    named = {named.data(), named.size() + token_.text.size()};
-    advance();
-  }
+  const std::string_view named = tree.name;
   out.text = named;
   if (named == "_") {
     out.kind = Operand::Kind::sink;
@@ -87,74 +70,50 @@ Operand Parser::named_operand() {
     for (std::size_t i = 0; i < parts.size(); ++i) {
       parts[i].kind = Operand::Kind::reg;
       parts[i].index = range->first + static_cast<int>(i);
+      parts[i].text = named;
+      parts[i].position = tree.position;
     }
     add_children(out, parts);
-    return out;
   } else if (out.index = find_register(named); out.index >= 0) {
     out.kind = Operand::Kind::reg;
   } else if (const SpecialRow* special = find_special(named)) {
     out.kind = Operand::Kind::special;
     out.index = static_cast<int>(special->special);
   } else if (out.variable = find_variable(named); out.variable != nullptr) {
-    out.kind = Operand::Kind::symbol;
-    if (token_.is('+') || token_.is('-')) out.offset = integer("an offset");
-    return out;
+    return symbol_operand(std::move(out), tree);
   } else if (out.index = find_table(named); out.index >= 0) {
     out.kind = Operand::Kind::table;
   } else if (named.starts_with('%')) {
     const bool is_vector = find_special(fmt::format("{}.x", named)) != nullptr;
-    refuse(Errc::statement_syntax, out.position, fmt::format("'{}'", named),
+    refuse(Errc::statement_syntax, tree.position, fmt::format("'{}'", named),
            is_vector ? fmt::format("one of its components, such as {}.x", named)
                      : "the name of a register that is declared");
   } else {
     out.kind = Operand::Kind::label;
     out.index = kUnresolved;
   }
-  if (take('|'))
-    out.second =
-        token_.kind == Kind::name && token_.text == "_" ? (advance(), kSinkPredicate) : guard_register();
+  if (tree.behind == '+' || tree.behind == '[')
+    refuse(Errc::statement_syntax, tree.behind_at, fmt::format("'{}'", tree.behind),
+           fmt::format("nothing behind '{}' in this place", named));
+  if (tree.behind == '|')
+    out.second = tree.second == "_" ? kSinkPredicate : predicate(tree.second, tree.second_at);
   return out;
 }
 
-Operand Parser::group(Operand::Kind kind, char close, bool of_call) {
-  const Nested nested(*this);
-  advance();
-  std::vector<Operand> items;
-  if (!token_.is(close)) do
-      items.push_back(operand(of_call));
-    while (take(','));
-  expect(close);
-  Operand out;
-  out.kind = kind;
-  add_children(out, items);
-  return out;
-}
-
-Operand Parser::address(Operand base) {
-  Operand out;
-  out.kind = Operand::Kind::address;
-  out.offset = base.kind == Operand::Kind::literal ? 0 : std::exchange(base.offset, 0);
-  add_children(out, {base});
-  return out;
-}
-
-// [base], [base + offset], [base, {coordinates}]
-Operand Parser::bracketed() {
-  const Nested nested(*this);
-  expect('[');
-  Operand base = token_.kind == Kind::name && token_.text != "WARP_SZ" ? named_operand() : constant_operand();
-  if (take('+'))
-    base.offset += integer("an offset");
-  else if (token_.is('-'))
-    unexpected("'+' and the offset, such as [p+-16]");
-  std::vector<Operand> items{base};
-  while (take(',')) items.push_back(operand(false));
-  expect(']');
-  Operand out;
-  out.kind = Operand::Kind::address;
-  out.offset = base.kind == Operand::Kind::literal ? 0 : std::exchange(items[0].offset, 0);
-  add_children(out, items);
-  return out;
+// symbol + 4; symbol[4]: of the elements of its type.
+Operand Parser::symbol_operand(Operand out, const OperandText& tree) {
+  out.kind = Operand::Kind::symbol;
+  out.offset = tree.offset;
+  if (tree.behind != '[') return out;
+  if (tree.element < 0 || tree.element > std::int64_t{1} << 40)
+    refuse(Errc::statement_syntax, tree.behind_at, fmt::format("element {}", tree.element), "0 to 2^40");
+  const std::int64_t offset = tree.element * (bits(out.variable->type) / 8);
+  Operand address;
+  address.kind = Operand::Kind::address;
+  (moves_ ? out : address).offset = offset;
+  if (moves_) return out;
+  add_children(address, {out});
+  return address;
 }
 
 // ---- Names
@@ -226,13 +185,16 @@ int Parser::find_table(std::string_view wanted) const {
   return -1;
 }
 
-int Parser::guard_register() {
-  const Position at = token_.position;
-  const std::string_view named = name("a predicate register");
+int Parser::predicate(std::string_view named, Position at) {
   const int out = find_register(named);
   if (out < 0 || function_->registers[static_cast<std::size_t>(out)].type != Type::pred)
     refuse(Errc::statement_syntax, at, fmt::format("'{}'", named), "a predicate register that is declared");
   return out;
+}
+
+int Parser::guard_register() {
+  const Position at = token_.position;
+  return predicate(name("a predicate register"), at);
 }
 
 // A label of an enclosing scope, a table that follows, or a function of the module.

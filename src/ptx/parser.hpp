@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Text of a module -> ModuleText: recursive descent over the grammar of the PTX manual ("Syntax", "State Spaces, Types, and
-// Variables", "Abstracting the ABI", "Directives"). What is read, by file: parse.cpp tokens and directives of the module,
-// parse_constants.cpp, parse_variables.cpp, parse_functions.cpp, and of their statements parse_operands.cpp.
+// Variables", "Abstracting the ABI", "Directives"). What is read, by file: parse.cpp directives of the module,
+// parse_variables.cpp, parse_functions.cpp, and of their statements the names in operands parse_operands.cpp.
 #pragma once
 
 #include <fmt/format.h>
@@ -17,19 +17,10 @@
 #include <utility>
 #include <vector>
 
-#include "ptx/lexer.hpp"
+#include "isa/reader.hpp"
 #include "ptx/module.hpp"
 
 namespace warpbit::ptx {
-
-/// Thrown inside the parser alone; parse_module returns it.
-struct Refused {
-  Error error;
-};
-
-[[noreturn]] inline void refuse(Errc code, Position at, std::string seen, std::string accepted) {
-  throw Refused{{code, text(at), std::move(seen), std::move(accepted)}};
-}
 
 /// The names that one pair of braces declares. Scopes stay until the function ends.
 struct Scope {
@@ -50,46 +41,12 @@ struct Scope {
   std::unordered_map<std::string_view, int> labels, tables;
 };
 
-/// Of a constant expression.
-struct Constant {
-  Literal literal;
-  bool is_unsigned = false;
-};
-
-class Parser {
+class Parser : private Reader {
  public:
-  explicit Parser(ModuleText& out) : out_(out), lexer_(out.text) { advance(); }
+  explicit Parser(ModuleText& out) : Reader(out.text, Lexer::Of::module), out_(out) {}
   void module();
 
  private:
-  using Kind = Token::Kind;
-
-  // ---- Tokens
-  void advance();
-  bool take(char c);
-  bool take(std::string_view dotted);
-  void expect(char c);
-  [[noreturn]] void unexpected(std::string accepted);
-  /// While it lives, what is read lies inside something of its kind.
-  class Nested {
-   public:
-    explicit Nested(Parser& parser) : parser_(parser) {
-      if (++parser_.depth_ > kDeepest)
-        refuse(Errc::statement_syntax, parser_.token_.position, "something deeply nested",
-               fmt::format("at most {} levels", kDeepest));
-    }
-    ~Nested() { --parser_.depth_; }
-    Nested(const Nested&) = delete;
-
-   private:
-    Parser& parser_;
-  };
-  std::string_view name(std::string_view what);
-  std::int64_t integer(std::string_view what);
-  Constant primary();
-  std::string_view binary_operator();
-  Constant constant(int precedence = 1);
-
   // ---- Directives of the module and of functions
   void version();
   void target();
@@ -132,16 +89,14 @@ class Parser {
   void label(std::string_view name, Position at);
   LabelTable label_table(LabelTable::Kind kind, std::string_view name);
   void statement();
-  Operand sum(const Operand& reg, const Statement& before);
-  bool may_be_sum(const Operand& operand) const;
-  Operand operand(bool of_call);
-  bool is_negated_register() const;
-  Operand negated_operand();
-  Operand constant_operand();
-  Operand named_operand();
-  Operand group(Operand::Kind kind, char close, bool of_call);
-  Operand address(Operand base);
-  Operand bracketed();
+  Operand sum(const OperandText& tree, const Statement& before);
+  Type type_of_addend(const Operand& operand) const;
+  bool is_sum(const OperandText& tree);
+  Operand resolved(const OperandText& tree);
+  Operand resolved_name(const OperandText& tree);
+  Operand resolved_parts(Operand::Kind kind, const OperandText& tree);
+  Operand negated(const OperandText& tree);
+  Operand symbol_operand(Operand out, const OperandText& tree);
   void add_children(Operand& parent, const std::vector<Operand>& children);
 
   // ---- Names
@@ -165,16 +120,12 @@ class Parser {
   const Variable* find_variable(std::string_view name) const;
   const Variable* find_module_variable(std::string_view name) const;
   int find_table(std::string_view name) const;
+  int predicate(std::string_view name, Position at);
   int guard_register();
   void resolve(const Reference& reference);
 
   ModuleText& out_;
-  Lexer lexer_;
-  Token token_ = {};
-  static constexpr int kDeepest = 100;
-  int depth_ = 0;
-  bool moves_ = false;           // the statement is a mov: symbol[4] is an address, not what lies there
-  std::size_t end_of_last_ = 0;  // where the token before token_ ended
+  bool moves_ = false;  // the statement is a mov: symbol[4] is an address, not what lies there
   FunctionText* function_ = nullptr;
   std::vector<Scope> scopes_;
   int scope_ = -1;

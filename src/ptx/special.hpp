@@ -87,6 +87,11 @@ constexpr bool is_of_reserved(Special special) {
 /// nullptr if there is none of that name.
 const SpecialRow* find_special(std::string_view name);
 
+/// Whether one may be an address, or a part of a sum: an integer without a component.
+inline bool is_addend(std::string_view special) {
+  return special.find('.') == special.npos && find_special(special)->type != Type::pred;
+}
+
 /// What one is beside the registers of a vector, {%r1, %smid}. Nothing for a predicate.
 inline std::optional<Type> type_in_vector(std::string_view special) {
   const Type is = find_special(special)->type;

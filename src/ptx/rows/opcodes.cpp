@@ -163,6 +163,7 @@ const Opcode& opcode(std::string_view name) {
 }
 
 bool writes_first(const Opcode& opcode, std::span<const std::string_view> words) {
+  if (opcode.name == "tcgen05") return !words.empty() && words[0] == "ld";
   if (opcode.first != Writes::some) return opcode.first == Writes::always;
   return std::ranges::any_of(forms_of(opcode.name), [&](const ScalarForm* form) {
     return has_result(*form) && has_words(*form, opcode.name, words);

@@ -1,12 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tokens of a module (PTX manual, "Syntax").
+// The tokens of PTX (PTX manual, "Syntax").
 #pragma once
 
+#include <cstdint>
+#include <string>
 #include <string_view>
 
-#include "ptx/module.hpp"
+#include "warpbit/result.hpp"
 
-namespace warpbit::ptx {
+#pragma GCC visibility push(default)  // warpbit's other libraries use it
+namespace warpbit {
+
+/// In a module's text, both from 1; a statement alone has columns, and its line is 0.
+struct Position {
+  int line = 0, column = 0;
+};
+/// "line 12, column 5" or "column 5", as an Error's `where` has it.
+std::string text(Position at);
+
+/// A number as PTX writes it (PTX manual, "Constants").
+struct Literal {
+  bool is_float = false;   ///< 1.0, 1e3, 0f3F800000, 0d3FF0000000000000
+  bool single = false;     ///< written as 0f...
+  std::uint64_t bits = 0;  ///< an integer modulo 2^64, or the bits of the f64 (0f: of the f32)
+};
 
 struct Token {
   enum class Kind : std::uint8_t {
@@ -29,13 +46,15 @@ struct Token {
 
 class Lexer {
  public:
-  explicit Lexer(std::string_view text) : text_(text) {}
+  enum class Of { module, statement };
+  Lexer(std::string_view text, Of of) : text_(text), line_(of == Of::module ? 1 : 0) {}
   /// Error: statement_syntax, for a character, a number or a comment that is none.
   Result<Token> next();
 
  private:
   bool at_end() const { return at_ >= text_.size(); }
   char peek(std::size_t ahead = 0) const { return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0'; }
+  Position here() const { return {line_, static_cast<int>(at_ - line_start_) + 1}; }
   void skip(std::size_t characters);
   bool skip_blanks();
   std::size_t name_end(std::size_t from) const;
@@ -44,7 +63,8 @@ class Lexer {
 
   std::string_view text_;
   std::size_t at_ = 0, line_start_ = 0;
-  int line_ = 1;
+  int line_;  ///< 0: none are counted
 };
 
-}  // namespace warpbit::ptx
+}  // namespace warpbit
+#pragma GCC visibility pop

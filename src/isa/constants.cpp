@@ -2,10 +2,11 @@
 // Constant expressions (PTX manual, "Constant Expressions").
 #include <algorithm>
 #include <array>
+#include <optional>
 
-#include "ptx/parser.hpp"
+#include "isa/reader.hpp"
 
-namespace warpbit::ptx {
+namespace warpbit {
 namespace {
 
 struct BinaryOperator {
@@ -51,7 +52,7 @@ std::optional<std::uint64_t> evaluate(std::string_view marks, std::uint64_t a, s
 
 }  // namespace
 
-Constant Parser::primary() {
+Constant Reader::primary() {
   const Nested nested(*this);
   const Position at = token_.position;
   if (token_.kind == Kind::number) {
@@ -91,18 +92,16 @@ Constant Parser::primary() {
 }
 
 // The operator at the current token, of one character or two; empty if there is none. It is not taken.
-std::string_view Parser::binary_operator() {
+std::string_view Reader::binary_operator() const {
   if (token_.kind != Kind::mark) return {};
-  const auto at = static_cast<std::size_t>(token_.text.data() - out_.text.data());
   for (const std::size_t size : {std::size_t{2}, std::size_t{1}})
     for (const BinaryOperator& one : kBinaryOperators)
-      if (one.marks.size() == size && std::string_view(out_.text).substr(at, size) == one.marks)
-        return one.marks;
+      if (one.marks.size() == size && text_.substr(offset(), size) == one.marks) return one.marks;
   return {};
 }
 
 // Precedence climbing, from the loosest operator that may stand here.
-Constant Parser::constant(int precedence) {
+Constant Reader::constant(int precedence) {
   const Nested nested(*this);
   Constant out = primary();
   for (std::string_view marks = binary_operator(); !marks.empty(); marks = binary_operator()) {
@@ -129,4 +128,4 @@ Constant Parser::constant(int precedence) {
   return out;
 }
 
-}  // namespace warpbit::ptx
+}  // namespace warpbit

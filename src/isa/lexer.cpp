@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ptx/lexer.hpp"
+#include "isa/lexer.hpp"
 
 #include <fmt/format.h>
 
+#include <bit>
 #include <cctype>
+#include <charconv>
 
-namespace warpbit::ptx {
+namespace warpbit {
 namespace {
 
 bool is_digit(char c) {
@@ -21,8 +23,13 @@ bool is_name_part(char c) {
   return is_letter(c) || is_digit(c) || c == '_' || c == '$';
 }
 
-/// An integer of more than 64 bits, modulo 2^64. As ptxas 13.0 it refuses a digit behind a number of 64 bits.
-bool read_long_integer(std::string_view text, Literal& out) {
+bool hexadecimal(std::string_view s, std::uint64_t& value) {
+  const auto [end, error] = std::from_chars(s.data(), s.data() + s.size(), value, 16);
+  return error == std::errc{} && end == s.data() + s.size();
+}
+
+// Of more than 64 bits modulo 2^64. As ptxas 13.0 it refuses a digit behind a number of 64 bits.
+bool read_integer(std::string_view text, Literal& out) {
   const bool hex = text.starts_with("0x") || text.starts_with("0X"),
              binary = text.starts_with("0b") || text.starts_with("0B");
   const std::uint64_t base = hex ? 16 : binary ? 2 : text.starts_with('0') ? 8 : 10;
@@ -38,29 +45,37 @@ bool read_long_integer(std::string_view text, Literal& out) {
   return true;
 }
 
-}  // namespace
-
-std::string one_line(std::string_view statement) {
-  std::string out;
-  for (const char c : statement.substr(0, statement.find(';'))) {
-    const bool is_blank = c == ' ' || c == '\t' || c == '\n' || c == '\r';
-    if (!is_blank || (!out.empty() && out.back() != ' ')) out += is_blank ? ' ' : c;
+// A number without a sign (PTX manual, "Integer Constants" and "Floating-Point Constants"); false if it is none.
+bool read_number(std::string_view s, Literal& out) {
+  const char kind = s.size() > 1 && s[0] == '0' ? static_cast<char>(s[1] | 0x20) : ' ';
+  if ((kind == 'f' && s.size() == 10) || (kind == 'd' && s.size() == 18)) {
+    out = {true, kind == 'f', 0};
+    return hexadecimal(s.substr(2), out.bits);
   }
-  return out;
+  const bool hex = kind == 'x', binary = kind == 'b';
+  if (!hex && s.find_first_of(".eE") != s.npos) {
+    double value = 0;  // a decimal constant's value; no arithmetic is done on it
+    const auto [end, error] = std::from_chars(s.data(), s.data() + s.size(), value);
+    out = {true, false, std::bit_cast<std::uint64_t>(value)};
+    return error == std::errc{} && end == s.data() + s.size();
+  }
+  return read_integer(s, out);
 }
 
+}  // namespace
+
 std::string text(Position at) {
-  return fmt::format("line {}, column {}", at.line, at.column);
+  return at.line == 0 ? fmt::format("column {}", at.column)
+                      : fmt::format("line {}, column {}", at.line, at.column);
 }
 
 Error Lexer::error(std::string seen, std::string accepted) const {
-  const Position at{line_, static_cast<int>(at_ - line_start_) + 1};
-  return {Errc::statement_syntax, ptx::text(at), std::move(seen), std::move(accepted)};
+  return {Errc::statement_syntax, warpbit::text(here()), std::move(seen), std::move(accepted)};
 }
 
 void Lexer::skip(std::size_t characters) {
   for (; characters > 0 && !at_end(); --characters)
-    if (text_[at_++] == '\n') {
+    if (text_[at_++] == '\n' && line_ > 0) {
       ++line_;
       line_start_ = at_;
     }
@@ -107,7 +122,8 @@ Result<Token> Lexer::next() {
   if (!skip_blanks()) return error("a comment without its end", "'*/'");
   Token out;
   out.adjacent = at_ == before && at_ > 0;
-  out.position = {line_, static_cast<int>(at_ - line_start_) + 1};
+  out.position = here();
+  out.text = text_.substr(at_, 0);
   if (at_end()) return out;
 
   std::size_t end = at_ + 1;
@@ -123,7 +139,7 @@ Result<Token> Lexer::next() {
     out.kind = Token::Kind::number;
     end = number_end();
     const std::string_view digits = text_.substr(at_, end - at_);
-    if (!read_number(digits, out.literal) && !read_long_integer(digits, out.literal))
+    if (!read_number(digits, out.literal))
       return error(fmt::format("'{}' is not a number", digits), "an integer or floating-point constant");
   } else if (peek() == '"') {
     out.kind = Token::Kind::string;
@@ -144,4 +160,4 @@ Result<Token> Lexer::next() {
   return out;
 }
 
-}  // namespace warpbit::ptx
+}  // namespace warpbit
