@@ -271,10 +271,10 @@ bool Check::takes_variable(const OperandForm& form, const Variable& variable) co
 
 // ptxas 13.0 loads and copies from addresses in special registers without components; it crashes where one is written to.
 bool Check::takes_special_base(const OperandForm& form, const Operand& base) const {
-  const bool crashes = (is_opcode({"st", "red", "multimem"}) && !has_word("async") && !has_word("ld_reduce")) ||
-                       is_opcode({"atom", "applypriority", "discard"}) ||
-                       (is_opcode({"prefetch"}) && !has_word("tensormap"));
-  return !crashes && !is_opcode({"mbarrier", "prefetchu"}) && form.kind == OperandForm::Kind::address &&
+  const bool crashes = ((does(Does::store) || does(Does::reduction)) && !has_word("async")) ||
+                       does(Does::atomic) || does(Does::discard) ||
+                       (does(Does::hint) && !has_word("tensormap"));
+  return !crashes && !does(Does::mbarrier) && form.kind == OperandForm::Kind::address &&
          form_.features.has(find_special(base.text)->needs) && is_addend(base.text);
 }
 
