@@ -52,7 +52,7 @@ bool read_number(std::string_view s, Literal& out) {
     out = {true, kind == 'f', 0};
     return hexadecimal(s.substr(2), out.bits);
   }
-  const bool hex = kind == 'x', binary = kind == 'b';
+  const bool hex = kind == 'x';
   if (!hex && s.find_first_of(".eE") != s.npos) {
     double value = 0;  // a decimal constant's value; no arithmetic is done on it
     const auto [end, error] = std::from_chars(s.data(), s.data() + s.size(), value);
