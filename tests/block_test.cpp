@@ -62,8 +62,8 @@ TEST_CASE("threads race on a word unless a barrier orders them", "[quick][block]
     CHECK(
         race->message() ==
         "ld.shared.u32: byte 0x8 was written by lane 3 of warp 0, and no barrier came between the two; a __syncthreads must "
-        "order them\n  block (0, 0, 0), shared address 0x8\n  kernel.ptx:2: warp 1, lane 8\n  kernel.ptx:1: "
-        "warp 0, lane 3");
+        "come between the two\n  block (0, 0, 0), shared address 0x8\n  kernel.ptx:2: warp 1, lane 8\n  kernel.ptx:1: "
+        "warp 0, lane 3: writes byte 0x8");
   }
   SECTION("a barrier") {
     shared.barrier();

@@ -308,7 +308,7 @@ TEST_CASE("what one thread may not do, beside what it may", "[quick][device]") {
       {"an object at an odd place", [&] { mbarrier_init(as<Mbarrier>(room() + 1), 1); },
        Errc::address_misaligned, "multiple of 8"},
       {"an arrival too many", [&] { begin(), mbarrier_arrive(object(), 2); }, Errc::barrier_misused,
-       "1 arrival too many"},
+       "takes 1 arrival and has had 0, and this brings 2 more"},
       {"a copy",
        [&] {
          begin(), mbarrier_arrive_expect_tx(object(), 1024);

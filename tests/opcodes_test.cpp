@@ -104,6 +104,7 @@ constexpr Exception kExceptions[] = {
     {"src/explain/note.cpp", "notes are about certain instructions"},
     {"src/device/async.cpp", "names of wrappers in faults"},
     {"src/grid/compile_tensor.cpp", "which statements are those of isa"},
+    {"src/ptx/parse_functions.cpp", "a sum as an operand becomes a mov and an add"},
     {"src/grid/compile.cpp", "products that are pending are wgmma's"},
     // Other meanings.
     {"src/kernel/kernel.cpp", "a feature of processors"},

@@ -32,7 +32,7 @@ const std::vector<Case> kWarps = {
     // A relaxed side without a fence.
     {"data_race",
      two_warps(kSet + "@%p1 st.release.cta.shared.u32 [flag], 1;", "ld.relaxed.cta.shared.u32", kReadOne),
-     "the load of the flag between the two is relaxed, and no fence follows it"},
+     "the read of the flag between the two is relaxed, and no fence follows it"},
     {"", two_warps(kSet + "@%p1 st.release.cta.shared.u32 [flag], 1;", "ld.relaxed.cta.shared.u32",
                    "fence.acq_rel.cta;" + kReadOne)},
     {"data_race",

@@ -120,7 +120,7 @@ TEST_CASE("a version of PTX has its targets and forms", "[quick]") {
   // A row's own version, where words do not tell it.
   const std::string three = "min.f32 %f1, %f1, %f1, %f1;";
   CHECK_THAT(said(three, {"8.6", "sm_100a"}), Contains("it exists from PTX 8.8 on"));
-  CHECK_THAT(said(three, {"8.8", "sm_100a"}), Contains("its results have not been measured"));
+  CHECK(said(three, {"8.8", "sm_100a"}) == "-");  // which a launch refuses: nobody has measured its results
   CHECK(said("min.f32 %f1, %f1, %f1;", {"8.6", "sm_100a"}) == "-");
   const std::string narrow = "cvt.rn.satfinite.e4m3x2.f32 %h1, %f1, %f1;";
   CHECK(said(narrow, {"7.8", "sm_90"}) == "-");

@@ -197,7 +197,7 @@ TEST_CASE("undefined bits that come through a call are told at the load") {
       report.fault->message(),
       Catch::StartsWith("ld.shared.u32 %r2, [%r1]: byte 0x0 of shared memory has never been written, and "));
   CHECK_THAT(report.fault->message(),
-             Catch::EndsWith("\n  PTX line 8: warp 0, lane 0\n  PTX line 24: warp 0, lane 0"));
+             Catch::EndsWith("\n  PTX line 8: warp 0, lane 0\n  PTX line 24: warp 0, lane 0: uses %r2"));
 }
 
 TEST_CASE("a fault in a function that is not inlined has the lines of its calls") {

@@ -63,7 +63,7 @@ void require_tolerated(const ptx::Report& report) {
   if (report.fault) FAIL(report.fault->message());
   CHECK_FALSE(report.findings.empty());
   for (const ptx::Finding& one : report.findings)
-    CHECK_THAT(one.fault.message(), Catch::Contains("tcgen05.fence::before_thread_sync must follow") ||
+    CHECK_THAT(one.fault.message(), Catch::Contains("must execute tcgen05.fence::before_thread_sync") ||
                                         Catch::Contains("tcgen05.fence::after_thread_sync must come between"));
 }
 

@@ -200,7 +200,7 @@ TEST_CASE("a register that was never written is a fault, whatever lay in its slo
       const Left left = run(one.statements, 16, observes);
       REQUIRE(left.fault);
       CHECK(left.fault->error.code == Errc::never_written);
-      CHECK(left.fault->error.seen == one.name);
+      CHECK(left.fault->error.seen == one.name + std::string(" has never been written"));
       CHECK_THAT(left.fault->message(), Catch::Contains(one.lanes));
     }
 }

@@ -37,7 +37,7 @@ OperandText Reader::constant_operand() {
   const bool begins =
       token_.kind == Kind::number || token_.kind == Kind::name ||
       (token_.kind == Kind::mark && std::string_view("(-+~!").find(token_.text[0]) != std::string_view::npos);
-  if (!begins) unexpected("a register name, a literal, '{' or '['");
+  if (!begins) unexpected("a name, a literal, '{' or '['");
   OperandText out;
   out.kind = OperandText::Kind::literal;
   out.position = token_.position;

@@ -40,7 +40,7 @@ class StatementReader : private Reader {
         if (out.operands.back()
                 .negated)  // of a predicate of a kernel: an Instruction has no other value than that of a name
           refuse(Errc::statement_syntax, out.operands.back().position, "found '!'",
-                 "a register name, a literal, '{' or '['");
+                 "a name, a literal, '{' or '['");
       } while (take(','));
     }
     if (token_.kind != Kind::end && !token_.is(';')) unexpected("',' between operands, or ';'");
