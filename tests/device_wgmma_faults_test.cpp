@@ -625,7 +625,8 @@ TEST_CASE("the message names both sides", "[quick][device]") {
   INFO(fault.message());
   CHECK(fault.message().ends_with("\n  block (0, 0, 0)\n  " + file + ":" +
                                   std::to_string(marked("the other side")) + ": warp 0, lane 0\n  " + file +
-                                  ":" + std::to_string(marked("one side")) + ": warps 0-3, lanes 0-31: issues the wgmma"));
+                                  ":" + std::to_string(marked("one side")) +
+                                  ": warps 0-3, lanes 0-31: issues the wgmma"));
 }
 
 }  // namespace device_wgmma_faults_test

@@ -81,9 +81,9 @@ Found Shared::write(std::string_view what, std::int64_t first, std::span<const s
 }
 
 Accesses::Written Shared::state_of(std::int64_t first, std::span<const std::byte> value) const {
-  const bool same = value.empty() ||
-                    (std::memcmp(memory_.shared().data() + first, value.data(), value.size()) == 0 &&
-                     accesses_.are_settled(first, static_cast<std::int64_t>(value.size())));
+  const bool same =
+      value.empty() || (std::memcmp(memory_.shared().data() + first, value.data(), value.size()) == 0 &&
+                        accesses_.are_settled(first, static_cast<std::int64_t>(value.size())));
   return same ? Accesses::Written::same : Accesses::Written::done;
 }
 
