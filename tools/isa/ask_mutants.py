@@ -96,7 +96,8 @@ def answers(warpbit, text, folder):
         ask = lambda level: subprocess.run(['ptxas', level, '-arch', arch, path, '-o', path + '.cubin'], capture_output=True, text=True, timeout=60)
         p = ask('-O0')
         w = subprocess.run([warpbit, 'check', '--ptx', path], capture_output=True, text=True, timeout=60)
-        if p.returncode == 0 and w.returncode != 0: p = ask('-O3')  # of which some end in a crash: those are not taken
+        if p.returncode == 0 and w.returncode != 0: p = ask('-O3')
+        if p.returncode < 0: return None  # ptxas has crashed, as it does where an address in a special register is used: no answer
         return p.returncode == 0, w.returncode == 0, (p.stdout + p.stderr).split('\n')[0].replace(path, ''), (w.stdout + w.stderr)[:300].replace('\n', ' ').replace(path, ''), w.returncode
     except subprocess.TimeoutExpired: return None
     finally:
@@ -131,6 +132,6 @@ def main():
             if a[0] != a[1] or a[4] > 2 or a[4] < 0:
                 differ += 1
                 print(f"{'ptxas takes' if a[0] else 'ptxas refuses'}\t{os.path.basename(name)} {changed(text, new)}\t{a[2]}\t{a[3]}", flush=True)
-    print(f'{asked} mutants, {taken} taken by ptxas, {differ} differ: {100 * differ / max(asked, 1):.2f} %')
+    print(f'{asked} mutants, {count - asked} without an answer, {taken} taken by ptxas, {differ} differ: {100 * differ / max(asked, 1):.2f} %')
 
 if __name__ == '__main__': main()
