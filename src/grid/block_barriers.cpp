@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+// The barriers of a block: who has arrived, what they order, who is missing.
+#include "grid/block.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "async/cluster.hpp"
+#include "grid/steps.hpp"
+
+namespace warpbit::grid {
+namespace {
+
+std::string threads(std::uint32_t count) {
+  return count == 0 ? "all threads" : fmt::format("{} threads", count);
+}
+
+}  // namespace
+
+// In whole warps.
+std::uint32_t Block::expected(std::uint32_t threads) const {
+  return threads == 0 ? static_cast<std::uint32_t>(warps_.size()) * kLanes : threads;
+}
+
+// PTX manual, "barrier": threads are counted "in multiple of warp size".
+std::uint32_t Block::counted(Barrier::OfWarp& of, std::size_t warp, Lanes lanes, bool is_aligned) const {
+  if (is_aligned) return kLanes;
+  const Lanes all = lanes_of(warp);
+  of.part |= lanes;
+  if ((all & ~of.part) != 0) return static_cast<std::uint32_t>(lanes_in(lanes));
+  of.part = 0;
+  return static_cast<std::uint32_t>(lanes_in(lanes | ~all));
+}
+
+// One of all threads waits for none that has ended.
+bool Block::complete(const Barrier& barrier) const {
+  bool all = barrier.threads == 0;
+  for (std::size_t w = 0; all && w < warps_.size(); ++w)
+    all = (warps_[w]->alive() & ~barrier.warps[w].here) == 0;
+  return all || barrier.arrived >= expected(barrier.threads);
+}
+
+// What comes before each arrival is ordered before what follows the waits. A barrier with a thread count orders no warp that
+// has ended.
+void Block::order(const Barrier& barrier, int number) {
+  block::Shared& shared = async_.shared;
+  Lanes none = 0;
+  std::vector<Lanes> waiting(warps_.size(), none);
+  bool all = true;
+  for (std::size_t w = 0; w < warps_.size(); ++w) {
+    for (const Path& path : warps_[w]->paths())
+      if (path.waits_for == Waits::barrier && path.barrier == number) waiting[w] |= path.lanes;
+    const Lanes alive = warps_[w]->alive();
+    all = all && waiting[w] == alive && (alive != 0 || barrier.threads == 0);
+  }
+  if (all) {
+    met_at_.assign(warps_.size(), -1);
+    for (std::size_t w = 0; w < warps_.size(); ++w)
+      if (waiting[w] != 0)
+        met_at_[w] = grid_.program.steps[static_cast<std::size_t>(warps_[w]->paths().front().pc)].statement;
+    return shared.barrier();
+  }
+  block::Knowledge together = barrier.released;
+  for (std::size_t w = 0; w < warps_.size(); ++w)
+    if (const Lanes lanes = barrier.warps[w].deferred; lanes != 0)
+      shared.release(static_cast<int>(w), lanes, together);
+  for (std::size_t w = 0; w < warps_.size(); ++w)
+    if (waiting[w] != 0) shared.acquire(static_cast<int>(w), together);
+}
+
+// A GPU waits for no thread that has ended. One that has never come may have had nothing to do.
+void Block::check_ended(int number, const Barrier& barrier) {
+  if (barrier.threads != 0) return;
+  const auto waits = [&](const Path& path) {
+    return path.waits_for == Waits::barrier && path.barrier == number;
+  };
+  for (const auto& [left, last] : came_[static_cast<std::size_t>(number)]) {
+    if (warps_[static_cast<std::size_t>(left)]->alive() != 0) continue;
+    for (const std::unique_ptr<Warp>& warp : warps_)
+      if (const auto path = std::ranges::find_if(warp->paths(), waits); path != warp->paths().end()) {
+        const Step& step = grid_.program.steps[static_cast<std::size_t>(path->pc)];
+        Fault out = block::fault_of(
+            who(*warp, step, 0),
+            {Errc::threads_diverge,
+             {},
+             fmt::format(
+                 "warp {} has ended and cannot execute it (a barrier without a count of threads is for all "
+                 "threads of the block)",
+                 left),
+             fmt::format(
+                 "warp {} must execute it before it ends, or this barrier must count the threads that still come",
+                 left)},
+            KernelRule::barrier_after_end);
+        out.lanes = block::lanes_of(path->lanes);
+        out.other = end_of(left);
+        out.related.push_back(
+            block::side_of_warp(last, fmt::format("the last barrier {} of warp {}", number, left)));
+        return void(allows(std::move(out)));
+      }
+  }
+}
+
+FaultSide Block::end_of(int warp) const {
+  return block::side_of_warp(ended_[static_cast<std::size_t>(warp)], fmt::format("warp {} ends", warp));
+}
+
+void Block::release(int number, Barrier& barrier) {
+  check_ended(number, barrier);
+  order(barrier, number);
+  ++checked.barriers;
+  for (const std::unique_ptr<Warp>& warp : warps_)
+    for (Path& path : warp->paths()) {
+      if (path.waits_for != Waits::barrier || path.barrier != number) continue;
+      const Step& step = grid_.program.steps[static_cast<std::size_t>(path.pc)];
+      const Place& to = step.place[0];
+      if (to.kind == Place::Kind::predicate) {
+        const bool any = barrier.reduction == Reduction::any;
+        const bool holds = any ? barrier.predicates > 0 : barrier.predicates == barrier.lanes;
+        warp->set(path, to, path.lanes, holds ? kAllLanes : 0);
+      } else if (to.exists()) {
+        for_each_lane(path.lanes, [&](int lane) { warp->write(path, to, lane, barrier.predicates); });
+      }
+      path.waits_for = Waits::none;
+      path.waits = false;
+      ++path.pc;
+      moved_ = true;
+    }
+  async_.cluster.happened();
+  barrier = {std::vector<Barrier::OfWarp>(warps_.size())};
+}
+
+std::optional<Error> Block::misused(const Arrival& arrival) const {
+  const Barrier& barrier = barriers_[static_cast<std::size_t>(arrival.barrier)];
+  const auto error = [&](std::string seen, std::string accepted) {
+    return Error{Errc::barrier_misused, {}, std::move(seen), std::move(accepted)};
+  };
+  if (!barrier.in_use) return std::nullopt;
+  if (expected(barrier.threads) != expected(arrival.threads))
+    return error(fmt::format("barrier {} for {}", arrival.barrier, threads(arrival.threads)),
+                 fmt::format("its first arrival was for {}", threads(barrier.threads)));
+  if ((barrier.reduction == Reduction::none) != (arrival.reduction == Reduction::none))
+    return error(fmt::format("barrier {} with and without .red", arrival.barrier),
+                 "all warps that meet there must have it, or none");
+  return std::nullopt;
+}
+
+Next Block::arrive(Warp& warp, Path& path, Lanes lanes, const Arrival& arrival) {
+  if (auto error = misused(arrival)) return warp.fault(path, lanes, *std::move(error));
+  Barrier& barrier = barriers_[static_cast<std::size_t>(arrival.barrier)];
+  const auto number = static_cast<std::size_t>(warp.number());
+  Barrier::OfWarp& of = barrier.warps[number];
+  of.here |= lanes;
+  barrier.arrived += counted(of, number, lanes, arrival.is_aligned);
+  barrier.threads = barrier.in_use ? std::min(barrier.threads, arrival.threads) : arrival.threads;
+  barrier.reduction = arrival.reduction;
+  barrier.predicates += static_cast<std::uint32_t>(lanes_in(arrival.predicate & lanes));
+  barrier.lanes += static_cast<std::uint32_t>(lanes_in(lanes));
+  barrier.in_use = true;
+  if (arrival.threads == 0 && is_told(KernelRule::barrier_after_end)) {
+    const Step& step = grid_.program.steps[static_cast<std::size_t>(path.pc)];
+    came_[static_cast<std::size_t>(arrival.barrier)].insert_or_assign(warp.number(), who(warp, step, 0));
+  }
+  const Lanes all = arrival.is_aligned ? kAllLanes : lanes;  // an aligned one is of the whole warp
+  if (arrival.waits && lanes == warp.alive())
+    of.deferred |= all;
+  else
+    async_.shared.release(warp.number(), all, barrier.released);
+  if (arrival.waits) {
+    warp.keep(path, lanes);
+    path.waits_for = Waits::barrier;
+    path.barrier = arrival.barrier;
+    path.waits = true;
+  }
+  const bool done = complete(barrier);
+  if (done) release(arrival.barrier, barrier);
+  if (!arrival.waits) return Next::step;
+  return done ? Next::moved : Next::wait;
+}
+
+// The paths of the four warps at this step.
+Next Block::meet_group(Warp& warp, Path& path, const Step& step) {
+  path.waits = true;
+  path.waits_for = Waits::warpgroup;
+  std::vector<steps::Gathered> all;
+  const int first = warp.number() / 4 * 4;
+  for (int w = first; w < first + 4 && w < static_cast<int>(warps_.size()); ++w)
+    for (Path& other : warps_[static_cast<std::size_t>(w)]->paths())
+      if (other.pc == path.pc && other.waits_for == Waits::warpgroup)
+        all.push_back({warps_[static_cast<std::size_t>(w)].get(), &other, &step});
+  if (all.size() < 4) return Next::wait;
+  for (const steps::Gathered& one : all) {
+    one.path->waits = false;
+    one.path->waits_for = Waits::none;
+  }
+  if (steps::tensor_group(all) == Next::end) return Next::end;
+  for (const steps::Gathered& one : all) ++one.path->pc;
+  moved_ = true;
+  async_.cluster.happened();
+  return Next::moved;
+}
+
+// Lanes that have ended may complete one.
+void Block::check_barriers() {
+  for (std::size_t i = 0; i < barriers_.size(); ++i)
+    if (barriers_[i].in_use && complete(barriers_[i])) release(static_cast<int>(i), barriers_[i]);
+}
+
+}  // namespace warpbit::grid

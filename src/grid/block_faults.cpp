@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a block tells: where a fault is, what explains it, and which findings are of one cause.
+#include "grid/block.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <mutex>
+#include <set>
+
+#include "api/checks.hpp"
+#include "grid/cluster.hpp"
+#include "grid/pending.hpp"
+#include "ptx/source.hpp"
+
+namespace warpbit::grid {
+namespace {
+
+// A place in a fault of shared memory: a site, from 1 on.
+constexpr const char* kStatement = "PTX";
+
+// The name of a source file, which faults may keep for as long as the process lives.
+const char* interned(const std::string& name) {
+  static std::mutex mutex;
+  static std::set<std::string> all;
+  const std::lock_guard lock(mutex);
+  return all.insert(name).first->c_str();
+}
+
+}  // namespace
+
+block::Who Block::who(const Warp& warp, const Step& step, int lane) {
+  return {warp.number_in_cluster() * kLanes + lane, place(warp.site(step))};
+}
+
+block::Who Block::who(const Warp& warp, const Path& path) {
+  const Step& step = warp.program().steps[static_cast<std::size_t>(path.pc)];
+  return {warp.number_in_cluster() * kLanes, place(warp.site(step, path.stack))};
+}
+
+block::Place Block::place(std::int32_t site) {
+  return {kStatement, static_cast<unsigned>(site + 1)};
+}
+
+// Faults of what kernels in C++ do, too, have a form alone.
+void name_statement(const Program& program, Fault& fault) {
+  if (fault.at.line == 0) return;
+  const ptx::Statement& at = statement_of(origin_at(program, fault.at));
+  std::string& where = fault.error.where;
+  const bool is_form = where.starts_with(at.opcode) && where.find_first_of(" (") == where.npos;
+  if (where.empty() || is_form) where = ptx::one_line(at.text);
+}
+
+void locate(const Program& program, Fault& fault) {
+  const auto one = [&](block::Place& at, int& ptx_line, std::vector<SourceLink>& chain) {
+    if (at.line == 0) return;
+    const auto append = [&](const Origin& origin) {
+      const std::vector<SourceLink> own = chain_of(*program.module, *origin.function, statement_of(origin));
+      chain.insert(chain.end(), own.begin(), own.end());
+    };
+    const auto stack = static_cast<int>((at.line - 1) / program.origins.size());
+    for (const std::int32_t call : program.stacks->calls(stack))
+      append(program.origins[static_cast<std::size_t>(call)]);
+    append(origin_at(program, at));
+    ptx_line = statement_of(origin_at(program, at)).position.line;
+    at = {};
+    if (!chain.empty()) at = {interned(chain.front().file), static_cast<unsigned>(chain.front().line)};
+  };
+  one(fault.at, fault.ptx_line, fault.chain);
+  if (fault.other) one(fault.other->at, fault.other->ptx_line, fault.other->chain);
+  for (FaultSide& side : fault.related) one(side.at, side.ptx_line, side.chain);
+  for (FaultWaiters& row : fault.waiting) one(row.at, row.ptx_line, row.chain);
+  fault.kernel = program.functions[static_cast<std::size_t>(program.entry)].function->name;
+}
+
+// With its places in the kernel.
+Fault Block::located(Fault found) const {
+  name_statement(grid_.program, found);
+  if (found.address && found.address->space == Space::shared)
+    found.address->name = async_.shared.name_of(found.address->byte);
+  async_.cluster.locate(found, [&](int rank) -> device::Index3 {
+    const Extent at = cluster_.blocks()[static_cast<std::size_t>(rank)]->index();
+    return {at[0], at[1], at[2]};
+  });
+  locate(grid_.program, found);
+  return found;
+}
+
+void Block::explain_by_phase(Fault& fault) const {
+  name_statement(grid_.program, fault);
+  if (fault.error.code == Errc::data_race || fault.error.code == Errc::copy_pending) explain_by_waits(fault);
+  async_.cluster.explain_by_phase(fault);
+}
+
+// What the warps of a fault have waited for in vain.
+void Block::explain_by_waits(Fault& fault) const {
+  std::vector<int> warps = {fault.warp};
+  if (fault.other) warps.push_back(fault.other->warp);
+  for (const int warp : warps) {
+    const auto unread = async_.mbarriers.unread(warp), failed = async_.mbarriers.failed(warp);
+    if (!unread && !failed) continue;
+    const ptx::Statement& test = statement_of(origin_at(grid_.program, (unread ? *unread : *failed).at));
+    const int number = warp - async_.shared.first_warp();
+    fault.error.accepted += fmt::format(
+        fmt::runtime(unread ? " (nothing reads the answer of {} at PTX line {}, so warp {} has not waited)"
+                            : " ({} at PTX line {} was false, as it may be, and warp {} has gone on)"),
+        ptx::one_line(test.text), test.position.line, number);
+    return;
+  }
+  if (fault.error.code == Errc::copy_pending && async_.groups.has_waited_for_none(fault.warp) &&
+      fault.error.accepted.find("wait_group") != std::string::npos)
+    fault.error.accepted +=
+        fmt::format(" (it waits for groups of the thread that executes it, and warp {} has none)",
+                    fault.warp - async_.shared.first_warp());
+  if (fault.other && fault.error.code == Errc::data_race) explain_by_barriers(fault);
+}
+
+// The two warps of a race were at different statements when all warps met last.
+void Block::explain_by_barriers(Fault& fault) const {
+  const auto met_at = [&](int warp) {
+    const auto in_block = static_cast<std::size_t>(warp - async_.shared.first_warp());
+    return in_block < met_at_.size() ? met_at_[in_block] : -1;
+  };
+  const std::int32_t mine = met_at(fault.warp), others = met_at(fault.other->warp);
+  if (mine < 0 || others < 0 || mine == others) return;
+  std::map<std::int32_t, std::vector<int>> warps;
+  for (std::size_t w = 0; w < met_at_.size(); ++w)
+    if (met_at_[w] >= 0) warps[met_at_[w]].push_back(static_cast<int>(w));
+  std::string all;
+  for (const auto& [statement, here] : warps) {
+    const Origin& origin = grid_.program.origins[static_cast<std::size_t>(statement)];
+    const ptx::Statement& at = statement_of(origin);
+    const std::string lines = own_lines(chain_of(*grid_.program.module, *origin.function, at));
+    all +=
+        fmt::format("{}{} {} {}at PTX line {}{}", all.empty() ? "" : ", ", here.size() == 1 ? "warp" : "warps",
+                    ranges(here), all.empty() ? "met the last barrier " : "", at.position.line,
+                    lines.empty() ? "" : fmt::format(" ({})", lines));
+  }
+  fault.error.accepted += fmt::format(" ({}, so their barriers are out of step)", all);
+}
+
+void Block::fault(Fault found) {
+  if (fault_) return;
+  // The write may come, and then be in a race with this read. Of what tensor memory has not, no address is known.
+  if (found.error.code == Errc::never_written && (found.address || async_.has_tensor()) &&
+      !std::exchange(waits_for_write_, true)) {
+    stuck_ = std::move(found);
+    return;
+  }
+  explain_by_phase(found);
+  fault_ = located(std::move(found));
+}
+
+namespace {
+
+bool is_same_place(const FaultSide& x, const FaultSide& y) {
+  return x.chain == y.chain && (!x.chain.empty() || x.ptx_line == y.ptx_line);
+}
+bool shares_line(const Fault& x, const Fault& y) {
+  for (const FaultSide* one : {static_cast<const FaultSide*>(&x), x.other ? &*x.other : nullptr})
+    for (const FaultSide* other : {static_cast<const FaultSide*>(&y), y.other ? &*y.other : nullptr})
+      if (one != nullptr && other != nullptr && is_same_place(*one, *other)) return true;
+  return false;
+}
+void unite(std::vector<int>& to, const std::vector<int>& more) {
+  std::vector<int> all;
+  std::ranges::set_union(to, more, std::back_inserter(all));
+  to = std::move(all);
+}
+// Of accesses that nothing orders, or of bytes that were read too early.
+bool is_of_order(const Fault& fault) {
+  using enum KernelRule;
+  return fault.rule == data_race || fault.rule == lanes_not_synchronised || fault.rule == copy_pending ||
+         fault.rule == never_written;
+}
+
+}  // namespace
+
+bool are_same(const Fault& x, const Fault& y) {
+  if (x.rule != y.rule || x.error.code != y.error.code || x.other.has_value() != y.other.has_value())
+    return false;
+  if (is_same_place(x, y)) return !x.other || is_same_place(*x.other, *y.other);
+  return x.other && is_same_place(x, *y.other) && is_same_place(*x.other, y);  // the other way round
+}
+
+void add(Finding& to, const Finding& one) {
+  to.times += one.times;
+  unite(to.warps, one.warps);
+  unite(to.lanes, one.lanes);
+}
+
+namespace {
+
+bool have_same_lines(const Fault& x, const Fault& y) {
+  if (x.other.has_value() != y.other.has_value() || !x.other) return false;
+  return (is_same_place(x, y) && is_same_place(*x.other, *y.other)) ||
+         (is_same_place(x, *y.other) && is_same_place(*x.other, y));
+}
+
+void leave_out_weaker(std::vector<Finding>& all, const std::optional<Fault>& fault) {
+  const auto is_weaker = [&](const Fault& one, const Fault& other) {
+    return is_of_order(one) && is_of_order(other) && block::is_worse(other, one) && have_same_lines(one, other);
+  };
+  std::erase_if(all, [&](const Finding& one) { return fault && is_weaker(one.fault, *fault); });
+  std::vector<Finding> out;
+  for (const Finding& one : all)
+    if (std::ranges::none_of(all, [&](const Finding& other) { return is_weaker(one.fault, other.fault); }))
+      out.push_back(one);
+  all = std::move(out);
+}
+
+}  // namespace
+
+// Bytes that were read too early may be found before the race for them.
+void find_causes(std::vector<Finding>& all, const std::optional<Fault>& fault) {
+  leave_out_weaker(all, fault);
+  const auto is_early_read = [](const Finding& one) { return one.fault.rule == KernelRule::never_written; };
+  for (const bool early_reads : {false, true})
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (!is_of_order(all[i].fault) || is_early_read(all[i]) != early_reads) continue;
+      for (std::size_t k = 0; k < (early_reads ? all.size() : i) && all[i].cause < 0; ++k)
+        if (is_of_order(all[k].fault) && !is_early_read(all[k]) && shares_line(all[i].fault, all[k].fault))
+          all[i].cause = all[k].cause < 0 ? static_cast<int>(k) : all[k].cause;
+    }
+}
+
+// A store that is in a race with the uses of a barrier object has hit the object by mistake.
+void Block::blame_store(Fault& fault) const {
+  const bool is_race = fault.error.code == Errc::data_race && fault.other && fault.address;
+  if (!is_race || fault.address->space != Space::shared || !async_.mbarriers.has(fault.address->byte)) return;
+  const int first = async_.shared.first_warp(), end = first + static_cast<int>(warps_.size());
+  const auto is_use = [&](const FaultSide& side) {
+    return statement_of(origin_at(grid_.program, side.at)).is->does == ptx::Does::mbarrier;
+  };
+  const auto is_own = [&](const FaultSide& side) { return side.warp >= first && side.warp < end; };
+  if (is_use(fault) == is_use(*fault.other) || !is_own(fault) || !is_own(*fault.other)) return;
+  if (is_use(fault)) std::swap(static_cast<FaultSide&>(fault), *fault.other);
+  fault.what.clear();
+  fault.other->what = "uses the mbarrier";
+  fault.related.clear();
+  fault.rule = KernelRule::mbarrier_overwritten;
+  fault.error = {Errc::barrier_misused,
+                 {},
+                 fmt::format("it overwrites the mbarrier at {}, which is in use",
+                             async_.shared.at(fault.address->byte / 8 * 8)),
+                 "data must lie elsewhere, or mbarrier.inval must come before this statement"};
+}
+
+bool Block::allows(block::Found found) {
+  if (!found) return true;
+  blame_store(*found);
+  const Grade grade =
+      found->rule == KernelRule::none ? Grade::fault : grid_.grades[static_cast<std::size_t>(found->rule)];
+  if (grade == Grade::fault) return fault(*std::move(found)), false;
+  if (grade == Grade::silent) return true;
+  explain_by_phase(*found);
+  const std::array<unsigned, 3> key = {static_cast<unsigned>(found->rule), found->at.line,
+                                       found->other ? found->other->at.line : 0};
+  const int warp = found->warp % (async_.shared.cluster().stride() / kLanes);
+  Finding one{{}, 1, grade, {warp}, found->lanes};
+  const auto [known, is_new] = known_.try_emplace(key, findings_.size());
+  if (!is_new) return add(findings_[known->second], one), true;
+  one.fault = located(*std::move(found));
+  const auto is_same = [&](const Finding& other) { return are_same(other.fault, one.fault); };
+  const auto same = std::ranges::find_if(findings_, is_same);
+  known->second = static_cast<std::size_t>(same - findings_.begin());
+  same == findings_.end() ? findings_.push_back(std::move(one)) : add(*same, one);
+  return true;
+}
+
+void Block::fault(Warp& warp, const Path& path, Lanes lanes, Error error) {
+  const Step& step = grid_.program.steps[static_cast<std::size_t>(path.pc)];
+  Fault out = block::fault_of(who(warp, step, 0), std::move(error));
+  out.lanes = block::lanes_of(lanes);
+  fault(std::move(out));
+}
+
+}  // namespace warpbit::grid

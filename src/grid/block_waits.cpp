@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who waits for what, where no thread can go on: lanes and warps that are missing, deadlocks, loops without an end.
+#include "grid/block.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "api/checks.hpp"
+#include "async/tensor.hpp"
+#include "grid/cluster.hpp"
+#include "ptx/source.hpp"
+
+namespace warpbit::grid {
+// One of all threads waits for those that have not ended.
+std::string Block::awaited(const Barrier& barrier) const {
+  std::int64_t arrived = 0, all = 0;
+  bool are_whole = true;
+  for (std::size_t w = 0; w < warps_.size(); ++w) {
+    are_whole = are_whole && barrier.warps[w].part == 0;
+    arrived += std::popcount(warps_[w]->alive() & barrier.warps[w].here);
+    all += std::popcount(warps_[w]->alive());
+  }
+  if (barrier.threads != 0) return block::arrivals_text(barrier.arrived, barrier.threads, are_whole);
+  return block::arrivals_text(arrived, all, are_whole);
+}
+
+std::string Block::awaited(const Warp& warp, const Path& path, std::span<const Lanes> alive) const {
+  if (path.gives_up) return async_.mbarriers.awaited(path.awaited, warp.number_in_cluster());
+  switch (path.waits_for) {
+    case Waits::test: return async_.mbarriers.awaited(path.awaited, warp.number_in_cluster());
+    case Waits::columns:
+      return async::awaited(cluster_.blocks()[static_cast<std::size_t>(rank_)]->async(),
+                            static_cast<std::uint32_t>(path.awaited));
+    case Waits::barrier:
+      return fmt::format("barrier {}: {}", path.barrier,
+                         awaited(barriers_[static_cast<std::size_t>(path.barrier)]));
+    case Waits::cluster: return cluster_.async().barrier.awaited(alive);
+    case Waits::registers: return "registers that no other warp gives back";
+    case Waits::warpgroup: return "the other warps of its warpgroup";
+    case Waits::none: return "other lanes of its warp";
+  }
+  return {};
+}
+
+std::vector<FaultWaiters> Block::waiting(std::span<const Lanes> alive) const {
+  std::vector<FaultWaiters> out;
+  for (const std::unique_ptr<Warp>& warp : warps_)
+    for (const Path& path : warp->paths()) {
+      if (!path.waits) continue;
+      const Step& step = grid_.program.steps[static_cast<std::size_t>(path.pc)];
+      out.push_back({{{index_[0], index_[1], index_[2]}},
+                     {warp->number()},
+                     path.lanes == warp->alive() ? std::vector<int>() : block::lanes_of(path.lanes),
+                     ptx::one_line(statement_of(grid_.program, step).text),
+                     awaited(*warp, path, alive),
+                     who(*warp, path).at});
+    }
+  return out;
+}
+
+void Block::report_missing(Warp& warp, const Path& path) {
+  const Lanes missing = path.needs & ~path.lanes;
+  Fault out = block::fault_of(who(warp, path),
+                              {Errc::lanes_missing,
+                               {},
+                               fmt::format("lanes {} never reach it", ranges(block::lanes_of(missing))),
+                               "all lanes of its mask must execute it"});
+  out.lanes = block::lanes_of(missing);
+  for (const Path& other : warp.paths()) {
+    if (&other == &path || (other.lanes & missing) == 0) continue;
+    out.other = FaultSide{warp.number_in_cluster(),
+                          block::lanes_of(other.lanes & missing),
+                          who(warp, other).at,
+                          1,
+                          0,
+                          {},
+                          {},
+                          "they wait"};
+    break;
+  }
+  fault(std::move(out));
+}
+
+// A path waits for the other warps of its warpgroup, and one of them does not come.
+Fault Block::missing_warp(Warp& warp, const Path& path) const {
+  const int first = warp.number() / block::kGroupWarps * block::kGroupWarps;
+  std::vector<int> here;
+  int absent = -1;
+  for (int w = first; w < first + block::kGroupWarps; ++w) {
+    const bool is_here =
+        w < static_cast<int>(warps_.size()) &&
+        std::ranges::any_of(warps_[static_cast<std::size_t>(w)]->paths(), [&](const Path& other) {
+          return other.pc == path.pc && other.waits_for == Waits::warpgroup;
+        });
+    if (is_here)
+      here.push_back(w);
+    else if (absent < 0)
+      absent = w;
+  }
+  const bool exists = absent < static_cast<int>(warps_.size());
+  Warp* const other = exists ? warps_[static_cast<std::size_t>(absent)].get() : nullptr;
+  const Path* const waits = other == nullptr || other->alive() == 0 ? nullptr : &other->paths().front();
+  std::string what = fmt::format("there is no warp {}", absent);
+  if (exists) what = fmt::format("warp {} has ended", absent);
+  if (waits != nullptr) {
+    const std::string_view text =
+        statement_of(grid_.program, grid_.program.steps[static_cast<std::size_t>(waits->pc)]).text;
+    what = fmt::format("{} by warp {}", text.substr(0, text.find_first_of(" \t\n;")), absent);
+  }
+  const bool at_barrier = waits != nullptr && waits->waits_for == Waits::barrier;
+  const Errc code = waits == nullptr ? Errc::lanes_missing
+                    : at_barrier     ? Errc::threads_diverge
+                                     : Errc::lanes_disagree;
+  Fault out = block::fault_of(
+      who(warp, path),
+      {code,
+       {},
+       fmt::format("executed by {} {}, but {}", here.size() == 1 ? "warp" : "warps", ranges(here), what),
+       "all four warps of the warpgroup must execute it, at one place"});
+  out.lanes = block::lanes_of(waits == nullptr ? kAllLanes : waits->lanes);
+  if (waits != nullptr)
+    out.other = FaultSide{async_.shared.first_warp() + absent, out.lanes, who(*other, *waits).at, 1, 0, {}, {},
+                          fmt::format("warp {} waits", absent)};
+  return out;
+}
+
+namespace {
+
+// Whether some of these lanes wait for a barrier object: no one else waits for a better reason.
+bool any_tests(Warp& warp, Lanes lanes) {
+  return std::ranges::any_of(warp.paths(), [&](const Path& path) {
+    return path.waits_for == Waits::test && (path.lanes & lanes) != 0;
+  });
+}
+
+}  // namespace
+
+bool Block::report_cause() {
+  if (stuck_) {
+    fault(*std::move(stuck_));
+    return true;
+  }
+  // The first step of the program that lacks lanes.
+  Warp* who_waits = nullptr;
+  const Path* waits = nullptr;
+  for (const std::unique_ptr<Warp>& warp : warps_)
+    for (const Path& path : warp->paths())
+      if (path.waits_for == Waits::none && path.waits && (waits == nullptr || path.pc < waits->pc) &&
+          !any_tests(*warp, path.needs & ~path.lanes))
+        who_waits = warp.get(), waits = &path;
+  if (waits != nullptr) return report_missing(*who_waits, *waits), true;
+  const auto group_tests = [&](const Warp& one) {
+    return std::ranges::any_of(warps_, [&](const std::unique_ptr<Warp>& other) {
+      return other->number() / block::kGroupWarps == one.number() / block::kGroupWarps &&
+             any_tests(*other, kAllLanes);
+    });
+  };
+  for (const std::unique_ptr<Warp>& one : warps_)
+    for (const Path& path : one->paths())
+      if (path.waits_for == Waits::warpgroup && !group_tests(*one))
+        return fault(missing_warp(*one, path)), true;
+  return false;
+}
+
+namespace {
+
+// Which of the waits says most.
+int says(Waits waits) {
+  return waits == Waits::registers || waits == Waits::columns ? 2 : waits == Waits::test ? 1 : 0;
+}
+
+}  // namespace
+
+std::uint64_t Block::changes() const {
+  return cluster_.changes();
+}
+
+namespace {
+
+// What a step has read in the last round of a loop; empty: it reads nothing that others write.
+std::string read_by(Warp& warp, const Path& path, const Step& step) {
+  const ptx::Does what = does(warp.program(), step);
+  const int lane = std::countr_zero(path.lanes);
+  const Place& to = step.place[0];
+  if (what == ptx::Does::mbarrier && to.kind == Place::Kind::predicate)
+    return warp.read(path, to, lane) == 0
+               ? "it is false each time"
+               : "it is true each time, for the phase is complete; a loop that waits "
+                 "goes on while it is false";
+  const bool loads = what == ptx::Does::load;
+  if (!loads && what != ptx::Does::atomic) return {};
+  const Place& first = loads ? warp.program().places[static_cast<std::size_t>(step.extra)].front() : to;
+  if (first.kind != Place::Kind::reg) return {};
+  return fmt::format("it reads {:#x} each time", warp.read(path, first, lane));
+}
+
+}  // namespace
+
+// The steps from the one to which a path jumps back to the jump.
+Fault Block::endless(Warp& warp, const Path& path, const std::vector<FaultWaiters>& waiting) const {
+  const std::vector<Step>& steps = grid_.program.steps;
+  const auto step = [&](int i) -> const Step& { return steps[static_cast<std::size_t>(i)]; };
+  const auto line = [&](int i) { return statement_of(grid_.program, step(i)).position.line; };
+  int at = path.pc;
+  std::string reads;
+  for (int i = path.pc; reads.empty() && i <= path.last_jump_back; ++i)
+    if (reads = read_by(warp, path, step(i)); !reads.empty()) at = i;
+  const int first = line(path.pc), last = line(path.last_jump_back);
+  const std::string lines =
+      first == last ? fmt::format("PTX line {}", first) : fmt::format("PTX lines {} to {}", first, last);
+  Fault out = block::fault_of({warp.number_in_cluster() * kLanes, place(warp.site(step(at), path.stack))},
+                              {Errc::threads_diverge,
+                               {},
+                               fmt::format("{} without an end, and no thread changes anything any more", lines),
+                               reads.empty() ? "nothing ends the loop" : reads});
+  out.lanes = block::lanes_of(path.lanes);
+  out.waiting = waiting;
+  return out;
+}
+
+bool Block::report_endless(const std::vector<FaultWaiters>& waiting) {
+  for (const std::unique_ptr<Warp>& warp : warps_)
+    for (const Path& path : warp->paths()) {
+      if (path.waits) continue;
+      fault_ = located(endless(*warp, path, waiting));
+      return true;
+    }
+  return false;
+}
+
+// Places that say the same are told once: stages of a pipeline are initialised by one statement.
+void Block::add_awaited(std::vector<FaultSide>& to) const {
+  const auto is_told = [&](const FaultSide& one) {
+    const auto is_same = [&](const FaultSide& other) {
+      return one.at == other.at &&
+             one.what.substr(0, one.what.find(' ')) == other.what.substr(0, other.what.find(' '));
+    };
+    return std::ranges::any_of(to, is_same);
+  };
+  for (const std::unique_ptr<Warp>& warp : warps_)
+    for (const Path& path : warp->paths())
+      if (path.waits_for == Waits::test || path.gives_up)
+        for (FaultSide& one : async_.mbarriers.places(path.awaited))
+          if (!is_told(one)) to.push_back(std::move(one));
+}
+
+// The warps that have ended without an arrival at a barrier that counts threads.
+std::vector<int> Block::missing_at(const Barrier& barrier) const {
+  std::vector<int> out;
+  for (std::size_t w = 0; barrier.threads != 0 && w < warps_.size(); ++w)
+    if (warps_[w]->alive() == 0 && barrier.warps[w].here == 0) out.push_back(static_cast<int>(w));
+  return out;
+}
+
+// Of a path that waits for no barrier object, or for one that does not tell the cause.
+Fault Block::deadlock_of(Warp& warp, const Path& path, const std::vector<FaultWaiters>& waiting) const {
+  std::string cause, accepted;
+  std::vector<int> missing;
+  if (path.waits_for == Waits::barrier) {
+    const Barrier& barrier = barriers_[static_cast<std::size_t>(path.barrier)];
+    missing = missing_at(barrier);
+    if (!missing.empty()) {
+      const std::string_view ha = missing.size() == 1 ? "s" : "ve";
+      cause = fmt::format("barrier {} counts {} threads, and {} have come (warp{} {} ha{} ended without it)",
+                          path.barrier, barrier.threads, barrier.arrived, missing.size() == 1 ? "" : "s",
+                          ranges(missing), ha);
+      accepted = "as many threads must execute the barrier as it counts";
+    }
+  }
+  Fault out = block::deadlock(who(warp, path), std::move(cause), std::move(accepted), waiting);
+  out.lanes = block::lanes_of(path.lanes);
+  if (!missing.empty()) out.related.push_back(end_of(missing.front()));
+  return out;
+}
+
+// Where a barrier object lacks what no one can bring any more, the fault is there.
+bool Block::report_deadlock(const std::vector<FaultWaiters>& waiting) {
+  Warp* who_waits = nullptr;
+  const Path* waits = nullptr;
+  for (const std::unique_ptr<Warp>& warp : warps_)
+    for (const Path& path : warp->paths())
+      if (waits == nullptr || says(path.waits_for) > says(waits->waits_for))
+        who_waits = warp.get(), waits = &path;
+  if (waits == nullptr) return false;
+  const bool tests = waits->waits_for == Waits::test || waits->gives_up;
+  const auto cause = tests ? async_.mbarriers.cause(waits->awaited) : std::nullopt;
+  Fault out = cause ? block::deadlock(cause->who, cause->what, cause->accepted, waiting)
+                    : deadlock_of(*who_waits, *waits, waiting);
+  if (cause) out.what = cause->label;
+  for (const std::unique_ptr<Block>& block : cluster_.blocks()) block->add_awaited(out.related);
+  const auto is_told = [&](const FaultSide& one) { return one.at == out.at; };  // as the cause
+  std::erase_if(out.related, is_told);
+  fault(std::move(out));
+  return true;
+}
+
+}  // namespace warpbit::grid
