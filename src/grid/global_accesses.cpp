@@ -158,12 +158,19 @@ Lanes GlobalAccesses::access_each(const GlobalAccess& by, const GlobalLanes& wha
 }
 
 GlobalConflicts GlobalAccesses::access(const GlobalAccess& by, const GlobalLanes& what) {
-  Area* const area = recorded(by, what, std::countr_zero(what.lanes));
-  if (area == nullptr) return {};
   Check check{by, what};
   for (Lanes rest = what.lanes; rest != 0;) {
-    const Run run = run_from(std::countr_zero(rest), *area, by, what);
-    add(check, *area, run);
+    const int lane = std::countr_zero(rest);
+    Area* const area = recorded(by, what, lane);  // lanes may access several
+    Run run{0, lane, 1, kOneLane};
+    if (area != nullptr) {
+      run = run_from(lane, *area, by, what);
+      const std::size_t step = run.shift == kOneLane ? 0 : std::size_t{1} << run.shift;
+      const std::size_t end = run.at + step * static_cast<std::size_t>(run.lanes - 1) + what.bytes;
+      if (run.at >= end || end > static_cast<std::size_t>(area->end - area->first))
+        run = run_of_one(lane, *area, what);
+      add(check, *area, run);
+    }
     const int next = run.lane + run.lanes;
     rest = next == kLanes ? 0 : rest >> next << next;
   }
