@@ -98,7 +98,7 @@ GlobalAccesses::Area* GlobalAccesses::area_of(const std::byte* data, std::size_t
   const auto after = std::ranges::upper_bound(areas_, data, {}, &Area::first);
   if (after == areas_.begin()) return nullptr;
   Area& out = *(after - 1);
-  return data + bytes <= out.end ? &out : nullptr;
+  return out.has(data, bytes) ? &out : nullptr;
 }
 
 GlobalAccesses::Page& GlobalAccesses::page(Area& area, std::size_t number) {
@@ -161,17 +161,12 @@ GlobalConflicts GlobalAccesses::access(const GlobalAccess& by, const GlobalLanes
   Check check{by, what};
   for (Lanes rest = what.lanes; rest != 0;) {
     const int lane = std::countr_zero(rest);
-    Area* const area = recorded(by, what, lane);  // lanes may access several
-    Run run{0, lane, 1, kOneLane};
-    if (area != nullptr) {
-      run = run_from(lane, *area, by, what);
-      const std::size_t step = run.shift == kOneLane ? 0 : std::size_t{1} << run.shift;
-      const std::size_t end = run.at + step * static_cast<std::size_t>(run.lanes - 1) + what.bytes;
-      if (run.at >= end || end > static_cast<std::size_t>(area->end - area->first))
-        run = run_of_one(lane, *area, what);
+    int next = lane + 1;
+    if (Area* const area = recorded(by, what, lane); area != nullptr) {
+      const Run run = run_from(lane, *area, by, what);
       add(check, *area, run);
+      next = run.lane + run.lanes;
     }
-    const int next = run.lane + run.lanes;
     rest = next == kLanes ? 0 : rest >> next << next;
   }
   return std::move(check.found);
@@ -183,7 +178,7 @@ GlobalAccesses::Run GlobalAccesses::run_of_one(int lane, const Area& area, const
   return {at, lane, 1, is_whole ? std::countr_zero(what.bytes) : kOneLane};
 }
 
-// As many lanes as there are whose bytes lie at one distance, each in one line.
+// As many lanes as there are whose bytes lie at one distance in this area, each in one line.
 GlobalAccesses::Run GlobalAccesses::run_from(int lane, const Area& area, const GlobalAccess& by,
                                              const GlobalLanes& what) {
   const auto data = [&](int of) { return what.of(of); };
@@ -195,14 +190,17 @@ GlobalAccesses::Run GlobalAccesses::run_from(int lane, const Area& area, const G
     out.lanes = kLanes;
     return out;
   }
-  if (!is_there(lane + 1)) return out;
+  if (!is_there(lane + 1) || !area.has(data(lane + 1), what.bytes)) return out;
   const std::ptrdiff_t step = data(lane + 1) - first;
   const auto distance = static_cast<std::size_t>(std::abs(step));
   const bool is_same = step == 0 && !by.writes,
              is_row = is_whole && std::has_single_bit(distance) && distance >= what.bytes && distance < kLine;
   if (!is_same && !is_row) return out;
   out.shift = is_same ? kOneLane : std::countr_zero(distance);
-  while (is_there(lane + out.lanes) && data(lane + out.lanes) == first + step * out.lanes) ++out.lanes;
+  const auto is_next = [&](int of) {
+    return is_there(of) && data(of) == first + step * (of - lane) && area.has(data(of), what.bytes);
+  };
+  while (is_next(lane + out.lanes)) ++out.lanes;
   if (step < 0) {
     out.falls = true;
     out.at -= distance * static_cast<std::size_t>(out.lanes - 1);

@@ -174,6 +174,8 @@ class GlobalAccesses {
     const std::byte *first, *end;
     bool is_stored;  ///< to, perhaps
     ZeroBytes pages;
+
+    bool has(const std::byte* data, std::size_t bytes) const { return data >= first && data + bytes <= end; }
   };
   /// Lanes from one on whose bytes begin 2^shift bytes apart, and each or none of them before the last one's; or kOneLane, for the
   /// bytes of one, and of others that read them.
