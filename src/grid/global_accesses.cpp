@@ -186,7 +186,7 @@ GlobalAccesses::Run GlobalAccesses::run_from(int lane, const Area& area, const G
   const std::byte* const first = data(lane);
   Run out = run_of_one(lane, area, what);
   const bool is_whole = out.shift != kOneLane;
-  if (what.is_row && is_whole) {
+  if (what.is_row && is_whole && area.has(data(kLanes - 1), what.bytes)) {
     out.lanes = kLanes;
     return out;
   }
