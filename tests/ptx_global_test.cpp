@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Races in global memory, within a block and between blocks: each beside its correct neighbour.
+#include <numeric>
+#include <span>
+#include <vector>
+
 #include "found_rules.hpp"
 
 namespace ptx_global_test {
@@ -149,6 +153,33 @@ TEST_CASE("stores that leave their array are recorded in another one") {
       module->function("k")->launch({.block = {64}}, {ptx::buffer(in), ptx::buffer(out)});
   REQUIRE(report.fault);
   CHECK(report.fault->rule == KernelRule::data_race);
+}
+
+// Stores are to 4,096 bytes of the process, of which a read-only array has the last 64: the lanes from 16 on load behind them.
+TEST_CASE("a read-only array overlaps the end of one that is written") {
+  const Result<ptx::Module> module = ptx::Module::load(R"(.version 9.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 in, .param .u64 out)
+{
+  .reg .b32 %r<4>; .reg .b64 %rd<8>;
+  ld.param.u64 %rd1, [in]; ld.param.u64 %rd2, [out]; mov.u32 %r1, %tid.x;
+  mad.wide.u32 %rd3, %r1, 4, %rd1; mad.wide.u32 %rd4, %r1, 4, %rd2;
+  ld.global.u32 %r2, [%rd3];
+  st.global.u32 [%rd4], %r2;
+  ret;
+})");
+  REQUIRE(module);
+  constexpr std::size_t written = 1024, overlap = 16, lanes = 32;
+  std::vector<std::uint32_t> all(written + lanes - overlap);
+  std::iota(all.begin(), all.end(), 0U);
+  const std::span<std::uint32_t> words(all);
+  const ptx::Report report = module->function("k")->launch(
+      {.block = {lanes}}, {ptx::buffer(std::span<const std::uint32_t>(words.subspan(written - overlap))),
+                           ptx::buffer(words.first(written))});
+  CHECK_FALSE(report.fault);
+  CHECK(report.findings.empty());
+  for (std::size_t i = 0; i < lanes; ++i) CHECK(all[i] == written - overlap + i);
 }
 
 TEST_CASE("accesses are counted") {

@@ -175,6 +175,7 @@ class GlobalAccesses {
     bool is_stored;  ///< to, perhaps
     ZeroBytes pages;
 
+    /// A lane of an access may lie behind: an array that is only read, and has no area, may overlap one that has.
     bool has(const std::byte* data, std::size_t bytes) const { return data >= first && data + bytes <= end; }
   };
   /// Lanes from one on whose bytes begin 2^shift bytes apart, and each or none of them before the last one's; or kOneLane, for the
