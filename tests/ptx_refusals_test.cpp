@@ -21,13 +21,16 @@ struct Header {
 };
 
 /// What is refused of a kernel with one statement; "-" if nothing is.
-std::string said(const std::string& statement, const Header& header = {}) {
-  const auto module = ptx::Module::load(fmt::format(
+Result<ptx::Module> loaded(const std::string& statement, const Header& header) {
+  return ptx::Module::load(fmt::format(
       ".version {}\n.target {}\n.address_size 64\n.global .b32 g;\n.const .b32 c;\n"
       ".visible .entry k(.param .u64 out) {{\n"
       ".reg .b16 %h<8>; .reg .b32 %r<8>; .reg .b64 %rd<8>; .reg .f32 %f<8>; .reg .f64 %d<8>; .reg .pred %p<8>;\n"
       ".shared .align 16 .b8 s[64];\n{}\nret;\n}}\n",
       header.version, header.target, statement));
+}
+std::string said(const std::string& statement, const Header& header = {}) {
+  const auto module = loaded(statement, header);
   if (!module) return module.error().message();
   const std::vector<Error> errors = module->check();
   return errors.empty() ? "-" : errors.front().message();
@@ -120,7 +123,12 @@ TEST_CASE("a version of PTX has its targets and forms", "[quick]") {
   // A row's own version, where words do not tell it.
   const std::string three = "min.f32 %f1, %f1, %f1, %f1;";
   CHECK_THAT(said(three, {"8.6", "sm_100a"}), Contains("it exists from PTX 8.8 on"));
-  CHECK(said(three, {"8.8", "sm_100a"}) == "-");  // which a launch refuses: nobody has measured its results
+  CHECK(said(three, {"8.8", "sm_100a"}) == "-");
+  const auto taken = loaded(three, {"8.8", "sm_100a"});
+  REQUIRE(taken);
+  const auto launched = taken->function("k");
+  REQUIRE_FALSE(launched);
+  CHECK_THAT(launched.error().message(), Contains("its results have not been measured"));
   CHECK(said("min.f32 %f1, %f1, %f1;", {"8.6", "sm_100a"}) == "-");
   const std::string narrow = "cvt.rn.satfinite.e4m3x2.f32 %h1, %f1, %f1;";
   CHECK(said(narrow, {"7.8", "sm_90"}) == "-");

@@ -82,10 +82,6 @@ std::uint64_t apply(Block& block, std::byte* data, std::size_t bytes, const Chan
   }
 }
 
-}  // namespace
-
-namespace {
-
 bool all_change_each(const Records& records, const std::array<Target, kLanes>& to, Lanes lanes) {
   bool out = true;
   for_each_lane(lanes,

@@ -153,8 +153,8 @@ class GlobalAccesses {
     Entry first_;
   };
   /// What atomics leave, by its place in the line: strong writes of one lane each, all of `size` bytes. None of them conflicts
-  /// with another one, so the last one is found at once, where a list of 32 would be searched. With it and one lock for all
-  /// lanes a histogram by red.global, 2^19 words into 256 bins, takes 50 ms instead of 126.
+  /// with another one, so the last one is found at once, where a list of 32 would be searched. This, one lock for all lanes and sums
+  /// of integers done here took a histogram by red.global, 2^19 words into 256 bins, from 126 ms to 50.
   struct Words {
     std::size_t size = 0;
     std::uint64_t count = 0;
