@@ -215,7 +215,7 @@ block::Found suspicious(std::string_view which, std::uint64_t descriptor, const 
           who,
           {Errc::descriptor_field,
            {},
-           fmt::format("the descriptor {:#x} of {} (start {:#x}, LBO {}, SBO {} bytes, {}): {}", descriptor,
+           fmt::format("by the descriptor {:#x} of {} (start {:#x}, LBO {}, SBO {} bytes, {}) {}", descriptor,
                        which, of.start, of.leading, of.stride, name(of.swizzle), message),
            issue == read_twice ? sound_offsets(of, matrix)
                                : "a descriptor that reads each byte of the tile once"},

@@ -110,9 +110,7 @@ bool Cluster::may_access(Block& here, const Block& other, block::Who who, bool a
     Fault out = violation(
         arrives ? KernelRule::arrival_at_ended_block : KernelRule::block_ended,
         "has ended, and its shared memory is gone",
-        fmt::format(
-            "all threads of both blocks must execute a barrier.cluster after the last {} another block's {}",
-            arrives ? "arrival at" : "access to", arrives ? "mbarrier" : "shared memory"));
+        block::must_meet_at_end(arrives));
     out.other = block::side_of(*other.ended, fmt::format("block {} of the cluster ends", other.shared.rank()));
     return here.allows(std::move(out));
   }
@@ -120,7 +118,8 @@ bool Cluster::may_access(Block& here, const Block& other, block::Who who, bool a
       state_->order.knows_of(other.shared.first_thread(), state_->stride(), who.thread))
     return true;
   return here.allows(violation(KernelRule::block_not_begun, "may not have begun",
-                               "a barrier.cluster must come before the first access to its shared memory"));
+                               "all threads of the cluster must execute barrier.cluster.arrive and barrier.cluster.wait "
+                               "before the first access to another block's shared memory"));
 }
 
 void Cluster::explain_by_phase(Fault& fault) const {

@@ -27,10 +27,7 @@ std::optional<Error> misaligned(std::uint64_t bytes, std::uint64_t from, std::ui
 }
 
 Error beyond(std::uint64_t first, std::uint64_t bytes, Block& of) {
-  return {Errc::address_out_of_bounds,
-          {},
-          fmt::format("{} bytes from {:#x} of shared memory on", bytes, first),
-          fmt::format("the block has {} bytes", of.memory().size())};
+  return block::beyond_shared(first, bytes, of.memory().size());
 }
 
 bool is_beyond(std::uint64_t first, std::uint64_t bytes, Block& of) {

@@ -166,15 +166,15 @@ std::string missing_fences(const Flaw& flaw) {
   return flaw.read.lacks ? "must come after the read of the flag" : "must come before the write of the flag";
 }
 
-// What a release or an acquire between the two is too narrow; a fence has no flag of its own.
-Unordered::Words of_scope(const Flaw& flaw, std::string_view reach) {
+// Which release or acquire between both accesses is too narrow; a fence has no flag of its own.
+Unordered::Words of_scope(const Flaw& flaw, std::string_view both, std::string_view reach) {
   const bool is_write = flaw.write.lacks, is_read = flaw.read.lacks;
   const std::string_view what = is_write && is_read ? "release and the acquire"
                                 : is_write          ? "release"
                                 : is_read           ? "acquire"
                                                     : "fence";
   return {
-      fmt::format("the {} between the two ha{} .{} scope, which does not reach {}", what,
+      fmt::format("the {} between {} ha{} .{} scope, which does not reach {}", what, both,
                   is_write && is_read ? "ve" : "s", kScopeNames[static_cast<std::size_t>(flaw.scope)],
                   flaw.scope == Scope::cta ? "another block" : "another cluster"),
       fmt::format("the {} must have .{} scope", is_write || is_read ? "release and the acquire" : what, reach)};
@@ -187,21 +187,44 @@ Unordered::Words Unordered::words() const {
       "__threadfence_block (fence.acq_rel.cta)", "fence.acq_rel.cluster", "__threadfence (fence.acq_rel.gpu)"};
   const std::string_view fence = kFences[static_cast<std::size_t>(reach)],
                          scope = kScopeNames[static_cast<std::size_t>(reach)];
-  if (flaw && flaw->kind == Flaw::Kind::scope) return of_scope(*flaw, scope);
+  if (flaw && flaw->kind == Flaw::Kind::scope) return of_scope(*flaw, both, scope);
   if (flaw && flaw->kind == Flaw::Kind::fence)
-    return {fmt::format("the flag between the two is volatile or relaxed, so it does not order {}", first),
+    return {fmt::format("the flag between {} is volatile or relaxed, so it does not order them", both),
             fmt::format("a {} {}", fence, missing_fences(*flaw))};
   if (is_open)
     return {
-        "the read of the flag between the two is relaxed, and no fence follows it",
+        fmt::format("the read of the flag between {} is relaxed, and no fence follows it", both),
         fmt::format("the flag must be read with .acquire.{}, or a {} must come after its read", scope, fence)};
   if (flaw)
     return {
-        fmt::format("the flag between the two is relaxed, so it does not order {}", first),
+        fmt::format("the flag between {} is relaxed, so it does not order them", both),
         fmt::format("the flag must be written with .release.{} and read with .acquire.{}, or a {} must come "
                     "before its write and another one after its read",
                     scope, scope, fence)};
-  return {std::string(cause), std::string(advice)};
+  return {cause.empty() ? fmt::format("no barrier came between {}", both) : std::string(cause),
+          std::string(advice)};
+}
+
+std::string bytes_text(std::int64_t first, std::int64_t last) {
+  return first == last ? fmt::format("byte {:#x}", first) : fmt::format("bytes {:#x} to {:#x}", first, last);
+}
+
+std::string bytes_text(std::int64_t first, std::int64_t last, std::string_view one, std::string_view many) {
+  return fmt::format("{} {}", bytes_text(first, last), first == last ? one : many);
+}
+
+Error beyond_shared(std::uint64_t first, std::uint64_t bytes, std::uint64_t size) {
+  return {Errc::address_out_of_bounds,
+          {},
+          fmt::format("{} bytes at {:#x} of shared memory, of which the block has {},", bytes, first, size),
+          "the address must lie below that, or the launch must give more dynamic shared memory (--shared; shared_mem in "
+          "Python, shared_bytes in C++)"};
+}
+
+std::string_view both_accesses(bool before_writes, bool now_writes) {
+  return !before_writes ? "that read and this write"
+         : now_writes   ? "that write and this one"
+                        : "that write and this read";
 }
 
 Error unordered(std::string_view what, std::string_view first, const Unordered& why) {
@@ -211,8 +234,14 @@ Error unordered(std::string_view what, std::string_view first, const Unordered& 
 
 // By two lanes at one statement, maybe in two rounds of a loop, or at two statements.
 std::string one_must_store(const Fault& race) {
-  if (race.at == race.other->at) return "only one thread must store to it between two barriers";
-  return "only one of the two must store, or " + race.error.accepted;
+  if (race.at == race.other->at) return "at most one thread may store there between two barriers";
+  return "at most one of these two threads may store there, or " + race.error.accepted;
+}
+
+std::string must_meet_at_end(bool arrives) {
+  return fmt::format("all threads of the cluster must execute barrier.cluster.arrive and barrier.cluster.wait after the "
+                     "last {} another block's {}",
+                     arrives ? "arrival at" : "access to", arrives ? "mbarrier" : "shared memory");
 }
 
 Fault of_group(int group, Fault fault) {

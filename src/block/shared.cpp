@@ -169,6 +169,19 @@ void Shared::needs_no_fence(Place at) {
   if (std::ranges::find(need_no_fence_, at) == need_no_fence_.end()) need_no_fence_.push_back(at);
 }
 
+namespace {
+
+// What is missing between an access through the generic proxy and one through the async proxy.
+std::string must_fence_proxy(int before, int now, std::string_view access) {
+  if (before == now) return fmt::format("this thread must execute fence.proxy.async between that {} and this statement", access);
+  return fmt::format(
+      "the thread of that {0} must execute fence.proxy.async after it, and before any barrier that comes between that "
+      "{0} and this statement",
+      access);
+}
+
+}  // namespace
+
 Found Shared::unfenced_write(std::string_view what, std::int64_t first, std::int64_t bytes, Who who,
                              bool reads) {
   std::optional<Accesses::Unfenced> found;
@@ -181,14 +194,14 @@ Found Shared::unfenced_write(std::string_view what, std::int64_t first, std::int
   Fault out = fault_of(
       who,
       {Errc::protocol_violation, std::string(what),
-       fmt::format("bytes {:#x} to {:#x} were written by {} through the generic proxy, and no "
-                   "fence.proxy.async came between the two",
-                   found->first, found->last, cluster_->name(found->write.thread, rank_)),
-       "the thread that wrote them must execute fence.proxy.async after that, and before any barrier between "
-       "the two"},
+       fmt::format("{} written by {} through the generic proxy, and no fence.proxy.async came between that write "
+                   "and this statement",
+                   bytes_text(found->first, found->last, "was", "were"),
+                   cluster_->name(found->write.thread, rank_)),
+       must_fence_proxy(found->write.thread, who.thread, "write")},
       KernelRule::proxy_fence);
   out.address = {Space::shared, found->first, {}, rank_};
-  out.other = side_of({found->write.thread, found->write.at}, fmt::format("writes byte {:#x}", found->first));
+  out.other = side_of({found->write.thread, found->write.at}, "writes " + bytes_text(found->first, found->last));
   return out;
 }
 
@@ -198,14 +211,14 @@ Found Shared::unfenced_read(std::string_view what, std::int64_t first, std::int6
   Fault out = fault_of(
       who,
       {Errc::protocol_violation, std::string(what),
-       fmt::format("byte {:#x} was read by {} through the generic proxy, and no fence.proxy.async "
-                   "came between the two",
-                   found->first, cluster_->name(found->write.thread, rank_)),
-       "the thread that read it must execute fence.proxy.async after that, and before any barrier between the "
-       "two"},
+       fmt::format("{} read by {} through the generic proxy, and no fence.proxy.async came between that read and "
+                   "this statement",
+                   bytes_text(found->first, found->last, "was", "were"),
+                   cluster_->name(found->write.thread, rank_)),
+       must_fence_proxy(found->write.thread, who.thread, "read")},
       KernelRule::proxy_fence_read);
   out.address = {Space::shared, found->first, {}, rank_};
-  out.other = side_of({found->write.thread, found->write.at}, fmt::format("reads byte {:#x}", found->first));
+  out.other = side_of({found->write.thread, found->write.at}, "reads " + bytes_text(found->first, found->last));
   return out;
 }
 
@@ -256,7 +269,7 @@ Found Shared::ends(Who who, const std::function<bool(std::int64_t)>& is_object) 
   const auto found = accesses_.foreign(0, static_cast<std::int64_t>(memory_.shared_bytes()), first_thread(),
                                        cluster_->stride(), who.thread, cluster_->order, is_object);
   if (!found) return std::nullopt;
-  Fault out = conflict({}, *found, who.at);
+  Fault out = told({}, *found, who.at, false);
   const bool arrives = !found->before_writes && is_object(found->byte);
   out.rule = arrives ? KernelRule::arrival_at_ended_block : KernelRule::block_ended;
   out.error = {
@@ -268,9 +281,7 @@ Found Shared::ends(Who who, const std::function<bool(std::int64_t)>& is_object) 
                   : found->before_writes ? "writes byte"
                                          : "reads byte",
                   found->byte, rank_),
-      fmt::format(
-          "all threads of both blocks must execute a barrier.cluster after the last {} another block's {}",
-          arrives ? "arrival at" : "access to", arrives ? "mbarrier" : "shared memory")};
+      must_meet_at_end(arrives)};
   std::swap(static_cast<FaultSide&>(out), *out.other);
   out.what.clear();
   out.related.clear();
@@ -364,7 +375,7 @@ Found Shared::read_as_group(std::string_view what, const Effects::MemoryRead& by
     if (!found) continue;
     const bool by_first_warp = found->before && found->before->thread / kWarp == first / kWarp;
     found->thread = by_first_warp ? second : first;
-    return of_group(group, conflict(what, *found, at));
+    return of_group(group, told(what, *found, at, false));
   }
   return std::nullopt;
 }

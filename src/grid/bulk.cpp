@@ -227,7 +227,8 @@ bool Lane::may_request() const {
                       {Errc::protocol_violation,
                        {},
                        "this block has seen a try_cancel fail",
-                       "it must test query_cancel.is_canceled, and execute no try_cancel once that was false"},
+                       "once query_cancel.is_canceled has been false, the block must execute no further try_cancel, and "
+                       "neither the expect_tx nor the wait for it"},
                       KernelRule::request_behind_failure);
   out.other = block::side_of(*knows, "learns of the failure");
   return here.allows(std::move(out));

@@ -121,9 +121,10 @@ block::Found left_out(Warp& warp, const Path& path, const Step& step, Lanes lane
       Block::who(warp, step, 0),
       {Errc::threads_diverge,
        {},
-       fmt::format("lanes {} of warp {} execute it, and lanes {}, which had not ended, went around it",
+       fmt::format("lanes {} of warp {} execute it, and lanes {}, which had not ended, did not execute it",
                    ranges(block::lanes_of(lanes)), warp.number(), ranges(block::lanes_of(without))),
-       "all lanes of a warp that have not ended must execute what is .aligned (as bar.sync is)"},
+       "all lanes of a warp that have not ended must execute what is .aligned (as bar.sync is), or it must be the "
+       "form without .aligned (as barrier.sync is)"},
       KernelRule::aligned_by_lanes);
   out.lanes = block::lanes_of(lanes);
   const Step& there = warp.program().steps[static_cast<std::size_t>(path.passed_at)];

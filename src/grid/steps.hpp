@@ -169,7 +169,7 @@ Next control(Warp& warp, Path& path, const Step& step,
 /// Finds the steps that use registers of a tcgen05.ld on some way before a tcgen05.wait::ld, and has them noted.
 void find_early_uses(Program& program);
 /// A warp is about to do such a step. False after a fault.
-bool use_load(Warp& warp, const Step& step);
+bool use_load(Warp& warp, const Path& path, const Step& step);
 Next tensor_memory(Warp& warp, Path& path, const Step& step,
                    Lanes lanes);  ///< extra: instruction; target: places of its registers
 

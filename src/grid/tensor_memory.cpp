@@ -274,7 +274,8 @@ bool Executed::is_by_one_lane(Lanes lanes) {
       {Errc::protocol_violation,
        {},
        fmt::format("{} lanes of the warp execute it, each of which issues a tcgen05.mma", std::popcount(lanes)),
-       "one thread must issue it (elect.sync), and mbarrier.init must count the tcgen05.commit that remain"},
+       "one thread must issue it (elect.sync), and mbarrier.init must count as many arrivals as tcgen05.commit are "
+       "still executed"},
       KernelRule::tensor_one_thread);
   out.lanes = block::lanes_of(lanes);
   return warp_.block().allows(std::move(out));
@@ -323,6 +324,15 @@ struct Reached {
   std::set<std::uint32_t> slots;
 };
 
+// The slots that a load writes.
+std::set<std::uint32_t> loaded_by(const Program& program, const Step& load) {
+  std::set<std::uint32_t> out;
+  for_each_use(program, load, [&](const Place& place, Use use) {
+    if (use == Use::result && place.kind == Place::Kind::reg) out.insert(place.slot);
+  });
+  return out;
+}
+
 // False behind a wait for loads.
 bool follow(Program& program, Reached& at) {
   Step& step = program.steps[static_cast<std::size_t>(at.step)];
@@ -345,10 +355,7 @@ void find_early_uses(Program& program) {
   for (int i = 0; i < static_cast<int>(program.steps.size()); ++i) {
     const Step& load = program.steps[static_cast<std::size_t>(i)];
     if (!is_load(program, load)) continue;
-    Reached first{i + 1, {}};
-    for_each_use(program, load, [&](const Place& place, Use use) {
-      if (use == Use::result && place.kind == Place::Kind::reg) first.slots.insert(place.slot);
-    });
+    Reached first{i + 1, loaded_by(program, load)};
     std::set<int> seen;
     std::vector<Reached> next = {std::move(first)};
     while (!next.empty()) {
@@ -362,11 +369,24 @@ void find_early_uses(Program& program) {
   }
 }
 
-bool use_load(Warp& warp, const Step& step) {
-  return async::TensorIssue(warp.block().async(), Block::who(warp, step, 0)).use_register();
+bool use_load(Warp& warp, const Path& path, const Step& step) {
+  const Program& program = warp.program();
+  const auto name = [&](block::Place load) {
+    const ptx::Statement& statement = statement_of(origin_at(program, load));
+    const auto found = std::ranges::find_if(
+        program.steps, [&](const Step& one) { return &statement_of(program, one) == &statement; });
+    const std::set<std::uint32_t> slots = loaded_by(program, *found);
+    std::string out;
+    for_each_use(program, step, [&](const Place& place, Use use) {
+      if (out.empty() && use != Use::result && place.kind == Place::Kind::reg && slots.contains(place.slot))
+        out = register_name(program.functions[static_cast<std::size_t>(path.function)], place, 2 * path.pc);
+    });
+    return out.empty() ? "a register" : out;
+  };
+  return async::TensorIssue(warp.block().async(), Block::who(warp, step, 0)).use_register(name);
 }
 
-// ----
+// ---- Statements
 
 Next tensor_memory(Warp& warp, Path& path, const Step& step, Lanes lanes) {
   Executed executed(warp, path, step);

@@ -186,7 +186,10 @@ Next Warp::call(Path& path, const Call& call, int function, Lanes lanes) {
   if (path.calls.size() >= kCallDepth)
     return fault(
         path, lanes,
-        {Errc::stack_overflow, {}, "more than 1000 calls are open at once", "a recursion must end earlier"});
+        {Errc::stack_overflow,
+         {},
+         fmt::format("more than {} nested calls, the limit of a launch here", kCallDepth),
+         "the recursion must end earlier"});
   keep(path, lanes);
   const FunctionCode& callee = program_.functions[static_cast<std::size_t>(function)];
   const FunctionCode& caller = program_.functions[static_cast<std::size_t>(path.function)];
@@ -353,8 +356,9 @@ Next Warp::run_path(Path& path) {
       return fault(path, path.lanes,
                    {Errc::step_limit,
                     {},
-                    fmt::format("the block has done {} steps, its limit", block_.grid().step_limit),
-                    "a loop without an end must be mended, or the limit be larger (--step-limit, step_limit)"});
+                    fmt::format("the warps of the block have executed {} statements (steps), the limit of this launch",
+                                block_.grid().step_limit),
+                    "end the loop, or raise the limit (--step-limit; in Python and C++ step_limit)"});
     if (step.guard >= 0) {
       const Lanes value = registers_.predicate(path.predicates + static_cast<std::uint32_t>(step.guard));
       lanes &= step.guard_negated ? ~value : value;
