@@ -409,14 +409,14 @@ TEST_CASE("what is missing in a GEMM by wgmma is found", "[quick][device]") {
   };
   const Expected expected[] = {
       {fault_of_gemm<Mistake::no_fence>(), Errc::protocol_violation,
-       "wgmma.fence must come before it, after the last access to its registers", product, 0},
+       "all four warps must execute wgmma.fence before it, after the last access to the registers of this wgmma", product, 0},
       {fault_of_gemm<Mistake::no_proxy_fence>(), Errc::protocol_violation,
-       "who wrote it must execute fence.proxy.async after that, and before any barrier between the two",
+       "the thread of that write must execute fence.proxy.async after it, and before any barrier that comes between that write and this statement",
        product, copy},
-      {fault_of_gemm<Mistake::no_barrier>(), Errc::data_race, "a __syncthreads must come between the two",
+      {fault_of_gemm<Mistake::no_barrier>(), Errc::data_race, "a __syncthreads must come between them",
        product, copy},
       {fault_of_gemm<Mistake::no_copy_wait>(), Errc::copy_pending,
-       "thread 0 must execute cp.async.wait_group 2, and then a barrier must come, before this statement",
+       "thread 0 must execute cp.async.wait_group 2, and then a barrier together with this thread, before this statement",
        product, copy},
       {fault_of_gemm<Mistake::one_stage_further>(), Errc::protocol_violation,
        "all four warps must execute wgmma.wait_group 0, and then a barrier, before this statement", copy,

@@ -176,7 +176,7 @@ TEST_CASE("warpgroups are apart, their memory is not") {
       refusal(block.product(kD, 1)),
       Equals(
           std::string(kProductName) +
-          ": this is the first wgmma of these warps; wgmma.fence must come before it, after the last access to its registers"));
+          ": no wgmma.fence came before this wgmma, the first of these warps; all four warps must execute wgmma.fence before it, after the last access to the registers of this wgmma"));
   block.fence(1);
   REQUIRE(block.product(kD, 1).ok());
   block.commit(1);
@@ -310,7 +310,7 @@ TEST_CASE("the first product needs a fence") {
       refusal(block.product()),
       Equals(
           std::string(kProductName) +
-          ": this is the first wgmma of these warps; wgmma.fence must come before it, after the last access to its registers"));
+          ": no wgmma.fence came before this wgmma, the first of these warps; all four warps must execute wgmma.fence before it, after the last access to the registers of this wgmma"));
   CHECK_FALSE(block.machine.async_state(0).is_pending());
   block.fence();
   CHECK(block.product().ok());
@@ -323,7 +323,7 @@ TEST_CASE("a product after an access to its registers needs a fence") {
                            std::string_view how) {
     CHECK_THAT(refusal(result),
                Equals(fmt::format("{}: register {} is part of {}, and was accessed {} after the last "
-                                  "wgmma.fence; wgmma.fence must come between the two",
+                                  "wgmma.fence; all four warps must execute wgmma.fence between that access and this statement",
                                   kProductName, reg, role, how)));
   };
   REQUIRE(block.machine.write_register(0, 3, kD + 1, 0).ok());
@@ -372,7 +372,7 @@ TEST_CASE("what the generic proxy wrote needs a proxy fence") {
   const std::string message =
       std::string(kProductName) +
       ": it reads shared memory 0x108 to 0x11f, which was written through the generic proxy; "
-      "who wrote it must execute fence.proxy.async after that, and before any barrier between the two";
+      "the thread of that write must execute fence.proxy.async after it, and before any barrier that comes between that write and this statement";
   CHECK_THAT(refusal(block.product()), Equals(message));
   CHECK(block.from_registers().ok());  // reads B only
   block.ok("fence.proxy.async.global;");
@@ -388,7 +388,7 @@ TEST_CASE("what the generic proxy wrote needs a proxy fence") {
       refusal(block.product()),
       Equals(std::string(kProductName) +
              ": it reads shared memory 0x800 to 0x801, which was written through the generic proxy; "
-             "who wrote it must execute fence.proxy.async after that, and before any barrier between the two"));
+             "the thread of that write must execute fence.proxy.async after it, and before any barrier that comes between that write and this statement"));
   REQUIRE(block.machine.copy_async(kBytesOfA, ones(16)).ok());
   CHECK(block.product().ok());
 }
@@ -404,7 +404,7 @@ TEST_CASE("a matrix stored by the block needs a proxy fence, whichever warpgroup
       refusal(block.product(kD, 1)),
       Equals(std::string(kProductName) +
              ": it reads shared memory 0x0 to 0x7f, which was written through the generic proxy; "
-             "who wrote it must execute fence.proxy.async after that, and before any barrier between the two"));
+             "the thread of that write must execute fence.proxy.async after it, and before any barrier that comes between that write and this statement"));
   block.fence_proxy();
   REQUIRE(block.product(kD, 1).ok());
   block.commit(1);

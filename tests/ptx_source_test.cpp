@@ -195,7 +195,7 @@ TEST_CASE("undefined bits that come through a call are told at the load") {
   REQUIRE(report.fault);
   CHECK_THAT(
       report.fault->message(),
-      Catch::StartsWith("ld.shared.u32 %r2, [%r1]: byte 0x0 of shared memory has never been written, and "));
+      Catch::StartsWith("ld.shared.u32 %r2, [%r1]: bytes 0x0 to 0x3 of shared memory have never been written, and "));
   CHECK_THAT(report.fault->message(),
              Catch::EndsWith("\n  PTX line 8: warp 0, lane 0\n  PTX line 24: warp 0, lane 0: uses %r2"));
 }

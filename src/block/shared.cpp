@@ -169,59 +169,6 @@ void Shared::needs_no_fence(Place at) {
   if (std::ranges::find(need_no_fence_, at) == need_no_fence_.end()) need_no_fence_.push_back(at);
 }
 
-namespace {
-
-// What is missing between an access through the generic proxy and one through the async proxy.
-std::string must_fence_proxy(int before, int now, std::string_view access) {
-  if (before == now) return fmt::format("this thread must execute fence.proxy.async between that {} and this statement", access);
-  return fmt::format(
-      "the thread of that {0} must execute fence.proxy.async after it, and before any barrier that comes between that "
-      "{0} and this statement",
-      access);
-}
-
-}  // namespace
-
-Found Shared::unfenced_write(std::string_view what, std::int64_t first, std::int64_t bytes, Who who,
-                             bool reads) {
-  std::optional<Accesses::Unfenced> found;
-  for (const std::int64_t end = first + bytes; first < end; first = found->last + 1) {
-    found = accesses_.unfenced(first, end - first, who.thread, 1, cluster_->order);
-    if (!found || reads || std::ranges::find(need_no_fence_, found->write.at) == need_no_fence_.end()) break;
-    if (found->last + 1 >= end) return std::nullopt;
-  }
-  if (!found) return std::nullopt;
-  Fault out = fault_of(
-      who,
-      {Errc::protocol_violation, std::string(what),
-       fmt::format("{} written by {} through the generic proxy, and no fence.proxy.async came between that write "
-                   "and this statement",
-                   bytes_text(found->first, found->last, "was", "were"),
-                   cluster_->name(found->write.thread, rank_)),
-       must_fence_proxy(found->write.thread, who.thread, "write")},
-      KernelRule::proxy_fence);
-  out.address = {Space::shared, found->first, {}, rank_};
-  out.other = side_of({found->write.thread, found->write.at}, "writes " + bytes_text(found->first, found->last));
-  return out;
-}
-
-Found Shared::unfenced_read(std::string_view what, std::int64_t first, std::int64_t bytes, Who who) {
-  const auto found = accesses_.unfenced_read(first, bytes, who.thread, cluster_->order);
-  if (!found) return std::nullopt;
-  Fault out = fault_of(
-      who,
-      {Errc::protocol_violation, std::string(what),
-       fmt::format("{} read by {} through the generic proxy, and no fence.proxy.async came between that read and "
-                   "this statement",
-                   bytes_text(found->first, found->last, "was", "were"),
-                   cluster_->name(found->write.thread, rank_)),
-       must_fence_proxy(found->write.thread, who.thread, "read")},
-      KernelRule::proxy_fence_read);
-  out.address = {Space::shared, found->first, {}, rank_};
-  out.other = side_of({found->write.thread, found->write.at}, "reads " + bytes_text(found->first, found->last));
-  return out;
-}
-
 Found Shared::read_fenced_by(std::string_view what, std::int64_t first, std::int64_t bytes, Who who,
                              Accesses::Agent agent) {
   cluster_->issued(agent.number, who);

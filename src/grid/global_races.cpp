@@ -37,21 +37,21 @@ std::vector<GlobalConflict> GlobalRaces::all() const {
 namespace {
 
 // "bytes 12 to 15 of the array of 'out'"
-std::string bytes_of(const Grid& grid, const std::byte* byte, std::size_t bytes) {
+std::string conflict_bytes(const Grid& grid, const std::byte* byte, std::size_t bytes) {
   const GlobalMemory::Range& range = grid.memory.range_of(byte);
   return range.part(static_cast<std::uint64_t>(byte - range.data), bytes);
 }
-std::string bytes_of(const Grid& grid, const GlobalConflict& found) {
-  return bytes_of(grid, found.byte, found.bytes);
+std::string conflict_bytes(const Grid& grid, const GlobalConflict& found) {
+  return conflict_bytes(grid, found.byte, found.bytes);
 }
 
-std::string_view both_accesses(const GlobalConflict& found) {
+std::string_view both_of(const GlobalConflict& found) {
   return block::both_accesses(found.before.writes, found.now.writes);
 }
 
 Error error_of(const Grid& grid, const GlobalConflict& found, std::string_view who, block::Scope reach,
                std::string_view advice, std::string_view cause = {}) {
-  const std::string first = fmt::format("{} {} {} by {}", bytes_of(grid, found), found.bytes == 1 ? "was" : "were",
+  const std::string first = fmt::format("{} {} {} by {}", conflict_bytes(grid, found), found.bytes == 1 ? "was" : "were",
                                         found.before.writes ? "written" : "read", who);
   if (found.before.non_coherent || found.now.non_coherent)
     return {
@@ -61,7 +61,7 @@ Error error_of(const Grid& grid, const GlobalConflict& found, std::string_view w
             "{} in this launch, and ld.global.nc (__ldg, const __restrict__) {}", first,
             found.now.non_coherent ? "may return the old value" : "must not read what the launch writes"),
         fmt::format("{} must be ld.global, without .nc", found.now.non_coherent ? "this load" : "that load")};
-  return block::unordered({}, first, {both_accesses(found), found.flaw, found.is_open, reach, advice, cause});
+  return block::unordered({}, first, {both_of(found), found.flaw, found.is_open, reach, advice, cause});
 }
 
 // Both sides, whose rule is known.
@@ -70,7 +70,7 @@ Fault fault_of(const Grid& grid, const GlobalConflict& found, Error error, Kerne
   const GlobalMemory::Range& range = grid.memory.range_of(found.byte);
   out.address = {Space::global, static_cast<std::int64_t>(range.address) + (found.byte - range.data)};
   out.other = block::side_of({found.before.thread, Block::place(found.before.site)},
-                             fmt::format("{} {}", found.before.writes ? "writes" : "reads", bytes_of(grid, found)));
+                             fmt::format("{} {}", found.before.writes ? "writes" : "reads", conflict_bytes(grid, found)));
   return out;
 }
 
@@ -100,7 +100,7 @@ Fault fault_within(const Grid& grid, const block::Cluster& cluster, const Global
                                : "a __syncthreads must come between them");
   if (rule == KernelRule::lanes_store_differently) {
     error.seen = fmt::format("lanes {} and {} store different values to {} ({})", found.before.thread % block::kWarp,
-                             found.now.thread % block::kWarp, bytes_of(grid, found), kWhichStays);
+                             found.now.thread % block::kWarp, conflict_bytes(grid, found), kWhichStays);
     error.accepted = kOneLaneStores;
   }
   Fault out = fault_of(grid, found, std::move(error), rule);
@@ -117,7 +117,7 @@ Fault fault_of_copy(const Grid& grid, const async::GlobalCopies::Conflict& found
       who,
       {Errc::copy_pending,
        {},
-       fmt::format("{} {} {}, and a copy of {} may still {} {}", bytes_of(grid, found.byte, found.bytes),
+       fmt::format("{} {} {}, and a copy of {} may still {} {}", conflict_bytes(grid, found.byte, found.bytes),
                    found.bytes == 1 ? "is" : "are", writes ? "written" : "read",
                    shared.cluster().name(found.thread, shared.rank()), found.copy.writes ? "write" : "read",
                    found.bytes == 1 ? "it" : "them"),
@@ -156,7 +156,7 @@ Fault fault_between(const Grid& grid, const GlobalConflict& found) {
       fmt::format("a flag must be written with .release.gpu after that {} and read with .acquire.gpu before "
                   "this statement, or both accesses must be atomic if either order is right",
                   found.before.writes ? "write" : "read"),
-      fmt::format("nothing orders {}", both_accesses(found)));
+      fmt::format("nothing orders {}", both_of(found)));
   Fault out = fault_of(grid, found, std::move(error), rule);
   out.block = block_of(found.now);
   out.warp %= shape.stride() / block::kWarp;

@@ -30,8 +30,8 @@ inline Run what_runs(const Step& step) {
 
 /// Whether all lanes of the warp are here, where they must be: else the path waits.
 Next meet_aligned(Warp& warp, Path& path, const Step& step, Lanes lanes);
-/// Lanes of a warp that will not come to what all lanes must execute.
-Error lanes_missing(Warp& warp, Lanes missing);
+/// What all lanes of a warp must execute waits for the rest of them; those that are not there, or have ended, are a fault.
+Next need_all(Warp& warp, Path& path, Lanes lanes);
 
 // ---- vector.cpp: as Step::specification, all lanes at once
 Next vector(Warp& warp, Path& path, const Step& step, Lanes lanes);

@@ -255,9 +255,7 @@ Next tensor(Warp& warp, Path& path, const Step& step, Lanes lanes) {
   warp.keep(path, lanes);
   const bool each_alone = instruction.lanes() == 1;
   if (!each_alone && lanes != kAllLanes) {
-    path.needs = kAllLanes;
-    if ((warp.alive() & ~lanes) != 0) return Next::wait;
-    return warp.fault(path, lanes, lanes_missing(warp, ~lanes));
+    return need_all(warp, path, lanes);
   }
   if (instruction.lanes() == 4 * kLanes) return warp.block().meet_group(warp, path, step);
   if (lanes != kAllLanes)  // each alone

@@ -253,8 +253,9 @@ Next Warp::end(Path& path, Lanes lanes) {
   for (Path& other : paths_)  // those that wait for the lanes that have ended
     if (other.waits_for == Waits::none) other.waits = false;
   block_.async().cluster.happened();
-  block_.ends(*this,
-              Block::who(*this, program_.steps[static_cast<std::size_t>(path.pc)], std::countr_zero(lanes)));
+  const Step& step = program_.steps[static_cast<std::size_t>(path.pc)];
+  for_each_lane(lanes, [&](int lane) { ended_at_[static_cast<std::size_t>(lane)] = site(step); });
+  block_.ends(*this, Block::who(*this, step, std::countr_zero(lanes)));
   return Next::end;
 }
 
