@@ -98,8 +98,9 @@ TEST_CASE("a copy arrives when its thread waits for it", "[quick][block]") {
   REQUIRE_FALSE(copy(0, 1));
   Found early = load(shared, thread(0, 2), 4).fault;
   check_fault(early, Errc::copy_pending, thread(0, 2), 4);
-  CHECK_THAT(early->error.seen,
-             Contains("the destination of a cp.async of this thread that is not complete (it is in no group yet)"));
+  CHECK_THAT(
+      early->error.seen,
+      Contains("the destination of a cp.async of this thread that is not complete (it is in no group yet)"));
   shared.commit_group(0);
   REQUIRE_FALSE(copy(16, 3));
   shared.commit_group(0);

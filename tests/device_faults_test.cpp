@@ -69,9 +69,10 @@ TEST_CASE("a read needs a barrier behind another thread's write", "[quick][devic
   require_ok(run(kernel(true), 64));
   // Thread 0 reads before thread 1 has written: the race is told, not that nothing is there.
   const Fault fault = fault_of(kernel(false), 64);
-  CHECK(fault.error.message() ==
-        "store to shared memory: bytes 0x4 to 0x7 were read by lane 0 of warp 0, and no barrier came between that read and this write; a "
-        "__syncwarp or a __syncthreads must come between them");
+  CHECK(
+      fault.error.message() ==
+      "store to shared memory: bytes 0x4 to 0x7 were read by lane 0 of warp 0, and no barrier came between that read and this write; a "
+      "__syncwarp or a __syncthreads must come between them");
   CHECK(fault.lanes == Lanes{1});
   CHECK(fault.at.line == marked("written"));
   REQUIRE(fault.other);
@@ -207,12 +208,13 @@ TEST_CASE("a copy is there when its group has been waited for", "[quick][device]
   CHECK(too_few.at.line == marked("waits"));
   REQUIRE(too_few.other);
   CHECK(too_few.other->at.line == marked("used"));
-  CHECK(fault_of([&] {
-          cp_async_ca<4>(words() + lane(), from + lane());
-          cp_async_wait_group<0>();
-          words()[lane()] = 1u;
-        }).error.seen ==
-        "bytes 0x0 to 0xf are the destination of a cp.async of this thread that is not complete (it is in no group yet)");
+  CHECK(
+      fault_of([&] {
+        cp_async_ca<4>(words() + lane(), from + lane());
+        cp_async_wait_group<0>();
+        words()[lane()] = 1u;
+      }).error.seen ==
+      "bytes 0x0 to 0xf are the destination of a cp.async of this thread that is not complete (it is in no group yet)");
   // Another thread's copy, with a barrier but no wait.
   const Fault other = fault_of(
       [&] {

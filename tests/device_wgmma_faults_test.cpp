@@ -116,7 +116,8 @@ TEST_CASE("a product needs a fence behind writes to its registers", "[quick][dev
   CHECK(changed.error.seen.find("register 2 of the fragment of line ") == 0);
   CHECK(changed.error.seen.find(" is part of D, and was accessed by a thread after the last wgmma.fence") !=
         std::string::npos);
-  CHECK(changed.error.accepted == "all four warps must execute wgmma.fence between that access and this statement");
+  CHECK(changed.error.accepted ==
+        "all four warps must execute wgmma.fence between that access and this statement");
   CHECK(changed.at.line == marked("changed before"));
   check_group(changed);
   REQUIRE(changed.other);
@@ -300,8 +301,9 @@ TEST_CASE("a product needs a proxy fence behind generic writes", "[quick][device
   require_ok(run(kernel(false, true, 128)));
   for (const Fault& fault : {fault_of(kernel(false, false, 0)), fault_of(kernel(false, true, 127))}) {
     CHECK(fault.error.seen.find("which was written through the generic proxy") != std::string::npos);
-    CHECK(fault.error.accepted ==
-          "the thread of that write must execute fence.proxy.async after it, and before any barrier that comes between that write and this statement");
+    CHECK(
+        fault.error.accepted ==
+        "the thread of that write must execute fence.proxy.async after it, and before any barrier that comes between them");
     CHECK(fault.at.line == marked("through the async proxy"));
     check_group(fault);
     REQUIRE(fault.other);
@@ -349,7 +351,7 @@ TEST_CASE("a fence does not order later writes", "[quick][device]") {
       fault.error.message() ==
       std::string(kForm) +
           ": it reads shared memory 0xa to 0xb, which was written through the generic "
-          "proxy; the thread of that write must execute fence.proxy.async after it, and before any barrier that comes between that write and this statement");
+          "proxy; the thread of that write must execute fence.proxy.async after it, and before any barrier that comes between them");
   REQUIRE(fault.other);
   CHECK(fault.other->lanes == Lanes{5});
   CHECK(fault.other->at.line == marked("behind the fence"));
@@ -375,8 +377,9 @@ TEST_CASE("cp.async writes through the generic proxy, when it is waited for", "[
   require_ok(run(kernel(2)));
   for (const int fence : {0, 1}) {
     const Fault fault = fault_of(kernel(fence));
-    CHECK(fault.error.accepted ==
-          "the thread of that write must execute fence.proxy.async after it, and before any barrier that comes between that write and this statement");
+    CHECK(
+        fault.error.accepted ==
+        "the thread of that write must execute fence.proxy.async after it, and before any barrier that comes between them");
     REQUIRE(fault.other);
     CHECK(fault.other->at.line == marked("copied"));
   }
@@ -415,9 +418,10 @@ TEST_CASE("a product reads as all lanes of its warpgroup", "[quick][device]") {
     multiply(d);  // <- B is not there
     finish();
   });
-  CHECK(hole.error.message() ==
-        std::string(kForm) +
-            ": bytes 0x800 to 0x803 of shared memory have never been written; they must be written before this statement");
+  CHECK(
+      hole.error.message() ==
+      std::string(kForm) +
+          ": bytes 0x800 to 0x803 of shared memory have never been written; they must be written before this statement");
   CHECK(hole.at.line == marked("B is not there"));
   check_group(hole);
 }

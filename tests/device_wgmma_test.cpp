@@ -409,12 +409,13 @@ TEST_CASE("what is missing in a GEMM by wgmma is found", "[quick][device]") {
   };
   const Expected expected[] = {
       {fault_of_gemm<Mistake::no_fence>(), Errc::protocol_violation,
-       "all four warps must execute wgmma.fence before it, after the last access to the registers of this wgmma", product, 0},
+       "all four warps must execute wgmma.fence before it, after the last access to the registers of this wgmma",
+       product, 0},
       {fault_of_gemm<Mistake::no_proxy_fence>(), Errc::protocol_violation,
-       "the thread of that write must execute fence.proxy.async after it, and before any barrier that comes between that write and this statement",
+       "the thread of that write must execute fence.proxy.async after it, and before any barrier that comes between them",
        product, copy},
-      {fault_of_gemm<Mistake::no_barrier>(), Errc::data_race, "a __syncthreads must come between them",
-       product, copy},
+      {fault_of_gemm<Mistake::no_barrier>(), Errc::data_race, "a __syncthreads must come between them", product,
+       copy},
       {fault_of_gemm<Mistake::no_copy_wait>(), Errc::copy_pending,
        "thread 0 must execute cp.async.wait_group 2, and then a barrier together with this thread, before this statement",
        product, copy},

@@ -153,8 +153,9 @@ TEST_CASE("shared memory that nothing has written is a fault where its value mat
   std::vector<std::uint32_t> out;
   const ptx::Report report = run(load + "\n add.u32 %r9, %r9, 1;\n" + kStore, out);
   REQUIRE(report.fault);
-  CHECK(report.fault->error.seen ==
-        "bytes 0x0 to 0x3 of shared memory have never been written, and %r9 of st.global.u32 [%rd2], %r9 depends on it");
+  CHECK(
+      report.fault->error.seen ==
+      "bytes 0x0 to 0x3 of shared memory have never been written, and %r9 of st.global.u32 [%rd2], %r9 depends on it");
   REQUIRE(report.fault->other);
   CHECK(report.fault->ptx_line + 2 == report.fault->other->ptx_line);
 }

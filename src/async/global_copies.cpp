@@ -16,7 +16,7 @@ std::optional<std::pair<std::size_t, std::span<const std::byte>>> GlobalRows::me
   const std::size_t before = rows == 1 || at <= first ? 0 : static_cast<std::size_t>((at - first) / stride);
   for (std::size_t row = before; row < std::min(rows, before + 2); ++row) {
     const std::byte* const begin = first + static_cast<std::ptrdiff_t>(row) * stride;
-    if (at < begin + bytes && begin < at + count) 
+    if (at < begin + bytes && begin < at + count)
       return std::pair(row, std::span(std::max(at, begin), std::min(at + count, begin + bytes)));
   }
   return std::nullopt;

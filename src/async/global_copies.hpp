@@ -25,7 +25,8 @@ struct GlobalRows {
   /// Behind the last byte.
   const std::byte* end() const { return first + static_cast<std::ptrdiff_t>(rows - 1) * stride + bytes; }
   /// The row, and its bytes, that an access to bytes meets.
-  std::optional<std::pair<std::size_t, std::span<const std::byte>>> meets(const std::byte* at, std::size_t count) const;
+  std::optional<std::pair<std::size_t, std::span<const std::byte>>> meets(const std::byte* at,
+                                                                          std::size_t count) const;
 };
 
 /// The copies that nobody has waited for. Whatever accesses their bytes may come before them or behind.

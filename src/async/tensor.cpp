@@ -102,20 +102,20 @@ bool TensorIssue::peer_has_allocated(Block& peer, TensorMemory::Columns columns)
   const Tensor::Together* const other = number > others.size() ? nullptr : &others[number - 1];
   if (other != nullptr && here_.shared.order().before(other->who.thread, other->clock, who_.thread))
     return true;
-  Fault out =
-      of_warp(who_,
-              {Errc::protocol_violation,
-               {},
-               other == nullptr
-                   ? fmt::format("block {} of the cluster, the other one of the pair, may not have allocated "
-                                 "its columns",
-                                 peer.shared.rank())
-                   : fmt::format("nothing orders the allocation by block {} of the cluster, the other one "
-                                 "of the pair, before this deallocation",
-                                 peer.shared.rank()),
-               "all threads of the cluster must execute a barrier.cluster between both blocks' tcgen05.alloc and the "
-               "first tcgen05.dealloc"},
-              KernelRule::tensor_pair);
+  Fault out = of_warp(
+      who_,
+      {Errc::protocol_violation,
+       {},
+       other == nullptr
+           ? fmt::format("block {} of the cluster, the other one of the pair, may not have allocated "
+                         "its columns",
+                         peer.shared.rank())
+           : fmt::format("nothing orders the allocation by block {} of the cluster, the other one "
+                         "of the pair, before this deallocation",
+                         peer.shared.rank()),
+       "all threads of the cluster must execute a barrier.cluster between both blocks' tcgen05.alloc and the "
+       "first tcgen05.dealloc"},
+      KernelRule::tensor_pair);
   if (other != nullptr) out.other = block::side_of_warp(other->who, "the allocation of the other block");
   return here_.allows(std::move(out));
 }

@@ -47,7 +47,7 @@ class Accesses {
   /// Two unordered or otherwise conflicting accesses.
   struct Conflict {
     enum class Kind { race, pending, never_written } kind;
-    int thread;  ///< whose access it is
+    int thread;               ///< whose access it is
     std::int64_t byte, last;  ///< consecutive ones, of which all that is said holds
     std::optional<Access> before;
     bool before_writes = false;

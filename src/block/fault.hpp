@@ -73,11 +73,11 @@ Error beyond_shared(std::uint64_t first, std::uint64_t bytes, std::uint64_t size
 
 /// Why nothing orders two accesses.
 struct Unordered {
-  std::string_view both;     ///< the two: "that write and this read"
-  std::optional<Flaw> flaw;  ///< what is missing, if something nearly does
-  bool is_open;              ///< a flag was read by a relaxed load without a fence after it
-  Scope reach;               ///< the narrowest scope that has both threads
-  std::string_view advice;   ///< if it is neither
+  std::string_view both;        ///< the two: "that write and this read"
+  std::optional<Flaw> flaw;     ///< what is missing, if something nearly does
+  bool is_open;                 ///< a flag was read by a relaxed load without a fence after it
+  Scope reach;                  ///< the narrowest scope that has both threads
+  std::string_view advice;      ///< if it is neither
   std::string_view cause = {};  ///< likewise; empty: no barrier came between them
   struct Words {
     std::string cause, advice;

@@ -163,11 +163,12 @@ std::string bytes_text(std::int64_t first, std::int64_t last, std::string_view o
 }
 
 Error beyond_shared(std::uint64_t first, std::uint64_t bytes, std::uint64_t size) {
-  return {Errc::address_out_of_bounds,
-          {},
-          fmt::format("{} bytes at {:#x} of shared memory, of which the block has {},", bytes, first, size),
-          "the address must lie below that, or the launch must give more dynamic shared memory (--shared; shared_mem in "
-          "Python, shared_bytes in C++)"};
+  return {
+      Errc::address_out_of_bounds,
+      {},
+      fmt::format("{} bytes at {:#x} of shared memory, of which the block has {} bytes,", bytes, first, size),
+      "the statement must stay inside them, or the launch must give more dynamic shared memory (--shared; in Python "
+      "shared_mem, in C++ shared_bytes)"};
 }
 
 std::string_view both_accesses(bool before_writes, bool now_writes) {
@@ -188,9 +189,10 @@ std::string one_must_store(const Fault& race) {
 }
 
 std::string must_meet_at_end(bool arrives) {
-  return fmt::format("all threads of the cluster must execute barrier.cluster.arrive and barrier.cluster.wait after the "
-                     "last {} another block's {}",
-                     arrives ? "arrival at" : "access to", arrives ? "mbarrier" : "shared memory");
+  return fmt::format(
+      "all threads of the cluster must execute barrier.cluster.arrive and barrier.cluster.wait after the "
+      "last {} another block's {}",
+      arrives ? "arrival at" : "access to", arrives ? "mbarrier" : "shared memory");
 }
 
 }  // namespace warpbit::block

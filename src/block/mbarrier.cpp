@@ -97,14 +97,15 @@ Found Mbarriers::unordered_use(const Found& race, std::int64_t address, std::str
   const Cluster& cluster = shared_.cluster();
   const bool is_others = cluster.rank_of(who.thread) != shared_.rank();
   const auto flaw = shared_.order().nearly_before(object.made.thread, object.made_at, who.thread);
-  const Unordered why{"that mbarrier.init and this statement",
-                      flaw,
-                      shared_.order().is_open(object.made.thread, object.made_at, who.thread),
-                      is_others ? Scope::cluster : Scope::cta,
-                      is_others ? "that thread must execute fence.mbarrier_init.release.cluster after it, and then all "
-                                  "threads of the cluster a barrier.cluster, before this statement"
-                                : "a __syncthreads must come between them",
-                      "nothing orders that mbarrier.init before this statement"};
+  const Unordered why{
+      "that mbarrier.init and this statement",
+      flaw,
+      shared_.order().is_open(object.made.thread, object.made_at, who.thread),
+      is_others ? Scope::cluster : Scope::cta,
+      is_others ? "that thread must execute fence.mbarrier_init.release.cluster after it, and then all "
+                  "threads of the cluster a barrier.cluster, before this statement"
+                : "a __syncthreads must come between them",
+      "nothing orders that mbarrier.init before this statement"};
   auto [cause, advice] = why.words();
   Found out = misused(what, address,
                       fmt::format("{} was initialised by {}, and {}", name(address, who),
@@ -242,12 +243,12 @@ Found Mbarriers::arrive(std::int64_t address, const MbarrierArrival& arrival, Wh
     return too_many(address, *object, arrival, what, who);
   }
   if (!arrival.completes && arrival.count == object->pending)
-    found = first_of(std::move(found),
-                     misused(what, address, "this arrival with .noComplete is the last of the phase",
-                             "the last arrival of a phase must be one without .noComplete (mbarrier.arrive, which takes "
-                             "no count before sm_90)",
-                             who, object,
-                             KernelRule::mbarrier_no_complete));
+    found = first_of(
+        std::move(found),
+        misused(what, address, "this arrival with .noComplete is the last of the phase",
+                "the last arrival of a phase must be one without .noComplete (mbarrier.arrive, which takes "
+                "no count before sm_90)",
+                who, object, KernelRule::mbarrier_no_complete));
   state = Mbarriers::state(*object);
   if (shared_.records()) release(arrival, who, *object);
   const auto same = [&](const Arrived& one) { return one.who.thread == who.thread && one.who.at == who.at; };
@@ -482,9 +483,10 @@ Found Mbarriers::begin_copy(std::int64_t address, Who who, Accesses::Agent& agen
                   who, object, KernelRule::mbarrier_init_fence)
             : misused(
                   kWhat, address,
-                  fmt::format("{} was initialised by {} through the generic proxy, and no fence came between that "
-                              "mbarrier.init and this copy",
-                              name(address), shared_.cluster().name(object->made.thread, shared_.rank())),
+                  fmt::format(
+                      "{} was initialised by {} through the generic proxy, and no fence came between that "
+                      "mbarrier.init and this copy",
+                      name(address), shared_.cluster().name(object->made.thread, shared_.rank())),
                   object->made.thread == who.thread
                       ? "this thread must execute fence.mbarrier_init.release.cluster or fence.proxy.async between them"
                       : "the thread that executed mbarrier.init must execute fence.mbarrier_init.release.cluster or "
@@ -519,17 +521,16 @@ FaultSide Mbarriers::made_by(std::int64_t address, const Object& object) const {
 // Bytes of a copy that was issued in an earlier phase.
 Fault Mbarriers::too_late(std::int64_t address, const Object& object, std::uint32_t bytes, std::int64_t phase,
                           Who who) const {
-  Fault out =
-      *misused("cp.async.bulk", address,
-               fmt::format("this copy was issued in {}, and the phase was complete without its {} bytes{}",
-                           phase_text(address, phase), bytes,
-                           phase + 1 == object.phase
-                               ? fmt::format(" (mbarrier.expect_tx had counted {})", object.came_before)
-                               : ""),
-               fmt::format("mbarrier.expect_tx must count these {} bytes no later than the last arrival of phase {}{}",
-                           bytes, phase,
-                           object.expects ? fmt::format(", and not in phase {}", object.phase) : ""),
-               who, &object, KernelRule::mbarrier_bytes_late);
+  Fault out = *misused(
+      "cp.async.bulk", address,
+      fmt::format("this copy was issued in {}, and the phase was complete without its {} bytes{}",
+                  phase_text(address, phase), bytes,
+                  phase + 1 == object.phase
+                      ? fmt::format(" (mbarrier.expect_tx had counted {})", object.came_before)
+                      : ""),
+      fmt::format("mbarrier.expect_tx must count these {} bytes no later than the last arrival of phase {}{}",
+                  bytes, phase, object.expects ? fmt::format(", and not in phase {}", object.phase) : ""),
+      who, &object, KernelRule::mbarrier_bytes_late);
   const auto last = std::find_if(object.arrived.rbegin(), object.arrived.rend(),
                                  [&](const Arrived& one) { return one.phase == phase; });
   if (last != object.arrived.rend())
@@ -558,13 +559,15 @@ Fault Mbarriers::too_many(std::int64_t address, const Object& object, const Mbar
   const std::uint32_t more = arrival.count - object.pending;
   const std::string had =
       object.pending != 0 ? fmt::format("{} of its {} arrivals", arrived, object.expected)
-      : awaited > 0       ? fmt::format("{} and still waits for {} bytes", all_arrivals(object.expected), awaited)
-                          : fmt::format("{} and {} bytes more than were expected", all_arrivals(object.expected), -awaited);
-  const std::string brings = more == arrival.count && more == 1 ? "this arrival is one too many"
-                                                                : fmt::format("this statement brings {}, {} too many",
-                                                                              arrival.count, more);
+      : awaited > 0
+          ? fmt::format("{} and still waits for {} bytes", all_arrivals(object.expected), awaited)
+          : fmt::format("{} and {} bytes more than were expected", all_arrivals(object.expected), -awaited);
+  const std::string brings = more == arrival.count && more == 1
+                                 ? "this arrival is one too many"
+                                 : fmt::format("this statement brings {}, {} too many", arrival.count, more);
   Fault out = *misused(
-      what, address, fmt::format("phase {} of {} has had {}, so {}", object.phase, name(address, who), had, brings),
+      what, address,
+      fmt::format("phase {} of {} has had {}, so {}", object.phase, name(address, who), had, brings),
       !by_one_statement ? "fewer arrivals must come, or mbarrier.init must count all arrivals of a phase"
       : arrival.expected != 0
           ? "one thread must execute this statement"
@@ -590,7 +593,8 @@ std::optional<Mbarriers::Cause> Mbarriers::cause(std::int64_t address) const {
     return Cause{object.made,
                  fmt::format("{} was initialised for {} arrivals, and {} ha{} come", name(address),
                              object.expected, arrived, arrived == 1 ? "s" : "ve"),
-                 "as many arrivals must come as mbarrier.init counts, or it must count fewer", made_by(address, object).what};
+                 "as many arrivals must come as mbarrier.init counts, or it must count fewer",
+                 made_by(address, object).what};
   return std::nullopt;
 }
 

@@ -71,9 +71,10 @@ Error Shared::race(std::string_view what, const Accesses::Conflict& conflict, Pl
         fmt::format("{} a wgmma of {}, and {}", first, cluster_->group_name(by, rank),
                     has_waited(conflict, by) ? "this warp has waited for its own part only"
                                              : "nothing orders that before this statement"),
-        fmt::format("all four warps must execute wgmma.wait_group 0, and then a {} together with this thread, or each "
-                    "of them must arrive at an mbarrier that this thread waits for, before this statement",
-                    is_own ? "barrier (bar.sync)" : "barrier.cluster")};
+        fmt::format(
+            "all four warps must execute wgmma.wait_group 0, and then a {} together with this thread, or each "
+            "of them must arrive at an mbarrier that this thread waits for, before this statement",
+            is_own ? "barrier (bar.sync)" : "barrier.cluster")};
   const bool same_warp = by / kWarp == conflict.thread / kWarp;
   // Where warps have parted, a barrier of all of them would never be complete.
   const bool have_parted = cluster_->flow && cluster_->flow(before.at, at) == Cluster::Flow::apart;
@@ -82,13 +83,15 @@ Error Shared::race(std::string_view what, const Accesses::Conflict& conflict, Pl
       cluster_->order.nearly_before(before.thread, before.clock, conflict.thread),
       cluster_->order.is_open(before.thread, before.clock, conflict.thread),
       is_own ? Scope::cta : Scope::cluster,
-      same_warp                   ? "a __syncwarp or a __syncthreads must come between them"
-      : is_told_by_lane(conflict) ? "a __syncwarp must come between that read and the release by another lane of that "
-                                    "warp"
-      : !is_own     ? "a barrier.cluster, or an arrival at an mbarrier and a wait for it, must come between them"
-      : have_parted ? "an arrival at an mbarrier and a wait for it, or a bar.sync that counts the threads of both "
-                      "warps, must come between them"
-                    : "a __syncthreads must come between them"};
+      same_warp ? "a __syncwarp or a __syncthreads must come between them"
+      : is_told_by_lane(conflict)
+          ? "a __syncwarp must come between that read and the release by another lane of that "
+            "warp"
+      : !is_own ? "a barrier.cluster, or an arrival at an mbarrier and a wait for it, must come between them"
+      : have_parted
+          ? "an arrival at an mbarrier and a wait for it, or a bar.sync that counts the threads of both "
+            "warps, must come between them"
+          : "a __syncthreads must come between them"};
   return unordered(what, fmt::format("{} {}", first, cluster_->name(by, rank)), found);
 }
 
@@ -127,9 +130,8 @@ Fault Shared::told(std::string_view what, const Accesses::Conflict& conflict, Pl
   out.address = {Space::shared, conflict.byte, {}, rank_};
   if (conflict.before) {
     const Who by = cluster_->who(conflict.before->thread, conflict.before->at);
-    out.other =
-        side_of(by, fmt::format("{} {}", conflict.before_writes ? "writes" : "reads",
-                                bytes_text(conflict.byte, conflict.last)));
+    out.other = side_of(by, fmt::format("{} {}", conflict.before_writes ? "writes" : "reads",
+                                        bytes_text(conflict.byte, conflict.last)));
     if (conflict.kind == Kind::pending) out.other->what = "issues the cp.async";
     if (cluster_->copies(conflict.before->thread)) {
       out.other->what = fmt::format("issues {}", cluster_->work(conflict.before->thread));
@@ -142,11 +144,12 @@ Fault Shared::told(std::string_view what, const Accesses::Conflict& conflict, Pl
   }
   switch (conflict.kind) {
     case Kind::never_written:
-      out.error = {Errc::never_written, std::string(what),
-                   fmt::format("{} of shared memory {} never been written", bytes_text(conflict.byte, conflict.last),
-                               conflict.byte == conflict.last ? "has" : "have"),
-                   fmt::format("{} must be written before this statement",
-                               conflict.byte == conflict.last ? "it" : "they")};
+      out.error = {
+          Errc::never_written, std::string(what),
+          fmt::format("{} of shared memory {} never been written", bytes_text(conflict.byte, conflict.last),
+                      conflict.byte == conflict.last ? "has" : "have"),
+          fmt::format("{} must be written before this statement",
+                      conflict.byte == conflict.last ? "it" : "they")};
       break;
     case Kind::pending: tell_pending(out, what, conflict); break;
     case Kind::race:
@@ -167,9 +170,12 @@ Fault Shared::conflict(std::string_view what, const Accesses::Conflict& conflict
   if (!is_race || !cluster_->flow || cluster_->order.is_agent(conflict.before->thread) ||
       cluster_->flow(at, conflict.before->at) != Cluster::Flow::follows)
     return told(what, conflict, at, now.writes);
-  const Accesses::Conflict turned{conflict.kind, conflict.before->thread,
-                                  conflict.byte, conflict.last,
-                                  Accesses::Access{now.number, at, now.clock}, now.writes};
+  const Accesses::Conflict turned{conflict.kind,
+                                  conflict.before->thread,
+                                  conflict.byte,
+                                  conflict.last,
+                                  Accesses::Access{now.number, at, now.clock},
+                                  now.writes};
   Fault out = told(what, turned, conflict.before->at, conflict.before_writes);
   if (!cluster_->order.is_agent(now.number)) out.rule = rule_of(conflict);
   return out;
@@ -187,10 +193,10 @@ namespace {
 
 // What is missing between an access through the generic proxy and one through the async proxy.
 std::string must_fence_proxy(int before, int now, std::string_view access) {
-  if (before == now) return fmt::format("this thread must execute fence.proxy.async between that {} and this statement", access);
+  if (before == now) return "this thread must execute fence.proxy.async between them";
   return fmt::format(
-      "the thread of that {0} must execute fence.proxy.async after it, and before any barrier that comes between that "
-      "{0} and this statement",
+      "the thread of that {} must execute fence.proxy.async after it, and before any barrier that comes "
+      "between them",
       access);
 }
 
@@ -208,14 +214,15 @@ Found Shared::unfenced_write(std::string_view what, std::int64_t first, std::int
   Fault out = fault_of(
       who,
       {Errc::protocol_violation, std::string(what),
-       fmt::format("{} written by {} through the generic proxy, and no fence.proxy.async came between that write "
-                   "and this statement",
-                   bytes_text(found->first, found->last, "was", "were"),
-                   cluster_->name(found->write.thread, rank_)),
+       fmt::format(
+           "{} written by {} through the generic proxy, and no fence.proxy.async came between that write "
+           "and this statement",
+           bytes_text(found->first, found->last, "was", "were"), cluster_->name(found->write.thread, rank_)),
        must_fence_proxy(found->write.thread, who.thread, "write")},
       KernelRule::proxy_fence);
   out.address = {Space::shared, found->first, {}, rank_};
-  out.other = side_of({found->write.thread, found->write.at}, "writes " + bytes_text(found->first, found->last));
+  out.other =
+      side_of({found->write.thread, found->write.at}, "writes " + bytes_text(found->first, found->last));
   return out;
 }
 
@@ -225,10 +232,10 @@ Found Shared::unfenced_read(std::string_view what, std::int64_t first, std::int6
   Fault out = fault_of(
       who,
       {Errc::protocol_violation, std::string(what),
-       fmt::format("{} read by {} through the generic proxy, and no fence.proxy.async came between that read and "
-                   "this statement",
-                   bytes_text(found->first, found->last, "was", "were"),
-                   cluster_->name(found->write.thread, rank_)),
+       fmt::format(
+           "{} read by {} through the generic proxy, and no fence.proxy.async came between that read and "
+           "this statement",
+           bytes_text(found->first, found->last, "was", "were"), cluster_->name(found->write.thread, rank_)),
        must_fence_proxy(found->write.thread, who.thread, "read")},
       KernelRule::proxy_fence_read);
   out.address = {Space::shared, found->first, {}, rank_};

@@ -49,7 +49,8 @@ class Loaded {
       undefined_.write(path_, place, lane, extended(get(bits.data() + at, bytes), step_.access));
     });
     const auto is_undefined = [](std::byte one) { return one != std::byte{0}; };
-    const auto first = std::ranges::find_if(bits, is_undefined), end = std::find_if_not(first, bits.end(), is_undefined);
+    const auto first = std::ranges::find_if(bits, is_undefined),
+               end = std::find_if_not(first, bits.end(), is_undefined);
     if (first == bits.end() || cause_.lanes != 0) return;
     using From = Undefined::Cause::From;
     cause_ = {from.space == StateSpace::shared  ? From::shared

@@ -20,14 +20,14 @@ Next need_all(Warp& warp, Path& path, Lanes lanes) {
   const std::uint64_t threads = std::uint64_t{n[0]} * n[1] * n[2],
                       first = static_cast<std::uint64_t>(warp.number()) * kLanes;
   const Lanes never = threads - first >= kLanes ? 0 : kAllLanes << (threads - first);
-  Fault out = block::fault_of(
-      Block::who(warp, path),
-      {Errc::lanes_missing,
-       {},
-       missing == never ? fmt::format("the block has {} threads, so lanes {} are not there", threads,
-                                      ranges(block::lanes_of(missing)))
-                        : fmt::format("lanes {} have ended", ranges(block::lanes_of(missing))),
-       "all lanes of the warp must execute it"});
+  Fault out =
+      block::fault_of(Block::who(warp, path),
+                      {Errc::lanes_missing,
+                       {},
+                       missing == never ? fmt::format("the block has {} threads, so lanes {} are not there",
+                                                      threads, ranges(block::lanes_of(missing)))
+                                        : fmt::format("lanes {} have ended", ranges(block::lanes_of(missing))),
+                       "all lanes of the warp must execute it"});
   out.lanes = block::lanes_of(lanes);
   for (Lanes rest = missing & ~never, together; rest != 0; rest &= ~together) {
     const std::int32_t at = warp.ended_at(std::countr_zero(rest));

@@ -426,7 +426,10 @@ void GlobalAccesses::Check::report(const Entry& old, const Entry& now, Mask byte
                       of.writes != 0, of.non_coherent != 0};
   };
   GlobalConflict out{
-      side(old, thread), side(now, me), data + byte, size_of(bytes),
+      side(old, thread),
+      side(now, me),
+      data + byte,
+      size_of(bytes),
       is_near ? order.nearly_before(thread, old.clock, me)
               : order.nearly_before(old.cluster, thread, old.clock, me),
       is_near ? order.is_open(thread, old.clock, me) : order.is_open(old.cluster, thread, old.clock, me)};

@@ -51,8 +51,9 @@ std::string_view both_of(const GlobalConflict& found) {
 
 Error error_of(const Grid& grid, const GlobalConflict& found, std::string_view who, block::Scope reach,
                std::string_view advice, std::string_view cause = {}) {
-  const std::string first = fmt::format("{} {} {} by {}", conflict_bytes(grid, found), found.bytes == 1 ? "was" : "were",
-                                        found.before.writes ? "written" : "read", who);
+  const std::string first =
+      fmt::format("{} {} {} by {}", conflict_bytes(grid, found), found.bytes == 1 ? "was" : "were",
+                  found.before.writes ? "written" : "read", who);
   if (found.before.non_coherent || found.now.non_coherent)
     return {
         Errc::protocol_violation,
@@ -69,8 +70,9 @@ Fault fault_of(const Grid& grid, const GlobalConflict& found, Error error, Kerne
   Fault out = block::fault_of({found.now.thread, Block::place(found.now.site)}, std::move(error), rule);
   const GlobalMemory::Range& range = grid.memory.range_of(found.byte);
   out.address = {Space::global, static_cast<std::int64_t>(range.address) + (found.byte - range.data)};
-  out.other = block::side_of({found.before.thread, Block::place(found.before.site)},
-                             fmt::format("{} {}", found.before.writes ? "writes" : "reads", conflict_bytes(grid, found)));
+  out.other = block::side_of(
+      {found.before.thread, Block::place(found.before.site)},
+      fmt::format("{} {}", found.before.writes ? "writes" : "reads", conflict_bytes(grid, found)));
   return out;
 }
 
@@ -99,8 +101,9 @@ Fault fault_within(const Grid& grid, const block::Cluster& cluster, const Global
                : rank != other ? "a barrier.cluster, or a flag of .cluster scope, must come between them"
                                : "a __syncthreads must come between them");
   if (rule == KernelRule::lanes_store_differently) {
-    error.seen = fmt::format("lanes {} and {} store different values to {} ({})", found.before.thread % block::kWarp,
-                             found.now.thread % block::kWarp, conflict_bytes(grid, found), kWhichStays);
+    error.seen =
+        fmt::format("lanes {} and {} store different values to {} ({})", found.before.thread % block::kWarp,
+                    found.now.thread % block::kWarp, conflict_bytes(grid, found), kWhichStays);
     error.accepted = kOneLaneStores;
   }
   Fault out = fault_of(grid, found, std::move(error), rule);

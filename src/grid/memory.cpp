@@ -159,7 +159,8 @@ std::string GlobalMemory::describe(std::uint64_t address, std::uint64_t bytes) c
   const Range* const range = near(address);
   if (range == nullptr) return what;
   if (range->heap != nullptr) return what + " (of the heap, where nothing is allocated)";
-  return fmt::format("{} ({}, which has {} bytes)", what, range->part(address - range->address, bytes), range->bytes);
+  return fmt::format("{} ({}, which has {} bytes)", what, range->part(address - range->address, bytes),
+                     range->bytes);
 }
 
 }  // namespace warpbit::grid

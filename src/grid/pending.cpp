@@ -24,8 +24,9 @@ std::vector<Fault> pending_at_end(const async::Block& block, const Products* pro
   for (const auto& [who, is_committed] : block.groups.pending())
     out.push_back(pending(
         who,
-        is_committed ? "this copy, which reads shared memory of the block, has not been waited for"
-                     : "this copy, which reads shared memory of the block, is in no group that can be waited for",
+        is_committed
+            ? "this copy, which reads shared memory of the block, has not been waited for"
+            : "this copy, which reads shared memory of the block, is in no group that can be waited for",
         is_committed ? "this thread must execute cp.async.bulk.wait_group.read 0 before it ends"
                      : "this thread must execute cp.async.bulk.commit_group after it, and then "
                        "cp.async.bulk.wait_group.read 0, before it ends"));
@@ -36,9 +37,9 @@ std::vector<Fault> pending_at_end(const async::Block& block, const Products* pro
                     phase, phase & 1, address)));
   if (products != nullptr)
     for (const block::Who& who : products->pending())
-      out.push_back(block::of_group(
-          who.thread / block::kWarpgroup,
-          pending(who, "this wgmma has not been waited for", "all four warps must execute wgmma.wait_group 0 before they end")));
+      out.push_back(block::of_group(who.thread / block::kWarpgroup,
+                                    pending(who, "this wgmma has not been waited for",
+                                            "all four warps must execute wgmma.wait_group 0 before they end")));
   const int warps = block.shared.cluster().stride() / kLanes;
   for (int warp = block.shared.first_warp(); warp < block.shared.first_warp() + warps; ++warp)
     if (const Lanes lanes = block.cluster.barrier.arrived(warp); lanes != 0) {
@@ -51,10 +52,11 @@ std::vector<Fault> pending_at_end(const async::Block& block, const Products* pro
       out.back().other->lanes = out.back().lanes;
     }
   for (const block::Who& who : block.shared.pending_copies())
-    out.push_back(pending(who, "this copy has not been waited for",
-                          "this thread must execute cp.async.wait_all before it ends, or the copy must be removed if "
-                          "nothing reads its bytes",
-                          KernelRule::cp_async_at_end));
+    out.push_back(
+        pending(who, "this copy has not been waited for",
+                "this thread must execute cp.async.wait_all before it ends, or the copy must be removed if "
+                "nothing reads its bytes",
+                KernelRule::cp_async_at_end));
   return out;
 }
 

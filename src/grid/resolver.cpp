@@ -31,8 +31,7 @@ Result<SharedBytes> find_shared(Warp& warp, const Step& step, int lane, std::uin
                                    rank)};
   }
   const std::uint64_t size = block->shared().size();
-  if (bytes > size || offset > size - bytes)
-    return block::beyond_shared(offset, bytes, size);
+  if (bytes > size || offset > size - bytes) return block::beyond_shared(offset, bytes, size);
   if (block == &here) return SharedBytes{block, offset};
   if (!here.async().cluster.may_access(here.async(), block->async(), Block::who(warp, step, lane), arrives))
     return here.found()->error;

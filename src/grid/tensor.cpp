@@ -141,8 +141,9 @@ bool has_clean_padding(Warp& warp, const Path& path, const Step& step, Lanes lan
         Error error{
             Errc::protocol_violation,
             {},
-            fmt::format("bit {} of byte {} of {}'s register {} ({:#010x}) is 1, and a GPU reads bits 5 to 0 as {}",
-                        bit % 8, bit / 8, operand.role, r - first, word, factor->container->name),
+            fmt::format(
+                "bit {} of byte {} of {}'s register {} ({:#010x}) is 1, and a GPU reads bits 5 to 0 as {}",
+                bit % 8, bit / 8, operand.role, r - first, word, factor->container->name),
             fmt::format("an {} lies in bits 5 to 2 of its byte, and bits 1 and 0 must be 0", operand.format)};
         return warp.block().allows(
             block::fault_of(Block::who(warp, step, lane), std::move(error), KernelRule::dirty_padding));

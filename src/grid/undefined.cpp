@@ -149,13 +149,13 @@ Error error_of(const Undefined::Cause& cause, const std::string& name, const ptx
             fmt::format("{} has never been written", name),
             "it must have a value before this statement"};
   if (cause.from == From::lane)
-    return {
-        Errc::never_written,
-        {},
-        fmt::format("a lane reads one that is not active, or that its mask does not name, and {} at PTX line {} "
-                    "depends on what it gets, which is undefined",
-                    name, user.position.line),
-        "it must read a lane that executes the statement with it and that its mask names"};
+    return {Errc::never_written,
+            {},
+            fmt::format(
+                "a lane reads one that is not active, or that its mask does not name, and {} at PTX line {} "
+                "depends on what it gets, which is undefined",
+                name, user.position.line),
+            "it must read a lane that executes the statement with it and that its mask names"};
   const bool is_one = cause.byte == cause.last;
   return {Errc::never_written,
           {},

@@ -150,8 +150,9 @@ AsyncState::Violated AsyncState::check_pending(const AsyncActor& who, const Asyn
 
 AsyncState::Violated AsyncState::check_fence(const AsyncActor& who, const AsyncUse& use) const {
   if (fences_ == 0)
-    return violation(KernelRule::product_fence, who, "no wgmma.fence came before this wgmma, the first of these warps",
-                     "all four warps must execute wgmma.fence before it, after the last access to the registers of this wgmma");
+    return violation(
+        KernelRule::product_fence, who, "no wgmma.fence came before this wgmma, the first of these warps",
+        "all four warps must execute wgmma.fence before it, after the last access to the registers of this wgmma");
   const auto refuse = [&](int reg, std::string_view role) {
     const Access& access = unfenced_[static_cast<std::size_t>(reg)];
     const std::string by = access.kind == Access::Kind::thread ? "by a thread"
@@ -187,11 +188,12 @@ AsyncState::Violated AsyncState::check_proxy(const AsyncActor& who, const Effect
     if (const std::optional<ByteRange> found = unordered(read.address, read.bytes))
       return violation(
           KernelRule::proxy_fence, who,
-          fmt::format("it reads shared memory {:#x} to {:#x}, which was written through the generic proxy, and no "
-                      "fence.proxy.async came between that write and this statement",
-                      found->first, found->last),
+          fmt::format(
+              "it reads shared memory {:#x} to {:#x}, which was written through the generic proxy, and no "
+              "fence.proxy.async came between that write and this statement",
+              found->first, found->last),
           "the thread of that write must execute fence.proxy.async after it, and before any barrier that comes between "
-          "that write and this statement",
+          "them",
           std::nullopt, found);
   return std::nullopt;
 }
