@@ -61,9 +61,10 @@ TEST_CASE("threads race on a word unless a barrier orders them", "[quick][block]
     CHECK(race->error.where == "ld.shared.u32");
     CHECK(
         race->message() ==
-        "ld.shared.u32: bytes 0x8 to 0xb were written by lane 3 of warp 0, and no barrier came between that write and this read; a __syncthreads must "
+        "ld.shared.u32: bytes 0x8 to 0xb were written by lane 3 of warp 0, and no barrier came between that "
+        "write and this read; a __syncthreads must "
         "come between them\n  block (0, 0, 0), shared address 0x8\n  kernel.ptx:2: warp 1, lane 8\n  kernel.ptx:1: "
-        "warp 0, lane 3: writes byte 0x8");
+        "warp 0, lane 3: writes bytes 0x8 to 0xb");
   }
   SECTION("a barrier") {
     shared.barrier();

@@ -71,7 +71,8 @@ TEST_CASE("a read needs a barrier behind another thread's write", "[quick][devic
   const Fault fault = fault_of(kernel(false), 64);
   CHECK(
       fault.error.message() ==
-      "store to shared memory: bytes 0x4 to 0x7 were read by lane 0 of warp 0, and no barrier came between that read and this write; a "
+      "store to shared memory: bytes 0x4 to 0x7 were read by lane 0 of warp 0, and no barrier came between that "
+      "read and this write; a "
       "__syncwarp or a __syncthreads must come between them");
   CHECK(fault.lanes == Lanes{1});
   CHECK(fault.at.line == marked("written"));
@@ -144,7 +145,8 @@ TEST_CASE("two lanes must not write one place", "[quick][device]") {
   });
   CHECK(
       fault.error.message() ==
-      "store to shared memory: bytes 0x0 to 0x3 were written by lane 0 of warp 0, and no barrier came between that write and this read; a "
+      "store to shared memory: bytes 0x0 to 0x3 were written by lane 0 of warp 0, and no barrier came between "
+      "that write and this one; a "
       "__syncwarp or a __syncthreads must come between them");
   CHECK(fault.lanes == Lanes{1});
   CHECK(fault.at.line == marked("twice"));
@@ -193,7 +195,8 @@ TEST_CASE("a copy is there when its group has been waited for", "[quick][device]
   const Fault without = fault_of(kernel([] {}));
   CHECK(
       without.error.message() ==
-      "load from shared memory: bytes 0x0 to 0xf are the destination of a cp.async of this thread that is not complete (it is in group 1 of 2); "
+      "load from shared memory: bytes 0x0 to 0x3 are the destination of a cp.async of this thread that is not "
+      "complete (it is in group 1 of 2); "
       "this thread must execute cp.async.wait_group 1 before this statement");
   CHECK(without.at.line == marked("used"));
   REQUIRE(without.other);
@@ -203,7 +206,8 @@ TEST_CASE("a copy is there when its group has been waited for", "[quick][device]
   }));
   CHECK(
       too_few.error.message() ==
-      "cp.async.wait_group: it waits for all groups but the last 2, and lane 0 of warp 0 accesses byte 0x0, the target of "
+      "cp.async.wait_group: it waits for all groups but the last 2, and lane 0 of warp 0 accesses bytes 0x0 to "
+      "0x3, the destination of "
       "a cp.async of this thread that is not complete (it is in group 1 of 2); this statement must be cp.async.wait_group 1");
   CHECK(too_few.at.line == marked("waits"));
   REQUIRE(too_few.other);
@@ -214,7 +218,7 @@ TEST_CASE("a copy is there when its group has been waited for", "[quick][device]
         cp_async_wait_group<0>();
         words()[lane()] = 1u;
       }).error.seen ==
-      "bytes 0x0 to 0xf are the destination of a cp.async of this thread that is not complete (it is in no group yet)");
+      "bytes 0x0 to 0x3 are the destination of a cp.async of this thread that is not complete (it is in no group yet)");
   // Another thread's copy, with a barrier but no wait.
   const Fault other = fault_of(
       [&] {
@@ -226,7 +230,7 @@ TEST_CASE("a copy is there when its group has been waited for", "[quick][device]
   CHECK(
       other.error.accepted ==
       "thread 0 must execute cp.async.wait_all (or cp.async.commit_group and then cp.async.wait_group 0), and then a "
-      "barrier must come, before this statement");
+      "barrier together with this thread, before this statement");
   CHECK(other.warp == 1);
 }
 

@@ -89,7 +89,7 @@ TEST_CASE("what is missing in a GEMM is found", "[quick][device]") {
   CHECK(
       read.error.message() ==
       load +
-          ": bytes 0x50 to 0x53 were written by lane 4 of warp 0, and no barrier came between that write and this read; "
+          ": bytes 0x50 to 0x5f were written by lane 4 of warp 0, and no barrier came between that write and this read; "
           "a __syncwarp or a __syncthreads must come between them");
   CHECK(read.lanes == std::vector{1});
   CHECK(read.at.line == load_of_a);
@@ -118,7 +118,8 @@ TEST_CASE("what is missing in a GEMM is found", "[quick][device]") {
   const Fault waits_for_less = fault_of_gemm<Mistake::wait_for_less>();
   CHECK(
       waits_for_less.error.message() ==
-      "cp.async.wait_group: it waits for all groups but the last 2, and lane 0 of warp 0 accesses byte 0x0, the target of "
+      "cp.async.wait_group: it waits for all groups but the last 2, and lane 0 of warp 0 accesses bytes 0x0 to "
+      "0xf, the destination of "
       "a cp.async of this thread that is not complete (it is in group 1 of 2); this statement must be cp.async.wait_group 1");
   REQUIRE(waits_for_less.other);
   CHECK(waits_for_less.other->at.line == load_of_a);

@@ -105,10 +105,10 @@ TEST_CASE("a product needs a fence behind writes to its registers", "[quick][dev
   };
   require_ok(run(kernel(true, true)));
   const Fault none = fault_of(kernel(false, true));
-  CHECK(
-      none.error.message() ==
-      std::string(kForm) +
-          ": no wgmma.fence came before this wgmma, the first of these warps; all four warps must execute wgmma.fence before it, after the last access to the registers of this wgmma");
+  CHECK(none.error.message() ==
+        std::string(kForm) +
+            ": no wgmma.fence came before this wgmma, the first of these warps; all four warps must execute "
+            "wgmma.fence before it, after the last access to the registers of this wgmma");
   CHECK(none.at.line == marked("unfenced"));
   check_group(none);
   const Fault changed = fault_of(kernel(true, false));
@@ -350,8 +350,9 @@ TEST_CASE("a fence does not order later writes", "[quick][device]") {
   CHECK(
       fault.error.message() ==
       std::string(kForm) +
-          ": it reads shared memory 0xa to 0xb, which was written through the generic "
-          "proxy; the thread of that write must execute fence.proxy.async after it, and before any barrier that comes between them");
+          ": it reads shared memory 0xa to 0xb, which was written through the generic proxy, and no "
+          "fence.proxy.async came between that write and this statement; the thread of that write must execute "
+          "fence.proxy.async after it, and before any barrier that comes between them");
   REQUIRE(fault.other);
   CHECK(fault.other->lanes == Lanes{5});
   CHECK(fault.other->at.line == marked("behind the fence"));
@@ -421,7 +422,7 @@ TEST_CASE("a product reads as all lanes of its warpgroup", "[quick][device]") {
   CHECK(
       hole.error.message() ==
       std::string(kForm) +
-          ": bytes 0x800 to 0x803 of shared memory have never been written; they must be written before this statement");
+          ": bytes 0x800 to 0x8ff of shared memory have never been written; they must be written before this statement");
   CHECK(hole.at.line == marked("B is not there"));
   check_group(hole);
 }

@@ -174,9 +174,9 @@ TEST_CASE("warpgroups are apart, their memory is not") {
   // The fence of one is not that of the other.
   CHECK_THAT(
       refusal(block.product(kD, 1)),
-      Equals(
-          std::string(kProductName) +
-          ": no wgmma.fence came before this wgmma, the first of these warps; all four warps must execute wgmma.fence before it, after the last access to the registers of this wgmma"));
+      Equals(std::string(kProductName) +
+             ": no wgmma.fence came before this wgmma, the first of these warps; all four warps must execute "
+             "wgmma.fence before it, after the last access to the registers of this wgmma"));
   block.fence(1);
   REQUIRE(block.product(kD, 1).ok());
   block.commit(1);
@@ -308,9 +308,9 @@ TEST_CASE("the first product needs a fence") {
   Block block;
   CHECK_THAT(
       refusal(block.product()),
-      Equals(
-          std::string(kProductName) +
-          ": no wgmma.fence came before this wgmma, the first of these warps; all four warps must execute wgmma.fence before it, after the last access to the registers of this wgmma"));
+      Equals(std::string(kProductName) +
+             ": no wgmma.fence came before this wgmma, the first of these warps; all four warps must execute "
+             "wgmma.fence before it, after the last access to the registers of this wgmma"));
   CHECK_FALSE(block.machine.async_state(0).is_pending());
   block.fence();
   CHECK(block.product().ok());
@@ -373,7 +373,8 @@ TEST_CASE("what the generic proxy wrote needs a proxy fence") {
   REQUIRE(block.machine.write_memory(Space::shared, kEnd, ones(16)).ok());  // which nobody reads
   const std::string message =
       std::string(kProductName) +
-      ": it reads shared memory 0x108 to 0x11f, which was written through the generic proxy; "
+      ": it reads shared memory 0x108 to 0x11f, which was written through the generic proxy, and no "
+      "fence.proxy.async came between that write and this statement; "
       "the thread of that write must execute fence.proxy.async after it, and before any barrier that comes between them";
   CHECK_THAT(refusal(block.product()), Equals(message));
   CHECK(block.from_registers().ok());  // reads B only
@@ -390,7 +391,8 @@ TEST_CASE("what the generic proxy wrote needs a proxy fence") {
       refusal(block.product()),
       Equals(
           std::string(kProductName) +
-          ": it reads shared memory 0x800 to 0x801, which was written through the generic proxy; "
+          ": it reads shared memory 0x800 to 0x801, which was written through the generic proxy, and no "
+          "fence.proxy.async came between that write and this statement; "
           "the thread of that write must execute fence.proxy.async after it, and before any barrier that comes between them"));
   REQUIRE(block.machine.copy_async(kBytesOfA, ones(16)).ok());
   CHECK(block.product().ok());
@@ -407,7 +409,8 @@ TEST_CASE("a matrix stored by the block needs a proxy fence, whichever warpgroup
       refusal(block.product(kD, 1)),
       Equals(
           std::string(kProductName) +
-          ": it reads shared memory 0x0 to 0x7f, which was written through the generic proxy; "
+          ": it reads shared memory 0x0 to 0x7f, which was written through the generic proxy, and no "
+          "fence.proxy.async came between that write and this statement; "
           "the thread of that write must execute fence.proxy.async after it, and before any barrier that comes between them"));
   block.fence_proxy();
   REQUIRE(block.product(kD, 1).ok());

@@ -217,7 +217,7 @@ const std::vector<Mistake> kMistakes = {
      {{"barrier.cluster.arrive.release.aligned;", "bar.sync 0;"},
       {"barrier.cluster.wait.acquire.aligned;", ""}},
      Errc::protocol_violation,
-     {"block 1 of the cluster may not have begun", "barrier.cluster must come before"},
+     {"block 1 of the cluster may not have begun", "barrier.cluster.wait before the first access"},
      {"[%r14], [%rd65"}},
     // ---- Stages
     {"a producer that does not wait for an empty stage",
@@ -532,7 +532,7 @@ struct Small {
 const std::vector<Small> kSmall = {
     {"an arrival at a block that may not have begun",
      Errc::protocol_violation,
-     {"block 1 of the cluster may not have begun", "barrier.cluster must come before"},
+     {"block 1 of the cluster may not have begun", "barrier.cluster.wait before the first access"},
      kInit + kFence + "\n" + kToSecond + kAt + kMeet,
      kInit + kFence + "\n" + kMeet + kToSecond + kMeet},
     {"an arrival at an object that is not initialised for others",

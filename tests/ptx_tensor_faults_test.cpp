@@ -154,7 +154,8 @@ const std::vector<Mistake> kMistakes = {
      How::violation,
      {{"bar.sync 0; // last", "setp.eq.u32 %p1, %r2, 3;"}},
      Errc::protocol_violation,
-     {"of tensor memory, which a tcgen05.ld of warp 0 reads, and nothing orders the tcgen05.wait::ld of that warp before this statement",
+     {"of tensor memory, which a tcgen05.ld of warp 0 reads, and nothing orders the tcgen05.wait::ld of that "
+      "warp before this statement",
       "that warp must execute a barrier together with this thread, or arrive at an mbarrier"},
      {"tcgen05.dealloc"},
      kLd2},
@@ -209,7 +210,8 @@ const std::vector<Mistake> kMistakes = {
      {{kProduct, "@%p1" + kProduct.substr(4)}},
      Errc::protocol_violation,
      {"32 lanes of the warp execute it",
-      "one thread must issue it (elect.sync), and mbarrier.init must count as many arrivals as tcgen05.commit are still executed"},
+      "one thread must issue it (elect.sync), and mbarrier.init must count as many arrivals as tcgen05.commit "
+      "are still executed"},
      kMma1},
     {"D of two products that overlap",
      "twice",
@@ -362,7 +364,8 @@ const std::vector<Mistake> kMistakes = {
      How::tolerated,
      {{kBefore + " // second", ""}},
      Errc::protocol_violation,
-     {"which a tcgen05.ld of warp 1 reads, and no fence came between the tcgen05.wait::ld of that warp and its next barrier, or arrival at an mbarrier",
+     {"which a tcgen05.ld of warp 1 reads, and no fence came between the tcgen05.wait::ld of that warp and its "
+      "next barrier, or arrival at an mbarrier",
       "that warp must execute tcgen05.fence::before_thread_sync between them"},
      kMma2,
      kLd1},

@@ -49,7 +49,8 @@ TEST_CASE("a race is told at the statement before which a barrier is missing") {
   REQUIRE(stored.fault);
   CHECK(
       stored.fault->message() ==
-      "ld.shared.u32 %r5, [%r3]: bytes 0x80 to 0x83 were written by lane 0 of warp 1, and no barrier came between that write and this read; a __syncthreads "
+      "ld.shared.u32 %r5, [%r3]: bytes 0x80 to 0x83 were written by lane 0 of warp 1, and no barrier came "
+      "between that write and this read; a __syncthreads "
       "must come between them\n  k, block (0, 0, 0), shared address 0x80 (s + 0x80)\n  PTX line 13: warp 0, lane 0\n"
       "  PTX line 12: warp 1, lane 0: writes byte 0x80");
   // In a loop the store of the next round follows the load.
@@ -70,7 +71,8 @@ TEST_CASE("where warps have parted, no barrier of all is advised") {
   CHECK_THAT(
       report.fault->message(),
       Contains(
-          "; an arrival at an mbarrier and a wait for it, or a bar.sync that counts the threads of both warps, must come between them\n"));
+          "; an arrival at an mbarrier and a wait for it, or a bar.sync that counts the threads of both warps, "
+          "must come between them\n"));
 }
 
 TEST_CASE("bytes that nothing has written are told at the load") {
