@@ -61,9 +61,10 @@ TEST_CASE("threads race on a word unless a barrier orders them", "[quick][block]
     CHECK(race->error.where == "ld.shared.u32");
     CHECK(
         race->message() ==
-        "ld.shared.u32: byte 0x8 was written by lane 3 of warp 0, and no barrier came between the two; a __syncthreads must "
-        "come between the two\n  block (0, 0, 0), shared address 0x8\n  kernel.ptx:2: warp 1, lane 8\n  kernel.ptx:1: "
-        "warp 0, lane 3: writes byte 0x8");
+        "ld.shared.u32: bytes 0x8 to 0xb were written by lane 3 of warp 0, and no barrier came between that "
+        "write and this read; a __syncthreads must "
+        "come between them\n  block (0, 0, 0), shared address 0x8\n  kernel.ptx:2: warp 1, lane 8\n  kernel.ptx:1: "
+        "warp 0, lane 3: writes bytes 0x8 to 0xb");
   }
   SECTION("a barrier") {
     shared.barrier();
@@ -98,8 +99,9 @@ TEST_CASE("a copy arrives when its thread waits for it", "[quick][block]") {
   REQUIRE_FALSE(copy(0, 1));
   Found early = load(shared, thread(0, 2), 4).fault;
   check_fault(early, Errc::copy_pending, thread(0, 2), 4);
-  CHECK_THAT(early->error.seen,
-             Contains("the target of a cp.async of this thread that is not complete (it is in no group yet)"));
+  CHECK_THAT(
+      early->error.seen,
+      Contains("the destination of a cp.async of this thread that is not complete (it is in no group yet)"));
   shared.commit_group(0);
   REQUIRE_FALSE(copy(16, 3));
   shared.commit_group(0);

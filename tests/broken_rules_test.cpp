@@ -154,17 +154,20 @@ constexpr std::string_view kWords = R"(
    right. Words in brackets are remarks.
 2. The kernel, the block, and the address with the name of its variable.
 3. A line for each side: first that of the statement above (*this* statement, *this* thread), then the other one; then lines that
-   say what else belongs to it. What stands at the end of all but the first says what is there.
+   say what else belongs to it. Each line but the first ends with what that thread did there.
    With `nvcc -lineinfo` a side begins with its lines in the kernel's file, of the kernel and of the functions there that it calls,
    the outermost first (`kernel.cu:46 > 43 > 35`); a line with `in` has those of the next file. Here line 18 of kernel.cu calls
    `Tile::load`, whose line 13 of tile.hpp calls a function whose line 5 is the load.
+
+Below that, `warpbit launch` prints the grade and the rule: `fault of the rule data_race`. In Python and C++ a fault has its
+`rule`. Byte numbers with `0x` are addresses; others count from the first byte of an array.
 
 | word | what it means here |
 |---|---|
 | copy | `cp.async`, `cp.async.bulk` or `cp.async.bulk.tensor`: the thread goes on while it moves bytes |
 | tile | the bytes of shared memory that a matrix, or a copy by a tensor map, has |
 | flag | a word that one thread writes when other bytes are ready, and that another one reads until it has changed |
-| barrier | what makes threads wait for each other: `bar.sync` (`__syncthreads`), `bar.warp.sync`, `barrier.cluster`. All threads that it counts must execute it: put it outside of branches that only some of them take, or count those (`bar.sync 1, 128`). Whole warps must execute `wgmma.wait_group`, `tcgen05.dealloc` and all else that is `.aligned` |
+| barrier | what makes threads wait for each other: `bar.sync` (`__syncthreads`), `bar.warp.sync`, `barrier.cluster` (`barrier.cluster.arrive` and then `barrier.cluster.wait`; the arrival alone does not suffice). All threads that it counts must execute it: put it outside of branches that only some of them take, or count those (`bar.sync 1, 128`). Whole warps must execute `wgmma.wait_group`, `tcgen05.dealloc` and all else that is `.aligned` |
 | in use | an mbarrier whose phase waits for arrivals or bytes, or which somebody still tests |
 | phase, parity | the phases of an mbarrier have numbers from 0 on; the parity of a phase, which `try_wait.parity` takes, is the last bit of its number |
 | proxy | the way to memory: `ld` and `st` take the generic proxy, bulk copies, `wgmma` and `tcgen05` the async one |

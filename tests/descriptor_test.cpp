@@ -725,7 +725,7 @@ TEST_CASE("bytes that are read twice or out of bounds are found", "[descriptor]"
   CHECK(issues({228 * 1024 - 2048, 1024, 128, 0, Swizzle::none}, kB).empty());
   CHECK(issues({228 * 1024 - 2032, 1024, 128, 0, Swizzle::none}, kB) == Issues{out_of_bounds});
   CHECK(check_descriptor(0x0000'0000'0000'0040, kB)[0].message ==
-        "128 bytes are read by more than one element, first 0x400 to 0x47f");
+        "128 bytes (0x400 to 0x47f) belong to more than one element");
 }
 
 TEST_CASE("what a descriptor is for is asked of the instruction", "[descriptor]") {

@@ -69,9 +69,11 @@ TEST_CASE("a read needs a barrier behind another thread's write", "[quick][devic
   require_ok(run(kernel(true), 64));
   // Thread 0 reads before thread 1 has written: the race is told, not that nothing is there.
   const Fault fault = fault_of(kernel(false), 64);
-  CHECK(fault.error.message() ==
-        "store to shared memory: byte 0x4 was read by lane 0 of warp 0, and no barrier came between the two; a "
-        "__syncwarp or a __syncthreads must come between the two");
+  CHECK(
+      fault.error.message() ==
+      "store to shared memory: bytes 0x4 to 0x7 were read by lane 0 of warp 0, and no barrier came between that "
+      "read and this write; a "
+      "__syncwarp or a __syncthreads must come between them");
   CHECK(fault.lanes == Lanes{1});
   CHECK(fault.at.line == marked("written"));
   REQUIRE(fault.other);
@@ -95,7 +97,7 @@ TEST_CASE("an overwrite needs a barrier behind another warp's read", "[quick][de
   require_ok(run(kernel(true), 64));
   const Fault fault = fault_of(kernel(false), 64);
   CHECK(fault.error.code == Errc::data_race);
-  CHECK(fault.error.accepted == "a __syncthreads must come between the two");
+  CHECK(fault.error.accepted == "a __syncthreads must come between them");
   // The second warp reads what the first has overwritten by then.
   CHECK(fault.warp == 1);
   CHECK(fault.lanes == Lanes{0});
@@ -143,8 +145,9 @@ TEST_CASE("two lanes must not write one place", "[quick][device]") {
   });
   CHECK(
       fault.error.message() ==
-      "store to shared memory: byte 0x0 was written by lane 0 of warp 0, and no barrier came between the two; a "
-      "__syncwarp or a __syncthreads must come between the two");
+      "store to shared memory: bytes 0x0 to 0x3 were written by lane 0 of warp 0, and no barrier came between "
+      "that write and this one; a "
+      "__syncwarp or a __syncthreads must come between them");
   CHECK(fault.lanes == Lanes{1});
   CHECK(fault.at.line == marked("twice"));
   REQUIRE(fault.other);
@@ -161,7 +164,7 @@ TEST_CASE("shared memory must be written before it is read", "[quick][device]") 
       64);
   CHECK(
       fault.error.message() ==
-      "load from shared memory: byte 0x4 of shared memory has never been written; it must be written before this "
+      "load from shared memory: bytes 0x4 to 0x7 of shared memory have never been written; they must be written before this "
       "statement");
   CHECK(fault.warp == 0);
   CHECK(fault.lanes == Lanes{0});
@@ -192,7 +195,8 @@ TEST_CASE("a copy is there when its group has been waited for", "[quick][device]
   const Fault without = fault_of(kernel([] {}));
   CHECK(
       without.error.message() ==
-      "load from shared memory: byte 0x0 is the target of a cp.async of this thread that is not complete (it is in group 1 of 2); "
+      "load from shared memory: bytes 0x0 to 0x3 are the destination of a cp.async of this thread that is not "
+      "complete (it is in group 1 of 2); "
       "this thread must execute cp.async.wait_group 1 before this statement");
   CHECK(without.at.line == marked("used"));
   REQUIRE(without.other);
@@ -202,17 +206,19 @@ TEST_CASE("a copy is there when its group has been waited for", "[quick][device]
   }));
   CHECK(
       too_few.error.message() ==
-      "cp.async.wait_group: it waits for all groups but the last 2, and lane 0 of warp 0 accesses byte 0x0, the target of "
+      "cp.async.wait_group: it waits for all groups but the last 2, and lane 0 of warp 0 accesses bytes 0x0 to "
+      "0x3, the destination of "
       "a cp.async of this thread that is not complete (it is in group 1 of 2); this statement must be cp.async.wait_group 1");
   CHECK(too_few.at.line == marked("waits"));
   REQUIRE(too_few.other);
   CHECK(too_few.other->at.line == marked("used"));
-  CHECK(fault_of([&] {
-          cp_async_ca<4>(words() + lane(), from + lane());
-          cp_async_wait_group<0>();
-          words()[lane()] = 1u;
-        }).error.seen ==
-        "byte 0x0 is the target of a cp.async of this thread that is not complete (it is in no group yet)");
+  CHECK(
+      fault_of([&] {
+        cp_async_ca<4>(words() + lane(), from + lane());
+        cp_async_wait_group<0>();
+        words()[lane()] = 1u;
+      }).error.seen ==
+      "bytes 0x0 to 0x3 are the destination of a cp.async of this thread that is not complete (it is in no group yet)");
   // Another thread's copy, with a barrier but no wait.
   const Fault other = fault_of(
       [&] {
@@ -224,7 +230,7 @@ TEST_CASE("a copy is there when its group has been waited for", "[quick][device]
   CHECK(
       other.error.accepted ==
       "thread 0 must execute cp.async.wait_all (or cp.async.commit_group and then cp.async.wait_group 0), and then a "
-      "barrier must come, before this statement");
+      "barrier together with this thread, before this statement");
   CHECK(other.warp == 1);
 }
 

@@ -86,10 +86,11 @@ TEST_CASE("what is missing in a GEMM is found", "[quick][device]") {
   // Each thread has waited for its own copies, not for those of the others: row 1 of A is copied by lanes 4
   // to 7.
   const Fault read = fault_of_gemm<Mistake::no_barrier_before_read>();
-  CHECK(read.error.message() ==
-        load +
-            ": byte 0x50 was written by lane 4 of warp 0, and no barrier came between the two; "
-            "a __syncwarp or a __syncthreads must come between the two");
+  CHECK(
+      read.error.message() ==
+      load +
+          ": bytes 0x50 to 0x5f were written by lane 4 of warp 0, and no barrier came between that write and this read; "
+          "a __syncwarp or a __syncthreads must come between them");
   CHECK(read.lanes == std::vector{1});
   CHECK(read.at.line == load_of_a);
   REQUIRE(read.other);
@@ -106,17 +107,19 @@ TEST_CASE("what is missing in a GEMM is found", "[quick][device]") {
   CHECK(overwrite.other->at.line == load_of_a);
 
   const Fault no_wait = fault_of_gemm<Mistake::no_wait>();
-  CHECK(no_wait.error.message() ==
-        load +
-            ": byte 0x0 is the target of a cp.async of this thread that is not complete (it is in group 1 "
-            "of 2); this thread must execute cp.async.wait_group 1 before this statement");
+  CHECK(
+      no_wait.error.message() ==
+      load +
+          ": bytes 0x0 to 0xf are the destination of a cp.async of this thread that is not complete (it is in group 1 "
+          "of 2); this thread must execute cp.async.wait_group 1 before this statement");
   CHECK(no_wait.at.line == load_of_a);
   REQUIRE(no_wait.other);
   CHECK(no_wait.other->at.line == copy_of_a);
   const Fault waits_for_less = fault_of_gemm<Mistake::wait_for_less>();
   CHECK(
       waits_for_less.error.message() ==
-      "cp.async.wait_group: it waits for all groups but the last 2, and lane 0 of warp 0 accesses byte 0x0, the target of "
+      "cp.async.wait_group: it waits for all groups but the last 2, and lane 0 of warp 0 accesses bytes 0x0 to "
+      "0xf, the destination of "
       "a cp.async of this thread that is not complete (it is in group 1 of 2); this statement must be cp.async.wait_group 1");
   REQUIRE(waits_for_less.other);
   CHECK(waits_for_less.other->at.line == load_of_a);

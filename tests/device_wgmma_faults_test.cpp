@@ -105,10 +105,10 @@ TEST_CASE("a product needs a fence behind writes to its registers", "[quick][dev
   };
   require_ok(run(kernel(true, true)));
   const Fault none = fault_of(kernel(false, true));
-  CHECK(
-      none.error.message() ==
-      std::string(kForm) +
-          ": this is the first wgmma of these warps; wgmma.fence must come before it, after the last access to its registers");
+  CHECK(none.error.message() ==
+        std::string(kForm) +
+            ": no wgmma.fence came before this wgmma, the first of these warps; all four warps must execute "
+            "wgmma.fence before it, after the last access to the registers of this wgmma");
   CHECK(none.at.line == marked("unfenced"));
   check_group(none);
   const Fault changed = fault_of(kernel(true, false));
@@ -116,7 +116,8 @@ TEST_CASE("a product needs a fence behind writes to its registers", "[quick][dev
   CHECK(changed.error.seen.find("register 2 of the fragment of line ") == 0);
   CHECK(changed.error.seen.find(" is part of D, and was accessed by a thread after the last wgmma.fence") !=
         std::string::npos);
-  CHECK(changed.error.accepted == "wgmma.fence must come between the two");
+  CHECK(changed.error.accepted ==
+        "all four warps must execute wgmma.fence between that access and this statement");
   CHECK(changed.at.line == marked("changed before"));
   check_group(changed);
   REQUIRE(changed.other);
@@ -300,8 +301,9 @@ TEST_CASE("a product needs a proxy fence behind generic writes", "[quick][device
   require_ok(run(kernel(false, true, 128)));
   for (const Fault& fault : {fault_of(kernel(false, false, 0)), fault_of(kernel(false, true, 127))}) {
     CHECK(fault.error.seen.find("which was written through the generic proxy") != std::string::npos);
-    CHECK(fault.error.accepted ==
-          "who wrote it must execute fence.proxy.async after that, and before any barrier between the two");
+    CHECK(
+        fault.error.accepted ==
+        "the thread of that write must execute fence.proxy.async after it, and before any barrier that comes between them");
     CHECK(fault.at.line == marked("through the async proxy"));
     check_group(fault);
     REQUIRE(fault.other);
@@ -348,8 +350,9 @@ TEST_CASE("a fence does not order later writes", "[quick][device]") {
   CHECK(
       fault.error.message() ==
       std::string(kForm) +
-          ": it reads shared memory 0xa to 0xb, which was written through the generic "
-          "proxy; who wrote it must execute fence.proxy.async after that, and before any barrier between the two");
+          ": it reads shared memory 0xa to 0xb, which was written through the generic proxy, and no "
+          "fence.proxy.async came between that write and this statement; the thread of that write must execute "
+          "fence.proxy.async after it, and before any barrier that comes between them");
   REQUIRE(fault.other);
   CHECK(fault.other->lanes == Lanes{5});
   CHECK(fault.other->at.line == marked("behind the fence"));
@@ -375,8 +378,9 @@ TEST_CASE("cp.async writes through the generic proxy, when it is waited for", "[
   require_ok(run(kernel(2)));
   for (const int fence : {0, 1}) {
     const Fault fault = fault_of(kernel(fence));
-    CHECK(fault.error.accepted ==
-          "who wrote it must execute fence.proxy.async after that, and before any barrier between the two");
+    CHECK(
+        fault.error.accepted ==
+        "the thread of that write must execute fence.proxy.async after it, and before any barrier that comes between them");
     REQUIRE(fault.other);
     CHECK(fault.other->at.line == marked("copied"));
   }
@@ -393,7 +397,7 @@ TEST_CASE("a product reads as all lanes of its warpgroup", "[quick][device]") {
     finish();
   });
   CHECK(race.error.code == Errc::data_race);
-  CHECK(race.error.accepted == "a __syncthreads must come between the two");
+  CHECK(race.error.accepted == "a __syncthreads must come between them");
   CHECK(race.at.line == marked("without a barrier"));
   check_group(race);
   REQUIRE(race.other);
@@ -415,9 +419,10 @@ TEST_CASE("a product reads as all lanes of its warpgroup", "[quick][device]") {
     multiply(d);  // <- B is not there
     finish();
   });
-  CHECK(hole.error.message() ==
-        std::string(kForm) +
-            ": byte 0x800 of shared memory has never been written; it must be written before this statement");
+  CHECK(
+      hole.error.message() ==
+      std::string(kForm) +
+          ": bytes 0x800 to 0x8ff of shared memory have never been written; they must be written before this statement");
   CHECK(hole.at.line == marked("B is not there"));
   check_group(hole);
 }

@@ -174,9 +174,9 @@ TEST_CASE("warpgroups are apart, their memory is not") {
   // The fence of one is not that of the other.
   CHECK_THAT(
       refusal(block.product(kD, 1)),
-      Equals(
-          std::string(kProductName) +
-          ": this is the first wgmma of these warps; wgmma.fence must come before it, after the last access to its registers"));
+      Equals(std::string(kProductName) +
+             ": no wgmma.fence came before this wgmma, the first of these warps; all four warps must execute "
+             "wgmma.fence before it, after the last access to the registers of this wgmma"));
   block.fence(1);
   REQUIRE(block.product(kD, 1).ok());
   block.commit(1);
@@ -308,9 +308,9 @@ TEST_CASE("the first product needs a fence") {
   Block block;
   CHECK_THAT(
       refusal(block.product()),
-      Equals(
-          std::string(kProductName) +
-          ": this is the first wgmma of these warps; wgmma.fence must come before it, after the last access to its registers"));
+      Equals(std::string(kProductName) +
+             ": no wgmma.fence came before this wgmma, the first of these warps; all four warps must execute "
+             "wgmma.fence before it, after the last access to the registers of this wgmma"));
   CHECK_FALSE(block.machine.async_state(0).is_pending());
   block.fence();
   CHECK(block.product().ok());
@@ -321,10 +321,12 @@ TEST_CASE("a product after an access to its registers needs a fence") {
   block.fence();
   const auto refused = [&](const Result<Execution>& result, int reg, std::string_view role,
                            std::string_view how) {
-    CHECK_THAT(refusal(result),
-               Equals(fmt::format("{}: register {} is part of {}, and was accessed {} after the last "
-                                  "wgmma.fence; wgmma.fence must come between the two",
-                                  kProductName, reg, role, how)));
+    CHECK_THAT(
+        refusal(result),
+        Equals(fmt::format(
+            "{}: register {} is part of {}, and was accessed {} after the last "
+            "wgmma.fence; all four warps must execute wgmma.fence between that access and this statement",
+            kProductName, reg, role, how)));
   };
   REQUIRE(block.machine.write_register(0, 3, kD + 1, 0).ok());
   REQUIRE(block.product(kOther).ok());  // other registers
@@ -371,8 +373,9 @@ TEST_CASE("what the generic proxy wrote needs a proxy fence") {
   REQUIRE(block.machine.write_memory(Space::shared, kEnd, ones(16)).ok());  // which nobody reads
   const std::string message =
       std::string(kProductName) +
-      ": it reads shared memory 0x108 to 0x11f, which was written through the generic proxy; "
-      "who wrote it must execute fence.proxy.async after that, and before any barrier between the two";
+      ": it reads shared memory 0x108 to 0x11f, which was written through the generic proxy, and no "
+      "fence.proxy.async came between that write and this statement; "
+      "the thread of that write must execute fence.proxy.async after it, and before any barrier that comes between them";
   CHECK_THAT(refusal(block.product()), Equals(message));
   CHECK(block.from_registers().ok());  // reads B only
   block.ok("fence.proxy.async.global;");
@@ -386,9 +389,11 @@ TEST_CASE("what the generic proxy wrote needs a proxy fence") {
   REQUIRE(block.machine.write_memory(Space::generic, 0x10000 + kBytesOfA, ones(2)).ok());
   CHECK_THAT(
       refusal(block.product()),
-      Equals(std::string(kProductName) +
-             ": it reads shared memory 0x800 to 0x801, which was written through the generic proxy; "
-             "who wrote it must execute fence.proxy.async after that, and before any barrier between the two"));
+      Equals(
+          std::string(kProductName) +
+          ": it reads shared memory 0x800 to 0x801, which was written through the generic proxy, and no "
+          "fence.proxy.async came between that write and this statement; "
+          "the thread of that write must execute fence.proxy.async after it, and before any barrier that comes between them"));
   REQUIRE(block.machine.copy_async(kBytesOfA, ones(16)).ok());
   CHECK(block.product().ok());
 }
@@ -402,9 +407,11 @@ TEST_CASE("a matrix stored by the block needs a proxy fence, whichever warpgroup
   block.ok("stmatrix.sync.aligned.m8n8.x1.shared.b16 [p], {r};", {kTemporary, kA});
   CHECK_THAT(
       refusal(block.product(kD, 1)),
-      Equals(std::string(kProductName) +
-             ": it reads shared memory 0x0 to 0x7f, which was written through the generic proxy; "
-             "who wrote it must execute fence.proxy.async after that, and before any barrier between the two"));
+      Equals(
+          std::string(kProductName) +
+          ": it reads shared memory 0x0 to 0x7f, which was written through the generic proxy, and no "
+          "fence.proxy.async came between that write and this statement; "
+          "the thread of that write must execute fence.proxy.async after it, and before any barrier that comes between them"));
   block.fence_proxy();
   REQUIRE(block.product(kD, 1).ok());
   block.commit(1);

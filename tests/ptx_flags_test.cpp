@@ -32,7 +32,7 @@ const std::vector<Case> kWarps = {
     // A relaxed side without a fence.
     {"data_race",
      two_warps(kSet + "@%p1 st.release.cta.shared.u32 [flag], 1;", "ld.relaxed.cta.shared.u32", kReadOne),
-     "the read of the flag between the two is relaxed, and no fence follows it"},
+     "the read of the flag between that write and this read is relaxed, and no fence follows it"},
     {"", two_warps(kSet + "@%p1 st.release.cta.shared.u32 [flag], 1;", "ld.relaxed.cta.shared.u32",
                    "fence.acq_rel.cta;" + kReadOne)},
     {"data_race",
@@ -42,7 +42,7 @@ const std::vector<Case> kWarps = {
     // Volatile, and atomics without an order.
     {"flag_fence",
      two_warps(kSet + "@%p1 st.volatile.shared.u32 [flag], 1;", "ld.volatile.shared.u32", kReadOne),
-     "the flag between the two is volatile or relaxed"},
+     "the flag between that write and this read is volatile or relaxed"},
     {"flag_fence",
      two_warps(kSet + "membar.cta; @%p1 st.volatile.shared.u32 [flag], 1;", "ld.volatile.shared.u32", kReadOne),
      "lane 0: the read of the flag, without a fence after it"},
@@ -110,7 +110,7 @@ TEST_CASE("a scope must reach the other block") {
     return "st.release." + scope + ".shared::cluster.u32 [%r5], 1;";
   };
   check({"scope_too_narrow", two_blocks(release("cta"), wait_by(kWide)),
-         "the release between the two has .cta scope, which does not reach another block"},
+         "the release between that write and this read has .cta scope, which does not reach another block"},
         how);
   check({"scope_too_narrow", two_blocks(release("cluster"), wait_by(kNarrow)),
          ": the acquire of the flag, with .cta scope"},

@@ -91,7 +91,7 @@ const std::vector<Case> kBlocks = {
     {"flag_fence", last_block("bar.sync 0;", "atom.global.add.u32", "membar.gl;")},
     {"blocks_not_ordered", last_block("bar.sync 0;", "atom.global.add.u32", "")},
     {"blocks_not_ordered", last_block("membar.gl; bar.sync 0;", "atom.relaxed.gpu.global.add.u32", ""),
-     "the read of the flag between the two is relaxed"},
+     "the read of the flag between that write and this read is relaxed"},
     {"scope_too_narrow", last_block("bar.sync 0;", "atom.acq_rel.cta.global.add.u32", "")},
 };
 

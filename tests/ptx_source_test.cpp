@@ -193,9 +193,9 @@ TEST_CASE("undefined bits that come through a call are told at the load") {
   std::vector<std::uint32_t> out(1);
   const ptx::Report report = module->function("k")->launch({}, {ptx::buffer(out)});
   REQUIRE(report.fault);
-  CHECK_THAT(
-      report.fault->message(),
-      Catch::StartsWith("ld.shared.u32 %r2, [%r1]: byte 0x0 of shared memory has never been written, and "));
+  CHECK_THAT(report.fault->message(),
+             Catch::StartsWith(
+                 "ld.shared.u32 %r2, [%r1]: bytes 0x0 to 0x3 of shared memory have never been written, and "));
   CHECK_THAT(report.fault->message(),
              Catch::EndsWith("\n  PTX line 8: warp 0, lane 0\n  PTX line 24: warp 0, lane 0: uses %r2"));
 }

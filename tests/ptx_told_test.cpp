@@ -49,8 +49,9 @@ TEST_CASE("a race is told at the statement before which a barrier is missing") {
   REQUIRE(stored.fault);
   CHECK(
       stored.fault->message() ==
-      "ld.shared.u32 %r5, [%r3]: byte 0x80 was written by lane 0 of warp 1, and no barrier came between the two; a __syncthreads "
-      "must come between the two\n  k, block (0, 0, 0), shared address 0x80 (s + 0x80)\n  PTX line 13: warp 0, lane 0\n"
+      "ld.shared.u32 %r5, [%r3]: bytes 0x80 to 0x83 were written by lane 0 of warp 1, and no barrier came "
+      "between that write and this read; a __syncthreads "
+      "must come between them\n  k, block (0, 0, 0), shared address 0x80 (s + 0x80)\n  PTX line 13: warp 0, lane 0\n"
       "  PTX line 12: warp 1, lane 0: writes byte 0x80");
   // In a loop the store of the next round follows the load.
   const std::string loop =
@@ -70,7 +71,8 @@ TEST_CASE("where warps have parted, no barrier of all is advised") {
   CHECK_THAT(
       report.fault->message(),
       Contains(
-          "; an mbarrier, or a bar.sync that counts the threads of both warps, must come between the two\n"));
+          "; an arrival at an mbarrier and a wait for it, or a bar.sync that counts the threads of both warps, "
+          "must come between them\n"));
 }
 
 TEST_CASE("bytes that nothing has written are told at the load") {
@@ -79,7 +81,7 @@ TEST_CASE("bytes that nothing has written are told at the load") {
   REQUIRE(report.fault);
   CHECK(
       report.fault->message() ==
-      "ld.shared.u32 %r5, [%r2]: byte 0x0 of shared memory has never been written, and %r5 of st.global.u32 "
+      "ld.shared.u32 %r5, [%r2]: bytes 0x0 to 0x3 of shared memory have never been written, and %r5 of st.global.u32 "
       "[%rd1], %r5 depends on it; the byte must be written before this statement\n  k, block (0, 0, 0), shared address 0x0 (s)\n"
       "  PTX line 12: warp 0, lanes 0-31\n  PTX line 14: warp 0, lanes 0-31: uses %r5");
 }
@@ -96,7 +98,7 @@ TEST_CASE("a wait for too few groups of copies is where the mistake is") {
       report.fault->message(),
       Catch::StartsWith(
           "cp.async.wait_group 1: it waits for all groups but the last, and lane 0 of warp 1 accesses byte 0x200, "
-          "the target of a cp.async of thread 0 that is not complete (it is in group 2 of 2); this statement must be "
+          "the destination of a cp.async of thread 0 that is not complete (it is in group 2 of 2); this statement must be "
           "cp.async.wait_group 0\n"));
   const ptx::Report right = launch(copies + more + "cp.async.wait_group 0;" + rest, 64);
   if (right.fault) FAIL(right.fault->message());
@@ -124,7 +126,7 @@ TEST_CASE("a phase that lacks what nobody brings is told at the object") {
   CHECK(
       arrivals.fault->message() ==
       "deadlock: no thread can go on (2 warps wait at 1 place): the mbarrier at 0x400 (full) was initialised for 40 arrivals, and 32 "
-      "have come; as many threads must arrive as mbarrier.init counts\n  k, block (0, 0, 0)\n"
+      "have come; as many arrivals must come as mbarrier.init counts, or it must count fewer\n  k, block (0, 0, 0)\n"
       "  PTX line 12: warp 0, lane 0: initialises the mbarrier at 0x400 (full) for 40 arrivals\n"
       "  PTX line 14: warp 0, lane 31: the latest arrival at the mbarrier at 0x400 (full)\n"
       "  warps 0-1  PTX line 16: mbarrier.try_wait.parity.shared::cta.b64 %p3, [%r9], 0  phase 0 of the mbarrier at 0x400 (full): 32 "

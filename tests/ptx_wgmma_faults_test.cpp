@@ -241,7 +241,8 @@ TEST_CASE("registers of a function that is called") {
 
 const std::vector<Mistake> kFences = {
     {"a register that is written behind the fence",
-     "%f2 is part of D, and was accessed by a thread after the last wgmma.fence; wgmma.fence must come between the two",
+     "%f2 is part of D, and was accessed by a thread after the last wgmma.fence; all four warps must execute "
+     "wgmma.fence between that access and this statement",
      "mov.f32 %f9, %f1;" + kFill + kFence + kScale + kOther + kProduct + kAt + kEnd,
      {"mov.f32 %f9, %f1;" + kFill + kScale + kFence + kProduct + kEnd,
       // Compilers place constants and copies where they like, and read.
@@ -281,10 +282,10 @@ TEST_CASE("a fence between a register's change and a product") {
 
 TEST_CASE("no fence before the first product") {
   const Fault fault = fault_of(kFill + kProduct + kAt + kEnd);
-  CHECK(
-      fault.error.message() ==
-      kProduct.substr(0, kProduct.size() - 1) +
-          ": this is the first wgmma of these warps; wgmma.fence must come before it, after the last access to its registers");
+  CHECK(fault.error.message() ==
+        kProduct.substr(0, kProduct.size() - 1) +
+            ": no wgmma.fence came before this wgmma, the first of these warps; all four warps must execute "
+            "wgmma.fence before it, after the last access to the registers of this wgmma");
   CHECK(fault.warps == 4);
 }
 

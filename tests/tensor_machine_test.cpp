@@ -122,14 +122,14 @@ TEST_CASE("each mistake with tensor memory, beside its neighbour", "[quick][tens
          if (!mistaken) block.commit();
          return block.load();
        },
-       "tcgen05.commit, and a wait for it, must come between the two"},
+       "tcgen05.commit, and a wait for it, must come between them"},
       {"no proxy fence",
        [](Block& block, bool mistaken) {
          block.store(byte_of(0, 0), kOne);
          if (!mistaken) block.run("fence.proxy.async;");
          return block.mma();
        },
-       "fence.proxy.async must come between the two"},
+       "fence.proxy.async must come between that write and this statement"},
       {"a load that is overwritten",
        [](Block& block, bool mistaken) {
          REQUIRE(block.mma().ok());
@@ -138,21 +138,21 @@ TEST_CASE("each mistake with tensor memory, beside its neighbour", "[quick][tens
          if (!mistaken) block.wait("ld");
          return block.mma();
        },
-       "tcgen05.wait::ld must come between the two"},
+       "tcgen05.wait::ld must come between them"},
       {"a store that is read",
        [](Block& block, bool mistaken) {
          block.run("tcgen05.st.sync.aligned.32x32b.x16.b32 [d], {r};", {d, word}, 0, 32);
          if (!mistaken) block.wait("st");
          return block.mma();
        },
-       "tcgen05.wait::st must come between the two"},
+       "tcgen05.wait::st must come between them"},
       {"another accumulator over it",
        [](Block& block, bool mistaken) {
          REQUIRE(block.mma().ok());
          block.set(d, mistaken ? 8 : 16);
          return block.mma();
        },
-       "tcgen05.commit, and a wait for it, must come between the two"},
+       "tcgen05.commit, and a wait for it, must come between them"},
       {"another warp's lanes",
        [](Block& block, bool mistaken) {
          block.set(d, 32U << 16);

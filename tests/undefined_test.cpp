@@ -153,8 +153,9 @@ TEST_CASE("shared memory that nothing has written is a fault where its value mat
   std::vector<std::uint32_t> out;
   const ptx::Report report = run(load + "\n add.u32 %r9, %r9, 1;\n" + kStore, out);
   REQUIRE(report.fault);
-  CHECK(report.fault->error.seen ==
-        "byte 0x0 of shared memory has never been written, and %r9 of st.global.u32 [%rd2], %r9 depends on it");
+  CHECK(
+      report.fault->error.seen ==
+      "bytes 0x0 to 0x3 of shared memory have never been written, and %r9 of st.global.u32 [%rd2], %r9 depends on it");
   REQUIRE(report.fault->other);
   CHECK(report.fault->ptx_line + 2 == report.fault->other->ptx_line);
 }
@@ -171,7 +172,7 @@ TEST_CASE("padding that a vector copies stays undefined") {
   check_silent(fill + local + " ld.local.u32 %r9, [%r30+8];" + kStore);
   check_fault(fill + local + " ld.local.u32 %r9, [%r30+4];" + kStore, "never been written");
   check_fault(fill + " st.global.v4.u32 [%rd1], {%r9, %r10, %r11, %r12};",
-              "byte 0x4 of shared memory has never been written, and %r10 of st.global.v4.u32");
+              "bytes 0x4 to 0x7 of shared memory have never been written, and %r10 of st.global.v4.u32");
   check_silent(fill + " setp.eq.u32 %p1, %r1, 0; @%p1 st.global.v2.u32 [%rd1], {%r1, %r11};");
 }
 
@@ -229,7 +230,7 @@ TEST_CASE("fragments of matrices that nothing has written") {
   check_silent(load + product);
   check_silent(load + product + " st.global.f32 [%rd2], %f2;");
   check_fault(load + product + " st.global.f32 [%rd2], %f4;",
-              "byte 0x80 of shared memory has never been written, and %f4 of st.global.f32");
+              "bytes 0x80 to 0x83 of shared memory have never been written, and %f4 of st.global.f32");
   // A column of B.
   const std::string column = "setp.ge.u32 %p2, %r1, 8; @%p2 mov.u32 %r12, 0; mov.u32 %r10, 0; mov.u32 %r11, 0;";
   check_silent(column + product +

@@ -147,8 +147,9 @@ class Check {
   }
 
   std::string twice() const {
-    return fmt::format("{} bytes are read by more than one element, first {}", count(reading_.shared),
-                       text(reading_.shared.front()));
+    const bool is_all = reading_.shared.size() == 1;
+    return fmt::format("{} bytes ({}{}) belong to more than one element", count(reading_.shared),
+                       is_all ? "" : "the first are ", text(reading_.shared.front()));
   }
   std::string beyond() const {
     return fmt::format("{} bytes up to {:#x} lie beyond the {} bytes of shared memory", reading_.beyond,

@@ -51,9 +51,9 @@ bool is_ordered(const TensorPending& before, const TensorPending& next) {
 }
 
 std::string_view remedy(Kind kind) {
-  return kind == Kind::ld   ? "tcgen05.wait::ld must come between the two"
-         : kind == Kind::st ? "tcgen05.wait::st must come between the two"
-                            : "tcgen05.commit, and a wait for it, must come between the two";
+  return kind == Kind::ld   ? "tcgen05.wait::ld must come between them"
+         : kind == Kind::st ? "tcgen05.wait::st must come between them"
+                            : "tcgen05.commit, and a wait for it, must come between them";
 }
 
 }  // namespace
@@ -113,7 +113,7 @@ Result<void> Machine::check_tensor(const TensorPending& next) const {
           Errc::protocol_violation, next.who,
           fmt::format("it reads shared memory {:#x} to {:#x}, which was written through the generic proxy",
                       found->first, found->last),
-          "fence.proxy.async must come between the two"};
+          "fence.proxy.async must come between that write and this statement"};
   }
   return {};
 }

@@ -82,7 +82,7 @@ void shift_down(TensorMemory& memory, int first_lane, int first_column);
 Result<void> check_blocks(const Instruction& instruction, std::size_t blocks);
 
 inline constexpr std::string_view kAllocatedColumns =
-    "columns that tcgen05.alloc has allocated and tcgen05.dealloc has not freed";
+    "columns that tcgen05.alloc has allocated before, and tcgen05.dealloc deallocates after the last access";
 /// The error of columns [first, last] of tensor memory, some of which are not allocated.
 Error not_allocated(std::string where, int first, int last);
 

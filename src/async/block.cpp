@@ -215,8 +215,8 @@ block::Found suspicious(std::string_view which, std::uint64_t descriptor, const 
           who,
           {Errc::descriptor_field,
            {},
-           fmt::format("the descriptor {:#x} of {} (start {:#x}, LBO {}, SBO {} bytes, {}): {}", descriptor,
-                       which, of.start, of.leading, of.stride, name(of.swizzle), message),
+           fmt::format("the descriptor {:#x} of {} (start {:#x}, LBO {}, SBO {} bytes, {}) looks wrong: {}",
+                       descriptor, which, of.start, of.leading, of.stride, name(of.swizzle), message),
            issue == read_twice ? sound_offsets(of, matrix)
                                : "a descriptor that reads each byte of the tile once"},
           KernelRule::matrix_descriptor);

@@ -107,20 +107,18 @@ bool Cluster::may_access(Block& here, const Block& other, block::Who who, bool a
                            rule);
   };
   if (other.ended) {
-    Fault out = violation(
-        arrives ? KernelRule::arrival_at_ended_block : KernelRule::block_ended,
-        "has ended, and its shared memory is gone",
-        fmt::format(
-            "all threads of both blocks must execute a barrier.cluster after the last {} another block's {}",
-            arrives ? "arrival at" : "access to", arrives ? "mbarrier" : "shared memory"));
+    Fault out = violation(arrives ? KernelRule::arrival_at_ended_block : KernelRule::block_ended,
+                          "has ended, and its shared memory is gone", block::must_meet_at_end(arrives));
     out.other = block::side_of(*other.ended, fmt::format("block {} of the cluster ends", other.shared.rank()));
     return here.allows(std::move(out));
   }
   if (!here.shared.records() || barrier.has_met(who.thread / block::kWarp) ||
       state_->order.knows_of(other.shared.first_thread(), state_->stride(), who.thread))
     return true;
-  return here.allows(violation(KernelRule::block_not_begun, "may not have begun",
-                               "a barrier.cluster must come before the first access to its shared memory"));
+  return here.allows(
+      violation(KernelRule::block_not_begun, "may not have begun",
+                "all threads of the cluster must execute barrier.cluster.arrive and barrier.cluster.wait "
+                "before the first access to another block's shared memory"));
 }
 
 void Cluster::explain_by_phase(Fault& fault) const {

@@ -27,10 +27,7 @@ std::optional<Error> misaligned(std::uint64_t bytes, std::uint64_t from, std::ui
 }
 
 Error beyond(std::uint64_t first, std::uint64_t bytes, Block& of) {
-  return {Errc::address_out_of_bounds,
-          {},
-          fmt::format("{} bytes from {:#x} of shared memory on", bytes, first),
-          fmt::format("the block has {} bytes", of.memory().size())};
+  return block::beyond_shared(first, bytes, of.memory().size());
 }
 
 bool is_beyond(std::uint64_t first, std::uint64_t bytes, Block& of) {
@@ -261,11 +258,12 @@ void Issue::explain_write(Fault& found) const {
   const int thread = found.other->warp * block::kWarp + found.other->lanes.front();
   const std::string writer = here_.shared.cluster().name(thread, here_.shared.rank());
   found.error.seen = fmt::format(
-      "byte {:#x} was written again by {} before this copy was waited for (cp.async.bulk.wait_group waits for "
-      "groups of the thread that executes it, and {} has none)",
-      found.address->byte, writer, writer.substr(writer.find("warp")));
+      "{} {} again before this copy was waited for (cp.async.bulk.wait_group waits for groups of the thread that "
+      "executes it, and {} has none)",
+      writer, found.other->what, writer.substr(writer.find("warp")));
   found.error.accepted =
-      "the thread that copies must wait for its copy, and then a barrier must come before the next write";
+      "the thread that copies must wait for its copy and then execute a barrier together with the thread that writes, "
+      "before that write";
 }
 
 Result<bool> Issue::store(std::uint32_t from, const Region& to, const std::optional<Reduce>& reduce) {

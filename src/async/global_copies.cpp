@@ -10,13 +10,14 @@
 
 namespace warpbit::async {
 
-std::optional<std::pair<std::size_t, const std::byte*>> GlobalRows::meets(const std::byte* at,
-                                                                          std::size_t count) const {
+std::optional<std::pair<std::size_t, std::span<const std::byte>>> GlobalRows::meets(const std::byte* at,
+                                                                                    std::size_t count) const {
   if (at >= end() || at + count <= first) return std::nullopt;
   const std::size_t before = rows == 1 || at <= first ? 0 : static_cast<std::size_t>((at - first) / stride);
   for (std::size_t row = before; row < std::min(rows, before + 2); ++row) {
     const std::byte* const begin = first + static_cast<std::ptrdiff_t>(row) * stride;
-    if (at < begin + bytes && begin < at + count) return std::pair(row, std::max(at, begin));
+    if (at < begin + bytes && begin < at + count)
+      return std::pair(row, std::span(std::max(at, begin), std::min(at + count, begin + bytes)));
   }
   return std::nullopt;
 }
@@ -91,13 +92,13 @@ std::optional<GlobalCopies::Conflict> GlobalCopies::conflict(const std::byte* at
     const auto met = copy.rows.meets(at, bytes);
     if (!met || !is_pending(copy, met->first)) continue;
     const int row = copy.wait == Copy::Wait::threads ? static_cast<int>(met->first) : 0;
-    return Conflict{copy, copy.who.thread + row, met->second};
+    return Conflict{copy, copy.who.thread + row, met->second.data(), met->second.size()};
   }
   return std::nullopt;
 }
 
 std::string advice(const GlobalCopies::Conflict& found, int thread) {
-  const std::string_view then = found.thread == thread ? "" : ", and then a barrier must come,";
+  const std::string_view then = found.thread == thread ? "" : ", and then a barrier together with this thread,";
   const GlobalCopies::Copy& copy = found.copy;
   const block::Cluster& cluster = copy.block->shared.cluster();
   const std::string who = cluster.name(found.thread, copy.block->shared.rank());

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "block/fault.hpp"
@@ -22,8 +24,9 @@ struct GlobalRows {
 
   /// Behind the last byte.
   const std::byte* end() const { return first + static_cast<std::ptrdiff_t>(rows - 1) * stride + bytes; }
-  /// The row, and the first byte of it, that an access to bytes meets.
-  std::optional<std::pair<std::size_t, const std::byte*>> meets(const std::byte* at, std::size_t count) const;
+  /// The row, and its bytes, that an access to bytes meets.
+  std::optional<std::pair<std::size_t, std::span<const std::byte>>> meets(const std::byte* at,
+                                                                          std::size_t count) const;
 };
 
 /// The copies that nobody has waited for. Whatever accesses their bytes may come before them or behind.
@@ -49,6 +52,7 @@ class GlobalCopies {
     Copy copy;
     int thread;  ///< whose copy it is
     const std::byte* byte;
+    std::size_t bytes;  ///< from there on
   };
 
   bool empty() const { return copies_.empty(); }

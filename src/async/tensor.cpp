@@ -102,19 +102,20 @@ bool TensorIssue::peer_has_allocated(Block& peer, TensorMemory::Columns columns)
   const Tensor::Together* const other = number > others.size() ? nullptr : &others[number - 1];
   if (other != nullptr && here_.shared.order().before(other->who.thread, other->clock, who_.thread))
     return true;
-  Fault out =
-      of_warp(who_,
-              {Errc::protocol_violation,
-               {},
-               other == nullptr
-                   ? fmt::format("block {} of the cluster, the other one of the pair, may not have allocated "
-                                 "its columns",
-                                 peer.shared.rank())
-                   : fmt::format("nothing orders the allocation by block {} of the cluster, the other one "
-                                 "of the pair, before this deallocation",
-                                 peer.shared.rank()),
-               "a barrier.cluster must come between the allocations of both and the first deallocation"},
-              KernelRule::tensor_pair);
+  Fault out = of_warp(
+      who_,
+      {Errc::protocol_violation,
+       {},
+       other == nullptr
+           ? fmt::format("block {} of the cluster, the other one of the pair, may not have allocated "
+                         "its columns",
+                         peer.shared.rank())
+           : fmt::format("nothing orders the allocation by block {} of the cluster, the other one "
+                         "of the pair, before this deallocation",
+                         peer.shared.rank()),
+       "all threads of the cluster must execute a barrier.cluster between both blocks' tcgen05.alloc and the "
+       "first tcgen05.dealloc"},
+      KernelRule::tensor_pair);
   if (other != nullptr) out.other = block::side_of_warp(other->who, "the allocation of the other block");
   return here_.allows(std::move(out));
 }
@@ -333,7 +334,8 @@ bool TensorIssue::peer_has_not_freed(const TensorTouch& touch, Block& of) {
        {},
        fmt::format("block {} of the cluster, the other one of the pair, has deallocated {} of tensor memory",
                    peer->shared.rank(), range_text({next.columns.first, -next.columns.count})),
-       "a barrier.cluster must come between the last use in both blocks and the first deallocation"},
+       "all threads of the cluster must execute a barrier.cluster between the last use in both blocks and the first "
+       "tcgen05.dealloc"},
       KernelRule::tensor_pair);
   out.other = block::side_of_warp(next.who, "deallocates them");
   return here_.allows(std::move(out));
@@ -532,17 +534,19 @@ void TensorIssue::fence(bool before) {
 }
 
 // Hardware waits for a register that is used; the manual does not promise more.
-bool TensorIssue::use_register() {
+bool TensorIssue::use_register(const std::function<std::string(block::Place load)>& name) {
   if (!here_.shared.records()) return true;
   const std::optional<block::Who> load = here_.cluster.tensor_order().pending_load(warp());
   if (!load) return true;
-  Fault out = of_warp(who_,
-                      {Errc::protocol_violation,
-                       {},
-                       "it uses a register of a tcgen05.ld that has not been waited for",
-                       "tcgen05.wait::ld must come between the two"},
-                      KernelRule::tensor_load_wait);
-  out.other = block::side_of_warp(*load, "loads it");
+  const std::string used = name(load->at);
+  Fault out = of_warp(
+      who_,
+      {Errc::protocol_violation,
+       {},
+       fmt::format("this statement uses {}, a destination of a tcgen05.ld that has not been waited for", used),
+       "this warp must execute tcgen05.wait::ld between that tcgen05.ld and this statement"},
+      KernelRule::tensor_load_wait);
+  out.other = block::side_of_warp(*load, "loads " + used);
   return here_.allows(std::move(out));
 }
 

@@ -91,8 +91,8 @@ class TensorIssue {
   bool commit(int cta_group, std::span<const Object> objects);
   void fence(bool before);
   void wait(bool stores);
-  /// The warp uses a register of a load, which it may have waited for.
-  bool use_register();
+  /// The warp uses a register of a load, which it may have waited for. `name`: that of a load at a place.
+  bool use_register(const std::function<std::string(block::Place load)>& name);
 
  private:
   bool takes_tiles(const Tensor::Touches& touches, std::span<Block* const> blocks);

@@ -107,7 +107,15 @@ void Accesses::keep_worse(std::optional<Conflict>& out, std::optional<Conflict> 
                            order.nearly_before(of.before->thread, of.before->clock, of.thread));
     return is_minor ? 1 : 2;
   };
-  if (found && (!out || rank(*found) > rank(*out))) out = std::move(found);
+  const auto goes_on = [](const Conflict& last, const Conflict& next) {
+    return next.byte == last.last + 1 && next.kind == last.kind && next.thread == last.thread &&
+           next.before == last.before && next.before_writes == last.before_writes;
+  };
+  if (!found) return;
+  if (out && goes_on(*out, *found))
+    out->last = found->last;
+  else if (!out || rank(*found) > rank(*out))
+    out = std::move(found);
 }
 
 // ---- Reads
@@ -115,22 +123,22 @@ void Accesses::keep_worse(std::optional<Conflict>& out, std::optional<Conflict> 
 std::optional<Accesses::Conflict> Accesses::check_read(const Cell& cell, std::int64_t byte, Now now,
                                                        const Order& order) const {
   using enum Conflict::Kind;
-  if (!before(cell.write, now, order)) return Conflict{race, now.me, byte, access(cell.write), true};
-  if (cell.written == Written::pending) return Conflict{pending, now.me, byte, access(cell.write), true};
-  if (cell.written == Written::never) return Conflict{never_written, now.me, byte, std::nullopt};
+  if (!before(cell.write, now, order)) return conflict(race, now, byte, access(cell.write), true);
+  if (cell.written == Written::pending) return conflict(pending, now, byte, access(cell.write), true);
+  if (cell.written == Written::never) return conflict(never_written, now, byte, std::nullopt);
   return std::nullopt;
 }
 
 std::optional<Accesses::Conflict> Accesses::read(std::int64_t first, std::int64_t bytes, Now now,
                                                  const Order& order) {
   need_cells(first, bytes);
-  std::optional<Conflict> conflict;
+  std::optional<Conflict> out;
   for_each_cell(first, bytes, [&](Cell& cell, std::int64_t byte) {
     remember(cell, now.mark);
     const bool allowed = cell.written == Written::done && before(cell.write, now, order);
-    if (!allowed) keep_worse(conflict, check_read(cell, byte, now, order), order);
+    if (!allowed) keep_worse(out, check_read(cell, byte, now, order), order);
   });
-  return conflict;
+  return out;
 }
 
 std::optional<Accesses::Conflict> Accesses::read(std::int64_t first, std::int64_t bytes, int thread, Place at,
@@ -182,24 +190,24 @@ std::optional<Accesses::Conflict> Accesses::check_write(const Cell& cell, std::i
   using enum Conflict::Kind;
   std::optional<Conflict> out;
   if (state != Written::same && !before(cell.write, now, order))
-    out = Conflict{race, now.me, byte, access(cell.write), true};
+    out = conflict(race, now, byte, access(cell.write), true);
   for (Mark read : cell.read)
-    if (!before(read, now, order)) keep_worse(out, Conflict{race, now.me, byte, access(read), false}, order);
+    if (!before(read, now, order)) keep_worse(out, conflict(race, now, byte, access(read)), order);
   if (out) return out;
   if (cell.written == Written::pending && !(now.mark.strong() && cell.write.strong()))
-    return Conflict{pending, now.me, byte, access(cell.write), true};
+    return conflict(pending, now, byte, access(cell.write), true);
   return std::nullopt;
 }
 
 std::optional<Accesses::Conflict> Accesses::write(std::int64_t first, std::int64_t bytes, Now now,
                                                   const Order& order, Written state) {
   need_cells(first, bytes);
-  std::optional<Conflict> conflict;
+  std::optional<Conflict> out;
   const bool parts = for_each_cell(first, bytes, [&](Cell& cell, std::int64_t byte) {
     const bool is_free = cell.written != Written::pending || (now.mark.strong() && cell.write.strong());
     const bool allowed = is_free && before(cell.write, now, order) && before(cell.read[0], now, order) &&
                          before(cell.read[1], now, order);
-    if (!allowed) keep_worse(conflict, check_write(cell, byte, now, order, state), order);
+    if (!allowed) keep_worse(out, check_write(cell, byte, now, order, state), order);
     // A strong access does not hide a weak one that its thread has not released since: nobody else comes behind that one.
     const Mark mark = now.mark, last = cell.write;
     const bool hides =
@@ -208,7 +216,7 @@ std::optional<Accesses::Conflict> Accesses::write(std::int64_t first, std::int64
     set(cell, write, state == Written::same ? Written::done : state);
   });
   if (parts) unite(first, bytes);
-  return conflict;
+  return out;
 }
 
 bool Accesses::write_if_free(std::int64_t first, std::int64_t bytes, int thread, std::uint16_t place,
@@ -343,7 +351,7 @@ std::optional<Accesses::Conflict> Accesses::foreign(std::int64_t first, std::int
     const Cell& of = cell(byte);
     for (const Mark mark : {of.write, of.read[0], of.read[1]})
       if (is_foreign(mark)) {
-        const Conflict found{Conflict::Kind::race, me, byte, access(mark), mark == of.write};
+        const Conflict found = conflict(Conflict::Kind::race, {mark, me}, byte, access(mark), mark == of.write);
         if (found.before_writes || !is_object(byte)) return found;
         if (!arrival) arrival = found;
       }

@@ -42,12 +42,13 @@ class Accesses {
     Place at;
     std::uint32_t clock = 0;
     bool strong = false;
+    friend bool operator==(const Access&, const Access&) = default;
   };
   /// Two unordered or otherwise conflicting accesses.
   struct Conflict {
     enum class Kind { race, pending, never_written } kind;
-    int thread;  ///< whose access it is
-    std::int64_t byte;
+    int thread;               ///< whose access it is
+    std::int64_t byte, last;  ///< consecutive ones, of which all that is said holds
     std::optional<Access> before;
     bool before_writes = false;
   };
@@ -119,7 +120,7 @@ class Accesses {
   /// True if there are none among many bytes, but for writes at places that need no fence.
   bool are_fenced(std::span<const Effects::MemoryRead> bytes, int first_thread, int threads, const Order& order,
                   const std::function<bool(Place)>& needs_none);
-  /// The first of these bytes with a read by a thread that is not proxy-fenced for the thread `me`.
+  /// The first consecutive ones of these bytes with a read that is not proxy-fenced for the thread `me`, and that read.
   std::optional<Unfenced> unfenced_read(std::int64_t first, std::int64_t bytes, int me, const Order& order);
   /// A pending write of the thread to these bytes is complete. `place`: its number.
   void settle(std::int64_t first, std::int64_t bytes, int thread, std::uint16_t place, const Order& order);
@@ -209,6 +210,11 @@ class Accesses {
   std::optional<Conflict> read(std::int64_t first, std::int64_t bytes, Now now, const Order& order);
   std::optional<Conflict> write(std::int64_t first, std::int64_t bytes, Now now, const Order& order,
                                 Written state);
+  /// Of the cell that begins with a byte.
+  Conflict conflict(Conflict::Kind kind, Now now, std::int64_t byte, std::optional<Access> before,
+                    bool before_writes = false) const {
+    return {kind, now.me, byte, byte + size_[index(byte / kUnit)] - 1, before, before_writes};
+  }
   std::optional<Conflict> check_read(const Cell& cell, std::int64_t byte, Now now, const Order& order) const;
   std::optional<Conflict> check_write(const Cell& cell, std::int64_t byte, Now now, const Order& order,
                                       Written state) const;

@@ -140,13 +140,19 @@ std::optional<Accesses::Unfenced> Accesses::unfenced(std::int64_t first, std::in
 std::optional<Accesses::Unfenced> Accesses::unfenced_read(std::int64_t first, std::int64_t bytes, int me,
                                                           const Order& order) {
   need_cells(first, bytes);
-  for (std::int64_t byte = first; byte < first + bytes;) {
+  std::optional<Unfenced> out;
+  for (std::int64_t byte = first, next; byte < first + bytes; byte = next) {
     const std::int64_t size = size_[index(byte / kUnit)];
-    for (const Mark read : cell(byte).read)
-      if (!is_fenced(read, me, 1, order)) return Unfenced{byte, byte, access(read)};
-    byte = (byte / size + 1) * size;
+    next = (byte / size + 1) * size;
+    const auto& reads = cell(byte).read;
+    const auto found = std::ranges::find_if(reads, [&](Mark read) { return !is_fenced(read, me, 1, order); });
+    const bool goes_on = found != reads.end() && (!out || access(*found) == out->write);
+    if (out && !goes_on) break;
+    if (!goes_on) continue;
+    if (!out) out = Unfenced{byte, byte, access(*found)};
+    out->last = std::min(next, first + bytes) - 1;
   }
-  return std::nullopt;
+  return out;
 }
 
 bool Accesses::are_fenced(std::span<const Effects::MemoryRead> bytes, int first_thread, int threads,

@@ -4,13 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <cstring>  // std::memcpy
 #include <utility>
 
 #include "api/checks.hpp"
 #include "function_name.hpp"
-#include "warpbit/format.hpp"
 
 namespace warpbit {
 namespace {
@@ -59,89 +56,11 @@ FaultSide side_of_warp(Who who, std::string what) {
   return out;
 }
 
-namespace {
-
-constexpr std::array<std::string_view, kScopes> kScopeNames = {"cta", "cluster", "gpu"};
-
-}  // namespace
-
-std::string flag_text(const Flaw& flaw, const FlagUse& use) {
-  const bool writes = &use == &flaw.write;
-  if (flaw.kind == Flaw::Kind::relaxed)
-    return fmt::format("the {} of the flag{}", writes ? "write" : "read",
-                       use.lacks ? ", which is relaxed" : "");
-  if (flaw.kind == Flaw::Kind::scope)
-    return fmt::format(
-        "the {} of the flag{}", writes ? "release" : "acquire",
-        use.lacks ? fmt::format(", with .{} scope", kScopeNames[static_cast<std::size_t>(use.scope)]) : "");
-  if (writes) return use.lacks ? "the write of the flag, without a fence before it" : "the write of the flag";
-  return use.lacks ? "the read of the flag, without a fence after it" : "the read of the flag";
-}
-
 void add_flag(Fault& fault, const std::optional<Flaw>& flaw) {
   if (!flaw) return;
   for (const FlagUse* use : {&flaw->write, &flaw->read})
     if (use->thread >= 0 && use->cluster == flaw->read.cluster)
       fault.related.push_back(side_of({use->thread, use->at}, flag_text(*flaw, *use)));
-}
-
-std::string hex(std::span<const std::byte> bytes) {
-  constexpr std::size_t kMost = 8;
-  std::string out = "0x";
-  for (std::size_t i = std::min(bytes.size(), kMost); i-- > 0;)
-    out += fmt::format("{:02x}", std::to_integer<int>(bytes[i]));
-  return out;
-}
-
-namespace {
-
-struct FloatType {
-  std::string_view name, bits;
-  std::size_t bytes;
-  int mantissa;
-};
-constexpr FloatType kFloats[] = {
-    {"f32", "b32", 4, 23}, {"f64", "b64", 8, 52}, {"f16", "", 2, 10}, {"bf16", "", 2, 7}};
-
-// Numbers as integers in their order, zeros alike. Nothing: NaN or infinite.
-std::optional<std::int64_t> ordered(std::span<const std::byte> bytes, const FloatType& type) {
-  std::uint64_t bits = 0;
-  std::memcpy(&bits, bytes.data(), type.bytes);
-  const int width = static_cast<int>(8 * type.bytes);
-  const std::uint64_t sign = std::uint64_t{1} << (width - 1), magnitude = bits & (sign - 1);
-  const std::uint64_t infinite = (sign - 1) >> type.mantissa << type.mantissa;
-  if (magnitude >= infinite) return std::nullopt;
-  return (bits & sign) != 0 ? -static_cast<std::int64_t>(magnitude) : static_cast<std::int64_t>(magnitude);
-}
-
-// Of bits that are finite; what fits in a float is printed as short as one.
-std::string number_text(std::span<const std::byte> bytes, const FloatType& type) {
-  std::uint64_t code = 0;
-  std::memcpy(&code, bytes.data(), type.bytes);
-  const double value = Codec::find(type.name)->decode(code);
-  return type.bytes == 8 ? fmt::format("{}", value) : fmt::format("{}", static_cast<float>(value));
-}
-
-}  // namespace
-
-std::string apart(std::span<const std::byte> x, std::span<const std::byte> y, std::string_view type) {
-  constexpr std::uint64_t kNear = 100;
-  for (const FloatType& one : kFloats) {
-    if (type != one.name && (type != one.bits || type.empty())) continue;
-    for (std::size_t i = 0; i + one.bytes <= std::min(x.size(), y.size()); i += one.bytes) {
-      const auto a = x.subspan(i, one.bytes), b = y.subspan(i, one.bytes);
-      if (std::ranges::equal(a, b)) continue;
-      const auto first = ordered(a, one), second = ordered(b, one);
-      if (!first || !second) return "";
-      const auto low = static_cast<std::uint64_t>(std::min(*first, *second)),
-                 units = static_cast<std::uint64_t>(std::max(*first, *second)) - low;
-      if (type == one.bits && units >= kNear) return "";
-      if (units >= kNear)
-        return fmt::format(", as {} {} and {}", one.name, number_text(a, one), number_text(b, one));
-      return fmt::format(", as {} {} unit{} in the last place apart", one.name, units, units == 1 ? "" : "s");
-    }
-  }
-  return "";
 }
 
 bool is_worse(const Fault& one, const Fault& other) {
@@ -150,69 +69,6 @@ bool is_worse(const Fault& one, const Fault& other) {
     return found == nullptr ? Grade::fault : found->by_default;
   };
   return grade(one) > grade(other);
-}
-
-KernelRule rule_of_race(const std::optional<Flaw>& flaw) {
-  if (!is_of_flag(flaw)) return KernelRule::data_race;
-  return flaw->kind == Flaw::Kind::fence ? KernelRule::flag_fence : KernelRule::scope_too_narrow;
-}
-
-namespace {
-
-// "must come before the write of the flag, and another one after its read", where each lacks one.
-std::string missing_fences(const Flaw& flaw) {
-  if (flaw.write.lacks && flaw.read.lacks)
-    return "must come before the write of the flag, and another one after its read";
-  return flaw.read.lacks ? "must come after the read of the flag" : "must come before the write of the flag";
-}
-
-// What a release or an acquire between the two is too narrow; a fence has no flag of its own.
-Unordered::Words of_scope(const Flaw& flaw, std::string_view reach) {
-  const bool is_write = flaw.write.lacks, is_read = flaw.read.lacks;
-  const std::string_view what = is_write && is_read ? "release and the acquire"
-                                : is_write          ? "release"
-                                : is_read           ? "acquire"
-                                                    : "fence";
-  return {
-      fmt::format("the {} between the two ha{} .{} scope, which does not reach {}", what,
-                  is_write && is_read ? "ve" : "s", kScopeNames[static_cast<std::size_t>(flaw.scope)],
-                  flaw.scope == Scope::cta ? "another block" : "another cluster"),
-      fmt::format("the {} must have .{} scope", is_write || is_read ? "release and the acquire" : what, reach)};
-}
-
-}  // namespace
-
-Unordered::Words Unordered::words() const {
-  constexpr std::array<std::string_view, kScopes> kFences = {
-      "__threadfence_block (fence.acq_rel.cta)", "fence.acq_rel.cluster", "__threadfence (fence.acq_rel.gpu)"};
-  const std::string_view fence = kFences[static_cast<std::size_t>(reach)],
-                         scope = kScopeNames[static_cast<std::size_t>(reach)];
-  if (flaw && flaw->kind == Flaw::Kind::scope) return of_scope(*flaw, scope);
-  if (flaw && flaw->kind == Flaw::Kind::fence)
-    return {fmt::format("the flag between the two is volatile or relaxed, so it does not order {}", first),
-            fmt::format("a {} {}", fence, missing_fences(*flaw))};
-  if (is_open)
-    return {
-        "the read of the flag between the two is relaxed, and no fence follows it",
-        fmt::format("the flag must be read with .acquire.{}, or a {} must come after its read", scope, fence)};
-  if (flaw)
-    return {
-        fmt::format("the flag between the two is relaxed, so it does not order {}", first),
-        fmt::format("the flag must be written with .release.{} and read with .acquire.{}, or a {} must come "
-                    "before its write and another one after its read",
-                    scope, scope, fence)};
-  return {std::string(cause), std::string(advice)};
-}
-
-Error unordered(std::string_view what, std::string_view first, const Unordered& why) {
-  auto [cause, advice] = why.words();
-  return {Errc::data_race, std::string(what), fmt::format("{}, and {}", first, cause), std::move(advice)};
-}
-
-// By two lanes at one statement, maybe in two rounds of a loop, or at two statements.
-std::string one_must_store(const Fault& race) {
-  if (race.at == race.other->at) return "only one thread must store to it between two barriers";
-  return "only one of the two must store, or " + race.error.accepted;
 }
 
 Fault of_group(int group, Fault fault) {
@@ -252,13 +108,6 @@ Fault deadlock(Who who, std::string cause, std::string accepted, const std::vect
   Fault out = fault_of(who, {Errc::deadlock, {}, std::move(seen), std::move(accepted)});
   out.waiting = std::move(rows);
   return out;
-}
-
-std::string arrivals_text(std::int64_t arrived, std::int64_t expected, bool are_whole) {
-  const bool in_warps = are_whole && arrived % kWarp == 0 && expected % kWarp == 0;
-  const std::int64_t unit = in_warps ? kWarp : 1, come = arrived / unit, all = expected / unit;
-  return fmt::format("{} of {} {}{} {} arrived", come, all, in_warps ? "warp" : "thread", all == 1 ? "" : "s",
-                     come == 1 ? "has" : "have");
 }
 
 Found check_bytes(std::string_view what, Space space, const View& array, std::int64_t bytes,

@@ -62,14 +62,23 @@ Fault of_group(int group, Fault fault);
 Found check_bytes(std::string_view what, Space space, const View& array, std::int64_t bytes,
                   std::size_t alignment, Who who);
 
+/// "byte 0x4", or "bytes 0x0 to 0x3", the last one included; with "was" or "were" and the like behind it.
+std::string bytes_text(std::int64_t first, std::int64_t last);
+std::string bytes_text(std::int64_t first, std::int64_t last, std::string_view one, std::string_view many);
+/// What a fault calls two accesses to the same bytes: "that write and this read".
+std::string_view both_accesses(bool before_writes, bool now_writes);
+
+/// The error of bytes of shared memory that lie behind its `size` ones.
+Error beyond_shared(std::uint64_t first, std::uint64_t bytes, std::uint64_t size);
+
 /// Why nothing orders two accesses.
 struct Unordered {
-  std::optional<Flaw> flaw;  ///< what is missing, if something nearly does
-  bool is_open;              ///< a flag was read by a relaxed load without a fence after it
-  Scope reach;               ///< the narrowest scope that has both threads
-  std::string_view advice;   ///< if it is neither
-  std::string_view cause = "no barrier came between the two";  ///< likewise
-  std::string_view first = "this byte";                        ///< what is not ordered
+  std::string_view both;        ///< the two: "that write and this read"
+  std::optional<Flaw> flaw;     ///< what is missing, if something nearly does
+  bool is_open;                 ///< a flag was read by a relaxed load without a fence after it
+  Scope reach;                  ///< the narrowest scope that has both threads
+  std::string_view advice;      ///< if it is neither
+  std::string_view cause = {};  ///< likewise; empty: no barrier came between them
   struct Words {
     std::string cause, advice;
   };
@@ -85,6 +94,9 @@ Error unordered(std::string_view what, std::string_view first, const Unordered& 
 
 /// What is right where nothing orders two stores of different values.
 std::string one_must_store(const Fault& race);
+
+/// What is right where a block ends before another one's access to its shared memory, or its arrival there.
+std::string must_meet_at_end(bool arrives);
 
 /// The lanes of a mask.
 std::vector<int> lanes_of(std::uint32_t mask);

@@ -64,7 +64,7 @@ Found Mbarriers::find(std::int64_t address, std::string_view what, Who who, Obje
       misused(what, address,
               fmt::format("{} was overwritten by {}", name(address, who),
                           shared_.cluster().name(writer.thread, shared_.rank())),
-              "keep data apart from it, or execute mbarrier.inval before the store and mbarrier.init after it",
+              "store the data elsewhere, or execute mbarrier.inval before the store and mbarrier.init after it",
               who, nullptr, KernelRule::mbarrier_overwritten);
   fault->other = side_of(writer, "overwrites it");
   return fault;
@@ -97,13 +97,15 @@ Found Mbarriers::unordered_use(const Found& race, std::int64_t address, std::str
   const Cluster& cluster = shared_.cluster();
   const bool is_others = cluster.rank_of(who.thread) != shared_.rank();
   const auto flaw = shared_.order().nearly_before(object.made.thread, object.made_at, who.thread);
-  const Unordered why{flaw,
-                      shared_.order().is_open(object.made.thread, object.made_at, who.thread),
-                      is_others ? Scope::cluster : Scope::cta,
-                      is_others ? "fence.mbarrier_init and then a barrier.cluster must come between the two"
-                                : "a __syncthreads must come between the two",
-                      "nothing orders that before this use",
-                      "mbarrier.init"};
+  const Unordered why{
+      "that mbarrier.init and this statement",
+      flaw,
+      shared_.order().is_open(object.made.thread, object.made_at, who.thread),
+      is_others ? Scope::cluster : Scope::cta,
+      is_others ? "that thread must execute fence.mbarrier_init.release.cluster after it, and then all "
+                  "threads of the cluster a barrier.cluster, before this statement"
+                : "a __syncthreads must come between them",
+      "nothing orders that mbarrier.init before this statement"};
   auto [cause, advice] = why.words();
   Found out = misused(what, address,
                       fmt::format("{} was initialised by {}, and {}", name(address, who),
@@ -245,10 +247,12 @@ Found Mbarriers::arrive(std::int64_t address, const MbarrierArrival& arrival, Wh
     return too_many(address, *object, arrival, what, who);
   }
   if (!arrival.completes && arrival.count == object->pending)
-    found = first_of(std::move(found),
-                     misused(what, address, "this arrival with .noComplete is the last of the phase",
-                             "the last arrival of a phase must be one without .noComplete", who, object,
-                             KernelRule::mbarrier_no_complete));
+    found = first_of(
+        std::move(found),
+        misused(what, address, "this arrival with .noComplete is the last of the phase",
+                "the last arrival of a phase must be one without .noComplete (mbarrier.arrive, which takes "
+                "no count before sm_90)",
+                who, object, KernelRule::mbarrier_no_complete));
   state = Mbarriers::state(*object);
   if (shared_.records()) release(arrival, who, *object);
   const auto same = [&](const Arrived& one) { return one.who.thread == who.thread && one.who.at == who.at; };
@@ -475,18 +479,23 @@ Found Mbarriers::begin_copy(std::int64_t address, Who who, Accesses::Agent& agen
         is_others
             ? misused(
                   kWhat, address,
-                  fmt::format("{} was initialised by {} of that block, which executed no fence after it",
+                  fmt::format("{} was initialised by {} of that block, and that thread executed no fence after "
+                              "mbarrier.init",
                               name(address, who), shared_.cluster().name(object->made.thread, shared_.rank())),
-                  "that thread must execute fence.mbarrier_init.release.cluster or fence.proxy.async after "
-                  "mbarrier.init and before the barrier.cluster",
+                  "it must execute fence.mbarrier_init.release.cluster or fence.proxy.async after mbarrier.init and "
+                  "before its next barrier.cluster.arrive",
                   who, object, KernelRule::mbarrier_init_fence)
             : misused(
                   kWhat, address,
-                  fmt::format("{} was initialised by {} through the generic proxy, and no fence came between "
-                              "the two",
-                              name(address), shared_.cluster().name(object->made.thread, shared_.rank())),
-                  "fence.mbarrier_init or fence.proxy.async must follow mbarrier.init", who, object,
-                  KernelRule::mbarrier_init_proxy));
+                  fmt::format(
+                      "{} was initialised by {} through the generic proxy, and no fence came between that "
+                      "mbarrier.init and this copy",
+                      name(address), shared_.cluster().name(object->made.thread, shared_.rank())),
+                  object->made.thread == who.thread
+                      ? "this thread must execute fence.mbarrier_init.release.cluster or fence.proxy.async between them"
+                      : "the thread that executed mbarrier.init must execute fence.mbarrier_init.release.cluster or "
+                        "fence.proxy.async after it, before any barrier that comes between them",
+                  who, object, KernelRule::mbarrier_init_proxy));
   return found;
 }
 
@@ -516,15 +525,16 @@ FaultSide Mbarriers::made_by(std::int64_t address, const Object& object) const {
 // Bytes of a copy that was issued in an earlier phase.
 Fault Mbarriers::too_late(std::int64_t address, const Object& object, std::uint32_t bytes, std::int64_t phase,
                           Who who) const {
-  Fault out =
-      *misused("cp.async.bulk", address,
-               fmt::format("this copy was issued in {}, and the phase was complete without its {} bytes{}",
-                           phase_text(address, phase), bytes,
-                           phase + 1 == object.phase
-                               ? fmt::format(" (mbarrier.expect_tx had counted {})", object.came_before)
-                               : ""),
-               "mbarrier.expect_tx must count the bytes of all copies of a phase before its last arrival", who,
-               &object, KernelRule::mbarrier_bytes_late);
+  Fault out = *misused(
+      "cp.async.bulk", address,
+      fmt::format("this copy was issued in {}, and the phase was complete without its {} bytes{}",
+                  phase_text(address, phase), bytes,
+                  phase + 1 == object.phase
+                      ? fmt::format(" (mbarrier.expect_tx had counted {})", object.came_before)
+                      : ""),
+      fmt::format("mbarrier.expect_tx must count these {} bytes no later than the last arrival of phase {}{}",
+                  bytes, phase, object.expects ? fmt::format(", and not in phase {}", object.phase) : ""),
+      who, &object, KernelRule::mbarrier_bytes_late);
   const auto last = std::find_if(object.arrived.rbegin(), object.arrived.rend(),
                                  [&](const Arrived& one) { return one.phase == phase; });
   if (last != object.arrived.rend())
@@ -534,6 +544,14 @@ Fault Mbarriers::too_late(std::int64_t address, const Object& object, std::uint3
   return out;
 }
 
+namespace {
+
+std::string all_arrivals(std::uint32_t count) {
+  return count == 1 ? "its 1 arrival" : fmt::format("all of its {} arrivals", count);
+}
+
+}  // namespace
+
 // Lanes that arrive by one statement mostly do so by mistake. Each of them expects bytes, if the statement does: a larger count
 // would wait for these.
 Fault Mbarriers::too_many(std::int64_t address, const Object& object, const MbarrierArrival& arrival,
@@ -541,14 +559,23 @@ Fault Mbarriers::too_many(std::int64_t address, const Object& object, const Mbar
   const std::uint32_t arrived = object.expected - object.pending;
   const Who* const last = object.arrived.empty() ? nullptr : &object.arrived.back().who;
   const bool by_one_statement = last != nullptr && last->at == who.at && last->thread != who.thread;
+  const std::int64_t awaited = object.bytes - std::int64_t{arrival.expected};
+  const std::uint32_t more = arrival.count - object.pending;
+  const std::string had =
+      object.pending != 0 ? fmt::format("{} of its {} arrivals", arrived, object.expected)
+      : awaited > 0
+          ? fmt::format("{} and still waits for {} bytes", all_arrivals(object.expected), awaited)
+          : fmt::format("{} and {} bytes more than were expected", all_arrivals(object.expected), -awaited);
+  const std::string brings = more == arrival.count && more == 1
+                                 ? "this arrival is one too many"
+                                 : fmt::format("this statement brings {}, {} too many", arrival.count, more);
   Fault out = *misused(
       what, address,
-      fmt::format("phase {} of {} takes {} arrival{} and has had {}, and this brings {} more", object.phase,
-                  name(address, who), object.expected, object.expected == 1 ? "" : "s", arrived, arrival.count),
-      !by_one_statement ? "fewer threads must arrive, or mbarrier.init must count all arrivals of a phase"
+      fmt::format("phase {} of {} has had {}, so {}", object.phase, name(address, who), had, brings),
+      !by_one_statement ? "fewer arrivals must come, or mbarrier.init must count all arrivals of a phase"
       : arrival.expected != 0
           ? "one thread must execute this statement"
-          : "one thread must execute this statement, or mbarrier.init must count all that do",
+          : "one thread must execute this statement, or mbarrier.init must count all threads that do",
       who, &object);
   if (last != nullptr) out.other = side_of(*last, fmt::format("the latest arrival at {}", name(address)));
   out.related.push_back(made_by(address, object));
@@ -570,7 +597,8 @@ std::optional<Mbarriers::Cause> Mbarriers::cause(std::int64_t address) const {
     return Cause{object.made,
                  fmt::format("{} was initialised for {} arrivals, and {} ha{} come", name(address),
                              object.expected, arrived, arrived == 1 ? "s" : "ve"),
-                 "as many threads must arrive as mbarrier.init counts", made_by(address, object).what};
+                 "as many arrivals must come as mbarrier.init counts, or it must count fewer",
+                 made_by(address, object).what};
   return std::nullopt;
 }
 

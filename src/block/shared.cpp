@@ -169,46 +169,6 @@ void Shared::needs_no_fence(Place at) {
   if (std::ranges::find(need_no_fence_, at) == need_no_fence_.end()) need_no_fence_.push_back(at);
 }
 
-Found Shared::unfenced_write(std::string_view what, std::int64_t first, std::int64_t bytes, Who who,
-                             bool reads) {
-  std::optional<Accesses::Unfenced> found;
-  for (const std::int64_t end = first + bytes; first < end; first = found->last + 1) {
-    found = accesses_.unfenced(first, end - first, who.thread, 1, cluster_->order);
-    if (!found || reads || std::ranges::find(need_no_fence_, found->write.at) == need_no_fence_.end()) break;
-    if (found->last + 1 >= end) return std::nullopt;
-  }
-  if (!found) return std::nullopt;
-  Fault out = fault_of(
-      who,
-      {Errc::protocol_violation, std::string(what),
-       fmt::format("bytes {:#x} to {:#x} were written by {} through the generic proxy, and no "
-                   "fence.proxy.async came between the two",
-                   found->first, found->last, cluster_->name(found->write.thread, rank_)),
-       "the thread that wrote them must execute fence.proxy.async after that, and before any barrier between "
-       "the two"},
-      KernelRule::proxy_fence);
-  out.address = {Space::shared, found->first, {}, rank_};
-  out.other = side_of({found->write.thread, found->write.at}, fmt::format("writes byte {:#x}", found->first));
-  return out;
-}
-
-Found Shared::unfenced_read(std::string_view what, std::int64_t first, std::int64_t bytes, Who who) {
-  const auto found = accesses_.unfenced_read(first, bytes, who.thread, cluster_->order);
-  if (!found) return std::nullopt;
-  Fault out = fault_of(
-      who,
-      {Errc::protocol_violation, std::string(what),
-       fmt::format("byte {:#x} was read by {} through the generic proxy, and no fence.proxy.async "
-                   "came between the two",
-                   found->first, cluster_->name(found->write.thread, rank_)),
-       "the thread that read it must execute fence.proxy.async after that, and before any barrier between the "
-       "two"},
-      KernelRule::proxy_fence_read);
-  out.address = {Space::shared, found->first, {}, rank_};
-  out.other = side_of({found->write.thread, found->write.at}, fmt::format("reads byte {:#x}", found->first));
-  return out;
-}
-
 Found Shared::read_fenced_by(std::string_view what, std::int64_t first, std::int64_t bytes, Who who,
                              Accesses::Agent agent) {
   cluster_->issued(agent.number, who);
@@ -256,7 +216,7 @@ Found Shared::ends(Who who, const std::function<bool(std::int64_t)>& is_object) 
   const auto found = accesses_.foreign(0, static_cast<std::int64_t>(memory_.shared_bytes()), first_thread(),
                                        cluster_->stride(), who.thread, cluster_->order, is_object);
   if (!found) return std::nullopt;
-  Fault out = conflict({}, *found, who.at);
+  Fault out = told({}, *found, who.at, false);
   const bool arrives = !found->before_writes && is_object(found->byte);
   out.rule = arrives ? KernelRule::arrival_at_ended_block : KernelRule::block_ended;
   out.error = {
@@ -268,9 +228,7 @@ Found Shared::ends(Who who, const std::function<bool(std::int64_t)>& is_object) 
                   : found->before_writes ? "writes byte"
                                          : "reads byte",
                   found->byte, rank_),
-      fmt::format(
-          "all threads of both blocks must execute a barrier.cluster after the last {} another block's {}",
-          arrives ? "arrival at" : "access to", arrives ? "mbarrier" : "shared memory")};
+      must_meet_at_end(arrives)};
   std::swap(static_cast<FaultSide&>(out), *out.other);
   out.what.clear();
   out.related.clear();
@@ -364,7 +322,7 @@ Found Shared::read_as_group(std::string_view what, const Effects::MemoryRead& by
     if (!found) continue;
     const bool by_first_warp = found->before && found->before->thread / kWarp == first / kWarp;
     found->thread = by_first_warp ? second : first;
-    return of_group(group, conflict(what, *found, at));
+    return of_group(group, told(what, *found, at, false));
   }
   return std::nullopt;
 }

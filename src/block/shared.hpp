@@ -202,14 +202,15 @@ class Shared {
     std::uint32_t clock;
     bool writes;
   };
-  Fault conflict(std::string_view what, const Accesses::Conflict& conflict, Place at) const;
+  /// `writes`: of the access that finds it.
+  Fault told(std::string_view what, const Accesses::Conflict& conflict, Place at, bool writes) const;
   Fault conflict(std::string_view what, const Accesses::Conflict& conflict, Place at, const Actor& now) const;
   Fault conflict_of_thread(std::string_view what, const Accesses::Conflict& conflict, Place at,
                            bool writes) const;
   bool has_waited(const Accesses::Conflict& conflict, int by) const;
   bool is_told_by_lane(const Accesses::Conflict& conflict) const;
   KernelRule rule_of(const Accesses::Conflict& conflict) const;
-  Error race(std::string_view what, const Accesses::Conflict& conflict, Place at) const;
+  Error race(std::string_view what, const Accesses::Conflict& conflict, Place at, bool writes) const;
   void tell_pending(Fault& fault, std::string_view what, const Accesses::Conflict& conflict) const;
 
   Found read_as_group(std::string_view what, const Effects::MemoryRead& bytes, int group, Place at,

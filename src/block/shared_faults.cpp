@@ -21,25 +21,26 @@ void Shared::tell_pending(Fault& fault, std::string_view what, const Accesses::C
       writer == thread ? std::string("this thread") : fmt::format("thread {}", writer - first_thread());
   fault.error = {
       Errc::copy_pending, std::string(what),
-      fmt::format("byte {:#x} is the target of a cp.async of {} that is not complete (it is in {})",
-                  conflict.byte, who,
+      fmt::format("{} the destination of a cp.async of {} that is not complete (it is in {})",
+                  bytes_text(conflict.byte, conflict.last, "is", "are"), who,
                   committed ? fmt::format("group {} of {}", copy->group + 1, copier.group) : "no group yet"),
       fmt::format("{} must execute {}{} before this statement", who,
                   committed ? fmt::format("cp.async.wait_group {}", copier.group - copy->group - 1)
                             : "cp.async.wait_all (or cp.async.commit_group and then cp.async.wait_group 0)",
-                  writer == thread ? "" : ", and then a barrier must come,")};
+                  writer == thread ? "" : ", and then a barrier together with this thread,")};
   const bool waits_for_too_few = committed && copier.waited_for == copier.group && copier.waited_pending != 0;
   if (!waits_for_too_few || copier.waited.line == 0) return;
   fault.error.where = what.empty() ? "" : "cp.async.wait_group";  // without a name it has that of its statement
   fault.error.seen = fmt::format(
-      "it waits for all groups but the last{}, and {} accesses byte {:#x}, the target of a cp.async of {} that is "
+      "it waits for all groups but the last{}, and {} accesses {}, the destination of a cp.async of {} that is "
       "not complete (it is in group {} of {})",
       copier.waited_pending == 1 ? "" : fmt::format(" {}", copier.waited_pending),
-      cluster_->name(thread, rank_), conflict.byte, who, copy->group + 1, copier.group);
+      cluster_->name(thread, rank_), bytes_text(conflict.byte, conflict.last), who, copy->group + 1,
+      copier.group);
   fault.error.accepted =
       fmt::format("this statement must be cp.async.wait_group {}", copier.group - copy->group - 1);
   fault.other = static_cast<FaultSide&>(fault);
-  fault.other->what = fmt::format("accesses byte {:#x}", conflict.byte);
+  fault.other->what = "accesses " + bytes_text(conflict.byte, conflict.last);
   fault.warp = writer / kWarp;
   fault.lanes = {writer % kWarp};
   fault.at = copier.waited;
@@ -51,41 +52,47 @@ Error Shared::by_agent(std::string_view what, const Accesses::Conflict& conflict
   const Who by = cluster_->who(before.thread, before.at);
   const bool is_on_its_way = conflict.kind == Accesses::Conflict::Kind::pending;
   return {Errc::copy_pending, std::string(what),
-          fmt::format("byte {:#x} is {} by {} of {}, which {}", conflict.byte,
+          fmt::format("{} {} by {} of {}, which {}", bytes_text(conflict.byte, conflict.last, "is", "are"),
                       conflict.before_writes ? "written" : "read", cluster_->work(before.thread),
                       cluster_->name(by.thread, rank_),
                       is_on_its_way ? "is not complete" : "has not been waited for"),
           cluster_->advice(before.thread, before.clock)};
 }
 
-Error Shared::race(std::string_view what, const Accesses::Conflict& conflict, Place at) const {
+Error Shared::race(std::string_view what, const Accesses::Conflict& conflict, Place at, bool writes) const {
   const Accesses::Access& before = *conflict.before;
   const int by = cluster_->who(before.thread, before.at).thread, rank = cluster_->rank_of(conflict.thread);
-  const std::string_view how = conflict.before_writes ? "written" : "read";
+  const std::string first = fmt::format("{} {} by", bytes_text(conflict.byte, conflict.last, "was", "were"),
+                                        conflict.before_writes ? "written" : "read");
+  const bool is_own = cluster_->rank_of(by) == rank;
   if (cluster_->order.is_agent(before.thread))
     return {
         Errc::data_race, std::string(what),
-        fmt::format("byte {:#x} was {} by a wgmma of {}, and {}", conflict.byte, how,
-                    cluster_->group_name(by, rank),
+        fmt::format("{} a wgmma of {}, and {}", first, cluster_->group_name(by, rank),
                     has_waited(conflict, by) ? "this warp has waited for its own part only"
                                              : "nothing orders that before this statement"),
-        "all four warps must execute wgmma.wait_group, and then a barrier or an mbarrier must come before this "
-        "statement"};
+        fmt::format(
+            "all four warps must execute wgmma.wait_group 0, and then a {} together with this thread, or each "
+            "of them must arrive at an mbarrier that this thread waits for, before this statement",
+            is_own ? "barrier (bar.sync)" : "barrier.cluster")};
   const bool same_warp = by / kWarp == conflict.thread / kWarp;
   // Where warps have parted, a barrier of all of them would never be complete.
   const bool have_parted = cluster_->flow && cluster_->flow(before.at, at) == Cluster::Flow::apart;
   const Unordered found{
+      both_accesses(conflict.before_writes, writes),
       cluster_->order.nearly_before(before.thread, before.clock, conflict.thread),
       cluster_->order.is_open(before.thread, before.clock, conflict.thread),
-      cluster_->rank_of(by) == rank ? Scope::cta : Scope::cluster,
-      same_warp                       ? "a __syncwarp or a __syncthreads must come between the two"
-      : is_told_by_lane(conflict)     ? "a __syncwarp must come before what another lane of its warp releases"
-      : cluster_->rank_of(by) != rank ? "a barrier.cluster or an mbarrier must come between the two"
+      is_own ? Scope::cta : Scope::cluster,
+      same_warp ? "a __syncwarp or a __syncthreads must come between them"
+      : is_told_by_lane(conflict)
+          ? "a __syncwarp must come between that read and the release by another lane of that "
+            "warp"
+      : !is_own ? "a barrier.cluster, or an arrival at an mbarrier and a wait for it, must come between them"
       : have_parted
-          ? "an mbarrier, or a bar.sync that counts the threads of both warps, must come between the two"
-          : "a __syncthreads must come between the two"};
-  return unordered(what, fmt::format("byte {:#x} was {} by {}", conflict.byte, how, cluster_->name(by, rank)),
-                   found);
+          ? "an arrival at an mbarrier and a wait for it, or a bar.sync that counts the threads of both "
+            "warps, must come between them"
+          : "a __syncthreads must come between them"};
+  return unordered(what, fmt::format("{} {}", first, cluster_->name(by, rank)), found);
 }
 
 // A warp that has waited for a product knows the agent of its own (Products::control).
@@ -117,14 +124,14 @@ KernelRule Shared::rule_of(const Accesses::Conflict& conflict) const {
   return rule_of_race(cluster_->order.nearly_before(before.thread, before.clock, conflict.thread));
 }
 
-Fault Shared::conflict(std::string_view what, const Accesses::Conflict& conflict, Place at) const {
+Fault Shared::told(std::string_view what, const Accesses::Conflict& conflict, Place at, bool writes) const {
   using Kind = Accesses::Conflict::Kind;
   Fault out = fault_of({conflict.thread, at}, {}, rule_of(conflict));
   out.address = {Space::shared, conflict.byte, {}, rank_};
   if (conflict.before) {
     const Who by = cluster_->who(conflict.before->thread, conflict.before->at);
-    out.other =
-        side_of(by, fmt::format("{} byte {:#x}", conflict.before_writes ? "writes" : "reads", conflict.byte));
+    out.other = side_of(by, fmt::format("{} {}", conflict.before_writes ? "writes" : "reads",
+                                        bytes_text(conflict.byte, conflict.last)));
     if (conflict.kind == Kind::pending) out.other->what = "issues the cp.async";
     if (cluster_->copies(conflict.before->thread)) {
       out.other->what = fmt::format("issues {}", cluster_->work(conflict.before->thread));
@@ -137,13 +144,16 @@ Fault Shared::conflict(std::string_view what, const Accesses::Conflict& conflict
   }
   switch (conflict.kind) {
     case Kind::never_written:
-      out.error = {Errc::never_written, std::string(what),
-                   fmt::format("byte {:#x} of shared memory has never been written", conflict.byte),
-                   "it must be written before this statement"};
+      out.error = {
+          Errc::never_written, std::string(what),
+          fmt::format("{} of shared memory {} never been written", bytes_text(conflict.byte, conflict.last),
+                      conflict.byte == conflict.last ? "has" : "have"),
+          fmt::format("{} must be written before this statement",
+                      conflict.byte == conflict.last ? "it" : "they")};
       break;
     case Kind::pending: tell_pending(out, what, conflict); break;
     case Kind::race:
-      out.error = race(what, conflict, at);
+      out.error = race(what, conflict, at, writes);
       if (!cluster_->order.is_agent(conflict.before->thread))
         add_flag(out, cluster_->order.nearly_before(conflict.before->thread, conflict.before->clock,
                                                     conflict.thread));
@@ -152,17 +162,21 @@ Fault Shared::conflict(std::string_view what, const Accesses::Conflict& conflict
   return out;
 }
 
-// No barrier stands between the two sides, so either may come first. A person looks for it before the one that stands behind
+// No barrier stands between both sides, so either may come first. A person looks for it before the one that stands behind
 // the other in the program.
 Fault Shared::conflict(std::string_view what, const Accesses::Conflict& conflict, Place at,
                        const Actor& now) const {
   const bool is_race = conflict.kind == Accesses::Conflict::Kind::race;
   if (!is_race || !cluster_->flow || cluster_->order.is_agent(conflict.before->thread) ||
       cluster_->flow(at, conflict.before->at) != Cluster::Flow::follows)
-    return Shared::conflict(what, conflict, at);
-  const Accesses::Conflict turned{conflict.kind, conflict.before->thread, conflict.byte,
-                                  Accesses::Access{now.number, at, now.clock}, now.writes};
-  Fault out = Shared::conflict(what, turned, conflict.before->at);
+    return told(what, conflict, at, now.writes);
+  const Accesses::Conflict turned{conflict.kind,
+                                  conflict.before->thread,
+                                  conflict.byte,
+                                  conflict.last,
+                                  Accesses::Access{now.number, at, now.clock},
+                                  now.writes};
+  Fault out = told(what, turned, conflict.before->at, conflict.before_writes);
   if (!cluster_->order.is_agent(now.number)) out.rule = rule_of(conflict);
   return out;
 }
@@ -171,6 +185,62 @@ Fault Shared::conflict_of_thread(std::string_view what, const Accesses::Conflict
                                  bool writes) const {
   return Shared::conflict(what, conflict, at,
                           {conflict.thread, cluster_->order.clock(conflict.thread), writes});
+}
+
+// ---- Fences between proxies
+
+namespace {
+
+// What is missing between an access through the generic proxy and one through the async proxy.
+std::string must_fence_proxy(int before, int now, std::string_view access) {
+  if (before == now) return "this thread must execute fence.proxy.async between them";
+  return fmt::format(
+      "the thread of that {} must execute fence.proxy.async after it, and before any barrier that comes "
+      "between them",
+      access);
+}
+
+}  // namespace
+
+Found Shared::unfenced_write(std::string_view what, std::int64_t first, std::int64_t bytes, Who who,
+                             bool reads) {
+  std::optional<Accesses::Unfenced> found;
+  for (const std::int64_t end = first + bytes; first < end; first = found->last + 1) {
+    found = accesses_.unfenced(first, end - first, who.thread, 1, cluster_->order);
+    if (!found || reads || std::ranges::find(need_no_fence_, found->write.at) == need_no_fence_.end()) break;
+    if (found->last + 1 >= end) return std::nullopt;
+  }
+  if (!found) return std::nullopt;
+  Fault out = fault_of(
+      who,
+      {Errc::protocol_violation, std::string(what),
+       fmt::format(
+           "{} written by {} through the generic proxy, and no fence.proxy.async came between that write "
+           "and this statement",
+           bytes_text(found->first, found->last, "was", "were"), cluster_->name(found->write.thread, rank_)),
+       must_fence_proxy(found->write.thread, who.thread, "write")},
+      KernelRule::proxy_fence);
+  out.address = {Space::shared, found->first, {}, rank_};
+  out.other =
+      side_of({found->write.thread, found->write.at}, "writes " + bytes_text(found->first, found->last));
+  return out;
+}
+
+Found Shared::unfenced_read(std::string_view what, std::int64_t first, std::int64_t bytes, Who who) {
+  const auto found = accesses_.unfenced_read(first, bytes, who.thread, cluster_->order);
+  if (!found) return std::nullopt;
+  Fault out = fault_of(
+      who,
+      {Errc::protocol_violation, std::string(what),
+       fmt::format(
+           "{} read by {} through the generic proxy, and no fence.proxy.async came between that read and "
+           "this statement",
+           bytes_text(found->first, found->last, "was", "were"), cluster_->name(found->write.thread, rank_)),
+       must_fence_proxy(found->write.thread, who.thread, "read")},
+      KernelRule::proxy_fence_read);
+  out.address = {Space::shared, found->first, {}, rank_};
+  out.other = side_of({found->write.thread, found->write.at}, "reads " + bytes_text(found->first, found->last));
+  return out;
 }
 
 }  // namespace warpbit::block

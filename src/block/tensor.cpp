@@ -14,7 +14,8 @@ int TensorOrder::find(Key key) {
   if (!added) return found->second;
   const bool operations = key.first == Kind::operations;
   const auto advice = [this, pipe = static_cast<int>(pipes_.size())](std::uint32_t clock) {
-    return commit_of(pipe, clock) + " must come between the two (other arrivals do not wait for it)";
+    return commit_of(pipe, clock) +
+           " must come between that operation and this statement (other arrivals do not wait for it)";
   };
   Pipe one{key.second, operations ? kWarp : 1, 0, 0, -1};
   one.done = operations ? cluster_.add_tensor_agent(advice) : cluster_.add_tensor_agent();
@@ -159,7 +160,7 @@ Fault TensorAccesses::found(const Operation& before, const TensorTouch& words, b
   Fault out = fault_of(
       now.who, {Errc::protocol_violation,
                 {},
-                fmt::format("this {} {}, which a {} {}{}; {}", does, text(common(words, before.words)),
+                fmt::format("this {} {}, which a {} {}{}, and {}", does, text(common(words, before.words)),
                             name(before.use, is_move, before.who, cluster, cluster.rank_of(now.who.thread)),
                             does == did ? "also " : "", did, why),
                 std::move(accepted)});
@@ -189,8 +190,13 @@ bool are_pipelined(TensorUse before, TensorUse now, bool same_accumulator) {
 
 namespace {
 
-constexpr const char *kNoFenceAfter = "no fence came between what orders the two threads and this statement",
-                     *kFenceAfter = "this thread must execute tcgen05.fence::after_thread_sync between the two";
+constexpr const char *kNoFenceAfter =
+                         "no fence came between the barrier, or the wait for an mbarrier, and this statement",
+                     *kFenceAfter = "this thread must execute tcgen05.fence::after_thread_sync between them";
+// What orders a thread behind another one, which has an operation of its own to do before.
+constexpr std::string_view kThenArrives =
+    "and then a barrier together with this thread, or an arrival at an mbarrier that "
+    "this thread waits for";
 
 std::string not_waited_for(const TensorAccesses::Access& before) {
   return fmt::format("that {} has not been waited for", name(before.use));
@@ -213,15 +219,19 @@ Found TensorAccesses::check_pipelined(const Operation& before, const TensorTouch
   const int me = warp_of(now.who);
   if (before.pipe == now.pipe || order_.is_done(before.pipe, before.clock, me)) return std::nullopt;
   if (!order_.is_issued(before.pipe, before.clock, me))
-    return found(before, words, before_writes, now, "nothing orders the two threads",
-                 "tcgen05.fence::before_thread_sync, a barrier or an mbarrier, and "
-                 "tcgen05.fence::after_thread_sync must come between the two");
+    return found(
+        before, words, before_writes, now,
+        fmt::format("nothing orders that {} before this statement", name(before.use)),
+        fmt::format("that thread must execute tcgen05.fence::before_thread_sync, {}, and this thread then "
+                    "tcgen05.fence::after_thread_sync",
+                    kThenArrives));
   if (order_.is_of(before.pipe, me)) return std::nullopt;
   if (!order_.is_fenced(before.pipe, before.clock, me))
-    return found(before, words, before_writes, now,
-                 fmt::format("no fence came between that {} and what orders the two threads", name(before.use)),
-                 "that thread must execute tcgen05.fence::before_thread_sync between the two",
-                 KernelRule::tensor_fence);
+    return found(
+        before, words, before_writes, now,
+        fmt::format("no fence came between that {} and the thread's next barrier, or arrival at an mbarrier",
+                    name(before.use)),
+        "that thread must execute tcgen05.fence::before_thread_sync between them", KernelRule::tensor_fence);
   if (!order_.is_behind_fence(before.pipe, before.clock, me, false))
     return found(before, words, before_writes, now, kNoFenceAfter, kFenceAfter, KernelRule::tensor_fence);
   return std::nullopt;
@@ -231,8 +241,9 @@ Found TensorAccesses::check_operation(const Operation& before, const TensorTouch
                                       const Access& now) const {
   const int me = warp_of(now.who);
   if (!order_.is_done(before.pipe, before.clock, me)) {
-    const std::string must = order_.commit_of(before.pipe, before.clock) +
-                             " and then tcgen05.fence::after_thread_sync must come between the two";
+    const std::string must =
+        fmt::format("{} and then tcgen05.fence::after_thread_sync must come between that {} and this statement",
+                    order_.commit_of(before.pipe, before.clock), name(before.use));
     const bool in_one_pipe =
         is_copy(now.use) && before.pipe == now.pipe && (is_product(before.use) || is_copy(before.use));
     if (in_one_pipe)
@@ -244,7 +255,7 @@ Found TensorAccesses::check_operation(const Operation& before, const TensorTouch
   }
   if (now.use != TensorUse::deallocation && !order_.is_behind_fence(before.pipe, before.clock, me, true))
     return found(before, words, before_writes, now,
-                 fmt::format("that {} has been waited for, and no fence followed the wait", name(before.use)),
+                 fmt::format("that {} has been waited for, but no fence followed the wait", name(before.use)),
                  "tcgen05.fence::after_thread_sync must come between the wait and this statement",
                  KernelRule::tensor_fence);
   return std::nullopt;
@@ -256,24 +267,27 @@ Found TensorAccesses::check_move(const Operation& before, const TensorTouch& wor
   const std::string wait = before.use == TensorUse::load ? "tcgen05.wait::ld" : "tcgen05.wait::st";
   if (order_.is_of(before.pipe, me)) {
     if (order_.is_waited_for(before.pipe, before.clock)) return std::nullopt;
-    return found(before, words, before_writes, now, not_waited_for(before),
-                 wait + " must come between the two");
-  }
-  if (!order_.is_waited_for(before.pipe, before.clock))
     return found(
         before, words, before_writes, now, not_waited_for(before),
-        fmt::format("that warp must execute {}, and then a barrier or an mbarrier must come before this "
-                    "statement",
-                    wait));
+        fmt::format("this warp must execute {} between that {} and this statement", wait, name(before.use)));
+  }
+  if (!order_.is_waited_for(before.pipe, before.clock))
+    return found(before, words, before_writes, now, not_waited_for(before),
+                 fmt::format("that warp must execute {}, {}, before this statement", wait, kThenArrives));
   if (!order_.is_done(before.pipe, before.clock, me))
-    return found(before, words, before_writes, now, "nothing orders the two warps",
-                 fmt::format("a barrier or an mbarrier must come between {} and this statement", wait));
+    return found(
+        before, words, before_writes, now,
+        fmt::format("nothing orders the {} of that warp before this statement", wait),
+        fmt::format("that warp must execute a barrier together with this thread, or arrive at an mbarrier that "
+                    "this thread waits for, between its {} and this statement",
+                    wait));
   if (now.use == TensorUse::deallocation) return std::nullopt;
   if (!order_.is_fenced(before.pipe, before.clock, me))
-    return found(before, words, before_writes, now,
-                 fmt::format("no fence came between {} and what orders the two warps", wait),
-                 "that warp must execute tcgen05.fence::before_thread_sync between the two",
-                 KernelRule::tensor_fence);
+    return found(
+        before, words, before_writes, now,
+        fmt::format("no fence came between the {} of that warp and its next barrier, or arrival at an mbarrier",
+                    wait),
+        "that warp must execute tcgen05.fence::before_thread_sync between them", KernelRule::tensor_fence);
   if (!order_.is_behind_fence(before.pipe, before.clock, me, true))
     return found(before, words, before_writes, now, kNoFenceAfter, kFenceAfter, KernelRule::tensor_fence);
   return std::nullopt;

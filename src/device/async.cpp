@@ -97,7 +97,7 @@ void barrier_cluster_arrive(bool releases, Place at) {
   if (block.async.cluster.barrier.arrive(me.thread / block::kWarp, lane, releases, at) != 0)
     block.fail(
         block::fault_of(me, {Errc::barrier_misused, "barrier.cluster.arrive", "a thread arrives a second time",
-                             "barrier.cluster.wait must come between the two"}));
+                             "barrier.cluster.wait must come between both arrivals"}));
 }
 
 void barrier_cluster_wait(Place at) {

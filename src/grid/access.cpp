@@ -48,14 +48,17 @@ class Loaded {
     for_each_element(step_.access, to_, [&](const Place& place, std::size_t at, std::size_t bytes) {
       undefined_.write(path_, place, lane, extended(get(bits.data() + at, bytes), step_.access));
     });
-    const auto first = std::ranges::find_if(bits, [](std::byte one) { return one != std::byte{0}; });
+    const auto is_undefined = [](std::byte one) { return one != std::byte{0}; };
+    const auto first = std::ranges::find_if(bits, is_undefined),
+               end = std::find_if_not(first, bits.end(), is_undefined);
     if (first == bits.end() || cause_.lanes != 0) return;
     using From = Undefined::Cause::From;
     cause_ = {from.space == StateSpace::shared  ? From::shared
               : from.space == StateSpace::local ? From::local
               : address - kHeap < Heap::kBytes  ? From::heap
                                                 : From::array,
-              static_cast<std::int64_t>(address) + (first - bits.begin()), warp_.site(step_), lanes_};
+              static_cast<std::int64_t>(address) + (first - bits.begin()),
+              static_cast<std::int64_t>(address) + (end - bits.begin()) - 1, warp_.site(step_), lanes_};
     if (from.space != StateSpace::local) return;
     if (const std::int64_t in_frame = warp_.local_at(lane, from.data + (first - bits.begin())); in_frame >= 0)
       if (const auto* const stored = undefined_.cause_of_local(in_frame)) cause_ = *stored;

@@ -66,9 +66,9 @@ Next map_address(Warp& warp, Path& path, const Step& step, Lanes lanes) {
       return warp.fault(path, Lanes{1} << lane,
                         {Errc::address_out_of_bounds,
                          {},
-                         fmt::format("addresses of block {}", rank),
-                         blocks == 1 ? std::string("the cluster has block 0 only")
-                                     : fmt::format("the cluster has blocks 0 to {}", blocks - 1)});
+                         fmt::format("addresses of block {}, which the cluster does not have,", rank),
+                         blocks == 1 ? std::string("the rank must be 0, as the cluster has one block")
+                                     : fmt::format("the rank must be 0 to {}", blocks - 1)});
     const std::uint64_t address = warp.read(path, step.place[2], lane);
     warp.write(path, step.place[0], lane, (address & ~kRank) | rank << kRankShift);
   }

@@ -245,7 +245,7 @@ void Block::blame_store(Fault& fault) const {
                  {},
                  fmt::format("it overwrites the mbarrier at {}, which is in use",
                              async_.shared.at(fault.address->byte / 8 * 8)),
-                 "data must lie elsewhere, or mbarrier.inval must come before this statement"};
+                 "store the data elsewhere, or execute mbarrier.inval before this statement"};
 }
 
 bool Block::allows(block::Found found) {

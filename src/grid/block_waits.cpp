@@ -266,7 +266,8 @@ Fault Block::deadlock_of(Warp& warp, const Path& path, const std::vector<FaultWa
       cause = fmt::format("barrier {} counts {} threads, and {} have come (warp{} {} ha{} ended without it)",
                           path.barrier, barrier.threads, barrier.arrived, missing.size() == 1 ? "" : "s",
                           ranges(missing), ha);
-      accepted = "as many threads must execute the barrier as it counts";
+      accepted =
+          "as many threads must execute the barrier as it counts, or it must count only the threads that do";
     }
   }
   Fault out = block::deadlock(who(warp, path), std::move(cause), std::move(accepted), waiting);

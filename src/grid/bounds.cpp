@@ -65,8 +65,9 @@ bool lies_in_variable(Warp& warp, const Path& path, const Step& step, int lane, 
       Block::who(warp, step, lane),
       {Errc::address_out_of_bounds,
        {},
-       fmt::format("{} bytes from byte {} of '{}' in .{} on", bytes, from, name, ptx::name(variable.space)),
-       fmt::format("'{}' has {} bytes", name, bounds->bytes)},
+       fmt::format("bytes {} to {} of '{}' (.{}, which has {} bytes)", from,
+                   from + static_cast<std::int64_t>(bytes) - 1, name, ptx::name(variable.space), bounds->bytes),
+       fmt::format("an address that is computed from '{}' must stay in it", name)},
       KernelRule::beyond_variable);
   if (in_shared && at < warp.block().shared().size())
     found->address = {Space::shared, static_cast<std::int64_t>(at)};
@@ -95,12 +96,21 @@ std::string null_parameter(const Grid& grid) {
 
 Error beyond_global(const Grid& grid, std::uint64_t address, std::uint64_t bytes) {
   constexpr std::uint64_t kNearNull = 4096;
-  std::string why = grid.memory.names(address) ? "" : "no argument reaches them";
+  std::string seen = grid.memory.describe(address, bytes), accepted;
+  const GlobalMemory::Range* const near = grid.memory.near(address);
   if (address < kNearNull) {
     const std::string name = null_parameter(grid);
-    why = "a null pointer" + (name.empty() ? "" : fmt::format(": {} is 0", name));
+    seen += name.empty() ? " (a null pointer)" : fmt::format(" (a null pointer: {} is 0)", name);
+    accepted = name.empty() ? "the pointer must be that of an array" : "pass an array as " + name;
+  } else if (near == nullptr) {
+    seen += ", where nothing lies,";
+    accepted = "the address must lie in an array that is passed, or in a variable of the module";
+  } else if (near->heap != nullptr) {
+    accepted = "it must lie in what malloc has returned and free has not released";
+  } else {
+    accepted = "threads past its end must not execute this statement, or it must be larger";
   }
-  return {Errc::address_out_of_bounds, {}, grid.memory.describe(address, bytes), std::move(why)};
+  return {Errc::address_out_of_bounds, {}, std::move(seen), std::move(accepted)};
 }
 
 std::string source_name(std::string_view symbol) {

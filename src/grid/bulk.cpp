@@ -222,13 +222,14 @@ bool Lane::may_request() const {
   const block::Who who = Block::who(warp_, step_, lane_);
   const std::optional<block::Who> knows = here.checks() ? here.cluster().known_failure(who) : std::nullopt;
   if (!knows) return true;
-  Fault out =
-      block::fault_of(who,
-                      {Errc::protocol_violation,
-                       {},
-                       "this block has seen a try_cancel fail",
-                       "it must test query_cancel.is_canceled, and execute no try_cancel once that was false"},
-                      KernelRule::request_behind_failure);
+  Fault out = block::fault_of(
+      who,
+      {Errc::protocol_violation,
+       {},
+       "this block has seen a try_cancel fail",
+       "once query_cancel.is_canceled has been false, the block must execute no further try_cancel, and "
+       "neither the expect_tx nor the wait for it"},
+      KernelRule::request_behind_failure);
   out.other = block::side_of(*knows, "learns of the failure");
   return here.allows(std::move(out));
 }

@@ -79,7 +79,7 @@ Next Cluster::arrive(Warp& warp, Path& path, Lanes lanes, bool releases) {
                       {Errc::barrier_misused,
                        {},
                        "a thread arrives a second time",
-                       "barrier.cluster.wait must come between the two"});
+                       "barrier.cluster.wait must come between both arrivals"});
   check_barrier();
   return Next::step;
 }

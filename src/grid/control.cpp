@@ -12,17 +12,33 @@
 
 namespace warpbit::grid::steps {
 
-Error lanes_missing(Warp& warp, Lanes missing) {
+Next need_all(Warp& warp, Path& path, Lanes lanes) {
+  path.needs = kAllLanes;
+  const Lanes missing = ~lanes;
+  if ((warp.alive() & missing) != 0) return Next::wait;
   const Extent& n = warp.block().grid().threads;
   const std::uint64_t threads = std::uint64_t{n[0]} * n[1] * n[2],
                       first = static_cast<std::uint64_t>(warp.number()) * kLanes;
   const Lanes never = threads - first >= kLanes ? 0 : kAllLanes << (threads - first);
-  return {Errc::lanes_missing,
-          {},
-          missing == never ? fmt::format("the block has {} threads, so lanes {} are not there", threads,
-                                         ranges(block::lanes_of(missing)))
-                           : fmt::format("lanes {} have ended", ranges(block::lanes_of(missing))),
-          "all lanes of the warp must execute it"};
+  Fault out =
+      block::fault_of(Block::who(warp, path),
+                      {Errc::lanes_missing,
+                       {},
+                       missing == never ? fmt::format("the block has {} threads, so lanes {} are not there",
+                                                      threads, ranges(block::lanes_of(missing)))
+                                        : fmt::format("lanes {} have ended", ranges(block::lanes_of(missing))),
+                       "all lanes of the warp must execute it"});
+  out.lanes = block::lanes_of(lanes);
+  for (Lanes rest = missing & ~never, together; rest != 0; rest &= ~together) {
+    const std::int32_t at = warp.ended_at(std::countr_zero(rest));
+    together = 0;
+    for_each_lane(rest, [&](int lane) { together |= Lanes{warp.ended_at(lane) == at} << lane; });
+    FaultSide& side = out.related.emplace_back(
+        block::side_of({warp.number_in_cluster() * kLanes, Block::place(at)}, "here they ended"));
+    side.lanes = block::lanes_of(together);
+  }
+  warp.block().fault(std::move(out));
+  return Next::end;
 }
 
 Next nothing(Warp&, Path&, const Step&, Lanes) {
@@ -121,9 +137,10 @@ block::Found left_out(Warp& warp, const Path& path, const Step& step, Lanes lane
       Block::who(warp, step, 0),
       {Errc::threads_diverge,
        {},
-       fmt::format("lanes {} of warp {} execute it, and lanes {}, which had not ended, went around it",
+       fmt::format("lanes {} of warp {} execute it, and lanes {}, which had not ended, did not execute it",
                    ranges(block::lanes_of(lanes)), warp.number(), ranges(block::lanes_of(without))),
-       "all lanes of a warp that have not ended must execute what is .aligned (as bar.sync is)"},
+       "all lanes of a warp that have not ended must execute what is .aligned (as bar.sync is), or it must be the "
+       "form without .aligned (as barrier.sync is)"},
       KernelRule::aligned_by_lanes);
   out.lanes = block::lanes_of(lanes);
   const Step& there = warp.program().steps[static_cast<std::size_t>(path.passed_at)];

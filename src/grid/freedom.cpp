@@ -204,7 +204,7 @@ void note(Step& step) {
 Next noted(Warp& warp, Path& path, const Step& step, Lanes lanes) {
   if (step.freedom >= 0) warp.block().executed(step.freedom, warp, lanes);
   if (step.touch >= 0 && !warp.block().touches(warp, path, step, lanes)) return Next::end;
-  if (step.uses_load && !use_load(warp, step)) return Next::end;
+  if (step.uses_load && !use_load(warp, path, step)) return Next::end;
   return step.noted(warp, path, step, lanes);
 }
 

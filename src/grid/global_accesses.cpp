@@ -70,7 +70,7 @@ struct GlobalAccesses::Check {
   const std::byte* value(const Entry& now, std::size_t byte) const;
   void drop();
   void store(const Entry& now, std::byte* data) const;
-  void report(const Entry& old, const Entry& now, std::size_t byte, const std::byte* at);
+  void report(const Entry& old, const Entry& now, Mask bytes, const std::byte* data);
 };
 
 GlobalAccesses::Entry GlobalAccesses::Check::entry_by(const GlobalAccess& by) {
@@ -424,19 +424,22 @@ bool GlobalAccesses::conflicts(Check& check, const Entry& old, const Entry& now,
         ((old.is_of_warp(now) && old_lane == now_lane) || is_known(check, old, first, now_lane)))
       continue;
     out = true;
+    const Mask both = bytes;
     for (; bytes != 0; bytes &= bytes - 1) {
       const std::size_t byte = lowest_of(bytes);
       if (may_be_equal && *check.value(now, byte) == data[byte]) continue;
-      check.report(old, now, byte, data + byte);
+      check.report(old, now, byte < first + size_of(both) ? both : bytes, data);
       return true;
     }
   }
   return out;
 }
 
-// Which of two conflicts is worse: one of a warp's own lanes is the least.
-void GlobalAccesses::Check::report(const Entry& old, const Entry& now, std::size_t byte, const std::byte* at) {
+// Of bytes of one lane each, those that hang together with the first. Which of two conflicts is worse: one of a warp's own
+// lanes is the least.
+void GlobalAccesses::Check::report(const Entry& old, const Entry& now, Mask bytes, const std::byte* data) {
   const block::Order& order = by.order;
+  const std::size_t byte = lowest_of(bytes);
   const int me = by.warp * kLanes + now.lane_of(byte), thread = old.thread_of(byte);
   const bool is_near = old.cluster == now.cluster;
   const auto side = [&](const Entry& of, int who) {
@@ -445,7 +448,10 @@ void GlobalAccesses::Check::report(const Entry& old, const Entry& now, std::size
                       of.writes != 0, of.non_coherent != 0};
   };
   GlobalConflict out{
-      side(old, thread), side(now, me), at,
+      side(old, thread),
+      side(now, me),
+      data + byte,
+      size_of(bytes),
       is_near ? order.nearly_before(thread, old.clock, me)
               : order.nearly_before(old.cluster, thread, old.clock, me),
       is_near ? order.is_open(thread, old.clock, me) : order.is_open(old.cluster, thread, old.clock, me)};

@@ -58,6 +58,7 @@ struct GlobalSide {
 struct GlobalConflict {
   GlobalSide before, now;
   const std::byte* byte;            ///< of the process
+  std::size_t bytes;                ///< how many from there on both access
   std::optional<block::Flaw> flaw;  ///< what is missing, if something nearly orders them
   bool is_open;                     ///< a fence is missing behind a relaxed load
 };

@@ -36,16 +36,24 @@ std::vector<GlobalConflict> GlobalRaces::all() const {
 
 namespace {
 
-// "byte 12 of 'out' was written by lane 3 of warp 1".
-std::string first_access(const Grid& grid, const GlobalConflict& found, std::string_view who) {
-  const GlobalMemory::Range& range = grid.memory.range_of(found.byte);
-  return fmt::format("byte {} of {} was {} by {}", found.byte - range.data, range.name,
-                     found.before.writes ? "written" : "read", who);
+// "bytes 12 to 15 of the array of 'out'"
+std::string conflict_bytes(const Grid& grid, const std::byte* byte, std::size_t bytes) {
+  const GlobalMemory::Range& range = grid.memory.range_of(byte);
+  return range.part(static_cast<std::uint64_t>(byte - range.data), bytes);
+}
+std::string conflict_bytes(const Grid& grid, const GlobalConflict& found) {
+  return conflict_bytes(grid, found.byte, found.bytes);
+}
+
+std::string_view both_of(const GlobalConflict& found) {
+  return block::both_accesses(found.before.writes, found.now.writes);
 }
 
 Error error_of(const Grid& grid, const GlobalConflict& found, std::string_view who, block::Scope reach,
-               std::string_view advice, std::string_view cause = "no barrier came between the two") {
-  const std::string first = first_access(grid, found, who);
+               std::string_view advice, std::string_view cause = {}) {
+  const std::string first =
+      fmt::format("{} {} {} by {}", conflict_bytes(grid, found), found.bytes == 1 ? "was" : "were",
+                  found.before.writes ? "written" : "read", who);
   if (found.before.non_coherent || found.now.non_coherent)
     return {
         Errc::protocol_violation,
@@ -54,7 +62,7 @@ Error error_of(const Grid& grid, const GlobalConflict& found, std::string_view w
             "{} in this launch, and ld.global.nc (__ldg, const __restrict__) {}", first,
             found.now.non_coherent ? "may return the old value" : "must not read what the launch writes"),
         fmt::format("{} must be ld.global, without .nc", found.now.non_coherent ? "this load" : "that load")};
-  return block::unordered({}, first, {found.flaw, found.is_open, reach, advice, cause});
+  return block::unordered({}, first, {both_of(found), found.flaw, found.is_open, reach, advice, cause});
 }
 
 // Both sides, whose rule is known.
@@ -62,9 +70,9 @@ Fault fault_of(const Grid& grid, const GlobalConflict& found, Error error, Kerne
   Fault out = block::fault_of({found.now.thread, Block::place(found.now.site)}, std::move(error), rule);
   const GlobalMemory::Range& range = grid.memory.range_of(found.byte);
   out.address = {Space::global, static_cast<std::int64_t>(range.address) + (found.byte - range.data)};
-  out.other = block::side_of({found.before.thread, Block::place(found.before.site)},
-                             fmt::format("{} byte {} of {}", found.before.writes ? "writes" : "reads",
-                                         found.byte - range.data, range.name));
+  out.other = block::side_of(
+      {found.before.thread, Block::place(found.before.site)},
+      fmt::format("{} {}", found.before.writes ? "writes" : "reads", conflict_bytes(grid, found)));
   return out;
 }
 
@@ -89,14 +97,13 @@ Fault fault_within(const Grid& grid, const block::Cluster& cluster, const Global
   Error error =
       error_of(grid, found, cluster.name(found.before.thread, rank),
                rank == other ? block::Scope::cta : block::Scope::cluster,
-               of_warp         ? "a __syncwarp or a __syncthreads must come between the two"
-               : rank != other ? "a barrier.cluster, or a flag of .cluster scope, must come between the two"
-                               : "a __syncthreads must come between the two");
+               of_warp         ? "a __syncwarp or a __syncthreads must come between them"
+               : rank != other ? "a barrier.cluster, or a flag of .cluster scope, must come between them"
+                               : "a __syncthreads must come between them");
   if (rule == KernelRule::lanes_store_differently) {
-    error.seen = fmt::format("lanes {} and {} store different values to byte {} of {} ({})",
-                             found.before.thread % block::kWarp, found.now.thread % block::kWarp,
-                             found.byte - grid.memory.range_of(found.byte).data,
-                             grid.memory.range_of(found.byte).name, kWhichStays);
+    error.seen =
+        fmt::format("lanes {} and {} store different values to {} ({})", found.before.thread % block::kWarp,
+                    found.now.thread % block::kWarp, conflict_bytes(grid, found), kWhichStays);
     error.accepted = kOneLaneStores;
   }
   Fault out = fault_of(grid, found, std::move(error), rule);
@@ -113,9 +120,10 @@ Fault fault_of_copy(const Grid& grid, const async::GlobalCopies::Conflict& found
       who,
       {Errc::copy_pending,
        {},
-       fmt::format("byte {} of {} is {}, and a copy of {} may still {} it", found.byte - range.data, range.name,
-                   writes ? "written" : "read", shared.cluster().name(found.thread, shared.rank()),
-                   found.copy.writes ? "write" : "read"),
+       fmt::format("{} {} {}, and a copy of {} may still {} {}", conflict_bytes(grid, found.byte, found.bytes),
+                   found.bytes == 1 ? "is" : "are", writes ? "written" : "read",
+                   shared.cluster().name(found.thread, shared.rank()), found.copy.writes ? "write" : "read",
+                   found.bytes == 1 ? "it" : "them"),
        async::advice(found, who.thread)},
       KernelRule::copy_pending);
   out.address = {Space::global, static_cast<std::int64_t>(range.address) + (found.byte - range.data)};
@@ -151,7 +159,7 @@ Fault fault_between(const Grid& grid, const GlobalConflict& found) {
       fmt::format("a flag must be written with .release.gpu after that {} and read with .acquire.gpu before "
                   "this statement, or both accesses must be atomic if either order is right",
                   found.before.writes ? "write" : "read"),
-      "nothing orders the two blocks");
+      fmt::format("nothing orders {}", both_of(found)));
   Fault out = fault_of(grid, found, std::move(error), rule);
   out.block = block_of(found.now);
   out.warp %= shape.stride() / block::kWarp;

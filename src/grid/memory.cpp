@@ -141,6 +141,11 @@ const GlobalMemory::Range& GlobalMemory::range_of(const std::byte* byte) const {
       ranges_, [&](const Range& one) { return byte >= one.data && byte < one.data + one.bytes; });
 }
 
+std::string GlobalMemory::Range::part(std::uint64_t first, std::uint64_t count) const {
+  return count == 1 ? fmt::format("byte {} of {}", first, name)
+                    : fmt::format("bytes {} to {} of {}", first, first + count - 1, name);
+}
+
 // The array at or before an address that is likely to be meant.
 const GlobalMemory::Range* GlobalMemory::near(std::uint64_t address) const {
   const auto after = std::ranges::upper_bound(ranges_, address, {}, &Range::address);
@@ -150,11 +155,11 @@ const GlobalMemory::Range* GlobalMemory::near(std::uint64_t address) const {
 }
 
 std::string GlobalMemory::describe(std::uint64_t address, std::uint64_t bytes) const {
-  const std::string what = fmt::format("{} bytes from {:#x} on", bytes, address);
+  const std::string what = fmt::format("{} byte{} at {:#x}", bytes, bytes == 1 ? "" : "s", address);
   const Range* const range = near(address);
   if (range == nullptr) return what;
   if (range->heap != nullptr) return what + " (of the heap, where nothing is allocated)";
-  return fmt::format("{} (byte {} of {}, which has {})", what, address - range->address, range->name,
+  return fmt::format("{} ({}, which has {} bytes)", what, range->part(address - range->address, bytes),
                      range->bytes);
 }
 

@@ -86,6 +86,8 @@ class GlobalMemory {
     bool has(std::uint64_t from, std::uint64_t count) const {
       return count <= bytes && from - address <= bytes - count && (heap == nullptr || heap->holds(from, count));
     }
+    /// "bytes 12 to 15 of the array of 'out'", from the first one of the range on; they may lie behind it.
+    std::string part(std::uint64_t first, std::uint64_t count) const;
     /// Those of the byte at an address, and of those behind it; nullptr of memory that has values.
     std::byte* defined_at(std::uint64_t at) const {
       return defined == nullptr ? nullptr : defined + (at - address);
@@ -112,16 +114,15 @@ class GlobalMemory {
 
   /// The range in which all of [address, address + bytes) lies; nullptr if there is none.
   const Range* find(std::uint64_t address, std::uint64_t bytes) const;
-  /// "16 bytes from 0x... on: from byte 4088 on of 'out', which has 4096".
+  /// "16 bytes at 0x... (bytes 4096 to 4111 of the array of 'out', which has 4096 bytes)".
   std::string describe(std::uint64_t address, std::uint64_t bytes) const;
-  /// Whether that names an array, or the heap.
-  bool names(std::uint64_t address) const { return near(address) != nullptr; }
+  /// The array, or the heap, that it names; nullptr if there is none.
+  const Range* near(std::uint64_t address) const;
   /// The range of a byte of the process. Precondition: there is one.
   const Range& range_of(const std::byte* byte) const;
   std::span<const Range> ranges() const { return ranges_; }
 
  private:
-  const Range* near(std::uint64_t address) const;
   std::uint64_t insert(std::uint64_t& next, Range range);
 
   std::vector<Range> ranges_;  // by address

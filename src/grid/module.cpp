@@ -373,11 +373,11 @@ std::uint64_t LaunchMemory::reach(std::span<const std::byte> array, bool writabl
   for (const grid::GlobalMemory::Range& range : memory_.ranges())
     if (range.writable == writable && is_same({range.data, range.bytes}, array)) return range.address;
   const std::span<std::byte> bytes(const_cast<std::byte*>(array.data()), array.size());
-  const std::string quoted = fmt::format("'{}'", name);
-  if (writable) return memory_.add(quoted, bytes);
+  const std::string of = fmt::format("the array of '{}'", name);
+  if (writable) return memory_.add(of, bytes);
   const std::uint64_t address = next_constant_;
   next_constant_ += (array.size() / kConstantStep + 2) * kConstantStep;
-  memory_.add({address, bytes.size(), bytes.data(), false, quoted});
+  memory_.add({address, bytes.size(), bytes.data(), false, of});
   return address;
 }
 

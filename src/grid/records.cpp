@@ -168,9 +168,9 @@ void Records::explain(Fault& found, Block& of, int lane, std::int64_t first,
   };
   const std::span<const std::byte> one = common(of.shared(), both), other = common(value, both - first);
   found.rule = KernelRule::lanes_store_differently;
-  found.error.seen =
-      fmt::format("lanes {} and {} store different values to {:#x}, {} and {}{} ({})", before, lane, both,
-                  block::hex(one), block::hex(other), block::apart(one, other, type()), kWhichStays);
+  found.error.seen = fmt::format("lanes {} and {} store different values to {}: {} and {}{} ({})", before, lane,
+                                 block::bytes_text(both, end - 1), block::hex(one), block::hex(other),
+                                 block::apart(one, other, type()), kWhichStays);
   found.error.accepted = kOneLaneStores;
 }
 

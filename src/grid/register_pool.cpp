@@ -53,14 +53,14 @@ block::Found RegisterPool::executed(int warp, block::Who who, const block::Order
     if (number == 0 || number > others.size()) continue;
     const Executed& last = others[number - 1];
     if (order.before(last.who.thread, last.clock, who.thread)) continue;
-    Fault out =
-        of_group(who,
-                 fmt::format("warp {} executes it, and no barrier orders it after the previous setmaxnreg of "
-                             "warp {}, which is of the same warpgroup",
-                             warp, w),
-                 "the four warps of the warpgroup must execute a barrier of their 128 threads between the two "
-                 "(such as bar.sync 1, 128)",
-                 KernelRule::setmaxnreg_order);
+    Fault out = of_group(
+        who,
+        fmt::format("warp {} executes it, and no barrier orders it after the previous setmaxnreg of "
+                    "warp {}, which is of the same warpgroup",
+                    warp, w),
+        "the four warps of the warpgroup must execute a barrier of their 128 threads between both setmaxnreg "
+        "(such as bar.sync 1, 128)",
+        KernelRule::setmaxnreg_order);
     out.other = block::side_of_warp(last.who, fmt::format("the previous setmaxnreg of warp {}", w));
     return out;
   }

@@ -22,7 +22,7 @@ Result<SharedBytes> find_shared(Warp& warp, const Step& step, int lane, std::uin
     const std::size_t blocks = here.cluster().blocks().size();
     return Error{Errc::address_out_of_bounds,
                  {},
-                 fmt::format("{} bytes from {:#x} of shared memory on", bytes, address),
+                 fmt::format("{} bytes at {:#x} of shared memory", bytes, address),
                  blocks == 1 ? fmt::format("the block has {} bytes", here.shared().size())
                  : block == nullptr
                      ? fmt::format("the cluster has {} blocks of {} bytes", blocks, here.shared().size())
@@ -31,11 +31,7 @@ Result<SharedBytes> find_shared(Warp& warp, const Step& step, int lane, std::uin
                                    rank)};
   }
   const std::uint64_t size = block->shared().size();
-  if (bytes > size || offset > size - bytes)
-    return Error{Errc::address_out_of_bounds,
-                 {},
-                 fmt::format("{} bytes from {:#x} of shared memory on", bytes, address),
-                 fmt::format("the block has {} bytes", size)};
+  if (bytes > size || offset > size - bytes) return block::beyond_shared(offset, bytes, size);
   if (block == &here) return SharedBytes{block, offset};
   if (!here.async().cluster.may_access(here.async(), block->async(), Block::who(warp, step, lane), arrives))
     return here.found()->error;

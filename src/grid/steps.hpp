@@ -30,8 +30,8 @@ inline Run what_runs(const Step& step) {
 
 /// Whether all lanes of the warp are here, where they must be: else the path waits.
 Next meet_aligned(Warp& warp, Path& path, const Step& step, Lanes lanes);
-/// Lanes of a warp that will not come to what all lanes must execute.
-Error lanes_missing(Warp& warp, Lanes missing);
+/// What all lanes of a warp must execute waits for the rest of them; those that are not there, or have ended, are a fault.
+Next need_all(Warp& warp, Path& path, Lanes lanes);
 
 // ---- vector.cpp: as Step::specification, all lanes at once
 Next vector(Warp& warp, Path& path, const Step& step, Lanes lanes);
@@ -169,7 +169,7 @@ Next control(Warp& warp, Path& path, const Step& step,
 /// Finds the steps that use registers of a tcgen05.ld on some way before a tcgen05.wait::ld, and has them noted.
 void find_early_uses(Program& program);
 /// A warp is about to do such a step. False after a fault.
-bool use_load(Warp& warp, const Step& step);
+bool use_load(Warp& warp, const Path& path, const Step& step);
 Next tensor_memory(Warp& warp, Path& path, const Step& step,
                    Lanes lanes);  ///< extra: instruction; target: places of its registers
 

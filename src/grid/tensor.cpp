@@ -139,12 +139,12 @@ bool has_clean_padding(Warp& warp, const Path& path, const Step& step, Lanes lan
         if ((word & kPaddingOfBytes) == 0) continue;
         const int bit = std::countr_zero(word & kPaddingOfBytes);
         Error error{
-            Errc::undefined_operand,
+            Errc::protocol_violation,
             {},
             fmt::format(
-                "a one in bit {} of byte {} of register {} of {}, {:#010x} (a GPU reads bits 5 to 0 as {}),",
-                bit % 8, bit / 8, r - first, operand.role, word, factor->container->name),
-            fmt::format("zeros in bits 1 and 0, since {} lies in bits 5 to 2", operand.format)};
+                "bit {} of byte {} of {}'s register {} ({:#010x}) is 1, and a GPU reads bits 5 to 0 as {}",
+                bit % 8, bit / 8, operand.role, r - first, word, factor->container->name),
+            fmt::format("an {} lies in bits 5 to 2 of its byte, and bits 1 and 0 must be 0", operand.format)};
         return warp.block().allows(
             block::fault_of(Block::who(warp, step, lane), std::move(error), KernelRule::dirty_padding));
       }
@@ -164,8 +164,8 @@ const Move* matrix_move(const Program& program, const Step& step) {
 
 namespace {
 
-// The undefined bits among what a matrix move has read, as bytes of shared memory; where the first is.
-Memory undefined_bytes(Warp& warp, const Effects& effects, std::int64_t& first) {
+// The undefined bits among what a matrix move has read, as bytes of shared memory; where the first ones are.
+Memory undefined_bytes(Warp& warp, const Effects& effects, std::int64_t& first, std::int64_t& last) {
   const block::Shared& shared = warp.block().accesses();
   Memory out(warp.block().shared().size(), kSharedWindow);
   first = -1;
@@ -175,7 +175,8 @@ Memory undefined_bytes(Warp& warp, const Effects& effects, std::int64_t& first) 
     for (std::uint64_t at = range->first; at <= range->last; ++at) {
       if (!shared.is_never_written(static_cast<std::int64_t>(at))) continue;
       out.shared_for_writing()[at] = std::byte{0xFF};
-      if (first < 0) first = static_cast<std::int64_t>(at);
+      if (first < 0 || last + 1 == static_cast<std::int64_t>(at)) last = static_cast<std::int64_t>(at);
+      if (first < 0) first = last;
     }
   }
   return out;
@@ -208,8 +209,8 @@ bool move_undefined(Warp& warp, Path& path, const Step& step, std::span<const In
       for (int lane = 0; lane < kLanes; ++lane)
         registers.write(lane, r, warp.undefined().read(path, places[static_cast<std::size_t>(r)], lane));
   }
-  std::int64_t first = -1;
-  const Memory undefined = undefined_bytes(warp, effects, first);
+  std::int64_t first = -1, last = -1;
+  const Memory undefined = undefined_bytes(warp, effects, first, last);
   const bool loads = !effects.memory_reads.empty();
   if (loads && first < 0) {
     for (const Effects::Write& write : effects.writes)
@@ -226,7 +227,7 @@ bool move_undefined(Warp& warp, Path& path, const Step& step, std::span<const In
     warp.undefined().write(path, places[static_cast<std::size_t>(write.reg)], write.lane, write.value);
   if (loads)
     warp.undefined().come_from(path, places,
-                               {Undefined::Cause::From::shared, first, warp.site(step), kAllLanes});
+                               {Undefined::Cause::From::shared, first, last, warp.site(step), kAllLanes});
   return true;
 }
 
@@ -255,9 +256,7 @@ Next tensor(Warp& warp, Path& path, const Step& step, Lanes lanes) {
   warp.keep(path, lanes);
   const bool each_alone = instruction.lanes() == 1;
   if (!each_alone && lanes != kAllLanes) {
-    path.needs = kAllLanes;
-    if ((warp.alive() & ~lanes) != 0) return Next::wait;
-    return warp.fault(path, lanes, lanes_missing(warp, ~lanes));
+    return need_all(warp, path, lanes);
   }
   if (instruction.lanes() == 4 * kLanes) return warp.block().meet_group(warp, path, step);
   if (lanes != kAllLanes)  // each alone

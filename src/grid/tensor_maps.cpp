@@ -32,11 +32,13 @@ std::optional<ChangedMaps::Missing> ChangedMaps::missing(std::uint64_t address) 
   if (found == states_.end() || found->second.acquired) return std::nullopt;
   return Missing{
       found->second.who,
+      found->second.released ? "and this thread has not acquired the change"
+                             : "and that thread has not released the change",
       found->second.released
-          ? "this thread must execute fence.proxy.tensormap::generic.acquire.gpu [address of the map], 128 before this "
-            "statement"
-          : "the thread that changed it must execute fence.proxy.tensormap::generic.release.gpu, and then "
-            "this one fence.proxy.tensormap::generic.acquire.gpu [address of the map], 128"};
+          ? "this thread must execute fence.proxy.tensormap::generic.acquire.gpu [address of the "
+            "map], 128 before this statement"
+          : "the thread that changed it must execute fence.proxy.tensormap::generic.release.gpu, "
+            "and then this one fence.proxy.tensormap::generic.acquire.gpu [address of the map], 128"};
 }
 
 namespace steps {
@@ -71,13 +73,15 @@ Result<TensorMap> read_map(Warp& warp, const Step& step, std::uint64_t at, int d
   if (!found) return found.error();
   const GlobalMemory::Range* const range = *found;
   if (const auto missing = here.cluster().changed_maps().missing(at); missing && here.checks()) {
-    Fault out = block::fault_of(Block::who(warp, step, lane),
-                                {Errc::protocol_violation,
-                                 {},
-                                 fmt::format("the tensor map at {:#x} was changed by {}", at,
-                                             here.accesses().cluster().name(missing->who.thread, here.rank())),
-                                 std::string(missing->must)},
-                                KernelRule::tensormap_fence);
+    Fault out = block::fault_of(
+        Block::who(warp, step, lane),
+        {Errc::protocol_violation,
+         {},
+         fmt::format("the tensor map at {:#x} was changed by {}, {} (so the copy may use the "
+                     "old map)",
+                     at, here.accesses().cluster().name(missing->who.thread, here.rank()), missing->what),
+         std::string(missing->must)},
+        KernelRule::tensormap_fence);
     out.other = block::side_of(missing->who, "changes it");
     if (!here.allows(std::move(out))) return here.found()->error;
   }

@@ -28,7 +28,7 @@ class ChangedMaps {
   /// What is missing before a map may be used, and who has changed it; nothing if nothing is.
   struct Missing {
     block::Who who;
-    std::string_view must;
+    std::string_view what, must;
   };
   std::optional<Missing> missing(std::uint64_t address) const;
 

@@ -5,17 +5,14 @@
 #include <bit>
 #include <cstring>
 #include <numeric>
-#include <set>
 #include <vector>
 
 #include "api/tensor_operands.hpp"
 #include "api/tensor_product.hpp"
 #include "async/tensor.hpp"
 #include "grid/cluster.hpp"
-#include "grid/reach.hpp"
 #include "grid/records.hpp"
 #include "grid/steps.hpp"
-#include "grid/written.hpp"
 #include "isa/instruction.hpp"
 
 namespace warpbit::grid::steps {
@@ -274,7 +271,8 @@ bool Executed::is_by_one_lane(Lanes lanes) {
       {Errc::protocol_violation,
        {},
        fmt::format("{} lanes of the warp execute it, each of which issues a tcgen05.mma", std::popcount(lanes)),
-       "one thread must issue it (elect.sync), and mbarrier.init must count the tcgen05.commit that remain"},
+       "one thread must issue it (elect.sync), and mbarrier.init must count as many arrivals as tcgen05.commit are "
+       "still executed"},
       KernelRule::tensor_one_thread);
   out.lanes = block::lanes_of(lanes);
   return warp_.block().allows(std::move(out));
@@ -298,85 +296,13 @@ Next refused(Warp& warp, Path& path, const Step& step, Lanes lanes, Error error)
 
 }  // namespace
 
-// ---- Registers of loads
-
-namespace {
-
-const TensorAction* action_of(const Program& program, const Step& step) {
-  if (what_runs(step) != tensor_memory) return nullptr;
-  return &std::get<TensorAction>(program.instructions[static_cast<std::size_t>(step.extra)].decoded().kernel);
-}
-bool is_load(const Program& program, const Step& step) {
-  const TensorAction* const action = action_of(program, step);
-  const auto* const move = action == nullptr ? nullptr : std::get_if<RegisterMove>(&action->what);
-  return move != nullptr && !move->stores;
-}
-bool waits_for_loads(const Program& program, const Step& step) {
-  const TensorAction* const action = action_of(program, step);
-  const auto* const order = action == nullptr ? nullptr : std::get_if<Ordering>(&action->what);
-  return order != nullptr && order->kind == Ordering::Kind::wait_ld;
-}
-
-/// A step, and the slots that a load has written before it.
-struct Reached {
-  int step;
-  std::set<std::uint32_t> slots;
-};
-
-// False behind a wait for loads.
-bool follow(Program& program, Reached& at) {
-  Step& step = program.steps[static_cast<std::size_t>(at.step)];
-  if (waits_for_loads(program, step)) return false;
-  for_each_use(program, step, [&](const Place& place, Use use) {
-    if (place.kind != Place::Kind::reg || !at.slots.contains(place.slot)) return;
-    if (use == Use::result) {
-      if (step.guard < 0) at.slots.erase(place.slot);
-    } else if (!step.uses_load) {
-      step.uses_load = true;
-      note(step);
-    }
-  });
-  return !at.slots.empty();
-}
-
-}  // namespace
-
-void find_early_uses(Program& program) {
-  for (int i = 0; i < static_cast<int>(program.steps.size()); ++i) {
-    const Step& load = program.steps[static_cast<std::size_t>(i)];
-    if (!is_load(program, load)) continue;
-    Reached first{i + 1, {}};
-    for_each_use(program, load, [&](const Place& place, Use use) {
-      if (use == Use::result && place.kind == Place::Kind::reg) first.slots.insert(place.slot);
-    });
-    std::set<int> seen;
-    std::vector<Reached> next = {std::move(first)};
-    while (!next.empty()) {
-      Reached at = std::move(next.back());
-      next.pop_back();
-      if (!seen.insert(at.step).second || !follow(program, at)) continue;
-      std::vector<int> to;
-      followers(program, at.step, to);
-      for (const int step : to) next.push_back({step, at.slots});
-    }
-  }
-}
-
-bool use_load(Warp& warp, const Step& step) {
-  return async::TensorIssue(warp.block().async(), Block::who(warp, step, 0)).use_register();
-}
-
-// ----
+// ---- Statements
 
 Next tensor_memory(Warp& warp, Path& path, const Step& step, Lanes lanes) {
   Executed executed(warp, path, step);
   if (executed.action().lanes == kLanes) {
     warp.keep(path, lanes);
-    if (lanes != kAllLanes) {
-      path.needs = kAllLanes;
-      if ((warp.alive() & ~lanes) != 0) return Next::wait;
-      return warp.fault(path, lanes, lanes_missing(warp, ~lanes));
-    }
+    if (lanes != kAllLanes) return need_all(warp, path, lanes);
     const Result<Next> done = executed.by_warp(lanes);
     if (warp.block().has_fault()) return Next::end;
     return done ? *done : refused(warp, path, step, lanes, done.error());

@@ -138,8 +138,9 @@ namespace {
 
 using From = Undefined::Cause::From;
 
-// `user`: the statement for which the value matters.
-Error error_of(const Undefined::Cause& cause, const std::string& name, const std::string& user) {
+// `user`: the statement for which the value matters; `loads`: the one that gets it.
+Error error_of(const Undefined::Cause& cause, const std::string& name, const ptx::Statement& user,
+               const ptx::Statement& loads) {
   constexpr std::array<std::string_view, 5> kSpaces = {
       "", "shared memory", "local memory", "what malloc returns", "an array without initial values"};
   if (cause.from == From::reg)
@@ -148,18 +149,20 @@ Error error_of(const Undefined::Cause& cause, const std::string& name, const std
             fmt::format("{} has never been written", name),
             "it must have a value before this statement"};
   if (cause.from == From::lane)
-    return {
-        Errc::never_written,
-        {},
-        fmt::format("a lane reads one that is not active, or that its mask does not name, and {} of {} depends "
-                    "on what it gets, which is undefined",
-                    name, user),
-        "it must read a lane that executes the statement with it and that its mask names"};
+    return {Errc::never_written,
+            {},
+            fmt::format(
+                "a lane reads one that is not active, or that its mask does not name, and {} at PTX line {} "
+                "depends on what it gets, which is undefined",
+                name, user.position.line),
+            "it must read a lane that executes the statement with it and that its mask names"};
+  const bool is_one = cause.byte == cause.last;
   return {Errc::never_written,
           {},
-          fmt::format("byte {:#x} of {} has never been written, and {} of {} depends on it", cause.byte,
-                      kSpaces[static_cast<std::size_t>(cause.from)], name, user),
-          "the byte must be written before this statement"};
+          fmt::format("{} of {} {} never been written, and {} at PTX line {} depends on {}",
+                      block::bytes_text(cause.byte, cause.last), kSpaces[static_cast<std::size_t>(cause.from)],
+                      is_one ? "has" : "have", name, user.position.line, is_one ? "it" : "them"),
+          fmt::format("{} must be written before this {}", is_one ? "it" : "they", loads.opcode)};
 }
 
 }  // namespace
@@ -169,8 +172,10 @@ bool Undefined::fault(const Path& path, const Step& step, const Place& place, La
   const std::string name =
       register_name(program.functions[static_cast<std::size_t>(path.function)], place, 2 * path.pc);
   const Cause& cause = causes_[cause_of(path, place)];
-  Fault out = block::fault_of(Block::who(warp_, step, 0),
-                              error_of(cause, name, ptx::one_line(statement_of(program, step).text)),
+  const ptx::Statement& user = statement_of(program, step);
+  const ptx::Statement& loads =
+      cause.from == From::reg ? user : statement_of(origin_at(program, Block::place(cause.statement)));
+  Fault out = block::fault_of(Block::who(warp_, step, 0), error_of(cause, name, user, loads),
                               KernelRule::never_written);
   out.lanes = block::lanes_of(lanes);
   if (cause.from == From::shared) out.address = {Space::shared, cause.byte};

@@ -61,10 +61,10 @@ class Undefined {
   std::uint64_t unknown(const Path& path, const Place& place, int lane);
   Lanes lanes_of(const Path& path, const Place& place, Lanes lanes);
 
-  /// A byte of memory that nothing has written, and who has loaded it; or the lanes that shuffle from others without a value.
+  /// Consecutive bytes of memory that nothing has written, and who has loaded them; or the lanes that shuffle from others without a value.
   struct Cause {
     enum class From : std::uint8_t { reg, shared, local, heap, array, lane } from = From::reg;
-    std::int64_t byte = 0;
+    std::int64_t byte = 0, last = 0;
     int statement = -1;  ///< with its calls: a site
     Lanes lanes = 0;
   };

@@ -184,9 +184,11 @@ void Warp::wake(std::uint64_t events) {
 
 Next Warp::call(Path& path, const Call& call, int function, Lanes lanes) {
   if (path.calls.size() >= kCallDepth)
-    return fault(
-        path, lanes,
-        {Errc::stack_overflow, {}, "more than 1000 calls are open at once", "a recursion must end earlier"});
+    return fault(path, lanes,
+                 {Errc::stack_overflow,
+                  {},
+                  fmt::format("more than {} nested calls, the limit of a launch here", kCallDepth),
+                  "the recursion must end earlier"});
   keep(path, lanes);
   const FunctionCode& callee = program_.functions[static_cast<std::size_t>(function)];
   const FunctionCode& caller = program_.functions[static_cast<std::size_t>(path.function)];
@@ -250,8 +252,9 @@ Next Warp::end(Path& path, Lanes lanes) {
   for (Path& other : paths_)  // those that wait for the lanes that have ended
     if (other.waits_for == Waits::none) other.waits = false;
   block_.async().cluster.happened();
-  block_.ends(*this,
-              Block::who(*this, program_.steps[static_cast<std::size_t>(path.pc)], std::countr_zero(lanes)));
+  const Step& step = program_.steps[static_cast<std::size_t>(path.pc)];
+  for_each_lane(lanes, [&](int lane) { ended_at_[static_cast<std::size_t>(lane)] = site(step); });
+  block_.ends(*this, Block::who(*this, step, std::countr_zero(lanes)));
   return Next::end;
 }
 
@@ -350,11 +353,13 @@ Next Warp::run_path(Path& path) {
     const Step& step = steps[path.pc];
     Lanes lanes = path.lanes;
     if (block_.step_limit_reached())
-      return fault(path, path.lanes,
-                   {Errc::step_limit,
-                    {},
-                    fmt::format("the block has done {} steps, its limit", block_.grid().step_limit),
-                    "a loop without an end must be mended, or the limit be larger (--step-limit, step_limit)"});
+      return fault(
+          path, path.lanes,
+          {Errc::step_limit,
+           {},
+           fmt::format("the warps of the block have executed {} statements (steps), the limit of this launch",
+                       block_.grid().step_limit),
+           "end the loop, or raise the limit (--step-limit; in Python and C++ step_limit)"});
     if (step.guard >= 0) {
       const Lanes value = registers_.predicate(path.predicates + static_cast<std::uint32_t>(step.guard));
       lanes &= step.guard_negated ? ~value : value;

@@ -119,6 +119,8 @@ class Warp {
     if (step.statement < 0) return step.statement;
     return stack * static_cast<std::int32_t>(program_.origins.size()) + step.statement;
   }
+  /// The site at which a lane has ended.
+  std::int32_t ended_at(int lane) const { return ended_at_[static_cast<std::size_t>(lane)]; }
   std::vector<Path>& paths() { return paths_; }
   Undefined& undefined() { return undefined_; }
   /// As many registers as this warp has.
@@ -194,6 +196,7 @@ class Warp {
   int number_, first_;
   int running_stack_ = 0;  // of the path that runs, or ran last
   RegisterFile registers_, constants_;
+  std::array<std::int32_t, kLanes> ended_at_;  // of lanes that have ended, their sites
   std::vector<Path> paths_, split_;
   std::vector<std::vector<std::byte>> local_, allocated_;  // by lane: frames, what alloca has made
   std::vector<std::vector<std::byte>> local_defined_,

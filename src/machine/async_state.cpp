@@ -150,8 +150,9 @@ AsyncState::Violated AsyncState::check_pending(const AsyncActor& who, const Asyn
 
 AsyncState::Violated AsyncState::check_fence(const AsyncActor& who, const AsyncUse& use) const {
   if (fences_ == 0)
-    return violation(KernelRule::product_fence, who, "this is the first wgmma of these warps",
-                     "wgmma.fence must come before it, after the last access to its registers");
+    return violation(
+        KernelRule::product_fence, who, "no wgmma.fence came before this wgmma, the first of these warps",
+        "all four warps must execute wgmma.fence before it, after the last access to the registers of this wgmma");
   const auto refuse = [&](int reg, std::string_view role) {
     const Access& access = unfenced_[static_cast<std::size_t>(reg)];
     const std::string by = access.kind == Access::Kind::thread ? "by a thread"
@@ -161,7 +162,7 @@ AsyncState::Violated AsyncState::check_fence(const AsyncActor& who, const AsyncU
     return violation(
         KernelRule::product_fence, who,
         fmt::format("{} is {}, and was accessed {} after the last wgmma.fence", name(reg), role, by),
-        "wgmma.fence must come between the two", access.number);
+        "all four warps must execute wgmma.fence between that access and this statement", access.number);
   };
   const auto is_new = [this](const Access& access) {
     return access.fences == fences_ && access.kind != Access::Kind::none;
@@ -187,9 +188,12 @@ AsyncState::Violated AsyncState::check_proxy(const AsyncActor& who, const Effect
     if (const std::optional<ByteRange> found = unordered(read.address, read.bytes))
       return violation(
           KernelRule::proxy_fence, who,
-          fmt::format("it reads shared memory {:#x} to {:#x}, which was written through the generic proxy",
-                      found->first, found->last),
-          "who wrote it must execute fence.proxy.async after that, and before any barrier between the two",
+          fmt::format(
+              "it reads shared memory {:#x} to {:#x}, which was written through the generic proxy, and no "
+              "fence.proxy.async came between that write and this statement",
+              found->first, found->last),
+          "the thread of that write must execute fence.proxy.async after it, and before any barrier that comes between "
+          "them",
           std::nullopt, found);
   return std::nullopt;
 }
