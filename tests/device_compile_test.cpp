@@ -11,6 +11,7 @@
 #include <set>
 #include <span>
 
+#include "text_file.hpp"
 #include "tool.hpp"
 #include "warpbit/device.hpp"
 #include "warpbit/ptx.hpp"
@@ -291,7 +292,7 @@ std::string release_of(const std::string& ptx) {
 
 void check_recorded(const std::string& made, const std::string& path) {
   INFO(path);
-  const std::string recorded = archive::bytes_of(path);
+  const std::string recorded = text_file::text_of(path);
   REQUIRE(!release_of(recorded).empty());
   if (release_of(made) != release_of(recorded))
     tool::not_run("needs the nvcc of '" + release_of(recorded) + "'");
@@ -300,7 +301,7 @@ void check_recorded(const std::string& made, const std::string& path) {
 
 TEST_CASE("kernels that a GPU has run become the PTX of golden/kernels/", "[recorded]") {
   check_recorded(ptx_of("record.cu", "90a", " -I . -I tools/capture -DWARPBIT_TARGET='\"sm_90a\"'"),
-                 "golden/kernels/sm_90a.ptx");
+                 "golden/kernels/sm_90a.ptx.gz");
 }
 
 TEST_CASE("kernels with tensor memory become the PTX of tests/kernels/tensor/", "[recorded]") {

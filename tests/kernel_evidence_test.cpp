@@ -66,7 +66,7 @@ std::set<std::string> executed(const fs::path& folder) {
   INFO(folder);
   const json recorded = json::parse(text_of(folder / "case.json"));
   Arrays memory = arrays_of(folder / "arrays.npz");
-  const Result<ptx::Module> module = ptx::Module::load(text_of(folder / "kernel.ptx"), *Target::find("sm_90a"));
+  const Result<ptx::Module> module = ptx::Module::load(text_of(kernel_in(folder)), *Target::find("sm_90a"));
   REQUIRE(module);
   const Result<ptx::Function> function = module->function(recorded.at("entry").get<std::string>());
   REQUIRE(function);

@@ -13,6 +13,7 @@
 
 #include "device_inputs.hpp"
 #include "kernels/cases.hpp"
+#include "text_file.hpp"
 #include "warpbit/ptx.hpp"
 
 namespace kernels_test {
@@ -97,7 +98,7 @@ class Host {
   std::span<const std::byte> output_;
 };
 
-/// Launches of the PTX of tests/kernels/record.cu (golden/kernels/sm_90a.ptx).
+/// Launches of the PTX of tests/kernels/record.cu (golden/kernels/sm_90a.ptx.gz).
 class FromPtx {
  public:
   explicit FromPtx(const ptx::Module& module) : module_(module) {}
@@ -202,9 +203,7 @@ TEST_CASE("kernels leave what a GPU left", "[quick][kernels]") {
 }
 
 TEST_CASE("so does the PTX that nvcc makes of them", "[quick][kernels][once]") {
-  std::ifstream file("golden/kernels/sm_90a.ptx");
-  REQUIRE(file);
-  const auto module = ptx::Module::load({std::istreambuf_iterator<char>(file), {}});
+  const auto module = ptx::Module::load(text_file::text_of("golden/kernels/sm_90a.ptx.gz"));
   INFO((module ? "" : module.error().message()));
   REQUIRE(module);
   FromPtx launches(*module);

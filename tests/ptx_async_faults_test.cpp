@@ -62,7 +62,7 @@ class Recorded {
         case_(json::parse(text_of(folder_ / "case.json"))),
         memory_(arrays_of(folder_ / "arrays.npz")) {}
 
-  std::string text() const { return text_of(folder_ / "kernel.ptx"); }
+  std::string text() const { return text_of(kernel_in(folder_)); }
   ptx::Report launch(const std::string& text, bool lenient) {
     const Result<ptx::Module> module = ptx::Module::load(text, *Target::find("sm_90a"));
     if (!module) FAIL(module.error().message());
@@ -791,7 +791,7 @@ TEST_CASE("sums of floats in bulk depend on the order of blocks") {
   const fs::path folder = "golden/kernels/hopper_bulk_copies";
   const json recorded = json::parse(text_of(folder / "case.json"));
   Arrays memory = arrays_of(folder / "arrays.npz");
-  const Result<ptx::Module> module = ptx::Module::load(text_of(folder / "kernel.ptx"));
+  const Result<ptx::Module> module = ptx::Module::load(text_of(kernel_in(folder)));
   REQUIRE(module);
   const Result<ptx::Function> function = module->function("hopper_bulk_copies");
   REQUIRE(function);

@@ -9,21 +9,16 @@
 #include <string>
 #include <vector>
 
+#include "text_file.hpp"
+
 namespace ptx_modules {
 
+using text_file::text_of;
 namespace fs = std::filesystem;
 
 struct Module {
   std::string name, sentence, text;
 };
-
-inline std::string text_of(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream out;
-  out << in.rdbuf();
-  REQUIRE(in.good());
-  return out.str();
-}
 
 inline std::vector<Module> modules() {
   std::vector<Module> out;

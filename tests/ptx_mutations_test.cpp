@@ -157,7 +157,7 @@ TEST_CASE("a mistake at a random place shows, or is shown to change nothing") {
     INFO(kernel);
     const fs::path folder = fs::path("golden/kernels") / kernel;
     const json recorded = json::parse(text_of(folder / "case.json"));
-    const std::string text = text_of(folder / "kernel.ptx");
+    const std::string text = text_of(kernel_in(folder));
     const Arrays memory = arrays_of(folder / "arrays.npz");
     const Outcome right = run(text, recorded, memory, 0);
     REQUIRE_FALSE(right.refused);

@@ -15,6 +15,7 @@
 
 #include "capture/archive.hpp"
 #include "capture/npy.hpp"
+#include "text_file.hpp"
 #include "warpbit/ptx.hpp"
 #include "warpbit/tensor_map.hpp"
 
@@ -22,19 +23,13 @@ namespace recorded_kernel {
 
 using namespace warpbit;
 using nlohmann::json;
+using text_file::kernel_in, text_file::text_of;
 namespace fs = std::filesystem;
 
 inline constexpr std::uint64_t kMaxBytes = 64 << 20;
 
 using Bytes = std::vector<std::byte>;
 using Arrays = std::map<std::string, Bytes>;
-
-inline std::string text_of(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  INFO(path);
-  REQUIRE(file);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 /// The arrays of a file, by name without ".npy".
 inline Arrays arrays_of(const fs::path& path) {

@@ -8,14 +8,13 @@
 #include <array>
 #include <catch2/catch.hpp>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "grid/compile.hpp"
 #include "grid/written.hpp"
+#include "text_file.hpp"
 #include "warpbit/ptx.hpp"
 
 namespace slots_test {
@@ -24,12 +23,6 @@ using namespace warpbit;
 using namespace warpbit::grid;
 using grid::Place, grid::Step;
 namespace fs = std::filesystem;
-
-std::string text_of(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  REQUIRE(file);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 // One kernel: p points to 32 words or more, %r0 is the thread.
 std::string kernel_of(const std::string& statements, int registers = 16) {
@@ -305,13 +298,13 @@ int unused(const Program& program) {
 }
 
 TEST_CASE("each read of a compiler's kernel finds its register on every way") {
-  std::set<fs::path> files = {"golden/kernels/sm_90a.ptx", "bench/kernels/kernels.ptx",
+  std::set<fs::path> files = {"golden/kernels/sm_90a.ptx.gz", "bench/kernels/kernels.ptx",
                               "bench/kernels/hopper.ptx"};
   for (const fs::directory_entry& entry : fs::directory_iterator("golden/kernels"))
-    if (fs::exists(entry.path() / "kernel.ptx")) files.insert(entry.path() / "kernel.ptx");
+    if (const fs::path kernel = text_file::kernel_in(entry.path()); !kernel.empty()) files.insert(kernel);
   int reads = 0, kernels = 0, before = 0, after = 0;
   for (const fs::path& file : files) {
-    const auto module = ptx::parse_module(text_of(file));
+    const auto module = ptx::parse_module(text_file::text_of(file));
     REQUIRE(module);
     for (const ptx::FunctionText& function : (*module)->functions) {
       if (!function.is_entry || !function.has_body) continue;

@@ -14,7 +14,7 @@ using namespace recorded_kernel;
 constexpr int kNotRun = 77;
 
 ptx::Report launch(const fs::path& folder, const json& recorded, Arrays& memory, bool checks) {
-  const Result<ptx::Module> module = ptx::Module::load(text_of(folder / "kernel.ptx"), *Target::find("sm_90a"));
+  const Result<ptx::Module> module = ptx::Module::load(text_of(kernel_in(folder)), *Target::find("sm_90a"));
   INFO((module ? "" : module.error().message()));
   REQUIRE(module);
   const Result<ptx::Function> function = module->function(recorded.at("entry").get<std::string>());
@@ -88,7 +88,7 @@ std::size_t require_equal(const fs::path& folder, bool checks) {
 void require_all_equal(const fs::path& root) {
   std::set<fs::path> folders;
   for (const fs::directory_entry& entry : fs::directory_iterator(root))
-    if (fs::exists(entry.path() / "kernel.ptx")) folders.insert(entry.path());
+    if (!kernel_in(entry.path()).empty()) folders.insert(entry.path());
   std::set<std::string> kernels;
   std::size_t bytes = 0;
   for (const fs::path& folder : folders) {

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Kernels leave from Python what a GPU left: those of golden/kernels with clusters, bulk copies and tensor maps."""
 
+import gzip
 import json
 import pathlib
 import struct
@@ -19,7 +20,7 @@ SCALARS = {"s32": "<i", "f32": "<f"}
 def recording(name):
     folder = FOLDER / name
     case = json.loads((folder / "case.json").read_text())
-    module = warpbit.RawModule(path=folder / "kernel.ptx", target="sm_90a")
+    module = warpbit.RawModule(gzip.open(folder / "kernel.ptx.gz", "rt").read(), target="sm_90a")
     return case, dict(np.load(folder / "arrays.npz")), module.get_function(case["entry"])
 
 

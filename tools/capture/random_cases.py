@@ -7,7 +7,7 @@ import zlib
 
 import numpy as np
 
-from kernel_cases import Array, CODES, bfloat16, unwritten
+from kernel_cases import Array, CODES, bfloat16, unwritten, write_ptx
 
 THREADS, SEQUENCES, OPERANDS = 32, 30, 4
 TYPES = {"f32": ("b32", 4), "f64": ("b64", 8), "f16": ("b16", 2), "f16x2": ("b32", 4), "bf16": ("b16", 2),
@@ -131,7 +131,7 @@ def prepare(type, seed, out, write_case):
     inputs = operands(type, np.random.RandomState(zlib.crc32(name.encode())))
     folder = out / name
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "kernel.ptx").write_text(text)
+    write_ptx(folder, text)
     write_case(folder, {"entry": name, "grid": [1, 1, 1], "block": [THREADS, 1, 1], "shared": 0, "cluster": [1, 1, 1],
                         "outputs": ["results"], "prints": False},
                [Array("operands", inputs), Array("results", unwritten(rows, THREADS * TYPES[type][1], np.uint8))])

@@ -6,7 +6,7 @@
                       [--rejected DIR] [--limit SECONDS]
     record_kernels.py --run FOLDER --to FILE
 
-Each launch gets a folder of DIR with kernel.ptx, case.json and arrays.npz; one more, NAME.fmad_false, where nvcc's
+Each launch gets a folder of DIR with kernel.ptx.gz, case.json and arrays.npz; one more, NAME.fmad_false, where nvcc's
 -fmad=false makes other PTX. Every launch runs twice, each time in a process and with inputs of its own, and nothing is
 recorded where the two differ. Needs NumPy, nvcc and a driver; --triton needs Triton and PyTorch. --random 1 records the
 six kernels of random_cases.py; with more seeds as many of each type.
@@ -18,6 +18,7 @@ import argparse
 import concurrent.futures
 import ctypes
 import datetime
+import gzip
 import json
 import os
 import pathlib
@@ -30,7 +31,7 @@ import numpy as np
 
 import hopper_cases  # adds its launches to the table
 import kernel_cases
-from kernel_cases import Array, Scalar, Struct, TensorMap
+from kernel_cases import Array, Scalar, Struct, TensorMap, write_ptx
 
 SOURCES = pathlib.Path(__file__).resolve().parents[2] / "tests/kernels/cuda"
 SCALARS = {"s8": "i1", "u8": "u1", "s16": "<i2", "u16": "<u2", "s32": "<i4", "u32": "<u4", "s64": "<i8", "u64": "<u8",
@@ -177,7 +178,7 @@ def run(folder, to):
     if case["profile_scratch"]:
         raise Failure("it needs a scratch buffer for profiles")
     gpu = Gpu()
-    function = gpu.function((folder / "kernel.ptx").read_bytes() + b"\0", case["entry"], case["shared"])
+    function = gpu.function(gzip.decompress((folder / "kernel.ptx.gz").read_bytes()) + b"\0", case["entry"], case["shared"])
     with np.load(folder / "arrays.npz") as file:
         inputs = {key[3:]: file[key] for key in file.files if key.startswith("in_")}
     addresses = {name: gpu.upload(data) for name, data in inputs.items()}
@@ -252,7 +253,7 @@ def prepare_cuda(case, out):
             continue
         folder = out / (case.name if fmad else case.name + ".fmad_false")
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / "kernel.ptx").write_text(text)
+        write_ptx(folder, text)
         entry = re.search(r"\.visible \.entry (\w+)", text).group(1)
         write_case(folder, {"entry": entry, "grid": case.grid, "block": case.block, "shared": case.shared,
                             "cluster": case.cluster, "outputs": case.outputs, "fmad": fmad, "prints": case.prints},

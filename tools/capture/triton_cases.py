@@ -11,7 +11,7 @@ import triton
 import triton.language as tl
 
 from hopper_cases import rolled
-from kernel_cases import Array, Generator, Scalar, TensorMap, with_specials
+from kernel_cases import Array, Generator, Scalar, TensorMap, with_specials, write_ptx
 from triton.tools.tensor_descriptor import TensorDescriptor
 
 TYPES = {"float32": torch.float32, "float16": torch.float16, "int8": torch.int8, "int32": torch.int32,
@@ -219,7 +219,7 @@ def prepare(case, out, write_case):
     meta, ptx = compiled.metadata, compiled.asm["ptx"]
     folder = out / case.name
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "kernel.ptx").write_text(ptx)
+    write_ptx(folder, ptx)
     described = iter(getattr(meta, "tensordesc_meta", None) or [])
     arguments = []
     for a in case.arguments:

@@ -6,14 +6,14 @@
 
 A mutant differs from its module in one place: a qualifier, an operand, a directive, a number or a character.
 """
-import concurrent.futures, os, random, re, subprocess, sys, tempfile
+import concurrent.futures, gzip, os, random, re, subprocess, sys, tempfile
 
 def modules(paths):
     out = []
     for path in paths:
-        names = [path] if os.path.isfile(path) else [os.path.join(d, f) for d, _, fs in os.walk(path) for f in fs if f.endswith('.ptx')]
+        names = [path] if os.path.isfile(path) else [os.path.join(d, f) for d, _, fs in os.walk(path) for f in fs if f.endswith(('.ptx', '.ptx.gz'))]
         for name in sorted(names):
-            text = open(name, errors='replace').read()
+            with (gzip.open if name.endswith('.gz') else open)(name, 'rt', errors='replace') as file: text = file.read()
             if len(text) < 40000 and '.version' in text and 'debug' not in text: out.append((name, text))
     return out
 
