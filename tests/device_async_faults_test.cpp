@@ -308,7 +308,7 @@ TEST_CASE("what one thread may not do, beside what it may", "[quick][device]") {
       {"an object at an odd place", [&] { mbarrier_init(as<Mbarrier>(room() + 1), 1); },
        Errc::address_misaligned, "multiple of 8"},
       {"an arrival too many", [&] { begin(), mbarrier_arrive(object(), 2); }, Errc::barrier_misused,
-       "takes 1 arrival and has had 0, and this brings 2 more"},
+       "has had 0 of its 1 arrivals, and this statement brings 2, 1 too many"},
       {"a copy",
        [&] {
          begin(), mbarrier_arrive_expect_tx(object(), 1024);
@@ -331,10 +331,10 @@ TEST_CASE("what one thread may not do, beside what it may", "[quick][device]") {
        Errc::undefined_operand, "-16 bytes"},
       {"a copy from beyond the array",
        [&] { begin(), cp_async_bulk_global_to_shared(room(), global + 4, 1024, object()); },
-       Errc::address_out_of_bounds, "1024 bytes from 0x10"},
+       Errc::address_out_of_bounds, "1024 bytes at 0x10"},
       {"a copy to beyond the array",
        [&] { begin(), cp_async_bulk_global_to_shared(room() + 4, global, 1024, object()); },
-       Errc::address_out_of_bounds, "1024 bytes from 0x50"},
+       Errc::address_out_of_bounds, "1024 bytes at 0x50"},
       {"a multicast beyond the cluster",
        [&] { begin(), cp_async_bulk_global_to_shared_multicast(room(), global, 1024, object(), 2); },
        Errc::address_out_of_bounds, "the cluster has one block"},
@@ -352,7 +352,7 @@ TEST_CASE("what one thread may not do, beside what it may", "[quick][device]") {
        [&] {
          begin(), cp_async_bulk_tensor_global_to_shared(room() + 32, map, {0, 0}, object());
        },
-       Errc::address_out_of_bounds, "1024 bytes from 0xc0"},
+       Errc::address_out_of_bounds, "1024 bytes at 0xc0"},
       {"a minimum of floats",
        [&] {
          for (int i = 0; i < 4; ++i) room()[i] = 1;

@@ -557,24 +557,25 @@ Fault Mbarriers::too_many(std::int64_t address, const Object& object, const Mbar
   const bool by_one_statement = last != nullptr && last->at == who.at && last->thread != who.thread;
   const std::int64_t awaited = object.bytes - std::int64_t{arrival.expected};
   const std::uint32_t more = arrival.count - object.pending;
-  const std::string had =
-      object.pending != 0 ? fmt::format("{} of its {} arrivals", arrived, object.expected)
-      : awaited > 0
-          ? fmt::format("{} and still waits for {} bytes", all_arrivals(object.expected), awaited)
-          : fmt::format("{} and {} bytes more than were expected", all_arrivals(object.expected), -awaited);
-  const std::string brings = more == arrival.count && more == 1
+  const std::string brings = more == 1 && arrival.count == 1
                                  ? "this arrival is one too many"
                                  : fmt::format("this statement brings {}, {} too many", arrival.count, more);
+  const std::string had =
+      object.pending != 0 ? fmt::format("{} of its {} arrivals, and", arrived, object.expected)
+      : awaited > 0
+          ? fmt::format("{} and still waits for {} bytes, so", all_arrivals(object.expected), awaited)
+          : fmt::format("{} and {} bytes more than were expected, so", all_arrivals(object.expected), -awaited);
   Fault out = *misused(
-      what, address,
-      fmt::format("phase {} of {} has had {}, so {}", object.phase, name(address, who), had, brings),
+      what, address, fmt::format("phase {} of {} has had {} {}", object.phase, name(address, who), had, brings),
       !by_one_statement ? "fewer arrivals must come, or mbarrier.init must count all arrivals of a phase"
       : arrival.expected != 0
           ? "one thread must execute this statement"
           : "one thread must execute this statement, or mbarrier.init must count all threads that do",
       who, &object);
-  if (last != nullptr) out.other = side_of(*last, fmt::format("the latest arrival at {}", name(address)));
-  out.related.push_back(made_by(address, object));
+  if (last != nullptr) {
+    out.other = side_of(*last, fmt::format("the latest arrival at {}", name(address)));
+    out.related.push_back(made_by(address, object));
+  }
   return out;
 }
 
