@@ -169,7 +169,7 @@ const std::vector<Mistaken> kMistaken = {
      gemm<G::plain_layout>,
      kGemm,
      Errc::protocol_violation,
-     {"the tile from 0x2000 on was copied with 128-byte swizzle, and its bytes 0x2080 to 0x2083 are read with no swizzle"},
+     {"the tile from 0x2000 on was copied with 128-byte swizzle, and its byte 0x2080 is read with no swizzle"},
      "wgmma<m64nNkK<kTile, 16>, f32, bf16>(",
      "cp_async_bulk_tensor_global_to_shared_multicast(to",
      0},
@@ -331,10 +331,10 @@ TEST_CASE("what one thread may not do, beside what it may", "[quick][device]") {
        Errc::undefined_operand, "-16 bytes"},
       {"a copy from beyond the array",
        [&] { begin(), cp_async_bulk_global_to_shared(room(), global + 4, 1024, object()); },
-       Errc::address_out_of_bounds, "1024 bytes at 0x10"},
+       Errc::address_out_of_bounds, "1024 bytes from 0x10"},
       {"a copy to beyond the array",
        [&] { begin(), cp_async_bulk_global_to_shared(room() + 4, global, 1024, object()); },
-       Errc::address_out_of_bounds, "1024 bytes at 0x50"},
+       Errc::address_out_of_bounds, "1024 bytes from 0x50"},
       {"a multicast beyond the cluster",
        [&] { begin(), cp_async_bulk_global_to_shared_multicast(room(), global, 1024, object(), 2); },
        Errc::address_out_of_bounds, "the cluster has one block"},
@@ -352,7 +352,7 @@ TEST_CASE("what one thread may not do, beside what it may", "[quick][device]") {
        [&] {
          begin(), cp_async_bulk_tensor_global_to_shared(room() + 32, map, {0, 0}, object());
        },
-       Errc::address_out_of_bounds, "1024 bytes at 0xc0"},
+       Errc::address_out_of_bounds, "1024 bytes from 0xc0"},
       {"a minimum of floats",
        [&] {
          for (int i = 0; i < 4; ++i) room()[i] = 1;
@@ -361,7 +361,7 @@ TEST_CASE("what one thread may not do, beside what it may", "[quick][device]") {
        },
        Errc::undefined_operand, ".min.f32"},
       {"a source that nobody has written", [&] { cp_async_bulk_shared_to_global(global, room(), 16); },
-       Errc::never_written, "byte 0x40"},
+       Errc::never_written, "bytes 0x40 to 0x4f of shared memory"},
       {"a wait without an arrival", [&] { barrier_cluster_wait(); }, Errc::barrier_misused,
        "a thread waits that has not arrived"},
       {"a wait for what nobody does", [&] { begin(), mbarrier_wait_parity(object(), 0); }, Errc::deadlock,
