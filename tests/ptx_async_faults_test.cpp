@@ -746,14 +746,14 @@ TEST_CASE("a tensor map that was changed is released and acquired before a copy 
   const TensorMap map = map_of(numbers, 4);
   const Result<TensorMapBytes> bytes = map.encode();
   REQUIRE(bytes);
-  const std::string
-      release = "fence.proxy.tensormap::generic.release.gpu;\n",
-      acquire = "fence.proxy.tensormap::generic.acquire.gpu [%rd2], 128;\n",
-      copy =
-          "mov.u32 %r3, 0;\ncp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
-          "[%r1], [%rd2, {%r3, %r3}], [%r2];  // <- at\nret;\n}\n";
-  const auto run = [&](const std::string& fences) {
-    const Result<ptx::Module> module = ptx::Module::load(kChangedMap + fences + copy);
+  const std::string release = "fence.proxy.tensormap::generic.release.gpu;\n",
+                    acquire = "fence.proxy.tensormap::generic.acquire.gpu [%rd2], 128;\n",
+                    copy =
+                        "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
+                        "[%r1], [%rd2, {%r3, %r3}], [%r2];  // <- at\nret;\n}\n";
+  const auto run = [&](const std::string& fences, int coordinate = 0) {
+    const Result<ptx::Module> module =
+        ptx::Module::load(fmt::format("{}mov.u32 %r3, {}; {}{}", kChangedMap, coordinate, fences, copy));
     if (!module) FAIL(module.error().message());
     const Result<ptx::Function> function = module->function("k");
     REQUIRE(function);
@@ -762,6 +762,11 @@ TEST_CASE("a tensor map that was changed is released and acquired before a copy 
   };
   const ptx::Report right = run(release + acquire);
   if (right.fault) FAIL(right.fault->message());
+  const ptx::Report beside = run(release + acquire, 1);
+  REQUIRE(beside.fault);
+  CHECK_THAT(beside.fault->message(),
+             Catch::StartsWith("cp.async.bulk.tensor.2d.") &&
+                 Catch::Contains(": coordinate 1, byte 2, is misaligned; a multiple of 16"));
   for (
       const auto& [fences, missing] :
       {std::pair(

@@ -39,7 +39,8 @@ Assembled assemble(const ptx::FunctionText& function, Rules rules) {
   Assembled out{body_of(function),
                 std::vector<int>(function.statements.size()),
                 std::vector<bool>(function.statements.size()),
-                {}};
+                {},
+                nullptr};
   std::iota(out.origins.begin(), out.origins.end(), 0);
   const bool approximates = has(function, {"rcp", "rsqrt", "sqrt", "ex2", "lg2", "sin", "cos", "div"});
   const bool multiplies = has(function, {"mul"});
@@ -50,6 +51,7 @@ Assembled assemble(const ptx::FunctionText& function, Rules rules) {
   if (rules.has(Rule::contract)) sink(out);
   if (rules.has(Rule::contract) || rules.has(Rule::quotient)) contract(out, rules);
   if (rules.has(Rule::scale)) scale(out, rules);
+  out.flow.reset();  // of this place
   return out;
 }
 

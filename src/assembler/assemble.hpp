@@ -7,8 +7,10 @@
 //     div.scaled.full.f32 d, x, b the dividend or the divisor x of div.full by b, as it goes into the reciprocal
 #pragma once
 
+#include <memory>
 #include <vector>
 
+#include "assembler/flow.hpp"
 #include "assembler/rules.hpp"
 #include "ptx/module.hpp"
 
@@ -25,7 +27,14 @@ struct Assembled {
   std::vector<int> origins;  ///< by statement: the one of the function as it was
   std::vector<bool> made;    ///< by statement: the assembler has made it
   std::vector<Use> uses;
+  std::unique_ptr<const Flow> flow = nullptr;  ///< of the function as it is; see flow_of
 };
+
+/// The flow of the function, found at the first call behind a change. Precondition: the function stays where it is.
+inline const Flow& flow_of(Assembled& of) {
+  if (of.flow == nullptr) of.flow = std::make_unique<Flow>(of.function);
+  return *of.flow;
+}
 
 Assembled assemble(const ptx::FunctionText& function, Rules rules);
 

@@ -21,8 +21,9 @@ struct Fused {
 
 class Finder {
  public:
-  Finder(Assembled& function, Rules rules, bool late)
-      : f_(function.function), rules_(rules), late_(late), flow_(f_, late), editor_(function) {
+  /// `late`: the flow is another one.
+  Finder(Assembled& function, Rules rules, const Flow& flow, bool late)
+      : f_(function.function), rules_(rules), late_(late), flow_(flow), editor_(function) {
     sums_.resize(f_.statements.size());
     products_.resize(f_.statements.size());
     candidates_.resize(f_.statements.size());
@@ -265,7 +266,7 @@ class Finder {
   FunctionText& f_;
   Rules rules_;
   bool late_;
-  Flow flow_;
+  const Flow& flow_;
   Editor editor_;
   std::vector<Fused> sums_;                         // by statement
   std::vector<Product> products_;                   // by statement
@@ -306,12 +307,12 @@ std::array<Operand, 2> quotient_factors(Editor& editor, const View& v) {
 }
 
 void contract(Assembled& function, Rules rules) {
-  Finder(function, rules, false).run();
+  Finder(function, rules, flow_of(function), false).run();
   const FunctionText& f = function.function;
   bool has_calls = false;
   for (int i = 0; i < static_cast<int>(f.statements.size()); ++i)
     has_calls = has_calls || is_plain_call({f, i});
-  if (has_calls) Finder(function, rules, true).run();
+  if (has_calls) Finder(function, rules, Flow(f, true), true).run();
 }
 
 }  // namespace warpbit::assembler

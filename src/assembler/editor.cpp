@@ -129,8 +129,16 @@ bool Editor::apply() {
   for (Operand& one : f.operands)
     if (one.kind == Operand::Kind::label) renumber(one.index);
   for (ptx::LabelTable& table : f.tables) std::ranges::for_each(table.labels, renumber);
-  edits_.assign(f.statements.size(), {});
+  of_.flow.reset();
   return true;
+}
+
+bool is_among(std::string_view word, std::string_view list) {
+  for (std::size_t at = list.find(word); at != list.npos; at = list.find(word, at + 1)) {
+    const std::size_t end = at + word.size();
+    if ((at == 0 || list[at - 1] == ' ') && (end == list.size() || list[end] == ' ')) return true;
+  }
+  return false;
 }
 
 }  // namespace warpbit::assembler

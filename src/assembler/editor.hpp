@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <utility>  // exchange
 #include <vector>
 
 #include "assembler/assemble.hpp"
@@ -21,7 +22,7 @@ Operand negated(Operand operand);
 class Editor {
  public:
   /// Precondition: `of` outlives the editor.
-  explicit Editor(Assembled& of) : of_(of), edits_(of.function.statements.size()) {}
+  explicit Editor(Assembled& of) : of_(of) {}
 
   /// A new register.
   int temporary(ptx::Type type);
@@ -44,7 +45,7 @@ class Editor {
     edit(at);
     of_.function.statements[static_cast<std::size_t>(at)].guard = -1;
   }
-  bool is_dropped(int at) const { return edits_[static_cast<std::size_t>(at)].dropped; }
+  bool is_dropped(int at) const { return changed_ && edits_[static_cast<std::size_t>(at)].dropped; }
   /// Notes that a rule has acted.
   void acted(Rule rule, int at);
   /// Makes the changes. Whether there were any.
@@ -58,14 +59,17 @@ class Editor {
   };
   void keep_what_is_read();
   Edit& edit(int at) {
-    changed_ = true;
+    if (!std::exchange(changed_, true)) edits_.assign(of_.function.statements.size(), {});
     return edits_[static_cast<std::size_t>(at)];
   }
 
   Assembled& of_;
-  std::vector<Edit> edits_;
+  std::vector<Edit> edits_;  // by statement, if there are any
   bool changed_ = false;
 };
+
+/// Whether a word is one of a list with blanks between.
+bool is_among(std::string_view word, std::string_view list);
 
 /// What a statement says, for the files of this folder.
 struct View {

@@ -108,9 +108,8 @@ bool is_straight(const View& view) {
 /// The last word of a statement, or its last two, is among those of a list.
 bool is_listed(const View& view, std::string_view list) {
   if (list.empty()) return true;
-  std::string last(view.type());
-  if (view.opcode() == "fence" && view.words().size() == 2) last = fmt::format("{}.{}", view.words()[0], last);
-  return fmt::format(" {} ", list).find(fmt::format(" {} ", last)) != std::string::npos;
+  if (view.opcode() != "fence" || view.words().size() != 2) return is_among(view.type(), list);
+  return is_among(fmt::format("{}.{}", view.words()[0], view.type()), list);
 }
 
 const Branching* find_branching(const View& view) {
@@ -124,15 +123,10 @@ const Branching* find_branching(const View& view) {
   return found == std::end(kBranching) || is_straight(view) ? nullptr : found;
 }
 
-/// Of what nobody needs, a load with a guard and what is inline are gone before they become branches; other branches stay.
-bool goes(const View& view) {
-  const Branching* const row = find_branching(view);
-  return !has_effect(view.f, view.statement()) &&
-         (view.does() == Does::load || (row != nullptr && row->is_inline));
-}
-bool stays(const View& view, bool late) {
-  return has_effect(view.f, view.statement()) ||
-         (becomes_branches(view) && !goes(view) && !(late && is_plain_call(view)));
+/// Whether a statement with a guard is no computation.
+bool jumps_over(const View& view) {
+  return view.is_guarded() && view.does() != Does::move &&
+         scalar::operation(view.opcode(), view.words()).execute == nullptr;
 }
 
 }  // namespace
@@ -152,9 +146,7 @@ bool is_plain_call(const View& view) {
 }
 
 bool becomes_branches(const View& view) {
-  if (find_branching(view) != nullptr) return true;
-  if (!view.is_guarded() || view.does() == Does::move) return false;
-  return scalar::operation(view.opcode(), view.words()).execute == nullptr;  // guarded, and no computation
+  return find_branching(view) != nullptr || jumps_over(view);
 }
 
 void followers(const ptx::FunctionText& function, std::size_t i, std::vector<std::size_t>& to) {
@@ -179,11 +171,20 @@ std::vector<bool> reached(const ptx::FunctionText& function) {
 Flow::Flow(const FunctionText& function) : Flow(function, false) {}
 Flow::Flow(const FunctionText& function, bool late) : f_(function) {
   idle_.resize(f_.statements.size());
+  for (int i = 0; i < static_cast<int>(f_.statements.size()); ++i) natures_.push_back(nature({f_, i}, late));
   find_accesses();
   do {
     find_blocks();
-    find_live(late);
+    find_live();
   } while (find_idle());
+}
+
+// Of what nobody needs, a load with a guard and what is inline are gone before they become branches; other branches stay.
+Flow::Nature Flow::nature(const View& view, bool late) {
+  const Branching* const row = find_branching(view);
+  const bool branches = row != nullptr || jumps_over(view), effect = has_effect(view.f, view.statement()),
+             goes = !effect && (view.does() == Does::load || (row != nullptr && row->is_inline));
+  return {branches, goes, effect || (branches && !goes && !(late && is_plain_call(view)))};
 }
 
 void Flow::find_blocks() {
@@ -193,7 +194,8 @@ void Flow::find_blocks() {
   std::vector<bool> begins(f_.statements.size() + 1);
   std::vector<std::size_t> to;
   for (int i = 0; i < count; ++i) {
-    const bool ends = ptx::ends_block(statement(f_, i).is->does) || becomes_branches({f_, i});
+    const bool ends =
+        ptx::ends_block(statement(f_, i).is->does) || natures_[static_cast<std::size_t>(i)].branches;
     if (idle_[static_cast<std::size_t>(i)] || !ends) continue;
     to = {static_cast<std::size_t>(i) + 1};
     followers(f_, static_cast<std::size_t>(i), to);
@@ -218,7 +220,7 @@ bool Flow::find_idle() {
   std::size_t next_needed = f_.statements.size();  // behind the statement
   for (std::size_t i = f_.statements.size(); i-- > 0; next_needed = needed_[i] ? i : next_needed) {
     const View view{f_, static_cast<int>(i)};
-    if (!needed_[i] && !idle_[i] && becomes_branches(view) && goes(view)) idle_[i] = found = true;
+    if (!needed_[i] && !idle_[i] && natures_[i].branches && natures_[i].goes) idle_[i] = found = true;
     if (view.does() != Does::branch || idle_[i]) continue;
     const Operand& label = view.operand(0);
     const auto target = static_cast<std::size_t>(label.index);
@@ -249,28 +251,29 @@ void Flow::find_accesses() {
   }
 }
 
-bool Flow::is_needed(int i, const Set& live, bool late) const {
+bool Flow::is_needed(int i, const Set& live) const {
   if (idle_[static_cast<std::size_t>(i)]) return false;
-  if (stays({f_, i}, late)) return true;
+  if (natures_[static_cast<std::size_t>(i)].stays) return true;
   bool out = false;
   for_each_access(
       f_, i, [](int) {}, [&](int reg) { out = out || contains(live, reg); });
   return out;
 }
 
-// Backwards.
-void Flow::pass(int i, Set& live, bool late) const {
-  if (!is_needed(i, live, late)) return;
+// Backwards. Whether the statement is needed.
+bool Flow::pass(int i, Set& live) const {
+  if (!is_needed(i, live)) return false;
   const auto bit = [](int reg) { return std::uint64_t{1} << reg % 64; };
   if (statement(f_, i).guard < 0)
     for_each_access(
         f_, i, [](int) {}, [&](int reg) { live[static_cast<std::size_t>(reg) / 64] &= ~bit(reg); });
   for_each_access(
       f_, i, [&](int reg) { live[static_cast<std::size_t>(reg) / 64] |= bit(reg); }, [](int) {});
+  return true;
 }
 
 // A value is live if a statement that is needed may use it: the least sets for which that holds in all blocks.
-void Flow::find_live(bool late) {
+void Flow::find_live() {
   const Set none((f_.registers.size() + 63) / 64);
   for (Block& one : blocks_) one.live = none;
   std::vector<Set> at_begin(blocks_.size(), none);
@@ -281,17 +284,14 @@ void Flow::find_live(bool late) {
         for (std::size_t k = 0; k < none.size(); ++k)
           one.live[k] |= at_begin[static_cast<std::size_t>(next)][k];
       Set live = one.live;
-      for (int i = one.last; i-- > one.first;) pass(i, live, late);
+      for (int i = one.last; i-- > one.first;) pass(i, live);
       changed = changed || live != at_begin[b];
       at_begin[b] = std::move(live);
     }
   needed_.assign(f_.statements.size(), false);
   for (const Block& one : blocks_) {
     Set live = one.live;
-    for (int i = one.last; i-- > one.first;) {
-      needed_[static_cast<std::size_t>(i)] = is_needed(i, live, late);
-      pass(i, live, late);
-    }
+    for (int i = one.last; i-- > one.first;) needed_[static_cast<std::size_t>(i)] = pass(i, live);
   }
 }
 

@@ -106,12 +106,20 @@ class Flow {
   void find_blocks();
   bool find_idle();
   void find_accesses();
-  void find_live(bool late);
-  bool is_needed(int statement, const Set& live, bool late) const;
-  void pass(int statement, Set& live, bool late) const;
+  /// What a statement is, whatever is around it.
+  struct Nature {
+    bool branches;  ///< see becomes_branches
+    bool goes;      ///< if nobody needs it
+    bool stays;     ///< though nobody needs it
+  };
+  static Nature nature(const View& statement, bool late);
+  void find_live();
+  bool is_needed(int statement, const Set& live) const;
+  bool pass(int statement, Set& live) const;
 
   const ptx::FunctionText& f_;
-  std::vector<int> block_;  // by statement
+  std::vector<Nature> natures_;  // by statement
+  std::vector<int> block_;       // by statement
   std::vector<Block> blocks_;
   std::vector<bool> needed_, idle_;  // by statement; idle: a branch that is none, a load that is not there
   std::vector<std::vector<Access>> accesses_;  // by register

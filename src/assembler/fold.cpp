@@ -38,7 +38,7 @@ std::uint32_t times_power(std::uint32_t code, PowerOfTwo by) {
 class Folder {
  public:
   Folder(Assembled& function, Rules rules)
-      : f_(function.function), rules_(rules), flow_(f_), known_(f_, flow_), editor_(function) {}
+      : f_(function.function), rules_(rules), flow_(flow_of(function)), known_(f_, flow_), editor_(function) {}
 
   bool run() {
     const int count = static_cast<int>(f_.statements.size());
@@ -142,7 +142,7 @@ class Folder {
 
   FunctionText& f_;
   Rules rules_;
-  Flow flow_;
+  const Flow& flow_;
   Known known_;
   Editor editor_;
 };
@@ -152,7 +152,7 @@ class Folder {
 class Pairs {
  public:
   Pairs(Assembled& function, Rules rules)
-      : f_(function.function), rules_(rules), flow_(f_), editor_(function) {}
+      : f_(function.function), rules_(rules), flow_(flow_of(function)), editor_(function) {}
 
   // Who uses a value is known of the function as it was: behind a pair that was changed, pairs below it alone.
   bool run() {
@@ -277,7 +277,7 @@ class Pairs {
 
   FunctionText& f_;
   Rules rules_;
-  Flow flow_;
+  const Flow& flow_;
   Editor editor_;
   int changed_ = 0;  // behind the last statement that was changed
   int behind_ = 0;   // where the function is as it was

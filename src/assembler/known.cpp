@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "assembler/known.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "assembler/rounded.hpp"
 #include "scalar/operation.hpp"
@@ -45,10 +44,6 @@ constexpr Folding kFoldings[] = {
     {"setp", kNumbers},
     {"cvt", kSmall},
 };
-
-bool is_among(std::string_view word, std::string_view list) {
-  return fmt::format(" {} ", list).find(fmt::format(" {} ", word)) != std::string::npos;
-}
 
 bool is_folded(const View& v) {
   const auto found = std::ranges::find(kFoldings, v.opcode(), &Folding::opcode);
@@ -117,8 +112,7 @@ void Known::follow(int block) {
 // Notes what is known at the statement, for the last time that control comes to it.
 void Known::pass(int i, Values& values) {
   const View v{f_, i};
-  Values& sources = sources_[i];
-  sources.clear();
+  Values sources;
   bool is_local = true;
   for_each_access(
       f_, i,
@@ -131,6 +125,10 @@ void Known::pass(int i, Values& values) {
         if (!made_here) late_.emplace(i, reg);
       },
       [](int) {});
+  if (sources.empty())
+    sources_.erase(i);
+  else
+    sources_[i] = std::move(sources);
   std::optional<std::uint64_t> result = v.opcode() == "mov" ? moved(v) : computed(v);
   if (!is_local && is_sum_with_zero(v)) result.reset();
   if (!result) result = of_twice(v);
@@ -207,6 +205,8 @@ std::vector<std::pair<int, std::uint64_t>> Known::unpacked(const View& v) const 
 std::optional<std::uint64_t> Known::computed(const View& v) const {
   const bool approximate = is_approximate(v) || is_division(v);
   if ((!approximate && !is_folded(v)) || v.operands() < 2) return {};
+  for (int n = 1; n < v.operands(); ++n)
+    if (v.is_register(n) && !value(v, v.operand(n), Type::b64)) return {};
   const scalar::Operation operation = scalar::operation(v.opcode(), v.words());
   scalar::Sources sources;
   if (operation.execute == nullptr || v.operands() > 1 + static_cast<int>(sources.value.size())) return {};

@@ -33,7 +33,7 @@ int scaling(const View& v) {
 class Scaling {
  public:
   Scaling(Assembled& function, Rules rules)
-      : f_(function.function), rules_(rules), flow_(f_), editor_(function) {}
+      : f_(function.function), rules_(rules), flow_(flow_of(function)), editor_(function) {}
 
   void run() {
     const int count = static_cast<int>(f_.statements.size());
@@ -78,7 +78,7 @@ class Scaling {
 
   FunctionText& f_;
   Rules rules_;
-  Flow flow_;
+  const Flow& flow_;
   Editor editor_;
   std::set<int> scaled_;  // statements
 };

@@ -58,7 +58,7 @@ bool becomes_call(const View& v) {
 
 class Sinker {
  public:
-  explicit Sinker(Assembled& function) : f_(function.function), flow_(f_), editor_(function) {}
+  explicit Sinker(Assembled& function) : f_(function.function), flow_(flow_of(function)), editor_(function) {}
 
   void run() {
     find_places();
@@ -211,7 +211,7 @@ class Sinker {
   }
 
   FunctionText& f_;
-  Flow flow_;
+  const Flow& flow_;
   Editor editor_;
   std::vector<Place> places_;                  // by statement
   std::vector<int> calls_;                     // statements

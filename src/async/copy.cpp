@@ -116,6 +116,12 @@ void Issue::send(const Destination& to, std::uint32_t at, std::uint64_t bytes, A
   });
 }
 
+// Whoever has the statement names it.
+Error of_statement(Error error) {
+  error.where.clear();
+  return error;
+}
+
 // What the copy moves between the region and this place of shared memory.
 Result<void> Issue::find_runs(const Region& region, std::uint32_t shared, bool writes) {
   if (region.map != nullptr) {
@@ -123,7 +129,7 @@ Result<void> Issue::find_runs(const Region& region, std::uint32_t shared, bool w
     box.shared = shared;
     box.to_global = writes;
     Result<std::vector<CopyRun>> found = tensor_map::runs(*region.map, box);
-    if (!found) return found.error();
+    if (!found) return of_statement(found.error());
     runs_ = *std::move(found);
   } else {
     if (auto error = writes ? misaligned(region.bytes, shared, region.address)
@@ -220,7 +226,8 @@ Result<bool> Issue::load(const Region& from, const Destination& to) {
   if (from.map != nullptr) {
     tensor_map::TensorCopy box = from.box;
     box.shared = to.at;
-    if (const Result<void> checked = tensor_map::check(*from.map, box); !checked) return checked.error();
+    if (const Result<void> checked = tensor_map::check(*from.map, box); !checked)
+      return of_statement(checked.error());
     if (const auto lines = tensor_map::lines(*from.map, box))
       if (const Result<std::byte*> data = global_.find(lines->global, lines->reach(), false))
         return load_lines(from, *lines, *data, to);

@@ -161,12 +161,13 @@ Found Mbarriers::init(std::int64_t address, std::uint32_t count, Who who) {
       used = misused(kWhat, address, in_use(address, before),
                      "the phase must be complete, and mbarrier.inval must come before mbarrier.init", who,
                      &before, KernelRule::mbarrier_in_use);
-    else if (before.expected == count && is_same_instruction(before, who))
+    else if (before.expected == count && before.phase == 0 && is_unordered(before, who))
       by_lanes =
           misused(kWhat, address,
-                  fmt::format("lanes {} and {} initialise {}, each for {} arrivals", before.made.thread % kWarp,
-                              who.thread % kWarp, name(address), count),
-                  "one thread must execute mbarrier.init", who, &before, KernelRule::mbarrier_init_by_lanes);
+                  fmt::format("{} also initialises {}, for {} arrivals, and nothing orders that before this",
+                              shared_.cluster().name(before.made.thread, shared_.rank()), name(address), count),
+                  "one thread of the block must execute mbarrier.init", who, &before,
+                  KernelRule::mbarrier_init_by_lanes);
     else if (shared_.records())
       again = misused(kWhat, address,
                       fmt::format("{} is initialised already, by {}", name(address),
@@ -180,10 +181,13 @@ Found Mbarriers::init(std::int64_t address, std::uint32_t count, Who who) {
   return first_of(first_of(used, changed), again);
 }
 
-// Whether lanes of a warp initialise an object at one place, and nothing has happened between them.
-bool Mbarriers::is_same_instruction(const Object& object, Who who) const {
-  return object.made.thread != who.thread && object.made.thread / kWarp == who.thread / kWarp &&
-         object.made.at == who.at && shared_.order().clock(object.made.thread) == object.made_at;
+// Whether two threads initialise an object as if each did it alone: lanes of a warp by one instruction, or different warps without
+// a barrier between.
+bool Mbarriers::is_unordered(const Object& object, Who who) const {
+  if (object.made.thread == who.thread) return false;
+  const bool is_of_warp = object.made.thread / kWarp == who.thread / kWarp;
+  return is_of_warp ? object.made.at == who.at && shared_.order().clock(object.made.thread) == object.made_at
+                    : !shared_.order().before(object.made.thread, object.made_at, who.thread);
 }
 
 Found Mbarriers::invalidate(std::int64_t address, Who who) {

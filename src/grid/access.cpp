@@ -44,7 +44,7 @@ class Loaded {
   Loaded(Warp& warp, const Path& path, const Step& step, Lanes lanes, const std::vector<Place>& to)
       : warp_(warp), undefined_(warp.undefined()), path_(path), step_(step), lanes_(lanes), to_(to) {}
 
-  void take(int lane, const Target& from, std::uint64_t address, const Buffer& bits) {
+  void take(int lane, const Target& from, std::uint64_t address, const Buffer& bits, Records& records) {
     for_each_element(step_.access, to_, [&](const Place& place, std::size_t at, std::size_t bytes) {
       undefined_.write(path_, place, lane, extended(get(bits.data() + at, bytes), step_.access));
     });
@@ -58,16 +58,24 @@ class Loaded {
               : address - kHeap < Heap::kBytes  ? From::heap
                                                 : From::array,
               static_cast<std::int64_t>(address) + (first - bits.begin()),
-              static_cast<std::int64_t>(address) + (end - bits.begin()) - 1, warp_.site(step_), lanes_};
-    if (from.space != StateSpace::local) return;
-    if (const std::int64_t in_frame = warp_.local_at(lane, from.data + (first - bits.begin())); in_frame >= 0)
-      if (const auto* const stored = undefined_.cause_of_local(in_frame)) cause_ = *stored;
+              static_cast<std::int64_t>(address) + (end - bits.begin()) - 1,
+              warp_.site(step_),
+              lanes_,
+              warp_.number()};
+    if (const auto* const stored = stored_cause(lane, from, first - bits.begin(), records)) cause_ = *stored;
   }
   void done() {
     if (cause_.lanes != 0) undefined_.come_from(path_, to_, cause_);
   }
 
  private:
+  const UndefinedCause* stored_cause(int lane, const Target& from, std::ptrdiff_t at, Records& records) const {
+    if (from.space == StateSpace::shared) return records.stored_cause(from, at);
+    const std::int64_t in_frame =
+        from.space == StateSpace::local ? warp_.local_at(lane, from.data + at) : std::int64_t{-1};
+    return in_frame < 0 ? nullptr : undefined_.local().find(in_frame);
+  }
+
   const Warp& warp_;
   Undefined& undefined_;
   const Path& path_;
@@ -103,7 +111,7 @@ Next load(Warp& warp, Path& path, const Step& step, Lanes lanes) {
     });
     if (warp.undefined().active()) {
       const Buffer undefined = records.undefined(from, bytes);
-      for_each_lane(alike, [&](int each) { loaded.take(each, from, address, undefined); });
+      for_each_lane(alike, [&](int each) { loaded.take(each, from, address, undefined, records); });
     }
   }
   loaded.done();
@@ -168,10 +176,14 @@ Next store(Warp& warp, Path& path, const Step& step, Lanes lanes) {
     std::memcpy(to.data, value.data(), bytes);
     records.leaves(held, lane, lanes, false);
     if (to.defined != nullptr || undefined.active()) records.stored(to, bytes, &bits);
-    if (to.space == StateSpace::local && !is_defined(bits))
-      for_each_element(step.access, from, [&](const Place& place, std::size_t at, std::size_t count) {
-        undefined.store_local(path, place, warp.local_at(lane, to.data + at), static_cast<std::int64_t>(count));
-      });
+    if (is_defined(bits)) continue;
+    for_each_element(step.access, from, [&](const Place& place, std::size_t at, std::size_t count) {
+      const UndefinedCause cause = undefined.cause_of_store(path, place, step, lanes);
+      if (to.space == StateSpace::shared) return records.store_cause(to, at, count, cause);
+      const std::int64_t in_frame =
+          to.space == StateSpace::local ? warp.local_at(lane, to.data + at) : std::int64_t{-1};
+      if (in_frame >= 0) undefined.local().store(in_frame, static_cast<std::int64_t>(count), cause);
+    });
   }
   return Next::step;
 }

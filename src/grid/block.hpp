@@ -155,6 +155,7 @@ class Block {
   std::int32_t inferred = -1;  ///< of Program::origins, the first product of tensor memory whose arithmetic is
   Printed printed;             ///< by vprintf
   ptx::Checked checked;
+  StoredCauses stored_causes;  ///< of its shared memory
 
   // ---- Barriers (PTX manual, "bar", "barrier")
 

@@ -76,19 +76,18 @@ void Compiler::note(std::optional<Inference> inferred) {
   inferred->statement = static_cast<std::int32_t>(program_.origins.size()) - 1;
   if (noted_.insert(form_of(program_.origins.back())).second) program_.inferred.push_back(*inferred);
 }
+void Compiler::note(OfWords& of) {
+  if (std::exchange(of.is_noted, true)) return;
+  note(inference(program_.origins.back(), program_.target));
+}
 
-// The forms of the statement's words, which many statements share.
-const Result<std::vector<ptx::MatchedForm>>& Compiler::matched() {
-  std::string key = form_of(program_.origins.back());
-  const auto found = matched_.find(key);
-  if (found != matched_.end()) return found->second;
-  return matched_.emplace(std::move(key), ptx::match_scalar(statement_->opcode, words(), program_.target))
-      .first->second;
+Compiler::OfWords& Compiler::of_words() {
+  return of_words_[form_of(program_.origins.back())];
 }
 
 // Of the assembler's: its words are not all of PTX.
 void Compiler::made_statement() {
-  note(inference(program_.origins.back(), program_.target));  // as it was
+  note(of_words());  // as it was
   changes_ = false;
   form_ = nullptr;
   statement_->is->does == Does::move ? move() : scalar();
@@ -104,7 +103,9 @@ void Compiler::statement() {
   const bool by_forms =
       does == Does::convert || has("tensormap::generic");  // of which some are tensor instructions
   if (!by_forms && tensor()) return;
-  const Result<std::vector<ptx::MatchedForm>>& form = matched();
+  OfWords& shared = of_words();
+  if (!shared.forms) shared.forms = ptx::match_scalar(statement_->opcode, words(), program_.target);
+  const Result<std::vector<ptx::MatchedForm>>& form = *shared.forms;
   if (!form && does == Does::convert && tensor(&form.error())) return;
   if (!form) refuse(form.error());
   const Result<const ptx::MatchedForm*> taken = ptx::check_operands(*function_, *statement_, *form);
@@ -115,7 +116,7 @@ void Compiler::statement() {
   const bool is_measured = form_->row->kind != ptx::Kind::not_measured;
   if (!is_measured && checks_) return nothing();
   if (!is_measured) refuse({Errc::instruction_not_modelled, {}, "its results have not been measured", {}});
-  note(inference(program_.origins.back(), program_.target));
+  note(shared);
   const Maker& maker = *std::ranges::find(kMakers, does, &Maker::does);
   changes_ = maker.changes;
   (this->*maker.make)();

@@ -75,13 +75,11 @@ OperandText Compiler::tree(const Operand& operand) const {
 }
 
 bool Compiler::tensor(const Error* scalar) {
-  const std::string_view opcode = statement_->opcode;
-  constexpr std::array<std::string_view, 8> kOpcodes = {"mma",      "wmma",      "wgmma", "ldmatrix",
-                                                        "stmatrix", "movmatrix", "cvt",   "tcgen05"};
-  const bool proxy = opcode == "fence" && words().size() > 1 && word(0) == "proxy" && word(1) == "async" &&
+  const Does does = statement_->is->does;
+  const bool proxy = does == Does::fence && words().size() > 1 && word(0) == "proxy" && word(1) == "async" &&
                      !words().back().starts_with("sync_restrict");
-  if (std::ranges::find(kOpcodes, opcode) == kOpcodes.end() && !proxy) return false;
-  warpbit::Statement read{opcode, {words().begin(), words().end()}, {}, true};
+  if (does != Does::tensor && does != Does::convert && !proxy) return false;
+  warpbit::Statement read{statement_->opcode, {words().begin(), words().end()}, {}, true};
   for (int i = 0; i < count(); ++i) read.operands.push_back(tree(operand(i)));
   Result<Instruction> parsed = Instruction::decode(read, statement_->text, program_.target);
   if (!parsed && checks_ && !has("aligned")) {  // which ptxas 13.0 does not always ask for; the manual does

@@ -106,7 +106,12 @@ class Compiler {
   void resolve(const std::vector<std::int32_t>& step_of);
   void statement();
   void made_statement();
-  const Result<std::vector<ptx::MatchedForm>>& matched();
+  /// What the words of a statement say, which many statements share.
+  struct OfWords {
+    std::optional<Result<std::vector<ptx::MatchedForm>>> forms = {};  ///< see ptx::match_scalar
+    bool is_noted = false;                                            ///< what is inferred of them
+  };
+  OfWords& of_words();
   void check_modelled() const;
   void check_version() const;
   void check_special(const Operand& operand) const;
@@ -114,6 +119,7 @@ class Compiler {
   void check_address_size() const;
   /// That something is inferred of the statement at hand.
   void note(std::optional<Inference> inferred);
+  void note(OfWords& of);
   void add(Step step);
   template <Run kRun>
   void run() {
@@ -220,7 +226,7 @@ class Compiler {
     auto operator<=>(const Key&) const = default;
   };
   std::map<Key, std::uint32_t> constants_;
-  std::unordered_map<std::string, Result<std::vector<ptx::MatchedForm>>> matched_;  // by opcode and qualifiers
+  std::unordered_map<std::string, OfWords> of_words_;  // by opcode and qualifiers
   struct Pending {
     std::size_t step;
     int statement;

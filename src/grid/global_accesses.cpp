@@ -63,13 +63,27 @@ struct GlobalAccesses::Check {
   Page* held = nullptr;
   std::unique_lock<std::mutex> lock = {};  ///< of that one
   GlobalConflicts found = {};
+  Entry entry = entry_by(by);  ///< without its place
 
+  static Entry entry_by(const GlobalAccess& by);
   void hold(Page& page);
   const std::byte* value(const Entry& now, std::size_t byte) const;
   void drop();
   void store(const Entry& now, std::byte* data) const;
   void report(const Entry& old, const Entry& now, Mask bytes, const std::byte* data);
 };
+
+GlobalAccesses::Entry GlobalAccesses::Check::entry_by(const GlobalAccess& by) {
+  Entry out = {};
+  out.cluster = static_cast<std::uint32_t>(by.cluster);
+  out.clock = by.order.clock(by.warp * kLanes);
+  out.site = static_cast<std::uint32_t>(by.site + 1) & 0xFF'FFFF;
+  out.strong = by.strong;
+  out.non_coherent = by.non_coherent;
+  out.writes = by.writes;
+  out.warp = static_cast<std::uint16_t>(by.warp);
+  return out;
+}
 
 // ---- Memory
 
@@ -145,11 +159,14 @@ GlobalAccesses::Area* GlobalAccesses::recorded(const GlobalAccess& by, const Glo
 Lanes GlobalAccesses::access_each(const GlobalAccess& by, const GlobalLanes& what,
                                   const std::function<bool(int, const GlobalConflicts&)>& allowed) {
   Check check{by, what};
+  Area* area = nullptr;  // of the lane before, as a rule this one's
   for (Lanes rest = what.lanes; rest != 0; rest &= rest - 1) {
     const int lane = std::countr_zero(rest);
-    Area* const area = recorded(by, what, lane);
+    if (area == nullptr || !area->has(what.of(lane), what.bytes)) area = recorded(by, what, lane);
     if (area == nullptr) continue;
-    add(check, *area, run_of_one(lane, *area, what));
+    const Run run = run_of_one(lane, *area, what);
+    if (is_put(check, *area, run)) continue;
+    add(check, *area, run);
     if (!check.found.within && !check.found.between) continue;
     check.drop();
     if (!allowed(lane, std::exchange(check.found, {}))) return what.lanes & ~rest;
@@ -197,10 +214,9 @@ GlobalAccesses::Run GlobalAccesses::run_from(int lane, const Area& area, const G
              is_row = is_whole && std::has_single_bit(distance) && distance >= what.bytes && distance < kLine;
   if (!is_same && !is_row) return out;
   out.shift = is_same ? kOneLane : std::countr_zero(distance);
-  const auto is_next = [&](int of) {
-    return is_there(of) && data(of) == first + step * (of - lane) && area.has(data(of), what.bytes);
-  };
+  const auto is_next = [&](int of) { return is_there(of) && data(of) == first + step * (of - lane); };
   while (is_next(lane + out.lanes)) ++out.lanes;
+  while (!area.has(data(lane + out.lanes - 1), what.bytes)) --out.lanes;
   if (step < 0) {
     out.falls = true;
     out.at -= distance * static_cast<std::size_t>(out.lanes - 1);
@@ -211,21 +227,12 @@ GlobalAccesses::Run GlobalAccesses::run_from(int lane, const Area& area, const G
 // ---- Lines
 
 void GlobalAccesses::add(Check& check, Area& area, const Run& run) {
-  const GlobalAccess& by = check.by;
   const bool is_one = run.shift == kOneLane;
   const std::size_t step = is_one ? 1 : std::size_t{1} << run.shift,
                     bytes = is_one ? 1 : check.what.bytes,  // of one lane: bytes by themselves
       count = is_one ? check.what.bytes : static_cast<std::size_t>(run.lanes);
-  Entry now;
-  now.cluster = static_cast<std::uint32_t>(by.cluster);
-  now.clock = by.order.clock(by.warp * kLanes);
-  now.site = static_cast<std::uint32_t>(by.site + 1) & 0xFF'FFFF;
+  Entry& now = check.entry;
   now.shift = static_cast<std::uint32_t>(run.shift) & 0xF;
-  now.strong = by.strong;
-  now.non_coherent = by.non_coherent;
-  now.writes = by.writes;
-  now.superseded = 0;
-  now.warp = static_cast<std::uint16_t>(by.warp);
   now.falls = run.falls;
   for (std::size_t done = 0; done < count;) {
     const std::size_t at = run.at + done * step, first = at % kLine,
@@ -255,9 +262,11 @@ void GlobalAccesses::Check::store(const Entry& now, std::byte* data) const {
   if (what.stride == std::size_t{1} << now.shift && what.stride == what.bytes &&
       !now.falls)  // a row here and there
     return void(std::memcpy(data + now.first, value(now, now.first), size_of(now.bytes)));
+  const auto stride = static_cast<std::ptrdiff_t>(what.stride);
+  const std::byte* from = value(now, now.first);
   for (std::size_t byte = now.first; byte < kLine && (now.bytes >> byte & 1) != 0;
-       byte += std::size_t{1} << now.shift)
-    copy_lane(data + byte, value(now, byte), what.bytes);
+       byte += std::size_t{1} << now.shift, from += now.falls ? -stride : stride)
+    copy_lane(data + byte, from, what.bytes);
 }
 
 void GlobalAccesses::Entries::grow() {
@@ -287,14 +296,27 @@ bool GlobalAccesses::add_word(Line& line, const Entry& now) {
       return false;
     line.words = std::make_unique_for_overwrite<Words>();
     line.words->size = size;
-    for (const Entry& one : line.writes) {
-      line.words->entry[one.first / 4] = one;
-      line.words->order[one.first / 4] = ++line.words->count;
-    }
+    for (const Entry& one : line.writes) line.words->put(one);
     line.writes.erase_from(line.writes.begin());
   }
-  line.words->entry[now.first / 4] = now;
-  line.words->order[now.first / 4] = ++line.words->count;
+  line.words->put(now);
+  return true;
+}
+
+// The way of most lanes of an atomic, which stores nothing here: to a line that has words already.
+bool GlobalAccesses::is_put(Check& check, Area& area, const Run& run) {
+  const std::size_t bytes = check.what.bytes, first = run.at % kLine;
+  if (run.shift == kOneLane || !check.by.strong || !check.by.writes || check.what.values != nullptr) return false;
+  Page& of = page(area, run.at / kPage);
+  check.hold(of);
+  Words* const words = of.lines[run.at % kPage / kLine].words.get();
+  if (words == nullptr || words->size != bytes) return false;
+  Entry& now = check.entry;
+  now.shift = static_cast<std::uint32_t>(run.shift) & 0xF;
+  now.lane = static_cast<std::uint8_t>(run.lane) & 31;
+  now.first = static_cast<std::uint8_t>(first);
+  now.bytes = low_bits(bytes) << first;
+  words->put(now);
   return true;
 }
 

@@ -161,6 +161,11 @@ class GlobalAccesses {
     std::uint64_t count = 0;
     std::array<std::uint64_t, kLine / 4> order = {};  ///< the number of each; 0: there is none
     std::array<Entry, kLine / 4> entry;
+
+    void put(const Entry& one) {
+      entry[one.first / 4] = one;
+      order[one.first / 4] = ++count;
+    }
   };
   struct Line {
     Entries writes, reads;
@@ -198,6 +203,7 @@ class GlobalAccesses {
   static void add(Check& check, Line& line, const Entry& now, std::byte* data);
   static bool is_word(const Entry& one, std::size_t size);
   static bool add_word(Line& line, const Entry& now);
+  bool is_put(Check& check, Area& area, const Run& run);
   static void spread(Line& line);
   static bool is_known(const Check& check, const Entry& old, std::size_t byte, int lane);
   static bool is_stale(const Entry& old, const Entry& now) {

@@ -191,7 +191,7 @@ Next shuffle(Warp& warp, Path& path, const Step& step, Lanes lanes) {
   warp.forget(path, step.place[0], inactive);
   if (warp.undefined().active())
     warp.undefined().come_from(path, {&step.place[0], 1},
-                               {Undefined::Cause::From::lane, 0, 0, step.statement, inactive});
+                               {Undefined::Cause::From::lane, 0, 0, warp.site(step), inactive, warp.number()});
   return Next::step;
 }
 

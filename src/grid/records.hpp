@@ -105,6 +105,14 @@ class Records {
         of(to).accesses().forget(offset(to) + static_cast<std::int64_t>(i), 1);
     }
   }
+  /// Where the undefined value comes from that bytes of shared memory have, which were stored.
+  void store_cause(const Target& to, std::size_t at, std::size_t bytes, const UndefinedCause& cause) {
+    of(to).stored_causes.store(offset(to) + static_cast<std::int64_t>(at), static_cast<std::int64_t>(bytes),
+                               cause);
+  }
+  const UndefinedCause* stored_cause(const Target& from, std::ptrdiff_t at) {
+    return of(from).stored_causes.find(offset(from) + at);
+  }
   bool reads(int lane, const Target& from, std::size_t bytes) {
     if (block_.checks() && !from.is_written(bytes)) return allowed(undefined_memory(lane));
     if (is_global(from)) return global(lane, from, bytes, nullptr, false);

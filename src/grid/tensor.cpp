@@ -226,8 +226,8 @@ bool move_undefined(Warp& warp, Path& path, const Step& step, std::span<const In
   for (const Effects::Write& write : moved->writes)
     warp.undefined().write(path, places[static_cast<std::size_t>(write.reg)], write.lane, write.value);
   if (loads)
-    warp.undefined().come_from(path, places,
-                               {Undefined::Cause::From::shared, first, last, warp.site(step), kAllLanes});
+    warp.undefined().come_from(
+        path, places, {Undefined::Cause::From::shared, first, last, warp.site(step), kAllLanes, warp.number()});
   return true;
 }
 

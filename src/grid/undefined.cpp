@@ -112,26 +112,31 @@ void Undefined::come_from(const Path& path, std::span<const Place> places, const
       cause_of(path, place) = static_cast<std::uint32_t>(found - causes_.begin());
 }
 
-void Undefined::store_local(const Path& path, const Place& place, std::int64_t at, std::int64_t bytes) {
-  const std::uint32_t cause = cause_of(path, place);
-  if (at < 0 || cause == 0) return;
-  for (std::int64_t i = 0; i < bytes; ++i) local_cause_[at + i] = cause;
+Undefined::Cause Undefined::cause_of_store(const Path& path, const Place& place, const Step& step,
+                                           Lanes lanes) {
+  const bool is_kept = place.kind == Place::Kind::reg || place.kind == Place::Kind::predicate;
+  const std::uint32_t known = is_kept ? cause_of(path, place) : 0;
+  return known != 0 ? causes_[known]
+                    : Cause{Cause::From::stored, 0, 0, warp_.site(step), lanes, warp_.number()};
 }
 
-void Undefined::copy_local(std::int64_t to, std::int64_t from, std::int64_t bytes) {
-  if (local_cause_.empty()) return;
+void StoredCauses::store(std::int64_t first, std::int64_t bytes, const UndefinedCause& cause) {
+  for (std::int64_t i = 0; i < bytes; ++i) causes_.insert_or_assign(first + i, cause);
+}
+
+void StoredCauses::copy(std::int64_t to, std::int64_t from, std::int64_t bytes) {
+  if (causes_.empty()) return;
   for (std::int64_t i = 0; i < bytes; ++i)
-    if (const auto found = local_cause_.find(from + i); found != local_cause_.end())
-      local_cause_[to + i] = found->second;
+    if (const UndefinedCause* const found = find(from + i)) store(to + i, 1, UndefinedCause(*found));
 }
 
-void Undefined::forget_local(std::int64_t at, std::int64_t bytes) {
-  local_cause_.erase(local_cause_.lower_bound(at), local_cause_.lower_bound(at + bytes));
+void StoredCauses::forget(std::int64_t first, std::int64_t bytes) {
+  causes_.erase(causes_.lower_bound(first), causes_.lower_bound(first + bytes));
 }
 
-const Undefined::Cause* Undefined::cause_of_local(std::int64_t byte) const {
-  const auto found = local_cause_.find(byte);
-  return found == local_cause_.end() ? nullptr : &causes_[found->second];
+const UndefinedCause* StoredCauses::find(std::int64_t byte) const {
+  const auto found = causes_.find(byte);
+  return found == causes_.end() ? nullptr : &found->second;
 }
 
 namespace {
@@ -156,6 +161,12 @@ Error error_of(const Undefined::Cause& cause, const std::string& name, const ptx
                 "depends on what it gets, which is undefined",
                 name, user.position.line),
             "it must read a lane that executes the statement with it and that its mask names"};
+  if (cause.from == From::stored)
+    return {Errc::never_written,
+            {},
+            fmt::format("a register without a value is stored, and {} at PTX line {} depends on it", name,
+                        user.position.line),
+            fmt::format("the register must have a value before this {}", loads.opcode)};
   const bool is_one = cause.byte == cause.last;
   return {Errc::never_written,
           {},
@@ -182,6 +193,7 @@ bool Undefined::fault(const Path& path, const Step& step, const Place& place, La
   if (cause.from != From::reg) {
     out.other = static_cast<FaultSide&>(out);  // the load is the mistake, its user only shows it
     out.other->what = fmt::format("uses {}", name);
+    out.warp = cause.warp;
     out.at = Block::place(cause.statement);
     out.lanes = block::lanes_of(cause.lanes);
   }

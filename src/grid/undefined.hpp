@@ -33,6 +33,29 @@ struct Path;
 
 using LaneBits = std::array<std::uint64_t, kLanes>;
 
+/// Where an undefined value comes from: consecutive bytes of memory that nothing has written, and who has loaded them; the lanes
+/// that shuffle from others without a value; or those that have stored a register without one.
+struct UndefinedCause {
+  enum class From : std::uint8_t { reg, shared, local, heap, array, lane, stored } from = From::reg;
+  std::int64_t byte = 0, last = 0;
+  int statement = -1;  ///< with its calls: a site
+  Lanes lanes = 0;
+  int warp = 0;  ///< whose lanes
+};
+
+/// Where undefined values come from that lie in memory, by byte.
+class StoredCauses {
+ public:
+  void store(std::int64_t first, std::int64_t bytes, const UndefinedCause& cause);
+  void copy(std::int64_t to, std::int64_t from, std::int64_t bytes);
+  void forget(std::int64_t first, std::int64_t bytes);
+  /// nullptr: the byte was never written.
+  const UndefinedCause* find(std::int64_t byte) const;
+
+ private:
+  std::map<std::int64_t, UndefinedCause> causes_;
+};
+
 class Undefined {
  public:
   explicit Undefined(Warp& warp) : warp_(warp) {}
@@ -61,21 +84,13 @@ class Undefined {
   std::uint64_t unknown(const Path& path, const Place& place, int lane);
   Lanes lanes_of(const Path& path, const Place& place, Lanes lanes);
 
-  /// Consecutive bytes of memory that nothing has written, and who has loaded them; or the lanes that shuffle from others without a value.
-  struct Cause {
-    enum class From : std::uint8_t { reg, shared, local, heap, array, lane } from = From::reg;
-    std::int64_t byte = 0, last = 0;
-    int statement = -1;  ///< with its calls: a site
-    Lanes lanes = 0;
-  };
+  using Cause = UndefinedCause;
   /// Undefined bits of these registers come from there.
   void come_from(const Path& path, std::span<const Place> places, const Cause& cause);
-  /// Bytes of frames keep where the undefined bits of registers that were stored there come from.
-  void store_local(const Path& path, const Place& place, std::int64_t at, std::int64_t bytes);
-  void copy_local(std::int64_t to, std::int64_t from, std::int64_t bytes);
-  void forget_local(std::int64_t at, std::int64_t bytes);
-  /// Nothing: they were never written.
-  const Cause* cause_of_local(std::int64_t byte) const;
+  /// Where the undefined bits of a register come from that lanes store by this step.
+  Cause cause_of_store(const Path& path, const Place& place, const Step& step, Lanes lanes);
+  /// Of what lies in frames.
+  StoredCauses& local() { return local_; }
   /// The value of a register whose undefined bits these lanes have matters. True if the launch goes on, the bits being defined
   /// from now on.
   bool fault(const Path& path, const Step& step, const Place& place, Lanes lanes);
@@ -105,8 +120,8 @@ class Undefined {
   std::vector<LaneBits> unknown_;                            // by slot
   std::uint64_t unknowns_ = 0;                               // how many there have been
   std::vector<std::uint32_t> slot_cause_, predicate_cause_;  // of causes_
-  std::map<std::int64_t, std::uint32_t> local_cause_;        // by byte of frames, of causes_
-  std::vector<Cause> causes_ = std::vector<Cause>(1);        // the first: a register that was not written
+  StoredCauses local_;
+  std::vector<Cause> causes_ = std::vector<Cause>(1);  // the first: a register that was not written
   std::vector<Result> pending_;
   std::vector<std::pair<std::uint32_t*, std::uint32_t>> causes_pending_;
   Uses uses_;

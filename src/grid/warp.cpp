@@ -193,7 +193,7 @@ Next Warp::call(Path& path, const Call& call, int function, Lanes lanes) {
   const FunctionCode& callee = program_.functions[static_cast<std::size_t>(function)];
   const FunctionCode& caller = program_.functions[static_cast<std::size_t>(path.function)];
   const std::int64_t local = path.local + (caller.local_bytes + 15) / 16 * 16;
-  undefined_.forget_local(local, callee.local_bytes);
+  undefined_.local().forget(local, callee.local_bytes);
   for (int lane = 0; lane < kLanes; ++lane) {
     if ((lanes >> lane & 1) == 0) continue;
     if (callee.local_bytes > 0 && this->local(lane, local, callee.local_bytes) == nullptr)

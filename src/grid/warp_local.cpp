@@ -35,7 +35,7 @@ void Warp::copy_local(int lane, std::int64_t to, std::int64_t from, std::int64_t
   std::memmove(local(lane, to, bytes), local(lane, from, bytes), count);
   if (defined(lane, std::max(to, from), bytes) != nullptr)
     std::memmove(defined(lane, to, bytes), defined(lane, from, bytes), count);
-  undefined_.copy_local(to, from, bytes);
+  undefined_.local().copy(to, from, bytes);
 }
 
 std::int64_t Warp::local_at(int lane, const std::byte* byte) const {

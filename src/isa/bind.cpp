@@ -40,11 +40,11 @@ bool is_item(const OperandText& item, bool may_be_negated) {
 
 // The common type of registers of two types: the same, or the bits type of their width; "" if they do not
 // mix.
-std::string common_type(const std::string& x, const std::string& y) {
-  if (x == y) return x;
-  const auto width = [](const std::string& t) { return t == "f16x2" ? "32" : t.substr(1); };
+std::string common_type(std::string_view x, std::string_view y) {
+  if (x == y) return std::string(x);
+  const auto width = [](std::string_view t) { return std::string(t == "f16x2" ? "32" : t.substr(1)); };
   if (width(x) != width(y)) return "";
-  const auto is_integer = [](const std::string& t) { return t[0] == 'u' || t[0] == 's'; };
+  const auto is_integer = [](std::string_view t) { return t[0] == 'u' || t[0] == 's'; };
   const bool bits = x[0] == 'b' || y[0] == 'b';
   return bits || (is_integer(x) && is_integer(y)) ? "b" + width(x) : "";
 }
@@ -152,9 +152,11 @@ class Binding {
   Result<void> check_types() const {
     std::string common;
     for (const OperandText& item : items()) {
-      const std::string& type = item.type;
+      const std::string_view type = item.type;
       if (type.empty() || type == common) continue;
-      std::string both = common.empty() ? type : spec_.registers->mixed ? common_type(common, type) : "";
+      std::string both = common.empty()           ? std::string(type)
+                         : spec_.registers->mixed ? common_type(common, type)
+                                                  : "";
       if (both.empty())
         return refuse(fmt::format("register {} has type .{} beside .{}", item.text, type, common),
                       fmt::format("one type of: {}", spec_.registers->types), Errc::register_type);
@@ -190,7 +192,8 @@ class Binding {
     out.label.reserve(text_.text.size());
     for (std::size_t i = 0; i < items().size(); ++i) {
       const OperandText& item = items()[i];
-      out.label.append(i ? ", " : "").append(item.text);
+      if (i > 0) out.label += ", ";
+      out.label += item.text;
       if (is_sink(item)) out.sinks.push_back(static_cast<int>(i));
       if (!is_literal(item)) continue;
       const Result<std::uint64_t> bits = literal_bits(item, mixed);
@@ -253,7 +256,8 @@ class Binding {
     Operand out = written("");
     for (std::size_t i = 0; i < 2; ++i) {
       const OperandText& item = items()[i];
-      out.label.append(i ? ", " : "").append(item.text);
+      if (i > 0) out.label += ", ";
+      out.label += item.text;
       if (is_sink(item)) return refuse("'_' cannot stand here", expected(), Errc::register_type);
       if (!item.type.empty() && !has_word(spec_.registers->types, item.type))
         return refuse(fmt::format("register {} has type .{}", item.text, item.type), expected(),

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <unordered_map>
 #include <utility>
 
 namespace warpbit {
@@ -19,12 +20,18 @@ bool has_mark(const Statement& statement, std::string_view mark) {
 // The family of the opcode with the most marks, among those whose marks are all among the qualifiers ("sp",
 // also as "sp::...").
 const Family* find_family(const Statement& statement) {
+  static const auto by_opcode = [] {
+    std::unordered_map<std::string_view, std::vector<const Family*>> out;
+    for (const Family& family : families()) out[family.opcode].push_back(&family);
+    return out;
+  }();
+  const auto found = by_opcode.find(statement.opcode);
+  if (found == by_opcode.end()) return nullptr;
   const Family* best = nullptr;
-  for (const Family& family : families()) {
-    if (family.opcode != statement.opcode) continue;
-    if (!std::ranges::all_of(family.marks, [&](std::string_view mark) { return has_mark(statement, mark); }))
+  for (const Family* family : found->second) {
+    if (!std::ranges::all_of(family->marks, [&](std::string_view mark) { return has_mark(statement, mark); }))
       continue;
-    if (best == nullptr || family.marks.size() > best->marks.size()) best = &family;
+    if (best == nullptr || family->marks.size() > best->marks.size()) best = family;
   }
   return best;
 }
@@ -81,10 +88,12 @@ Result<Instruction> Instruction::parse(std::string_view text, std::string_view t
 
 namespace {
 
-void set_types(std::vector<OperandText>& operands, const TypeLookup& types) {
+void set_types(std::vector<OperandText>& operands, const TypeLookup& types,
+               std::forward_list<std::string>& found) {
   for (OperandText& one : operands) {
-    if (one.kind == OperandText::Kind::name) one.type = types(one.name).value_or("");
-    set_types(one.parts, types);
+    if (one.kind == OperandText::Kind::name)
+      if (std::optional<std::string> type = types(one.name)) one.type = found.emplace_front(std::move(*type));
+    set_types(one.parts, types, found);
   }
 }
 
@@ -97,7 +106,7 @@ Result<Instruction> Instruction::parse(std::string_view text, Target target, con
     const Result<Statement> name = split_name(text);
     return name && find_family(*name) == nullptr ? unknown(*name) : statement.error();
   }
-  if (types) set_types(statement->operands, types);
+  if (types) set_types(statement->operands, types, out->types);
   out->statement = std::move(*statement);
   const Statement& read = out->statement;
   return decode(read, std::move(out));

@@ -2,6 +2,7 @@
 // A decoded statement, and the steps to it.
 #pragma once
 
+#include <forward_list>
 #include <functional>  // reference_wrapper
 #include <span>
 #include <string>
@@ -45,7 +46,8 @@ struct DecodedInstruction {
 
   std::string text;
   Target target;
-  Statement statement = {};  ///< views `text`; of a statement of a module: nothing
+  std::forward_list<std::string> types = {};  ///< of registers
+  Statement statement = {};                   ///< views `text` and `types`; of a statement of a module: nothing
   const Family* family = nullptr;
   const Form* form = nullptr;
   const CompiledForm* compiled = nullptr;  ///< shared with other instructions of the form

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <bit>
 #include <cctype>
 #include <charconv>
@@ -10,17 +11,33 @@
 namespace warpbit {
 namespace {
 
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-bool is_letter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-bool is_name_start(char c) {
-  return is_letter(c) || c == '_' || c == '$' || c == '%';
-}
-bool is_name_part(char c) {
-  return is_letter(c) || is_digit(c) || c == '_' || c == '$';
+// What a character may be, by its code.
+enum Class : std::uint8_t {
+  blank = 1,
+  digit = 2,
+  letter = 4,
+  starts_name = 8,
+  in_name = 16,
+  mark = 32,
+  slash = 64
+};
+constexpr std::array<std::uint8_t, 256> kClasses = [] {
+  std::array<std::uint8_t, 256> out = {};
+  const auto set = [&](std::string_view all, unsigned of) {
+    for (const char c : all) out[static_cast<unsigned char>(c)] |= static_cast<std::uint8_t>(of);
+  };
+  set(" \t\n\v\f\r", blank);
+  set("0123456789", digit | in_name);
+  set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", letter | starts_name | in_name);
+  set("_$", starts_name | in_name);
+  set("%", starts_name);
+  set("{}()[],;:|!@=+-*/%&^~<>?#", mark);
+  set("/", slash);  // perhaps of a comment
+  return out;
+}();
+
+bool is(char c, unsigned of) {
+  return (kClasses[static_cast<unsigned char>(c)] & of) != 0;
 }
 
 bool hexadecimal(std::string_view s, std::uint64_t& value) {
@@ -69,8 +86,8 @@ std::string text(Position at) {
                       : fmt::format("line {}, column {}", at.line, at.column);
 }
 
-Error Lexer::error(std::string seen, std::string accepted) const {
-  return {Errc::statement_syntax, warpbit::text(here()), std::move(seen), std::move(accepted)};
+void Lexer::refuse(std::string seen, std::string accepted) const {
+  throw Refused{{Errc::statement_syntax, warpbit::text(here()), std::move(seen), std::move(accepted)}};
 }
 
 void Lexer::skip(std::size_t characters) {
@@ -83,24 +100,19 @@ void Lexer::skip(std::size_t characters) {
 
 // Blanks and comments; false for a comment that does not end.
 bool Lexer::skip_blanks() {
-  while (!at_end()) {
-    if (std::isspace(static_cast<unsigned char>(peek())) != 0) {
-      skip(1);
-    } else if (peek() == '/' && peek(1) == '/') {
-      at_ = std::min(text_.find('\n', at_), text_.size());
-    } else if (peek() == '/' && peek(1) == '*') {
-      const std::size_t end = text_.find("*/", at_ + 2);
-      if (end == text_.npos) return false;
-      skip(end + 2 - at_);
-    } else {
-      return true;
-    }
+  for (; !at_end(); skip(1)) {
+    if (is(text_[at_], blank)) continue;
+    if (text_[at_] != '/' || (peek(1) != '/' && peek(1) != '*')) return true;
+    const bool is_line = peek(1) == '/';
+    const std::size_t end = is_line ? text_.find('\n', at_) : text_.find("*/", at_ + 2);
+    if (end == text_.npos && !is_line) return false;
+    skip(std::min(end, text_.size()) + (is_line ? 0 : 1) - at_);
   }
   return true;
 }
 
 std::size_t Lexer::name_end(std::size_t from) const {
-  while (from < text_.size() && is_name_part(text_[from])) ++from;
+  while (from < text_.size() && is(text_[from], in_name)) ++from;
   return from;
 }
 
@@ -111,53 +123,55 @@ std::size_t Lexer::number_end() const {
   while (end < text_.size()) {
     const char c = text_[end], before = end > at_ ? text_[end - 1] : ' ';
     const bool sign = (c == '+' || c == '-') && (before == 'e' || before == 'E') && !hex;
-    if (!is_letter(c) && !is_digit(c) && c != '.' && !sign) break;
+    if (!is(c, letter | digit) && c != '.' && !sign) break;
     ++end;
   }
   return end;
 }
 
-Result<Token> Lexer::next() {
+void Lexer::next(Token& out) {
   const std::size_t before = at_;
-  if (!skip_blanks()) return error("a comment without its end", "'*/'");
-  Token out;
+  if (!at_end() && is(text_[at_], blank | slash) && !skip_blanks()) refuse("a comment without its end", "'*/'");
   out.adjacent = at_ == before && at_ > 0;
   out.position = here();
-  out.text = text_.substr(at_, 0);
-  if (at_end()) return out;
-
+  if (at_end()) {
+    out.kind = Token::Kind::end;
+    out.text = text_.substr(at_, 0);
+    return;
+  }
   std::size_t end = at_ + 1;
-  if (is_name_start(peek()) && (peek() != '%' || is_name_part(peek(1)))) {
+  const char c = text_[at_];
+  if (is(c, starts_name) && (c != '%' || is(peek(1), in_name))) {
     out.kind = Token::Kind::name;
     end = name_end(end);
-  } else if (peek() == '.' && (out.adjacent || !is_digit(peek(1)))) {
+  } else if (is(c, mark)) {
+    out.kind = Token::Kind::mark;
+  } else if (c == '.' && (out.adjacent || !is(peek(1), digit))) {
     out.kind = Token::Kind::dotted;
     end = name_end(end);
-    while (text_.substr(end, 2) == "::" && name_end(end + 2) > end + 2) end = name_end(end + 2);
-    if (end == at_ + 1) return error("'.' alone", "a directive or a qualifier after '.'");
-  } else if (is_digit(peek()) || peek() == '.') {
+    while (end + 2 < text_.size() && text_[end] == ':' && text_[end + 1] == ':' && is(text_[end + 2], in_name))
+      end = name_end(end + 2);
+    if (end == at_ + 1) refuse("'.' alone", "a directive or a qualifier after '.'");
+  } else if (is(c, digit) || c == '.') {
     out.kind = Token::Kind::number;
     end = number_end();
     const std::string_view digits = text_.substr(at_, end - at_);
     if (!read_number(digits, out.literal))
-      return error(fmt::format("'{}' is not a number", digits), "an integer or floating-point constant");
-  } else if (peek() == '"') {
+      refuse(fmt::format("'{}' is not a number", digits), "an integer or floating-point constant");
+  } else if (c == '"') {
     out.kind = Token::Kind::string;
     end = text_.find('"', at_ + 1);
-    if (end == text_.npos) return error("a string without its end", "'\"'");
+    if (end == text_.npos) refuse("a string without its end", "'\"'");
     out.text = text_.substr(at_ + 1, end - at_ - 1);
     skip(end + 1 - at_);
-    return out;
+    return;
   } else {
-    const auto c = static_cast<unsigned char>(peek());
-    if (std::string_view("{}()[],;:|!@=+-*/%&^~<>?#").find(peek()) == std::string_view::npos)
-      return error(c >= 0x20 && c < 0x7F ? fmt::format("'{}'", peek()) : fmt::format("byte 0x{:02X}", c),
-                   "a name, a number, a directive or a mark of PTX");
-    out.kind = Token::Kind::mark;
+    const auto byte = static_cast<unsigned char>(c);
+    refuse(byte >= 0x20 && byte < 0x7F ? fmt::format("'{}'", c) : fmt::format("byte 0x{:02X}", byte),
+           "a name, a number, a directive or a mark of PTX");
   }
-  out.text = text_.substr(at_, end - at_);
+  out.text = {text_.data() + at_, end - at_};
   at_ = end;
-  return out;
 }
 
 }  // namespace warpbit

@@ -44,12 +44,18 @@ struct Token {
   bool is(std::string_view dotted) const { return kind == Kind::dotted && text == dotted; }
 };
 
+/// Thrown inside readers alone.
+struct Refused {
+  Error error;
+};
+
 class Lexer {
  public:
   enum class Of { module, statement };
   Lexer(std::string_view text, Of of) : text_(text), line_(of == Of::module ? 1 : 0) {}
-  /// Error: statement_syntax, for a character, a number or a comment that is none.
-  Result<Token> next();
+  /// The next token; of anything but a number its literal is left as it was. Refuses, with statement_syntax, a character, a
+  /// number or a comment that is none.
+  void next(Token& out);
 
  private:
   bool at_end() const { return at_ >= text_.size(); }
@@ -59,7 +65,7 @@ class Lexer {
   bool skip_blanks();
   std::size_t name_end(std::size_t from) const;
   std::size_t number_end() const;
-  Error error(std::string seen, std::string accepted) const;
+  [[noreturn]] void refuse(std::string seen, std::string accepted) const;
 
   std::string_view text_;
   std::size_t at_ = 0, line_start_ = 0;

@@ -40,12 +40,16 @@ std::vector<const Form*> documented(const Family& family) {
 // The lookup tables for the forms of a family. A qualifier belongs to one group, and those of a group fill its
 // slots in order, so that the text of a form tells its slots.
 struct Index {
-  std::unordered_map<std::string_view, std::string_view> groups;  // by qualifier
-  std::unordered_map<std::string_view, const Form*> forms;        // by text, the first one
+  std::unordered_map<std::string_view, int> groups;  // by qualifier; a group: by the number of its first slot
+  std::vector<int> of_slots;                         // their groups
+  std::unordered_map<std::string_view, const Form*> forms;  // by text, the first one
 
   explicit Index(const Family& family) {
+    for (const QualifierSlot& slot : family.slots)
+      of_slots.push_back(static_cast<int>(std::ranges::find(family.slots, slot.group, &QualifierSlot::group) -
+                                          family.slots.begin()));
     for (std::size_t slot = 0; slot < family.slots.size(); ++slot)
-      for (const Form& form : family.forms) groups.emplace(form.qualifiers[slot], family.slots[slot].group);
+      for (const Form& form : family.forms) groups.emplace(form.qualifiers[slot], of_slots[slot]);
     for (const Form& form : family.forms) forms.emplace(form.canonical, &form);
   }
 };
@@ -55,12 +59,12 @@ const Index& index_of(const Family& family) {
   return all.get(&family, [&] { return Index(family); });
 }
 
-// The group that a qualifier belongs to, or "".
-std::string_view group_of(const Index& index, const Family& family, std::string_view qualifier) {
+// The group that a qualifier belongs to; -1: none.
+int group_of(const Index& index, const Family& family, std::string_view qualifier) {
   if (const auto at = index.groups.find(qualifier); at != index.groups.end()) return at->second;
-  for (const QualifierSlot& slot : family.slots)
-    if (slot.resembles && slot.resembles(qualifier)) return slot.group;
-  return "";
+  for (std::size_t slot = 0; slot < family.slots.size(); ++slot)
+    if (family.slots[slot].resembles && family.slots[slot].resembles(qualifier)) return index.of_slots[slot];
+  return -1;
 }
 
 // The qualifier in each slot: an index into statement.qualifiers, or -1.
@@ -81,8 +85,8 @@ Result<Assignment> assign(const Statement& s, const Family& family, const Index&
   Assignment out{std::vector<int>(n, -1), std::vector<std::string_view>(n)};
   for (std::size_t i = 0; i < s.qualifiers.size(); ++i) {
     const std::string_view q = s.qualifiers[i];
-    const std::string_view group = group_of(index, family, q);
-    if (group.empty()) {
+    const int group = group_of(index, family, q);
+    if (group < 0) {
       std::vector<std::string> all;
       const std::vector<const Form*> forms = documented(family);
       for (std::size_t slot = 0; slot < n; ++slot)
@@ -94,8 +98,8 @@ Result<Assignment> assign(const Statement& s, const Family& family, const Index&
     const auto taken = [&] {
       return out.index[slot] >= 0 && !(family.slots[slot].repeatable && out.text[slot] == q);
     };
-    while (slot < n && (family.slots[slot].group != group || taken())) ++slot;
-    if (slot == n) return repeated(s, family, group, q);
+    while (slot < n && (index.of_slots[slot] != group || taken())) ++slot;
+    if (slot == n) return repeated(s, family, family.slots[static_cast<std::size_t>(group)].group, q);
     out.index[slot] = static_cast<int>(i);
     out.text[slot] = q;
   }
@@ -255,31 +259,39 @@ const Form* lenient_form(const Family& family, const Assignment& given) {
   return form == family.forms.end() ? nullptr : &*form;
 }
 
+// The first form with a statement's qualifiers.
+Result<const Form*> form_of(const Statement& statement, const Family& family, const Index& index,
+                            Target target) {
+  // Most are written as the table has them.
+  if (const auto found = index.forms.find(spell(statement)); found != index.forms.end()) return found->second;
+  const Result<Assignment> given = assign(statement, family, index);
+  if (!given) return given.error();
+  if (const auto found = index.forms.find(spell(family.opcode, given->text)); found != index.forms.end())
+    return found->second;
+  const Form* lenient = lenient_form(family, *given);
+  if (lenient == nullptr) return no_form(statement, family, target, *given);
+  const std::size_t slot = differences(*lenient, *given).front();
+  return Error{Errc::undocumented_form, spell(statement),
+               fmt::format(".{} omitted, which ptxas 13.0 does not reject", lenient->qualifiers[slot]),
+               lenient->canonical};
+}
+
 }  // namespace
 
 Result<const Form*> match(const Statement& statement, const Family& family, Target target) {
   const Index& index = index_of(family);
-  Result<Assignment> given = assign(statement, family, index);
-  if (!given) return given.error();
-  const auto found = index.forms.find(spell(family.opcode, given->text));
-  if (found == index.forms.end()) {
-    const Form* lenient = lenient_form(family, *given);
-    if (lenient == nullptr) return no_form(statement, family, target, *given);
-    const std::size_t slot = differences(*lenient, *given).front();
-    return Error{Errc::undocumented_form, spell(statement),
-                 fmt::format(".{} omitted, which ptxas 13.0 does not reject", lenient->qualifiers[slot]),
-                 lenient->canonical};
-  }
+  const Result<const Form*> first = form_of(statement, family, index, target);
+  if (!first) return first.error();
   // Forms with the same text differ in their operands; they are adjacent.
-  const Form* form = with_operands_of(statement, family, found->second);
-  const std::string named = form->canonical + operand_of(*form, *found->second);
+  const Form* form = with_operands_of(statement, family, *first);
+  const auto named = [&] { return form->canonical + operand_of(*form, **first); };
   if (!form->undocumented.empty()) {
-    const Nearest best = nearest(family, target, *given);
-    return Error{Errc::undocumented_form, named, std::string(form->undocumented),
+    const Nearest best = nearest(family, target, *assign(statement, family, index));
+    return Error{Errc::undocumented_form, named(), std::string(form->undocumented),
                  best.forms.front()->canonical};
   }
   if (!target.row().features.has(form->needs))
-    return Error{Errc::not_on_target, named, std::string(target.name()), names(targets_of(*form))};
+    return Error{Errc::not_on_target, named(), std::string(target.name()), names(targets_of(*form))};
   if (!target.row().features.has(form->known))
     return Error{Errc::not_modelled, form->canonical, std::string(target.name()), names(targets_of(*form))};
   return form;

@@ -14,42 +14,53 @@ bool Reader::is_name() const {
 bool Reader::is_negated_name() const {
   if (!token_.is('!')) return false;
   Lexer ahead = lexer_;
-  const Result<Token> next = ahead.next();
-  return next.ok() && next->kind == Kind::name && next->text != "WARP_SZ";
+  Token next;
+  ahead.next(next);
+  return next.kind == Kind::name && next.text != "WARP_SZ";
 }
 
 OperandText Reader::operand(bool of_call) {
-  const Position at = token_.position;
-  const std::size_t first = offset();
-  OperandText out = token_.is('{')              ? group(OperandText::Kind::vector, '}', of_call)
-                    : token_.is('[')            ? bracketed()
-                    : of_call && token_.is('(') ? group(OperandText::Kind::list, ')', of_call)
-                    : is_name()                 ? named()
-                    : is_negated_name()         ? (advance(), named())
-                                                : constant_operand();
-  out.negated = out.kind == OperandText::Kind::name && text_[first] == '!';
-  out.position = at;
-  out.text = text_from(first);
+  OperandText out;
+  read(out, of_call);
   return out;
 }
 
-OperandText Reader::constant_operand() {
+void Reader::read(OperandText& out, bool of_call) {
+  const Position at = token_.position;
+  const std::size_t first = offset();
+  if (is_name()) {
+    read_name(out);
+  } else if (token_.is('{')) {
+    read_group(out, OperandText::Kind::vector, '}', of_call);
+  } else if (token_.is('[')) {
+    read_address(out);
+  } else if (of_call && token_.is('(')) {
+    read_group(out, OperandText::Kind::list, ')', of_call);
+  } else if (is_negated_name()) {
+    advance();
+    read_name(out);
+    out.negated = true;
+  } else {
+    read_constant(out);
+  }
+  out.position = at;
+  out.text = text_from(first);
+}
+
+void Reader::read_constant(OperandText& out) {
   const bool begins =
       token_.kind == Kind::number || token_.kind == Kind::name ||
       (token_.kind == Kind::mark && std::string_view("(-+~!").find(token_.text[0]) != std::string_view::npos);
   if (!begins) unexpected("a name, a literal, '{' or '['");
-  OperandText out;
   out.kind = OperandText::Kind::literal;
   out.position = token_.position;
   const std::size_t first = offset();
   out.literal = constant().literal;
   out.text = text_from(first);
-  return out;
 }
 
 // A name, and what may follow it: name.x|name, name[4], name+4.
-OperandText Reader::named(bool in_address) {
-  OperandText out;
+void Reader::read_name(OperandText& out, bool in_address) {
   out.position = token_.position;
   const std::size_t first = offset();
   out.name = name("an operand");
@@ -58,44 +69,42 @@ OperandText Reader::named(bool in_address) {
     out.name = text_from(first);
   }
   out.behind_at = token_.position;
-  if (token_.kind == Kind::mark &&
-      std::string_view(in_address ? "|+" : "|+[").find(token_.text[0]) != std::string_view::npos) {
+  if (token_.is('|') || token_.is('+') || (token_.is('[') && !in_address)) {
     out.behind = token_.text[0];
-    if (out.behind == '|' || out.behind == '[') advance();
+    if (out.behind != '+') advance();
     if (out.behind == '|') {
-      out.second_at = token_.position;
+      out.behind_at = token_.position;
       out.second = name("a predicate register");
     } else {
-      (out.behind == '[' ? out.element : out.offset) =
-          integer(out.behind == '[' ? "the number of an element" : "an integer offset");
+      out.offset = integer(out.behind == '[' ? "the number of an element" : "an integer offset");
     }
     if (out.behind == '[') expect(']');
   }
   out.text = text_from(first);
-  return out;
 }
 
-OperandText Reader::group(OperandText::Kind kind, char close, bool of_call) {
+void Reader::read_group(OperandText& out, OperandText::Kind kind, char close, bool of_call) {
   const Nested nested(*this);
-  OperandText out;
   out.kind = kind;
   advance();
   const bool may_be_empty =
       token_.position.line > 0;  // in a module: arguments of a call, offsets of a tensor copy
+  out.parts.reserve(4);
   if (!(may_be_empty && token_.is(close))) do
-      out.parts.push_back(operand(of_call));
+      read(out.parts.emplace_back(), of_call);
     while (take(','));
   if (!take(close)) unexpected(fmt::format("',' or '{}'", close));
-  return out;
 }
 
 // [base], [base + offset], [base, {coordinates}]
-OperandText Reader::bracketed() {
+void Reader::read_address(OperandText& out) {
   const Nested nested(*this);
-  OperandText out;
   out.kind = OperandText::Kind::address;
   expect('[');
-  out.parts.push_back(is_name() ? named(true) : constant_operand());
+  if (OperandText& base = out.parts.emplace_back(); is_name())
+    read_name(base, true);
+  else
+    read_constant(base);
   if (token_.is('-'))
     refuse(Errc::statement_syntax, token_.position, "'-'", "'+' and the offset, such as [p+-16]");
   if (OperandText& base = out.parts[0]; base.behind == '+') {
@@ -103,9 +112,8 @@ OperandText Reader::bracketed() {
     base.behind = '\0';
     base.text = base.name;
   }
-  while (take(',')) out.parts.push_back(operand());
+  while (take(',')) read(out.parts.emplace_back());
   expect(']');
-  return out;
 }
 
 }  // namespace warpbit

@@ -7,9 +7,7 @@ namespace warpbit {
 
 void Reader::advance() {
   if (token_.kind != Kind::end) end_of_last_ = offset() + token_.text.size();
-  Result<Token> next = lexer_.next();
-  if (!next) throw Refused{next.error()};
-  token_ = *next;
+  lexer_.next(token_);
 }
 
 bool Reader::take(char c) {

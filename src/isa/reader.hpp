@@ -15,11 +15,6 @@
 #pragma GCC visibility push(default)  // warpbit's other libraries use it
 namespace warpbit {
 
-/// Thrown inside readers alone.
-struct Refused {
-  Error error;
-};
-
 [[noreturn]] inline void refuse(Errc code, Position at, std::string seen, std::string accepted) {
   throw Refused{{code, text(at), std::move(seen), std::move(accepted)}};
 }
@@ -64,6 +59,7 @@ class Reader {
 
   // ---- Operands
   /// Lists in parentheses are those of a call.
+  void read(OperandText& out, bool of_call = false);
   OperandText operand(bool of_call = false);
 
   /// From a character on, up to the end of the token that was taken last.
@@ -80,10 +76,10 @@ class Reader {
   std::string_view binary_operator() const;
   bool is_name() const;
   bool is_negated_name() const;
-  OperandText named(bool in_address = false);
-  OperandText constant_operand();
-  OperandText group(OperandText::Kind kind, char close, bool of_call);
-  OperandText bracketed();
+  void read_name(OperandText& out, bool in_address = false);
+  void read_constant(OperandText& out);
+  void read_group(OperandText& out, OperandText::Kind kind, char close, bool of_call);
+  void read_address(OperandText& out);
 
   int depth_ = 0;
   std::size_t end_of_last_ = 0;

@@ -36,7 +36,7 @@ class StatementReader : private Reader {
       do {
         if (!out.operands.empty() && (token_.kind == Kind::end || token_.is(';')))
           unexpected("an operand after ','");
-        out.operands.push_back(operand());
+        read(out.operands.emplace_back());
         if (out.operands.back()
                 .negated)  // of a predicate of a kernel: an Instruction has no other value than that of a name
           refuse(Errc::statement_syntax, out.operands.back().position, "found '!'",
@@ -76,7 +76,7 @@ std::string spell(std::string_view opcode, std::span<const std::string_view> qua
   out.reserve(64);
   out = opcode;
   for (const std::string_view q : qualifiers)
-    if (!q.empty()) out.append(".").append(q);
+    if (!q.empty()) (out += '.') += q;
   return out;
 }
 std::string spell(const Statement& s) {

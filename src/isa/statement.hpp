@@ -30,12 +30,12 @@ struct OperandText {
   std::string_view name = {};    ///< with its component: %tid.x
   std::string_view second = {};  ///< name|second
   Literal literal = {};
-  std::int64_t offset = 0;   ///< of an address; name + offset
-  std::int64_t element = 0;  ///< name[element]
-  char behind = '\0';        ///< what follows a name: '+' an offset, '[' an element, '|' a second one
-  Position position = {}, behind_at = {}, second_at = {};
+  std::int64_t offset = 0;  ///< of an address; name + offset; name[offset]
+  char behind = '\0';       ///< what follows a name: '+' an offset, '[' an element, '|' a second one
+  Position position = {};
+  Position behind_at = {};  ///< of '+' and '['; of the second name
   std::vector<OperandText> parts = {};
-  std::string type = {};  ///< of the register that a name is, without its dot; empty: unknown
+  std::string_view type = {};  ///< of the register that a name is, without its dot; empty: unknown
 };
 
 struct Statement {

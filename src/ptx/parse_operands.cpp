@@ -96,18 +96,18 @@ Operand Parser::resolved_name(const OperandText& tree) {
     refuse(Errc::statement_syntax, tree.behind_at, fmt::format("'{}'", tree.behind),
            fmt::format("nothing behind '{}' in this place", named));
   if (tree.behind == '|')
-    out.second = tree.second == "_" ? kSinkPredicate : predicate(tree.second, tree.second_at);
+    out.second = tree.second == "_" ? kSinkPredicate : predicate(tree.second, tree.behind_at);
   return out;
 }
 
 // symbol + 4; symbol[4]: of the elements of its type.
 Operand Parser::symbol_operand(Operand out, const OperandText& tree) {
   out.kind = Operand::Kind::symbol;
-  out.offset = tree.offset;
+  out.offset = tree.behind == '[' ? 0 : tree.offset;
   if (tree.behind != '[') return out;
-  if (tree.element < 0 || tree.element > std::int64_t{1} << 40)
-    refuse(Errc::statement_syntax, tree.behind_at, fmt::format("element {}", tree.element), "0 to 2^40");
-  const std::int64_t offset = tree.element * (bits(out.variable->type) / 8);
+  if (tree.offset < 0 || tree.offset > std::int64_t{1} << 40)
+    refuse(Errc::statement_syntax, tree.behind_at, fmt::format("element {}", tree.offset), "0 to 2^40");
+  const std::int64_t offset = tree.offset * (bits(out.variable->type) / 8);
   Operand address;
   address.kind = Operand::Kind::address;
   (moves_ ? out : address).offset = offset;
