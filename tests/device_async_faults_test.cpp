@@ -169,7 +169,7 @@ const std::vector<Mistaken> kMistaken = {
      gemm<G::plain_layout>,
      kGemm,
      Errc::protocol_violation,
-     {"the tile from 0x2000 on was copied with 128-byte swizzle, and its bytes 0x2080 to 0x2083 are read with no swizzle"},
+     {"the tile from 0x2000 on was copied with 128-byte swizzle, and its byte 0x2080 is read with no swizzle"},
      "wgmma<m64nNkK<kTile, 16>, f32, bf16>(",
      "cp_async_bulk_tensor_global_to_shared_multicast(to",
      0},
@@ -308,7 +308,7 @@ TEST_CASE("what one thread may not do, beside what it may", "[quick][device]") {
       {"an object at an odd place", [&] { mbarrier_init(as<Mbarrier>(room() + 1), 1); },
        Errc::address_misaligned, "multiple of 8"},
       {"an arrival too many", [&] { begin(), mbarrier_arrive(object(), 2); }, Errc::barrier_misused,
-       "takes 1 arrival and has had 0, and this brings 2 more"},
+       "has had 0 of its 1 arrivals, and this statement brings 2, 1 too many"},
       {"a copy",
        [&] {
          begin(), mbarrier_arrive_expect_tx(object(), 1024);
@@ -361,7 +361,7 @@ TEST_CASE("what one thread may not do, beside what it may", "[quick][device]") {
        },
        Errc::undefined_operand, ".min.f32"},
       {"a source that nobody has written", [&] { cp_async_bulk_shared_to_global(global, room(), 16); },
-       Errc::never_written, "byte 0x40"},
+       Errc::never_written, "bytes 0x40 to 0x4f of shared memory"},
       {"a wait without an arrival", [&] { barrier_cluster_wait(); }, Errc::barrier_misused,
        "a thread waits that has not arrived"},
       {"a wait for what nobody does", [&] { begin(), mbarrier_wait_parity(object(), 0); }, Errc::deadlock,

@@ -159,9 +159,10 @@ TEST_CASE("after a fault nothing is written", "[quick][cli]") {
   const Output done = place.launch(arguments);
   CHECK(done.status == 1);
   CHECK(done.err == "");
-  CHECK_THAT(done.out, Catch::StartsWith("ld.global.f32 %f2, [%rd5]: 4 bytes from ") &&
-                           Contains("'x', which has 16") && Contains("block (0, 0, 0)\n") &&
-                           Contains("warp 0, lane 4"));
+  CHECK_THAT(done.out,
+             Catch::StartsWith("ld.global.f32 %f2, [%rd5]: 4 bytes at ") &&
+                 Contains("(bytes 16 to 19 of the array of 'x', which has 16 bytes) are out of bounds") &&
+                 Contains("block (0, 0, 0)\n") && Contains("warp 0, lane 4"));
   CHECK_FALSE(fs::exists(place.file("out.npy")));
   arguments.emplace_back("--json");
   const nlohmann::json answer = nlohmann::json::parse(place.launch(arguments).out);

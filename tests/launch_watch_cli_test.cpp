@@ -221,7 +221,7 @@ TEST_CASE("a statement to stop at may be a fault", "[quick][cli]") {
   CHECK(done.status == 1);
   CHECK_THAT(done.out, Catch::StartsWith(
                            "line 24: ld.global.f32 %f2, [%rd5]\nall lanes of warp 0 of block (0, 0, 0)\n") &&
-                           Contains("'x', which has 16") && Contains("warp 0, lane 4"));
+                           Contains("'x', which has 16 bytes") && Contains("warp 0, lane 4"));
   CHECK_FALSE(fs::exists(saxpy.out));
 }
 

@@ -250,7 +250,7 @@ TEST_CASE("a barrier orders what came before each arrival, before what follows t
           add.u32 %r10, %r10, 1; setp.lt.u32 %p4, %r10, 2; @%p4 bra ONE;)",
        [](Word t) { return t < 32 ? 7 : t - 31; }},
   });
-  const std::vector<const char*> race = {"was written by lane 0 of warp 0", "no barrier came between"};
+  const std::vector<const char*> race = {"were written by lane 0 of warp 0", "no barrier came between"};
   check(std::vector<Wrong>{
       {"a store behind an arrival", 64,
        R"(@%p1 bra ONE; bar.sync 1, 64; ld.shared.u32 %r5, [%r2+-128]; bra END;
@@ -265,13 +265,13 @@ TEST_CASE("a barrier orders what came before each arrival, before what follows t
        R"(setp.ge.u32 %p4, %r1, 64; @%p1 bra ONE; bar.sync 1, 64; ld.shared.u32 %r5, [%r2+-128]; bra END;
      ONE: st.shared.u32 [%r2], %r1; bar.arrive 2, 64;)",
        Errc::data_race,
-       {"was written by lane 0 of warp 0"}},
+       {"were written by lane 0 of warp 0"}},
       {"a producer that ends without an arrival",
        96,
        R"(@%p1 bra ONE; bar.sync 1, 64; ld.shared.u32 %r5, [%r2+-128]; bra END;
      ONE: st.shared.u32 [%r2], %r1; ret;)",
        Errc::data_race,
-       {"was written by lane 0 of warp 0"}},
+       {"were written by lane 0 of warp 0"}},
       {"a buffer that is written again too early",
        64,
        R"(mov.u32 %r10, 0; @%p1 bra ONE;

@@ -111,7 +111,7 @@ const std::vector<Mistake> kMistakes = {
     {"shared memory never written",
      32,
      Errc::never_written,
-     {"byte 0x0", "of shared memory has never been written"},
+     {"bytes 0x0 to 0x3 of shared memory have never been written"},
      "ld.shared.u32 %r4, [%r2]; st.global.u32 [%rd1], %r4;",
      "st.shared.u32 [%r2], %r1; ld.shared.u32 %r4, [%r2]; and.b32 %r4, %r4, 0; st.global.u32 [%rd1], %r4;"},
     {"a race between warps",
@@ -187,7 +187,7 @@ const std::vector<Mistake> kMistakes = {
     {"a shuffle from a lane that takes no part",
      32,
      Errc::never_written,
-     {"not active", "and %r4 of st.global.u32 [%rd1], %r4 depends on", "undefined"},
+     {"not active", "and %r4 at PTX line 18 depends on", "undefined"},
      "setp.lt.u32 %p1, %r1, 16; @%p1 bra END; shfl.sync.idx.b32 %r4, %r1, 3, 31, 0xffff0000;\nst.global.u32 [%rd1], %r4;\n"
      "END: bar.sync 0;",
      "setp.lt.u32 %p1, %r1, 16; @%p1 bra END; shfl.sync.idx.b32 %r4, %r1, 3, 31, 0xffff0000;\nEND: bar.sync 0;"},

@@ -22,7 +22,8 @@ const std::vector<Case> kBlock = {
     {"", kMine + "bar.sync 0; setp.eq.u32 %p4, %r4, 1; @%p4 bra END;" + kNext + "END:"},
     {"data_race", "st.global.u32 [%rd2+128], %r1; bar.warp.sync -1; @%p1 ld.global.u32 %r5, [%rd1+256];"},
     // Stores to one place.
-    {"data_race", "@%p2 st.global.u32 [%rd1], %r1;", "byte 0 of 'out' was written by lane 0 of warp 0"},
+    {"data_race", "@%p2 st.global.u32 [%rd1], %r1;",
+     "bytes 0 to 3 of the array of 'out' were written by lane 0 of warp 0"},
     {"", "@%p2 st.global.u32 [%rd1], 7;"},
     {"", "st.global.u32 [%rd1], 7;"},
     {"", "cvt.u64.u32 %rd3, %r1; add.u64 %rd3, %rd1, %rd3; st.global.u8 [%rd3], %r1;"},
@@ -43,7 +44,7 @@ TEST_CASE("two warps of a block") {
 
 const std::vector<Case> kWarp = {
     {"lanes_store_differently", "st.global.u32 [%rd1], %r1;",
-     "lanes 0 and 1 store different values to byte 0 of 'out'"},
+     "lanes 0 and 1 store different values to bytes 0 to 3 of the array of 'out'"},
     {"lanes_not_synchronised", kMine + "ld.global.u32 %r5, [%rd1+64]; st.global.u32 [%rd2+128], %r5;"},
     {"", kMine + "bar.warp.sync -1; ld.global.u32 %r5, [%rd1+64]; st.global.u32 [%rd2+128], %r5;"},
     {"", kMine + "ld.global.u32 %r5, [%rd2]; add.u32 %r5, %r5, 1; st.global.u32 [%rd2], %r5;"},
@@ -75,7 +76,7 @@ std::string last_block(const std::string& before, const std::string& ticket, con
 const std::vector<Case> kBlocks = {
     {"", kOwn},
     {"blocks_not_ordered", "st.global.u32 [%rd2], %r2;",
-     "of block (0, 0, 0), and nothing orders the two blocks"},
+     "of block (0, 0, 0), and nothing orders that write and this one"},
     {"", "st.global.u32 [%rd2], %r1;"},
     {"blocks_not_ordered", kOwn + "ld.global.u32 %r6, [%rd1];"},
     {"", "red.global.add.u32 [%rd1], 1;"},

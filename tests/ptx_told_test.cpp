@@ -52,7 +52,7 @@ TEST_CASE("a race is told at the statement before which a barrier is missing") {
       "ld.shared.u32 %r5, [%r3]: bytes 0x80 to 0x83 were written by lane 0 of warp 1, and no barrier came "
       "between that write and this read; a __syncthreads "
       "must come between them\n  k, block (0, 0, 0), shared address 0x80 (s + 0x80)\n  PTX line 13: warp 0, lane 0\n"
-      "  PTX line 12: warp 1, lane 0: writes byte 0x80");
+      "  PTX line 12: warp 1, lane 0: writes bytes 0x80 to 0x83");
   // In a loop the store of the next round follows the load.
   const std::string loop =
       "L: st.shared.u32 [%r2], %r10;\nbar.sync 0;\nld.shared.u32 %r5, [%r3];\nadd.u32 %r10, %r10, 1;"
@@ -61,7 +61,8 @@ TEST_CASE("a race is told at the statement before which a barrier is missing") {
   REQUIRE(round.fault);
   CHECK(round.fault->ptx_line == 12);
   CHECK(round.fault->other->ptx_line == 14);
-  CHECK_THAT(round.fault->message(), Contains("st.shared.u32 [%r2], %r10: ") && Contains(" was read by lane "));
+  CHECK_THAT(round.fault->message(),
+             Contains("st.shared.u32 [%r2], %r10: ") && Contains(" were read by lane "));
 }
 
 TEST_CASE("where warps have parted, no barrier of all is advised") {
@@ -81,8 +82,8 @@ TEST_CASE("bytes that nothing has written are told at the load") {
   REQUIRE(report.fault);
   CHECK(
       report.fault->message() ==
-      "ld.shared.u32 %r5, [%r2]: bytes 0x0 to 0x3 of shared memory have never been written, and %r5 of st.global.u32 "
-      "[%rd1], %r5 depends on it; the byte must be written before this statement\n  k, block (0, 0, 0), shared address 0x0 (s)\n"
+      "ld.shared.u32 %r5, [%r2]: bytes 0x0 to 0x3 of shared memory have never been written, and %r5 at PTX line 14 depends on them; "
+      "they must be written before this ld\n  k, block (0, 0, 0), shared address 0x0 (s)\n"
       "  PTX line 12: warp 0, lanes 0-31\n  PTX line 14: warp 0, lanes 0-31: uses %r5");
 }
 
@@ -97,7 +98,7 @@ TEST_CASE("a wait for too few groups of copies is where the mistake is") {
   CHECK_THAT(
       report.fault->message(),
       Catch::StartsWith(
-          "cp.async.wait_group 1: it waits for all groups but the last, and lane 0 of warp 1 accesses byte 0x200, "
+          "cp.async.wait_group 1: it waits for all groups but the last, and lane 0 of warp 1 accesses bytes 0x200 to 0x203, "
           "the destination of a cp.async of thread 0 that is not complete (it is in group 2 of 2); this statement must be "
           "cp.async.wait_group 0\n"));
   const ptx::Report right = launch(copies + more + "cp.async.wait_group 0;" + rest, 64);
@@ -167,10 +168,10 @@ TEST_CASE("what is on its way when a block ends is told with what began it") {
   const std::string copy =
       "@%p2 st.shared.v4.u32 [%r2], {%r1, %r1, %r1, %r1}; @%p2 fence.proxy.async;\n"
       "@%p2 cp.async.bulk.global.shared::cta.bulk_group [%rd1], [%r2], 16;\n";
-  CHECK_THAT(found(copy).message(), Contains("is in no group that can be waited for; the thread must execute "
+  CHECK_THAT(found(copy).message(), Contains("is in no group that can be waited for; this thread must execute "
                                              "cp.async.bulk.commit_group after it"));
   CHECK_THAT(found(copy + "@%p2 cp.async.bulk.commit_group;").message(),
-             Contains("has not been waited for; the thread must execute cp.async.bulk.wait_group.read 0"));
+             Contains("has not been waited for; this thread must execute cp.async.bulk.wait_group.read 0"));
   const Fault arrival = found("barrier.cluster.arrive.aligned;");
   REQUIRE(arrival.other);
   CHECK(arrival.other->ptx_line == 12);
@@ -179,7 +180,10 @@ TEST_CASE("what is on its way when a block ends is told with what began it") {
 TEST_CASE("who lacks others of its warp is told") {
   const ptx::Report report = launch("@!%p2 ret;\nldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r5}, [%r2];", 32);
   REQUIRE(report.fault);
-  CHECK_THAT(report.fault->message(), Contains("lanes 1-31 have ended; ") && Catch::EndsWith("warp 0, lane 0"));
+  CHECK_THAT(
+      report.fault->message(),
+      Contains("lanes 1-31 have ended; ") &&
+          Catch::EndsWith("PTX line 13: warp 0, lane 0\n  PTX line 12: warp 0, lanes 1-31: here they ended"));
 }
 
 // ---- Both values
@@ -203,7 +207,8 @@ TEST_CASE("of stores that differ both values are told, and how far they are apar
              Contains("(that lane stores 0x4126a741, this one 0x4126a740); "));
   CHECK_THAT(
       message("selp.u32 %r6, 5, 1073741824, %p1; st.shared.b32 [%r2], %r6;"),
-      Contains(" and no barrier came between the two (that lane stores 0x00000005, this one 0x40000000); "));
+      Contains(
+          " and no barrier came between that write and this one (that lane stores 0x00000005, this one 0x40000000); "));
 }
 
 // ---- Groups of findings

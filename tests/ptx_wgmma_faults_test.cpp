@@ -368,9 +368,11 @@ TEST_CASE("a proxy fence between a tile's stores and its product") {
   for (const std::string& fence : {std::string(), std::string("fence.proxy.async.global;")}) {
     const Fault fault = fault_of(kStores + kOther + fence + kBarrier + product);
     CHECK(fault.error.code == Errc::protocol_violation);
-    CHECK_THAT(fault.message(),
-               Catch::Contains("which was written through the generic proxy; who wrote it must execute "
-                               "fence.proxy.async after that"));
+    CHECK_THAT(
+        fault.message(),
+        Catch::Contains(
+            "which was written through the generic proxy, and no fence.proxy.async came "
+            "between that write and this statement; the thread of that write must execute fence.proxy.async after it"));
     CHECK(fault.warps == 4);
     REQUIRE(fault.other);
     CHECK(fault.other->warps == 1);

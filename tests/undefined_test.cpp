@@ -153,9 +153,8 @@ TEST_CASE("shared memory that nothing has written is a fault where its value mat
   std::vector<std::uint32_t> out;
   const ptx::Report report = run(load + "\n add.u32 %r9, %r9, 1;\n" + kStore, out);
   REQUIRE(report.fault);
-  CHECK(
-      report.fault->error.seen ==
-      "bytes 0x0 to 0x3 of shared memory have never been written, and %r9 of st.global.u32 [%rd2], %r9 depends on it");
+  CHECK(report.fault->error.seen ==
+        "bytes 0x0 to 0x3 of shared memory have never been written, and %r9 at PTX line 24 depends on them");
   REQUIRE(report.fault->other);
   CHECK(report.fault->ptx_line + 2 == report.fault->other->ptx_line);
 }
@@ -172,7 +171,7 @@ TEST_CASE("padding that a vector copies stays undefined") {
   check_silent(fill + local + " ld.local.u32 %r9, [%r30+8];" + kStore);
   check_fault(fill + local + " ld.local.u32 %r9, [%r30+4];" + kStore, "never been written");
   check_fault(fill + " st.global.v4.u32 [%rd1], {%r9, %r10, %r11, %r12};",
-              "bytes 0x4 to 0x7 of shared memory have never been written, and %r10 of st.global.v4.u32");
+              "bytes 0x4 to 0x7 of shared memory have never been written, and %r10 at PTX line 22");
   check_silent(fill + " setp.eq.u32 %p1, %r1, 0; @%p1 st.global.v2.u32 [%rd1], {%r1, %r11};");
 }
 
@@ -230,7 +229,7 @@ TEST_CASE("fragments of matrices that nothing has written") {
   check_silent(load + product);
   check_silent(load + product + " st.global.f32 [%rd2], %f2;");
   check_fault(load + product + " st.global.f32 [%rd2], %f4;",
-              "bytes 0x80 to 0x83 of shared memory have never been written, and %f4 of st.global.f32");
+              "bytes 0x80 to 0xff of shared memory have never been written, and %f4 at PTX line 22");
   // A column of B.
   const std::string column = "setp.ge.u32 %p2, %r1, 8; @%p2 mov.u32 %r12, 0; mov.u32 %r10, 0; mov.u32 %r11, 0;";
   check_silent(column + product +
@@ -280,7 +279,7 @@ TEST_CASE("an exchange whose old value is not read needs none") {
   const std::string exchange =
       "mov.u32 %r8, tile; atom.shared.exch.b32 %r7, [%r8], 3; bar.warp.sync -1; ld.shared.u32 %r9, [%r8];";
   check_silent(exchange + kStore);
-  check_fault(exchange + " add.u32 %r9, %r9, %r7;" + kStore, "has never been written");
+  check_fault(exchange + " add.u32 %r9, %r9, %r7;" + kStore, "never been written");
 }
 
 }  // namespace undefined_test

@@ -68,7 +68,7 @@ std::string bytes_text(std::int64_t first, std::int64_t last, std::string_view o
 /// What a fault calls two accesses to the same bytes: "that write and this read".
 std::string_view both_accesses(bool before_writes, bool now_writes);
 
-/// The error of bytes of shared memory that lie behind its `size` ones.
+/// The error of bytes of shared memory that lie behind its `size` ones; 0 bytes: how many is not known.
 Error beyond_shared(std::uint64_t first, std::uint64_t bytes, std::uint64_t size);
 
 /// Why nothing orders two accesses.

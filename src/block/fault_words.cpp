@@ -166,7 +166,10 @@ Error beyond_shared(std::uint64_t first, std::uint64_t bytes, std::uint64_t size
   return {
       Errc::address_out_of_bounds,
       {},
-      fmt::format("{} bytes at {:#x} of shared memory, of which the block has {} bytes,", bytes, first, size),
+      fmt::format("{} of shared memory, of which the block has {} bytes,",
+                  bytes == 0 ? fmt::format("addresses from {:#x} on", first)
+                             : fmt::format("{} bytes at {:#x}", bytes, first),
+                  size),
       "the statement must stay inside them, or the launch must give more dynamic shared memory (--shared; in Python "
       "shared_mem, in C++ shared_bytes)"};
 }

@@ -20,11 +20,11 @@ Result<SharedBytes> find_shared(Warp& warp, const Step& step, int lane, std::uin
   Block* const block = here.cluster().block(rank);
   if (block == nullptr || (block != &here && !of_cluster)) {
     const std::size_t blocks = here.cluster().blocks().size();
+    if (blocks == 1) return block::beyond_shared(address, bytes, here.shared().size());
     return Error{Errc::address_out_of_bounds,
                  {},
-                 fmt::format("{} bytes at {:#x} of shared memory", bytes, address),
-                 blocks == 1 ? fmt::format("the block has {} bytes", here.shared().size())
-                 : block == nullptr
+                 fmt::format("addresses from {:#x} of shared memory on", address),
+                 block == nullptr
                      ? fmt::format("the cluster has {} blocks of {} bytes", blocks, here.shared().size())
                      : fmt::format("they are of block {} of the cluster: .shared::cluster, or a generic "
                                    "address, accesses them",

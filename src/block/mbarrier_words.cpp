@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is told of barrier objects.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "api/checks.hpp"
+#include "block/mbarrier.hpp"
+
+namespace warpbit::block {
+
+FaultSide Mbarriers::made_by(std::int64_t address, const Object& object) const {
+  return side_of(object.made, fmt::format("initialises {} for {} arrival{}", name(address), object.expected,
+                                          object.expected == 1 ? "" : "s"));
+}
+
+// Bytes of a copy that was issued in an earlier phase.
+Fault Mbarriers::too_late(std::int64_t address, const Object& object, std::uint32_t bytes, std::int64_t phase,
+                          Who who) const {
+  Fault out = *misused(
+      "cp.async.bulk", address,
+      fmt::format("this copy was issued in {}, and the phase was complete without its {} bytes{}",
+                  phase_text(address, phase), bytes,
+                  phase + 1 == object.phase
+                      ? fmt::format(" (mbarrier.expect_tx had counted {})", object.came_before)
+                      : ""),
+      fmt::format("mbarrier.expect_tx must count these {} bytes no later than the last arrival of phase {}{}",
+                  bytes, phase, object.expects ? fmt::format(", and not in phase {}", object.phase) : ""),
+      who, &object, KernelRule::mbarrier_bytes_late);
+  const auto last = std::find_if(object.arrived.rbegin(), object.arrived.rend(),
+                                 [&](const Arrived& one) { return one.phase == phase; });
+  if (last != object.arrived.rend())
+    out.other = side_of(last->who, fmt::format("the last arrival of phase {}", phase));
+  if (object.expects)
+    out.related.push_back(side_of(*object.expects, fmt::format("expects bytes in phase {}", object.phase)));
+  return out;
+}
+
+namespace {
+
+std::string all_arrivals(std::uint32_t count) {
+  return count == 1 ? "its 1 arrival" : fmt::format("all of its {} arrivals", count);
+}
+
+}  // namespace
+
+// Lanes that arrive by one statement mostly do so by mistake. Each of them expects bytes, if the statement does: a larger count
+// would wait for these.
+Fault Mbarriers::too_many(std::int64_t address, const Object& object, const MbarrierArrival& arrival,
+                          std::string_view what, Who who) const {
+  const std::uint32_t arrived = object.expected - object.pending;
+  const Who* const last = object.arrived.empty() ? nullptr : &object.arrived.back().who;
+  const bool by_one_statement = last != nullptr && last->at == who.at && last->thread != who.thread;
+  const std::int64_t awaited = object.bytes - std::int64_t{arrival.expected};
+  const std::uint32_t more = arrival.count - object.pending;
+  const std::string brings = more == 1 && arrival.count == 1
+                                 ? "this arrival is one too many"
+                                 : fmt::format("this statement brings {}, {} too many", arrival.count, more);
+  const std::string had =
+      object.pending != 0 ? fmt::format("{} of its {} arrivals, and", arrived, object.expected)
+      : awaited > 0
+          ? fmt::format("{} and still waits for {} bytes, so", all_arrivals(object.expected), awaited)
+          : fmt::format("{} and {} bytes more than were expected, so", all_arrivals(object.expected), -awaited);
+  Fault out = *misused(
+      what, address, fmt::format("phase {} of {} has had {} {}", object.phase, name(address, who), had, brings),
+      !by_one_statement ? "fewer arrivals must come, or mbarrier.init must count all arrivals of a phase"
+      : arrival.expected != 0
+          ? "one thread must execute this statement"
+          : "one thread must execute this statement, or mbarrier.init must count all threads that do",
+      who, &object);
+  if (last != nullptr) {
+    out.other = side_of(*last, fmt::format("the latest arrival at {}", name(address)));
+    out.related.push_back(made_by(address, object));
+  }
+  return out;
+}
+
+std::optional<Mbarriers::Cause> Mbarriers::cause(std::int64_t address) const {
+  const auto found = objects_.find(address);
+  if (found == objects_.end()) return std::nullopt;
+  const Object& object = found->second;
+  const std::uint32_t arrived = object.expected - object.pending;
+  if (object.pending == 0 && object.bytes > 0 && object.expects)
+    return Cause{*object.expects,
+                 fmt::format("{} expects {} bytes in phase {}, and {} have come", name(address),
+                             object.came + object.bytes, object.phase, object.came),
+                 "copies that count their bytes there must bring as many as are expected",
+                 fmt::format("expects bytes in phase {}", object.phase)};
+  if (object.pending != 0 && arrived != 0 && object.phase == 0 && object.bytes <= 0)
+    return Cause{object.made,
+                 fmt::format("{} was initialised for {} arrivals, and {} ha{} come", name(address),
+                             object.expected, arrived, arrived == 1 ? "s" : "ve"),
+                 "as many arrivals must come as mbarrier.init counts, or it must count fewer",
+                 made_by(address, object).what};
+  return std::nullopt;
+}
+
+std::string Mbarriers::in_use(std::int64_t address, const Object& object) const {
+  return fmt::format("{} is in use (phase {} has had {})", name(address), object.phase, progress(object));
+}
+
+std::string Mbarriers::phase_text(std::int64_t address, std::int64_t phase) const {
+  return fmt::format("phase {} (parity {}) of {}", phase, phase & 1, name(address));
+}
+
+std::vector<FaultSide> Mbarriers::places(std::int64_t address) const {
+  std::vector<FaultSide> out;
+  const auto found = objects_.find(address);
+  if (found == objects_.end()) return out;
+  const Object& object = found->second;
+  out.push_back(made_by(address, object));
+  if (!object.arrived.empty())
+    out.push_back(side_of(object.arrived.back().who, fmt::format("the latest arrival at {}", name(address))));
+  return out;
+}
+
+// "warp 2, lanes 0-31", and the blocks of others.
+std::string Mbarriers::names(const std::vector<int>& threads) const {
+  const Cluster& cluster = shared_.cluster();
+  std::map<std::pair<int, int>, std::vector<int>> lanes;  // by block and warp
+  for (const int thread : threads) {
+    const int rank = cluster.rank_of(thread);
+    lanes[{rank, (thread - rank * cluster.stride()) / kWarp}].push_back(thread % kWarp);
+  }
+  std::string out;
+  for (auto& [of, all] : lanes) {
+    std::ranges::sort(all);
+    all.erase(std::ranges::unique(all).begin(), all.end());
+    out += fmt::format("{}warp {}{}, {} {}", out.empty() ? "" : ", and ", of.second,
+                       of.first == shared_.rank() ? "" : fmt::format(" of block {} of the cluster", of.first),
+                       all.size() == 1 ? "lane" : "lanes", ranges(all));
+  }
+  return out;
+}
+
+std::string Mbarriers::phase_text(std::int64_t address) const {
+  const auto found = objects_.find(address);
+  return found == objects_.end() ? "" : phase_text(address, found->second.phase);
+}
+
+std::string Mbarriers::progress(const Object& object) const {
+  std::string out = fmt::format("{} of {} arrivals", object.expected - object.pending, object.expected);
+  if (object.bytes > 0)
+    out += fmt::format(", {} of {} bytes have come", object.came, object.came + object.bytes);
+  else if (object.bytes < 0)
+    out += fmt::format(", {} bytes have come, {} more than expected", object.came, -object.bytes);
+  std::vector<int> missing;
+  for (const Arrived& one : object.arrived)
+    if (one.phase < object.phase && object.pending != 0) missing.push_back(one.who.thread);
+  if (!missing.empty()) out += "; arrived before, and not in this phase: " + names(missing);
+  return out;
+}
+
+std::string Mbarriers::awaited(std::int64_t address, int warp) const {
+  const auto found = objects_.find(address);
+  if (found == objects_.end()) return fmt::format("there is no barrier object at {}", shared_.at(address));
+  const Object& object = found->second;
+  std::string out = fmt::format("phase {} of {}: {}", object.phase, name(address), progress(object));
+  const auto seen = object.seen.find(warp);
+  const std::int64_t last = object.phase - 1;
+  const Seen before = seen == object.seen.end() ? Seen{-1, 0} : seen->second;
+  if (warp < 0 || before.phase >= last) return out;
+  std::set<int> threads;
+  for (const Arrived& one : object.arrived) threads.insert(one.who.thread);
+  if (last - before.phase > 1 && threads.size() > object.expected)
+    out += fmt::format(
+        "; {} arrivals have come since this warp's last wait at this object, whose phases take {}: the count of "
+        "its init is wrong",
+        object.arrivals - before.arrivals, object.expected);
+  else
+    out +=
+        fmt::format("; phase {} (parity {}) is complete, and this warp has not waited for it", last, last & 1);
+  return out;
+}
+
+}  // namespace warpbit::block
