@@ -7,7 +7,7 @@
 #include <stdexcept>
 
 #include "numeric/formats.hpp"
-#include "warpbit/sparse.hpp"
+#include "warpbit/execute.hpp"
 
 namespace bench {
 namespace {

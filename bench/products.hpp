@@ -8,7 +8,7 @@
 
 #include "plain.hpp"
 #include "warpbit/instruction.hpp"
-#include "warpbit/kernel.hpp"
+#include "warpbit/result.hpp"
 
 namespace bench {
 

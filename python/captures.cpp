@@ -7,7 +7,6 @@
 #include "records.hpp"
 #include "warpbit/record.hpp"
 #include "warpbit/replay.hpp"
-#include "warpbit/run.hpp"
 
 namespace warpbit::python {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where targets, forms or orders of K differ.
-#include "warpbit/compare.hpp"
+#include "warpbit/explain.hpp"
 
 #include "records.hpp"
 #include "warpbit/format.hpp"

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "records.hpp"
-#include "warpbit/quantize.hpp"
 
 namespace warpbit::python {
 namespace {

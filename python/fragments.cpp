@@ -6,8 +6,8 @@
 #include <cstring>
 
 #include "module.hpp"
+#include "warpbit/execute.hpp"
 #include "warpbit/format.hpp"
-#include "warpbit/sparse.hpp"
 
 namespace warpbit::python {
 namespace {

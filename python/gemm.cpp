@@ -3,8 +3,8 @@
 #include "warpbit/gemm.hpp"
 
 #include "module.hpp"
-#include "warpbit/compare.hpp"
 #include "warpbit/diagnose.hpp"
+#include "warpbit/explain.hpp"
 #include "warpbit/find_order.hpp"
 
 namespace warpbit::python {

@@ -4,7 +4,7 @@
 
 #include "module.hpp"
 #include "warpbit/explain.hpp"
-#include "warpbit/kernel.hpp"
+#include "warpbit/result.hpp"
 #include "warpbit/target.hpp"
 
 namespace warpbit::python {

@@ -4,8 +4,7 @@
 
 #include "module.hpp"
 #include "warpbit/descriptor.hpp"
-#include "warpbit/fragment_moves.hpp"
-#include "warpbit/scale_layout.hpp"
+#include "warpbit/fragment.hpp"
 
 namespace warpbit::python {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "module.hpp"
-#include "warpbit/version.hpp"
+#include "warpbit/result.hpp"
 
 namespace warpbit::python {
 namespace {

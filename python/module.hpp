@@ -18,12 +18,11 @@
 #include <utility>
 #include <vector>
 
-#include "warpbit/compare.hpp"
+#include "warpbit/explain.hpp"
 #include "warpbit/fragment.hpp"
 #include "warpbit/instruction.hpp"
 #include "warpbit/replay.hpp"
 #include "warpbit/result.hpp"
-#include "warpbit/stop.hpp"
 #include "words.hpp"
 
 namespace warpbit::python {

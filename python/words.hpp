@@ -14,12 +14,11 @@
 #include "warpbit/execute.hpp"
 #include "warpbit/explain.hpp"
 #include "warpbit/format.hpp"
-#include "warpbit/fragment_moves.hpp"
+#include "warpbit/fragment.hpp"
 #include "warpbit/inputs/text.hpp"
 #include "warpbit/layout.hpp"
 #include "warpbit/ptx.hpp"
 #include "warpbit/replay.hpp"
-#include "warpbit/scale_layout.hpp"
 #include "warpbit/tensor_map.hpp"
 
 namespace warpbit::python {

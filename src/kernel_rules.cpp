@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <array>
 
-#include "warpbit/kernel_rules.hpp"
+#include "warpbit/result.hpp"
 
 namespace warpbit {
 namespace {

@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <functional>
 
-#include "warpbit/stop.hpp"
+#include "warpbit/result.hpp"
 
 #pragma GCC visibility push(default)  // the other two libraries share work, too
 namespace warpbit {
@@ -34,7 +34,7 @@ int thread_count(int wanted, std::uint64_t pieces);
 /// After fork, the child has helpers of its own.
 void share(int threads, const std::function<void(int)>& work);
 
-/// What the Stoppable of this thread waits for (warpbit/stop.hpp), or null.
+/// What the Stoppable of this thread waits for (warpbit/result.hpp), or null.
 const std::atomic<bool>* stop_flag();
 inline void end_if(const std::atomic<bool>* stop) {
   if (stop != nullptr && *stop) throw Stopped();

@@ -11,7 +11,7 @@
 #include <set>
 
 #include "kernel_head.hpp"
-#include "warpbit/kernel_rules.hpp"
+#include "warpbit/result.hpp"
 
 namespace broken_rules_test {
 

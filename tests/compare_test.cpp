@@ -14,7 +14,7 @@
 #include "compare/compare_inputs.hpp"
 #include "tally.hpp"
 #include "warp.hpp"
-#include "warpbit/compare.hpp"
+#include "warpbit/explain.hpp"
 #include "warpbit/gemm.hpp"
 
 namespace compare_test {

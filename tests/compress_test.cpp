@@ -11,7 +11,6 @@
 #include "warpbit/eigen.hpp"
 #include "warpbit/execute.hpp"
 #include "warpbit/replay.hpp"
-#include "warpbit/sparse.hpp"
 
 namespace compress_test {
 

@@ -10,7 +10,6 @@
 #include "tally.hpp"
 #include "tool.hpp"
 #include "warpbit/format.hpp"
-#include "warpbit/quantize.hpp"
 
 namespace explain_format_test {
 

@@ -13,7 +13,6 @@
 #include "oracle/formats.hpp"
 #include "tally.hpp"
 #include "tool.hpp"
-#include "warpbit/compare.hpp"
 #include "warpbit/explain.hpp"
 
 namespace explain_test {

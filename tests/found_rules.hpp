@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "warpbit/kernel_rules.hpp"
 #include "warpbit/ptx.hpp"
+#include "warpbit/result.hpp"
 
 namespace found_rules {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which ldmatrix and stmatrix move an operand: the answers are executed, on memory whose elements all differ, and compared
 // with the operand's registers as scatter fills them.
-#include "warpbit/fragment_moves.hpp"
+#include "warpbit/layout.hpp"
 
 #include <fmt/format.h>
 
@@ -14,9 +14,8 @@
 
 #include "in_turn.hpp"
 #include "tool.hpp"
-#include "warpbit/layout.hpp"
+#include "warpbit/execute.hpp"
 #include "warpbit/machine.hpp"
-#include "warpbit/registers.hpp"
 
 namespace fragment_moves_test {
 

@@ -8,8 +8,8 @@
 
 #include "tool.hpp"
 #include "warpbit/execute.hpp"
-#include "warpbit/kernel.hpp"
 #include "warpbit/machine.hpp"
+#include "warpbit/result.hpp"
 
 namespace kernel_choice_test {
 

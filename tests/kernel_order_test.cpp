@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products that cuBLAS computed on a GPU (golden/products/, recorded by tools/products/record.py, which says how inputs are
 // made) come out bit for bit in the order that the names of their kernels tell.
-#include "warpbit/kernel_order.hpp"
+#include "warpbit/find_order.hpp"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

@@ -8,7 +8,6 @@
 #include "isa_table.hpp"
 #include "tally.hpp"
 #include "warpbit/instruction.hpp"
-#include "warpbit/machine_code.hpp"
 
 namespace machine_code_test {
 

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "warpbit/ptx.hpp"
-#include "warpbit/stop.hpp"
+#include "warpbit/result.hpp"
 #include "warpbit/tensor_map.hpp"
 
 namespace ptx_host_test {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Block formats (OCP Microscaling Formats 1.0, 6.3; NVFP4). Expected values are worked out by hand, or by trying every code with
 // numbers that a double has exactly.
-#include "warpbit/quantize.hpp"
+#include "warpbit/format.hpp"
 
 #include <fmt/format.h>
 

@@ -8,7 +8,7 @@
 #include <random>
 
 #include "tool.hpp"
-#include "warpbit/run.hpp"
+#include "warpbit/replay.hpp"
 
 namespace run_test {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Scale factors in memory, against a second statement: views as PyTorch's to_blocked has them.
-#include "warpbit/scale_layout.hpp"
+#include "warpbit/fragment.hpp"
 
 #include <catch2/catch.hpp>
 #include <vector>

@@ -10,9 +10,9 @@
 #include <random>
 
 #include "in_turn.hpp"
-#include "warpbit/execute_tensor.hpp"
+#include "warpbit/execute.hpp"
 #include "warpbit/format.hpp"
-#include "warpbit/instruction_descriptor.hpp"
+#include "warpbit/instruction.hpp"
 
 namespace tensor_execute_test {
 

@@ -15,7 +15,6 @@
 #include "tensor_formulas.hpp"
 #include "warpbit/descriptor.hpp"
 #include "warpbit/instruction.hpp"
-#include "warpbit/instruction_descriptor.hpp"
 
 namespace tensor_layout_test {
 

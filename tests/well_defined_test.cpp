@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "in_turn.hpp"
-#include "warpbit/kernel.hpp"
 #include "warpbit/ptx.hpp"
+#include "warpbit/result.hpp"
 
 namespace well_defined_test {
 

@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "warpbit/execute.hpp"
-#include "warpbit/execute_tensor.hpp"
 #include "warpbit/fragment.hpp"
 #include "warpbit/gemm.hpp"
 #include "warpbit/instruction.hpp"

@@ -9,7 +9,6 @@
 
 #include "warpbit/detail/block.hpp"
 #include "warpbit/detail/source.hpp"
-#include "warpbit/kernel_rules.hpp"
 #include "warpbit/result.hpp"
 #include "warpbit/state.hpp"
 

@@ -3,15 +3,139 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <string_view>
+#include <vector>
 
+#include "warpbit/detail/rounding.hpp"
 #include "warpbit/execute.hpp"
 #include "warpbit/instruction.hpp"
 #include "warpbit/result.hpp"
-#include "warpbit/sum_order.hpp"
 
 #pragma GCC visibility push(default)
 namespace warpbit {
+
+// ---- Orders of sums
+//
+// In which order, in which formats and with which roundings a product of matrices is summed along K, and how D
+// follows from the sum.
+
+/// How units of K become runs where they do not divide evenly.
+enum class Spread {
+  up,     ///< each run has units / runs, rounded up; the last may be shorter, and empty runs do not exist
+  first,  ///< rounded down, and the first (units mod runs) runs have one more
+  last,   ///< rounded down, and the last ones have one more
+  down,   ///< rounded down, and the last run has all that is left
+  cut,  ///< depth / runs, rounded down, and that up to units: what the runs do not reach is left out of the sum, as
+        ///< in kernels of cuBLAS
+};
+
+/// The order in which the sums of the runs are added.
+enum class MergeOrder {
+  ascending,   ///< ((0 + 1) + 2) + 3
+  descending,  ///< ((3 + 2) + 1) + 0
+  pairs,       ///< (0 + 1) + (2 + 3)
+  halves,      ///< (0 + 2) + (1 + 3): each with the one half of them further on, until one is left
+  tree,        ///< the first half, rounded down, and the others, each a tree: 0 + (1 + 2)
+};
+
+/// Which of the products of alpha sum + beta C is not rounded before the addition.
+enum class FusedScaling {
+  alpha,  ///< fma(alpha, sum, beta C)
+  beta,   ///< fma(beta, C, alpha sum)
+  none,   ///< both are rounded
+};
+
+/// By which scale factor a sum is multiplied first. A product that is no addend is rounded.
+enum class FactorOrder {
+  together,  ///< by a b
+  a_first,   ///< by a, and then by b
+  b_first,   ///< by b, and then by a
+};
+
+/// How f32 operands become tf32.
+enum class Tf32Rounding {
+  cut,           ///< the instruction ignores their low bits
+  nearest_even,  ///< to nearest, ties to even
+  nearest_away,  ///< to nearest, ties away from zero (cvt.rna.tf32)
+};
+
+/// The description of a sum, complete beside an instruction. Without changes: the steps of K, each as deep as the
+/// instruction, ascending, with C as the accumulators' start; D is what they are in the end.
+///
+///     K = 2560      runs of split_k, unit     slices       steps of the instruction, with promotions
+///     [..........] [..........] [......]  ->  0101..  ->   16 16 16 16 + 16 16 16 16 + ...
+///                                                          partial sums -> merge -> alpha, beta C, bias -> store
+struct SumOrder {
+  /// The order of the steps over the whole K: a permutation of 0 .. steps - 1, where steps is depth over
+  /// Instruction::terms(), rounded up. Empty: ascending, or if `descending` from the last to the first. Other orders
+  /// than ascending need runs of whole steps, and no `short_first`.
+  std::vector<std::size_t> k_order = {};
+  bool descending = false;
+  /// The last (depth mod this) values of K are left out, as some kernels do by mistake; 0: none.
+  std::size_t omit = 0;
+  Tf32Rounding tf32 = Tf32Rounding::cut;
+
+  /// The maximum number of runs into which K is cut: each has accumulators of its own, which start at +0, those of
+  /// the first at C. They have units of so many values of K (0: the depth of the instruction); what is left below a
+  /// unit is a unit, too, the last. At least 1.
+  std::size_t split_k = 1;
+  std::size_t unit = 0;
+  Spread spread = Spread::up;
+  /// Or the length of each run in values of K, together all of K; then split_k is 1. Empty: by split_k.
+  std::vector<std::size_t> runs = {};
+
+  /// In each run the (length mod this) values come first, as a part of their own: the residue tile of CUTLASS. 0:
+  /// they are the last step, filled up with zeros.
+  std::size_t short_first = 0;
+  /// A run has so many accumulators, which take so many values of K by turns. Their sums are added in ascending
+  /// order, in their format.
+  std::size_t slices = 1, slice_width = 0;
+  /// After so many values of K, counted in whole steps, the accumulators are added to outer ones in this format
+  /// (empty: f32, or f64 if they have it), which start at +0 or C, and start again at +0 themselves. 0: never.
+  std::size_t promote = 0;
+  std::string promote_format = {};
+
+  /// Gemm::a_scale and b_scale of an instruction without block scaling are factors of f32, one for each promotion: a b,
+  /// rounded (or see scale_order), times what is promoted, added with one rounding. Or, if this is set, a factor for each row and
+  /// column: times the sum, before alpha.
+  bool scales_last = false;
+  FactorOrder scale_order = FactorOrder::together;
+
+  /// The format to which the sum of a run is rounded before it is merged, and the one of the running sum of runs.
+  /// Additions are rounded to single precision (to double, if one of the formats is that), and then to that format.
+  /// Empty: the accumulators', or those of the promotion.
+  std::string partials = {}, merge = {};
+  MergeOrder merge_order = MergeOrder::ascending;
+
+  /// Whether C is added behind the sum: alpha sum + beta C, in f32 (of f64 accumulators in f64). Otherwise the
+  /// accumulators start at C, and beta is 1.
+  bool c_last = false;
+  float alpha = 1, beta = 1;
+  FusedScaling fused = FusedScaling::alpha;
+  /// The format to which alpha sum is rounded before C is added; empty: none but that of `fused`.
+  std::string between = {};
+  /// The format of D (empty: that of the sum) and the rounding to it, of all that was rounded before.
+  std::string store = {};
+  Rounding store_rounding = Rounding::nearest_even;
+
+  /// Reads the words that text() writes, in any order, separated by blanks, or by a + before a letter. Errors: usage,
+  /// with the words that there are.
+  static Result<SumOrder> parse(std::string_view text);
+  /// What differs from SumOrder(), in words: "split_k=4 unit=64 merge=f16 store=f16"; "ascending" if nothing does.
+  std::string text() const;
+
+  friend bool operator==(const SumOrder&, const SumOrder&) = default;
+};
+
+/// A word of the notation: "split_k", "4", and what it says.
+struct SumOrderWord {
+  std::string_view name, values, meaning;
+};
+/// All of them, in the order of text().
+std::vector<SumOrderWord> sum_order_words();
+
+// ---- Products
 
 /// A matrix of codes, each in the low bits of an item of 1, 2, 4 or 8 bytes: the smallest that holds a code
 /// of the operand (Operand::element_bits). Strides are in items, of any sign; row-major is {data, columns,

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -15,6 +16,7 @@
 #include "warpbit/fragment.hpp"
 #include "warpbit/result.hpp"
 #include "warpbit/target.hpp"
+#include "warpbit/tensor_memory.hpp"
 
 #pragma GCC visibility push(default)
 namespace warpbit {
@@ -48,7 +50,7 @@ enum class Part {
   metadata_address,
   scale_a_address,
   scale_b_address,
-  instruction_descriptor,  ///< shape, types and more of a product (warpbit/instruction_descriptor.hpp)
+  instruction_descriptor,  ///< shape, types and more of a product (warpbit/instruction.hpp)
   disabled_lanes,          ///< the lanes of D that are not written: a bit each
   enable_d,                ///< whether D is read: D = A B + D, or D = A B
   scale_exponent,          ///< n of D = A B + D 2^-n; an immediate
@@ -235,6 +237,130 @@ struct EvidenceRow {
 };
 /// The table of all documented forms.
 std::vector<EvidenceRow> evidence_table();
+
+// ---- Machine code
+//
+// Machine code: which instructions of the GPU a form of PTX becomes, and which forms become an instruction. PTX does not fix
+// it: this is what was seen when ptxas 13.0 compiled a kernel with that instruction alone.
+
+/// Instructions of one opcode.
+struct MachineInstruction {
+  std::string_view
+      name;  ///< "HMMA", "QMMA.SF", without shape and types; "0x236" for an opcode without a known name
+  int count = 1;
+  friend bool operator==(const MachineInstruction&, const MachineInstruction&) = default;
+};
+
+/// What a form became: its tensor instructions, and conversions, additions and shuffles beside them. Other instructions of the
+/// integer units are not listed. Names were read from the opcode bits of the machine code.
+struct MachineCode {
+  std::vector<MachineInstruction> instructions;  ///< empty: none of these
+  bool calls_routine = false;                    ///< the toolkit puts an internal routine around them
+  friend bool operator==(const MachineCode&, const MachineCode&) = default;
+};
+/// "2 HMMA, 12 F2FP, 4 FADD"; "2 IMMA in an internal routine"; "none of the tensor cores".
+std::string text(const MachineCode& code);
+
+/// The toolkit with which it was seen.
+inline constexpr std::string_view kMachineCodeToolkit = "ptxas 13.0";
+
+/// The machine code of a documented form in full; nothing if it was not seen for this form and target. Not every target was
+/// compiled for: of those that share a generation's forms the one that has all of them.
+std::optional<MachineCode> machine_code(std::string_view form, Target target);
+
+/// The names of all machine instructions that forms become, without shape and types, in alphabetical order.
+std::vector<std::string_view> machine_instructions();
+
+/// A form and the targets on which it becomes an instruction.
+struct MachineForm {
+  std::string form;
+  std::vector<Target> targets;
+};
+/// What a machine instruction's name says.
+struct MachineForms {
+  std::string name;                    ///< what was read of it
+  std::vector<std::string> ignored;    ///< words that do not tell forms apart
+  std::vector<MachineForm> forms;      ///< the whole instruction
+  std::vector<MachineForm> composing;  ///< forms that become several, or one with others
+};
+/// The documented forms that become an instruction, as a disassembler writes it: "HMMA.16816.F32", "IMMA.16832.S8.S8", "LDSM.16.M88.4",
+/// "HGMMA.64x128x16.F32.BF16"; operands behind it are left out, case does not matter. Products in tensor memory are found
+/// by the kind of their arithmetic. Error: unknown_instruction, with the names that are known.
+Result<MachineForms> forms_of_machine_code(std::string_view instruction);
+
+// ---- Instruction descriptors
+//
+// Instruction descriptors of tcgen05.mma: the shape, the types and more that its qualifiers leave open (PTX manual,
+// "Instruction Descriptor").
+
+/// What the qualifiers and the operands of a tcgen05.mma say; nothing of another instruction.
+std::optional<TensorMma> tensor_mma(const Instruction& instruction);
+
+/// An instruction descriptor, decoded. There are three forms of it, by kind: of f16, tf32, f8f6f4 and i8; of mxf8f6f4; of
+/// mxf4 and mxf4nvf4 (src/machine/TENSOR_MEMORY.md, "Instruction descriptors", has the bits).
+struct InstructionDescriptor {
+  int m = 0, n = 0, k = 0;  ///< of the product of all blocks; of a sparse one, K counts what is not stored, too
+  std::string_view a, b, d;  ///< types as formats are named: "f16", "e4m3", "u8", "f32", ...
+  std::string_view scale;    ///< of the scale factors: "ue8m0", "ue4m3", "" without
+  bool is_sparse = false;
+  int sparsity_selector = 0;
+  bool saturates = false;  ///< i8
+  bool negates_a = false, negates_b = false;
+  bool a_is_mn_major = false, b_is_mn_major = false;  ///< bits 15, 16: transposed
+  int max_shift = 0;                                  ///< of B's columns, for .ws: 0, 8, 16 or 32
+  int scale_id_a = 0, scale_id_b = 0;                 ///< the byte of the word that has the first scale factor
+  friend bool operator==(const InstructionDescriptor&, const InstructionDescriptor&) = default;
+
+  /// The scale factors of a row of A or a column of B.
+  int scales(const TensorMma& of) const;
+
+  /// Errors: instruction_descriptor, with the field, its bits, its value and what the manual allows: for types and shapes that
+  /// do not exist for this mma on this target, for reserved bits, and for a sparsity that is not that of the mma. Whether the
+  /// target has the mma is not asked.
+  static Result<InstructionDescriptor> decode(std::uint32_t bits, const TensorMma& mma, Target target);
+  /// K may be 0 where no other is possible, and D of scaled kinds "". Errors: the same, and for what no field can say.
+  Result<std::uint32_t> encode(const TensorMma& mma, Target target) const;
+};
+
+/// The zero-column mask descriptor of tcgen05.mma.ws (PTX manual, "Zero-Column Mask Descriptor"): which columns of the product
+/// take zeros for B, and by how much the columns of B are shifted.
+///
+///     63 62   61 ... 56   55 ... 48    47 ... 40    39        38 ... 36   35 ... 32      31 ... 0
+///     0       shift       other - 1    zero - 1     enabled   0           first values   start counts, 8 bits each
+///
+/// Sub-mask i is of N M / 128 columns: runs of `zero` and of `other` columns by turns, of which the first, with the first value
+/// i (1: zero), is shorter by the start count i. A start count that would leave no column of it leaves one: the manual's
+/// examples do not show that.
+struct ZeroColumnMask {
+  std::array<int, 4> start_count = {};
+  std::array<bool, 4> first_value = {};
+  bool is_enabled = false;
+  std::array<int, 2> runs = {1, 1};  ///< lengths, by value: of other columns, of zero columns
+  int shift = 0;                     ///< column n of the product takes column n + shift of B
+  int width = 0;                     ///< of a sub-mask
+
+  /// Errors: descriptor_field, for reserved bits and for shifts beyond that of the instruction descriptor.
+  static Result<ZeroColumnMask> decode(std::uint64_t bits, const InstructionDescriptor& of);
+  /// Whether it changes anything.
+  bool exists() const { return is_enabled || shift != 0; }
+  /// Whether a column of the product takes zeros for B. Precondition: 0 <= column < N.
+  bool is_zero(int column) const;
+};
+/// One line: "runs of 3 zero columns and 4 others, columns of B shifted by 2".
+std::string text(const ZeroColumnMask& mask);
+
+/// One field of an instruction descriptor.
+struct InstructionDescriptorField {
+  std::string_view name;
+  int first_bit = 0, bits = 0;
+  std::uint32_t value = 0;
+  std::string meaning;  ///< "f32", "128", "MN-major", or what it should be if it is not allowed
+};
+/// All fields of a kind's form, from bit 0 on, whether or not they fit together.
+std::vector<InstructionDescriptorField> fields(std::uint32_t descriptor, TensorKind kind);
+
+/// One line: "M 128, N 256, K 16, f32 = f16 x f16, A K-major, B MN-major".
+std::string text(const InstructionDescriptor& descriptor);
 
 }  // namespace warpbit
 #pragma GCC visibility pop

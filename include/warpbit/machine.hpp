@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "warpbit/execute.hpp"
-#include "warpbit/execute_tensor.hpp"
 #include "warpbit/instruction.hpp"
 #include "warpbit/result.hpp"
 #include "warpbit/state.hpp"

@@ -16,8 +16,6 @@
 #include <vector>
 
 #include "warpbit/fragment.hpp"
-#include "warpbit/kernel.hpp"
-#include "warpbit/kernel_rules.hpp"
 #include "warpbit/result.hpp"
 
 #pragma GCC visibility push(default)

@@ -23,7 +23,7 @@ enum class TensorKind : std::uint8_t { f16, tf32, f8f6f4, i8, mxf8f6f4, mxf4, mx
 std::string_view name(TensorKind kind);
 
 /// tcgen05.mma: what its qualifiers and its operands' kinds say. The rest is in its instruction descriptor
-/// (warpbit/instruction_descriptor.hpp).
+/// (warpbit/instruction.hpp).
 struct TensorMma {
   TensorKind kind = TensorKind::f16;
   int cta_group = 1;

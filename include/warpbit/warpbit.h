@@ -183,7 +183,7 @@ typedef struct warpbit_product {
   warpbit_matrix c;    /**< without data: +0 */
   warpbit_matrix d;
   warpbit_matrix a_scale, b_scale; /**< with block scaling: rows x blocks of K, blocks of K x columns */
-  const char* order;   /**< "split_k=2 store=f16": SumOrder in words (warpbit/sum_order.hpp); null: ascending */
+  const char* order;   /**< "split_k=2 store=f16": SumOrder in words (warpbit/gemm.hpp); null: ascending */
   warpbit_matrix bias; /**< in the format of D; without data: none */
 } warpbit_product;
 /** Computes D with a dense product (mma, with block scaling or without, wmma, wgmma), bit for bit as the

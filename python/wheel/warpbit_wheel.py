@@ -150,7 +150,7 @@ def configured(settings):
 
 
 def version():
-    return re.search(r'WARPBIT_VERSION_TEXT +"([0-9.]+)"', (ROOT / "include/warpbit/version.hpp").read_text()).group(1)
+    return re.search(r'WARPBIT_VERSION_TEXT +"([0-9.]+)"', (ROOT / "include/warpbit/result.hpp").read_text()).group(1)
 
 
 def metadata(pybind11):

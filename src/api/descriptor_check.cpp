@@ -11,7 +11,6 @@
 #include "isa/instruction.hpp"
 #include "numeric/formats.hpp"
 #include "warpbit/instruction.hpp"
-#include "warpbit/instruction_descriptor.hpp"
 
 namespace warpbit {
 namespace {

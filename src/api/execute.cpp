@@ -199,7 +199,7 @@ Result<Execution> execute_batch(const Instruction& instruction, std::span<const 
   if (std::holds_alternative<Control>(computed))
     return mismatch(instruction, "it has no results", "a Machine to execute it", Errc::machine_needed);
   if (std::holds_alternative<TensorAction>(computed))
-    return mismatch(instruction, "it uses tensor memory", "the functions of warpbit/execute_tensor.hpp",
+    return mismatch(instruction, "it uses tensor memory", "the functions of warpbit/execute.hpp",
                     Errc::machine_needed);
   if (instruction.uses_memory())
     return mismatch(instruction, "no memory", "execute_warp with a memory", Errc::memory_needed);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Executing on arrays of known size (warpbit/registers.hpp): checked once, then used as views, or as the
+// Executing on arrays of known size (warpbit/execute.hpp): checked once, then used as views, or as the
 // registers of one warp.
 #include <fmt/format.h>
 

@@ -338,7 +338,7 @@ Result<Effects> execute(std::span<const Instruction* const> lanes, const Binding
     return effects;
   }
   if (std::holds_alternative<TensorAction>(warp.instruction.decoded().kernel))
-    return mismatch(warp.instruction, "it uses tensor memory", "the functions of warpbit/execute_tensor.hpp",
+    return mismatch(warp.instruction, "it uses tensor memory", "the functions of warpbit/execute.hpp",
                     Errc::machine_needed);
   if (!warp.instruction.uses_memory()) return execute_registers(warp, options);
   if (memory == nullptr)

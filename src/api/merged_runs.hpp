@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <utility>
 
-#include "warpbit/sum_order.hpp"
+#include "warpbit/gemm.hpp"
 
 namespace warpbit {
 

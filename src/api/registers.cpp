@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "warpbit/registers.hpp"
+#include "warpbit/execute.hpp"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The notation of orders of a sum: one row for each word.
-#include "warpbit/sum_order.hpp"
+#include "warpbit/gemm.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -5,9 +5,9 @@
 #include <cstddef>
 #include <vector>
 
+#include "warpbit/gemm.hpp"
 #include "warpbit/instruction.hpp"
 #include "warpbit/result.hpp"
-#include "warpbit/sum_order.hpp"
 
 #pragma GCC visibility push(default)  // warpbit's other libraries use it
 namespace warpbit {

@@ -8,7 +8,7 @@
 
 #include "kernel/gemm.hpp"
 #include "numeric/formats.hpp"
-#include "warpbit/sum_order.hpp"
+#include "warpbit/gemm.hpp"
 
 #pragma GCC visibility push(default)  // warpbit's other libraries use it
 namespace warpbit {

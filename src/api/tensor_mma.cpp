@@ -11,7 +11,7 @@
 #include "kernel/bodies.hpp"
 #include "kernel/fast_tile.hpp"
 #include "kernel/floating.hpp"
-#include "warpbit/execute_tensor.hpp"
+#include "warpbit/execute.hpp"
 
 namespace warpbit {
 namespace {

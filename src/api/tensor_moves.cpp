@@ -11,7 +11,7 @@
 #include "api/tensor_operands.hpp"
 #include "api/tensor_product.hpp"
 #include "kernel/described.hpp"
-#include "warpbit/execute_tensor.hpp"
+#include "warpbit/execute.hpp"
 
 namespace warpbit {
 namespace {

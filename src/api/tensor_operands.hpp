@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "warpbit/execute_tensor.hpp"
+#include "warpbit/execute.hpp"
 
 namespace warpbit {
 

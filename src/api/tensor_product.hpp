@@ -9,7 +9,7 @@
 #include "fragment/tensor_maps.hpp"
 #include "isa/instruction.hpp"
 #include "kernel/tile.hpp"
-#include "warpbit/instruction_descriptor.hpp"
+#include "warpbit/instruction.hpp"
 #include "warpbit/result.hpp"
 #include "warpbit/tensor_memory.hpp"
 

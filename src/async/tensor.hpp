@@ -14,7 +14,7 @@
 
 #include "async/cluster.hpp"
 #include "block/tensor.hpp"
-#include "warpbit/execute_tensor.hpp"
+#include "warpbit/execute.hpp"
 
 namespace warpbit::async {
 

@@ -15,7 +15,7 @@
 #include "block/accesses.hpp"
 #include "block/cluster.hpp"
 #include "block/fault.hpp"
-#include "warpbit/execute_tensor.hpp"
+#include "warpbit/execute.hpp"
 
 #pragma GCC visibility push(default)  // warpbit's other libraries use it
 namespace warpbit::block {

@@ -10,7 +10,7 @@
 #include "warpbit/execute.hpp"
 #include "warpbit/gemm.hpp"
 #include "warpbit/instruction.hpp"
-#include "warpbit/version.hpp"
+#include "warpbit/result.hpp"
 
 struct warpbit_instruction {
   warpbit::Instruction instruction;

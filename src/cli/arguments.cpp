@@ -9,7 +9,7 @@
 #include <sstream>
 
 #include "warpbit/format.hpp"
-#include "warpbit/instruction_descriptor.hpp"
+#include "warpbit/instruction.hpp"
 #include "warpbit/layout.hpp"
 
 namespace warpbit::cli {

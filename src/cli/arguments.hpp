@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "cli/commands.hpp"
-#include "warpbit/compare.hpp"
+#include "warpbit/explain.hpp"
 #include "warpbit/instruction.hpp"
 
 namespace warpbit::cli {

@@ -13,8 +13,7 @@
 #include "cli/terminal.hpp"
 #include "warpbit/detail/letters.hpp"
 #include "warpbit/format.hpp"
-#include "warpbit/machine_code.hpp"
-#include "warpbit/quantize.hpp"
+#include "warpbit/instruction.hpp"
 
 namespace warpbit::cli {
 namespace {

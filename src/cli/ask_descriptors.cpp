@@ -10,7 +10,7 @@
 #include "cli/json.hpp"
 #include "warpbit/descriptor.hpp"
 #include "warpbit/detail/letters.hpp"
-#include "warpbit/instruction_descriptor.hpp"
+#include "warpbit/instruction.hpp"
 #include "warpbit/layout.hpp"
 
 namespace warpbit::cli {

@@ -13,7 +13,6 @@
 #include "cli/json.hpp"
 #include "warpbit/detail/letters.hpp"
 #include "warpbit/format.hpp"
-#include "warpbit/fragment_moves.hpp"
 #include "warpbit/layout.hpp"
 
 namespace warpbit::cli {

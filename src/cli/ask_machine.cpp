@@ -8,7 +8,7 @@
 #include "cli/arguments.hpp"
 #include "cli/ask.hpp"
 #include "warpbit/detail/letters.hpp"
-#include "warpbit/machine_code.hpp"
+#include "warpbit/instruction.hpp"
 
 namespace warpbit::cli {
 namespace {

@@ -11,7 +11,6 @@
 #include "cli/gpu_conversion.hpp"
 #include "warpbit/detail/letters.hpp"
 #include "warpbit/format.hpp"
-#include "warpbit/quantize.hpp"
 
 namespace warpbit::cli {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "cli/ask.hpp"
 #include "warpbit/detail/letters.hpp"
-#include "warpbit/kernel_rules.hpp"
+#include "warpbit/result.hpp"
 
 namespace warpbit::cli {
 namespace {

@@ -18,9 +18,8 @@
 #include "warpbit/execute.hpp"
 #include "warpbit/explain.hpp"
 #include "warpbit/instruction.hpp"
-#include "warpbit/kernel.hpp"
-#include "warpbit/machine_code.hpp"
 #include "warpbit/ptx.hpp"
+#include "warpbit/result.hpp"
 
 namespace warpbit::cli {
 namespace {

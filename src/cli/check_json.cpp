@@ -7,8 +7,8 @@
 #include "cli/notes.hpp"
 #include "warpbit/execute.hpp"
 #include "warpbit/explain.hpp"
-#include "warpbit/kernel.hpp"
-#include "warpbit/machine_code.hpp"
+#include "warpbit/instruction.hpp"
+#include "warpbit/result.hpp"
 
 namespace warpbit::cli {
 namespace {

@@ -19,7 +19,7 @@
 #include "cli/terminal.hpp"
 #include "warpbit/detail/letters.hpp"
 #include "warpbit/instruction.hpp"
-#include "warpbit/version.hpp"
+#include "warpbit/result.hpp"
 
 namespace warpbit::cli {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // warpbit compare
-#include "warpbit/compare.hpp"
+#include "warpbit/explain.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "warpbit/compare.hpp"
+#include "warpbit/explain.hpp"
 
 namespace warpbit::cli {
 

@@ -8,7 +8,6 @@
 #include "cli/json.hpp"
 #include "warpbit/descriptor.hpp"
 #include "warpbit/instruction.hpp"
-#include "warpbit/instruction_descriptor.hpp"
 
 namespace warpbit::cli {
 namespace {

@@ -11,7 +11,7 @@
 #include "cli/terminal.hpp"
 #include "warpbit/capture.hpp"
 #include "warpbit/diagnose.hpp"
-#include "warpbit/run.hpp"
+#include "warpbit/replay.hpp"
 
 namespace warpbit::cli {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cli/terminal.hpp"
-#include "warpbit/quantize.hpp"
+#include "warpbit/format.hpp"
 
 namespace warpbit::cli {
 

@@ -11,7 +11,6 @@
 #include "cli/commands.hpp"
 #include "cli/terminal.hpp"
 #include "warpbit/format.hpp"
-#include "warpbit/quantize.hpp"
 #include "warpbit/target.hpp"
 
 namespace warpbit::cli {

@@ -13,7 +13,7 @@
 #include "cli/notes.hpp"
 #include "cli/terminal.hpp"
 #include "warpbit/ptx.hpp"
-#include "warpbit/run.hpp"
+#include "warpbit/replay.hpp"
 
 namespace warpbit::cli {
 namespace {

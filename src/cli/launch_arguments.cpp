@@ -12,7 +12,7 @@
 #include "cli/arguments.hpp"
 #include "cli/terminal.hpp"
 #include "warpbit/format.hpp"
-#include "warpbit/run.hpp"
+#include "warpbit/replay.hpp"
 #include "warpbit/tensor_map.hpp"
 
 namespace warpbit::cli {

@@ -8,8 +8,7 @@
 #include "cli/arguments.hpp"
 #include "cli/json.hpp"
 #include "cli/terminal.hpp"
-#include "warpbit/fragment_moves.hpp"
-#include "warpbit/instruction_descriptor.hpp"
+#include "warpbit/instruction.hpp"
 #include "warpbit/layout.hpp"
 
 namespace warpbit::cli {

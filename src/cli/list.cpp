@@ -14,7 +14,7 @@
 
 #include "cli/arguments.hpp"
 #include "cli/json.hpp"
-#include "warpbit/machine_code.hpp"
+#include "warpbit/instruction.hpp"
 
 namespace warpbit::cli {
 namespace {

@@ -7,7 +7,7 @@
 #include <span>
 
 #include "cli/list.hpp"
-#include "warpbit/isa_rows.hpp"
+#include "warpbit/ptx.hpp"
 
 namespace warpbit::cli {
 namespace {

@@ -4,8 +4,8 @@
 #include <string_view>
 
 #include "cli/list.hpp"
-#include "warpbit/kernel_rules.hpp"
 #include "warpbit/ptx.hpp"
+#include "warpbit/result.hpp"
 
 namespace warpbit::cli {
 namespace {

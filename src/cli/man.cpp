@@ -8,7 +8,7 @@
 #include "cli/commands.hpp"
 #include "cli/help.hpp"
 #include "cli/json.hpp"
-#include "warpbit/version.hpp"
+#include "warpbit/result.hpp"
 
 namespace warpbit::cli {
 namespace {

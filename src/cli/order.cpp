@@ -13,8 +13,7 @@
 #include "cli/terminal.hpp"
 #include "warpbit/find_order.hpp"
 #include "warpbit/format.hpp"
-#include "warpbit/kernel_order.hpp"
-#include "warpbit/run.hpp"
+#include "warpbit/replay.hpp"
 
 namespace warpbit::cli {
 namespace {

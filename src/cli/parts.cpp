@@ -15,7 +15,7 @@
 
 #include "cli/arguments.hpp"
 #include "cli/json.hpp"
-#include "warpbit/version.hpp"
+#include "warpbit/result.hpp"
 
 namespace warpbit::cli {
 namespace {

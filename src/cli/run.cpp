@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // warpbit run
-#include "warpbit/run.hpp"
+#include "warpbit/replay.hpp"
 
 #include <fmt/format.h>
 

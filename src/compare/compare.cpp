@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "warpbit/compare.hpp"
+#include "warpbit/explain.hpp"
 
 #include <fmt/format.h>
 

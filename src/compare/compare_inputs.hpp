@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "replay/loaded_capture.hpp"
-#include "warpbit/compare.hpp"
+#include "warpbit/explain.hpp"
 
 namespace warpbit {
 

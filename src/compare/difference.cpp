@@ -13,7 +13,7 @@
 #include "explain/dyadic.hpp"
 #include "explain/words.hpp"
 #include "numeric/formats.hpp"
-#include "warpbit/compare.hpp"
+#include "warpbit/explain.hpp"
 #include "warpbit/format.hpp"
 
 namespace warpbit {

@@ -9,7 +9,7 @@
 #include "explain/chain.hpp"
 #include "explain/dyadic.hpp"
 #include "numeric/formats.hpp"
-#include "warpbit/compare.hpp"
+#include "warpbit/explain.hpp"
 #include "warpbit/record.hpp"
 
 namespace warpbit {

@@ -9,7 +9,7 @@
 
 #include "explain/chain.hpp"
 #include "replay/loaded_capture.hpp"
-#include "warpbit/compare.hpp"
+#include "warpbit/explain.hpp"
 
 namespace warpbit {
 

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "text/wrapped.hpp"
-#include "warpbit/compare.hpp"
+#include "warpbit/explain.hpp"
 
 namespace warpbit {
 namespace {

@@ -13,8 +13,8 @@
 #include "diagnose/hypothesis.hpp"
 #include "fragment/tensor_maps.hpp"
 #include "warpbit/diagnose.hpp"
-#include "warpbit/execute_tensor.hpp"
-#include "warpbit/instruction_descriptor.hpp"
+#include "warpbit/execute.hpp"
+#include "warpbit/instruction.hpp"
 
 namespace warpbit::diagnosis {
 

@@ -9,7 +9,7 @@
 #include "diagnose/hypothesis.hpp"
 #include "numeric/formats.hpp"
 #include "warpbit/descriptor.hpp"
-#include "warpbit/scale_layout.hpp"
+#include "warpbit/fragment.hpp"
 
 namespace warpbit::diagnosis {
 namespace {

@@ -12,7 +12,6 @@
 #include "kernel/gemm.hpp"
 #include "kernel/tile.hpp"
 #include "threads.hpp"
-#include "warpbit/compare.hpp"
 #include "warpbit/explain.hpp"
 #include "warpbit/result.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "warpbit/quantize.hpp"
+#include "warpbit/format.hpp"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,6 @@
 #include "numeric/formats.hpp"
 #include "threads.hpp"
 #include "warpbit/detail/letters.hpp"
-#include "warpbit/format.hpp"
 
 namespace warpbit {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a launch does where a rule is broken (warpbit/kernel_rules.hpp).
+// What a launch does where a rule is broken (warpbit/result.hpp).
 #pragma once
 
 #include "grid/block.hpp"

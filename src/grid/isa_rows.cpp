@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "warpbit/isa_rows.hpp"
+#include "warpbit/ptx.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

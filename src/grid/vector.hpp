@@ -56,7 +56,7 @@ struct VectorKey {
 
 inline constexpr std::uint8_t kApprox = 1, kFull = 2;
 
-/// In the order of the kernels from scalar on (warpbit/kernel.hpp); nullptr where there is none.
+/// In the order of the kernels from scalar on (warpbit/result.hpp); nullptr where there is none.
 using VectorSet = std::array<Vector, 4>;
 
 Vector find_vector_scalar(const VectorKey& key);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "warpbit/machine_code.hpp"
+#include "warpbit/instruction.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

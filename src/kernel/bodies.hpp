@@ -2,7 +2,7 @@
 #pragma once
 
 #include "kernel/body.hpp"
-#include "warpbit/kernel.hpp"
+#include "warpbit/result.hpp"
 
 namespace warpbit {
 

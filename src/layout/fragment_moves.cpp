@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "warpbit/fragment_moves.hpp"
+#include "warpbit/layout.hpp"
 
 #include <fmt/format.h>
 
@@ -12,7 +12,6 @@
 
 #include "layout/fragment_fit.hpp"
 #include "layout/linear.hpp"
-#include "warpbit/layout.hpp"
 
 namespace warpbit {
 

@@ -15,7 +15,7 @@
 #include "layout/grid.hpp"
 #include "numeric/formats.hpp"
 #include "warpbit/descriptor.hpp"
-#include "warpbit/instruction_descriptor.hpp"
+#include "warpbit/instruction.hpp"
 
 namespace warpbit {
 namespace {

@@ -9,7 +9,7 @@
 #include <set>
 
 #include "text/wrapped.hpp"
-#include "warpbit/fragment_moves.hpp"
+#include "warpbit/layout.hpp"
 
 namespace warpbit {
 namespace {

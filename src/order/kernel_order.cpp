@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the names of cuBLAS's kernels say (golden/products/ has the evidence). cuBLAS multiplies column-major matrices, so it
 // computes the transpose of a row-major D: tiles of AxB are A columns wide and B rows high.
-#include "warpbit/kernel_order.hpp"
+#include "warpbit/find_order.hpp"
 
 #include <fmt/format.h>
 

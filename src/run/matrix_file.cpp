@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "warpbit/run.hpp"
+#include "warpbit/replay.hpp"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "warpbit/run.hpp"
+#include "warpbit/replay.hpp"
 
 #include <fmt/format.h>
 
@@ -11,7 +11,7 @@
 #include "kernel/tile.hpp"
 #include "replay/execute_capture.hpp"
 #include "replay/loaded_capture.hpp"
-#include "warpbit/sparse.hpp"
+#include "warpbit/execute.hpp"
 
 namespace warpbit {
 namespace {

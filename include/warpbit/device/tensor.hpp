@@ -92,7 +92,7 @@ WARPBIT_DEVICE void tcgen05_fence_after_thread_sync(Place at = Place::here()) {
 
 // ---- By one thread; with CtaGroup 2 by one of the pair, for both blocks
 
-/// .kind::... without scale factors. `instruction` is an instruction descriptor (warpbit/instruction_descriptor.hpp).
+/// .kind::... without scale factors. `instruction` is an instruction descriptor (warpbit/instruction.hpp).
 enum class MmaKind : std::uint8_t { f16, tf32, f8f6f4, i8 };
 /// The word of a statement for a kind.
 template <MmaKind>
