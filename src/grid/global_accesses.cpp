@@ -294,22 +294,34 @@ bool GlobalAccesses::add_word(Line& line, const Entry& now) {
   return true;
 }
 
-// The way of most lanes of an atomic, which stores nothing here: to a line that has words already, and nothing else.
+// The way of most lanes of an atomic, which stores nothing here: to a line that has words already, and nothing that conflicts.
 bool GlobalAccesses::is_put(Check& check, Area& area, const Run& run) {
   if (run.shift == kOneLane || !check.by.strong || !check.by.writes || check.what.values != nullptr)
     return false;
   Page& of = page(area, run.at / kPage);
   check.hold(of);
   Line& line = of.lines[run.at % kPage / kLine];
-  if (line.words == nullptr || line.words->size() != check.what.bytes || !line.writes.empty() ||
-      !line.reads.empty())
-    return false;
+  if (line.words == nullptr || line.words->size() != check.what.bytes) return false;
   Entry& now = check.entry;
   now.shift = static_cast<std::uint32_t>(run.shift) & 0xF;
   now.lane = static_cast<std::uint8_t>(run.lane) & 31;
   now.first = static_cast<std::uint8_t>(run.at % kLine);
+  if ((!line.writes.empty() || !line.reads.empty()) && !is_after_all(check, line, now)) return false;
   line.words->put(now);
   return true;
+}
+
+// Whether a word has nothing to conflict with, as is seen at once.
+bool GlobalAccesses::is_after_all(const Check& check, Line& line, const Mark& word) {
+  const std::size_t end = word.first + check.what.bytes;
+  const Entry now{word, low_bits(check.what.bytes) << word.first};
+  const auto is_before = [&](const Entry& old) {
+    const LineBits both = old.bytes & now.bytes;
+    if (both == 0 || is_ordered(check, old, now)) return true;
+    const std::size_t byte = lowest_of(both);
+    return !is_stale(old, now) && old.end_of_lane(byte) >= end && is_known(check, old, byte, now.lane);
+  };
+  return std::ranges::all_of(line.writes, is_before) && std::ranges::all_of(line.reads, is_before);
 }
 
 // ---- Lists

@@ -101,8 +101,8 @@ class GlobalAccesses {
   using Entry = GlobalEntry;
   using Entries = GlobalEntries;
   using Words = GlobalWords;
-  /// A plain store takes the place of all before it, a strong write that of strong ones alone: who is ordered behind a plain
-  /// store by one's own atomic may do an atomic, but who has done one is not ordered.
+  /// A plain store takes the place of all before it, a strong write that of strong ones alone: another atomic conflicts with a plain
+  /// store, whatever atomic its thread has done since.
   struct Line {
     Entries writes, reads;
     std::unique_ptr<Words> words;  ///< writes, later than those of the list
@@ -139,6 +139,7 @@ class GlobalAccesses {
   static void add(Check& check, Line& line, const Entry& now, std::byte* data);
   static bool add_word(Line& line, const Entry& now);
   bool is_put(Check& check, Area& area, const Run& run);
+  static bool is_after_all(const Check& check, Line& line, const Mark& word);
   static bool is_known(const Check& check, const Entry& old, std::size_t byte, int lane);
   static bool is_stale(const Entry& old, const Entry& now) {
     return (now.non_coherent && old.writes) || (old.non_coherent && now.writes);
