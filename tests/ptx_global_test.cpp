@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Races in global memory, within a block and between blocks: each beside its correct neighbour.
+#include <algorithm>
 #include <numeric>
 #include <span>
+#include <sstream>
 #include <vector>
 
 #include "found_rules.hpp"
@@ -105,6 +107,44 @@ TEST_CASE("two blocks") {
     }
 }
 
+// The statements that a finding names beside its two accesses, each behind what is said of it.
+std::vector<std::pair<std::string, std::string>> flags(const std::string& body, const ptx::Launch& how) {
+  const Outcome outcome = launch(body, how);
+  CHECK(outcome.rules == std::set<std::string>{"flag_fence"});
+  if (outcome.report.findings.empty()) return {};
+  std::istringstream text(text_of(body));
+  std::vector<std::string> lines(1);
+  for (std::string line; std::getline(text, line);) lines.push_back(line);
+  std::vector<std::pair<std::string, std::string>> out;
+  for (const FaultSide& side : outcome.report.findings[0].fault.related)
+    out.emplace_back(side.what, lines.at(side.at.line));
+  return out;
+}
+
+// Flags within a block come before the ticket, or behind it.
+TEST_CASE("the flag that is named would have ordered the two blocks") {
+  const std::string fence = "membar.gl;\n", count = "atom.shared.add.u32 %r10, [other], 1;\n",
+                    swap = "@%p1 atom.shared.exch.b32 %r10, [other], 1;\n",
+                    poll = "@%p1 st.volatile.shared.u32 [other], 1; ld.volatile.shared.u32 %r10, [other];\n",
+                    clear = "@%p1 st.shared.u32 [other], 0; bar.sync 0;\n", ticket = "\natom.global.add.u32";
+  for (const std::string& flag : {count, swap, poll})
+    for (const unsigned blocks : {2U, 3U}) {
+      const ptx::Launch how{.grid = {blocks}, .block = {64}};
+      const auto behind =
+          flags(clear + last_block(flag + fence + "bar.sync 0;\n", ticket, flag + "bar.sync 0;\n"), how);
+      REQUIRE(behind.size() == 2);
+      CHECK(behind[0].first == "the write of the flag");
+      CHECK(behind[1].first == "the read of the flag, without a fence after it");
+      const auto before =
+          flags(clear + last_block(flag + "bar.sync 0;\n", ticket, fence + flag + "bar.sync 0;\n"), how);
+      REQUIRE(before.size() == 2);
+      CHECK(before[0].first == "the write of the flag, without a fence before it");
+      CHECK(before[1].first == "the read of the flag");
+      for (const auto& found : {behind, before})
+        for (const auto& [what, line] : found) CHECK_THAT(line, Catch::StartsWith("atom.global.add.u32"));
+    }
+}
+
 // Both warps of each block store, and behind a barrier its first thread counts and waits for the other block.
 std::string counted(const std::string& each, const std::string& first) {
   return "mad.lo.u32 %r5, %r2, 64, %r1; mad.wide.u32 %rd3, %r5, 4, %rd1; st.global.u32 [%rd3+64], %r1;\n" +
@@ -129,6 +169,82 @@ TEST_CASE("what is found between blocks does not depend on which comes first") {
     how.execute.threads = threads;
     const Outcome found = launch(body, how);
     CHECK(found.rules == std::set<std::string>{"blocks_not_ordered"});
+  }
+}
+
+// What blocks, or warps of a block, do to one word, one after the other: whose turn it is tells a flag that orders nothing else.
+std::string in_turn(const std::vector<std::string>& of, const std::vector<std::size_t>& order,
+                    const std::string& who) {
+  std::string out = "@!%p2 bra END;\n";
+  for (std::size_t turn = 0; turn < order.size(); ++turn)
+    out += fmt::format(
+        "setp.ne.u32 %p4, {}, {}; @%p4 bra NEXT{};\n"
+        "WAIT{}: ld.relaxed.gpu.global.u32 %r8, [%rd1+2048]; setp.ne.u32 %p5, %r8, {}; @%p5 bra WAIT{};\n"
+        "{}\nst.relaxed.gpu.global.u32 [%rd1+2048], {}; bra END;\nNEXT{}:\n",
+        who, order[turn], turn, turn, turn, turn, of[order[turn]], turn + 1, turn);
+  return out + "END:";
+}
+
+struct Turns {
+  bool is_race;
+  std::vector<std::string> of;
+};
+const std::string kAdd = "red.global.add.u32 [%rd1], 5;", kZero = "st.global.u32 [%rd1], 0;",
+                  kLoad = "ld.global.u32 %r9, [%rd1];";
+const std::vector<Turns> kTurns = {
+    // A plain store, and an atomic of one's own.
+    {true, {kZero + kAdd, kAdd}},
+    {true, {kZero + "atom.global.exch.b32 %r9, [%rd1], 7;", "atom.global.cas.b32 %r9, [%rd1], 7, 8;"}},
+    {true, {kZero + "st.relaxed.gpu.global.u32 [%rd1], 7;", kAdd}},
+    {true, {"st.global.u64 [%rd1], 0; red.global.add.u64 [%rd1], 5;", "atom.global.add.u32 %r9, [%rd1+4], 5;"}},
+    {true,
+     {"st.global.v4.u32 [%rd1], {%r1, %r1, %r1, %r1}; red.global.add.u32 [%rd1+12], 5;",
+      "red.global.add.u32 [%rd1+12], 1;"}},
+    {true,
+     {"st.global.v2.u32 [%rd1+8], {%r1, %r1}; st.relaxed.gpu.global.v2.u32 [%rd1+8], {%r2, %r2};",
+      "st.relaxed.gpu.global.v4.u32 [%rd1], {3, 3, 3, 3};"}},
+    {true,
+     {"mov.b16 h, 0; st.global.b16 [%rd1+2], h; atom.global.add.noftz.f16 h, [%rd1+2], h;",
+      "mov.b16 h, 0; atom.global.add.noftz.f16 h, [%rd1+2], h;"}},
+    {false,
+     {"mov.b16 h, 0; st.global.b16 [%rd1+2], h; atom.global.add.noftz.f16 h, [%rd1+2], h;",
+      "mov.b16 h, 0; atom.global.add.noftz.f16 h, [%rd1], h;"}},
+    {true, {kZero + kAdd, kAdd, kAdd}},
+    {false, {"st.relaxed.gpu.global.u32 [%rd1], 0;" + kAdd, kAdd, kAdd}},
+    // A plain load, and an atomic or a strong load of one's own.
+    {true, {kLoad + kAdd, kAdd}},
+    {true, {kLoad + "ld.relaxed.gpu.global.u32 %r9, [%rd1];", kAdd}},
+    {true, {kLoad, kAdd, "ld.relaxed.gpu.global.u32 %r9, [%rd1];"}},
+    {false, {"ld.relaxed.gpu.global.u32 %r9, [%rd1];" + kAdd, kAdd}},
+    // Atomics of others, then one's own, then a plain load or store.
+    {true, {kAdd + kLoad, kAdd}},
+    {true, {kAdd + kZero, kAdd}},
+    {true, {"atom.global.inc.u32 %r9, [%rd1], 1000;" + kLoad, "atom.global.cas.b32 %r9, [%rd1], 0, 8;", kAdd}},
+    {true, {"red.global.add.u64 [%rd1], 5; ld.global.u32 %r9, [%rd1+4];", "red.global.max.u64 [%rd1], 5;"}},
+    {true, {kAdd + "ld.global.v4.u32 {%r9, %r10, %r11, %r12}, [%rd1];", kAdd, kAdd, kAdd}},
+    {true,
+     {"st.relaxed.gpu.global.v4.u32 [%rd1], {3, 3, 3, 3};" + kLoad, "st.relaxed.gpu.global.u32 [%rd1], 4;"}},
+    {false, {kAdd + "ld.relaxed.gpu.global.u32 %r9, [%rd1];", kAdd, kAdd}},
+    {false, {kAdd + "ld.global.u32 %r9, [%rd1+4];", kAdd, kAdd}},
+    // Stores of what is there already.
+    {false,
+     {"st.global.u32 [%rd1], 7; st.relaxed.gpu.global.u32 [%rd1], 7;", "st.relaxed.gpu.global.u32 [%rd1], 7;"}},
+    {false, {"st.global.u32 [%rd1], 7;", "st.relaxed.gpu.global.u32 [%rd1], 7;", "st.global.u32 [%rd1], 7;"}},
+    {true, {kZero + "st.relaxed.gpu.global.u32 [%rd1], 7;", "st.relaxed.gpu.global.u32 [%rd1], 7;"}},
+};
+
+TEST_CASE("an access of one's own hides no race, whoever comes first") {
+  for (const Turns& one : kTurns) {
+    std::vector<std::size_t> order(one.of.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    const auto count = static_cast<unsigned>(order.size());
+    do {
+      const auto rule = [&](const char* name) { return one.is_race ? name : ""; };
+      const std::string of_blocks = ".reg .b16 h;\n" + in_turn(one.of, order, "%r2"),
+                        of_warps = ".reg .b16 h;\n" + in_turn(one.of, order, "%r4");
+      check({rule("blocks_not_ordered"), of_blocks}, {.grid = {count}, .block = {32}});
+      check({rule("data_race"), of_warps}, {.block = {32 * count}});
+    } while (std::ranges::next_permutation(order).found);
   }
 }
 

@@ -10,22 +10,44 @@ void join(Clocks& into, const Clocks& from) {
   for (std::size_t i = 0; i < from.size(); ++i) into[i] = std::max(into[i], from[i]);
 }
 
+void NearlyKnown::add(const Nearly& one) {
+  const auto is_same = [&](const Nearly& other) {
+    const Flaw &x = one.flaw, &y = other.flaw;
+    return x.kind == y.kind && x.scope == y.scope && x.write.at == y.write.at && x.read.at == y.read.at &&
+           x.write.lacks == y.write.lacks && x.read.lacks == y.read.lacks;
+  };
+  const auto join = [](Nearly& into, const Nearly& from) {
+    block::join(into.known, from.known);
+    into.far.join(from.far);
+  };
+  if (const auto same = std::ranges::find_if(all_, is_same); same != all_.end()) {
+    join(*same, one);
+    same->flaw = one.flaw;
+    std::rotate(same, same + 1, all_.end());
+    return;
+  }
+  all_.push_back(one);
+  constexpr std::size_t kMost = 4;
+  if (all_.size() <= kMost) return;
+  join(all_[1], all_[0]);
+  all_.erase(all_.begin());
+}
+
+void NearlyKnown::join(const NearlyKnown& other) {
+  if (this != &other)
+    for (const Nearly& one : other) add(one);
+}
+
 void Knowledge::join(const Knowledge& other) {
   block::join(known, other.known);
   block::join(fenced, other.fenced);
-  block::join(nearly, other.nearly);
   far.join(other.far);
-  nearly_far.join(other.nearly_far);
-  if (other.has_nearly()) flaw = other.flaw;
+  nearly.join(other.nearly);
 }
 
-void Knowledge::join_nearly(const Knowledge& other, Flaw lacks) {
-  if (other.empty()) return;
-  block::join(nearly, other.known);
-  block::join(nearly, other.nearly);
-  nearly_far.join(other.far);
-  nearly_far.join(other.nearly_far);
-  flaw = lacks;
+void Knowledge::join_nearly(const Knowledge& other, const Flaw& flaw) {
+  nearly.join(other.nearly);
+  if (!other.known.empty() || !other.far.empty()) nearly.add({other.known, other.far, flaw});
 }
 
 // ---- Far
@@ -141,7 +163,8 @@ Known joined(const Known& one, const Known& other) {
 void Message::put(const Posting& posting, const Writer& by, bool keeps) {
   if (!keeps && (by.cluster != last_.cluster || by.thread != last_.thread)) {
     letters_.clear();
-    far_ = nearly_far_ = {};
+    far_ = {};
+    nearly_far_ = {};
   }
   relaxed_ = keeps ? joined(relaxed_, posting.relaxed) : posting.relaxed;
   last_ = by;
@@ -155,18 +178,22 @@ void Message::put(const Posting& posting, const Writer& by, bool keeps) {
       if (scope == Scope::gpu) {
         far_.join(of[s]->far);
       } else {
-        nearly_far_.join(of[s]->far);
-        flaw_ = {Flaw::Kind::scope, scope, write};
-        flaw_.write.lacks = true;
+        Flaw flaw{Flaw::Kind::scope, scope, write};
+        flaw.write.lacks = true;
+        nearly_far_.add({{}, of[s]->far, flaw});
       }
-      nearly_far_.join(of[s]->nearly_far);
+      add_far(of[s]->nearly);
     }
   if (!posting.unfenced) return;
   const FlagUse write{by.at, by.cluster, by.thread, true};
   add({by.cluster, by.rank, Scope::gpu, true, posting.unfenced, write});
-  nearly_far_.join(posting.unfenced->far);
-  nearly_far_.join(posting.unfenced->nearly_far);
-  flaw_ = {.write = write};
+  add_far(posting.unfenced->nearly);
+  nearly_far_.add({{}, posting.unfenced->far, {.write = write}});
+}
+
+void Message::add_far(const NearlyKnown& from) {
+  for (const Nearly& one : from)
+    if (!one.far.empty()) nearly_far_.add({{}, one.far, one.flaw});
 }
 
 // One for each block, scope and kind.

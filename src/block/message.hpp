@@ -2,6 +2,7 @@
 // What actors know of each other, and how strong accesses pass it on (PTX manual, "Memory Consistency Model").
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -75,22 +76,45 @@ class Far {
   int digits_ = 0;
 };
 
+/// What would be known if a strong access had the fence or the scope that it lacks.
+struct Nearly {
+  Clocks known;
+  Far far;
+  Flaw flaw;
+};
+/// By the flag and what it lacks, the latest last.
+class NearlyKnown {
+ public:
+  bool empty() const { return all_.empty(); }
+  void add(const Nearly& one);
+  void join(const NearlyKnown& other);
+  /// The latest flaw of what has `knows(one)`.
+  template <class Knows>
+  std::optional<Flaw> find(Knows knows) const {
+    const auto found = std::find_if(all_.rbegin(), all_.rend(), knows);
+    return found == all_.rend() ? std::nullopt : std::optional(found->flaw);
+  }
+  auto begin() const { return all_.begin(); }
+  auto end() const { return all_.end(); }
+  auto begin() { return all_.begin(); }
+  auto end() { return all_.end(); }
+
+ private:
+  std::vector<Nearly> all_;
+};
+
 /// The clock of each actor up to which its actions are known, and up to which they are also proxy-fenced. Actors beyond
 /// the end are at 0.
 struct Knowledge {
   Clocks known, fenced;
   Far far;  ///< of other clusters
-  /// What would be known if strong accesses had the fences and the scopes that they lack, and what the last one lacks.
-  Clocks nearly;
-  Far nearly_far;
-  Flaw flaw = {};
+  NearlyKnown nearly;
 
-  bool has_nearly() const { return !nearly.empty() || !nearly_far.empty(); }
-  bool empty() const { return known.empty() && fenced.empty() && far.empty() && !has_nearly(); }
+  bool empty() const { return known.empty() && fenced.empty() && far.empty() && nearly.empty(); }
   /// What is known to both of them.
   void join(const Knowledge& other);
-  /// The same, of which something lacks to be known.
-  void join_nearly(const Knowledge& other, Flaw flaw);
+  /// The same, of which something lacks to be known; what is nearly known there lacks what it did.
+  void join_nearly(const Knowledge& other, const Flaw& flaw);
 };
 using Known = std::shared_ptr<const Knowledge>;
 
@@ -127,20 +151,20 @@ class Message {
   std::span<const Letter> letters() const { return letters_; }
   /// Counts the writes.
   std::uint64_t writes() const { return writes_; }
-  /// To threads of other clusters: what reaches them, and what nearly does.
+  /// To threads of other clusters: what reaches them, and what nearly does. Of writes here the flaws have no read.
   const Far& far() const { return far_; }
-  const Far& nearly_far() const { return nearly_far_; }
-  Flaw flaw() const { return flaw_; }
+  const NearlyKnown& nearly_far() const { return nearly_far_; }
   /// What would have been released by writes that are .relaxed; nullptr: there are none.
   const Known& relaxed() const { return relaxed_; }
   FlagUse last() const { return {last_.at, last_.cluster, last_.thread}; }
 
  private:
   void add(Letter letter);
+  void add_far(const NearlyKnown& from);
 
   std::vector<Letter> letters_;  // the latest last
-  Far far_, nearly_far_;
-  Flaw flaw_;
+  Far far_;
+  NearlyKnown nearly_far_;
   Known relaxed_;
   Writer last_;
   std::uint64_t writes_ = 0;

@@ -66,7 +66,7 @@ int Order::add_pair() {
 void Order::need_warps() {
   if (!of_warps_.empty()) return;
   const Clocks none(clock_.size());
-  of_warps_.assign(index(threads_ / kWarp), {none, none, {}, {}, {}, {}});
+  of_warps_.assign(index(threads_ / kWarp), {none, none, {}, {}});
 }
 
 void Order::need_fences() {
@@ -118,17 +118,16 @@ void Order::share_agents() {
 // What some thread knows of other clusters.
 void Order::share_far() {
   if (!cluster_) return;
-  Far far, nearly;
-  Flaw flaw;
+  Far far;
+  NearlyKnown nearly;
   for (const Knowledge& one : of_warps_) {
     far.join(one.far);
-    nearly.join(one.nearly_far);
-    if (!one.nearly_far.empty()) flaw = one.flaw;
+    for (const Nearly& of : one.nearly)
+      if (!of.far.empty()) nearly.add({{}, of.far, of.flaw});
   }
   for (Knowledge& one : of_warps_) {
     one.far = far;
-    one.nearly_far = nearly;
-    if (!nearly.empty()) one.flaw = flaw;
+    one.nearly.join(nearly);
   }
 }
 
@@ -250,7 +249,7 @@ void Order::acquire(int warp, const Knowledge& from) {
   of_warp(warp).join(from);
 }
 
-void Order::nearly_acquire(int warp, const Knowledge& from, Flaw flaw) {
+void Order::nearly_acquire(int warp, const Knowledge& from, const Flaw& flaw) {
   need_warps();
   of_warp(warp).join_nearly(from, flaw);
 }
@@ -280,8 +279,9 @@ void Order::fence_memory(int warp, std::uint32_t lanes, const Strength& how) {
       acquire(warp, std::exchange(fenced.open[s], {}));
     else
       nearly_acquire(warp, fenced.open[s], {Flaw::Kind::scope, how.scope});
-  fenced.unfenced.flaw.read.lacks = false;
-  if (how.acquires && fenced.unfenced.has_nearly()) acquire(warp, std::exchange(fenced.unfenced, {}));
+  for (Nearly& one : fenced.unfenced.nearly)
+    if (one.flaw.read.thread / kWarp == warp) one.flaw.read.lacks = false;
+  if (how.acquires && !fenced.unfenced.empty()) acquire(warp, std::exchange(fenced.unfenced, {}));
   if (!how.releases) return;
   const Known all = released(warp, lanes);
   for (std::size_t s = 0; s <= static_cast<std::size_t>(how.scope); ++s)
@@ -363,7 +363,13 @@ void Order::take(int warp, int rank, const Message& message, const Strength& how
     Flaw flaw{Flaw::Kind::relaxed, how.scope, message.last(), read};
     flaw.write.lacks = true;
     flaw.read.lacks = !how.acquires;
-    relaxed_[index(warp)] = {message.relaxed(), flaw};
+    std::vector<Relaxed>& of = relaxed_[index(warp)];
+    constexpr std::size_t kMost = 4;
+    std::erase_if(of, [&](const Relaxed& one) {
+      return one.flaw.write.at == flaw.write.at && one.flaw.read.at == read.at;
+    });
+    if (of.size() == kMost) of.erase(of.begin());
+    of.push_back({message.relaxed(), flaw});
   }
   for (const Message::Letter& one : message.letters()) {
     if ((cluster_ && one.cluster != *cluster_) || std::ranges::count(last.latest, one.what) != 0) continue;
@@ -376,40 +382,45 @@ void Order::take(int warp, int rank, const Message& message, const Strength& how
   if (!cluster_) return;
   Knowledge far;
   far.far = message.far();
-  if (!far.far.empty()) take(warp, far, how, {.write = message.last(), .read = read}, Scope::gpu);
-  far = {};
-  far.far = message.nearly_far();
-  Flaw flaw = message.flaw();
-  flaw.read = read;
-  flaw.write.lacks = true;
-  if (!far.far.empty()) take(warp, far, how, flaw, Scope::gpu);
+  for (const Nearly& one : message.nearly_far())
+    if (one.flaw.read.thread >= 0) far.nearly.add(one);  // a flag before this one
+  if (!far.empty()) take(warp, far, how, {.write = message.last(), .read = read}, Scope::gpu);
+  for (const Nearly& one : message.nearly_far()) {
+    if (one.flaw.read.thread >= 0) continue;
+    far = {};
+    far.far = one.far;
+    Flaw flaw = one.flaw;
+    flaw.read = read;
+    flaw.write.lacks = true;
+    take(warp, far, how, flaw, Scope::gpu);
+  }
 }
 
-// A flag that is read without a fence behind it may have one before its write.
-std::optional<Flaw> Order::flaw(int warp, bool is_near, bool is_told, bool is_open) const {
-  if (!is_near && !is_told) return std::nullopt;
-  Flaw out = is_near ? of_warp(warp).flaw : relaxed_[index(warp)].flaw;
-  if (out.kind != Flaw::Kind::scope && out.read.lacks && is_open) out.write.lacks = false;
+// Of what has `knows(known, far)`, nearly, or had the writes of the flags that the warp has read been releases. A flag that is read
+// without a fence behind it may have one before its write.
+template <class Knows>
+std::optional<Flaw> Order::flaw(int warp, bool is_open, Knows knows) const {
+  if (of_warps_.empty()) return std::nullopt;
+  std::optional<Flaw> out =
+      of_warp(warp).nearly.find([&](const Nearly& one) { return knows(one.known, one.far); });
+  if (!out && !relaxed_.empty()) {
+    const std::vector<Relaxed>& flags = relaxed_[index(warp)];
+    const auto found = std::find_if(flags.rbegin(), flags.rend(),
+                                    [&](const Relaxed& one) { return knows(one.what->known, one.what->far); });
+    if (found != flags.rend()) out = found->flaw;
+  }
+  if (out && out->kind != Flaw::Kind::scope && out->read.lacks && is_open) out->write.lacks = false;
   return out;
 }
 
-// What the last flag that a warp has read would have told it, had its write been a release.
-const Knowledge* Order::told(int warp) const {
-  return relaxed_.empty() ? nullptr : relaxed_[index(warp)].what.get();
-}
-
 std::optional<Flaw> Order::nearly_before(int actor, std::uint32_t clock, int me) const {
-  if (of_warps_.empty()) return std::nullopt;
-  const Knowledge* const flag = told(me / kWarp);
-  return flaw(me / kWarp, is_known(of_warp(me / kWarp).nearly, actor, clock),
-              flag != nullptr && is_known(flag->known, actor, clock), is_open(actor, clock, me));
+  return flaw(me / kWarp, is_open(actor, clock, me),
+              [&](const Clocks& known, const Far&) { return is_known(known, actor, clock); });
 }
 
 std::optional<Flaw> Order::nearly_before(std::uint64_t cluster, int thread, std::uint32_t clock, int me) const {
-  if (of_warps_.empty()) return std::nullopt;
-  const Knowledge* const flag = told(me / kWarp);
-  return flaw(me / kWarp, of_warp(me / kWarp).nearly_far.knows(cluster, thread, clock),
-              flag != nullptr && flag->far.knows(cluster, thread, clock), is_open(cluster, thread, clock, me));
+  return flaw(me / kWarp, is_open(cluster, thread, clock, me),
+              [&](const Clocks&, const Far& far) { return far.knows(cluster, thread, clock); });
 }
 
 bool Order::is_open(int actor, std::uint32_t clock, int me) const {

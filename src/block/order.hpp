@@ -64,8 +64,8 @@ class Order {
   bool before(std::uint64_t cluster, int thread, std::uint32_t clock, int me) const {
     return !of_warps_.empty() && of_warp(me / kWarp).far.knows(cluster, thread, clock);
   }
-  /// What is missing, if something nearly orders it before the current action of `me`, or the flag that `me` has read last does
-  /// not since its write is .relaxed.
+  /// What is missing, if something nearly orders it before the current action of `me`, or a flag that `me` has read does not since
+  /// its write is .relaxed.
   std::optional<Flaw> nearly_before(int actor, std::uint32_t clock, int me) const;
   std::optional<Flaw> nearly_before(std::uint64_t cluster, int thread, std::uint32_t clock, int me) const;
   /// Whether it would be known behind a fence: `me` has read a flag by a relaxed load.
@@ -102,7 +102,7 @@ class Order {
   void release_relaxed(int warp, std::uint32_t lanes, Knowledge& into, Scope reach = Scope::cta) const;
   void acquire_relaxed(int warp, const Knowledge& from, Scope reach = Scope::cta);
   /// A warp learns it, or would if there were what it lacks.
-  void nearly_acquire(int warp, const Knowledge& from, Flaw flaw);
+  void nearly_acquire(int warp, const Knowledge& from, const Flaw& flaw);
   /// Lanes of a warp execute a fence.
   void fence_memory(int warp, std::uint32_t lanes, const Strength& how);
   /// The clock up to which a warp knows what an agent has done.
@@ -130,8 +130,8 @@ class Order {
   void share_agents();
   void share_far();
   void share_fences();
-  std::optional<Flaw> flaw(int warp, bool is_near, bool is_told, bool is_open) const;
-  const Knowledge* told(int warp) const;
+  template <class Knows>
+  std::optional<Flaw> flaw(int warp, bool is_open, Knows knows) const;
 
   int threads_;
   std::vector<std::uint32_t> clock_, barrier_;  // by actor
@@ -156,12 +156,12 @@ class Order {
   };
   std::vector<Taken> taken_;              // by warp; empty until there is something
   std::optional<std::uint64_t> cluster_;  // in a grid of several
-  /// The last flag that a warp has read whose write is .relaxed, and what a release would have told.
+  /// A flag that a warp has read whose write is .relaxed, and what a release would have told.
   struct Relaxed {
     Known what;
     Flaw flaw;
   };
-  std::vector<Relaxed> relaxed_;  // by warp; as taken_
+  std::vector<std::vector<Relaxed>> relaxed_;  // by warp, the latest last; as taken_
   /// The lanes that a thread executes instructions with, from a clock of its own on.
   struct Path {
     std::uint32_t since = 0, lanes = kAllLanes;

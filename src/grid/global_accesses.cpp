@@ -15,19 +15,6 @@ namespace {
 
 constexpr int kOneLane = 7;  // the shift of bytes that are one lane's: more than a line has
 
-__extension__ using LineBits = unsigned __int128;
-
-// The lowest ones.
-LineBits low_bits(std::size_t count) {
-  return count >= 128 ? ~LineBits{0} : (LineBits{1} << count) - 1;
-}
-
-std::size_t lowest_of(LineBits bits) {
-  const auto low = static_cast<std::uint64_t>(bits);
-  return static_cast<std::size_t>(low != 0 ? std::countr_zero(low)
-                                           : 64 + std::countr_zero(static_cast<std::uint64_t>(bits >> 64)));
-}
-
 // How many there are, which hang together.
 std::size_t size_of(LineBits bits) {
   const std::size_t first = lowest_of(bits);
@@ -69,7 +56,10 @@ struct GlobalAccesses::Check {
   void hold(Page& page);
   const std::byte* value(const Entry& now, std::size_t byte) const;
   void drop();
+  template <class Visit>
+  void for_each_piece(const Entry& now, Visit visit) const;
   void store(const Entry& now, std::byte* data) const;
+  bool repeats(const Entry& now, const std::byte* data) const;  ///< whether that is there already
   void report(const Entry& old, const Entry& now, Mask bytes, const std::byte* data);
 };
 
@@ -255,144 +245,144 @@ const std::byte* GlobalAccesses::Check::value(const Entry& now, std::size_t byte
   return what.values + static_cast<std::size_t>(now.lane_of(byte)) * what.stride + within + skipped;
 }
 
-void GlobalAccesses::Check::store(const Entry& now, std::byte* data) const {
-  if (now.shift == kOneLane) {
-    return copy_lane(data + now.first, value(now, now.first), size_of(now.bytes));
-  }
-  if (what.stride == std::size_t{1} << now.shift && what.stride == what.bytes &&
-      !now.falls)  // a row here and there
-    return void(std::memcpy(data + now.first, value(now, now.first), size_of(now.bytes)));
+// The pieces of it that hang together there and here, with `visit(byte of the line, values, count)`.
+template <class Visit>
+void GlobalAccesses::Check::for_each_piece(const Entry& now, Visit visit) const {
+  const bool is_row = what.stride == std::size_t{1} << now.shift && what.stride == what.bytes && !now.falls;
+  if (now.shift == kOneLane || is_row)
+    return visit(std::size_t{now.first}, value(now, now.first), size_of(now.bytes));
   const auto stride = static_cast<std::ptrdiff_t>(what.stride);
   const std::byte* from = value(now, now.first);
   for (std::size_t byte = now.first; byte < kLine && (now.bytes >> byte & 1) != 0;
        byte += std::size_t{1} << now.shift, from += now.falls ? -stride : stride)
-    copy_lane(data + byte, from, what.bytes);
+    visit(byte, from, what.bytes);
 }
 
-void GlobalAccesses::Entries::grow() {
-  constexpr std::uint32_t kUsual = 4;  // parts of a line that warps write
-  capacity_ = std::max(kUsual, 2 * capacity_);
-  auto* const more = new Entry[capacity_];
-  std::copy(begin(), end(), more);
-  if (data_ != &first_) delete[] data_;
-  data_ = more;
+void GlobalAccesses::Check::store(const Entry& now, std::byte* data) const {
+  for_each_piece(now, [&](std::size_t at, const std::byte* from, std::size_t bytes) {
+    copy_lane(data + at, from, bytes);
+  });
+}
+
+bool GlobalAccesses::Check::repeats(const Entry& now, const std::byte* data) const {
+  bool out = true;
+  for_each_piece(now, [&](std::size_t at, const std::byte* from, std::size_t bytes) {
+    out = out && std::memcmp(data + at, from, bytes) == 0;
+  });
+  return out;
 }
 
 // ---- Words
 
-bool GlobalAccesses::is_word(const Entry& one, std::size_t size) {
-  return one.strong && one.writes && !one.superseded && !one.non_coherent &&
-         std::size_t{1} << one.shift == size && one.bytes == low_bits(size) << one.first;
-}
-
-// False if the line has something else, or is to have.
+// False if the line has too few of them for more than a list, or it is none.
 bool GlobalAccesses::add_word(Line& line, const Entry& now) {
-  const std::size_t size = line.words != nullptr ? line.words->size : std::size_t{1} << now.shift;
-  if (size < 4 || size > 8 || !is_word(now, size)) return false;
+  const std::size_t size = line.words != nullptr ? line.words->size() : std::size_t{1} << now.shift;
+  if (size < 4 || size > 8 || !Words::is_word(now, size)) return false;
   if (line.words == nullptr) {
-    constexpr std::uint32_t kFew = 4;  // a list of them is as good
-    if (line.writes.size() < kFew || line.reads.size() != 0 ||
-        !std::ranges::all_of(line.writes, [&](const Entry& one) { return is_word(one, size); }))
-      return false;
-    line.words = std::make_unique_for_overwrite<Words>();
-    line.words->size = size;
-    for (const Entry& one : line.writes) line.words->put(one);
-    line.writes.erase_from(line.writes.begin());
+    constexpr std::ptrdiff_t kFew = 4;
+    const auto is_word = [&](const Entry& one) { return Words::is_word(one, size); };
+    if (std::ranges::count_if(line.writes, is_word) < kFew) return false;
+    line.words = std::make_unique<Words>(size);
+    for (Entry& one : line.writes)
+      if (is_word(one)) {
+        line.words->put(one);
+        one.bytes = 0;
+      }
+    line.writes.remove(0);
   }
   line.words->put(now);
   return true;
 }
 
-// The way of most lanes of an atomic, which stores nothing here: to a line that has words already.
+// The way of most lanes of an atomic, which stores nothing here: to a line that has words already, and nothing that conflicts.
 bool GlobalAccesses::is_put(Check& check, Area& area, const Run& run) {
-  const std::size_t bytes = check.what.bytes, first = run.at % kLine;
-  if (run.shift == kOneLane || !check.by.strong || !check.by.writes || check.what.values != nullptr) return false;
+  if (run.shift == kOneLane || !check.by.strong || !check.by.writes || check.what.values != nullptr)
+    return false;
   Page& of = page(area, run.at / kPage);
   check.hold(of);
-  Words* const words = of.lines[run.at % kPage / kLine].words.get();
-  if (words == nullptr || words->size != bytes) return false;
+  Line& line = of.lines[run.at % kPage / kLine];
+  if (line.words == nullptr || line.words->size() != check.what.bytes) return false;
   Entry& now = check.entry;
   now.shift = static_cast<std::uint32_t>(run.shift) & 0xF;
   now.lane = static_cast<std::uint8_t>(run.lane) & 31;
-  now.first = static_cast<std::uint8_t>(first);
-  now.bytes = low_bits(bytes) << first;
-  words->put(now);
+  now.first = static_cast<std::uint8_t>(run.at % kLine);
+  if ((!line.writes.empty() || !line.reads.empty()) && !is_after_all(check, line, now)) return false;
+  line.words->put(now);
   return true;
 }
 
-// They become a list, in the order in which they have come.
-void GlobalAccesses::spread(Line& line) {
-  const std::unique_ptr<Words> words = std::move(line.words);
-  std::array<std::size_t, kLine / 4> places;
-  std::iota(places.begin(), places.end(), std::size_t{0});
-  std::ranges::sort(places, {}, [&](std::size_t place) { return words->order[place]; });
-  for (const std::size_t place : places)
-    if (words->order[place] != 0) line.writes.push_back(words->entry[place]);
+// Whether a word has nothing to conflict with, as is seen at once.
+bool GlobalAccesses::is_after_all(const Check& check, Line& line, const Mark& word) {
+  const std::size_t end = word.first + check.what.bytes;
+  const Entry now{word, low_bits(check.what.bytes) << word.first};
+  const auto is_before = [&](const Entry& old) {
+    const LineBits both = old.bytes & now.bytes;
+    if (both == 0 || is_ordered(check, old, now)) return true;
+    const std::size_t byte = lowest_of(both);
+    return !is_stale(old, now) && old.end_of_lane(byte) >= end && is_known(check, old, byte, now.lane);
+  };
+  return std::ranges::all_of(line.writes, is_before) && std::ranges::all_of(line.reads, is_before);
 }
 
 // ---- Lists
 
 // Stores of what is there already do not conflict with each other; those before stay for others, which store something else.
 void GlobalAccesses::add(Check& check, Line& line, const Entry& now, std::byte* data) {
-  if (now.writes && now.strong && add_word(line, now)) {
-    if (check.what.values != nullptr) check.store(now, data);
-    return;
-  }
-  if (line.words != nullptr) spread(line);
   constexpr std::size_t kMost = 4;
   std::array<Entry, kMost> superseded;
   std::size_t count = 0;
   bool is_new = true;
-  for (const Entry& old : line.writes) {
-    if ((old.bytes & now.bytes) == 0 || (old.superseded && !now.writes)) continue;
+  LineBits changed = 0;  // by those that have been met
+  const auto meet = [&](const Entry& old) {
+    if ((old.bytes & now.bytes) == 0 || (old.superseded && !now.writes)) return;
     is_new = false;
-    if (is_ordered(check, old, now)) continue;
-    if (!conflicts(check, old, now, data) || !now.writes || count == kMost) continue;
+    const LineBits latest = ~changed;
+    if (old.strong && !old.superseded && !old.repeats) changed |= old.bytes;
+    if (is_ordered(check, old, now)) return;
+    if (!conflicts(check, old, now, data, latest) || !now.writes || now.strong || count == kMost) return;
     Entry& kept = superseded[count++] = old;
     kept.bytes &= now.bytes;
     kept.superseded = 1;
-  }
+  };
+  if (line.words != nullptr && !now.strong) line.words->for_each(now.bytes, meet);
+  for (const Entry* old = line.writes.end(); old-- != line.writes.begin();) meet(*old);
   if (!now.writes) return remember(check, line.reads, now);
   for (const Entry& old : line.reads) {
     if ((old.bytes & now.bytes) == 0) continue;
     is_new = false;
-    if (!is_ordered(check, old, now)) conflicts(check, old, now, data);
+    if (!is_ordered(check, old, now)) conflicts(check, old, now, data, 0);
   }
-  if (!is_new) {
-    remove(line.reads, now.bytes);
-    remove(line.writes, now.bytes);
+  if (now.strong) {
+    add_strong(check, line, now, data);
+  } else {
+    if (!is_new) {
+      line.reads.remove(now.bytes);
+      line.writes.remove(now.bytes);
+      if (line.words != nullptr) line.words->remove(now.bytes);
+    }
+    while (count > 0) line.writes.push_back(superseded[--count]);
+    line.writes.push_back(now);
   }
-  for (const Entry& old : std::span(superseded).first(count)) line.writes.push_back(old);
-  line.writes.push_back(now);
   if (check.what.values != nullptr) check.store(now, data);
 }
 
-void GlobalAccesses::remove(Entries& from, Mask bytes) {
-  Entry* kept = from.begin();
-  for (const Entry& old : from) {
-    const Mask rest = old.bytes & ~bytes;
-    if (rest == 0) continue;
-    *kept = old;
-    (kept++)->bytes = rest;
-  }
-  from.erase_from(kept);
+void GlobalAccesses::add_strong(const Check& check, Line& line, const Entry& by, const std::byte* data) {
+  Entry now = by;
+  now.repeats = check.what.values != nullptr && check.repeats(now, data);
+  if (add_word(line, now)) return;
+  line.writes.thin(now, [&](const Entry& old) {
+    return now.is_as_weak(old) && (old.is_of_lanes(now) || precedes_barrier(check, old));
+  });
+  line.writes.push_back(now);
 }
 
-// A read stands for those before it that are known to the warp. Of others two are kept.
+// A read stands for those before it that are known to the warp.
 void GlobalAccesses::remember(const Check& check, Entries& reads, const Entry& now) {
-  int others = 0;
-  Entry* kept = reads.begin();
-  for (Entry& old : reads) {
-    if ((old.bytes & now.bytes) != 0) {
-      const bool is_before =
-          old.is_of_warp(now) ||
-          (old.cluster == now.cluster && (check.by.order.before_barrier(old.warp * kLanes, old.clock) ||
-                                          is_known(check, old, old.first, now.lane)));
-      if (is_before || ++others > 1) old.bytes &= ~now.bytes;
-    }
-    if (old.bytes != 0) *kept++ = old;
-  }
-  reads.erase_from(kept);
+  reads.thin(now, [&](const Entry& old) {
+    if (!now.is_as_weak(old)) return false;
+    return old.is_of_warp(now) || precedes_barrier(check, old) ||
+           (old.cluster == now.cluster && is_known(check, old, old.first, now.lane));
+  });
   reads.push_back(now);
 }
 
@@ -407,17 +397,23 @@ bool GlobalAccesses::is_known(const Check& check, const Entry& old, std::size_t 
 // Whether that is seen without a look at lanes: by the last barrier, as a rule.
 bool GlobalAccesses::is_ordered(const Check& check, const Entry& old, const Entry& now) {
   if (is_stale(old, now)) return false;
-  return old.is_of_lanes(now) || (old.strong && now.strong) ||
-         (old.cluster == now.cluster && check.by.order.before_barrier(old.warp * kLanes, old.clock));
+  return old.is_of_lanes(now) || (old.strong && now.strong) || precedes_barrier(check, old);
 }
 
-// Whether two that are not may conflict: lane by lane, as each has all of its bytes at once.
-bool GlobalAccesses::conflicts(Check& check, const Entry& old, const Entry& now, std::byte* data) {
+// Of the own cluster.
+bool GlobalAccesses::precedes_barrier(const Check& check, const Entry& old) {
+  return old.cluster == check.entry.cluster && check.by.order.before_barrier(old.warp * kLanes, old.clock);
+}
+
+// Whether two that are not may conflict: lane by lane, as each has all of its bytes at once. `latest`: those that have been
+// changed by nobody since.
+bool GlobalAccesses::conflicts(Check& check, const Entry& old, const Entry& now, std::byte* data,
+                               LineBits latest) {
   const bool may_be_equal = old.writes && now.writes && check.what.values != nullptr;
   bool out = false;
-  for (Mask rest = old.bytes & now.bytes; rest != 0;) {
+  for (LineBits rest = old.bytes & now.bytes; rest != 0;) {
     const std::size_t first = lowest_of(rest), end = std::min(old.end_of_lane(first), now.end_of_lane(first));
-    Mask bytes = rest & low_bits(end);
+    LineBits bytes = rest & low_bits(end);
     rest &= ~bytes;
     const int old_lane = old.lane_of(first), now_lane = now.lane_of(first);
     if (!is_stale(old, now) &&
@@ -427,7 +423,7 @@ bool GlobalAccesses::conflicts(Check& check, const Entry& old, const Entry& now,
     const Mask both = bytes;
     for (; bytes != 0; bytes &= bytes - 1) {
       const std::size_t byte = lowest_of(bytes);
-      if (may_be_equal && *check.value(now, byte) == data[byte]) continue;
+      if (may_be_equal && (latest >> byte & 1) != 0 && *check.value(now, byte) == data[byte]) continue;
       check.report(old, now, byte < first + size_of(both) ? both : bytes, data);
       return true;
     }

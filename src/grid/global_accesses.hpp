@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "block/order.hpp"
+#include "grid/global_entries.hpp"
 #include "grid/memory.hpp"
 #include "grid/program.hpp"
 
@@ -96,80 +97,16 @@ class GlobalAccesses {
                     const std::function<bool(int lane, const GlobalConflicts&)>& allowed);
 
  private:
-  static constexpr std::size_t kLine = 128, kPage = 4096;
-  __extension__ using Mask = unsigned __int128;
-
-  /// Bytes of a line that a warp has accessed by one instruction: lane `lane` some from byte `first` on, the next lane some from
-  /// 2^shift bytes further on, and so on.
-  struct Entry {
-    Mask bytes;
-    std::uint32_t cluster, clock;
-    std::uint32_t site : 24, shift : 4, strong : 1, non_coherent : 1, writes : 1;
-    std::uint32_t superseded : 1;  ///< by a write of the same bytes: further writes alone may conflict with it
-    std::uint16_t warp;
-    std::uint8_t lane : 5;
-    std::uint8_t falls : 1;  ///< the next lane is the one before
-    std::uint8_t first;
-
-    int lane_of(std::size_t byte) const {
-      const int further = static_cast<int>((byte - first) >> shift);
-      return falls ? lane - further : lane + further;
-    }
-    int thread_of(std::size_t byte) const { return warp * kLanes + lane_of(byte); }
-    /// Behind the last byte of the line that is of the same lane as this one.
-    std::size_t end_of_lane(std::size_t byte) const {
-      return first + ((((byte - first) >> shift) + 1) << shift);
-    }
-    bool is_of_warp(const Entry& other) const { return warp == other.warp && cluster == other.cluster; }
-    /// Whether each byte that both have is of one lane.
-    bool is_of_lanes(const Entry& other) const {
-      return is_of_warp(other) && lane == other.lane && first == other.first && shift == other.shift &&
-             falls == other.falls;
-    }
-  };
-  /// Entries in one piece of memory, the first in the line itself: most lines have no more.
-  class Entries {
-   public:
-    Entries() = default;
-    Entries(const Entries&) = delete;
-    Entries& operator=(const Entries&) = delete;
-    ~Entries() {
-      if (data_ != &first_) delete[] data_;
-    }
-    Entry* begin() { return data_; }
-    Entry* end() { return data_ + size_; }
-    std::uint32_t size() const { return size_; }
-    void push_back(const Entry& one) {
-      if (size_ == capacity_) grow();
-      data_[size_++] = one;
-    }
-    /// What is behind `end` is dropped.
-    void erase_from(const Entry* end) { size_ = static_cast<std::uint32_t>(end - data_); }
-
-   private:
-    void grow();
-
-    Entry* data_ = &first_;
-    std::uint32_t size_ = 0, capacity_ = 1;
-    Entry first_;
-  };
-  /// What atomics leave, by its place in the line: strong writes of one lane each, all of `size` bytes. None of them conflicts
-  /// with another one, so the last one is found at once, where a list of 32 would be searched. This, one lock for all lanes and sums
-  /// of integers done here took a histogram by red.global, 2^19 words into 256 bins, from 126 ms to 50.
-  struct Words {
-    std::size_t size = 0;
-    std::uint64_t count = 0;
-    std::array<std::uint64_t, kLine / 4> order = {};  ///< the number of each; 0: there is none
-    std::array<Entry, kLine / 4> entry;
-
-    void put(const Entry& one) {
-      entry[one.first / 4] = one;
-      order[one.first / 4] = ++count;
-    }
-  };
+  static constexpr std::size_t kPage = 4096;
+  using Mark = GlobalMark;
+  using Entry = GlobalEntry;
+  using Entries = GlobalEntries;
+  using Words = GlobalWords;
+  /// A plain store takes the place of all before it, a strong write that of strong ones alone: another atomic conflicts with a plain
+  /// store, whatever atomic its thread has done since.
   struct Line {
     Entries writes, reads;
-    std::unique_ptr<Words> words;  ///< if there are any, there is nothing else
+    std::unique_ptr<Words> words;  ///< writes, later than those of the list
   };
   struct Page {
     std::mutex mutex;
@@ -201,17 +138,17 @@ class GlobalAccesses {
   static Run run_from(int lane, const Area& area, const GlobalAccess& by, const GlobalLanes& what);
   void add(Check& check, Area& area, const Run& run);
   static void add(Check& check, Line& line, const Entry& now, std::byte* data);
-  static bool is_word(const Entry& one, std::size_t size);
   static bool add_word(Line& line, const Entry& now);
   bool is_put(Check& check, Area& area, const Run& run);
-  static void spread(Line& line);
+  static bool is_after_all(const Check& check, Line& line, const Mark& word);
   static bool is_known(const Check& check, const Entry& old, std::size_t byte, int lane);
   static bool is_stale(const Entry& old, const Entry& now) {
     return (now.non_coherent && old.writes) || (old.non_coherent && now.writes);
   }
   static bool is_ordered(const Check& check, const Entry& old, const Entry& now);
-  static bool conflicts(Check& check, const Entry& old, const Entry& now, std::byte* data);
-  static void remove(Entries& from, Mask bytes);
+  static bool precedes_barrier(const Check& check, const Entry& old);
+  static bool conflicts(Check& check, const Entry& old, const Entry& now, std::byte* data, LineBits latest);
+  static void add_strong(const Check& check, Line& line, const Entry& by, const std::byte* data);
   static void remember(const Check& check, Entries& reads, const Entry& now);
 
   std::vector<Area> areas_;  // by address
