@@ -24,6 +24,14 @@ Tensor& Block::tensor() {
   return *tensor_;
 }
 
+bool Block::promise(Block& of, block::Found found, block::MbarrierPromise promise) {
+  if (!allows(std::move(found))) return false;
+  const std::int64_t object = promise.address;
+  cluster.send(
+      {[this, &of, promise = std::move(promise)] { return allows(of.mbarriers.keep(promise)); }, &of, object});
+  return true;
+}
+
 // ---- Bulk groups
 
 block::Accesses::Agent BulkGroups::begin(block::Who who) {

@@ -109,6 +109,8 @@ struct Block {
   /// Its tensor memory (async/tensor.hpp), which a block has once it is used.
   Tensor& tensor();
   bool has_tensor() const { return tensor_ != nullptr; }
+  /// An arrival at an object of `of` is on its way, if what was found of it lets its thread go on, which is returned.
+  bool promise(Block& of, block::Found found, block::MbarrierPromise promise);
 
   Cluster& cluster;
   block::Shared shared;

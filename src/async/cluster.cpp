@@ -187,14 +187,30 @@ std::optional<Error> not_on(Target target, std::string_view form) {
   return Error{Errc::not_on_target, std::string(form), std::string(target.name()), names(others)};
 }
 
+bool Cluster::arrives(const InFlight& one) {
+  happened();
+  return one.arrive();
+}
+
 bool Cluster::deliver() {
   while (!in_flight_.empty()) {
-    const std::function<bool()> arrive = std::move(in_flight_.front());
+    const InFlight& next = in_flight_.front();
+    if (next.counts != nullptr && next.counts->mbarriers.has_late(next.object)) return true;
+    const InFlight one = std::move(in_flight_.front());
     in_flight_.pop_front();
-    happened();
-    if (!arrive()) return false;
+    if (!arrives(one)) return false;
   }
   return true;
+}
+
+bool Cluster::deliver_groups(int thread) {
+  std::deque<InFlight> own;
+  std::erase_if(in_flight_, [&](InFlight& one) {
+    if (one.group != thread) return false;
+    own.push_back(std::move(one));
+    return true;
+  });
+  return std::ranges::all_of(own, [&](const InFlight& one) { return arrives(one); });
 }
 
 }  // namespace warpbit::async

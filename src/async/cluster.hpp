@@ -105,20 +105,29 @@ class Cluster {
   std::uint64_t events() const { return events_; }
   void happened() { ++events_; }
 
-  /// A copy begins: `arrive` moves its bytes, and is false after a fault. It arrives when no thread can go on without it, as
-  /// those before it, or when it is waited for.
-  void send(std::function<bool()> arrive) { in_flight_.push_back(std::move(arrive)); }
-  /// All copies arrive. False after a fault.
+  /// What is asynchronous, on its way: `arrive` moves the bytes of a copy or arrives at an object, and is false after a fault.
+  /// It arrives when no thread can go on without it, behind those before it.
+  struct InFlight {
+    std::function<bool()> arrive;
+    const Block* counts = nullptr;  ///< has the barrier object that counts it
+    std::int64_t object = 0;        ///< its address there
+    int group = -1;                 ///< the thread whose bulk groups have it, if no object counts it
+  };
+  void send(InFlight one) { in_flight_.push_back(std::move(one)); }
+  /// All arrive, up to one that would overtake threads that wait for a phase which is complete. False after a fault.
   bool deliver();
+  /// Those of a thread's bulk groups do, since it waits for them.
+  bool deliver_groups(int thread);
 
  private:
   friend Block;
   bool explain_by_object(Fault& fault) const;
+  bool arrives(const InFlight& one);
 
   std::shared_ptr<block::Cluster> state_;
   std::vector<Block*> blocks_;  // by rank
   std::unique_ptr<block::TensorOrder> tensor_;
-  std::deque<std::function<bool()>> in_flight_;
+  std::deque<InFlight> in_flight_;
   std::uint64_t events_ = 0;
 
  public:

@@ -105,15 +105,16 @@ bool Issue::begin(const Destination& to, std::uint32_t at, std::uint64_t bytes, 
 
 void Issue::send(const Destination& to, std::uint32_t at, std::uint64_t bytes, Agent agent,
                  std::uint64_t counted, Move move, std::vector<std::int64_t> undefined) {
-  here_.cluster.send([&here = here_, to, who = who_, at, bytes, agent, counted, move = std::move(move),
-                      undefined = std::move(undefined)] {
+  auto arrive = [&here = here_, to, who = who_, at, bytes, agent, counted, move = std::move(move),
+                 undefined = std::move(undefined)] {
     move(to.block->memory().data());
     if (here.shared.records() && bytes != 0)
       to.block->shared.settle(at, static_cast<std::int64_t>(bytes), agent, who.at);
     for (const std::int64_t byte : undefined) to.block->shared.forget(byte, 1);
     return here.allows(
         to.counting().mbarriers.complete_copy(to.barrier, static_cast<std::uint32_t>(counted), agent, who));
-  });
+  };
+  here_.cluster.send({std::move(arrive), &to.counting(), to.barrier});
 }
 
 // Whoever has the statement names it.
@@ -294,11 +295,12 @@ Result<bool> Issue::store(std::uint32_t from, const Region& to, const std::optio
     const GlobalCopies::Copy copy{{}, true, GlobalCopies::Copy::Wait::group, who_, &here_, agent.clock};
     if (!access_global(copy, rows_of_runs())) return false;
   }
-  here_.cluster.send([&here = here_, runs = std::move(runs_), data = std::move(data_), how] {
+  auto arrive = [&here = here_, runs = std::move(runs_), data = std::move(data_), how] {
     for (std::size_t i = 0; i < runs.size(); ++i)
       if (data[i] != nullptr) move_to(data[i], here.memory().subspan(runs[i].shared, runs[i].bytes), how);
     return true;
-  });
+  };
+  here_.cluster.send({std::move(arrive), nullptr, 0, who_.thread});
   return true;
 }
 

@@ -457,12 +457,11 @@ bool TensorIssue::commit(int cta_group, std::span<const Object> objects) {
   block::MbarrierArrival arrival;
   arrival.reveals = done;
   arrival.name = "tcgen05.commit";
-  for (const Object& one : objects) {
-    std::uint64_t state = 0;
-    if (!here_.allows(one.block->mbarriers.arrive(one.at, arrival, who_, state))) return false;
-  }
-  here_.cluster.happened();
-  return true;
+  return std::ranges::all_of(objects, [&](const Object& one) {
+    block::MbarrierPromise promise;
+    block::Found found = one.block->mbarriers.promise(one.at, arrival, who_, promise);
+    return here_.promise(*one.block, std::move(found), std::move(promise));
+  });
 }
 
 // ---- Loads and stores

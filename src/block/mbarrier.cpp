@@ -251,24 +251,55 @@ Found Mbarriers::arrive(std::int64_t address, const MbarrierArrival& arrival, Wh
                 "no count before sm_90)",
                 who, object, KernelRule::mbarrier_no_complete));
   state = Mbarriers::state(*object);
-  if (shared_.records()) release(arrival, who, *object);
-  const auto same = [&](const Arrived& one) { return one.who.thread == who.thread && one.who.at == who.at; };
-  std::erase_if(object->arrived, same);
-  object->arrived.push_back({who, object->phase});
-  object->pending -= arrival.count;
-  object->arrivals += arrival.count;
-  if (arrival.drops) object->expected -= arrival.count;
-  settle(*object);
+  if (shared_.records()) release(arrival, who, released(*object, who));
+  count(*object, arrival, who);
   return found;
 }
 
+void Mbarriers::count(Object& object, const MbarrierArrival& arrival, Who who) {
+  const auto same = [&](const Arrived& one) { return one.who.thread == who.thread && one.who.at == who.at; };
+  std::erase_if(object.arrived, same);
+  object.arrived.push_back({who, object.phase});
+  object.pending -= arrival.count;
+  object.arrivals += arrival.count;
+  if (arrival.drops) object.expected -= arrival.count;
+  settle(object);
+}
+
+// Where what an arrival tells is kept.
+Knowledge& Mbarriers::released(Object& object, Who who) {
+  const bool is_afar = shared_.cluster().rank_of(who.thread) != shared_.rank();
+  return is_afar ? object.released_afar : object.released;
+}
+
+Found Mbarriers::promise(std::int64_t address, const MbarrierArrival& arrival, Who who, MbarrierPromise& out) {
+  Object* object = nullptr;
+  Found found = use(address, arrival.name, who, object);
+  if (object == nullptr) return found;
+  ++object->promised;
+  out = {address, arrival.name, who, {}};
+  if (shared_.records()) release(arrival, who, out.told);
+  return found;
+}
+
+Found Mbarriers::keep(const MbarrierPromise& promise) {
+  const auto found = objects_.find(promise.address);
+  if (found == objects_.end() || found->second.promised == 0) return std::nullopt;
+  Object& object = found->second;
+  const MbarrierArrival arrival{.name = promise.name};
+  --object.promised;
+  if (object.pending == 0) return too_many(promise.address, object, arrival, promise.name, promise.who);
+  if (shared_.records()) released(object, promise.who).join(promise.told);
+  count(object, arrival, promise.who);
+  return std::nullopt;
+}
+
 // What agents have done is known behind a relaxed arrival, too: that is what tcgen05.fence relies on.
-void Mbarriers::release(const MbarrierArrival& arrival, Who who, Object& object) {
+void Mbarriers::release(const MbarrierArrival& arrival, Who who, Knowledge& into) {
   Order& order = shared_.order();
   const int warp = who.thread / kWarp;
   const std::uint32_t lane = 1U << who.thread % kWarp;
   const bool is_afar = shared_.cluster().rank_of(who.thread) != shared_.rank();
-  Knowledge& into = is_afar ? object.released_afar : object.released;
   const Scope reach = is_afar ? Scope::cluster : Scope::cta;
   if (!arrival.releases || arrival.scope < reach) order.release_relaxed(warp, lane, into, reach);
   if (arrival.releases && arrival.scope >= reach) {
@@ -426,6 +457,36 @@ std::optional<Mbarriers::Repeated> Mbarriers::early(int warp) const {
       found->second.who};
 }
 
+// ---- Turns
+
+void Mbarriers::wait(std::int64_t address, int warp, std::uint32_t lanes) {
+  if (const auto at = objects_.find(address); at != objects_.end())
+    waiters_.push_back({warp, lanes, address, at->second.phase});
+}
+
+void Mbarriers::leave(int warp, std::uint32_t lanes) {
+  for (Waiter& one : waiters_)
+    if (one.warp == warp) one.lanes &= ~lanes;
+  std::erase_if(waiters_, [](const Waiter& one) { return one.lanes == 0; });
+}
+
+bool Mbarriers::has_late(std::int64_t address) const {
+  const auto at = objects_.find(address);
+  return at != objects_.end() && std::ranges::any_of(waiters_, [&](const Waiter& one) {
+           return one.address == address && one.phase < at->second.phase;
+         });
+}
+
+bool Mbarriers::must_let_go(std::int64_t address, std::uint32_t arrivals) const {
+  const auto at = objects_.find(address);
+  return at != objects_.end() && at->second.pending <= arrivals && has_late(address);
+}
+
+bool Mbarriers::must_settle(std::int64_t address) const {
+  const auto at = objects_.find(address);
+  return at != objects_.end() && (at->second.promised != 0 || has_late(address));
+}
+
 // ---- Copies
 
 int Mbarriers::agent_of(std::int64_t address, Object& object) {
@@ -437,20 +498,20 @@ int Mbarriers::agent_of(std::int64_t address, Object& object) {
   return object.agent;
 }
 
-Found Mbarriers::begin_copies(std::int64_t address, bool counted, Who who) {
+Found Mbarriers::promise_copies(std::int64_t address, bool counted, Who who, MbarrierPromise& out) {
   constexpr std::string_view kWhat = "cp.async.mbarrier.arrive";
-  Object* object = nullptr;
-  Found found = use(address, kWhat, who, object);
-  if (object == nullptr) return found;
+  Found found = promise(address, {.releases = false, .name = kWhat}, who, out);
+  const auto at = objects_.find(address);
+  if (at == objects_.end()) return found;
+  Object& object = at->second;
   if (counted) {
-    if (object->pending == kMaxCount)
-      return misused(kWhat, address, "the count of pending arrivals is at its maximum", {}, who, object);
-    ++object->pending;
+    if (object.pending == kMaxCount)
+      return misused(kWhat, address, "the count of pending arrivals is at its maximum", {}, who, &object);
+    ++object.pending;
   }
-  const Accesses::Agent agent{agent_of(address, *object), static_cast<std::uint32_t>(object->phase)};
-  if (shared_.records()) shared_.deliver(who.thread, agent);
-  std::uint64_t state = 0;
-  return first_of(std::move(found), arrive(address, {.releases = false}, who, state));
+  if (shared_.records())
+    shared_.deliver(who.thread, {agent_of(address, object), static_cast<std::uint32_t>(object.phase)});
+  return found;
 }
 
 // The init of an object is a write through the generic proxy. Compilers put no fence before copies of the block's own: a rule of

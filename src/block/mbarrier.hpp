@@ -30,6 +30,14 @@ struct MbarrierArrival {
   std::string_view name = {};  ///< of the instruction in faults, if it is no mbarrier.arrive
 };
 
+/// An arrival that comes when what its thread has begun is done: of tcgen05.commit and cp.async.mbarrier.arrive.
+struct MbarrierPromise {
+  std::int64_t address = 0;
+  std::string_view name = {};  ///< of the instruction in faults
+  Who who = {};
+  Knowledge told = {};  ///< what those who wait learn by it
+};
+
 /// What a test asks for: a state that an arrive has returned, or a parity.
 struct MbarrierTest {
   std::uint64_t value;
@@ -63,8 +71,24 @@ class Mbarriers {
              bool& is_complete);
   /// They go on from a wait by parity for the last complete phase.
   void pass(std::int64_t address, int warp, std::uint32_t lanes, Place at);
-  /// The thread's cp.async up to now arrive when they are done (PTX manual, "cp.async.mbarrier.arrive").
-  Found begin_copies(std::int64_t address, bool counted, Who who);
+  /// An arrival will come, and tells then what its thread has done by now.
+  Found promise(std::int64_t address, const MbarrierArrival& arrival, Who who, MbarrierPromise& out);
+  /// The same of the thread's cp.async up to now (PTX manual, "cp.async.mbarrier.arrive").
+  Found promise_copies(std::int64_t address, bool counted, Who who, MbarrierPromise& out);
+  /// It comes; at an object that is no more, it does nothing.
+  Found keep(const MbarrierPromise& promise);
+
+  // ---- Turns: nobody overtakes those who wait for a phase that is complete
+
+  /// Lanes of a warp wait for the phase at hand, until they leave.
+  void wait(std::int64_t address, int warp, std::uint32_t lanes);
+  void leave(int warp, std::uint32_t lanes);
+  /// Whether some wait for a phase of the object that is complete: they have had no turn since.
+  bool has_late(std::int64_t address) const;
+  /// Whether these arrivals must give them their turn first, since they may complete a further phase.
+  bool must_let_go(std::int64_t address, std::uint32_t arrivals) const;
+  /// Whether an init or inval must, or let arrivals come that are promised.
+  bool must_settle(std::int64_t address) const;
 
   // ---- Bulk copies
 
@@ -162,6 +186,7 @@ class Mbarriers {
     std::int64_t came = 0, copies = 0;   ///< bytes of the phase at hand, copies on their way
     std::int64_t came_before = 0;        ///< bytes of the phase before
     std::uint64_t arrivals = 0;          ///< of all phases
+    std::uint32_t promised = 0;          ///< arrivals that will come
     std::int64_t awaited = 0;            ///< phases that somebody has seen complete
     std::optional<Arrived> copied = {};  ///< the last copy
     std::optional<Who> expects = {};     ///< who has expected bytes of it last
@@ -175,7 +200,9 @@ class Mbarriers {
   Found record_use(std::int64_t address, std::string_view what, Who who, const Object& object);
   Found misused(std::string_view what, std::int64_t address, std::string seen, std::string accepted, Who who,
                 const Object* object = nullptr, KernelRule rule = KernelRule::none) const;
-  void release(const MbarrierArrival& arrival, Who who, Object& object);
+  void release(const MbarrierArrival& arrival, Who who, Knowledge& into);
+  Knowledge& released(Object& object, Who who);
+  void count(Object& object, const MbarrierArrival& arrival, Who who);
   void acquire(const MbarrierTest& test, int warp, const Object& object);
   Found add_bytes(std::int64_t address, std::string_view what, Object& object, std::int64_t bytes, Who who);
   void settle(Object& object);
@@ -203,7 +230,14 @@ class Mbarriers {
   std::map<int, Repeated> repeated_;  // by warp
   std::map<int, Who> unread_;         // by warp
   std::map<int, AtObject> waited_;    // by warp
-  std::uint64_t phases_ = 0;          // that were complete
+  /// Lanes of a warp that wait.
+  struct Waiter {
+    int warp;
+    std::uint32_t lanes;
+    std::int64_t address, phase;
+  };
+  std::vector<Waiter> waiters_;
+  std::uint64_t phases_ = 0;  // that were complete
   bool fences_own_inits_ = false;
   std::map<int, AtObject> early_;   // by warp, its last wait of this kind
   std::map<int, AtObject> failed_;  // by warp

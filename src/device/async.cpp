@@ -148,10 +148,24 @@ block::Found execute(Mbarrier what, block::Mbarriers& objects, std::int64_t at, 
     case Mbarrier::arrive_expect_tx: return objects.arrive(at, {.expected = value}, who, state);
     case Mbarrier::expect_tx: return objects.expect(at, value, who);
     case Mbarrier::complete_tx: return objects.complete(at, value, who);
-    case Mbarrier::cp_async_arrive: return objects.begin_copies(at, true, who);
-    case Mbarrier::cp_async_arrive_noinc: return objects.begin_copies(at, false, who);
+    case Mbarrier::cp_async_arrive:
+    case Mbarrier::cp_async_arrive_noinc: break;
   }
   return std::nullopt;
+}
+
+// Whether those who wait for a complete phase of the object go on first.
+bool must_wait(Mbarrier what, const block::Mbarriers& objects, std::int64_t at, std::uint32_t value) {
+  switch (what) {
+    case Mbarrier::init:
+    case Mbarrier::inval: return objects.must_settle(at);
+    case Mbarrier::arrive:
+    case Mbarrier::arrive_cluster:
+    case Mbarrier::arrive_drop: return objects.must_let_go(at, value);
+    case Mbarrier::arrive_expect_tx:
+    case Mbarrier::complete_tx: return objects.must_let_go(at, 1);
+    default: return false;
+  }
 }
 
 }  // namespace
@@ -164,7 +178,20 @@ std::uint64_t mbarrier(Mbarrier what, const View& object, std::uint32_t value, P
   block.fail_if(block::check_bytes(form, Space::shared, object, kObject, kObject, me));
   if (what != Mbarrier::arrive_cluster) check_own(form, object, at);
   std::uint64_t state = 0;
-  block.fail_if(execute(what, owner(form, object, at).async.mbarriers, object.at, value, me, state));
+  async::Block& of = owner(form, object, at).async;
+  while (must_wait(what, of.mbarriers, object.at, value)) {
+    Call call{{Request::Kind::phase, form, at}};
+    block.wait(call);
+    if (block.is_unwinding()) return state;  // in a destructor
+  }
+  if (what == Mbarrier::cp_async_arrive || what == Mbarrier::cp_async_arrive_noinc) {
+    block::MbarrierPromise promise;
+    block::Found found = of.mbarriers.promise_copies(object.at, what == Mbarrier::cp_async_arrive, me, promise);
+    (void)block.async.promise(of, std::move(found), std::move(promise));
+    block.fail_if_found(form);
+    return state;
+  }
+  block.fail_if(execute(what, of.mbarriers, object.at, value, me, state));
   block.async.cluster.happened();
   return state;
 }
@@ -178,13 +205,15 @@ bool mbarrier_test(const char* form, const View& object, std::uint64_t phase, bo
   call.value = static_cast<std::uint64_t>(object.at);
   while (true) {
     bool is_complete = false;
-    const int thread = block.who(at).thread;
-    block.fail_if(block.async.mbarriers.test(object.at, {phase, is_parity}, thread / block::kWarp,
-                                             std::uint32_t{1} << thread % block::kWarp, at, is_complete));
-    if (is_complete && is_parity)
-      block.async.mbarriers.pass(object.at, thread / block::kWarp, std::uint32_t{1} << thread % block::kWarp,
-                                 at);
+    const int thread = block.who(at).thread, warp = thread / block::kWarp;
+    const std::uint32_t lane = std::uint32_t{1} << thread % block::kWarp;
+    block::Mbarriers& objects = block.async.mbarriers;
+    objects.leave(warp, lane);
+    block.fail_if(objects.test(object.at, {phase, is_parity}, warp, lane, at, is_complete));
+    if (is_complete && is_parity) objects.pass(object.at, warp, lane, at);
+    if (is_complete) block.async.cluster.happened();  // to those who wait for their turn
     if (is_complete || call.in_vain) return is_complete;
+    objects.wait(object.at, warp, lane);
     block.wait(call);
     if (block.is_unwinding()) return true;  // in a destructor
   }
@@ -376,9 +405,10 @@ void bulk_wait_group(unsigned pending, Place at) {
   constexpr const char* kForm = "cp.async.bulk.wait_group";
   check_target(kForm, at);
   Block& block = current_block();
-  (void)block.async.cluster.deliver();  // what it finds ends the cluster's turns
+  const int thread = block.who(at).thread;
+  (void)block.async.cluster.deliver_groups(thread);  // what it finds ends the cluster's turns
   block.fail_if_found(kForm);
-  block.async.groups.wait(block.who(at).thread, pending, false);
+  block.async.groups.wait(thread, pending, false);
 }
 
 }  // namespace warpbit::device::calls

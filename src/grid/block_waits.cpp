@@ -29,6 +29,7 @@ std::string Block::awaited(const Barrier& barrier) const {
 std::string Block::awaited(const Warp& warp, const Path& path, std::span<const Lanes> alive) const {
   if (path.gives_up) return async_.mbarriers.awaited(path.awaited, warp.number_in_cluster());
   switch (path.waits_for) {
+    case Waits::turn: return "threads whose phase of the mbarrier is complete";
     case Waits::test: return async_.mbarriers.awaited(path.awaited, warp.number_in_cluster());
     case Waits::columns:
       return async::awaited(cluster_.blocks()[static_cast<std::size_t>(rank_)]->async(),

@@ -324,11 +324,12 @@ Next bulk_commit(Warp& warp, Path&, const Step& step, Lanes lanes) {
 }
 
 Next bulk_wait(Warp& warp, Path&, const Step& step, Lanes lanes) {
-  if (!warp.block().async().cluster.deliver()) return Next::end;
-  for_each_lane(lanes, [&](int lane) {
-    warp.block().async().groups.wait(Block::who(warp, step, lane).thread,
-                                     static_cast<std::uint32_t>(step.target), step.extra == kReadsOnly);
-  });
+  async::Block& block = warp.block().async();
+  for (const int lane : block::lanes_of(lanes)) {
+    const int thread = Block::who(warp, step, lane).thread;
+    if (!block.cluster.deliver_groups(thread)) return Next::end;
+    block.groups.wait(thread, static_cast<std::uint32_t>(step.target), step.extra == kReadsOnly);
+  }
   return Next::step;
 }
 

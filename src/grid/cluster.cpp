@@ -177,9 +177,10 @@ Outcome Cluster::run(bool alone) {
       ended = ended && outcome == Outcome::ended;
       yielded = yielded || outcome == Outcome::yields;
     }
-    if (!async_.deliver()) return Outcome::fault;
-    if (ended) return Outcome::ended;
     check_barrier();
+    if (ended || async_.events() == before)
+      if (!async_.deliver()) return Outcome::fault;
+    if (ended) return Outcome::ended;
     if (async_.events() != before) {
       idle_ = 0;
       continue;

@@ -60,7 +60,7 @@ struct GlobalAccesses::Check {
   void for_each_piece(const Entry& now, Visit visit) const;
   void store(const Entry& now, std::byte* data) const;
   bool repeats(const Entry& now, const std::byte* data) const;  ///< whether that is there already
-  void report(const Entry& old, const Entry& now, Mask bytes, const std::byte* data);
+  void report(const Entry& old, const Entry& now, LineBits bytes, const std::byte* data);
 };
 
 GlobalAccesses::Entry GlobalAccesses::Check::entry_by(const GlobalAccess& by) {
@@ -420,7 +420,7 @@ bool GlobalAccesses::conflicts(Check& check, const Entry& old, const Entry& now,
         ((old.is_of_warp(now) && old_lane == now_lane) || is_known(check, old, first, now_lane)))
       continue;
     out = true;
-    const Mask both = bytes;
+    const LineBits both = bytes;
     for (; bytes != 0; bytes &= bytes - 1) {
       const std::size_t byte = lowest_of(bytes);
       if (may_be_equal && (latest >> byte & 1) != 0 && *check.value(now, byte) == data[byte]) continue;
@@ -433,7 +433,7 @@ bool GlobalAccesses::conflicts(Check& check, const Entry& old, const Entry& now,
 
 // Of bytes of one lane each, those that hang together with the first. Which of two conflicts is worse: one of a warp's own
 // lanes is the least.
-void GlobalAccesses::Check::report(const Entry& old, const Entry& now, Mask bytes, const std::byte* data) {
+void GlobalAccesses::Check::report(const Entry& old, const Entry& now, LineBits bytes, const std::byte* data) {
   const block::Order& order = by.order;
   const std::size_t byte = lowest_of(bytes);
   const int me = by.warp * kLanes + now.lane_of(byte), thread = old.thread_of(byte);

@@ -2,6 +2,7 @@
 // Barrier objects, barrier.cluster and setmaxnreg.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <utility>
 #include <vector>
@@ -41,31 +42,61 @@ Error another_blocks() {
   return {Errc::address_out_of_bounds, {}, "barrier objects of another block", "they must be the own block's"};
 }
 
-// One lane's. `result` is what its destination becomes.
-block::Found execute(const MbarrierOperation& operation, block::Mbarriers& of, std::int64_t address,
-                     std::uint64_t value, bool has_value, block::Who who, std::uint64_t& result) {
+// One lane's; false after a fault. `result` is what its destination becomes.
+bool execute(const MbarrierOperation& operation, async::Block& here, async::Block& of, std::int64_t address,
+             std::uint64_t value, bool has_value, block::Who who, std::uint64_t& result) {
   const auto number = static_cast<std::uint32_t>(value);
+  block::Mbarriers& objects = of.mbarriers;
   switch (operation.kind) {
-    case Object::init: return of.init(address, number, who);
-    case Object::inval: return of.invalidate(address, who);
-    case Object::expect: return of.expect(address, number, who);
-    case Object::complete: return of.complete(address, number, who);
-    case Object::copies: return of.begin_copies(address, operation.counted, who);
+    case Object::init: return here.allows(objects.init(address, number, who));
+    case Object::inval: return here.allows(objects.invalidate(address, who));
+    case Object::expect: return here.allows(objects.expect(address, number, who));
+    case Object::complete: return here.allows(objects.complete(address, number, who));
+    case Object::copies: {
+      block::MbarrierPromise promise;
+      block::Found found = objects.promise_copies(address, operation.counted, who, promise);
+      return here.promise(of, std::move(found), std::move(promise));
+    }
     case Object::arrive: {
       block::MbarrierArrival arrival = operation.arrival;
       if (has_value) (operation.expects ? arrival.expected : arrival.count) = number;
-      return of.arrive(address, arrival, who, result);
+      return here.allows(objects.arrive(address, arrival, who, result));
     }
-    default: return std::nullopt;
+    default: return true;
   }
 }
 
+// Whether those who wait for a complete phase of an object go on first: these lanes would change it, or complete a further phase.
+bool must_wait(Warp& warp, const Path& path, const Step& step, Lanes lanes,
+               const MbarrierOperation& operation) {
+  const bool changes = operation.kind == Object::init || operation.kind == Object::inval;
+  if (!changes && operation.kind != Object::arrive && operation.kind != Object::complete) return false;
+  const bool has_count = operation.kind == Object::arrive && !operation.expects && step.place[3].exists();
+  std::uint32_t arrivals = 0;
+  for_each_lane(lanes, [&](int lane) {
+    arrivals += has_count ? static_cast<std::uint32_t>(warp.read(path, step.place[3], lane)) : 1;
+  });
+  return std::ranges::any_of(block::lanes_of(lanes), [&](int lane) {
+    const Result<SharedBytes> at =
+        find_object(warp, path, step, lane, step.access.generic || step.access.cluster);
+    if (!at) return false;
+    const block::Mbarriers& of = at->block->async().mbarriers;
+    const auto address = static_cast<std::int64_t>(at->offset);
+    return changes ? of.must_settle(address) : of.must_let_go(address, arrivals);
+  });
+}
+
 // Lanes that ask for the same phase of one object do so together. Those whose phase is not complete let the path wait, behind
-// as many early answers as the launch has, until nothing else can happen. Nobody waits by a test whose answer nothing reads.
+// as many early answers as the launch has, until nothing else can happen; the others have seen theirs. Nobody waits by a test
+// whose answer nothing reads.
 Next test(Warp& warp, Path& path, const Step& step, Lanes lanes, const MbarrierOperation& operation) {
-  Lanes complete = 0;
-  std::vector<std::pair<std::int64_t, Lanes>> passed;
-  for (Lanes rest = lanes; rest != 0;) {
+  async::Block& block = warp.block().async();
+  block::Mbarriers& objects = block.mbarriers;
+  const int me = warp.number_in_cluster();
+  objects.leave(me, lanes);
+  Lanes complete = path.seen & lanes;
+  std::vector<std::pair<std::int64_t, Lanes>> missing;
+  for (Lanes rest = lanes & ~complete; rest != 0;) {
     const int first = std::countr_zero(rest);
     const auto read = [&](int lane) {
       return std::pair(warp.read(path, step.place[2], lane), warp.read(path, step.place[3], lane));
@@ -78,27 +109,32 @@ Next test(Warp& warp, Path& path, const Step& step, Lanes lanes, const MbarrierO
     if (!at) return warp.fault(path, alike, at.error());
     if (!lies_in_variable(warp, path, step, first, at->offset, block::Mbarriers::kBytes)) return Next::end;
     const auto address = static_cast<std::int64_t>(at->offset);
+    const block::Place here = Block::who(warp, step, first).at;
     bool is_complete = false;
-    if (!warp.block().allows(warp.block().async().mbarriers.test(
+    if (!warp.block().allows(objects.test(
             address,
             {read(first).second, operation.is_parity, operation.acquires, step.result_is_read, operation.scope},
-            warp.number_in_cluster(), alike, Block::who(warp, step, first).at, is_complete)))
+            me, alike, here, is_complete)))
       return Next::end;
     complete |= is_complete ? alike : 0;
     if (!is_complete)
-      path.awaited = address;
+      missing.emplace_back(address, alike);
     else if (operation.is_parity && step.result_is_read)
-      passed.emplace_back(address, alike);
+      objects.pass(address, me, alike, here);
   }
+  if ((complete & ~path.seen) != 0) block.cluster.happened();  // to those who wait for their turn
+  if (!missing.empty()) path.awaited = missing.back().first;
   const bool fails = complete != lanes && step.result_is_read;
-  if (fails && !path.gives_up && path.early_answers >= warp.block().grid().early_answers)
-    return warp.wait_for(path, lanes, Waits::test);
+  if (fails && !path.gives_up && path.early_answers >= warp.block().grid().early_answers) {
+    for (const auto& [address, alike] : missing) objects.wait(address, me, alike);
+    const Next next = warp.wait_for(path, lanes, Waits::test);
+    path.seen = complete;
+    return next;
+  }
   path.gives_up = false;
+  path.seen = 0;
   path.early_answers = fails ? path.early_answers + 1 : 0;
-  if (fails)
-    warp.block().async().mbarriers.fail(path.awaited, warp.number_in_cluster(), Block::who(warp, step, 0));
-  for (const auto& [address, alike] : passed)
-    warp.block().async().mbarriers.pass(address, warp.number_in_cluster(), alike, Block::who(warp, step, 0).at);
+  if (fails) objects.fail(path.awaited, me, Block::who(warp, step, 0));
   warp.set(path, step.place[0], lanes, complete);
   return Next::step;
 }
@@ -108,6 +144,7 @@ Next test(Warp& warp, Path& path, const Step& step, Lanes lanes, const MbarrierO
 Next mbarrier(Warp& warp, Path& path, const Step& step, Lanes lanes) {
   const MbarrierOperation& operation = warp.program().async.mbarriers[static_cast<std::size_t>(step.extra)];
   if (operation.kind == Object::test) return test(warp, path, step, lanes, operation);
+  if (must_wait(warp, path, step, lanes, operation)) return warp.wait_for(path, lanes, Waits::turn);
   const Place& operand = step.place[3];
   for (int lane = 0; lane < kLanes; ++lane) {
     if ((lanes >> lane & 1) == 0) continue;
@@ -121,9 +158,8 @@ Next mbarrier(Warp& warp, Path& path, const Step& step, Lanes lanes) {
     if (!at) return warp.fault(path, Lanes{1} << lane, at.error());
     if (!lies_in_variable(warp, path, step, lane, at->offset, block::Mbarriers::kBytes)) return Next::end;
     std::uint64_t result = 0;
-    if (!warp.block().allows(execute(operation, at->block->async().mbarriers,
-                                     static_cast<std::int64_t>(at->offset), value, operand.exists(),
-                                     Block::who(warp, step, lane), result)))
+    if (!execute(operation, warp.block().async(), at->block->async(), static_cast<std::int64_t>(at->offset),
+                 value, operand.exists(), Block::who(warp, step, lane), result))
       return Next::end;
     warp.write(path, step.place[0], lane, result);
   }

@@ -147,6 +147,7 @@ Next Warp::branch(Path& path, Lanes lanes, int step) {
   if (lanes != path.lanes) {
     Path rest = path;
     rest.lanes &= ~lanes;
+    rest.seen = 0;
     ++rest.pc;
     path.lanes = lanes;
     are_together(rest.lanes);
@@ -174,8 +175,9 @@ Next Warp::wait_for(Path& path, Lanes lanes, Waits what) {
 
 void Warp::wake(std::uint64_t events) {
   for (Path& path : paths_) {
-    const bool by_events = path.waits_for == Waits::test || path.waits_for == Waits::cluster ||
-                           path.waits_for == Waits::registers || path.waits_for == Waits::columns;
+    const bool by_events = path.waits_for == Waits::test || path.waits_for == Waits::turn ||
+                           path.waits_for == Waits::cluster || path.waits_for == Waits::registers ||
+                           path.waits_for == Waits::columns;
     if (!by_events || path.waits_since == events) continue;
     path.waits_for = Waits::none;
     path.waits = false;
@@ -291,6 +293,7 @@ void Warp::join() {
         continue;
       }
       paths_[i].lanes |= paths_[j].lanes;
+      paths_[i].seen |= paths_[j].seen;
       are_together(paths_[i].lanes);
       paths_[i].waits = false;
       paths_[i].rests = paths_[i].rests && paths_[j].rests;

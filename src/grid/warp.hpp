@@ -36,6 +36,7 @@ enum class Waits : std::uint8_t {
   barrier,    ///< one of the block's sixteen
   warpgroup,  ///< the three other warps
   test,       ///< a phase of a barrier object
+  turn,       ///< that those go on whose phase of a barrier object is complete
   cluster,    ///< barrier.cluster
   registers,  ///< setmaxnreg
   columns,    ///< of tensor memory
@@ -65,6 +66,7 @@ struct Path {
   std::uint64_t waits_since = 0;  ///< Cluster::events when it began to wait
   bool gives_up = false;          ///< its test may fail now
   int early_answers = 0;          ///< tests that have failed since the last one that did not
+  Lanes seen = 0;                 ///< lanes whose phase was complete, while their test waits for those of others
   Lanes needs = 0;                ///< lanes without which its step cannot be done, while it waits for them
   Lanes passed = 0;               ///< lanes that were elsewhere meanwhile, and not about to end
   std::int32_t passed_at = 0;     ///< the step at which some of them were
