@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
+#include <iterator>
 
 #include "warpbit/result.hpp"
 
@@ -14,6 +15,7 @@ constexpr KernelRuleInfo kRules[] = {
 #include "warpbit/detail/kernel_rules.inc"
 #undef WARPBIT_KERNEL_RULE
 };
+static_assert(std::size(kRules) + 1 == kKernelRules);
 constexpr std::array<std::string_view, 4> kGrades = {"silent", "note", "finding", "fault"};
 
 }  // namespace

@@ -77,6 +77,7 @@ const std::map<std::string, std::string, std::less<>> kHeaders = {
     {"cuda", "device"},           {"calls", "device"},     {"launch", "device"},
     {"async", "device"},          {"tensor", "device"},    {"ptx", "grid"},
     {"fault", "block"},           {"block", "block"},      {"errors", "base"},
+    {"kernel_rules", "base"},
     {"source", "base"},           {"letters", "base"},     {"tensor_map", "tensor_map"},
     {"tensor_memory", "machine"},
 };

@@ -161,6 +161,7 @@ enum class KernelRule : std::uint8_t {
 /// How many there are, with `none`.
 inline constexpr std::size_t kKernelRules = 1
 #define WARPBIT_KERNEL_RULE(...) +1
+#include "warpbit/detail/kernel_rules.inc"
 #undef WARPBIT_KERNEL_RULE
     ;
 
