@@ -13,8 +13,10 @@ void join(Clocks& into, const Clocks& from) {
 void NearlyKnown::add(const Nearly& one) {
   const auto is_same = [&](const Nearly& other) {
     const Flaw &x = one.flaw, &y = other.flaw;
-    return x.kind == y.kind && x.scope == y.scope && x.write.at == y.write.at && x.read.at == y.read.at &&
-           x.write.lacks == y.write.lacks && x.read.lacks == y.read.lacks;
+    const bool is_of_scope = x.kind == Flaw::Kind::scope;
+    return x.kind == y.kind && (!is_of_scope || x.scope == y.scope) && x.write.at == y.write.at &&
+           x.read.at == y.read.at && x.write.lacks == y.write.lacks && x.read.lacks == y.read.lacks &&
+           one.others == other.others;
   };
   const auto join = [](Nearly& into, const Nearly& from) {
     block::join(into.known, from.known);
@@ -27,7 +29,7 @@ void NearlyKnown::add(const Nearly& one) {
     return;
   }
   all_.push_back(one);
-  constexpr std::size_t kMost = 4;
+  constexpr std::size_t kMost = 8;
   if (all_.size() <= kMost) return;
   join(all_[1], all_[0]);
   all_.erase(all_.begin());
@@ -46,7 +48,11 @@ void Knowledge::join(const Knowledge& other) {
 }
 
 void Knowledge::join_nearly(const Knowledge& other, const Flaw& flaw) {
-  nearly.join(other.nearly);
+  constexpr int kMost = 2;  // the same as more
+  for (Nearly one : other.nearly) {
+    one.others = std::min(one.others + 1, kMost);
+    nearly.add(one);
+  }
   if (!other.known.empty() || !other.far.empty()) nearly.add({other.known, other.far, flaw});
 }
 
@@ -193,7 +199,7 @@ void Message::put(const Posting& posting, const Writer& by, bool keeps) {
 
 void Message::add_far(const NearlyKnown& from) {
   for (const Nearly& one : from)
-    if (!one.far.empty()) nearly_far_.add({{}, one.far, one.flaw});
+    if (!one.far.empty()) nearly_far_.add({{}, one.far, one.flaw, one.others});
 }
 
 // One for each block, scope and kind.
