@@ -76,7 +76,7 @@ class Far {
   int digits_ = 0;
 };
 
-/// What would be known if a strong access had the fence or the scope that it lacks, and `others` after it, too.
+/// What would be known if a strong access had the fence or the scope that it lacks, and `others` too, if there are any.
 struct Nearly {
   Clocks known;
   Far far;
@@ -163,7 +163,6 @@ class Message {
 
  private:
   void add(Letter letter);
-  void add_far(const NearlyKnown& from);
 
   std::vector<Letter> letters_;  // the latest last
   Far far_;
