@@ -117,7 +117,7 @@ std::vector<std::pair<std::string, std::string>> flags(const std::string& body, 
   for (std::string line; std::getline(text, line);) lines.push_back(line);
   std::vector<std::pair<std::string, std::string>> out;
   for (const FaultSide& side : outcome.report.findings[0].fault.related)
-    out.emplace_back(side.what, lines.at(side.at.line));
+    out.emplace_back(side.what, lines.at(std::max(side.ptx_line, static_cast<int>(side.at.line))));
   return out;
 }
 
@@ -129,7 +129,7 @@ TEST_CASE("the flag that is named would have ordered the two blocks") {
                     clear = "@%p1 st.shared.u32 [other], 0; bar.sync 0;\n", ticket = "\natom.global.add.u32";
   for (const std::string& flag : {count, swap, poll})
     for (const unsigned blocks : {2U, 3U}) {
-      const ptx::Launch how{.grid = {blocks}, .block = {64}};
+      const ptx::Launch how{.grid = {blocks}, .block = {32}};
       const auto behind =
           flags(clear + last_block(flag + fence + "bar.sync 0;\n", ticket, flag + "bar.sync 0;\n"), how);
       REQUIRE(behind.size() == 2);
@@ -194,9 +194,13 @@ const std::string kAdd = "red.global.add.u32 [%rd1], 5;", kZero = "st.global.u32
 const std::vector<Turns> kTurns = {
     // A plain store, and an atomic of one's own.
     {true, {kZero + kAdd, kAdd}},
-    {true, {kZero + "atom.global.exch.b32 %r9, [%rd1], 7;", "atom.global.cas.b32 %r9, [%rd1], 7, 8;"}},
+    {true,
+     {kZero + "atom.relaxed.gpu.global.exch.b32 %r9, [%rd1], 7;",
+      "atom.relaxed.gpu.global.cas.b32 %r9, [%rd1], 7, 8;"}},
     {true, {kZero + "st.relaxed.gpu.global.u32 [%rd1], 7;", kAdd}},
-    {true, {"st.global.u64 [%rd1], 0; red.global.add.u64 [%rd1], 5;", "atom.global.add.u32 %r9, [%rd1+4], 5;"}},
+    {true,
+     {"st.global.u64 [%rd1], 0; red.global.add.u64 [%rd1], 5;",
+      "atom.relaxed.gpu.global.add.u32 %r9, [%rd1+4], 5;"}},
     {true,
      {"st.global.v4.u32 [%rd1], {%r1, %r1, %r1, %r1}; red.global.add.u32 [%rd1+12], 5;",
       "red.global.add.u32 [%rd1+12], 1;"}},
@@ -204,11 +208,11 @@ const std::vector<Turns> kTurns = {
      {"st.global.v2.u32 [%rd1+8], {%r1, %r1}; st.relaxed.gpu.global.v2.u32 [%rd1+8], {%r2, %r2};",
       "st.relaxed.gpu.global.v4.u32 [%rd1], {3, 3, 3, 3};"}},
     {true,
-     {"mov.b16 h, 0; st.global.b16 [%rd1+2], h; atom.global.add.noftz.f16 h, [%rd1+2], h;",
-      "mov.b16 h, 0; atom.global.add.noftz.f16 h, [%rd1+2], h;"}},
+     {"mov.b16 h, 2; st.global.b16 [%rd1+2], h; atom.relaxed.gpu.global.add.noftz.f16 h, [%rd1+2], h;",
+      "mov.b16 h, 0; atom.relaxed.gpu.global.add.noftz.f16 h, [%rd1+2], h;"}},
     {false,
-     {"mov.b16 h, 0; st.global.b16 [%rd1+2], h; atom.global.add.noftz.f16 h, [%rd1+2], h;",
-      "mov.b16 h, 0; atom.global.add.noftz.f16 h, [%rd1], h;"}},
+     {"mov.b16 h, 2; st.global.b16 [%rd1+2], h; atom.relaxed.gpu.global.add.noftz.f16 h, [%rd1+2], h;",
+      "mov.b16 h, 0; atom.relaxed.gpu.global.add.noftz.f16 h, [%rd1], h;"}},
     {true, {kZero + kAdd, kAdd, kAdd}},
     {false, {"st.relaxed.gpu.global.u32 [%rd1], 0;" + kAdd, kAdd, kAdd}},
     // A plain load, and an atomic or a strong load of one's own.
@@ -219,7 +223,9 @@ const std::vector<Turns> kTurns = {
     // Atomics of others, then one's own, then a plain load or store.
     {true, {kAdd + kLoad, kAdd}},
     {true, {kAdd + kZero, kAdd}},
-    {true, {"atom.global.inc.u32 %r9, [%rd1], 1000;" + kLoad, "atom.global.cas.b32 %r9, [%rd1], 0, 8;", kAdd}},
+    {true,
+     {"atom.relaxed.gpu.global.inc.u32 %r9, [%rd1], 1000;" + kLoad,
+      "atom.relaxed.gpu.global.cas.b32 %r9, [%rd1], 0, 8;", kAdd}},
     {true, {"red.global.add.u64 [%rd1], 5; ld.global.u32 %r9, [%rd1+4];", "red.global.max.u64 [%rd1], 5;"}},
     {true, {kAdd + "ld.global.v4.u32 {%r9, %r10, %r11, %r12}, [%rd1];", kAdd, kAdd, kAdd}},
     {true,

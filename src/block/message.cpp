@@ -10,11 +10,18 @@ void join(Clocks& into, const Clocks& from) {
   for (std::size_t i = 0; i < from.size(); ++i) into[i] = std::max(into[i], from[i]);
 }
 
+namespace {
+
+constexpr int kOthers = 1;  // the same as more
+
+}  // namespace
+
 void NearlyKnown::add(const Nearly& one) {
   const auto is_same = [&](const Nearly& other) {
     const Flaw &x = one.flaw, &y = other.flaw;
-    return x.kind == y.kind && x.scope == y.scope && x.write.at == y.write.at && x.read.at == y.read.at &&
-           x.write.lacks == y.write.lacks && x.read.lacks == y.read.lacks;
+    const bool is_of_scope = x.kind == Flaw::Kind::scope;
+    return x.kind == y.kind && (!is_of_scope || x.scope == y.scope) && x.write.at == y.write.at &&
+           x.read.at == y.read.at && x.write.lacks == y.write.lacks && one.others == other.others;
   };
   const auto join = [](Nearly& into, const Nearly& from) {
     block::join(into.known, from.known);
@@ -22,12 +29,14 @@ void NearlyKnown::add(const Nearly& one) {
   };
   if (const auto same = std::ranges::find_if(all_, is_same); same != all_.end()) {
     join(*same, one);
+    const bool lacks = same->flaw.read.lacks && one.flaw.read.lacks;  // a fence may have come since
     same->flaw = one.flaw;
+    same->flaw.read.lacks = lacks;
     std::rotate(same, same + 1, all_.end());
     return;
   }
   all_.push_back(one);
-  constexpr std::size_t kMost = 4;
+  constexpr std::size_t kMost = 8;
   if (all_.size() <= kMost) return;
   join(all_[1], all_[0]);
   all_.erase(all_.begin());
@@ -46,7 +55,10 @@ void Knowledge::join(const Knowledge& other) {
 }
 
 void Knowledge::join_nearly(const Knowledge& other, const Flaw& flaw) {
-  nearly.join(other.nearly);
+  for (Nearly one : other.nearly) {
+    one.others = kOthers;
+    nearly.add(one);
+  }
   if (!other.known.empty() || !other.far.empty()) nearly.add({other.known, other.far, flaw});
 }
 
@@ -158,6 +170,12 @@ Known joined(const Known& one, const Known& other) {
   return std::make_shared<const Knowledge>(std::move(both));
 }
 
+// What is nearly known of other clusters; `lacks`: the write that passes it on lacks something, too.
+void add_far(NearlyKnown& to, const NearlyKnown& from, bool lacks) {
+  for (const Nearly& one : from)
+    if (!one.far.empty()) to.add({{}, one.far, one.flaw, lacks ? kOthers : one.others});
+}
+
 }  // namespace
 
 void Message::put(const Posting& posting, const Writer& by, bool keeps) {
@@ -177,23 +195,19 @@ void Message::put(const Posting& posting, const Writer& by, bool keeps) {
       add({by.cluster, by.rank, scope, false, of[s], write});
       if (scope == Scope::gpu) {
         far_.join(of[s]->far);
+        add_far(nearly_far_, of[s]->nearly, false);
       } else {
         Flaw flaw{Flaw::Kind::scope, scope, write};
         flaw.write.lacks = true;
+        add_far(nearly_far_, of[s]->nearly, true);
         nearly_far_.add({{}, of[s]->far, flaw});
       }
-      add_far(of[s]->nearly);
     }
   if (!posting.unfenced) return;
   const FlagUse write{by.at, by.cluster, by.thread, true};
   add({by.cluster, by.rank, Scope::gpu, true, posting.unfenced, write});
-  add_far(posting.unfenced->nearly);
+  add_far(nearly_far_, posting.unfenced->nearly, true);
   nearly_far_.add({{}, posting.unfenced->far, {.write = write}});
-}
-
-void Message::add_far(const NearlyKnown& from) {
-  for (const Nearly& one : from)
-    if (!one.far.empty()) nearly_far_.add({{}, one.far, one.flaw});
 }
 
 // One for each block, scope and kind.

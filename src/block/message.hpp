@@ -76,11 +76,12 @@ class Far {
   int digits_ = 0;
 };
 
-/// What would be known if a strong access had the fence or the scope that it lacks.
+/// What would be known if a strong access had the fence or the scope that it lacks, and `others` too, if there are any.
 struct Nearly {
   Clocks known;
   Far far;
   Flaw flaw;
+  int others = 0;
 };
 /// By the flag and what it lacks, the latest last.
 class NearlyKnown {
@@ -88,11 +89,13 @@ class NearlyKnown {
   bool empty() const { return all_.empty(); }
   void add(const Nearly& one);
   void join(const NearlyKnown& other);
-  /// The latest flaw of what has `knows(one)`.
+  /// The flaw of what has `knows(one)`: of those to which the fewest others must be added, the latest one's.
   template <class Knows>
   std::optional<Flaw> find(Knows knows) const {
-    const auto found = std::find_if(all_.rbegin(), all_.rend(), knows);
-    return found == all_.rend() ? std::nullopt : std::optional(found->flaw);
+    const Nearly* out = nullptr;
+    for (const Nearly& one : all_)
+      if ((out == nullptr || one.others <= out->others) && knows(one)) out = &one;
+    return out == nullptr ? std::nullopt : std::optional(out->flaw);
   }
   auto begin() const { return all_.begin(); }
   auto end() const { return all_.end(); }
@@ -160,7 +163,6 @@ class Message {
 
  private:
   void add(Letter letter);
-  void add_far(const NearlyKnown& from);
 
   std::vector<Letter> letters_;  // the latest last
   Far far_;

@@ -123,7 +123,7 @@ void Order::share_far() {
   for (const Knowledge& one : of_warps_) {
     far.join(one.far);
     for (const Nearly& of : one.nearly)
-      if (!of.far.empty()) nearly.add({{}, of.far, of.flaw});
+      if (!of.far.empty()) nearly.add({{}, of.far, of.flaw, of.others});
   }
   for (Knowledge& one : of_warps_) {
     one.far = far;
