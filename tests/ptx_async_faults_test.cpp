@@ -299,7 +299,7 @@ const std::vector<Mistake> kMistakes = {
      "hopper_persistent",
      {{"cp.async.bulk.wait_group.read 0;", ""}},
      Errc::copy_pending,
-     {"byte 0x11000 is read by a bulk copy of lane 0 of warp 0", "cp.async.bulk.wait_group.read"},
+     {"byte 0x10000 is read by a bulk copy of lane 0 of warp 0", "cp.async.bulk.wait_group.read"},
      {"stmatrix"},
      Spot{"cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group"}},
     // ---- Tensor maps
