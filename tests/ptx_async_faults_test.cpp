@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Each mistake with barrier objects, bulk copies, tensor maps and clusters, planted in a recorded kernel or in a small one.
 // Beside it stands the kernel without it: it is silent, and leaves what a GPU left.
+#include <algorithm>
+#include <functional>
+
 #include "recorded_kernel.hpp"
 
 namespace ptx_async_faults_test {
@@ -299,7 +302,7 @@ const std::vector<Mistake> kMistakes = {
      "hopper_persistent",
      {{"cp.async.bulk.wait_group.read 0;", ""}},
      Errc::copy_pending,
-     {"bytes 0x11000 to 0x1100f are read by a bulk copy of lane 0 of warp 0", "cp.async.bulk.wait_group.read"},
+     {"bytes 0x10000 to 0x1000f are read by a bulk copy of lane 0 of warp 0", "cp.async.bulk.wait_group.read"},
      {"stmatrix"},
      Spot{"cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group"}},
     // ---- Tensor maps
@@ -834,19 +837,22 @@ constexpr const char* kLoad = R"(  @!%p0 bra LOADED;
 LOADED:
 )";
 
-ptx::Report launched(const std::string& body) {
+ptx::Report launched(
+    const std::string& body, std::vector<std::uint32_t>& out,
+    const std::function<void(ptx::Launch&)>& change = [](ptx::Launch&) {}) {
   const Result<ptx::Module> module = ptx::Module::load(kWaitsHead + body + "  ret;\n}\n");
   if (!module) FAIL(module.error().message());
   const Result<ptx::Function> function = module->function("k");
   REQUIRE(function);
   ptx::Launch how;
   how.block = {64};
-  std::vector<std::uint32_t> out(256);
+  change(how);
   return function->launch(how, {ptx::buffer(out)});
 }
 
 std::string first_of(const std::string& body) {
-  const ptx::Report report = launched(body);
+  std::vector<std::uint32_t> out(256);
+  const ptx::Report report = launched(body, out);
   const Fault* const found = found_in(report);
   return found == nullptr ? "" : found->message();
 }
@@ -868,6 +874,35 @@ TEST_CASE("a wait for something else is named") {
       first_of(kLoad + std::string("  @%p0 mbarrier.arrive.shared.b64 _, [full+8];\n") + wait("full+8") + use),
       Catch::Contains("wait for phase 0 (parity 0) of the mbarrier at 0x400 first (the last wait of this warp "
                       "was at the mbarrier at 0x408)"));
+}
+
+TEST_CASE("the phase that a warp has missed is named") {
+  const std::string arrive = "  @%p0 mbarrier.arrive.shared.b64 _, [full];\n",
+                    wait = "W: mbarrier.try_wait.parity.shared.b64 %p1, [full], 0;\n  @!%p1 bra W;\n";
+  CHECK(first_of(arrive + "  bar.sync 0;\n" + wait) == "");
+  CHECK_THAT(
+      first_of(arrive + arrive + "  bar.sync 0;\n" + wait),
+      Catch::Contains("phase 0 (parity 0) was complete, and phase 1 after it, before this warp waited for it"));
+}
+
+TEST_CASE("who invalidates an object lets those go on first whose phase is complete") {
+  const std::string arrive = "  @%p0 mbarrier.arrive.shared.b64 _, [full];\n",
+                    wait = "W: mbarrier.try_wait.parity.shared.b64 %p1, [full], 0;\n  @!%p1 bra W;\n",
+                    inval = "  @%p0 mbarrier.inval.shared.b64 [full];\n",
+                    store = "  st.global.u32 [%rd2], 7;\n";
+  CHECK(first_of(arrive + wait + "  bar.sync 0;\n" + inval + store) == "");
+  const std::string mistake = arrive + wait + inval + store;
+  CHECK_THAT(first_of(mistake), Catch::Contains("is in use"));
+  for (const bool lenient : {true, false}) {
+    std::vector<std::uint32_t> out(256);
+    const ptx::Report report = launched(mistake, out, [&](ptx::Launch& how) {
+      how.lenient = lenient;
+      how.check_shared = lenient;
+    });
+    CHECK_FALSE(report.fault);
+    CHECK(report.findings.empty() != lenient);
+    CHECK(std::count(out.begin(), out.end(), 7) == 64);
+  }
 }
 
 TEST_CASE("a wait for groups of another thread is named") {
@@ -918,15 +953,18 @@ TEST_CASE("tests of an object by lanes for which another one tells are a finding
 END:
 )";
   CHECK(first_of(arrive + wait("W") + "  bar.warp.sync 0xffffffff;\n" + leave) == "");
-  const ptx::Report told = launched(arrive + wait("W") + leave);
+  std::vector<std::uint32_t> out(256);
+  const ptx::Report told = launched(arrive + wait("W") + leave, out);
   CHECK(told.ok());
   REQUIRE(told.findings.size() == 1);
   CHECK(told.findings[0].fault.rule == KernelRule::lanes_not_synchronised);
   CHECK_THAT(
       told.findings[0].fault.message(),
       Catch::Contains("a __syncwarp must come between that read and the release by another lane of that warp"));
+  out.assign(out.size(), 0);
   const ptx::Report apart = launched(arrive + "  setp.eq.u32 %p2, %r4, 31;\n  @%p2 bra V;\n" + wait("W") +
-                                     "  bra LEAVE;\n" + wait("V") + "LEAVE:\n" + leave);
+                                         "  bra LEAVE;\n" + wait("V") + "LEAVE:\n" + leave,
+                                     out);
   REQUIRE(apart.fault);
   CHECK(apart.fault->rule == KernelRule::mbarrier_in_use);
 }

@@ -195,7 +195,7 @@ bool Cluster::arrives(const InFlight& one) {
 bool Cluster::deliver() {
   while (!in_flight_.empty()) {
     const InFlight& next = in_flight_.front();
-    if (next.counts != nullptr && next.counts->mbarriers.has_late(next.object)) return true;
+    if (next.counts != nullptr && next.counts->mbarriers.must_let_go(next.object, next.arrivals)) return true;
     const InFlight one = std::move(in_flight_.front());
     in_flight_.pop_front();
     if (!arrives(one)) return false;

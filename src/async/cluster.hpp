@@ -111,6 +111,7 @@ class Cluster {
     std::function<bool()> arrive;
     const Block* counts = nullptr;  ///< has the barrier object that counts it
     std::int64_t object = 0;        ///< its address there
+    std::uint32_t arrivals = 0;     ///< that come with it
     int group = -1;                 ///< the thread whose bulk groups have it, if no object counts it
   };
   void send(InFlight one) { in_flight_.push_back(std::move(one)); }

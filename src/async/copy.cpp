@@ -300,7 +300,7 @@ Result<bool> Issue::store(std::uint32_t from, const Region& to, const std::optio
       if (data[i] != nullptr) move_to(data[i], here.memory().subspan(runs[i].shared, runs[i].bytes), how);
     return true;
   };
-  here_.cluster.send({std::move(arrive), nullptr, 0, who_.thread});
+  here_.cluster.send({std::move(arrive), nullptr, 0, 0, who_.thread});
   return true;
 }
 

@@ -385,10 +385,14 @@ void Mbarriers::acquire(const MbarrierTest& test, int warp, const Object& object
   test.acquires ? order.acquire(warp, object.complete) : order.acquire_relaxed(warp, object.complete);
   if (afar.empty()) return;
   if (!test.acquires) return order.acquire_relaxed(warp, afar, Scope::cluster);
-  test.scope == Scope::cta
-      ? order.nearly_acquire(warp, afar,
-                             {Flaw::Kind::scope, Scope::cta, {}, {.lacks = true, .scope = Scope::cta}})
-      : order.acquire(warp, afar);
+  if (test.scope != Scope::cta) return order.acquire(warp, afar);
+  order.nearly_acquire(warp, afar, {Flaw::Kind::scope, Scope::cta, {}, {.lacks = true, .scope = Scope::cta}});
+  // What copies and tensor instructions have done, the phase itself makes known: a wait says .cta, or nothing, which means it.
+  Knowledge done = afar;
+  const auto threads = std::min(done.known.size(), static_cast<std::size_t>(order.threads()));
+  std::fill_n(done.known.begin(), threads, 0);
+  done.nearly = {};
+  order.acquire(warp, done);
 }
 
 void Mbarriers::pass(std::int64_t address, int warp, std::uint32_t lanes, Place at) {
@@ -491,10 +495,11 @@ bool Mbarriers::must_settle(std::int64_t address) const {
 
 int Mbarriers::agent_of(std::int64_t address, Object& object) {
   if (object.agent < 0)
-    object.agent = shared_.cluster().add_agent([address, rank = shared_.rank()](std::uint32_t phase) {
-      return fmt::format("wait for phase {} (parity {}) of the mbarrier at {:#x}{} first", phase, phase & 1,
-                         address, rank == 0 ? "" : fmt::format(" of block {} of the cluster", rank));
-    });
+    object.agent = shared_.cluster().add_agent(
+        [address, rank = shared_.rank(), alone = shared_.cluster().blocks() == 1](std::uint32_t phase) {
+          return fmt::format("wait for phase {} (parity {}) of the mbarrier at {:#x}{} first", phase, phase & 1,
+                             address, alone ? "" : fmt::format(" of block {} of the cluster", rank));
+        });
   return object.agent;
 }
 

@@ -162,7 +162,6 @@ bool must_wait(Mbarrier what, const block::Mbarriers& objects, std::int64_t at, 
     case Mbarrier::arrive:
     case Mbarrier::arrive_cluster:
     case Mbarrier::arrive_drop: return objects.must_let_go(at, value);
-    case Mbarrier::arrive_expect_tx:
     case Mbarrier::complete_tx: return objects.must_let_go(at, 1);
     default: return false;
   }

@@ -73,8 +73,7 @@ bool Cluster::run_turns() {
     const auto is_faulty = [](const auto& block) { return block->fault().has_value(); };
     if (std::ranges::any_of(blocks_, is_faulty)) return false;
     check_barrier();
-    if (ended || async_.events() == before)
-      if (!async_.deliver()) return false;
+    if (!async_.deliver()) return false;
     if (ended) return true;
     if (async_.events() != before) {
       idle_ = 0;

@@ -178,8 +178,7 @@ Outcome Cluster::run(bool alone) {
       yielded = yielded || outcome == Outcome::yields;
     }
     check_barrier();
-    if (ended || async_.events() == before)
-      if (!async_.deliver()) return Outcome::fault;
+    if (!async_.deliver()) return Outcome::fault;
     if (ended) return Outcome::ended;
     if (async_.events() != before) {
       idle_ = 0;

@@ -70,8 +70,9 @@ bool execute(const MbarrierOperation& operation, async::Block& here, async::Bloc
 bool must_wait(Warp& warp, const Path& path, const Step& step, Lanes lanes,
                const MbarrierOperation& operation) {
   const bool changes = operation.kind == Object::init || operation.kind == Object::inval;
-  if (!changes && operation.kind != Object::arrive && operation.kind != Object::complete) return false;
-  const bool has_count = operation.kind == Object::arrive && !operation.expects && step.place[3].exists();
+  const bool arrives = operation.kind == Object::arrive && !operation.expects;  // else bytes are still to come
+  if (!changes && !arrives && operation.kind != Object::complete) return false;
+  const bool has_count = arrives && step.place[3].exists();
   std::uint32_t arrivals = 0;
   for_each_lane(lanes, [&](int lane) {
     arrivals += has_count ? static_cast<std::uint32_t>(warp.read(path, step.place[3], lane)) : 1;
