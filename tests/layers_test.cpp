@@ -64,22 +64,21 @@ bool reaches(const std::string& from, const std::string& to) {
 
 // The layer of each public header. A header that is not here is part of the api.
 const std::map<std::string, std::string, std::less<>> kHeaders = {
-    {"result", "base"},           {"warpbit", "cli"},      {"target", "target"},
-    {"fragment", "fragment"},     {"swizzle", "fragment"}, {"rounding", "base"},
-    {"descriptor", "fragment"},   {"state", "machine"},    {"instruction", "isa"},
-    {"format", "format"},         {"capture", "capture"},  {"inputs", "capture"},
-    {"philox", "capture"},        {"member", "capture"},   {"setting", "capture"},
-    {"element", "capture"},       {"text", "capture"},     {"record", "probes"},
-    {"replay", "replay"},         {"explain", "explain"},  {"layout", "layout"},
-    {"diagnose", "diagnose"},     {"find_order", "order"}, {"catch2", "diagnose"},
-    {"gmock", "diagnose"},        {"vectors", "diagnose"}, {"device", "device"},
-    {"common", "device"},         {"forms", "device"},     {"host", "device"},
-    {"cuda", "device"},           {"calls", "device"},     {"launch", "device"},
-    {"async", "device"},          {"tensor", "device"},    {"ptx", "grid"},
-    {"fault", "block"},           {"block", "block"},      {"errors", "base"},
-    {"kernel_rules", "base"},
-    {"source", "base"},           {"letters", "base"},     {"tensor_map", "tensor_map"},
-    {"tensor_memory", "machine"},
+    {"result", "base"},           {"warpbit", "cli"},           {"target", "target"},
+    {"fragment", "fragment"},     {"swizzle", "fragment"},      {"rounding", "base"},
+    {"descriptor", "fragment"},   {"state", "machine"},         {"instruction", "isa"},
+    {"format", "format"},         {"capture", "capture"},       {"inputs", "capture"},
+    {"philox", "capture"},        {"member", "capture"},        {"setting", "capture"},
+    {"element", "capture"},       {"text", "capture"},          {"record", "probes"},
+    {"replay", "replay"},         {"explain", "explain"},       {"layout", "layout"},
+    {"diagnose", "diagnose"},     {"find_order", "order"},      {"catch2", "diagnose"},
+    {"gmock", "diagnose"},        {"vectors", "diagnose"},      {"device", "device"},
+    {"common", "device"},         {"forms", "device"},          {"host", "device"},
+    {"cuda", "device"},           {"calls", "device"},          {"launch", "device"},
+    {"async", "device"},          {"tensor", "device"},         {"ptx", "grid"},
+    {"fault", "block"},           {"block", "block"},           {"errors", "base"},
+    {"kernel_rules", "base"},     {"source", "base"},           {"letters", "base"},
+    {"tensor_map", "tensor_map"}, {"tensor_memory", "machine"},
 };
 
 // "src/isa/families/mma.cpp" -> isa, "warpbit/target.hpp" -> target, "isa/form.hpp" -> isa.

@@ -170,8 +170,9 @@ std::string Mbarriers::awaited(std::int64_t address, int warp) const {
         "its init is wrong",
         object.arrivals - before.arrivals, object.expected);
   else if (last - before.phase > 1)
-    out += fmt::format("; phase {} (parity {}) was complete, and phase {} after it, before this warp waited for it",
-                       last - 1, (last - 1) & 1, last);
+    out += fmt::format(
+        "; phase {} (parity {}) was complete, and phase {} after it, before this warp waited for it", last - 1,
+        (last - 1) & 1, last);
   else
     out +=
         fmt::format("; phase {} (parity {}) is complete, and this warp has not waited for it", last, last & 1);
