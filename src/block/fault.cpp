@@ -256,4 +256,9 @@ std::string Fault::message() const {
   return out + table(waiting, std::ranges::any_of(waiting, is_elsewhere));
 }
 
+block::Found block::first_of(Found one, Found other) {
+  const bool ends = other && other->rule == KernelRule::none;
+  return one && !ends ? one : other;
+}
+
 }  // namespace warpbit

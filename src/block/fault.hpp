@@ -31,6 +31,9 @@ struct Who {
 /// The fault of an action; nothing if it is allowed, and done. The caller adds the index of the block.
 using Found = std::optional<Fault>;
 
+/// Of two that an instruction has found, the one behind which nothing goes on, else the first.
+Found first_of(Found one, Found other);
+
 Fault fault_of(Who who, Error error, KernelRule rule = KernelRule::none);
 /// A thread's place beside a fault, and what is there; that of its whole warp.
 FaultSide side_of(Who who, std::string what);

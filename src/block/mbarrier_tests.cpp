@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tests of barrier objects, and who has its turn when a phase is complete.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "block/mbarrier.hpp"
+
+namespace warpbit::block {
+
+// A fresh object is as if the phase before its first one were complete. The record of accesses keeps two reads of a warp:
+// those of the first and the last lane are enough, as long as the object's init is ordered before the others.
+Found Mbarriers::test(std::int64_t address, const MbarrierTest& test, int warp, std::uint32_t lanes, Place at,
+                      bool& is_complete) {
+  constexpr std::string_view kWhat = "mbarrier.test_wait";
+  const int first = std::countr_zero(lanes), last = kWarp - 1 - std::countl_zero(lanes);
+  Object* object = nullptr;
+  Found found = find(address, kWhat, {warp * kWarp + first, at}, object);
+  if (object == nullptr) return found;
+  if (shared_.records())
+    for (std::uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
+      const int lane = std::countr_zero(rest), thread = warp * kWarp + lane;
+      if (lane != first && lane != last && shared_.order().before(object->made.thread, object->made_at, thread))
+        continue;
+      found = first_of(std::move(found), record_use(address, kWhat, {thread, at}, *object));
+    }
+  const std::uint64_t of = test.is_parity ? test.value & 1 : test.value >> 63;
+  is_complete = of != static_cast<std::uint64_t>(object->phase & 1);
+  if (!test.is_read) unread_[warp] = {warp * kWarp + first, at};
+  if (!is_complete || !test.is_read || !shared_.records()) return found;
+  object->awaited = object->phase;
+  waited_[warp] = {address, {warp * kWarp + first, at}};
+  if (const auto failed = failed_.find(warp); failed != failed_.end() && failed->second.address == address)
+    failed_.erase(failed);
+  if (test.acquires && object->acquired_by == warp && object->acquired_in == object->phase) return found;
+  acquire(test, warp, *object);
+  if (test.acquires) {
+    object->acquired_by = warp;
+    object->acquired_in = object->phase;
+  }
+  return found;
+}
+
+void Mbarriers::acquire(const MbarrierTest& test, int warp, const Object& object) {
+  Order& order = shared_.order();
+  const Knowledge& afar = object.complete_afar;
+  test.acquires ? order.acquire(warp, object.complete) : order.acquire_relaxed(warp, object.complete);
+  if (afar.empty()) return;
+  if (!test.acquires) return order.acquire_relaxed(warp, afar, Scope::cluster);
+  if (test.scope != Scope::cta) return order.acquire(warp, afar);
+  order.nearly_acquire(warp, afar, {Flaw::Kind::scope, Scope::cta, {}, {.lacks = true, .scope = Scope::cta}});
+  // What copies and tensor instructions have done, the phase itself makes known: a wait says .cta, or nothing, which means it.
+  Knowledge done = afar;
+  const auto threads = std::min(done.known.size(), static_cast<std::size_t>(order.threads()));
+  std::fill_n(done.known.begin(), threads, 0);
+  done.nearly = {};
+  order.acquire(warp, done);
+}
+
+void Mbarriers::pass(std::int64_t address, int warp, std::uint32_t lanes, Place at) {
+  const auto of = objects_.find(address);
+  if (!shared_.records() || of == objects_.end()) return;
+  const std::int64_t phase = of->second.phase - 1;
+  const std::uint64_t arrivals = of->second.arrivals;
+  Seen& seen = of->second.seen.try_emplace(warp, Seen{phase, 0}).first->second;
+  const Who who{warp * kWarp + kWarp - 1 - std::countl_zero(lanes), at};
+  if (phase < 0) early_[warp] = {address, who};
+  if (seen.phase != phase || seen.lanes == 0)
+    repeated_.erase(warp);
+  else if ((seen.lanes & lanes) != 0 && repeated(warp) == nullptr)
+    repeated_[warp] = {
+        fmt::format("phase {} of {} (parity {}) was complete, and this warp had waited for it before", phase,
+                    name(address), phase & 1),
+        who};
+  seen = {phase, seen.phase == phase ? seen.lanes | lanes : lanes, arrivals};
+}
+
+const Mbarriers::Repeated* Mbarriers::repeated(int warp) const {
+  const auto found = repeated_.find(warp);
+  return found == repeated_.end() ? nullptr : &found->second;
+}
+
+std::optional<Who> Mbarriers::unread(int warp) const {
+  const auto found = unread_.find(warp);
+  return found == unread_.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::optional<Who> Mbarriers::failed(int warp) const {
+  const auto found = failed_.find(warp);
+  return found == failed_.end() ? std::nullopt : std::optional(found->second.who);
+}
+
+std::optional<Mbarriers::AtObject> Mbarriers::waited(int warp) const {
+  const auto found = waited_.find(warp);
+  return found == waited_.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::optional<std::int64_t> Mbarriers::counted_by(int agent) const {
+  for (const auto& [address, object] : objects_)
+    if (object.agent == agent) return address;
+  return std::nullopt;
+}
+
+std::vector<Mbarriers::Pending> Mbarriers::pending() const {
+  std::vector<Pending> out;
+  for (const auto& [address, object] : objects_)
+    if (object.copied && object.copied->phase >= object.awaited)
+      out.push_back({object.copied->who, address, object.copied->phase});
+  return out;
+}
+
+// Before their first use parity 1 counts as complete: producers wait so for what consumers have not filled yet. Where bytes
+// come, nobody must.
+std::optional<Mbarriers::Repeated> Mbarriers::early(int warp) const {
+  const auto found = early_.find(warp);
+  if (found == early_.end()) return std::nullopt;
+  const auto of = objects_.find(found->second.address);
+  if (of == objects_.end() || of->second.phase != 0 || (of->second.copies == 0 && of->second.bytes <= 0))
+    return std::nullopt;
+  return Repeated{
+      fmt::format("this wait for parity 1 of {} goes on at once, since the first phase has parity 0",
+                  name(found->second.address)),
+      found->second.who};
+}
+
+// ---- Turns
+
+void Mbarriers::wait(std::int64_t address, int warp, std::uint32_t lanes) {
+  if (const auto at = objects_.find(address); at != objects_.end())
+    waiters_.push_back({warp, lanes, address, at->second.phase});
+}
+
+void Mbarriers::leave(int warp, std::uint32_t lanes) {
+  for (Waiter& one : waiters_)
+    if (one.warp == warp) one.lanes &= ~lanes;
+  std::erase_if(waiters_, [](const Waiter& one) { return one.lanes == 0; });
+}
+
+bool Mbarriers::has_late(std::int64_t address) const {
+  const auto at = objects_.find(address);
+  return at != objects_.end() && std::ranges::any_of(waiters_, [&](const Waiter& one) {
+           return one.address == address && one.phase < at->second.phase;
+         });
+}
+
+bool Mbarriers::must_let_go(std::int64_t address, std::uint32_t arrivals) const {
+  const auto at = objects_.find(address);
+  return at != objects_.end() && at->second.pending <= arrivals && has_late(address);
+}
+
+bool Mbarriers::must_settle(std::int64_t address) const {
+  const auto at = objects_.find(address);
+  return at != objects_.end() && (at->second.promised != 0 || has_late(address));
+}
+
+}  // namespace warpbit::block
