@@ -82,7 +82,8 @@ class Mbarriers {
 
   /// Lanes of a warp wait for the phase at hand, until they leave.
   void wait(std::int64_t address, int warp, std::uint32_t lanes);
-  void leave(int warp, std::uint32_t lanes);
+  /// Whether they were the last to wait at some object.
+  bool leave(int warp, std::uint32_t lanes);
   /// Whether some wait for a phase of the object that is complete: they have had no turn since.
   bool has_late(std::int64_t address) const;
   /// Whether these arrivals must give them their turn first, since they may complete a further phase.

@@ -131,10 +131,10 @@ void Mbarriers::wait(std::int64_t address, int warp, std::uint32_t lanes) {
     waiters_.push_back({warp, lanes, address, at->second.phase});
 }
 
-void Mbarriers::leave(int warp, std::uint32_t lanes) {
+bool Mbarriers::leave(int warp, std::uint32_t lanes) {
   for (Waiter& one : waiters_)
     if (one.warp == warp) one.lanes &= ~lanes;
-  std::erase_if(waiters_, [](const Waiter& one) { return one.lanes == 0; });
+  return std::erase_if(waiters_, [](const Waiter& one) { return one.lanes == 0; }) != 0;
 }
 
 bool Mbarriers::has_late(std::int64_t address) const {

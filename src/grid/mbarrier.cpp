@@ -94,7 +94,7 @@ Next test(Warp& warp, Path& path, const Step& step, Lanes lanes, const MbarrierO
   async::Block& block = warp.block().async();
   block::Mbarriers& objects = block.mbarriers;
   const int me = warp.number_in_cluster();
-  objects.leave(me, lanes);
+  const bool has_waited = objects.leave(me, lanes);
   Lanes complete = path.seen & lanes;
   std::vector<std::pair<std::int64_t, Lanes>> missing;
   for (Lanes rest = lanes & ~complete; rest != 0;) {
@@ -123,7 +123,7 @@ Next test(Warp& warp, Path& path, const Step& step, Lanes lanes, const MbarrierO
     else if (operation.is_parity && step.result_is_read)
       objects.pass(address, me, alike, here);
   }
-  if ((complete & ~path.seen) != 0) block.cluster.happened();  // to those who wait for their turn
+  if (has_waited && (complete & ~path.seen) != 0) block.cluster.happened();  // to those who wait for their turn
   if (!missing.empty()) path.awaited = missing.back().first;
   const bool fails = complete != lanes && step.result_is_read;
   if (fails && !path.gives_up && path.early_answers >= warp.block().grid().early_answers) {
