@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels of tests/correct/: each is correct by the PTX manual, so that a launch has neither a fault nor a finding and
-// leaves the bytes that its head (kernel_head.hpp) says, by a formula.
+// The kernels of tests/correct/: each is correct by the PTX manual, or by time alone, as its head says, so that a launch has
+// neither a fault nor a finding and leaves the bytes that its head (kernel_head.hpp) says, by a formula.
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
