@@ -158,8 +158,9 @@ Found Mbarriers::init(std::int64_t address, std::uint32_t count, Who who) {
     else if (before.expected == count && before.phase == 0 && is_unordered(before, who))
       by_lanes =
           misused(kWhat, address,
-                  fmt::format("{} also initialises {}, for {} arrivals, and nothing orders that before this",
-                              shared_.cluster().name(before.made.thread, shared_.rank()), name(address), count),
+                  fmt::format("{} also initialises {}, for {} arrival{}, and nothing orders that before this",
+                              shared_.cluster().name(before.made.thread, shared_.rank()), name(address), count,
+                              count == 1 ? "" : "s"),
                   "one thread of the block must execute mbarrier.init", who, &before,
                   KernelRule::mbarrier_init_by_lanes);
     else if (shared_.records())
