@@ -133,12 +133,4 @@ bool Editor::apply() {
   return true;
 }
 
-bool is_among(std::string_view word, std::string_view list) {
-  for (std::size_t at = list.find(word); at != list.npos; at = list.find(word, at + 1)) {
-    const std::size_t end = at + word.size();
-    if ((at == 0 || list[at - 1] == ' ') && (end == list.size() || list[end] == ' ')) return true;
-  }
-  return false;
-}
-
 }  // namespace warpbit::assembler

@@ -68,9 +68,6 @@ class Editor {
   bool changed_ = false;
 };
 
-/// Whether a word is one of a list with blanks between.
-bool is_among(std::string_view word, std::string_view list);
-
 /// What a statement says, for the files of this folder.
 struct View {
   const FunctionText& f;

@@ -8,6 +8,7 @@
 #include <utility>  // exchange
 
 #include "assembler/editor.hpp"
+#include "numeric/formats.hpp"
 #include "scalar/operation.hpp"
 
 namespace warpbit::assembler {
@@ -108,8 +109,8 @@ bool is_straight(const View& view) {
 /// The last word of a statement, or its last two, is among those of a list.
 bool is_listed(const View& view, std::string_view list) {
   if (list.empty()) return true;
-  if (view.opcode() != "fence" || view.words().size() != 2) return is_among(view.type(), list);
-  return is_among(fmt::format("{}.{}", view.words()[0], view.type()), list);
+  if (view.opcode() != "fence" || view.words().size() != 2) return has_word(list, view.type());
+  return has_word(list, fmt::format("{}.{}", view.words()[0], view.type()));
 }
 
 const Branching* find_branching(const View& view) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "assembler/rounded.hpp"
+#include "numeric/formats.hpp"
 #include "scalar/operation.hpp"
 
 namespace warpbit::assembler {
@@ -49,10 +50,10 @@ bool is_folded(const View& v) {
   const auto found = std::ranges::find(kFoldings, v.opcode(), &Folding::opcode);
   if (found == std::end(kFoldings) || v.has("cc") || v.has("NaN") || v.has("rz") || v.has("rm") || v.has("rp"))
     return false;
-  if (v.opcode() == "cvt" && v.words().size() >= 2 && is_among(v.type(), "u64 s64"))
-    return is_among(v.words()[v.words().size() - 2], kIntegers);  // of 64 bits to an integer alone
+  if (v.opcode() == "cvt" && v.words().size() >= 2 && has_word("u64 s64", v.type()))
+    return has_word(kIntegers, v.words()[v.words().size() - 2]);  // of 64 bits to an integer alone
   return std::ranges::all_of(
-      v.words(), [&](std::string_view word) { return !ptx::find_type(word) || is_among(word, found->types); });
+      v.words(), [&](std::string_view word) { return !ptx::find_type(word) || has_word(found->types, word); });
 }
 
 bool is_approximate(const View& v) {
@@ -254,9 +255,9 @@ std::optional<std::uint64_t> Known::of_twice(const View& v) const {
       !v.is_register(2) || origin(v, 1) != origin(v, 2))
     return {};
   if (differs) return v.operand(1).negated != v.operand(2).negated ? 1 : 0;
-  if (is_among(v.words().front(), "lt gt ne lo hi")) return 0;
-  const bool is_total = is_among(v.words().front(), "le ge eq ls hs") && is_among(v.type(), kIntegers);
-  if (is_total || is_among(v.words().front(), "leu geu equ")) return 1;
+  if (has_word("lt gt ne lo hi", v.words().front())) return 0;
+  const bool is_total = has_word("le ge eq ls hs", v.words().front()) && has_word(kIntegers, v.type());
+  if (is_total || has_word("leu geu equ", v.words().front())) return 1;
   return {};
 }
 

@@ -110,9 +110,7 @@ struct MachineName {
   std::vector<std::string> ignored = {};
 
   bool is_bare() const { return !is_sparse && !is_scaled && !shape && types.empty() && words.empty(); }
-  bool is_of(std::string_view bases) const {
-    return fmt::format(" {} ", bases).find(fmt::format(" {} ", base)) != std::string::npos;
-  }
+  bool is_of(std::string_view bases) const { return has_word(bases, base); }
   bool is_move() const { return is_of("LDSM STSM MOVM"); }
 };
 
