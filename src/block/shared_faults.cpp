@@ -202,6 +202,35 @@ std::string must_fence_proxy(int before, int now, std::string_view access) {
 
 }  // namespace
 
+namespace {
+
+/// What the generic proxy did before the async proxy does something.
+struct UnfencedWords {
+  std::string_view done, noun, does;
+  KernelRule rule;
+};
+constexpr UnfencedWords kUnfencedWrite{"written", "write", "writes", KernelRule::proxy_fence},
+    kUnfencedRead{"read", "read", "reads", KernelRule::proxy_fence_read};
+
+Fault unfenced_fault(std::string_view what, Who who, const Accesses::Unfenced& found, const Cluster& cluster,
+                     int rank, const UnfencedWords& words) {
+  const Accesses::Access& before = found.write;
+  Fault out = fault_of(who,
+                       {Errc::protocol_violation, std::string(what),
+                        fmt::format("{} {} by {} through the generic proxy, and no fence.proxy.async came "
+                                    "between that {} and this statement",
+                                    bytes_text(found.first, found.last, "was", "were"), words.done,
+                                    cluster.name(before.thread, rank), words.noun),
+                        must_fence_proxy(before.thread, who.thread, words.noun)},
+                       words.rule);
+  out.address = {Space::shared, found.first, {}, rank};
+  out.other = side_of({before.thread, before.at},
+                      fmt::format("{} {}", words.does, bytes_text(found.first, found.last)));
+  return out;
+}
+
+}  // namespace
+
 Found Shared::unfenced_write(std::string_view what, std::int64_t first, std::int64_t bytes, Who who,
                              bool reads) {
   std::optional<Accesses::Unfenced> found;
@@ -211,36 +240,13 @@ Found Shared::unfenced_write(std::string_view what, std::int64_t first, std::int
     if (found->last + 1 >= end) return std::nullopt;
   }
   if (!found) return std::nullopt;
-  Fault out = fault_of(
-      who,
-      {Errc::protocol_violation, std::string(what),
-       fmt::format(
-           "{} written by {} through the generic proxy, and no fence.proxy.async came between that write "
-           "and this statement",
-           bytes_text(found->first, found->last, "was", "were"), cluster_->name(found->write.thread, rank_)),
-       must_fence_proxy(found->write.thread, who.thread, "write")},
-      KernelRule::proxy_fence);
-  out.address = {Space::shared, found->first, {}, rank_};
-  out.other =
-      side_of({found->write.thread, found->write.at}, "writes " + bytes_text(found->first, found->last));
-  return out;
+  return unfenced_fault(what, who, *found, *cluster_, rank_, kUnfencedWrite);
 }
 
 Found Shared::unfenced_read(std::string_view what, std::int64_t first, std::int64_t bytes, Who who) {
   const auto found = accesses_.unfenced_read(first, bytes, who.thread, cluster_->order);
   if (!found) return std::nullopt;
-  Fault out = fault_of(
-      who,
-      {Errc::protocol_violation, std::string(what),
-       fmt::format(
-           "{} read by {} through the generic proxy, and no fence.proxy.async came between that read and "
-           "this statement",
-           bytes_text(found->first, found->last, "was", "were"), cluster_->name(found->write.thread, rank_)),
-       must_fence_proxy(found->write.thread, who.thread, "read")},
-      KernelRule::proxy_fence_read);
-  out.address = {Space::shared, found->first, {}, rank_};
-  out.other = side_of({found->write.thread, found->write.at}, "reads " + bytes_text(found->first, found->last));
-  return out;
+  return unfenced_fault(what, who, *found, *cluster_, rank_, kUnfencedRead);
 }
 
 }  // namespace warpbit::block
