@@ -200,10 +200,6 @@ std::string must_fence_proxy(int before, int now, std::string_view access) {
       access);
 }
 
-}  // namespace
-
-namespace {
-
 /// What the generic proxy did before the async proxy does something.
 struct UnfencedWords {
   std::string_view done, noun, does;
