@@ -212,9 +212,9 @@ others who measured one, or "inferred" from other GPUs.)",
 bool pybind11::detail::type_caster<warpbit::python::TargetName>::load(handle source, bool) {
   using namespace warpbit::python;
   if (isinstance<warpbit::Target>(source)) {
-    value.emplace(source.cast<warpbit::Target>());
+    value = TargetName{source.cast<warpbit::Target>()};
   } else if (isinstance<str>(source)) {
-    value.emplace(value_of(warpbit::Target::find(source.cast<std::string>())));
+    value = TargetName{value_of(warpbit::Target::find(source.cast<std::string>()))};
   } else if (!source.is_none()) {
     throw type_error("target: expected a Target or its name, got " + seen_text(source));
   }

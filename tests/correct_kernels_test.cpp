@@ -2,8 +2,6 @@
 // The kernels of tests/correct/: each is correct by the PTX manual, or by time alone, as its head says, so that a launch has
 // neither a fault nor a finding and leaves the bytes that its head (kernel_head.hpp) says, by a formula.
 #include <catch2/catch.hpp>
-#include <filesystem>
-#include <fstream>
 
 #include "kernel_head.hpp"
 
@@ -39,26 +37,16 @@ std::string wrong(const std::string& text, Case& test, bool strict) {
   return "";
 }
 
-std::vector<std::filesystem::path> kernels() {
-  std::vector<std::filesystem::path> files;
-  for (const auto& entry : std::filesystem::directory_iterator("tests/correct"))
-    if (entry.path().extension() == ".ptx") files.push_back(entry.path());
-  std::sort(files.begin(), files.end());
-  return files;
-}
-
 TEST_CASE("there are 150 correct kernels") {
-  CHECK(kernels().size() >= 150);
+  CHECK(kernels("tests/correct").size() >= 150);
 }
 
 TEST_CASE("correct kernels have no fault, no finding, and the bytes that they should have") {
-  for (const auto& file : kernels()) {
-    std::ifstream in(file);
-    const std::string text{std::istreambuf_iterator<char>(in), {}};
-    Case test(text);
+  for (const File& kernel : kernels("tests/correct")) {
+    Case test(kernel.text);
     for (const bool strict : {false, true}) {
-      INFO(file.stem().string() << (strict ? ", strict" : ""));
-      CHECK(wrong(text, test, strict) == "");
+      INFO(kernel.name << (strict ? ", strict" : ""));
+      CHECK(wrong(kernel.text, test, strict) == "");
     }
   }
 }

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "../tools/capture/tensor_copy_cases.hpp"
+#include "numeric/words.hpp"
 #include "ptx/evidence.hpp"
 #include "ptx/rows/opcodes.hpp"
 #include "random_recordings.hpp"
@@ -24,8 +25,7 @@ constexpr const char *kDigests = "golden-digests/scalar/sm_90a.tsv",
                      *kCopies = "golden/tensor-copies/sm_90a.tsv";
 
 std::pair<std::string_view, Words> parts(std::string_view form) {
-  Words words;
-  for (const auto part : form | std::views::split('.')) words.emplace_back(part.begin(), part.end());
+  Words words = words_between(form, ".");
   const std::string_view opcode = words.front();
   words.erase(words.begin());
   return {opcode, words};

@@ -18,10 +18,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <catch2/catch.hpp>
 #include <charconv>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <sstream>
 
 #include "warpbit/format.hpp"
@@ -296,6 +301,25 @@ struct Case {
     arguments.push_back(ptx::value(*encoded));
   }
 };
+
+/// A kernel in a file: its name without .ptx, and its text.
+struct File {
+  std::string name, text;
+};
+
+/// The kernels of a folder, by name; with the environment variable WARPBIT_KERNEL, the one of that name alone.
+inline std::vector<File> kernels(const char* folder) {
+  const char* const alone = std::getenv("WARPBIT_KERNEL");
+  std::vector<File> out;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    const std::string name = entry.path().stem().string();
+    if (entry.path().extension() != ".ptx" || (alone != nullptr && name != alone)) continue;
+    std::ifstream in(entry.path());
+    out.push_back({name, {std::istreambuf_iterator<char>(in), {}}});
+  }
+  std::ranges::sort(out, {}, &File::name);
+  return out;
+}
 
 /// The first element that is not as expected; empty if all are.
 inline std::string difference(const Array& array) {

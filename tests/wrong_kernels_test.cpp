@@ -4,9 +4,6 @@
 // head (kernel_head.hpp) says.
 #include <algorithm>
 #include <catch2/catch.hpp>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 
 #include "kernel_head.hpp"
 
@@ -23,23 +20,8 @@ constexpr Unseen kUnseen[] = {
     {"volatile_slots_of_a_warp", "strong accesses do not race; the bytes depend on the order of lanes"},
 };
 
-struct Kernel {
-  std::string name, text;
-};
-
-std::vector<Kernel> kernels() {
-  std::vector<Kernel> out;
-  for (const auto& entry : std::filesystem::directory_iterator("tests/wrong")) {
-    if (entry.path().extension() != ".ptx") continue;
-    std::ifstream in(entry.path());
-    out.push_back({entry.path().stem().string(), {std::istreambuf_iterator<char>(in), {}}});
-  }
-  std::ranges::sort(out, {}, &Kernel::name);
-  return out;
-}
-
 /// What a launch of an entry says; empty: nothing.
-std::string told(const Kernel& kernel, const std::string& entry, Case& test, bool strict) {
+std::string told(const File& kernel, const std::string& entry, Case& test, bool strict) {
   const Result<ptx::Module> module = ptx::Module::load(kernel.text);
   if (!module) return module.error().message();
   const Result<ptx::Function> function = module->function(entry);
@@ -54,9 +36,9 @@ std::string told(const Kernel& kernel, const std::string& entry, Case& test, boo
 }
 
 TEST_CASE("a mistake of a kernel is told, and nothing where there is none") {
-  const std::vector<Kernel> all = kernels();
+  const std::vector<File> all = kernels("tests/wrong");
   REQUIRE(all.size() >= 150);
-  for (const Kernel& kernel : all) {
+  for (const File& kernel : all) {
     INFO(kernel.name);
     Case test(kernel.text);
     for (const bool strict : {false, true}) {

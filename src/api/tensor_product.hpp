@@ -81,8 +81,7 @@ void shift_down(TensorMemory& memory, int first_lane, int first_column);
 /// Refuses another number of blocks than the .cta_group of an instruction. Error: usage.
 Result<void> check_blocks(const Instruction& instruction, std::size_t blocks);
 
-inline constexpr std::string_view kAllocatedColumns =
-    "columns that tcgen05.alloc has allocated before, and tcgen05.dealloc deallocates after the last access";
+inline constexpr std::string_view kAllocatedColumns = "columns that tcgen05.alloc has allocated before";
 /// The error of columns [first, last] of tensor memory, some of which are not allocated.
 Error not_allocated(std::string where, int first, int last);
 

@@ -67,7 +67,8 @@ Fault Mbarriers::too_many(std::int64_t address, const Object& object, const Mbar
       what, address, fmt::format("phase {} of {} has had {} {}", object.phase, name(address, who), had, brings),
       !by_one_statement ? "fewer arrivals must come, or mbarrier.init must count all arrivals of a phase"
       : arrival.expected != 0
-          ? "one thread must execute this statement"
+          ? "one thread must execute this statement and expect the bytes of all copies of the phase, or "
+            "mbarrier.init must count all threads that execute it"
           : "one thread must execute this statement, or mbarrier.init must count all threads that do",
       who, &object);
   if (last != nullptr) {
@@ -127,7 +128,7 @@ std::string Mbarriers::names(const std::vector<int>& threads) const {
   std::string out;
   for (auto& [of, all] : lanes) {
     std::ranges::sort(all);
-    all.erase(std::ranges::unique(all).begin(), all.end());
+    all.erase(std::unique(all.begin(), all.end()), all.end());
     out += fmt::format("{}warp {}{}, {} {}", out.empty() ? "" : ", and ", of.second,
                        of.first == shared_.rank() ? "" : fmt::format(" of block {} of the cluster", of.first),
                        all.size() == 1 ? "lane" : "lanes", ranges(all));

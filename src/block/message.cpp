@@ -238,7 +238,7 @@ Messages::Held::Held(Messages& of, std::uint64_t address, std::size_t bytes) {
   for (std::uint64_t word = first; word < end && count_ < kMost; ++word) slots_[count_++] = &of.slot(word);
   const auto all = std::span(slots_).first(count_);
   std::ranges::sort(all);  // whoever holds several takes them in this order
-  count_ -= std::ranges::unique(all).size();
+  count_ = static_cast<std::size_t>(std::unique(all.begin(), all.end()) - all.begin());
   for (std::size_t i = 0; i < count_; ++i) slots_[i]->mutex.lock();
   for (std::uint64_t word = first; word < end; ++word) {
     Slot& one = of.slot(word);

@@ -211,14 +211,15 @@ constexpr UnfencedWords kUnfencedWrite{"written", "write", "writes", KernelRule:
 Fault unfenced_fault(std::string_view what, Who who, const Accesses::Unfenced& found, const Cluster& cluster,
                      int rank, const UnfencedWords& words) {
   const Accesses::Access& before = found.write;
-  Fault out = fault_of(who,
-                       {Errc::protocol_violation, std::string(what),
-                        fmt::format("{} {} by {} through the generic proxy, and no fence.proxy.async came "
-                                    "between that {} and this statement",
-                                    bytes_text(found.first, found.last, "was", "were"), words.done,
-                                    cluster.name(before.thread, rank), words.noun),
-                        must_fence_proxy(before.thread, who.thread, words.noun)},
-                       words.rule);
+  Fault out =
+      fault_of(who,
+               {Errc::protocol_violation, std::string(what),
+                fmt::format("{} {} by {} through the generic proxy, and no fence.proxy.async that orders "
+                            "that {} came before this statement",
+                            bytes_text(found.first, found.last, "was", "were"), words.done,
+                            cluster.name(before.thread, rank), words.noun),
+                must_fence_proxy(before.thread, who.thread, words.noun)},
+               words.rule);
   out.address = {Space::shared, found.first, {}, rank};
   out.other = side_of({before.thread, before.at},
                       fmt::format("{} {}", words.does, bytes_text(found.first, found.last)));

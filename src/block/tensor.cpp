@@ -345,18 +345,39 @@ void TensorAccesses::collect() {
   operations_ = std::move(kept);
 }
 
-Found TensorAccesses::never_written(const TensorTouch& words, int column, const Access& now) const {
-  TensorTouch at = words;
-  at.first_column = column;
-  at.columns = 1;
+// Of these words, those beside the cell of this part and column that have never been written either: its columns to the
+// right, then the lanes behind it of which the same is true.
+TensorTouch TensorAccesses::bare(const TensorTouch& words, int part, int column) const {
+  int last_column = column, last_part = part;
+  const auto is_bare = [&](int one) {
+    for (int i = column; i <= last_column; ++i)
+      if (cell(one, i).write != 0) return false;
+    return true;
+  };
+  const auto [first_part, parts] = parts_of(words);
+  while (last_column + 1 < words.first_column + words.columns && cell(part, last_column + 1).write == 0)
+    ++last_column;
+  while (last_part + 1 < first_part + parts && is_bare(last_part + 1)) ++last_part;
+  TensorTouch out = words;
+  out.first_column = column;
+  out.columns = last_column - column + 1;
+  out.first_lane = std::max(words.first_lane, part * kLanesOfCell);
+  out.lanes = std::min(words.first_lane + words.lanes, (last_part + 1) * kLanesOfCell) - out.first_lane;
+  return out;
+}
+
+Found TensorAccesses::never_written(const TensorTouch& bare, const Access& now) const {
+  const bool one = bare.columns == 1;
   return fault_of(
       now.who,
       {Errc::never_written,
        {},
-       text(at) + " has never been written",
+       fmt::format("{} ha{} never been written", text(bare), one ? "s" : "ve"),
        now.use == TensorUse::accumulator
-           ? "the first tcgen05.mma must have enable-input-d false, or something must write the columns before"
-           : "it must be written before this statement"},
+           ? fmt::format(
+                 "the first tcgen05.mma must have enable-input-d false, or something must write {} before",
+                 one ? "this column" : "these columns")
+           : fmt::format("{} must be written before this statement", one ? "it" : "they")},
       KernelRule::tensor_never_written);
 }
 
@@ -382,7 +403,7 @@ Found TensorAccesses::access(const TensorTouch& words, const Access& access) {
         for (std::size_t i = 0; i < one.read.size(); ++i) look(one.read[i], allowed_read[i], false);
       // What has been read since is ordered before the reads.
       if (!words.writes || one.read[0] == 0) look(one.write, allowed_write, true);
-      if (access.needs_value && one.write == 0 && !out) out = never_written(words, column, access);
+      if (access.needs_value && one.write == 0 && !out) out = never_written(bare(words, part, column), access);
       if (words.writes) {
         one.write = number;
         one.read = {};

@@ -157,7 +157,8 @@ class TensorAccesses {
                    const Access& now) const;
   Fault found(const Operation& before, const TensorTouch& words, bool before_writes, const Access& now,
               std::string why, std::string accepted, KernelRule rule = KernelRule::tensor_order) const;
-  Found never_written(const TensorTouch& words, int column, const Access& now) const;
+  TensorTouch bare(const TensorTouch& words, int part, int column) const;
+  Found never_written(const TensorTouch& bare, const Access& now) const;
 
   TensorOrder& order_;
   std::vector<Cell> cells_;  // by part of 16 lanes, and column

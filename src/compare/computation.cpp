@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "explain/chain.hpp"
+#include "numeric/words.hpp"
 #include "text/wrapped.hpp"
 
 namespace warpbit {

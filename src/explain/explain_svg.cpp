@@ -8,6 +8,7 @@
 
 #include "capture/whole_file.hpp"
 #include "explain/words.hpp"
+#include "numeric/words.hpp"
 #include "text/wrapped.hpp"
 #include "warpbit/explain.hpp"
 #include "warpbit/format.hpp"

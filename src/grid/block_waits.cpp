@@ -67,7 +67,8 @@ void Block::report_missing(Warp& warp, const Path& path) {
                               {Errc::lanes_missing,
                                {},
                                fmt::format("lanes {} never reach it", ranges(block::lanes_of(missing))),
-                               "all lanes of its mask must execute it"});
+                               (warp.alive() & ~path.needs) == 0 ? "all lanes of the warp must execute it"
+                                                                 : "all lanes of its mask must execute it"});
   out.lanes = block::lanes_of(missing);
   for (const Path& other : warp.paths()) {
     if (&other == &path || (other.lanes & missing) == 0) continue;

@@ -65,8 +65,8 @@ bool lies_in_variable(Warp& warp, const Path& path, const Step& step, int lane, 
       Block::who(warp, step, lane),
       {Errc::address_out_of_bounds,
        {},
-       fmt::format("bytes {} to {} of '{}' (.{}, which has {} bytes)", from,
-                   from + static_cast<std::int64_t>(bytes) - 1, name, ptx::name(variable.space), bounds->bytes),
+       fmt::format("bytes {} to {} of '{}' ({} bytes of .{})", from,
+                   from + static_cast<std::int64_t>(bytes) - 1, name, bounds->bytes, ptx::name(variable.space)),
        fmt::format("an address that is computed from '{}' must stay in it", name)},
       KernelRule::beyond_variable);
   if (in_shared && at < warp.block().shared().size())
@@ -108,7 +108,7 @@ Error beyond_global(const Grid& grid, std::uint64_t address, std::uint64_t bytes
   } else if (near->heap != nullptr) {
     accepted = "it must lie in what malloc has returned and free has not released";
   } else {
-    accepted = "threads past its end must not execute this statement, or it must be larger";
+    accepted = "threads past its end must not execute this statement, or the array must be larger";
   }
   return {Errc::address_out_of_bounds, {}, std::move(seen), std::move(accepted)};
 }

@@ -140,7 +140,7 @@ block::Found left_out(Warp& warp, const Path& path, const Step& step, Lanes lane
        fmt::format("lanes {} of warp {} execute it, and lanes {}, which had not ended, did not execute it",
                    ranges(block::lanes_of(lanes)), warp.number(), ranges(block::lanes_of(without))),
        "all lanes of a warp that have not ended must execute what is .aligned (as bar.sync is), or it must be the "
-       "form without .aligned (as barrier.sync is)"},
+       "form without .aligned (barrier.sync), which counts only the threads that execute it"},
       KernelRule::aligned_by_lanes);
   out.lanes = block::lanes_of(lanes);
   const Step& there = warp.program().steps[static_cast<std::size_t>(path.passed_at)];

@@ -10,7 +10,6 @@
 #include <limits>
 #include <map>
 #include <mutex>
-#include <ranges>
 #include <set>
 #include <thread>
 #include <unordered_map>
@@ -31,10 +30,9 @@ constexpr std::uint64_t kMostConstant = 64 * 1024, kMostGlobal = std::uint64_t{1
 class Symbols {
  public:
   Symbols(const ptx::ModuleText& module, const Addresses& addresses) {
+    for (const auto& [variable, address] : addresses) addresses_.try_emplace(variable->name, address);
     std::uint64_t number = 0;
     for (const ptx::FunctionText& one : module.functions) addresses_.try_emplace(one.name, ++number * 16);
-    for (const auto& [variable, address] : addresses | std::views::reverse)
-      addresses_.insert_or_assign(variable->name, address);
   }
   /// 0 if it has none.
   std::uint64_t address(std::string_view symbol) const {

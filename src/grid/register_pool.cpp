@@ -59,7 +59,7 @@ block::Found RegisterPool::executed(int warp, block::Who who, const block::Order
                     "warp {}, which is of the same warpgroup",
                     warp, w),
         "the four warps of the warpgroup must execute a barrier of their 128 threads between both setmaxnreg "
-        "(such as bar.sync 1, 128)",
+        "(such as bar.sync 1, 128, with another number than 1 in each other warpgroup)",
         KernelRule::setmaxnreg_order);
     out.other = block::side_of_warp(last.who, fmt::format("the previous setmaxnreg of warp {}", w));
     return out;

@@ -118,12 +118,11 @@ const Call& call_of(const Warp& warp, const Step& step) {
 bool has_arguments(Warp& warp, const Path& path, const Step& step, Lanes lanes) {
   const Call& call = call_of(warp, step);
   for (std::size_t i = 0; i < call.arguments.size(); ++i) {
-    const auto [from, to, bytes] = call.arguments[i];
+    const auto from = static_cast<std::uint64_t>(path.local + call.arguments[i].from);
+    const auto bytes = static_cast<std::uint64_t>(call.arguments[i].bytes);
     Lanes without = 0;
     for_each_lane(lanes, [&](int lane) {
-      const Target at = local_bytes(warp, lane, static_cast<std::uint64_t>(path.local + from),
-                                    static_cast<std::uint64_t>(bytes));
-      without |= Lanes{!at.is_written(static_cast<std::size_t>(bytes))} << lane;
+      without |= Lanes{!local_bytes(warp, lane, from, bytes).is_written(bytes)} << lane;
     });
     if (without == 0) continue;
     Fault out = block::fault_of(Block::who(warp, step, 0),

@@ -285,6 +285,7 @@ Next refused(Warp& warp, Path& path, const Step& step, Lanes lanes, Error error)
   const std::optional<async::Tensor::Allocated> freed =
       error.accepted == kAllocatedColumns && here.has_tensor() ? here.tensor().freed : std::nullopt;
   if (!freed) return warp.fault(path, lanes, std::move(error));
+  error.accepted = "tcgen05.dealloc after the last access";
   Fault out = block::fault_of(Block::who(warp, step, 0), std::move(error));
   out.lanes = block::lanes_of(lanes);
   const auto [first, count] = freed->columns;

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "layout/grid.hpp"
-#include "text/wrapped.hpp"
+#include "numeric/words.hpp"
 #include "warpbit/layout.hpp"
 
 namespace warpbit {

@@ -8,6 +8,7 @@
 
 #include "capture/whole_file.hpp"
 #include "layout/grid.hpp"
+#include "numeric/words.hpp"
 #include "text/wrapped.hpp"
 #include "warpbit/layout.hpp"
 

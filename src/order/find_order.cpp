@@ -226,7 +226,7 @@ class Known {
     }
     for (auto* list : {&rows, &columns}) {
       std::ranges::sort(*list);
-      list->erase(std::ranges::unique(*list).begin(), list->end());
+      list->erase(std::unique(list->begin(), list->end()), list->end());
     }
     return {p_.product, sizes_, factors_, rows, columns, elements};
   }

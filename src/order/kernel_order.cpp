@@ -11,6 +11,7 @@
 #include <span>
 #include <string_view>
 
+#include "numeric/words.hpp"
 #include "text/wrapped.hpp"
 
 namespace warpbit {

@@ -8,6 +8,7 @@
 #include <array>
 #include <unordered_map>
 
+#include "numeric/words.hpp"
 #include "ptx/rows/opcodes.hpp"
 
 namespace warpbit::ptx {
@@ -130,21 +131,11 @@ std::string key_of(std::string_view opcode, std::span<const std::string_view> wo
   return fmt::format("{}.{}", opcode, fmt::join(free, "."));
 }
 
-std::vector<std::string_view> split(std::string_view form) {
-  std::vector<std::string_view> out;
-  for (std::size_t end = 0; end != form.npos;) {
-    end = form.find('.');
-    out.push_back(form.substr(0, end));
-    if (end != form.npos) form.remove_prefix(end + 1);
-  }
-  return out;
-}
-
 const std::unordered_map<std::string, std::string_view>& recordings() {
   static const std::unordered_map<std::string, std::string_view> made = [] {
     std::unordered_map<std::string, std::string_view> out;
     for (const RecordedForm& one : kRecorded) {
-      const std::vector<std::string_view> words = split(one.form);
+      const std::vector<std::string_view> words = words_between(one.form, ".");
       out.try_emplace(key_of(words[0], std::span(words).subspan(1)), one.recording);
     }
     return out;

@@ -7,6 +7,7 @@
 
 #include "isa/since.hpp"
 #include "isa/statement.hpp"
+#include "numeric/words.hpp"
 #include "ptx/refusal.hpp"
 
 namespace warpbit::ptx {
@@ -14,19 +15,9 @@ namespace {
 
 // ---- Rows, taken apart
 
-std::vector<std::string_view> split(std::string_view text, char at) {
-  std::vector<std::string_view> out;
-  while (true) {
-    const std::size_t end = text.find(at);
-    out.push_back(text.substr(0, end));
-    if (end == text.npos) return out;
-    text.remove_prefix(end + 1);
-  }
-}
-
 // ".mmio.relaxed" -> mmio, relaxed; "" -> none.
 Words words_of(std::string_view dotted) {
-  return dotted.empty() ? Words{} : split(dotted.substr(1), '.');
+  return dotted.empty() ? Words{} : words_between(dotted.substr(1), ".");
 }
 
 // The alternatives of "{a,$name,$name+}" without its braces; "+": with a cache hint before the vector and the type. An empty one comes last: words are taken if they can be.
@@ -39,7 +30,7 @@ std::vector<Words> alternatives(std::string_view text) {
     else
       out.push_back(words_of(alternative));
   };
-  for (std::string_view one : split(text, ',')) {
+  for (std::string_view one : words_between(text, ",")) {
     if (!one.starts_with('$')) {
       add(one);
       continue;
@@ -47,7 +38,7 @@ std::vector<Words> alternatives(std::string_view text) {
     const bool hint = one.ends_with('+');
     if (hint) one.remove_suffix(1);
     const std::size_t first = out.size();
-    for (const std::string_view words : split(words_of_set(one.substr(1)), ',')) add(words);
+    for (const std::string_view words : words_between(words_of_set(one.substr(1)), ",")) add(words);
     if (hint)
       for (Words& words : std::span(out).subspan(first))
         words.insert(std::ranges::find_if(
@@ -158,7 +149,7 @@ ScalarForm take_apart(const FormRow& row, const Chapter& chapter) {
   std::string_view pattern = row.pattern;
   if (pattern.front() == '{') {
     const std::string_view names = take_piece(pattern);
-    out.opcodes = split(names.substr(1, names.size() - 2), ',');
+    out.opcodes = words_between(names.substr(1, names.size() - 2), ",");
   } else {
     const std::size_t end = std::min(pattern.find_first_of(".{$"), pattern.size());
     out.opcodes = {pattern.substr(0, end)};
@@ -170,11 +161,11 @@ ScalarForm take_apart(const FormRow& row, const Chapter& chapter) {
     for (const Words& alternative : out.slots.back()) out.words.insert(alternative.begin(), alternative.end());
   }
   if (!row.operands.empty())
-    for (const std::string_view operand : split(row.operands, ' '))
+    for (const std::string_view operand : words_between(row.operands, " "))
       out.operands.push_back(operand_form(operand));
   if (!row.since.empty())
-    for (const std::string_view one : split(row.since, ',')) {
-      const std::vector<std::string_view> parts = split(one.substr(one.find_first_not_of(' ')), ' ');
+    for (const std::string_view one : words_between(row.since, ",")) {
+      const std::vector<std::string_view> parts = words_between(one.substr(one.find_first_not_of(' ')), " ");
       if (parts.size() == 1)
         out.since = version_of(parts[0]);
       else

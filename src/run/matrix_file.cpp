@@ -10,7 +10,7 @@
 #include "capture/text.hpp"
 #include "capture/whole_file.hpp"
 #include "numeric/formats.hpp"
-#include "text/wrapped.hpp"
+#include "numeric/words.hpp"
 #include "warpbit/format.hpp"
 
 namespace warpbit {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "numeric/words.hpp"
 #include "target/target.hpp"
 #include "warpbit/detail/letters.hpp"
 
@@ -15,41 +16,31 @@ namespace {
 
 struct Generation {
   std::string_view target, architecture;
-  std::string_view names;  // separated by ", "
+  std::string_view names;  // separated by commas
 };
 constexpr Generation kGenerations[] = {
-    {"sm_70", "Volta", "V100, Titan V, Quadro GV100, volta"},
-    {"sm_72", "Volta", "Xavier, AGX Xavier, Xavier NX"},
-    {"sm_75", "Turing",
-     "T4, RTX 2060, RTX 2070, RTX 2080, Titan RTX, Quadro RTX 6000, Quadro RTX 8000, turing"},
-    {"sm_80", "Ampere", "A100, A800, A30, ampere"},
+    {"sm_70", "Volta", "V100,Titan V,Quadro GV100,volta"},
+    {"sm_72", "Volta", "Xavier,AGX Xavier,Xavier NX"},
+    {"sm_75", "Turing", "T4,RTX 2060,RTX 2070,RTX 2080,Titan RTX,Quadro RTX 6000,Quadro RTX 8000,turing"},
+    {"sm_80", "Ampere", "A100,A800,A30,ampere"},
     {"sm_86", "Ampere",
-     "RTX 2050, RTX 3050, RTX 3060, RTX 3070, RTX 3080, RTX 3090, A2, A10, A10G, A16, A40, RTX A2000, RTX A4000, RTX A5000, RTX A6000"},
-    {"sm_87", "Ampere", "Orin, AGX Orin, Orin NX, Orin Nano"},
+     "RTX 2050,RTX 3050,RTX 3060,RTX 3070,RTX 3080,RTX 3090,A2,A10,A10G,A16,A40,RTX A2000,RTX A4000,RTX A5000,RTX A6000"},
+    {"sm_87", "Ampere", "Orin,AGX Orin,Orin NX,Orin Nano"},
     {"sm_89", "Ada",
-     "RTX 4050, RTX 4060, RTX 4070, RTX 4080, RTX 4090, L4, L20, L40, L40S, RTX 4000 Ada, RTX 5000 Ada, RTX 6000 Ada, ada"},
-    {"sm_90a", "Hopper", "H100, H200, GH200, H800, H20, hopper"},
-    {"sm_100a", "Blackwell", "B100, B200, GB200, blackwell"},
-    {"sm_103a", "Blackwell", "B300, GB300"},
-    {"sm_110a", "Blackwell", "Thor, AGX Thor"},
+     "RTX 4050,RTX 4060,RTX 4070,RTX 4080,RTX 4090,L4,L20,L40,L40S,RTX 4000 Ada,RTX 5000 Ada,RTX 6000 Ada,ada"},
+    {"sm_90a", "Hopper", "H100,H200,GH200,H800,H20,hopper"},
+    {"sm_100a", "Blackwell", "B100,B200,GB200,blackwell"},
+    {"sm_103a", "Blackwell", "B300,GB300"},
+    {"sm_110a", "Blackwell", "Thor,AGX Thor"},
     {"sm_120a", "Blackwell",
-     "RTX 5050, RTX 5060, RTX 5070, RTX 5080, RTX 5090, RTX PRO 4000, RTX PRO 4500, RTX PRO 5000, RTX PRO 6000, blackwell"},
-    {"sm_121a", "Blackwell", "DGX Spark, GB10"},
+     "RTX 5050,RTX 5060,RTX 5070,RTX 5080,RTX 5090,RTX PRO 4000,RTX PRO 4500,RTX PRO 5000,RTX PRO 6000,blackwell"},
+    {"sm_121a", "Blackwell", "DGX Spark,GB10"},
 };
 constexpr std::string_view kBrands[] = {"nvidia", "geforce", "tesla", "jetson", "rtx", "dgx", "hgx"};
 // Words behind a name: forms of a GPU with the same target. "80GB" is one, too.
 constexpr std::string_view kForms[] = {"pcie", "sxm",   "sxm2", "sxm4",  "sxm5",   "nvl",
                                        "hbm2", "hbm2e", "hbm3", "hbm3e", "laptop", "gpu"};
 constexpr std::string_view kVariants[] = {"ti", "super", "tisuper"};  // of a GeForce RTX
-
-std::vector<std::string_view> split(std::string_view names) {
-  std::vector<std::string_view> out;
-  for (std::size_t end = 0; end != names.npos; names.remove_prefix(end == names.npos ? 0 : end + 2)) {
-    end = names.find(", ");
-    out.push_back(names.substr(0, end));
-  }
-  return out;
-}
 
 // ---- Equal names
 
@@ -115,7 +106,7 @@ std::vector<std::string> near_names(std::string_view name) {
 std::vector<TargetNames> target_names() {
   std::vector<TargetNames> out;
   for (const Generation& row : kGenerations)
-    out.push_back({*Target::find_ptx(row.target), row.architecture, split(row.names)});
+    out.push_back({*Target::find_ptx(row.target), row.architecture, words_between(row.names, ",")});
   return out;
 }
 

@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace warpbit {
 
@@ -17,8 +16,5 @@ std::string cut_off(const std::string& text, std::size_t width);
 
 /// Escapes text for XML, between tags or quotes.
 std::string escaped(std::string_view text);
-
-/// What lies between separators, of which each is one of these characters; one word more than separators.
-std::vector<std::string_view> words_between(std::string_view text, std::string_view separators);
 
 }  // namespace warpbit

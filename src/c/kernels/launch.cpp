@@ -4,11 +4,11 @@
 
 #include <cstring>
 #include <optional>
-#include <ranges>
 #include <span>
 #include <string_view>
 
 #include "c/status.hpp"
+#include "numeric/words.hpp"
 #include "warpbit/ptx.hpp"
 #include "warpbit/warpbit.h"
 
@@ -40,8 +40,7 @@ Dim3 dim3_of(const std::uint32_t (&given)[3]) {
 // "fold, contract" -> names
 std::vector<std::string> names_in(std::string_view list) {
   std::vector<std::string> out;
-  for (const auto part : list | std::views::split(',')) {
-    std::string_view name(part.begin(), part.end());
+  for (std::string_view name : words_between(list, ",")) {
     name.remove_prefix(std::min(name.find_first_not_of(' '), name.size()));
     out.emplace_back(name.substr(0, name.find_last_not_of(' ') + 1));
   }
