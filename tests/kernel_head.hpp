@@ -307,9 +307,9 @@ struct File {
   std::string name, text;
 };
 
-/// The kernels of a folder, by name; with the environment variable WARPBIT_KERNEL, the one of that name alone.
+/// The kernels of a folder, by name; with the environment variable WARPBIT_TEST_KERNEL, the one of that name alone.
 inline std::vector<File> kernels(const char* folder) {
-  const char* const alone = std::getenv("WARPBIT_KERNEL");
+  const char* const alone = std::getenv("WARPBIT_TEST_KERNEL");
   std::vector<File> out;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     const std::string name = entry.path().stem().string();

@@ -101,12 +101,11 @@ class Sinker {
     }
   }
 
-  /// Adds the statements that use what one writes, each as often as it does.
-  void add_uses(int i, std::vector<int>& to) const {
-    const int reg = view(i).operand(0).index;
+  /// Adds the statements that use what one writes to a register, each as often as it does.
+  void add_uses(int i, int reg, std::vector<int>& to) const {
     for (const int use : flow_.all_uses(i, reg).statements) {
       if (is_part(view(use))) {
-        add_uses(use, to);
+        add_uses(use, view(use).operand(0).index, to);
         continue;
       }
       for_each_access(
@@ -117,9 +116,9 @@ class Sinker {
           [](int) {});
     }
   }
-  std::vector<int> uses(int i) const {
+  std::vector<int> uses(int i, int reg) const {
     std::vector<int> out;
-    add_uses(i, out);
+    add_uses(i, reg, out);
     return out;
   }
 
@@ -129,7 +128,7 @@ class Sinker {
       for_each_access(
           f_, i, [&](int reg) { idle_[reg].push_back(i); }, [](int) {});
     if (!price_of(v) || !flow_.is_needed(i) || !flow_.is_written_once(v.operand(0).index)) return;
-    std::vector<int> left = uses(i);
+    std::vector<int> left = uses(i, v.operand(0).index);
     if (left.empty()) return;
     std::erase_if(left, [&](int use) { return gone_[static_cast<std::size_t>(use)]; });
     if (left.empty()) return remove(i);
@@ -147,7 +146,7 @@ class Sinker {
     if (!price || place(i).line != place(cone.root).line || !flow_.is_written_once(v.operand(0).index))
       return false;
     if (!cone.statements.insert(i).second) return true;
-    cone.price += *price + (i != cone.root && *price > 0 && uses(i).size() > 1 ? 1 : 0);
+    cone.price += *price + (i != cone.root && *price > 0 && uses(i, v.operand(0).index).size() > 1 ? 1 : 0);
     if (cone.price > kMost) return false;
     for (int n = 1; n < v.operands(); ++n)
       if (!can_be_had(v.operand(n), cone)) return false;
@@ -162,7 +161,7 @@ class Sinker {
     const bool is_leaf = (v.opcode() == "ld" && !v.is_guarded()) || is_plain_call(v);
     if (!is_leaf) return gather(at, cone);
     const Place from = {place(cone.root).line, place(cone.until).call};
-    return std::ranges::any_of(uses(at), [&](int use) { return place(use) >= from; });
+    return std::ranges::any_of(uses(at, source.index), [&](int use) { return place(use) >= from; });
   }
 
   void move(const Cone& cone) {
