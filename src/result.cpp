@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace warpbit {
 namespace {
 
@@ -34,12 +36,17 @@ std::string one_line(std::string_view text) {
   return text.size() > kLongest ? out + "..." : out;
 }
 
+bool is_one(std::string_view seen) {
+  constexpr std::string_view kBeginnings[] = {"1 byte ", "address ", "register "};
+  return std::ranges::any_of(kBeginnings, [&](std::string_view one) { return seen.starts_with(one); });
+}
+
 }  // namespace
 
 std::string Error::message() const {
   std::string out = fmt::format(fmt::runtime(kRows[static_cast<std::size_t>(code)].sentence),
                                 fmt::arg("where", one_line(where)), fmt::arg("seen", one_line(seen)),
-                                fmt::arg("accepted", accepted));
+                                fmt::arg("accepted", accepted), fmt::arg("are", is_one(seen) ? "is" : "are"));
   if (accepted.empty())
     for (const std::string_view end : {"; expected ", "; "})
       if (out.ends_with(end)) out.resize(out.size() - end.size());

@@ -148,6 +148,15 @@ struct Form {
   std::string_view undocumented;  ///< not empty: the assembler accepts it, but the manual does not list it
 };
 
+/// Since which version of PTX forms of an opcode exist, where that is later than their targets (PTX manual, "PTX ISA Notes" of
+/// each instruction; tests/isa/versions.tsv has what ptxas asks for). The words must all be there: `a|b` one of them, `a*` one
+/// that begins so, `.a` as the last, `.a.b` as the last two, `!a` none. Of the rows that fit the latest counts.
+struct SinceRow {
+  std::string_view words;
+  Version since;
+  std::string_view target = {};  ///< if it is of one alone
+};
+
 struct Family {
   std::string_view name;    ///< first column of the instruction table
   std::string_view opcode;  ///< up to the first dot
@@ -156,6 +165,7 @@ struct Family {
   std::span<const std::string_view> marks;
   std::span<const QualifierSlot> slots;
   std::vector<Form> forms;
+  std::span<const SinceRow> since = {};  ///< of all families of the opcode
 };
 
 /// All families.

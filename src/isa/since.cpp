@@ -3,14 +3,15 @@
 
 #include <algorithm>
 
+#include "isa/form.hpp"
+
 namespace warpbit {
 namespace {
 
 constexpr Version kOldest{6, 0};
 
-// What ptxas 13.0 asks for (tests/isa/versions.tsv; PTX manual, "PTX ISA Notes" of each instruction).
-
-// Words of any instruction: state spaces, scopes, types, hints.
+// Words of any instruction: state spaces, scopes, types, hints (PTX manual, "PTX ISA Notes" of each instruction; what
+// ptxas 13.0 asks for, tests/isa/versions.tsv). Tensor instructions: Family::since.
 struct WordSince {
   std::string_view word;  ///< "a*": one that begins so
   Version since;
@@ -21,37 +22,6 @@ constexpr WordSince kWords[] = {
     {"param::func", {8, 3}}, {"b128", {8, 3}},
     {"mmio", {8, 2}},        {"L1::*", {7, 4}},
     {"L2::*", {7, 4}},       {"sync_restrict::*", {8, 6}},
-};
-
-// Tensor instructions, by opcode. Words, which must all be there: `a|b` one of them, `a*` one that begins so, `.a` as the last,
-// `.a.b` as the last two, `!a` none; the target, if it is of one alone. Of the rules that fit the latest counts.
-struct SinceRule {
-  std::string_view opcodes, words;
-  Version since;
-  std::string_view target = {};
-};
-constexpr SinceRule kRules[] = {
-    {"cvt", ".f32.bf16", {7, 1}},
-    {"cvt", "satfinite !e4m3x2|e5m2x2", {8, 1}},
-    {"cvt", "e4m3x2|e5m2x2", {7, 8}},
-    {"cvt", "e4m3x2|e5m2x2", {8, 1}, "sm_89"},
-    {"cvt", "rs", {8, 7}},
-    {"fence", "", {8, 0}},
-    {"ldmatrix", "", {6, 5}},
-    {"movmatrix", "", {7, 8}},
-    {"mma", "", {6, 4}},
-    {"mma", "m8n8k16|m8n8k32|m16n8k8", {6, 5}},
-    {"mma", "b1", {7, 0}},
-    {"mma wmma", "and popc", {7, 1}},
-    {"mma", "sp", {7, 1}},
-    {"mma", "sp::ordered_metadata", {8, 5}},
-    {"mma", "e4m3|e5m2", {8, 4}},
-    {"mma", "f16 e4m3|e5m2", {8, 7}},
-    {"mma", "m16n8k16 e4m3|e5m2", {8, 7}},
-    {"wgmma", "s8 u8", {8, 4}},
-    {"wgmma", "sp", {8, 2}},
-    {"tcgen05", "kind::mxf4nvf4", {8, 7}},
-    {"tcgen05", "block_scale !scale_vec::*", {8, 8}},
 };
 
 /// Takes the first of a list from its front.
@@ -85,15 +55,8 @@ bool is_there(std::string_view alternatives, std::span<const std::string_view> w
   return false;
 }
 
-bool is_of(std::string_view opcodes, std::string_view opcode) {
-  bool out = false;
-  while (!opcodes.empty()) out = take_first(opcodes, ' ') == opcode || out;
-  return out;
-}
-
-bool fits_rule(const SinceRule& rule, std::string_view opcode, std::span<const std::string_view> words) {
-  if (!is_of(rule.opcodes, opcode)) return false;
-  for (std::string_view needed = rule.words; !needed.empty();) {
+bool fits_row(const SinceRow& row, std::span<const std::string_view> words) {
+  for (std::string_view needed = row.words; !needed.empty();) {
     std::string_view one = take_first(needed, ' ');
     const bool is_needed = !one.starts_with('!');
     if (!is_needed) one.remove_prefix(1);
@@ -113,9 +76,12 @@ Version since(std::string_view word) {
 Version since(std::string_view opcode, std::span<const std::string_view> words, Target target) {
   Version out = kOldest;
   for (const std::string_view word : words) out = std::max(out, since(word));
-  for (const SinceRule& rule : kRules) {
-    const bool is_of_target = rule.target.empty() || rule.target == target.name();
-    if (rule.since > out && is_of_target && fits_rule(rule, opcode, words)) out = rule.since;
+  for (const Family& family : families()) {
+    if (family.opcode != opcode) continue;
+    for (const SinceRow& row : family.since) {
+      const bool is_of_target = row.target.empty() || row.target == target.name();
+      if (row.since > out && is_of_target && fits_row(row, words)) out = row.since;
+    }
   }
   return out;
 }

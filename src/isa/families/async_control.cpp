@@ -47,6 +47,10 @@ Form make_form(std::string_view opcode, std::initializer_list<std::string_view> 
   return out;
 }
 
+constexpr SinceRow kProxySince[] = {
+    {"", {8, 0}},
+};
+
 }  // namespace
 
 void add_async_control(std::vector<Family>& out) {
@@ -56,7 +60,7 @@ void add_async_control(std::vector<Family>& out) {
     out.back().forms.push_back(
         make_form("wgmma", {name, "sync", "aligned"}, Unit::wgmma_sync, Feature::wgmma, {{kind}, kWarpgroup}));
   out.back().forms.back().operands = {immediate_operand("N", Part::group_count, {0, kUnbounded})};
-  out.push_back({"fence.proxy", "fence", kProxyMarks, kProxySlots, {}});
+  out.push_back({"fence.proxy", "fence", kProxyMarks, kProxySlots, {}, kProxySince});
   for (const auto& [name, space] : kProxyRows)
     out.back().forms.push_back(make_form("fence", {"proxy", "async", name}, Unit::proxy_fence, Feature::sm_90,
                                          {{Kind::proxy_fence, space}, 1}));

@@ -180,10 +180,18 @@ Form make_form(const Row& row, FormatId to, FormatId from, CvtRounding rounding,
   return out;
 }
 
+constexpr SinceRow kSince[] = {
+    {".f32.bf16", {7, 1}},
+    {"satfinite !e4m3x2|e5m2x2", {8, 1}},
+    {"e4m3x2|e5m2x2", {7, 8}},
+    {"e4m3x2|e5m2x2", {8, 1}, "sm_89"},
+    {"rs", {8, 7}},
+};
+
 }  // namespace
 
 void add_cvt(std::vector<Family>& out) {
-  out.push_back({"cvt", "cvt", {}, kSlots, {}});
+  out.push_back({"cvt", "cvt", {}, kSlots, {}, kSince});
   for (const Row& row : kRows)
     for (const FormatId to : types_in(row.to))
       for (const FormatId from : types_in(row.from))

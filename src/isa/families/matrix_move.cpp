@@ -131,12 +131,19 @@ Form movmatrix() {
   return out;
 }
 
+constexpr SinceRow kLoadSince[] = {
+    {"", {6, 5}},
+};
+constexpr SinceRow kMoveSince[] = {
+    {"", {7, 8}},
+};
+
 }  // namespace
 
 void add_matrix_moves(std::vector<Family>& out) {
-  out.push_back({"ldmatrix", "ldmatrix", {}, kLoadSlots, expand("ldmatrix", load_rows())});
+  out.push_back({"ldmatrix", "ldmatrix", {}, kLoadSlots, expand("ldmatrix", load_rows()), kLoadSince});
   out.push_back({"stmatrix", "stmatrix", {}, kStoreSlots, expand("stmatrix", store_rows())});
-  out.push_back({"movmatrix", "movmatrix", {}, kMoveSlots, {movmatrix()}});
+  out.push_back({"movmatrix", "movmatrix", {}, kMoveSlots, {movmatrix()}, kMoveSince});
 }
 
 }  // namespace warpbit

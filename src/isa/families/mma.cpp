@@ -211,11 +211,25 @@ std::vector<Form> expand(std::span<const Row> rows) {
 
 constexpr std::string_view kMarks[] = {"sp"};
 
+constexpr SinceRow kSince[] = {
+    {"", {6, 4}},
+    {"m8n8k16|m8n8k32|m16n8k8", {6, 5}},
+    {"b1", {7, 0}},
+    {"and popc", {7, 1}},
+    {"e4m3|e5m2", {8, 4}},
+    {"f16 e4m3|e5m2", {8, 7}},
+    {"m16n8k16 e4m3|e5m2", {8, 7}},
+};
+constexpr SinceRow kSparseSince[] = {
+    {"sp", {7, 1}},
+    {"sp::ordered_metadata", {8, 5}},
+};
+
 }  // namespace
 
 void add_mma(std::vector<Family>& out) {
-  out.push_back({"mma", "mma", {}, kSlots, expand(kRows)});
-  out.push_back({"mma.sp", "mma", kMarks, kSlots, expand(kSparseRows)});
+  out.push_back({"mma", "mma", {}, kSlots, expand(kRows), kSince});
+  out.push_back({"mma.sp", "mma", kMarks, kSlots, expand(kSparseRows), kSparseSince});
 }
 
 }  // namespace warpbit

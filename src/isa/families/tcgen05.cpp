@@ -572,6 +572,10 @@ constexpr std::string_view kAllocMarks[] = {"alloc"}, kDeallocMarks[] = {"deallo
                            kScaleMarks[] = {"mma", "block_scale"},
                            kSpScaleMarks[] = {"mma", "sp", "block_scale"}, kWsMarks[] = {"mma", "ws"},
                            kWsSpMarks[] = {"mma", "ws", "sp"};
+constexpr SinceRow kScaleSince[] = {
+    {"kind::mxf4nvf4", {8, 7}},
+    {"block_scale !scale_vec::*", {8, 8}},
+};
 
 }  // namespace
 
@@ -599,6 +603,7 @@ void add_tcgen05(std::vector<Family>& out) {
   add("tcgen05.ld.red", kReduceMarks, kReduceSlots, expand_reductions());
   add("tcgen05.mma", kMmaMarks, kMmaSlots, expand_plain(false));
   add("tcgen05.mma.block_scale", kScaleMarks, kBlockScaleSlots, expand_scaled(false));
+  out.back().since = kScaleSince;
   add("tcgen05.mma.sp", kSpMarks, kMmaSlots, expand_plain(true));
   add("tcgen05.mma.sp.block_scale", kSpScaleMarks, kBlockScaleSlots, expand_scaled(true));
   add("tcgen05.mma.ws", kWsMarks, kWsSlots, expand_ws(false));

@@ -147,10 +147,15 @@ std::vector<Form> expand(bool is_sparse) {
 
 constexpr std::string_view kMarks[] = {"mma_async"}, kSparseMarks[] = {"mma_async", "sp"};
 
+constexpr SinceRow kSince[] = {
+    {"s8 u8", {8, 4}},
+    {"sp", {8, 2}},
+};
+
 }  // namespace
 
 void add_wgmma(std::vector<Family>& out) {
-  out.push_back({"wgmma", "wgmma", kMarks, kSlots, expand(false)});
+  out.push_back({"wgmma", "wgmma", kMarks, kSlots, expand(false), kSince});
   out.push_back({"wgmma.sp", "wgmma", kSparseMarks, kSlots, expand(true)});
 }
 

@@ -320,11 +320,15 @@ constexpr FreeQualifiers kXor[] = {{"", "", "xor", Modifier::xor_popc, {}},
                                    {"satfinite", "", "xor", Modifier::xor_popc, {}}};
 constexpr std::string_view kLoadMark[] = {"load"}, kMmaMark[] = {"mma"}, kStoreMark[] = {"store"};
 
+constexpr SinceRow kSince[] = {
+    {"and popc", {7, 1}},
+};
+
 }  // namespace
 
 void add_wmma(std::vector<Family>& out) {
   out.push_back({"wmma.load", "wmma", kLoadMark, kMoveSlots, expand_moves(true)});
-  out.push_back({"wmma.mma", "wmma", kMmaMark, kProductSlots, expand_mma()});
+  out.push_back({"wmma.mma", "wmma", kMmaMark, kProductSlots, expand_mma(), kSince});
   std::vector<Form>& forms = out.back().forms;
   add_undocumented(kF64Shapes, f64, f64, free_qualifiers(f64), kOddF64, forms);
   add_undocumented(kOddShapes, kS4, s32, free_qualifiers(s4), kOddS4, forms);
