@@ -172,23 +172,18 @@ Fault CopiedTiles::mistaken(std::string_view what, const Descriptor& descriptor,
 
 // ---- Descriptors
 
-namespace {
-
-// Whether a matrix has a chunk of 16 bytes twice, and so its elements: for all descriptors of a product that is less than a map
-// of its elements takes for one.
 bool reads_twice(const Descriptor& descriptor, const DescribedMatrix& matrix) {
   const ChunkMap at(descriptor, matrix.major);
   const auto lines = static_cast<std::uint64_t>(matrix.major == Major::mn ? matrix.depth : matrix.lines),
              chunks = (static_cast<std::uint64_t>(matrix.contiguous_bytes()) + kChunk - 1) / kChunk;
-  std::vector<bool> is_read(at.bound(lines, chunks) / kChunk + 1);
+  std::vector<std::uint8_t> is_read(at.bound(lines, chunks) / kChunk + 1);
   for (std::uint64_t line = 0; line < lines; ++line)
-    for (std::uint64_t chunk = 0; chunk < chunks; ++chunk) {
-      std::vector<bool>::reference one = is_read[at(line, chunk) / kChunk];
-      if (one) return true;
-      one = true;
-    }
+    for (std::uint64_t chunk = 0; chunk < chunks; ++chunk)
+      if (std::exchange(is_read[at(line, chunk) / kChunk], std::uint8_t{1}) != 0) return true;
   return false;
 }
+
+namespace {
 
 // The smallest of the two offsets, LBO and SBO, with which each byte is read once; they are in units of 16 bytes. Rows lie eight
 // by eight, and an offset is from eight of them to the next ones, or from one chunk of a row to the next.

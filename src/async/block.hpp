@@ -88,6 +88,10 @@ class CopiedTiles {
   std::vector<Copied> tiles_;
 };
 
+/// Whether a matrix has a chunk of 16 bytes twice, and so its elements: for all descriptors of a product that is less than a map of
+/// its elements takes for one.
+bool reads_twice(const Descriptor& descriptor, const DescribedMatrix& matrix);
+
 /// What looks wrong in the descriptor of a matrix that a product by `who` reads. `which`: "A" or "B".
 block::Found suspicious(std::string_view which, std::uint64_t descriptor, const DescribedMatrix& matrix,
                         DescriptorForm form, block::Who who);

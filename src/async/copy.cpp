@@ -159,10 +159,13 @@ namespace {
 std::vector<GlobalRows> rows_of(const tensor_map::CopyLines& lines, const std::byte* data) {
   std::vector<GlobalRows> out;
   const auto& [n0, n1, n2, n3] = lines.count;
+  const auto stride = static_cast<std::ptrdiff_t>(lines.stride[0]);
+  const bool overlap = lines.stride[0] < lines.bytes;
   for (std::uint64_t k = 0; k < std::uint64_t{n1} * n2 * n3; ++k) {
     const std::uint64_t at =
         k % n1 * lines.stride[1] + k / n1 % n2 * lines.stride[2] + k / n1 / n2 * lines.stride[3];
-    for (std::uint64_t row = 0; row < n0; ++row)
+    if (!overlap) out.push_back({data + at, lines.bytes, n0, stride});
+    for (std::uint64_t row = 0; overlap && row < n0; ++row)
       out.push_back({data + at + row * lines.stride[0], lines.bytes});
   }
   return out;
@@ -190,17 +193,6 @@ GlobalCopies::Copy Issue::until_phase(const Destination& to, Agent agent) const 
           agent.number, to.barrier};
 }
 
-// Rows of one copy do not disturb each other.
-bool Issue::access_global(GlobalCopies::Copy copy, const std::vector<GlobalRows>& rows) {
-  for (const GlobalRows& row : rows)
-    if (!global_.access(row.first, row.bytes, copy.writes)) return false;
-  for (const GlobalRows& row : rows) {
-    copy.rows = row;
-    here_.cluster.copies.add(copy);
-  }
-  return true;
-}
-
 // ---- From global to shared memory
 
 Result<bool> Issue::multicast(const Region& from, std::span<const Destination> to) {
@@ -216,7 +208,7 @@ Result<bool> Issue::load_lines(const Region& from, const tensor_map::CopyLines& 
   if (is_beyond(lines.shared, bytes, *to.block)) return beyond(lines.shared, bytes, *to.block);
   Agent agent{};
   if (!begin(to, lines.shared, bytes, agent, false, &from)) return false;
-  if (here_.shared.records() && !access_global(until_phase(to, agent), rows_of(lines, data))) return false;
+  if (here_.shared.records() && !global_.access(until_phase(to, agent), rows_of(lines, data))) return false;
   send(to, lines.shared, bytes, agent, tensor_map::counted_bytes(*from.map),
        [lines, data](std::byte* shared) { tensor_map::move(lines, data, shared); });
   return true;
@@ -240,7 +232,7 @@ Result<bool> Issue::load(const Region& from, const Destination& to) {
   if (is_beyond(hull.first, bytes, *to.block)) return beyond(hull.first, bytes, *to.block);
   Agent agent{};
   if (!begin(to, hull.first, bytes, agent, false, &from)) return false;
-  if (here_.shared.records() && !access_global(until_phase(to, agent), rows_of_runs())) return false;
+  if (here_.shared.records() && !global_.access(until_phase(to, agent), rows_of_runs())) return false;
   const auto map = from.map != nullptr ? std::make_shared<const TensorMap>(*from.map) : nullptr;
   send(to, hull.first, bytes, agent, counted,
        [runs = std::move(runs_), data = std::move(data_), map](std::byte* shared) {
@@ -293,7 +285,7 @@ Result<bool> Issue::store(std::uint32_t from, const Region& to, const std::optio
         if (!run.outside && !reads(run.shared, run.bytes)) return false;
     }
     const GlobalCopies::Copy copy{{}, true, GlobalCopies::Copy::Wait::group, who_, &here_, agent.clock};
-    if (!access_global(copy, rows_of_runs())) return false;
+    if (!global_.access(copy, rows_of_runs())) return false;
   }
   auto arrive = [&here = here_, runs = std::move(runs_), data = std::move(data_), how] {
     for (std::size_t i = 0; i < runs.size(); ++i)

@@ -22,8 +22,8 @@ class Global {
   virtual ~Global() = default;
   /// Where these bytes are. Errors: address_out_of_bounds, address_read_only.
   virtual Result<std::byte*> find(std::uint64_t address, std::uint64_t bytes, bool writes) = 0;
-  /// A copy accesses bytes that were found. False after a fault.
-  virtual bool access(const std::byte* first, std::size_t bytes, bool writes) = 0;
+  /// A copy accesses rows that were found, which is recorded where that is checked. False after a fault.
+  virtual bool access(const GlobalCopies::Copy&, const std::vector<GlobalRows>&) { return true; }
 };
 
 /// A copy's side in global memory: bytes from an address on, or a box of a tensor.
@@ -81,8 +81,6 @@ class Issue {
   /// Begins to write bytes of a block for its barrier object.
   bool begin(const Destination& to, std::uint32_t at, std::uint64_t bytes, Agent& agent, bool generic = false,
              const Region* tensor = nullptr, bool reduces = false);
-  /// Its side in global memory, whose rows are known but for what else `copy` says. False after a fault.
-  bool access_global(GlobalCopies::Copy copy, const std::vector<GlobalRows>& rows);
   std::vector<GlobalRows> rows_of_runs() const;
   GlobalCopies::Copy until_phase(const Destination& to, Agent agent) const;
   /// When they have arrived, the object counts `counted` bytes. Those of `undefined` have no value there.

@@ -78,7 +78,7 @@ Found Mbarriers::use(std::int64_t address, std::string_view what, Who who, Objec
 
 // A thread uses an object: strong accesses to its bytes are ordered by nothing but its init and its inval.
 Found Mbarriers::record_use(std::int64_t address, std::string_view what, Who who, const Object& object) {
-  return unordered_use(shared_.read(what, address, kBytes, who, true), address, what, who, object);
+  return unordered_use(shared_.read_opaque(what, address, kBytes, who), address, what, who, object);
 }
 
 // What the race of a use with the object's init means.

@@ -46,9 +46,9 @@ Found Mbarriers::begin_copy(std::int64_t address, Who who, Accesses::Agent& agen
   ++object->copies;
   object->copied = {who, object->phase};
   if (!found && shared_.records())  // the copy uses it until the phase is complete, not the thread
-    found =
-        unordered_use(shared_.read_fenced_by(kWhat, address, kBytes, who, {agent.number, agent.clock, true}),
-                      address, kWhat, who, *object);
+    found = unordered_use(
+        shared_.read_fenced_by(kWhat, address, kBytes, who, {agent.number, agent.clock, true}, true), address,
+        kWhat, who, *object);
   Order& order = shared_.order();
   const bool is_others = shared_.cluster().rank_of(who.thread) != shared_.rank();
   if (async && (is_others || fences_own_inits_) && shared_.records() && !object->fenced &&

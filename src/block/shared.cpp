@@ -54,6 +54,13 @@ Found Shared::read(std::string_view what, std::int64_t first, std::int64_t bytes
   return conflict_of_thread(what, *found, who.at, false);
 }
 
+// Each test of a barrier object does this: what it finds as a rule is not put into words.
+Found Shared::read_opaque(std::string_view what, std::int64_t first, std::int64_t bytes, Who who) {
+  const auto found = accesses_.read(first, bytes, who.thread, who.at, cluster_->order, true);
+  if (!found || found->kind == Accesses::Conflict::Kind::never_written) return std::nullopt;
+  return conflict_of_thread(what, *found, who.at, false);
+}
+
 Found Shared::write(std::string_view what, std::int64_t first, std::int64_t bytes, Who who,
                     Accesses::Written state, bool strong) {
   const auto found = accesses_.write(first, bytes, who.thread, who.at, cluster_->order, state, strong);
@@ -170,16 +177,16 @@ void Shared::needs_no_fence(Place at) {
 }
 
 Found Shared::read_fenced_by(std::string_view what, std::int64_t first, std::int64_t bytes, Who who,
-                             Accesses::Agent agent) {
+                             Accesses::Agent agent, bool moves) {
   cluster_->issued(agent.number, who);
   const auto found = accesses_.read(first, bytes, who.thread, who.at, agent, cluster_->order);
-  return found ? Found(conflict(what, *found, who.at, {agent.number, agent.clock, false})) : std::nullopt;
+  if (!found || (moves && found->kind == Accesses::Conflict::Kind::never_written)) return std::nullopt;
+  return conflict(what, *found, who.at, {agent.number, agent.clock, false});
 }
 
 Found Shared::read_by(std::string_view what, std::int64_t first, std::int64_t bytes, Who who,
                       Accesses::Agent agent, bool moves) {
-  Found found = read_fenced_by(what, first, bytes, who, agent);
-  if (found && !(moves && found->error.code == Errc::never_written)) return found;
+  if (Found found = read_fenced_by(what, first, bytes, who, agent, moves)) return found;
   return unfenced_write(what, first, bytes, who, true);
 }
 

@@ -66,6 +66,8 @@ class Shared {
 
   /// Records an access to bytes that exist. Strong ones are atomics and those with an order.
   Found read(std::string_view what, std::int64_t first, std::int64_t bytes, Who who, bool strong = false);
+  /// A strong read of an opaque object's bytes, which need not have been written.
+  Found read_opaque(std::string_view what, std::int64_t first, std::int64_t bytes, Who who);
   Found write(std::string_view what, std::int64_t first, std::int64_t bytes, Who who,
               Accesses::Written state = Accesses::Written::done, bool strong = false);
   /// Records a store of these bytes, before it is done. Stores of what is there already do not conflict with each other.
@@ -118,7 +120,7 @@ class Shared {
                 bool moves = false);
   /// The same of bytes that need no proxy fence.
   Found read_fenced_by(std::string_view what, std::int64_t first, std::int64_t bytes, Who who,
-                       Accesses::Agent agent);
+                       Accesses::Agent agent, bool moves = false);
   /// The same of many bytes.
   Found read_by(std::string_view what, std::span<const Effects::MemoryRead> bytes, Who who,
                 Accesses::Agent agent);

@@ -241,7 +241,6 @@ class InArray : public async::Global {
   Result<std::byte*> find(std::uint64_t address, std::uint64_t, bool) override {
     return array_->global + static_cast<std::int64_t>(address);  // checked before
   }
-  bool access(const std::byte*, std::size_t, bool) override { return true; }
 
  private:
   const View* array_;  // nullptr if the copy has another side
@@ -253,7 +252,6 @@ class InTensor : public async::Global {
   Result<std::byte*> find(std::uint64_t address, std::uint64_t, bool) override {
     return reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(address));
   }
-  bool access(const std::byte*, std::size_t, bool) override { return true; }
 };
 
 /// One copy of the running thread.

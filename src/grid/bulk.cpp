@@ -37,8 +37,8 @@ class Buffers : public async::Global {
     if (writes && range_->defined != nullptr) std::fill_n(range_->defined_at(address), bytes, std::byte{0xFF});
     return range_->data + (address - range_->address);
   }
-  bool access(const std::byte* first, std::size_t bytes, bool writes) override {
-    return records_.copies(lane_, first, bytes, writes);
+  bool access(const async::GlobalCopies::Copy& copy, const std::vector<async::GlobalRows>& rows) override {
+    return records_.copies(copy, rows);
   }
 
  private:

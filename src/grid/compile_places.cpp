@@ -144,8 +144,8 @@ std::uint64_t Compiler::address_of(const Operand& symbol) {
   refuse(fmt::format("'{}'", variable->name), "a variable that is defined in the module");
 }
 
-Place Compiler::symbol(const Operand& operand) {
-  return constant(address_of(operand), 64, 0, {}, operand.variable->space == StateSpace::shared);
+Place Compiler::symbol(const Operand& operand, int bits) {
+  return constant(address_of(operand), bits, 0, {}, operand.variable->space == StateSpace::shared);
 }
 
 bool Compiler::is_kernel_parameter(const Operand& symbol) const {
@@ -171,7 +171,7 @@ Place Compiler::source(const Operand& operand, Type type) {
       program_.has_workspace = program_.has_workspace || special == ptx::Special::envreg1;
       return constant(0, std::max(ptx::bits(of), 32), 0, special);
     }
-    case Operand::Kind::symbol: return symbol(operand);
+    case Operand::Kind::symbol: return symbol(operand, ptx::bits(type) == 32 ? 32 : 64);
     case Operand::Kind::function: {
       index_of(operand.text, statement_);
       return constant(function_address(*program_.module, operand.text), 64);
@@ -214,7 +214,7 @@ Place Compiler::address(const Operand& operand, Access& access) {
   if (base.kind == Operand::Kind::literal) return constant(base.literal.bits, 64);
   if (base.kind == Operand::Kind::symbol) {
     access.in_frame = local_.contains(base.variable) && !is_kernel_parameter(base);
-    return symbol(base);
+    return symbol(base, 64);
   }
   if (base.kind == Operand::Kind::reg) return reg(base.index);
   if (base.kind == Operand::Kind::special) return source(base, Type::b64);

@@ -74,7 +74,7 @@ class Compiler {
   void lay_out_variables();
   Place constant(std::uint64_t value, int bits, std::uint64_t upper = 0,
                  std::optional<ptx::Special> special = {}, bool in_shared = false);
-  Place symbol(const Operand& operand);
+  Place symbol(const Operand& operand, int bits);
   Place reg(int index) const;
   Place second(const Operand& operand) const;
   Place predicate(int index, bool negated) const;

@@ -46,16 +46,14 @@ void copy_lane(std::byte* to, const std::byte* from, std::size_t bytes) {
 struct GlobalAccesses::Check {
   const GlobalAccess& by;
   const GlobalLanes& what;
-  std::size_t skipped = 0;  ///< bytes of the lane before those of the line
-  Page* held = nullptr;
-  std::unique_lock<std::mutex> lock = {};  ///< of that one
-  GlobalConflicts found = {};
+  std::size_t skipped = 0;                 ///< bytes of the lane before those of the line
+  std::unique_lock<std::mutex> lock = {};  ///< of a page
+  std::unique_ptr<GlobalConflicts> found = {};
   Entry entry = entry_by(by);  ///< without its place
 
   static Entry entry_by(const GlobalAccess& by);
-  void hold(Page& page);
+  void hold(std::mutex& page);
   const std::byte* value(const Entry& now, std::size_t byte) const;
-  void drop();
   template <class Visit>
   void for_each_piece(const Entry& now, Visit visit) const;
   void store(const Entry& now, std::byte* data) const;
@@ -81,8 +79,12 @@ GlobalAccesses::Entry GlobalAccesses::Check::entry_by(const GlobalAccess& by) {
 GlobalAccesses::GlobalAccesses(const GlobalMemory& memory,
                                const std::function<bool(const GlobalMemory::Range&)>& stored) {
   std::vector<const GlobalMemory::Range*> all;
-  for (const GlobalMemory::Range& range : memory.ranges())
-    if (range.writable && range.heap == nullptr && range.bytes != 0) all.push_back(&range);
+  for (const GlobalMemory::Range& range : memory.ranges()) {
+    if (range.heap != nullptr)
+      heap_ = range.data, heap_end_ = range.data + range.bytes;
+    else if (range.writable && range.bytes != 0)
+      all.push_back(&range);
+  }
   std::ranges::sort(all, {}, &GlobalMemory::Range::data);
   for (std::size_t i = 0; i < all.size();) {
     const std::byte *const first = all[i]->data, *end = first;
@@ -91,8 +93,8 @@ GlobalAccesses::GlobalAccesses(const GlobalMemory& memory,
       end = std::max<const std::byte*>(end, all[i]->data + all[i]->bytes);
       is_stored = is_stored || stored(*all[i]);
     }
-    const std::size_t pages = (static_cast<std::size_t>(end - first) + kPage - 1) / kPage;
-    areas_.push_back({first, end, is_stored, ZeroBytes(pages * sizeof(Page*))});
+    const std::size_t lines = (static_cast<std::size_t>(end - first) + kLine - 1) / kLine;
+    areas_.push_back({first, end, is_stored, ZeroBytes(lines * sizeof(Line))});
   }
 }
 
@@ -105,27 +107,11 @@ GlobalAccesses::Area* GlobalAccesses::area_of(const std::byte* data, std::size_t
   return out.has(data, bytes) ? &out : nullptr;
 }
 
-GlobalAccesses::Page& GlobalAccesses::page(Area& area, std::size_t number) {
-  const std::atomic_ref<Page*> at(reinterpret_cast<Page**>(area.pages.data())[number]);
-  if (Page* const made = at.load(std::memory_order_acquire)) return *made;
-  const std::lock_guard lock(mutex_);
-  if (Page* const made = at.load(std::memory_order_acquire)) return *made;
-  Page& out = *pages_.emplace_back(std::make_unique_for_overwrite<Page>());
-  at.store(&out, std::memory_order_release);
-  return out;
-}
-
 // One page at a time.
-void GlobalAccesses::Check::hold(Page& page) {
-  if (held == &page) return;
-  if (lock.owns_lock()) lock.unlock();
-  lock = std::unique_lock(page.mutex);
-  held = &page;
-}
-
-void GlobalAccesses::Check::drop() {
-  if (lock.owns_lock()) lock.unlock();
-  held = nullptr;
+void GlobalAccesses::Check::hold(std::mutex& page) {
+  if (lock.mutex() == &page) return;
+  lock = {};
+  lock = std::unique_lock(page);
 }
 
 // ---- Accesses
@@ -150,21 +136,22 @@ Lanes GlobalAccesses::access_each(const GlobalAccess& by, const GlobalLanes& wha
                                   const std::function<bool(int, const GlobalConflicts&)>& allowed) {
   Check check{by, what};
   Area* area = nullptr;  // of the lane before, as a rule this one's
+  const bool may_put = by.strong && by.writes && what.values == nullptr;
   for (Lanes rest = what.lanes; rest != 0; rest &= rest - 1) {
     const int lane = std::countr_zero(rest);
     if (area == nullptr || !area->has(what.of(lane), what.bytes)) area = recorded(by, what, lane);
     if (area == nullptr) continue;
     const Run run = run_of_one(lane, *area, what);
-    if (is_put(check, *area, run)) continue;
+    if (may_put && is_put(check, *area, run)) continue;
     add(check, *area, run);
-    if (!check.found.within && !check.found.between) continue;
-    check.drop();
-    if (!allowed(lane, std::exchange(check.found, {}))) return what.lanes & ~rest;
+    if (check.found == nullptr) continue;
+    check.lock = {};
+    if (!allowed(lane, *std::exchange(check.found, nullptr))) return what.lanes & ~rest;
   }
   return what.lanes;
 }
 
-GlobalConflicts GlobalAccesses::access(const GlobalAccess& by, const GlobalLanes& what) {
+std::unique_ptr<GlobalConflicts> GlobalAccesses::access(const GlobalAccess& by, const GlobalLanes& what) {
   Check check{by, what};
   for (Lanes rest = what.lanes; rest != 0;) {
     const int lane = std::countr_zero(rest);
@@ -232,9 +219,8 @@ void GlobalAccesses::add(Check& check, Area& area, const Run& run) {
     now.first = static_cast<std::uint8_t>(first);
     now.bytes = of_lanes(bytes, step, here) << first;
     check.skipped = is_one ? done : 0;
-    Page& of = page(area, at / kPage);
-    check.hold(of);
-    add(check, of.lines[at % kPage / kLine], now, const_cast<std::byte*>(area.first) + (at - first));
+    check.hold(mutex_of(at));
+    add(check, area.line(at), now, const_cast<std::byte*>(area.first) + (at - first));
     done += here;
   }
 }
@@ -275,7 +261,7 @@ bool GlobalAccesses::Check::repeats(const Entry& now, const std::byte* data) con
 // ---- Words
 
 // False if the line has too few of them for more than a list, or it is none.
-bool GlobalAccesses::add_word(Line& line, const Entry& now) {
+bool GlobalAccesses::add_word(Lists& line, const Entry& now) {
   const std::size_t size = line.words != nullptr ? line.words->size() : std::size_t{1} << now.shift;
   if (size < 4 || size > 8 || !Words::is_word(now, size)) return false;
   if (line.words == nullptr) {
@@ -296,23 +282,21 @@ bool GlobalAccesses::add_word(Line& line, const Entry& now) {
 
 // The way of most lanes of an atomic, which stores nothing here: to a line that has words already, and nothing that conflicts.
 bool GlobalAccesses::is_put(Check& check, Area& area, const Run& run) {
-  if (run.shift == kOneLane || !check.by.strong || !check.by.writes || check.what.values != nullptr)
-    return false;
-  Page& of = page(area, run.at / kPage);
-  check.hold(of);
-  Line& line = of.lines[run.at % kPage / kLine];
-  if (line.words == nullptr || line.words->size() != check.what.bytes) return false;
+  if (run.shift == kOneLane) return false;
+  check.hold(mutex_of(run.at));
+  Lists* const line = area.line(run.at).find_lists();
+  if (line == nullptr || line->words == nullptr || line->words->size() != check.what.bytes) return false;
   Entry& now = check.entry;
   now.shift = static_cast<std::uint32_t>(run.shift) & 0xF;
   now.lane = static_cast<std::uint8_t>(run.lane) & 31;
   now.first = static_cast<std::uint8_t>(run.at % kLine);
-  if ((!line.writes.empty() || !line.reads.empty()) && !is_after_all(check, line, now)) return false;
-  line.words->put(now);
+  if ((!line->writes.empty() || !line->reads.empty()) && !is_after_all(check, *line, now)) return false;
+  line->words->put(now);
   return true;
 }
 
 // Whether a word has nothing to conflict with, as is seen at once.
-bool GlobalAccesses::is_after_all(const Check& check, Line& line, const Mark& word) {
+bool GlobalAccesses::is_after_all(const Check& check, Lists& line, const Mark& word) {
   const std::size_t end = word.first + check.what.bytes;
   const Entry now{word, low_bits(check.what.bytes) << word.first};
   const auto is_before = [&](const Entry& old) {
@@ -324,10 +308,40 @@ bool GlobalAccesses::is_after_all(const Check& check, Line& line, const Mark& wo
   return std::ranges::all_of(line.writes, is_before) && std::ranges::all_of(line.reads, is_before);
 }
 
+// ---- One entry
+
+void GlobalAccesses::add(Check& check, Line& line, const Entry& by, std::byte* data) {
+  if (Lists* const all = line.find_lists()) return add(check, *all, by, data);
+  if (!is_alone(check, line, by)) return add(check, lists_of(line), by, data);
+  Entry now = by;
+  if (check.what.values != nullptr) {
+    now.repeats = now.strong && check.repeats(now, data);
+    check.store(now, data);
+  }
+  line.put(now);
+}
+
+// Whether nothing is there, or what it takes the place of, as the lists would find.
+bool GlobalAccesses::is_alone(const Check& check, const Line& line, const Entry& now) {
+  if (line.bytes == 0) return true;
+  if ((line.bytes & ~now.bytes) != 0 || (now.strong && now.writes)) return false;
+  const Entry old = line.entry();
+  return now.writes ? is_ordered(check, old, now) : !old.writes && stands_for(check, now, old);
+}
+
+GlobalAccesses::Lists& GlobalAccesses::lists_of(Line& line) {
+  const Entry old = line.entry();
+  const std::lock_guard lock(mutex_);
+  Lists& out = lists_.emplace_back();
+  (old.writes ? out.writes : out.reads).push_back(old);
+  line.put(out);
+  return out;
+}
+
 // ---- Lists
 
 // Stores of what is there already do not conflict with each other; those before stay for others, which store something else.
-void GlobalAccesses::add(Check& check, Line& line, const Entry& now, std::byte* data) {
+void GlobalAccesses::add(Check& check, Lists& line, const Entry& now, std::byte* data) {
   constexpr std::size_t kMost = 4;
   std::array<Entry, kMost> superseded;
   std::size_t count = 0;
@@ -345,7 +359,7 @@ void GlobalAccesses::add(Check& check, Line& line, const Entry& now, std::byte* 
     kept.superseded = 1;
   };
   if (line.words != nullptr && !now.strong) line.words->for_each(now.bytes, meet);
-  for (const Entry* old = line.writes.end(); old-- != line.writes.begin();) meet(*old);
+  for (const Entry* next = line.writes.end(); next != line.writes.begin();) meet(*--next);
   if (!now.writes) return remember(check, line.reads, now);
   for (const Entry& old : line.reads) {
     if ((old.bytes & now.bytes) == 0) continue;
@@ -366,7 +380,7 @@ void GlobalAccesses::add(Check& check, Line& line, const Entry& now, std::byte* 
   if (check.what.values != nullptr) check.store(now, data);
 }
 
-void GlobalAccesses::add_strong(const Check& check, Line& line, const Entry& by, const std::byte* data) {
+void GlobalAccesses::add_strong(const Check& check, Lists& line, const Entry& by, const std::byte* data) {
   Entry now = by;
   now.repeats = check.what.values != nullptr && check.repeats(now, data);
   if (add_word(line, now)) return;
@@ -378,12 +392,14 @@ void GlobalAccesses::add_strong(const Check& check, Line& line, const Entry& by,
 
 // A read stands for those before it that are known to the warp.
 void GlobalAccesses::remember(const Check& check, Entries& reads, const Entry& now) {
-  reads.thin(now, [&](const Entry& old) {
-    if (!now.is_as_weak(old)) return false;
-    return old.is_of_warp(now) || precedes_barrier(check, old) ||
-           (old.cluster == now.cluster && is_known(check, old, old.first, now.lane));
-  });
+  reads.thin(now, [&](const Entry& old) { return stands_for(check, now, old); });
   reads.push_back(now);
+}
+
+bool GlobalAccesses::stands_for(const Check& check, const Entry& now, const Entry& old) {
+  if (!now.is_as_weak(old)) return false;
+  return old.is_of_warp(now) || precedes_barrier(check, old) ||
+         (old.cluster == now.cluster && is_known(check, old, old.first, now.lane));
 }
 
 bool GlobalAccesses::is_known(const Check& check, const Entry& old, std::size_t byte, int lane) {
@@ -456,7 +472,8 @@ void GlobalAccesses::Check::report(const Entry& old, const Entry& now, LineBits 
     if (block::is_of_flag(of.flaw) || of.before.non_coherent || of.now.non_coherent) return 1;
     return of.before.thread / kLanes == of.now.thread / kLanes ? 0 : 2;
   };
-  std::optional<GlobalConflict>& place = is_near ? found.within : found.between;
+  if (found == nullptr) found = std::make_unique<GlobalConflicts>();
+  std::optional<GlobalConflict>& place = is_near ? found->within : found->between;
   if (!place || rank(out) > rank(*place)) place = std::move(out);
 }
 

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -90,8 +91,12 @@ class GlobalAccesses {
 
   /// Whether reads of a byte are recorded: something may be stored there.
   bool is_recorded(const std::byte* first);
-  /// Records it, and stores the values. Of what it finds, the worst.
-  GlobalConflicts access(const GlobalAccess& by, const GlobalLanes& what);
+  /// Whether anything may be stored there, the heap included.
+  bool may_be_stored(const std::byte* first) {
+    return (first >= heap_ && first < heap_end_) || is_recorded(first);
+  }
+  /// Records it, and stores the values. Of what it finds, the worst; nullptr: nothing.
+  std::unique_ptr<GlobalConflicts> access(const GlobalAccess& by, const GlobalLanes& what);
   /// The same of each lane by itself, up to the first that finds what is not allowed. The lanes before that one.
   Lanes access_each(const GlobalAccess& by, const GlobalLanes& what,
                     const std::function<bool(int lane, const GlobalConflicts&)>& allowed);
@@ -101,23 +106,16 @@ class GlobalAccesses {
   using Mark = GlobalMark;
   using Entry = GlobalEntry;
   using Entries = GlobalEntries;
+  using Lists = GlobalLists;
   using Words = GlobalWords;
-  /// A plain store takes the place of all before it, a strong write that of strong ones alone: another atomic conflicts with a plain
-  /// store, whatever atomic its thread has done since.
-  struct Line {
-    Entries writes, reads;
-    std::unique_ptr<Words> words;  ///< writes, later than those of the list
-  };
-  struct Page {
-    std::mutex mutex;
-    std::array<Line, kPage / kLine> lines;
-  };
-  /// Bytes of the process that hang together, and their pages.
+  using Line = GlobalLine;
+  /// Bytes of the process that hang together, and their lines.
   struct Area {
     const std::byte *first, *end;
     bool is_stored;  ///< to, perhaps
-    ZeroBytes pages;
+    ZeroBytes lines;
 
+    Line& line(std::size_t at) { return reinterpret_cast<Line*>(lines.data())[at / kLine]; }
     /// A lane of an access may lie behind: an array that is only read, and has no area, may overlap one that has.
     bool has(const std::byte* data, std::size_t bytes) const { return data >= first && data + bytes <= end; }
   };
@@ -132,15 +130,18 @@ class GlobalAccesses {
   struct Check;
 
   Area* area_of(const std::byte* data, std::size_t bytes);
-  Page& page(Area& area, std::size_t number);
+  std::mutex& mutex_of(std::size_t at) { return of_pages_[at / kPage % of_pages_.size()]; }
   Area* recorded(const GlobalAccess& by, const GlobalLanes& what, int lane);
   static Run run_of_one(int lane, const Area& area, const GlobalLanes& what);
   static Run run_from(int lane, const Area& area, const GlobalAccess& by, const GlobalLanes& what);
   void add(Check& check, Area& area, const Run& run);
-  static void add(Check& check, Line& line, const Entry& now, std::byte* data);
-  static bool add_word(Line& line, const Entry& now);
+  void add(Check& check, Line& line, const Entry& now, std::byte* data);
+  static bool is_alone(const Check& check, const Line& line, const Entry& now);
+  Lists& lists_of(Line& line);
+  static void add(Check& check, Lists& line, const Entry& now, std::byte* data);
+  static bool add_word(Lists& line, const Entry& now);
   bool is_put(Check& check, Area& area, const Run& run);
-  static bool is_after_all(const Check& check, Line& line, const Mark& word);
+  static bool is_after_all(const Check& check, Lists& line, const Mark& word);
   static bool is_known(const Check& check, const Entry& old, std::size_t byte, int lane);
   static bool is_stale(const Entry& old, const Entry& now) {
     return (now.non_coherent && old.writes) || (old.non_coherent && now.writes);
@@ -148,12 +149,15 @@ class GlobalAccesses {
   static bool is_ordered(const Check& check, const Entry& old, const Entry& now);
   static bool precedes_barrier(const Check& check, const Entry& old);
   static bool conflicts(Check& check, const Entry& old, const Entry& now, std::byte* data, LineBits latest);
-  static void add_strong(const Check& check, Line& line, const Entry& by, const std::byte* data);
+  static void add_strong(const Check& check, Lists& line, const Entry& by, const std::byte* data);
   static void remember(const Check& check, Entries& reads, const Entry& now);
+  static bool stands_for(const Check& check, const Entry& now, const Entry& old);
 
   std::vector<Area> areas_;  // by address
-  std::mutex mutex_;         // of what follows
-  std::vector<std::unique_ptr<Page>> pages_;
+  const std::byte *heap_ = nullptr, *heap_end_ = nullptr;
+  std::array<std::mutex, 256> of_pages_;  // page by page, and from the first again
+  std::mutex mutex_;                      // of what follows
+  std::deque<Lists> lists_;
 };
 
 /// The conflicts between clusters of a launch. They are told when it has ended, the same whoever came first.

@@ -9,10 +9,9 @@ namespace warpbit::grid {
 void GlobalEntries::grow() {
   constexpr std::uint32_t kUsual = 4;  // parts of a line that warps write
   capacity_ = std::max(kUsual, 2 * capacity_);
-  auto* const more = new GlobalEntry[capacity_];
-  std::copy(begin(), end(), more);
-  if (data_ != &first_) delete[] data_;
-  data_ = more;
+  auto more = std::make_unique_for_overwrite<GlobalEntry[]>(capacity_);
+  std::copy(begin(), end(), more.get());
+  data_ = std::move(more);
 }
 
 void GlobalEntries::erase_empty() {

@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 namespace warpbit::grid {
 
@@ -60,17 +61,11 @@ struct GlobalEntry : GlobalMark {
   LineBits bytes;
 };
 
-/// Entries in one piece of memory, the first in the line itself: most lines have no more. The latest is the last.
+/// Entries in one piece of memory. The latest is the last.
 class GlobalEntries {
  public:
-  GlobalEntries() = default;
-  GlobalEntries(const GlobalEntries&) = delete;
-  GlobalEntries& operator=(const GlobalEntries&) = delete;
-  ~GlobalEntries() {
-    if (data_ != &first_) delete[] data_;
-  }
-  GlobalEntry* begin() { return data_; }
-  GlobalEntry* end() { return data_ + size_; }
+  GlobalEntry* begin() { return data_.get(); }
+  GlobalEntry* end() { return begin() + size_; }
   bool empty() const { return size_ == 0; }
   void push_back(const GlobalEntry& one) {
     if (size_ == capacity_) grow();
@@ -89,15 +84,15 @@ class GlobalEntries {
   LineBits surplus(const GlobalEntry* of, const GlobalEntry& now);
   void erase_empty();
 
-  GlobalEntry* data_ = &first_;
-  std::uint32_t size_ = 0, capacity_ = 1;
-  GlobalEntry first_;
+  std::unique_ptr<GlobalEntry[]> data_;
+  std::uint32_t size_ = 0, capacity_ = 0;
 };
 
 template <class Stands>
 void GlobalEntries::thin(const GlobalEntry& now, Stands stands) {
   bool any = false;
-  for (GlobalEntry* old = end(); old-- != begin();) {
+  for (GlobalEntry* next = end(); next != begin();) {
+    GlobalEntry* const old = --next;
     const LineBits both = old->bytes & now.bytes;
     if (both == 0) continue;
     const LineBits dropped = stands(*old) ? both : surplus(old, now);
@@ -154,5 +149,35 @@ void GlobalWords::for_each(LineBits bytes, Visit visit) const {
         if (one->writes) visit(GlobalEntry{*one, bytes_of(place)});
   }
 }
+
+/// What a line has that one entry does not tell. A plain store takes the place of all before it, a strong write that of strong ones
+/// alone: another atomic conflicts with a plain store, whatever atomic its thread has done since.
+struct GlobalLists {
+  GlobalEntries writes, reads;
+  std::unique_ptr<GlobalWords> words;  ///< writes, later than those of the list
+};
+
+/// A line. Most have one entry, in as many bytes as a quarter of the line; of a new one all bytes are zero.
+///
+///     bytes != 0   one      the entry
+///     bytes == 0   lists    where there is more; nullptr: nobody has accessed it
+struct GlobalLine {
+  LineBits bytes;
+  union {
+    GlobalMark one;
+    GlobalLists* lists;
+  };
+
+  GlobalLists* find_lists() const { return bytes == 0 ? lists : nullptr; }
+  GlobalEntry entry() const { return {one, bytes}; }  ///< precondition: it has one
+  void put(const GlobalEntry& entry) {
+    bytes = entry.bytes;
+    one = entry;
+  }
+  void put(GlobalLists& all) {
+    bytes = 0;
+    lists = &all;
+  }
+};
 
 }  // namespace warpbit::grid

@@ -176,7 +176,13 @@ block::Found Products::mistaken(const steps::Gathered& first, const Instruction&
 block::Found Products::suspicious(std::span<const steps::Gathered> warps, const Instruction& product) {
   const steps::Gathered& first = warps.front();
   for (const auto& [part, descriptor, matrix] : described(first, product)) {
-    if (!judged_.emplace(&product, part, descriptor).second) continue;
+    constexpr std::uint64_t kStart = 0x3FFF;
+    const std::tuple anywhere(&product, part, descriptor & ~kStart);
+    if (sound_.contains(anywhere) || !judged_.emplace(&product, part, descriptor).second) continue;
+    if (!async::reads_twice(Descriptor::decode(descriptor), matrix)) {
+      sound_.insert(anywhere);
+      continue;
+    }
     if (auto found = async::suspicious(part == Part::a ? "A" : "B", descriptor, matrix, DescriptorForm::wgmma,
                                        Block::who(*first.warp, *first.step, 0)))
       return block::of_group(first.warp->number_in_cluster() / block::kGroupWarps, *std::move(found));

@@ -68,7 +68,8 @@ class Products {
   std::vector<std::unique_ptr<OfWarp>> warps_;
   // By the product and its descriptors, of which a ring of stages has few.
   std::map<std::tuple<const Instruction*, std::uint64_t, std::uint64_t>, Effects> effects_;
-  std::set<std::tuple<const Instruction*, Part, std::uint64_t>> judged_;  // descriptors
+  // Descriptors that have been looked at; and without their starts those that read nothing twice, wherever they start.
+  std::set<std::tuple<const Instruction*, Part, std::uint64_t>> judged_, sound_;
 };
 
 }  // namespace warpbit::grid

@@ -25,17 +25,34 @@ bool Records::meets_no_copy(const GlobalLanes& what, bool writes, bool strong) {
   return true;
 }
 
-// Tiles are read row by row, most of them from arrays that nobody stores to.
-bool Records::copies(int lane, const std::byte* first, std::size_t bytes, bool writes) {
+// Rows of one copy do not disturb each other. Most tiles are read from arrays that nobody stores to.
+bool Records::copies(async::GlobalCopies::Copy copy, std::span<const async::GlobalRows> rows) {
   GlobalAccesses* const accesses = block_.grid().accesses;
   if (accesses == nullptr) return true;
-  if (!writes && !block_.async().cluster.copies.may_meet(false) && !accesses->is_recorded(first)) return true;
-  return global({Lanes{1} << lane, one_lane(lane, first), bytes}, writes, writes);
+  async::GlobalCopies& others = block_.async().cluster.copies;
+  const int lane = copy.who.thread % kLanes;
+  for (const async::GlobalRows& some : rows) {
+    if (!copy.writes && !may_meet_write(some.first)) continue;
+    for (std::size_t row = 0; row < some.rows; ++row) {
+      const std::byte* const first = some.first + static_cast<std::ptrdiff_t>(row) * some.stride;
+      if (!global({Lanes{1} << lane, one_lane(lane, first), some.bytes}, copy.writes, copy.writes))
+        return false;
+    }
+  }
+  for (const async::GlobalRows& some : rows) {
+    if (!copy.writes && !accesses->may_be_stored(some.first)) continue;
+    copy.rows = some;
+    others.add(copy);
+  }
+  return true;
 }
 
 bool Records::copies_async(const GlobalLanes& from) {
-  if (block_.grid().accesses == nullptr) return true;
-  if (!global(from, false, false)) return false;
+  GlobalAccesses* const accesses = block_.grid().accesses;
+  const std::byte* const first = from.of(std::countr_zero(from.lanes));
+  if (accesses == nullptr) return true;
+  if (may_meet_write(first) && !global(from, false, false)) return false;
+  if (!accesses->may_be_stored(first)) return true;
   const auto number = [&](int lane) {
     return block_.accesses().copies(Block::who(warp_, step_, lane).thread) - 1;
   };
@@ -56,7 +73,8 @@ bool Records::copies_async(const GlobalLanes& from) {
 
 bool Records::global(const GlobalLanes& what, bool writes, bool strong) {
   if (!meets_no_copy(what, writes, strong)) return false;
-  return allowed_global(block_.grid().accesses->access(by(writes, strong), what));
+  const auto found = block_.grid().accesses->access(by(writes, strong), what);
+  return found == nullptr || allowed_global(*found);
 }
 
 GlobalAccess Records::by(bool writes, bool strong) const {

@@ -143,12 +143,16 @@ class Records {
   /// Atomics that nobody waits for change bytes of global memory. The lanes up to the first whose change is not allowed.
   Lanes changes_each(const GlobalLanes& what);
   bool can_change_each(const Target& at) const { return is_global(at) && !is_ordered(); }
+  /// Whether a read of global memory may meet a store, or a copy that writes. `first`: a byte of the range.
+  bool may_meet_write(const std::byte* first) const {
+    return block_.async().cluster.copies.may_meet(false) || block_.grid().accesses->is_recorded(first);
+  }
   /// Lanes access global memory, if that is checked. Values are stored.
   bool global(const GlobalLanes& what, bool writes) { return global(what, writes, step_.access.strong); }
-  /// A copy in bulk of a lane accesses bytes of it. Nothing is stored yet. Two that write count as strong: they reduce, or may
-  /// store the same.
-  bool copies(int lane, const std::byte* first, std::size_t bytes, bool writes);
-  /// cp.async of lanes, which have begun, read bytes of it.
+  /// A copy in bulk begins, which accesses these rows of it. Nothing is stored yet. Two that write count as strong: they reduce, or
+  /// may store the same.
+  bool copies(async::GlobalCopies::Copy copy, std::span<const async::GlobalRows> rows);
+  /// cp.async of lanes, which have begun, read bytes of one range of it.
   bool copies_async(const GlobalLanes& from);
   bool copies_async(int lane, const Target& from, std::size_t bytes) {
     return !is_global(from) || copies_async({Lanes{1} << lane, one_lane(lane, from.data), bytes});
@@ -172,9 +176,13 @@ class Records {
   }
   /// What the lanes access, but for the first byte of each.
   block::LaneAccesses of(Lanes lanes, std::size_t bytes) const {
-    return {
-        warp_.number_in_cluster(), lanes, {}, static_cast<std::int64_t>(bytes), Block::who(warp_, step_, 0).at,
-        step_.access.strong};
+    block::LaneAccesses out;  // zeros would cost as much as the rest
+    out.warp = warp_.number_in_cluster();
+    out.lanes = lanes;
+    out.bytes = static_cast<std::int64_t>(bytes);
+    out.at = Block::who(warp_, step_, 0).at;
+    out.strong = step_.access.strong;
+    return out;
   }
   /// The words of a strong access, which other warps may wait for. Nobody else changes them while they are held.
   block::Messages::Held hold(const Target& at, std::size_t bytes);

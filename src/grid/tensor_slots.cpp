@@ -253,6 +253,7 @@ bool find_rows(Warp& warp, const Path& path, const Access& access, const warpbit
 }
 
 Next record_reads(Warp& warp, const Step& step, const Rows& rows) {
+  if (!warp.block().checks()) return Next::step;
   Records records(warp, step);
   block::LaneAccesses accesses = records.of(kAllLanes >> (kLanes - rows.count), kRowBytes);
   accesses.first = rows.at;

@@ -199,8 +199,9 @@ bool record_global(Records& records, Warp& warp, Lanes lanes, const Targets& at,
                    Values values = {nullptr, 0}) {
   if (warp.block().grid().accesses == nullptr) return true;
   records.count(StateSpace::global, lanes_in(lanes));
-  return records.global({lanes, at.data, bytes, values.first, values.stride, at.is_row},
-                        values.first != nullptr);
+  const bool reads = values.first == nullptr;
+  if (reads && !records.may_meet_write(at[static_cast<std::size_t>(std::countr_zero(lanes))])) return true;
+  return records.global({lanes, at.data, bytes, values.first, values.stride, at.is_row}, !reads);
 }
 
 // The places of the lanes in shared memory.
@@ -290,6 +291,9 @@ std::optional<Next> copy_async_at_once(Warp& warp, Path& path, const Step& step,
   const std::uint64_t last_source = range->bytes - bytes;
   bool there = true;
   for (std::size_t lane = 0; lane < kLanes; ++lane) {
+    // Tiles come from far: the lines of all lanes are on their way at once. A wrong address does no harm.
+    __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(range->data) +
+                                                     (source[lane] - range->address)));
     target[lane] = static_cast<std::uint32_t>(target[lane] - block.shared_base());
     const bool fits = ((target[lane] | source[lane]) & (bytes - 1)) == 0 && target[lane] <= last &&
                       bounds.hold(target[lane], bytes) && source[lane] - range->address <= last_source;

@@ -85,14 +85,19 @@ Next vector(Warp& warp, Path& path, const Step& step, Lanes lanes) {
   if (function == nullptr) return step.specification(warp, path, step, lanes);
   Vectors v;
   v.parameter = step.parameter;
-  std::array<const void**, 4> sources = {&v.a, &v.b, &v.c, &v.e};
-  for (std::size_t i = 0; i < sources.size(); ++i) {
-    const Place& place = step.place[i + 2];
-    if (!place.exists()) break;
+  const auto take = [&](std::size_t i, const void*& source) {
+    const Place& place = step.place[i];
+    if (!place.exists()) return false;
     if (place.kind == Place::Kind::predicate)
       v.mask = warp.holds(path, place);
     else
-      *sources[i] = warp.at(path, place);
+      source = warp.at(path, place);
+    return true;
+  };
+  (void)(take(2, v.a) && take(3, v.b) && take(4, v.c) && take(5, v.e));
+  if (lanes == kAllLanes) {
+    v.d = warp.at(path, step.place[0]);
+    return function(v) ? Next::step : step.specification(warp, path, step, lanes);
   }
   if (compute_into(warp, path, step.place[0], lanes, function, v)) return Next::step;
   return step.specification(warp, path, step, lanes);
