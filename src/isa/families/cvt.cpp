@@ -12,6 +12,7 @@
 
 namespace warpbit {
 namespace {
+namespace cvt_family {
 
 using enum FormatId;
 using enum CvtRounding;
@@ -180,9 +181,11 @@ Form make_form(const Row& row, FormatId to, FormatId from, CvtRounding rounding,
   return out;
 }
 
+}  // namespace cvt_family
 }  // namespace
 
 void add_cvt(std::vector<Family>& out) {
+  using namespace cvt_family;
   out.push_back({"cvt", "cvt", {}, kSlots, {}});
   for (const Row& row : kRows)
     for (const FormatId to : types_in(row.to))

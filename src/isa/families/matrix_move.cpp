@@ -14,6 +14,7 @@
 
 namespace warpbit {
 namespace {
+namespace matrix_move_family {
 
 using enum FormatId;
 using Digits = std::vector<FragmentMap::Digit>;
@@ -131,9 +132,11 @@ Form movmatrix() {
   return out;
 }
 
+}  // namespace matrix_move_family
 }  // namespace
 
 void add_matrix_moves(std::vector<Family>& out) {
+  using namespace matrix_move_family;
   out.push_back({"ldmatrix", "ldmatrix", {}, kLoadSlots, expand("ldmatrix", load_rows())});
   out.push_back({"stmatrix", "stmatrix", {}, kStoreSlots, expand("stmatrix", store_rows())});
   out.push_back({"movmatrix", "movmatrix", {}, kMoveSlots, {movmatrix()}});

@@ -8,6 +8,7 @@
 
 namespace warpbit {
 namespace {
+namespace mma_family {
 
 using enum FormatId;
 
@@ -211,9 +212,11 @@ std::vector<Form> expand(std::span<const Row> rows) {
 
 constexpr std::string_view kMarks[] = {"sp"};
 
+}  // namespace mma_family
 }  // namespace
 
 void add_mma(std::vector<Family>& out) {
+  using namespace mma_family;
   out.push_back({"mma", "mma", {}, kSlots, expand(kRows)});
   out.push_back({"mma.sp", "mma", kMarks, kSlots, expand(kSparseRows)});
 }

@@ -12,6 +12,7 @@
 
 namespace warpbit {
 namespace {
+namespace wgmma_family {
 
 using enum FormatId;
 
@@ -147,9 +148,11 @@ std::vector<Form> expand(bool is_sparse) {
 
 constexpr std::string_view kMarks[] = {"mma_async"}, kSparseMarks[] = {"mma_async", "sp"};
 
+}  // namespace wgmma_family
 }  // namespace
 
 void add_wgmma(std::vector<Family>& out) {
+  using namespace wgmma_family;
   out.push_back({"wgmma", "wgmma", kMarks, kSlots, expand(false)});
   out.push_back({"wgmma.sp", "wgmma", kSparseMarks, kSlots, expand(true)});
 }

@@ -13,6 +13,7 @@
 
 namespace warpbit {
 namespace {
+namespace wmma_family {
 
 using enum FormatId;
 
@@ -320,9 +321,11 @@ constexpr FreeQualifiers kXor[] = {{"", "", "xor", Modifier::xor_popc, {}},
                                    {"satfinite", "", "xor", Modifier::xor_popc, {}}};
 constexpr std::string_view kLoadMark[] = {"load"}, kMmaMark[] = {"mma"}, kStoreMark[] = {"store"};
 
+}  // namespace wmma_family
 }  // namespace
 
 void add_wmma(std::vector<Family>& out) {
+  using namespace wmma_family;
   out.push_back({"wmma.load", "wmma", kLoadMark, kMoveSlots, expand_moves(true)});
   out.push_back({"wmma.mma", "wmma", kMmaMark, kProductSlots, expand_mma()});
   std::vector<Form>& forms = out.back().forms;
