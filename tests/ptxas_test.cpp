@@ -7,6 +7,7 @@
 #include <catch2/catch.hpp>
 #include <cstdlib>  // std::exit
 #include <functional>
+#include <utility>
 
 #include "../tools/capture/ptxas.hpp"
 #include "assembler.hpp"
@@ -78,10 +79,10 @@ void add_variants(std::vector<Question>& out) {
 }
 
 void add_orders(std::vector<Question>& out) {
-  const std::vector<Row> forms = isa_table::read("instructions");
+  std::map<std::string, std::vector<Row>> forms;
+  for (Row& row : isa_table::read("instructions")) forms[row.at("instruction")].push_back(std::move(row));
   for (const Row& row : isa_table::read("order"))
-    for (const Row& form : forms) {
-      if (form.at("instruction") != row.at("canonical")) continue;
+    for (const Row& form : forms[row.at("canonical")]) {
       for (const Target target : isa_table::target_columns(form)) {
         if (form.at(std::string(target.name())) != "1") continue;
         const bool accepted = row.at("accepted") == "1";

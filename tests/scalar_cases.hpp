@@ -200,17 +200,27 @@ inline std::uint64_t with_exponent(const Fields& f, std::uint64_t x, std::uint64
   return (x & ~(ones(f.exponent) << f.fraction)) | exponent << f.fraction;
 }
 
-inline std::uint64_t drawn(const std::string& type, std::uint64_t x, std::uint64_t y) {
-  const int width = bits(type);
-  const bool packed = type.ends_with("x2");
-  if (const Fields* fields = floating(packed ? type.substr(0, type.size() - 2) : type)) {
-    const std::uint64_t low = with_exponent(*fields, x, y);
-    if (!packed) return low & ones(width);
-    return (low & 0xFFFF) | (with_exponent(*fields, x >> 16, y >> 32) & 0xFFFF) << 16;
+/// What is drawn for a type.
+struct Drawing {
+  int width;
+  bool packed;
+  const Fields* fields;
+
+  explicit Drawing(const std::string& type)
+      : width(bits(type)),
+        packed(type.ends_with("x2")),
+        fields(floating(packed ? type.substr(0, type.size() - 2) : type)) {}
+
+  std::uint64_t operator()(std::uint64_t x, std::uint64_t y) const {
+    if (fields != nullptr) {
+      const std::uint64_t low = with_exponent(*fields, x, y);
+      if (!packed) return low & ones(width);
+      return (low & 0xFFFF) | (with_exponent(*fields, x >> 16, y >> 32) & 0xFFFF) << 16;
+    }
+    if (packed || width < 32 || y % 2 == 0) return x & ones(width);
+    return (x & ones(width)) >> (y >> 8) % static_cast<std::uint64_t>(width);
   }
-  if (packed || width < 32 || y % 2 == 0) return x & ones(width);
-  return (x & ones(width)) >> (y >> 8) % static_cast<std::uint64_t>(width);
-}
+};
 
 // ---- Cases
 
@@ -231,31 +241,47 @@ inline std::vector<Values> inputs(const Form& form) {
     for (std::size_t i = 0; i < crossed; ++i) out[j].push_back(lists[j][i / repeat % lists[j].size()]);
   }
   const std::uint64_t seed = fnv(form.name + ' ' + form.operands), count = numbers == 1 ? 16384 : 4096;
-  for (std::uint64_t i = 0; i < count; ++i)
-    for (std::size_t j = 0; j < out.size(); ++j) {
+  for (std::size_t j = 0; j < out.size(); ++j) {
+    const Drawing drawn(form.sources[j]);
+    for (std::uint64_t i = 0; i < count; ++i) {
       const std::uint64_t k = 16 * i + 2 * j;
-      out[j].push_back(drawn(form.sources[j], draw(seed, k), draw(seed, k + 1)));
+      out[j].push_back(drawn(draw(seed, k), draw(seed, k + 1)));
     }
+  }
   return out;
 }
 
-/// What a lane reads in one case.
-inline warpbit::scalar::Sources sources(const Form& form, const std::vector<Values>& inputs, std::size_t i) {
-  warpbit::scalar::Sources out;
-  for (std::size_t j = 0; j < inputs.size(); ++j) {
-    const std::string& type = form.sources[j];
-    const std::uint64_t x = inputs[j][i];
-    if (type == "carry")
-      out.carry = x != 0;
-    else if (!is_number(type))
-      out.predicate = (x != 0) != (type == "!pred");
-    else
-      out.value[static_cast<std::size_t>(out.count++)] = x;
+/// What a lane reads in each case of a form.
+struct Reading {
+  enum class Source { number, predicate, negated, carry };
+  const Form& form;
+  const std::vector<Values>& inputs;
+  std::vector<Source> kinds;
+
+  Reading(const Form& of, const std::vector<Values>& in) : form(of), inputs(in) {
+    for (const std::string& type : form.sources)
+      kinds.push_back(type == "carry"   ? Source::carry
+                      : type == "pred"  ? Source::predicate
+                      : type == "!pred" ? Source::negated
+                                        : Source::number);
   }
-  for (const std::uint64_t constant : form.constants)
-    out.value[static_cast<std::size_t>(out.count++)] = constant;
-  return out;
-}
+
+  warpbit::scalar::Sources operator()(std::size_t i) const {
+    warpbit::scalar::Sources out;
+    for (std::size_t j = 0; j < inputs.size(); ++j) {
+      const std::uint64_t x = inputs[j][i];
+      if (kinds[j] == Source::number)
+        out.value[static_cast<std::size_t>(out.count++)] = x;
+      else if (kinds[j] == Source::carry)
+        out.carry = x != 0;
+      else
+        out.predicate = (x != 0) != (kinds[j] == Source::negated);
+    }
+    for (const std::uint64_t constant : form.constants)
+      out.value[static_cast<std::size_t>(out.count++)] = constant;
+    return out;
+  }
+};
 
 inline warpbit::scalar::Operation operation(const std::string& name) {
   static thread_local std::vector<std::string> words;  // the operation has views of them

@@ -33,8 +33,8 @@ std::vector<Recorded> recorded() {
   return out;
 }
 
-std::uint64_t word(const scalar::Results& got, const std::string& type, std::size_t i) {
-  return i == 0 ? got.value : type == "carry" ? got.carry : got.second;
+std::uint64_t word(const scalar::Results& got, bool is_carry, std::size_t i) {
+  return i == 0 ? got.value : is_carry ? got.carry : got.second;
 }
 
 /// The digests of a row, computed here; `elements` becomes the number of words.
@@ -42,13 +42,16 @@ Values digests(const Form& form, std::uint64_t& elements) {
   const scalar::Operation operation = scalar_cases::operation(form.name);
   if (operation.execute == nullptr) return {};
   const std::vector<Values> in = scalar_cases::inputs(form);
+  const Reading sources(form, in);
+  std::vector<bool> is_carry;
+  for (const std::string& type : form.results) is_carry.push_back(type == "carry");
   Values out;
   elements = 0;
   for (std::size_t i = 0; i < in[0].size(); ++i) {
     if (i % kBlock == 0) out.push_back(0);
-    const scalar::Results got = scalar::execute(operation, sources(form, in, i));
+    const scalar::Results got = scalar::execute(operation, sources(i));
     for (std::size_t j = 0; j < form.results.size(); ++j)
-      out.back() += warpbit::inputs::mix(elements++, word(got, form.results[j], j));
+      out.back() += warpbit::inputs::mix(elements++, word(got, is_carry[j], j));
   }
   return out;
 }

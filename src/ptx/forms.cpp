@@ -2,6 +2,7 @@
 #include "ptx/forms.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <string>
 #include <unordered_map>
 
@@ -233,10 +234,12 @@ bool is_among(std::string_view list, std::string_view word) {
     list.remove_prefix(end + 1);
   }
 }
-bool is_fixed(std::string_view opcode, std::string_view word) {
-  return std::ranges::any_of(kFixed, [&](const FixedWords& one) {
-    return is_among(one.opcodes, opcode) && is_among(one.words, word);
-  });
+// The lists of an opcode's.
+Words fixed_words(std::string_view opcode) {
+  Words out;
+  for (const FixedWords& one : kFixed)
+    if (is_among(one.opcodes, opcode)) out.push_back(one.words);
+  return out;
 }
 
 // Words of one of these classes keep their order among themselves.
@@ -249,21 +252,26 @@ WordClass class_of(std::string_view word) {
 
 /// The words of a statement, of which some slots of a form have taken theirs.
 struct Taking {
-  std::string_view opcode;
-  std::span<const std::string_view> words;
-  std::vector<bool> used;
-  std::size_t fixed = 0;  ///< that stand at the beginning
+  std::span<const std::string_view> fixed_words;  ///< of the opcode: lists
+  std::span<const std::string_view> words;        ///< 64 at most
+  std::uint64_t used = 0;                         ///< a bit each
+  std::size_t fixed = 0;                          ///< that stand at the beginning
 
+  bool is_used(std::size_t i) const { return (used >> i & 1) != 0; }
+  bool use(std::size_t i) {
+    used |= std::uint64_t{1} << i;
+    return true;
+  }
   bool take(std::string_view wanted) {
-    if (is_fixed(opcode, wanted)) {
-      if (fixed == words.size() || words[fixed] != wanted || used[fixed]) return false;
-      return used[fixed++] = true;
+    if (std::ranges::any_of(fixed_words, [&](std::string_view list) { return is_among(list, wanted); })) {
+      if (fixed == words.size() || words[fixed] != wanted || is_used(fixed)) return false;
+      return use(fixed++);
     }
-    const WordClass kind = class_of(wanted);
     for (std::size_t i = 0; i < words.size(); ++i) {
-      if (used[i]) continue;
-      if (words[i] == wanted) return used[i] = true;
-      if (kind != WordClass::free && class_of(words[i]) == kind) return false;
+      if (is_used(i)) continue;
+      if (words[i] == wanted) return use(i);
+      if (const WordClass kind = class_of(words[i]); kind != WordClass::free && kind == class_of(wanted))
+        return false;
     }
     return false;
   }
@@ -271,7 +279,7 @@ struct Taking {
 
 // The words in another order, as ptxas takes them and compilers write some (atom.shared.cta.add.u32).
 bool fits_in_any_order(const ScalarForm& form, std::size_t slot, const Taking& taken) {
-  if (slot == form.slots.size()) return std::ranges::find(taken.used, false) == taken.used.end();
+  if (slot == form.slots.size()) return std::popcount(taken.used) == static_cast<int>(taken.words.size());
   return std::ranges::any_of(form.slots[slot], [&](const Words& alternative) {
     Taking mine = taken;
     return std::ranges::all_of(alternative, [&](std::string_view word) { return mine.take(word); }) &&
@@ -281,8 +289,9 @@ bool fits_in_any_order(const ScalarForm& form, std::size_t slot, const Taking& t
 
 bool fits_in_any_order(const ScalarForm& form, std::string_view opcode,
                        std::span<const std::string_view> words) {
-  return std::ranges::all_of(words, [&](std::string_view word) { return form.words.contains(word); }) &&
-         fits_in_any_order(form, 0, {opcode, words, std::vector<bool>(words.size()), 0});
+  return words.size() <= 64 &&
+         std::ranges::all_of(words, [&](std::string_view word) { return form.words.contains(word); }) &&
+         fits_in_any_order(form, 0, {fixed_words(opcode), words});
 }
 
 // Of words that ptxas takes twice; nothing if none is there twice.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ptx/type.hpp"
 
-#include <algorithm>
 #include <array>
 
 namespace warpbit::ptx {
@@ -52,9 +51,10 @@ const TypeRow& row(Type type) {
 }
 
 std::optional<Type> find_type(std::string_view name) {
-  const auto found = std::ranges::find(kTypes, name, &TypeRow::name);
-  if (found == kTypes.end()) return {};
-  return found->type;
+  if (name.empty()) return {};
+  for (const TypeRow& row : kTypes)
+    if (row.name.front() == name.front() && row.name == name) return row.type;
+  return {};
 }
 
 std::optional<Type> twice(Type type) {

@@ -4,6 +4,7 @@
 
 namespace warpbit::scalar {
 namespace {
+namespace compare_family {
 
 enum class Order : std::uint8_t { less, equal, greater, unordered };
 
@@ -99,10 +100,11 @@ constexpr Row kRows[] = {
     {"slct", slct, Function::slct, Spread::moved, "ddc"},
 };
 
+}  // namespace compare_family
 }  // namespace
 
 std::span<const Row> compare_rows() {
-  return kRows;
+  return compare_family::kRows;
 }
 
 }  // namespace warpbit::scalar

@@ -8,6 +8,7 @@
 
 namespace warpbit::scalar {
 namespace {
+namespace convert_family {
 
 bool is_float(Type type) {
   return ptx::is_floating(type) || type == Type::bf16;
@@ -107,10 +108,11 @@ constexpr Row kRows[] = {
     {"cvt", cvt, Function::cvt, Spread::moved, "d"},
 };
 
+}  // namespace convert_family
 }  // namespace
 
 std::span<const Row> convert_rows() {
-  return kRows;
+  return convert_family::kRows;
 }
 
 }  // namespace warpbit::scalar

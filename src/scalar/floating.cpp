@@ -54,6 +54,7 @@ std::uint64_t finished(const Operation& o, const Value& exact, Type to) {
 }
 
 namespace {
+namespace floating_family {
 
 bool is_nan(const Value& v) {
   return v.cls == Class::nan;
@@ -220,10 +221,11 @@ constexpr Row kRows[] = {
     {"tanh", approximate, Function::tanh},
 };
 
+}  // namespace floating_family
 }  // namespace
 
 std::span<const Row> floating_rows() {
-  return kRows;
+  return floating_family::kRows;
 }
 
 }  // namespace warpbit::scalar

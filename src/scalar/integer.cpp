@@ -9,6 +9,7 @@
 
 namespace warpbit::scalar {
 namespace {
+namespace integer_family {
 
 __extension__ using s128 = __int128;
 
@@ -339,10 +340,11 @@ constexpr Row kRows[] = {
     {"prmt", prmt, Function::prmt, Spread::moved, "ddc"},
 };
 
+}  // namespace integer_family
 }  // namespace
 
 std::span<const Row> integer_rows() {
-  return kRows;
+  return integer_family::kRows;
 }
 
 }  // namespace warpbit::scalar

@@ -7,6 +7,7 @@
 
 namespace warpbit {
 namespace {
+namespace block_scale_family {
 
 using enum FormatId;
 
@@ -141,9 +142,11 @@ std::vector<Form> expand(bool is_sparse) {
 
 constexpr std::string_view kMarks[] = {"block_scale"}, kSparseMarks[] = {"sp", "block_scale"};
 
+}  // namespace block_scale_family
 }  // namespace
 
 void add_block_scale(std::vector<Family>& out) {
+  using namespace block_scale_family;
   out.push_back({"mma.block_scale", "mma", kMarks, kSlots, expand(false)});
   out.push_back({"mma.sp.block_scale", "mma", kSparseMarks, kSlots, expand(true)});
 }

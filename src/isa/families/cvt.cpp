@@ -12,6 +12,7 @@
 
 namespace warpbit {
 namespace {
+namespace cvt_family {
 
 using enum FormatId;
 using enum CvtRounding;
@@ -188,9 +189,11 @@ constexpr SinceRow kSince[] = {
     {"rs", {8, 7}},
 };
 
+}  // namespace cvt_family
 }  // namespace
 
 void add_cvt(std::vector<Family>& out) {
+  using namespace cvt_family;
   out.push_back({"cvt", "cvt", {}, kSlots, {}, kSince});
   for (const Row& row : kRows)
     for (const FormatId to : types_in(row.to))

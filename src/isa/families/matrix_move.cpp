@@ -14,6 +14,7 @@
 
 namespace warpbit {
 namespace {
+namespace matrix_move_family {
 
 using enum FormatId;
 using Digits = std::vector<FragmentMap::Digit>;
@@ -138,9 +139,11 @@ constexpr SinceRow kMoveSince[] = {
     {"", {7, 8}},
 };
 
+}  // namespace matrix_move_family
 }  // namespace
 
 void add_matrix_moves(std::vector<Family>& out) {
+  using namespace matrix_move_family;
   out.push_back({"ldmatrix", "ldmatrix", {}, kLoadSlots, expand("ldmatrix", load_rows()), kLoadSince});
   out.push_back({"stmatrix", "stmatrix", {}, kStoreSlots, expand("stmatrix", store_rows())});
   out.push_back({"movmatrix", "movmatrix", {}, kMoveSlots, {movmatrix()}, kMoveSince});

@@ -8,6 +8,7 @@
 
 namespace warpbit {
 namespace {
+namespace mma_family {
 
 using enum FormatId;
 
@@ -225,9 +226,11 @@ constexpr SinceRow kSparseSince[] = {
     {"sp::ordered_metadata", {8, 5}},
 };
 
+}  // namespace mma_family
 }  // namespace
 
 void add_mma(std::vector<Family>& out) {
+  using namespace mma_family;
   out.push_back({"mma", "mma", {}, kSlots, expand(kRows), kSince});
   out.push_back({"mma.sp", "mma", kMarks, kSlots, expand(kSparseRows), kSparseSince});
 }

@@ -22,6 +22,7 @@
 
 namespace warpbit {
 namespace {
+namespace tcgen05_family {
 
 using enum FormatId;
 
@@ -577,9 +578,11 @@ constexpr SinceRow kScaleSince[] = {
     {"block_scale !scale_vec::*", {8, 8}},
 };
 
+}  // namespace tcgen05_family
 }  // namespace
 
 std::optional<FragmentMap> map_of_split(const Form& form, std::int64_t split) {
+  using namespace tcgen05_family;
   const auto* action = std::get_if<TensorAction>(&form.action);
   const auto* move = action != nullptr ? std::get_if<tensor::RegisterMove>(&action->what) : nullptr;
   if (move == nullptr || split < 0 || split >= TensorMemory::kColumns) return {};
@@ -588,6 +591,7 @@ std::optional<FragmentMap> map_of_split(const Form& form, std::int64_t split) {
 }
 
 void add_tcgen05(std::vector<Family>& out) {
+  using namespace tcgen05_family;
   const auto add = [&](std::string_view name, std::span<const std::string_view> marks,
                        std::span<const QualifierSlot> slots, std::vector<Form> forms) {
     out.push_back({name, "tcgen05", marks, slots, std::move(forms)});

@@ -12,6 +12,7 @@
 
 namespace warpbit {
 namespace {
+namespace wgmma_family {
 
 using enum FormatId;
 
@@ -152,9 +153,11 @@ constexpr SinceRow kSince[] = {
     {"sp", {8, 2}},
 };
 
+}  // namespace wgmma_family
 }  // namespace
 
 void add_wgmma(std::vector<Family>& out) {
+  using namespace wgmma_family;
   out.push_back({"wgmma", "wgmma", kMarks, kSlots, expand(false), kSince});
   out.push_back({"wgmma.sp", "wgmma", kSparseMarks, kSlots, expand(true)});
 }

@@ -13,6 +13,7 @@
 
 namespace warpbit {
 namespace {
+namespace wmma_family {
 
 using enum FormatId;
 
@@ -324,9 +325,11 @@ constexpr SinceRow kSince[] = {
     {"and popc", {7, 1}},
 };
 
+}  // namespace wmma_family
 }  // namespace
 
 void add_wmma(std::vector<Family>& out) {
+  using namespace wmma_family;
   out.push_back({"wmma.load", "wmma", kLoadMark, kMoveSlots, expand_moves(true)});
   out.push_back({"wmma.mma", "wmma", kMmaMark, kProductSlots, expand_mma(), kSince});
   std::vector<Form>& forms = out.back().forms;
