@@ -209,6 +209,9 @@ TEST_CASE("a special register is named with its component", "[quick]") {
   CHECK_THAT(said("mov.u32 %r1, %tid;"), Contains("'%tid'; expected one of its components, such as %tid.x"));
   CHECK_THAT(said("mov.u32 %r1, %nothing;"),
              Contains("'%nothing'; expected the name of a register that is declared"));
+  CHECK_THAT(said("mov.u32 %r1, %clock64;"),
+             Contains("special register '%clock64' of .u64; expected a .u32 register or a constant"));
+  CHECK(said("mov.u64 %rd1, %clock64;") == "-");
 }
 
 TEST_CASE("a later version of PTX than is known is a note", "[quick]") {
@@ -341,6 +344,7 @@ TEST_CASE("an address of 32 bits is none in .global, and no generic one", "[quic
                                              "mbarrier.init.b64 [%r1], 1;",
                                              "prefetch.global.L1 [%r1];",
                                              "prefetchu.L1 [%r1];",
+                                             "ld.global.u32 %r1, [%h2];",
                                              "mov.u32 %r1, g;",
                                              "cvta.shared.u32 %r1, %r2;",
                                              "ldu.global.u32 %r1, [%r2];"};
@@ -353,6 +357,7 @@ TEST_CASE("an address of 32 bits is none in .global, and no generic one", "[quic
                                               "st.local.u32 [%r1], %r2;",
                                               "mbarrier.init.shared.b64 [%r1], 1;",
                                               "ld.const.u32 %r1, [%r2];",
+                                              "ld.shared.u32 %r1, [%h2];",
                                               "ld.param.u32 %r1, [%r2];",
                                               "cp.async.ca.shared.global [%r1], [%r2], 16;",
                                               "ldmatrix.sync.aligned.m8n8.x1.b16 {%r1}, [%r2];",
