@@ -145,13 +145,6 @@ Fault Shared::told(std::string_view what, const Accesses::Conflict& conflict, Pl
     if (cluster_->copies(conflict.before->thread)) {
       out.other->what = fmt::format("issues {}", cluster_->work(conflict.before->thread));
       out.error = by_agent(what, conflict);
-      const bool may_come_first = by.thread / kWarp != conflict.thread / kWarp && cluster_->flow &&
-                                  cluster_->flow(at, by.at) == Cluster::Flow::follows;
-      if (may_come_first) {
-        out.error.seen +=
-            fmt::format(", and no barrier came between this {} and that copy", writes ? "write" : "read");
-        out.error.accepted = "a __syncthreads must come between this statement and the copy";
-      }
       return out;
     }
     if (cluster_->order.is_agent(conflict.before->thread))

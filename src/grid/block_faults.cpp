@@ -13,6 +13,7 @@
 #include "api/checks.hpp"
 #include "grid/cluster.hpp"
 #include "grid/pending.hpp"
+#include "grid/reach.hpp"
 #include "ptx/source.hpp"
 
 namespace warpbit::grid {
@@ -129,6 +130,20 @@ std::int32_t barrier_between(const Program& program, Warp& warp, const FaultSide
   return -1;
 }
 
+// Whether a bulk copy of another warp stands behind the access, with no barrier between and in no loop: it begins too early.
+bool is_behind(const Program& program, const Fault& fault) {
+  const FaultSide& copy = *fault.other;
+  const auto statement = [&](const FaultSide& side) {
+    return static_cast<int>((side.at.line - 1) % program.origins.size());
+  };
+  if (copy.warp == fault.warp || copy.at.line == 0 || fault.at.line == 0 ||
+      copy.what.find("copy") == copy.what.npos)
+    return false;
+  const int at = statement(fault), begins = statement(copy);
+  return origin_at(program, fault.at).function == origin_at(program, copy.at).function &&
+         leads_to(program, at, begins, true) && !leads_to(program, begins, at, false);
+}
+
 }  // namespace
 
 // What the warps of a fault have waited for in vain.
@@ -151,6 +166,10 @@ void Block::explain_by_waits(Fault& fault) const {
     fault.error.accepted +=
         fmt::format(" (it waits for groups of the thread that executes it, and warp {} has none)",
                     fault.warp - async_.shared.first_warp());
+  if (fault.other && fault.error.code == Errc::copy_pending && is_behind(grid_.program, fault)) {
+    fault.error.seen += ", and no barrier came between this statement and that copy";
+    fault.error.accepted = "a __syncthreads must come between this statement and the copy";
+  }
   if (!fault.other || fault.error.code != Errc::data_race) return;
   const int first = async_.shared.first_warp(), now = fault.warp - first, before = fault.other->warp - first;
   if (std::min(now, before) >= 0 && std::max(now, before) < static_cast<int>(warps_.size())) {
