@@ -103,12 +103,11 @@ const Case kBeyond[] = {
     {"local memory by a generic address", "mov.u64 %rd3, la; cvta.local.u64 %rd3, %rd3; st.u32 [%rd3 + 64], 1;",
      "bytes 64 to 67 of 'la'"},
     {"a variable of the module far away", "mov.u64 %rd3, ga; st.global.u32 [%rd3 + 1048832], 1;",
-     "bytes 1048832 to 1048835 of 'ga' (.global"},
+     "bytes 1048832 to 1048835 of 'ga' (64 bytes of .global"},
     {"a parameter that is named", "ld.param.u32 %r2, [n + 4];",
      "bytes 4 to 7 of 'n' (4 bytes of .param) are out of bounds; an address that is computed from 'n' must stay in it"},
     {"a parameter by its address",
-     "mov.b64 %rd2, out; ld.param.u32 %r2, [%rd2 + 8]; st.global.u32 [%rd1], %r2;",
-     "bytes 8 to 11 of 'out' ("},
+     "mov.b64 %rd2, out; ld.param.u32 %r2, [%rd2 + 8]; st.global.u32 [%rd1], %r2;", "bytes 8 to 11 of 'out' ("},
 };
 
 TEST_CASE("an access beyond its variable is told, with the variable's name", "[quick]") {
