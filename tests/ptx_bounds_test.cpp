@@ -201,7 +201,7 @@ TEST_CASE("a loop that repeats the same for ever is told", "[quick]") {
   for (const Case& one : kEndless) check_endless(one);
 }
 
-// After three million steps of the loop: the host might write there.
+// After 30 million steps of the loop: the host might write there.
 TEST_CASE("a loop over global memory that repeats the same for ever is told", "[quick][once]") {
   check_endless(
       {"a lock that nobody unlocks",
