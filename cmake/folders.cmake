@@ -3,7 +3,7 @@
 set(WARPBIT_LIBRARIES core tools kernels)
 set(WARPBIT_core_FOLDERS . numeric fragment machine target isa isa/families kernel format api block c)
 set(WARPBIT_tools_FOLDERS text capture record probes replay explain compare order diagnose layout run c/tools)
-set(WARPBIT_kernels_FOLDERS async device tensor_map ptx ptx/rows scalar assembler grid c/kernels)
+set(WARPBIT_kernels_FOLDERS async device tensor_map texture ptx ptx/rows scalar assembler grid c/kernels)
 
 # The index of the captures, a string for each line.
 set(WARPBIT_ROOT ${CMAKE_CURRENT_LIST_DIR}/..)
@@ -14,7 +14,7 @@ file(CONFIGURE OUTPUT golden_index.inc CONTENT "@WARPBIT_INDEX_LINES@" @ONLY)
 
 # The forms that a GPU has executed, each with its recording: golden/forms.tsv, and the first column of the scalar digests.
 set(WARPBIT_RECORDED_FORMS "")
-foreach(file golden/forms.tsv golden-digests/scalar/sm_90a.tsv)
+foreach(file golden/forms.tsv golden-digests/scalar/sm_90a.tsv golden-digests/textures/sm_90.tsv)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${WARPBIT_ROOT}/${file})
   file(STRINGS ${WARPBIT_ROOT}/${file} lines REGEX "^[a-z0-9]+[.].*\t")
   foreach(line IN LISTS lines)

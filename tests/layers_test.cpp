@@ -52,7 +52,8 @@ const Arrows kArrows = {
     {"ptx", {"isa"}},
     {"scalar", {"ptx"}},
     {"assembler", {"scalar"}},
-    {"grid", {"assembler", "async"}},
+    {"texture", {"scalar"}},
+    {"grid", {"assembler", "async", "texture"}},
     {"cli",
      {"grid", "tensor_map", "device", "explain", "compare", "order", "diagnose", "layout", "run", "record"}},
 };
@@ -78,7 +79,7 @@ const std::map<std::string, std::string, std::less<>> kHeaders = {
     {"async", "device"},          {"tensor", "device"},         {"ptx", "grid"},
     {"fault", "block"},           {"block", "block"},           {"errors", "base"},
     {"kernel_rules", "base"},     {"source", "base"},           {"letters", "base"},
-    {"tensor_map", "tensor_map"}, {"tensor_memory", "machine"},
+    {"tensor_map", "tensor_map"}, {"tensor_memory", "machine"}, {"texture", "texture"},
 };
 
 // "src/isa/families/mma.cpp" -> isa, "warpbit/target.hpp" -> target, "isa/form.hpp" -> isa.

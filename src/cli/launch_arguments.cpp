@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 #include <optional>
 #include <string_view>
@@ -70,7 +71,7 @@ std::uint64_t parse_number(const std::string& where, const NumberType& type, con
 constexpr std::string_view kArgument =
     "null; IN.npy or IN.npy:OUT.npy; zeros:TYPE:SHAPE or zeros:TYPE:SHAPE:OUT.npy, or uninit for zeros; "
     "TYPE:NUMBER; bytes:HEX; "
-    "tensor_map:BOX:ARRAY";
+    "tensor_map:BOX:ARRAY; texture:SHAPE:ARRAY";
 
 // "4096" or "64x64"
 std::vector<std::uint64_t> parse_shape(const std::string& where, const std::string& text,
@@ -184,6 +185,13 @@ std::array<std::uint32_t, 5> parse_extents(const std::string& where, const std::
   return out;
 }
 
+// "u8" of an array's elements: of zeros as it was typed.
+std::string element_name(const LaunchArray& of) {
+  const ArrayHeader& header = of.array.header;
+  const bool typed = !of.type.empty() && of.type[0] != 'i' && of.type[0] != 'b';
+  return typed ? of.type : fmt::format("{}{}", header.kind == 'i' ? 's' : header.kind, 8 * header.item_bytes);
+}
+
 // The type of an array's elements: of zeros the name, of a file what it says.
 TensorType element_type(const std::string& where, const LaunchArray& of) {
   const ArrayHeader& header = of.array.header;
@@ -288,6 +296,52 @@ ptx::Argument make_map(const std::string& where, std::string text, std::deque<La
   return std::vector<std::byte>(bytes->begin(), bytes->end());
 }
 
+// ---- Textures
+
+ptx::TexelFormat texel_format(const std::string& where, const LaunchArray& of) {
+  for (int i = 0; i <= static_cast<int>(ptx::TexelFormat::f32); ++i)
+    if (name(static_cast<ptx::TexelFormat>(i)) == element_name(of)) return static_cast<ptx::TexelFormat>(i);
+  refuse(where, fmt::format("an array of {}", of.array.header.dtype()), "integers of 8 to 32 bits, f16 or f32");
+}
+
+// A word of a texture; false if it is none.
+bool set_word(const std::string& where, const std::string& word, ptx::Texture& texture) {
+  constexpr std::string_view kBorder = "border=";
+  if (const auto addressing = ptx::find_addressing(word)) return texture.addressing.fill(*addressing), true;
+  if (word == "linear") return texture.linear = true;
+  if (word == "normalized") return texture.normalized = true;
+  if (word == "floats") return texture.floats = true;
+  if (!word.starts_with(kBorder)) return false;
+  const Result<EncodedNumber> code = parse_code("f32", word.substr(kBorder.size()));
+  if (!code) refuse(where, code.error().seen, code.error().accepted, code.error().code);
+  texture.border.fill(std::bit_cast<float>(static_cast<std::uint32_t>(code->code)));
+  return true;
+}
+
+// "SHAPE[:WORD...]:ARRAY"
+ptx::Argument make_texture(const std::string& where, std::string text, std::deque<LaunchArray>& arrays) {
+  ptx::Texture texture;
+  const std::size_t colon = text.find(':');
+  const auto shape = ptx::find_texture_shape(text.substr(0, colon));
+  if (!shape || colon == text.npos)
+    refuse(where, fmt::format("'{}'", text.substr(0, colon)),
+           "memory, 1d, 2d, 3d, a1d, a2d, cube or acube, and an array");
+  texture.shape = *shape;
+  text.erase(0, colon + 1);
+  while (set_word(where, text.substr(0, text.find(':')), texture)) text.erase(0, text.find(':') + 1);
+  if (!is_array(text))
+    refuse(where, fmt::format("'{}'", text),
+           "an array, or before it linear, normalized, floats, wrap, clamp, mirror, border, border=NUMBER");
+  LaunchArray& array = add_array(where, text, arrays);
+  texture.format = texel_format(where, array);
+  texture.texels = array.array.data;
+  const Result<ptx::Texture> shaped = ptx::with_extents(texture, array.array.header.shape);
+  const Result<std::uint64_t> handle = shaped ? ptx::texture(*shaped) : shaped.error();
+  if (!handle)
+    refuse(fmt::format("{}: {}", where, handle.error().where), handle.error().seen, handle.error().accepted);
+  return ptx::value(*handle);
+}
+
 // ---- Any of them
 
 ptx::Argument parse_argument(const std::string& text, std::deque<LaunchArray>& arrays) {
@@ -295,6 +349,7 @@ ptx::Argument parse_argument(const std::string& text, std::deque<LaunchArray>& a
   if (text == "null") return ptx::null();
   const std::size_t colon = text.find(':');
   const std::string word = text.substr(0, colon), rest = colon == text.npos ? "" : text.substr(colon + 1);
+  if (word == "texture" && colon != text.npos) return make_texture(where, rest, arrays);
   if (word == "tensor_map" && colon != text.npos) return make_map(where, rest, arrays);
   if (is_array(text)) {
     LaunchArray& array = add_array(where, text, arrays);

@@ -64,6 +64,7 @@ const Compiler::Maker Compiler::kMakers[] = {
     {Does::discard, &Compiler::nothing},
     {Does::registers, &Compiler::registers},
     {Does::launch_control, &Compiler::launch_control},
+    {Does::texture, &Compiler::texture, false},
 };
 
 void Compiler::check_modelled() const {

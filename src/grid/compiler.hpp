@@ -175,6 +175,7 @@ class Compiler {
   void async_fence();
   void registers();
   void launch_control();
+  void texture();
 
   // ---- Control, and what lanes do together
   void branch();

@@ -23,6 +23,7 @@
 #include "grid/turn.hpp"
 #include "isa/since.hpp"
 #include "ptx/source.hpp"
+#include "texture/texture.hpp"
 #include "threads.hpp"
 #include "warpbit/ptx.hpp"
 
@@ -65,6 +66,7 @@ std::uint64_t address(std::span<std::byte> array) {
 }
 
 bool forget(std::uint64_t address) {
+  if (texture::forget(address)) return true;
   AllNamed& all = named();
   const std::lock_guard lock(all.mutex);
   const auto found = all.arrays.find(address);

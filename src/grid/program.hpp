@@ -28,6 +28,7 @@
 #include "ptx/module.hpp"
 #include "ptx/special.hpp"
 #include "scalar/operation.hpp"
+#include "warpbit/detail/texture.hpp"
 #include "warpbit/instruction.hpp"
 #include "warpbit/target.hpp"
 
@@ -178,6 +179,17 @@ struct Touch {
   std::vector<int> reads, writes;
 };
 
+/// A texture instruction.
+struct TextureOperation {
+  enum class Kind : std::uint8_t { read, gather, width, height, depth };
+  Kind kind = Kind::read;
+  ptx::TextureShape shape = ptx::TextureShape::two;  ///< of reads
+  bool integers = false;                             ///< coordinates
+  bool has_layer = false;                            ///< before them
+  int coordinates = 0;                               ///< without it
+  int component = 0;                                 ///< of a gather
+};
+
 struct FunctionCode {
   const ptx::FunctionText* function = nullptr;
   std::vector<ptx::Register> registers = {};  ///< those of the function, and what the assembler adds
@@ -227,6 +239,7 @@ struct Program {
 
   std::vector<scalar::Operation> operations;
   std::vector<Call> calls;
+  std::vector<TextureOperation> textures;
   std::vector<Instruction> instructions;  ///< tensor instructions and matrix moves
   std::vector<TensorPlan> tensor_plans;   ///< of each of them
   std::vector<ProductRun> product_runs;

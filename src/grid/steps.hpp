@@ -118,6 +118,12 @@ Next first_block(Warp& warp, Path& path, const Step& step,
 Next check_map(Warp& warp, Path& path, const Step& step, Lanes lanes);   ///< -, -, address; target: coordinates
 Next change_map(Warp& warp, Path& path, const Step& step, Lanes lanes);  ///< extra: of AsyncTables::maps
 
+// ---- textures.cpp
+Next texture(
+    Warp& warp, Path& path, const Step& step,
+    Lanes
+        lanes);  ///< -, -, handle, layer and coordinates; extra: the places of the results; target: of Program::textures
+
 // ---- system.cpp
 /// A function that a device has without a definition, and the bytes of its results and parameters.
 struct SystemFunction {

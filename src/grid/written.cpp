@@ -72,7 +72,10 @@ char use_of(const Step& step, std::size_t place, ptx::Does what) {
 char use_of_list(Run run, ptx::Does what) {
   if (run == steps::fill) return 'm';
   if (run == steps::pack || what == ptx::Does::store) return 'v';
-  return run == steps::unpack || what == ptx::Does::load || what == ptx::Does::launch_control ? 'r' : 0;
+  return run == steps::unpack || what == ptx::Does::load || what == ptx::Does::launch_control ||
+                 what == ptx::Does::texture
+             ? 'r'
+             : 0;
 }
 
 void visit_uses(const Program& program, const Step& step, const VisitLanes& visit) {

@@ -60,6 +60,7 @@ constexpr KindRow kKinds[] = {
      kNone},
     {atomics, "", "atomics of integers and bits", "", ""},
 
+    {textures, "", "textures", "filtering, and what lies outside", kNone},
     {control, "", "control, hints", "", ""},
     {tensor_reductions, "", "tensor reductions", "rounding, NaNs, and what lies outside", kNone},
     {tensor_copies, "", "tensor copies", "what lies outside, and how a tile lies in memory", kNone},

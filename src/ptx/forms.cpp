@@ -85,7 +85,9 @@ OperandForm operand_form(std::string_view text) {
     text.remove_suffix(1);
   }
   if (text.starts_with('[')) {
-    out.kind = text == "[t,c]" ? OperandForm::Kind::tensor : OperandForm::Kind::address;
+    out.kind = text == "[t,c]"   ? OperandForm::Kind::tensor
+               : text == "[h,x]" ? OperandForm::Kind::texture
+                                 : OperandForm::Kind::address;
     out.must_be_written = true;
     out.role = text.substr(1, 1);
     return out;
@@ -297,6 +299,15 @@ std::optional<Words> without_repetition(std::span<const std::string_view> words)
   return out;
 }
 
+// Three are written as four.
+int texture_coordinates(std::span<const std::string_view> words) {
+  constexpr std::pair<std::string_view, int> kShapes[] = {{"1d", 1},  {"2d", 2},   {"3d", 4},   {"a1d", 2},
+                                                          {"a2d", 4}, {"cube", 4}, {"acube", 4}};
+  for (const auto& [shape, count] : kShapes)
+    if (std::ranges::find(words, shape) != words.end()) return count;
+  return 0;
+}
+
 MatchedForm matched(const ScalarForm& form, std::span<const std::string_view> words, Features features) {
   MatchedForm out{&form, {}, 1, false, 0, 0, features};
   const auto has = [&](std::string_view word) { return std::ranges::find(words, word) != words.end(); };
@@ -306,6 +317,9 @@ MatchedForm matched(const ScalarForm& form, std::span<const std::string_view> wo
     if (has_word("1d 2d 3d 4d 5d", word)) out.coordinates = word[0] - '0';
     if (word == "and" || word == "or" || word == "xor") out.boolean = true;
   }
+  if (std::ranges::any_of(form.operands,
+                          [](const OperandForm& one) { return one.kind == OperandForm::Kind::texture; }))
+    out.coordinates = texture_coordinates(words);
   out.offsets = has("im2col::w") || has("im2col::w::128") ? 2 : out.coordinates - 2;
   if (has("tile::gather4") || has("tile::scatter4")) out.coordinates = 5;  // a column and four rows
   return out;

@@ -30,6 +30,8 @@ namespace warpbit::ptx {
 ///     a:u32=    a register of an integer type, none of bits
 ///     a:u32!    whose bits must have been written: more than the result depends on them, as on those of an address
 ///     [t,c]     the address of a tensor map, and as many coordinates as .1d to .5d says, 5 with four rows
+///     [h,x]     the handle of a texture, and the coordinates that its shape has, of the last type; the first of an array is a
+///               layer
 ///     {o}       offsets of .im2col, two for fewer than coordinates; two of .im2col::w
 ///     @label    of an instruction;  @table  of .branchtargets
 ///     #imm(0..15), b:u32(0..255)  a constant of these values;  (24..256/8)  that is a multiple of 8;  (1..0)  none
@@ -40,6 +42,7 @@ struct OperandForm {
     pack,
     address,
     tensor,
+    texture,
     offsets,
     sink,
     immediate,
@@ -91,7 +94,7 @@ struct MatchedForm {
   std::vector<Type> types;  ///< among the qualifiers, in order
   int vector = 1;
   bool boolean = false;              ///< .and, .or, .xor
-  int coordinates = 0, offsets = 0;  ///< of a tensor
+  int coordinates = 0, offsets = 0;  ///< of a tensor, or a texture
   Features features = {};            ///< of the target, which special registers need too
 
   /// The type of an operand.

@@ -109,6 +109,7 @@ class Check {
   bool takes_base(const OperandForm& form, const Operand& base) const;
   bool takes_address(const OperandForm& form, const Operand& operand) const;
   bool takes_tensor(const OperandForm& form, const Operand& operand);
+  bool takes_texture(const OperandForm& form, const Operand& operand);
   std::string describe(const OperandForm& form) const;
 
   const FunctionText& function_;
@@ -256,7 +257,7 @@ std::optional<StateSpace> Check::space_of(const OperandForm& form) const {
 
 // Without a space, the windows of .const and .param are out of reach.
 bool Check::takes_variable(const OperandForm& form, const Variable& variable) const {
-  if (form.role == "r") return false;
+  if (form.role == "r" || form.role == "h") return false;
   if (form.role == "x") return true;
   const std::optional<StateSpace> in = space_of(form);
   return in ? *in == variable.space
@@ -281,7 +282,8 @@ bool Check::takes_base(const OperandForm& form, const Operand& base) const {
   const bool is_window = accesses_memory(statement_.is->does) && !has_word("async") && form.role == "p" &&
                          space_of(form) && *space_of(form) != StateSpace::global;
   return !is_floating(is) && row(is).cls != TypeClass::predicate &&
-         ((bits(is) == 16 && is_window) || (bits(is) == 32 && form.role != "w") || bits(is) == 64);
+         ((bits(is) == 16 && is_window) || (bits(is) == 32 && form.role != "w" && form.role != "h") ||
+          bits(is) == 64);
 }
 
 bool Check::takes_address(const OperandForm& form, const Operand& operand) const {
@@ -296,12 +298,32 @@ bool Check::takes_tensor(const OperandForm& form, const Operand& operand) {
          at.count == form_.coordinates && takes_parts(form, at, Type::b32, false) && !is_float_vector(at);
 }
 
+// [handle, {coordinates}], one coordinate without braces too. The first of an array is a layer: an integer of 32 bits.
+bool Check::takes_texture(const OperandForm& form, const Operand& operand) {
+  if (operand.kind != Operand::Kind::address || operand.count != 2 || operand.offset != 0) return false;
+  const Operand& at = child(operand, 1);
+  const bool vector = at.kind == Operand::Kind::vector;
+  if (!takes_base(form, child(operand, 0)) || (vector ? at.count : 1) != form_.coordinates) return false;
+  const bool is_array = has_word("a1d") || has_word("a2d") || has_word("acube");
+  for (int i = 0; i < form_.coordinates; ++i) {
+    const Operand& one = vector ? child(at, i) : at;
+    const Type type = is_array && i == 0 ? Type::u32 : form_.types.back();
+    const bool taken = one.kind == Operand::Kind::literal
+                           ? takes_literal(form, type, one.literal)
+                           : one.kind == Operand::Kind::reg && !one.negated && one.second == -1 &&
+                                 takes_register(type, declared(one), false);
+    if (!taken) return false;
+  }
+  return true;
+}
+
 bool Check::takes(const OperandForm& form, const Operand& operand) {
   wrong_type_ = false;
   const bool vector = operand.kind == Operand::Kind::vector;
   switch (form.kind) {
     case OperandForm::Kind::address: return takes_address(form, operand);
     case OperandForm::Kind::tensor: return takes_tensor(form, operand);
+    case OperandForm::Kind::texture: return takes_texture(form, operand);
     case OperandForm::Kind::offsets:
       return vector && operand.count == form_.offsets && takes_parts(form, operand, Type::b16, false) &&
              !is_float_vector(operand);
@@ -331,6 +353,8 @@ std::string Check::describe(const OperandForm& form) const {
       return in ? fmt::format("[address] in .{}", name(*in)) : "[address]";
     }
     case OperandForm::Kind::tensor: return fmt::format("[tensor map, {{{} coordinates}}]", form_.coordinates);
+    case OperandForm::Kind::texture:
+      return fmt::format("[.u64 register with a handle, {{{} coordinates}}]", form_.coordinates);
     case OperandForm::Kind::offsets: return fmt::format("a vector of {} .b16 offsets", form_.offsets);
     case OperandForm::Kind::sink: return "'_'";
     case OperandForm::Kind::immediate:

@@ -319,13 +319,13 @@ class Device:
         return 1 << 32, out
 
 
-def provenance(target):
+def provenance(target, program):
     def said(command, pattern):
         return re.search(pattern, subprocess.run(command, capture_output=True, text=True, check=True).stdout)[1]
     query = ['nvidia-smi', '--query-gpu=name,driver_version', '--format=csv,noheader']
     return (f'# device: {said(query, "(.*),")}\n# driver: {said(query, ", (.*)")}\n'
             f'# toolkit: ptxas {said(["ptxas", "--version"], "release.* V([0-9.]+)")}\n# target: {target}\n'
-            f'# date: {datetime.date.today()}\n# program: tools/capture/record_scalar.py\n')
+            f'# date: {datetime.date.today()}\n# program: tools/capture/{program}\n')
 
 
 def main():
@@ -356,7 +356,7 @@ def main():
                     elements += count
                     rows.append(f'{form.name}\t{form.operands}\t{count}\t{",".join(f"{d:016x}" for d in digests)}\n')
         with open(options.out, 'w') as file:
-            file.write(provenance(options.target) + 'form\toperands\telements\tdigests\n' + ''.join(rows))
+            file.write(provenance(options.target, 'record_scalar.py') + 'form\toperands\telements\tdigests\n' + ''.join(rows))
         print(f'{len(rows)} rows, {elements} elements, {os.path.getsize(options.out)} bytes')
 
 

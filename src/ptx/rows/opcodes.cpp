@@ -11,7 +11,7 @@ namespace {
 
 using enum ToldBy;
 
-constexpr std::string_view kTextures = "there are no textures", kSurfaces = "there are no surfaces",
+constexpr std::string_view kSurfaces = "there are no surfaces",
                            kVideo = "video instructions are not executed";
 
 constexpr Opcode kOpcodes[] = {
@@ -64,6 +64,9 @@ constexpr Opcode kOpcodes[] = {
     {"mbarrier", Does::mbarrier, {}, first_word, true},
     {"tensormap", Does::tensor_map},
     {"clusterlaunchcontrol", Does::launch_control},
+    {"tex", Does::texture},
+    {"tld4", Does::texture},
+    {"txq", Does::texture},
     {"bar", Does::barrier, {}, first_word, true, false, true},
     {"barrier", Does::barrier, {}, first_word, true},
     {"membar", Does::fence},
@@ -95,10 +98,7 @@ constexpr Opcode kOpcodes[] = {
     {"tcgen05", Does::tensor},
 
     {.name = "multimem", .not_modelled = "there is one GPU"},
-    {.name = "tex", .not_modelled = kTextures},
-    {.name = "tld4", .not_modelled = kTextures},
-    {.name = "txq", .not_modelled = kTextures},
-    {.name = "istypep", .not_modelled = kTextures},
+    {.name = "istypep", .not_modelled = kSurfaces},
     {.name = "suld", .not_modelled = kSurfaces},
     {.name = "sust", .not_modelled = kSurfaces},
     {.name = "sured", .not_modelled = kSurfaces},

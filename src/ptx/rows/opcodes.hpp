@@ -47,6 +47,7 @@ enum class Does : std::uint8_t {
   discard,
   registers,
   launch_control,
+  texture,
   tensor,  ///< of isa/families
 };
 

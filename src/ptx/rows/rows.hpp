@@ -38,6 +38,7 @@ enum class Kind : std::uint8_t {
   tensor_reductions,
   map_copies,
   map_changes,
+  textures,
   requests,
   barrier_objects,
   barrier_states,
@@ -84,6 +85,7 @@ std::span<const FormRow> copies_rows();
 std::span<const FormRow> barriers_rows();
 std::span<const FormRow> bulk_rows();
 std::span<const FormRow> tensors_rows();
+std::span<const FormRow> textures_rows();
 std::span<const FormRow> stores_rows();
 std::span<const FormRow> multimem_rows();
 std::span<const FormRow> hints_rows();

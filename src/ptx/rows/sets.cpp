@@ -126,6 +126,7 @@ std::span<const Chapter> chapters() {
       {"barrier objects", barriers_rows()},
       {"asynchronous copies in bulk", bulk_rows()},
       {"asynchronous copies of tensors", tensors_rows()},
+      {"textures", textures_rows()},
       {"asynchronous stores", stores_rows()},
       {"memory of several GPUs", multimem_rows()},
       {"hints", hints_rows()},

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// Textures: arrays with a handle.
+#include "module.hpp"
+#include "warpbit/ptx.hpp"
+
+namespace warpbit::python {
+namespace {
+
+using Addressings = As<"Union[str, Sequence[str]]">;
+using Colour = As<"Union[float, Sequence[float]]">;
+
+ptx::Addressing addressing_of(const std::string& word) {
+  if (const auto found = ptx::find_addressing(word)) return *found;
+  refuse(Errc::usage, "addressing", "'" + word + "'", "wrap, clamp, mirror or border");
+}
+
+// One for all, or a list.
+template <class T, std::size_t N, class Given, class Convert>
+void spread(const char* name, const Given& given, std::array<T, N>& out, Convert convert) {
+  if (!py::isinstance<py::sequence>(given) || py::isinstance<py::str>(given)) return out.fill(convert(given));
+  const auto list = py::reinterpret_borrow<py::sequence>(given);
+  if (list.size() == 0 || list.size() > N)
+    refuse(Errc::usage, name, std::to_string(list.size()) + " entries", "1 to " + std::to_string(N));
+  for (std::size_t i = 0; i < list.size(); ++i) out[i] = convert(py::object(list[i]));
+}
+
+ptx::TexelFormat format_of(const py::array& array) {
+  const std::string letter(1, array.dtype().kind() == 'i' ? 's' : array.dtype().kind());
+  const std::string wanted = letter + std::to_string(8 * array.itemsize());
+  for (int i = 0; i <= static_cast<int>(ptx::TexelFormat::f32); ++i)
+    if (name(static_cast<ptx::TexelFormat>(i)) == wanted) return static_cast<ptx::TexelFormat>(i);
+  refuse(Errc::usage, "array", seen_text(array), "integers of 8 to 32 bits, float16 or float32");
+}
+
+std::uint64_t texture_of(const py::array& array, const std::string& shape, bool linear, bool normalized,
+                         bool floats, const Addressings& addressing, const Colour& border) {
+  if ((array.flags() & py::array::c_style) == 0)
+    refuse(Errc::usage, "array", seen_text(array) + ", which is not C-contiguous",
+           "one that is: numpy.ascontiguousarray");
+  ptx::Texture out;
+  const auto known = ptx::find_texture_shape(shape);
+  if (!known) refuse(Errc::usage, "shape", "'" + shape + "'", "memory, 1d, 2d, 3d, a1d, a2d, cube or acube");
+  out.shape = *known;
+  out.format = format_of(array);
+  out.texels = {static_cast<const std::byte*>(array.data()), static_cast<std::size_t>(array.nbytes())};
+  out.linear = linear;
+  out.normalized = normalized;
+  out.floats = floats;
+  spread("addressing", addressing, out.addressing,
+         [](const py::object& one) { return addressing_of(one.cast<std::string>()); });
+  spread("border", border, out.border, [](const py::object& one) { return one.cast<float>(); });
+  const std::vector<std::uint64_t> extents(array.shape(), array.shape() + array.ndim());
+  const std::uint64_t handle = value_of(ptx::texture(value_of(ptx::with_extents(out, extents))));
+  py::module_::import("weakref").attr("finalize")(array, py::cpp_function([handle] { ptx::forget(handle); }));
+  return handle;
+}
+
+}  // namespace
+
+void add_textures(py::module_& m) {
+  m.def(
+      "texture", &texture_of, "array"_a, "shape"_a, py::kw_only(), "linear"_a = false, "normalized"_a = false,
+      "floats"_a = false, "addressing"_a = "clamp", "border"_a = 0.0,
+      R"(The handle by which the launches of this process reach an array as a texture (PTX manual, "Texture Instructions").
+
+array: C-contiguous, of integers of 8 to 32 bits, float16 or float32; of the shape (layers, 6 faces, depth, height, width), as
+far as the texture has them, with 1, 2 or 4 channels behind it if there are several. shape: memory (linear memory), 1d, 2d,
+3d, a1d, a2d (arrays of layers), cube or acube. linear: filtered. normalized: coordinates from 0 to 1. floats: integers of 8
+and 16 bits are read as floats from 0 or -1 to 1. addressing: wrap, clamp, mirror or border, for all axes or for each, x
+first. border: its colour, for all channels or for each.
+
+Launches read the array as it is then, until the array object is collected. Errors: usage.)");
+}
+
+}  // namespace warpbit::python

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// tex, tld4, txq: the statements, and what a lane reads (texture/sample).
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "grid/compiler.hpp"
+#include "grid/records.hpp"
+#include "texture/sample.hpp"
+#include "texture/texture.hpp"
+
+namespace warpbit::grid {
+
+namespace {
+
+using ptx::TextureShape;
+using Kind = TextureOperation::Kind;
+
+/// A shape, as instructions name it.
+struct Shape {
+  std::string_view word;
+  TextureShape shape;
+  bool has_layer;
+  int coordinates;
+};
+constexpr Shape kShapes[] = {
+    {"1d", TextureShape::one, false, 1},          {"2d", TextureShape::two, false, 2},
+    {"3d", TextureShape::three, false, 3},        {"a1d", TextureShape::one_array, true, 1},
+    {"a2d", TextureShape::two_array, true, 2},    {"cube", TextureShape::cube, false, 3},
+    {"acube", TextureShape::cube_array, true, 3},
+};
+constexpr std::pair<std::string_view, Kind> kQueries[] = {
+    {"width", Kind::width}, {"height", Kind::height}, {"depth", Kind::depth}};
+constexpr std::string_view kComponents[] = {"r", "g", "b", "a"};
+
+}  // namespace
+
+void Compiler::texture() {
+  TextureOperation out;
+  Step step{.run = steps::texture};
+  for (const auto& [word, kind] : kQueries)
+    if (has(word)) out.kind = kind;
+  const Operand& from = operand(1);
+  step.place[2] = source(child(from, 0), Type::u64);
+  if (out.kind == Kind::read) {
+    const Shape& shape = *std::ranges::find_if(kShapes, [&](const Shape& one) { return has(one.word); });
+    out.shape = shape.shape;
+    out.has_layer = shape.has_layer;
+    out.coordinates = shape.coordinates;
+    out.integers = last_type() == Type::s32;
+    for (std::size_t i = 0; i < std::size(kComponents); ++i)
+      if (word(0) == kComponents[i]) out.kind = Kind::gather, out.component = static_cast<int>(i);
+    const Operand& at = child(from, 1);
+    for (int i = 0; i < out.coordinates + out.has_layer; ++i)
+      step.place[static_cast<std::size_t>(3 + i)] = source(at.kind == Operand::Kind::vector ? child(at, i) : at,
+                                                           i == 0 && out.has_layer ? Type::u32 : last_type());
+  }
+  step.extra = keep(elements(operand(0), Type::b32, true));
+  step.target = static_cast<std::int32_t>(program_.textures.size());
+  program_.textures.push_back(out);
+  add(step);
+}
+
+namespace steps {
+
+namespace {
+
+// Linear memory is what tex.1d reads by an integer. What txq says was seen of textures of two and three dimensions.
+bool fits(const TextureOperation& operation, const ptx::Texture& texture) {
+  const bool is_memory = texture.shape == TextureShape::memory;
+  if (operation.kind != Kind::read && operation.kind != Kind::gather)
+    return texture.shape == TextureShape::two || texture.shape == TextureShape::three ||
+           texture.shape == TextureShape::two_array;
+  return texture.shape == operation.shape ||
+         (is_memory && operation.shape == TextureShape::one && operation.integers);
+}
+
+texture::Texel result(const TextureOperation& operation, const ptx::Texture& of, const texture::Place& place) {
+  switch (operation.kind) {
+    case Kind::read: return texture::read(of, place);
+    case Kind::gather: return texture::gather(of, place, operation.component);
+    case Kind::width: return {of.width};
+    case Kind::height: return {of.height};
+    case Kind::depth:
+      return {of.shape == TextureShape::three ? of.depth : of.shape == TextureShape::two_array ? of.layers : 0};
+  }
+  return {};
+}
+
+/// The texture of a lane's handle. Errors: there is none, or it has another shape.
+Result<std::shared_ptr<const ptx::Texture>> found(std::uint64_t handle, const TextureOperation& operation) {
+  std::shared_ptr<const ptx::Texture> out = texture::find(handle);
+  if (out == nullptr)
+    return Error{Errc::address_out_of_bounds,
+                 {},
+                 fmt::format("{:#x} is no texture; handles", handle),
+                 "a handle is what ptx::texture returns for a texture, until it is forgotten"};
+  if (!fits(operation, *out))
+    return Error{Errc::descriptor_field, "texture", texture::describe(*out),
+                 operation.kind == Kind::read || operation.kind == Kind::gather
+                     ? fmt::format("a texture of the instruction's shape, \"{}\"", name(operation.shape))
+                     : "2D or 3D, or an array of 2D: what txq says of others has not been measured"};
+  return out;
+}
+
+}  // namespace
+
+Next texture(Warp& warp, Path& path, const Step& step, Lanes lanes) {
+  const TextureOperation& operation = warp.program().textures[static_cast<std::size_t>(step.target)];
+  const std::vector<Place>& to = warp.program().places[static_cast<std::size_t>(step.extra)];
+  std::shared_ptr<const ptx::Texture> of;
+  std::uint64_t last = 0;
+  std::optional<Error> failed;
+  int at_lane = 0;
+  for_each_lane(lanes, [&](int lane) {
+    if (failed) return;
+    const std::uint64_t handle = warp.read(path, step.place[2], lane);
+    if (of == nullptr || handle != last) {
+      Result<std::shared_ptr<const ptx::Texture>> now = found(handle, operation);
+      if (!now) {
+        failed = now.error();
+        at_lane = lane;
+        return;
+      }
+      of = *std::move(now);
+      last = handle;
+    }
+    texture::Place place{{}, operation.integers};
+    const auto word = [&](int i) {
+      return static_cast<std::uint32_t>(warp.read(path, step.place[static_cast<std::size_t>(3 + i)], lane));
+    };
+    if (operation.has_layer) place.layer = word(0);
+    for (int i = 0; i < operation.coordinates; ++i)
+      place.at[static_cast<std::size_t>(i)] = word(i + operation.has_layer);
+    const texture::Texel texel = result(operation, *of, place);
+    for (std::size_t i = 0; i < to.size(); ++i)
+      if (to[i].exists()) warp.write(path, to[i], lane, texel[i]);
+  });
+  return failed ? warp.fault(path, Lanes{1} << at_lane, *failed) : Next::step;
+}
+
+}  // namespace steps
+}  // namespace warpbit::grid

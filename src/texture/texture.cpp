@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "texture/texture.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <mutex>
+#include <shared_mutex>
+#include <string>
+#include <utility>
+
+namespace warpbit {
+namespace ptx {
+namespace {
+
+struct FormatRow {
+  std::string_view name;
+  int bytes;
+  bool is_float;
+};
+constexpr FormatRow kFormats[] = {{"u8", 1, false},  {"s8", 1, false},  {"u16", 2, false}, {"s16", 2, false},
+                                  {"u32", 4, false}, {"s32", 4, false}, {"f16", 2, true},  {"f32", 4, true}};
+const FormatRow& row(TexelFormat format) {
+  return kFormats[static_cast<std::size_t>(format)];
+}
+
+/// What CUDA takes of a shape (CUDA C++ Programming Guide, "Technical Specifications per Compute Capability").
+struct ShapeRow {
+  std::string_view name, said;
+  int axes;
+  bool is_array;
+  std::uint32_t most;  ///< texels of an axis
+};
+constexpr ShapeRow kShapes[] = {
+    {"memory", "a texture of linear memory", 1, false, 1U << 28},
+    {"1d", "a 1D texture", 1, false, 131072},
+    {"2d", "a 2D texture", 2, false, 131072},
+    {"3d", "a 3D texture", 3, false, 16384},
+    {"a1d", "a 1D texture array", 1, true, 32768},
+    {"a2d", "a 2D texture array", 2, true, 32768},
+    {"cube", "a cube map", 2, false, 32768},
+    {"acube", "a cube map array", 2, true, 32768},
+};
+const ShapeRow& row(TextureShape shape) {
+  return kShapes[static_cast<std::size_t>(shape)];
+}
+
+bool is_cube(TextureShape shape) {
+  return shape == TextureShape::cube || shape == TextureShape::cube_array;
+}
+
+bool is_narrow(TexelFormat format) {
+  return !row(format).is_float && row(format).bytes < 4;
+}
+
+std::uint64_t bytes_of(const Texture& texture) {
+  const std::uint64_t faces = is_cube(texture.shape) ? 6 : 1;
+  return std::uint64_t{texture.width} * texture.height * texture.depth * texture.layers * faces *
+         static_cast<std::uint64_t>(texture.channels) * static_cast<std::uint64_t>(row(texture.format).bytes);
+}
+
+// Whether a format has a colour.
+bool has_colour(const Texture& texture, float colour) {
+  if (texture.format == TexelFormat::f16) {
+    const float size = std::abs(colour);
+    int exponent = 0;
+    const float fraction = std::frexp(size, &exponent);
+    const int bits = exponent < -13 ? 24 + exponent : 11;
+    return !std::isfinite(colour) ||
+           (size <= 65504 && std::ldexp(fraction, bits) == std::trunc(std::ldexp(fraction, bits)));
+  }
+  if (!texture.floats) return true;
+  const bool is_signed = texture.format == TexelFormat::s8 || texture.format == TexelFormat::s16;
+  const int one = (1 << (8 * row(texture.format).bytes - is_signed)) - 1;
+  const double code = std::rint(static_cast<double>(colour) * one);
+  return code <= one && code >= (is_signed ? -one : 0) && static_cast<float>(code / one) == colour;
+}
+
+/// What is wrong with a texture; nothing if it can be.
+std::optional<Error> wrong(const Texture& texture) {
+  const auto refused = [](std::string where, std::string seen, std::string accepted) {
+    return Error{Errc::usage, std::move(where), std::move(seen), std::move(accepted)};
+  };
+  const ShapeRow& shape = row(texture.shape);
+  const std::array<std::uint32_t, 3> extents = {texture.width, texture.height, texture.depth};
+  const std::array<std::string_view, 3> names = {"width", "height", "depth"};
+  for (std::size_t i = 0; i < 3; ++i) {
+    const std::uint32_t most = i < static_cast<std::size_t>(shape.axes) ? shape.most : 1;
+    if (extents[i] == 0 || extents[i] > most)
+      return refused(std::string(names[i]), std::to_string(extents[i]),
+                     fmt::format("1 to {} of {}", most, shape.said));
+  }
+  if (is_cube(texture.shape) && texture.width != texture.height)
+    return refused("height", std::to_string(texture.height), fmt::format("the width, {}", texture.width));
+  const std::uint32_t most_layers = shape.is_array ? 2048 : 1;
+  if (texture.layers == 0 || texture.layers > most_layers)
+    return refused("layers", std::to_string(texture.layers),
+                   fmt::format("1 to {} of {}", most_layers, shape.said));
+  if (texture.channels != 1 && texture.channels != 2 && texture.channels != 4)
+    return refused("channels", std::to_string(texture.channels), "1, 2 or 4");
+  if (texture.texels.size() != bytes_of(texture))
+    return refused("texels", fmt::format("{} bytes", texture.texels.size()),
+                   fmt::format("{}", bytes_of(texture)));
+  if (texture.floats && !is_narrow(texture.format))
+    return refused("floats", fmt::format("texels of {}", name(texture.format)), "u8, s8, u16 or s16");
+  if (texture.linear && !texture.floats && !row(texture.format).is_float)
+    return refused("linear", fmt::format("texels of {} that are read as integers", name(texture.format)),
+                   "f16, f32, or 8 or 16 bits with `floats`");
+  if (texture.linear && texture.shape == TextureShape::three && row(texture.format).is_float)
+    return refused("linear", fmt::format("a 3D texture of {}", name(texture.format)),
+                   "u8, s8, u16 or s16: how a GPU adds slices of floats is not known to the last bit");
+  if (texture.shape == TextureShape::memory && (texture.linear || texture.normalized))
+    return refused(texture.linear ? "linear" : "normalized", std::string(shape.said),
+                   "another shape: linear memory is not filtered");
+  for (const Addressing one : texture.addressing)
+    if (!texture.normalized && !is_cube(texture.shape) &&
+        (one == Addressing::wrap || one == Addressing::mirror))
+      return refused("addressing", fmt::format("{} of coordinates that are not normalized", name(one)),
+                     "clamp or border");
+  for (const float one : texture.border)
+    if (!has_colour(texture, one))
+      return refused("border", fmt::format("{}", one),
+                     fmt::format("a number that {} has", name(texture.format)));
+  return std::nullopt;
+}
+
+// ---- Those of the process
+
+struct All {
+  std::shared_mutex mutex;
+  std::map<std::uint64_t, std::shared_ptr<const Texture>> textures;
+  std::uint64_t next = 0x0D00'0000'0000;
+};
+All& all() {
+  static All out;
+  return out;
+}
+
+}  // namespace
+
+std::string_view name(TexelFormat format) {
+  return row(format).name;
+}
+int texel_bytes(TexelFormat format) {
+  return row(format).bytes;
+}
+std::string_view name(TextureShape shape) {
+  return row(shape).name;
+}
+std::string_view name(Addressing addressing) {
+  constexpr std::array<std::string_view, 4> kNames = {"wrap", "clamp", "mirror", "border"};
+  return kNames[static_cast<std::size_t>(addressing)];
+}
+
+std::optional<TextureShape> find_texture_shape(std::string_view name) {
+  const auto* const found = std::ranges::find(kShapes, name, &ShapeRow::name);
+  if (found == std::end(kShapes)) return std::nullopt;
+  return static_cast<TextureShape>(found - kShapes);
+}
+std::optional<Addressing> find_addressing(std::string_view name) {
+  for (const Addressing one : {Addressing::wrap, Addressing::clamp, Addressing::mirror, Addressing::border})
+    if (ptx::name(one) == name) return one;
+  return std::nullopt;
+}
+
+Result<Texture> with_extents(Texture texture, std::span<const std::uint64_t> array) {
+  const ShapeRow& shape = row(texture.shape);
+  const std::size_t faces = is_cube(texture.shape) ? 1 : 0, layers = shape.is_array ? 1 : 0;
+  const std::size_t axes = layers + faces + static_cast<std::size_t>(shape.axes);
+  const auto refused = [&] {
+    return Error{Errc::usage, "texture", fmt::format("an array of shape ({})", fmt::join(array, ", ")),
+                 fmt::format("of {}: ({}{}{}{}width), and channels behind them if there are several",
+                             shape.said, layers != 0 ? "layers, " : "", faces != 0 ? "6, " : "",
+                             shape.axes > 2 ? "depth, " : "", shape.axes > 1 ? "height, " : "")};
+  };
+  if (array.size() != axes && array.size() != axes + 1) return refused();
+  for (const std::uint64_t one : array)
+    if (one > 0xFFFF'FFFF) return refused();
+  if (faces != 0 && array[layers] != 6) return refused();
+  const auto at = [&](std::size_t from_last) {
+    return static_cast<std::uint32_t>(array[axes - 1 - from_last]);
+  };
+  texture.width = at(0);
+  if (shape.axes > 1) texture.height = at(1);
+  if (shape.axes > 2) texture.depth = at(2);
+  if (layers != 0) texture.layers = static_cast<std::uint32_t>(array[0]);
+  texture.channels = array.size() == axes ? 1 : static_cast<int>(std::min<std::uint64_t>(array.back(), 5));
+  return texture;
+}
+
+Result<std::uint64_t> texture(const Texture& texture) {
+  if (std::optional<Error> error = wrong(texture)) return *std::move(error);
+  All& of = all();
+  const std::lock_guard lock(of.mutex);
+  of.next += 32;
+  of.textures.emplace(of.next, std::make_shared<Texture>(texture));
+  return of.next;
+}
+
+}  // namespace ptx
+
+namespace texture {
+
+std::shared_ptr<const ptx::Texture> find(std::uint64_t handle) {
+  ptx::All& of = ptx::all();
+  const std::shared_lock lock(of.mutex);
+  const auto found = of.textures.find(handle);
+  return found == of.textures.end() ? nullptr : found->second;
+}
+
+bool forget(std::uint64_t handle) {
+  ptx::All& of = ptx::all();
+  const std::lock_guard lock(of.mutex);
+  return of.textures.erase(handle) != 0;
+}
+
+std::string describe(const ptx::Texture& texture) {
+  const ptx::ShapeRow& shape = ptx::row(texture.shape);
+  std::string extents = std::to_string(texture.width);
+  if (shape.axes > 1) extents += fmt::format(" x {}", texture.height);
+  if (shape.axes > 2) extents += fmt::format(" x {}", texture.depth);
+  return fmt::format("{} of {} texels", shape.said, extents);
+}
+
+}  // namespace texture
+}  // namespace warpbit
