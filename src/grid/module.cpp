@@ -100,17 +100,15 @@ bool exists(int number) {
                              [&](Target one) { return generation(one.name()).number == number; });
 }
 
-/// PTX 9.0 calls sm_101, sm_101a and sm_101f otherwise.
-std::string present_name(std::string_view written) {
-  constexpr std::string_view kBefore = "sm_101", kSince = "sm_110";
-  return written.starts_with(kBefore) ? fmt::format("{}{}", kSince, written.substr(kBefore.size()))
-                                      : std::string(written);
+std::string_view present_name(std::string_view written) {
+  const auto renamed = std::ranges::find(target_rows(), written, &TargetRow::formerly);
+  return renamed == target_rows().end() ? written : renamed->name;
 }
 
 /// PTX for one target runs on every later one; that for sm_90a on sm_90a alone, and that for a family within it (PTX
 /// manual, "PTX Module Directives: .target").
 bool runs_on(std::string_view written, Target target) {
-  const std::string name = present_name(written);
+  const std::string_view name = present_name(written);
   if (name == target.name()) return true;
   const Generation from = generation(name), to = generation(target.name());
   if (!exists(from.number)) return false;  // no name of PTX
