@@ -26,7 +26,7 @@ Result<SharedBytes> find_object(Warp& warp, const Path& path, const Step& step, 
           Errc::address_not_shared, {}, fmt::format("address {:#x}", address), "barrier objects lie there"};
     address -= kSharedWindow;
   }
-  address = static_cast<std::uint32_t>(address);
+  address = window_address(address, kSharedWindow);
   if (address % block::Mbarriers::kBytes != 0)
     return Error{
         Errc::address_misaligned, {}, fmt::format("address {:#x}", address), "it must be a multiple of 8"};
