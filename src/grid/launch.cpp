@@ -98,8 +98,8 @@ namespace {
 
 constexpr int kFlagBits = 12;  // of block::Messages
 
-/// Steps of an endless loop for which the host may still write to memory that it reads: a second or two.
-constexpr std::uint64_t kPatience = 30'000'000;
+/// Steps of an endless loop, and accesses of lanes, for which the host may still write to memory that it reads: a second or two.
+constexpr std::uint64_t kPatience = 40'000'000;
 
 bool loads_global(const Program& program) {
   return std::ranges::any_of(program.steps, [&](const Step& step) {
@@ -109,9 +109,11 @@ bool loads_global(const Program& program) {
   });
 }
 
-std::uint64_t steps_of(const Cluster& cluster) {
+// What its steps take: an access takes as long as a step for each of its lanes.
+std::uint64_t work_of(const Cluster& cluster) {
   std::uint64_t out = 0;
-  for (const std::unique_ptr<Block>& block : cluster.blocks()) out += block->steps();
+  for (const std::unique_ptr<Block>& block : cluster.blocks())
+    out += block->steps() + block->checked.shared + block->checked.global;
   return out;
 }
 
@@ -129,8 +131,8 @@ class Queue {
   /// A cluster that a host thread runs for a while.
   struct Turn {
     std::unique_ptr<Cluster> cluster = {};
-    // At its beginning: its own changes and steps, and turns of all that have changed anything.
-    std::uint64_t changes = 0, steps = 0, turns_that_changed = 0;
+    // At its beginning: its own changes and work, and turns of all that have changed anything.
+    std::uint64_t changes = 0, work = 0, turns_that_changed = 0;
     bool alone = false;  ///< see Cluster::run
   };
   /// New clusters first, for which those that have begun may wait. No cluster if none is left for this host thread.
@@ -166,7 +168,7 @@ class Queue {
   std::size_t begun_ = 0;                 // clusters that have not ended
   std::uint64_t turns_that_changed_ = 0;  // anything
   std::set<std::uint64_t> stuck_;  // clusters whose last turn changed nothing, nor has any other one since
-  std::uint64_t patience_, idle_steps_ = 0;   // steps that change nothing: at most, since the last change
+  std::uint64_t patience_, idle_work_ = 0;    // that changes nothing: at most, since the last change
   std::map<std::uint64_t, Printed> printed_;  // by block: the last ones, as much as is kept
   std::uint64_t kept_ = 0, dropped_ = 0;      // bytes of them, and before them
   std::map<std::uint64_t, std::vector<Finding>> findings_;  // by block
@@ -188,27 +190,27 @@ Queue::Turn Queue::take() {
 }
 
 Queue::Turn Queue::turn_of(std::unique_ptr<Cluster> cluster) {
-  Turn out{nullptr, cluster->changes(), steps_of(*cluster), turns_that_changed_, is_alone(*cluster)};
+  Turn out{nullptr, cluster->changes(), work_of(*cluster), turns_that_changed_, is_alone(*cluster)};
   out.cluster = std::move(cluster);
   return out;
 }
 
 // Whether all that have begun are stuck, and the host does nothing either; of them, the first one says so.
 bool Queue::is_alone(const Cluster& cluster) const {
-  return idle_steps_ >= patience_ && stuck_.size() == begun_ && *stuck_.begin() == cluster.number();
+  return idle_work_ >= patience_ && stuck_.size() == begun_ && *stuck_.begin() == cluster.number();
 }
 
 void Queue::note_changes(const Turn& turn, Outcome outcome) {
   const std::uint64_t number = turn.cluster->number();
-  const bool has_changed = turn.cluster->changes() != turn.changes;
+  const bool has_changed = turn.cluster->changes() != turn.changes && !turn.cluster->is_endless();
   if (has_changed) {
     ++turns_that_changed_;
-    idle_steps_ = 0;
+    idle_work_ = 0;
     stuck_.clear();
   } else if (turn.turns_that_changed == turns_that_changed_ && turn.cluster->has_waited_long() &&
              turn.cluster->is_stuck()) {
     stuck_.insert(number);
-    idle_steps_ += steps_of(*turn.cluster) - turn.steps;
+    idle_work_ += work_of(*turn.cluster) - turn.work;
   }
   if (outcome == Outcome::yields) return;
   --begun_;
