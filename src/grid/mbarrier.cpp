@@ -112,10 +112,10 @@ Next test(Warp& warp, Path& path, const Step& step, Lanes lanes, const MbarrierO
     const auto address = static_cast<std::int64_t>(at->offset);
     const block::Place here = Block::who(warp, step, first).at;
     bool is_complete = false;
-    if (!warp.block().allows(objects.test(
-            address,
-            {read(first).second, operation.is_parity, operation.acquires, step.result_is_read, operation.scope},
-            me, alike, here, is_complete)))
+    if (!warp.block().allows(objects.test(address,
+                                          {read(first).second, operation.is_parity, operation.acquires,
+                                           step.result_is_read, operation.scope, operation.scope_unsaid},
+                                          me, alike, here, is_complete)))
       return Next::end;
     complete |= is_complete ? alike : 0;
     if (!is_complete)
