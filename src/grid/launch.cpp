@@ -109,6 +109,20 @@ bool loads_global(const Program& program) {
   });
 }
 
+GlobalFences global_fences(const Program& program) {
+  GlobalFences out = GlobalFences::none;
+  for (const Step& step : program.steps) {
+    if (does(program, step) != ptx::Does::fence) continue;
+    const Origin& origin = program.origins[static_cast<std::size_t>(step.statement)];
+    const auto words = words_of(*origin.function, statement_of(origin));
+    if (words.size() < 2 || words[0] != "proxy" || !words[1].starts_with("async")) continue;
+    const auto has = [&](std::string_view word) { return std::ranges::find(words, word) != words.end(); };
+    if (has("global")) return GlobalFences::unknown;
+    if (!has("shared::cta") && !has("shared::cluster")) out = GlobalFences::all;
+  }
+  return out;
+}
+
 // What its steps take: an access takes as long as a step for each of its lanes.
 std::uint64_t work_of(const Cluster& cluster) {
   std::uint64_t out = 0;
@@ -343,9 +357,10 @@ Report run(const Grid& of, int threads, const std::function<void(std::uint64_t, 
   std::optional<GlobalAccesses> accesses;
   GlobalRaces races(grid.program.origins.size());
   if (grid.check_global) {
-    grid.accesses = &accesses.emplace(grid.memory, threads, [&](const GlobalMemory::Range& range) {
+    const auto stored = [&](const GlobalMemory::Range& range) {
       return may_reach(grid.program.stores, grid.parameters, grid.memory, range);
-    });
+    };
+    grid.accesses = &accesses.emplace(grid.memory, threads, stored, global_fences(grid.program));
     grid.races = &races;
   }
   const auto take = [&](int) {
