@@ -151,6 +151,7 @@ Result<Target> target_of(const ModuleText& module, std::optional<Target> wanted)
 struct Module::State {
   std::shared_ptr<const ModuleText> text;
   Target target;
+  bool is_given = false;  ///< the target; else it is the module's own
   grid::GlobalMemory memory = {};
   grid::Addresses addresses = {};  // of variables
   std::once_flag filling = {};
@@ -175,7 +176,7 @@ Result<Module> Module::load(std::string text, std::optional<Target> target) {
   if (!parsed) return parsed.error();
   const Result<Target> on = target_of(**parsed, target);
   if (!on) return on.error();
-  const std::shared_ptr<State> state(new State{*std::move(parsed), *on});
+  const std::shared_ptr<State> state(new State{*std::move(parsed), *on, target.has_value()});
   Result<grid::Addresses> addresses = grid::place_variables(*state->text, state->memory);
   if (!addresses) return addresses.error();
   state->addresses = *std::move(addresses);
@@ -424,6 +425,9 @@ Result<Function> Module::function(std::string_view name) const {
   if (!usual) return usual.error();
   std::vector<AssemblerNote> notes;
   for (const grid::FunctionCode& code : usual->functions) add_notes(*state_->text, *code.function, notes);
+  if (!state_->is_given)
+    if (std::optional<AssemblerNote> note = grid::computed_otherwise_later(*usual))
+      notes.push_back(*std::move(note));
   std::ranges::stable_sort(notes, {}, &AssemblerNote::line);
   return Function(std::shared_ptr<const Function::State>(new Function::State{
       state_, found, std::string(name), parameters_of(*found), *std::move(usual), std::move(notes)}));
