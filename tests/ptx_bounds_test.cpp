@@ -203,7 +203,7 @@ TEST_CASE("a loop that repeats the same for ever is told", "[quick]") {
   for (const Case& one : kEndless) check_endless(one);
 }
 
-// After 30 million steps of the loop: the host might write there.
+// After 40 million steps and accesses of the loop: the host might write there.
 TEST_CASE("a loop over global memory that repeats the same for ever is told", "[quick][once]") {
   check_endless(
       {"a lock that nobody unlocks",
