@@ -137,6 +137,11 @@ const Asked kAsked[] = {
     // Machine code
     {"@P0 SYNCS.EXCH.64 URZ, [UR6], UR4 ;", "machine", "mbarrier.init.shared::cta.b64", ""},
     {"MUFU.RSQ R7, R6 ;", "machine", "rsqrt.approx.ftz.f32", ""},
+    {"S2R R0, SR_TID.X ;", "machine", "mov.u32", ""},
+    {"I2F.U32.RP R0, R3 ;", "machine", "cvt.rn.f32.s32", ""},
+    {"R2UR UR4, R0 ;", "machine", "mov.b32", ""},
+    {"CCTL.IVALL ;", "machine", "discard.global.L2", ""},
+    {"UISETP.NE.AND UP0, UPT, UR4, URZ, UPT ;", "machine", "setp.lt.s32", ""},
     {"UTMALDG.2D [UR8], [UR4] ;", "machine", kTileLoad, ""},
     {"LDTM.x32 R4, tmem[UR6] ;", "machine", "tcgen05.ld.sync.aligned.32x32b.x32.b32", ""},
     {"/*0070*/ HMMA.16816.F32 R4, R8, R26, R4 ;", "machine", kMma, "layout " + kMma + "@sm_80 --json"},
@@ -158,6 +163,8 @@ const Asked kAsked[] = {
     {"0x3c00", "code", "", "format f16 --json 0x3c00"},
     {"3.3 in e4m3", "number", "", "format e4m3 --json 3.3"},
     {"f16 -inf", "number", "", "format f16 --json -- -inf"},
+    {"E4M3FN 448", "number", "", "format e4m3 --json 448"},
+    {"2**-12", "number", "", "format f32 --json 0x1p-12"},
     {"nvfp4 0.1 -0.4", "format", "", "format nvfp4 --json 0.1 -0.4"},
     {"e4m3", "format", "", "format e4m3 --json"},
     {"torch.float8_e5m2,", "format", "", "format e5m2 --json"},
@@ -295,6 +302,8 @@ TEST_CASE("what is asked is answered as text, too, and words need no quotes", "[
   CHECK_THAT(text.out,
              Catch::StartsWith("form: ") && Catch::Contains("\n    warpbit layout " + kMma + "@sm_90a\n"));
   CHECK(run({"ask", "frobnicate"}).status == 1);
+  CHECK_THAT(run({"ask", "-inf"}).out, Catch::StartsWith("number: The number -inf"));
+  CHECK_THAT(run({"ask", "ue8m0", "3"}).out, Catch::Contains("cvt to ue8m0 does not do; it has rz, rp"));
 }
 
 TEST_CASE("a descriptor is one of the target that is named", "[quick][cli]") {

@@ -361,6 +361,20 @@ TEST_CASE("check answers for one target, for all, and for lines", "[quick][cli]"
   CHECK_THAT(lines[5], Catch::StartsWith("line 6: refused: 'sm_81' is not a known target"));
   CHECK(lines[6] == "line 7" + lines[1].substr(6));
   CHECK(run({"check", "--batch"}).out.empty());
+  CHECK_THAT(run({"check", "--batch"}, "sm_75\tbar.sync 0, 48;\n").lines()[0],
+             Catch::StartsWith("line 1: accepted; operands not looked at"));
+}
+
+TEST_CASE("check says since when a form is there, and where", "[quick][cli]") {
+  CHECK_THAT(run({"check", "add.u32", "--target", "sm_90a"}).out,
+             Catch::Contains("PTX 8.0, the first with sm_90a\n"));
+  CHECK_THAT(
+      run({"check", "clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes.b128",
+           "--target", "sm_100a"})
+          .out,
+      Catch::Contains("PTX 8.6\n"));
+  CHECK_THAT(run({"check", "mbarrier.test_wait.parity.acquire.cta.shared::cta.b64", "--target", "sm_75"}).out,
+             Catch::Contains("it exists on sm_80, sm_86"));
 }
 
 TEST_CASE("check --strict says no where anything is refused", "[quick][cli]") {

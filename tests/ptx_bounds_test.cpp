@@ -175,11 +175,13 @@ TEST_CASE("a shared address has the name of its variable", "[quick]") {
 // ---- Loops without an end
 
 const Case kEndless[] = {
-    {"a jump to itself", "L: bra L;", "without an end"},
+    {"a jump to itself", "L: bra L;", "without an end; no branch leads out of the loop"},
+    {"a counter whose branch lacks its predicate", "mov.u32 %r2, 0; L: add.u32 %r2, %r2, 1; bra L;",
+     "without an end; no branch leads out of the loop"},
     {"a lock in shared memory that nobody unlocks",
      "mov.u32 %r3, dynamic; st.shared.u32 [%r3], 1;"
      " L: atom.shared.cas.b32 %r2, [%r3], 0, 1; setp.ne.u32 %p1, %r2, 0; @%p1 bra L;",
-     "it reads 0x1 each time"},
+     "no thread changes anything any more; it reads 0x1 each time"},
     {"a wait loop with the condition inverted",
      "mov.u32 %r3, dynamic; mbarrier.init.shared.b64 [%r3], 1; mbarrier.arrive.shared.b64 _, [%r3];"
      " L: mbarrier.try_wait.parity.shared.b64 %p1, [%r3], 0; @%p1 bra L;",
@@ -194,14 +196,14 @@ void check_endless(const Case& one) {
   REQUIRE(report.fault);
   INFO(report.fault->message());
   CHECK(report.fault->error.code == Errc::threads_diverge);
-  CHECK_THAT(report.fault->message(), Contains(one.said) && Contains("no thread changes anything any more"));
+  CHECK_THAT(report.fault->message(), Contains(one.said));
 }
 
 TEST_CASE("a loop that repeats the same for ever is told", "[quick]") {
   for (const Case& one : kEndless) check_endless(one);
 }
 
-// After 30 million steps of the loop: the host might write there.
+// After 40 million steps and accesses of the loop: the host might write there.
 TEST_CASE("a loop over global memory that repeats the same for ever is told", "[quick][once]") {
   check_endless(
       {"a lock that nobody unlocks",

@@ -80,7 +80,8 @@ TEST_CASE("a launch inside of another one of its module is refused") {
 
 // A counter: no state comes twice.
 constexpr const char* kForever =
-    ".visible .entry k() { .reg .b64 %rd1; mov.b64 %rd1, 0; L: add.u64 %rd1, %rd1, 1; bra L; }";
+    ".visible .entry k() { .reg .b64 %rd1; .reg .pred %p1; mov.b64 %rd1, 0; L: add.u64 %rd1, %rd1, 2; "
+    "setp.ne.u64 %p1, %rd1, 1; @%p1 bra L; ret; }";
 
 TEST_CASE("a process that is forked during a launch does not wait for it") {
   const ptx::Module module = load(kForever);

@@ -139,7 +139,7 @@ const std::vector<Mistake> kMistakes = {
      How::error,
      {{kDealloc, kDealloc + kDealloc}},
      Errc::tensor_memory,
-     {"32 columns at 0x0", "nothing is allocated"},
+     {"32 columns at 0x0", "which are deallocated already"},
      {"tcgen05.dealloc"}},
     {"columns that are not freed",
      "twice",

@@ -194,6 +194,7 @@ struct KernelForm {
   std::string kind;           ///< "integer arithmetic"
   std::string since;          ///< the first version of PTX that has it on the target: "8.0"
   bool has_operands = false;  ///< the text has some, which nobody has looked at: Module::check does
+  bool as_target = false;     ///< that is the first version with the target: the form may be older
 };
 /// The form that a text begins with, by the rules of ptxas 13.0. Errors: as those of Module::check, and where the text is
 /// nearer to a tensor instruction, those of Instruction::parse.

@@ -28,10 +28,14 @@ Lanes ClusterBarrier::arrive(int warp, Lanes lanes, bool releases, block::Place 
   one.here |= lanes;
   one.at = at;
   for (const int lane : block::lanes_of(lanes)) one.phase[static_cast<std::size_t>(lane)] = phase_;
-  if (releases)
+  if (releases) {
     release(warp, lanes);
-  else if (records_)
+  } else if (records_) {
     state_.order.release_relaxed(warp, lanes, released_, block::Scope::cluster);
+    const block::FlagUse write{at, 0, warp * block::kWarp + std::countr_zero(lanes), true};
+    (void)state_.order.nearly_release(warp, lanes, released_,
+                                      {block::Flaw::Kind::arrival, block::Scope::cluster, write});
+  }
   return 0;
 }
 

@@ -172,9 +172,15 @@ Result<bool> TensorIssue::deallocate(int cta_group, std::uint32_t address, std::
   Tensor& tensor = here_.tensor();
   const Result<Block*> peer = cta_group == 2 ? peer_of(here_) : Result<Block*>(nullptr);
   if (!peer) return peer.error();
-  if (const Result<void> done = tensor.memory.deallocate(address, columns); !done)
-    return without_place(done.error());
   const TensorMemory::Columns freed{TensorAddress::decode(address).column, static_cast<int>(columns)};
+  if (const Result<void> done = tensor.memory.deallocate(address, columns); !done) {
+    Error error = without_place(done.error());
+    if (tensor.freed && tensor.freed->columns == freed) {
+      error.seen += ", which are deallocated already";
+      error.accepted = "one tcgen05.dealloc for each tcgen05.alloc";
+    }
+    return error;
+  }
   std::erase_if(tensor.allocated, [&](const Tensor::Allocated& one) { return one.columns == freed; });
   tensor.freed = {freed, cta_group, who_};
   if (*peer != nullptr) {

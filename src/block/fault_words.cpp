@@ -90,29 +90,47 @@ constexpr std::array<std::string_view, kScopes> kScopeNames = {"cta", "cluster",
 
 std::string flag_text(const Flaw& flaw, const FlagUse& use) {
   const bool writes = &use == &flaw.write;
+  if (flaw.kind == Flaw::Kind::arrival) return "the arrival, which is relaxed";
   if (flaw.kind == Flaw::Kind::relaxed)
     return fmt::format("the {} of the flag{}", writes ? "write" : "read",
                        use.lacks ? ", which is relaxed" : "");
   if (flaw.kind == Flaw::Kind::scope)
-    return fmt::format(
-        "the {} of the flag{}", writes ? "release" : "acquire",
-        use.lacks ? fmt::format(", with .{} scope", kScopeNames[static_cast<std::size_t>(use.scope)]) : "");
+    return fmt::format("the {} of the flag{}", writes ? "release" : "acquire",
+                       !use.lacks ? ""
+                       : use.unsaid
+                           ? ", which says no scope"
+                           : fmt::format(", with .{} scope", kScopeNames[static_cast<std::size_t>(use.scope)]));
+  if (writes && use.lacks && use.fenced) return "the write of the flag, whose fence comes too early";
   if (writes) return use.lacks ? "the write of the flag, without a fence before it" : "the write of the flag";
   return use.lacks ? "the read of the flag, without a fence after it" : "the read of the flag";
 }
 
+std::string must_fence_proxy(int before, int now, std::string_view access) {
+  if (before == now) return "this thread must execute fence.proxy.async between them";
+  return fmt::format(
+      "the thread of that {} must execute fence.proxy.async after it, and before any barrier that comes "
+      "between them",
+      access);
+}
+
 KernelRule rule_of_race(const std::optional<Flaw>& flaw) {
   if (!is_of_flag(flaw)) return KernelRule::data_race;
-  return flaw->kind == Flaw::Kind::fence ? KernelRule::flag_fence : KernelRule::scope_too_narrow;
+  if (flaw->kind == Flaw::Kind::fence) return KernelRule::flag_fence;
+  const bool is_narrow = (flaw->write.lacks && !flaw->write.unsaid) || (flaw->read.lacks && !flaw->read.unsaid);
+  const bool is_by_default = flaw->write.unsaid || flaw->read.unsaid;
+  return is_narrow || !is_by_default ? KernelRule::scope_too_narrow : KernelRule::scope_by_default;
 }
 
 namespace {
 
 // "must come before the write of the flag, and another one after its read", where each lacks one.
 std::string missing_fences(const Flaw& flaw) {
-  if (flaw.write.lacks && flaw.read.lacks)
-    return "must come before the write of the flag, and another one after its read";
-  return flaw.read.lacks ? "must come after the read of the flag" : "must come before the write of the flag";
+  if (!flaw.write.lacks) return "must come after the read of the flag";
+  const std::string_view before =
+      flaw.write.fenced ? "must stand right before the write of the flag, behind the barrier and the accesses "
+                          "that come before it"
+                        : "must come before the write of the flag";
+  return fmt::format("{}{}", before, flaw.read.lacks ? ", and another one after its read" : "");
 }
 
 // Which release or acquire between both accesses is too narrow; a fence has no flag of its own.
@@ -122,9 +140,11 @@ Unordered::Words of_scope(const Flaw& flaw, std::string_view both, std::string_v
                                 : is_write          ? "release"
                                 : is_read           ? "acquire"
                                                     : "fence";
+  const bool is_unsaid = (is_write && flaw.write.unsaid) || (is_read && flaw.read.unsaid);
   return {
-      fmt::format("the {} between {} ha{} .{} scope, which does not reach {}", what, both,
+      fmt::format("the {} between {} ha{} .{} scope{}, which does not reach {}", what, both,
                   is_write && is_read ? "ve" : "s", kScopeNames[static_cast<std::size_t>(flaw.scope)],
+                  is_unsaid ? " by default" : "",
                   flaw.scope == Scope::cta ? "another block" : "another cluster"),
       fmt::format("the {} must have .{} scope", is_write || is_read ? "release and the acquire" : what, reach)};
 }
@@ -137,6 +157,9 @@ Unordered::Words Unordered::words() const {
   const std::string_view fence = kFences[static_cast<std::size_t>(reach)],
                          scope = kScopeNames[static_cast<std::size_t>(reach)];
   if (flaw && flaw->kind == Flaw::Kind::scope) return of_scope(*flaw, both, scope);
+  if (flaw && flaw->kind == Flaw::Kind::arrival)
+    return {fmt::format("the arrival between {} is relaxed, so it does not order them", both),
+            fmt::format("the arrival must not be .relaxed, or a {} must come before it", fence)};
   if (flaw && flaw->kind == Flaw::Kind::fence)
     return {fmt::format("the flag between {} is volatile or relaxed, so it does not order them", both),
             fmt::format("a {} {}", fence, missing_fences(*flaw))};

@@ -297,13 +297,15 @@ void Mbarriers::release(const MbarrierArrival& arrival, Who who, Knowledge& into
   const std::uint32_t lane = 1U << who.thread % kWarp;
   const bool is_afar = shared_.cluster().rank_of(who.thread) != shared_.rank();
   const Scope reach = is_afar ? Scope::cluster : Scope::cta;
-  if (!arrival.releases || arrival.scope < reach) order.release_relaxed(warp, lane, into, reach);
-  if (arrival.releases && arrival.scope >= reach) {
+  const Scope scope = scope_of(arrival.scope, arrival.scope_unsaid);
+  if (!arrival.releases || scope < reach) order.release_relaxed(warp, lane, into, reach);
+  if (arrival.releases && scope >= reach) {
     order.release(warp, lane, into);
-  } else if (arrival.releases) {
-    Knowledge all;
-    order.release(warp, lane, all);
-    into.join_nearly(all, {Flaw::Kind::scope, arrival.scope, {who.at, 0, who.thread, true, arrival.scope}});
+  } else {
+    const FlagUse write{who.at, 0, who.thread, true, scope, arrival.scope_unsaid};
+    const Flaw::Kind kind = arrival.releases ? Flaw::Kind::scope : Flaw::Kind::arrival;
+    const Knowledge all = order.nearly_release(warp, lane, into, {kind, scope, write});
+    if (arrival.releases && arrival.scope_unsaid) into.join(order.of_agents(all));
   }
   for (const Accesses::Agent& agent : arrival.reveals) {
     const auto number = static_cast<std::size_t>(agent.number);

@@ -23,8 +23,8 @@ struct MbarrierArrival {
   bool drops = false;     ///< arrive_drop: also from the phases that follow
   bool completes = true;  ///< not of .noComplete
   bool releases = true;   ///< not of .relaxed
-  /// .cta; without a word it counts as .cluster, since published kernels leave it out between blocks.
   Scope scope = Scope::cluster;
+  bool scope_unsaid = false;  ///< by its statement
   /// What agents have done before their clocks is known to those who wait.
   std::span<const Accesses::Agent> reveals = {};
   std::string_view name = {};  ///< of the instruction in faults, if it is no mbarrier.arrive
@@ -45,6 +45,7 @@ struct MbarrierTest {
   bool acquires = true;  ///< not of .relaxed
   bool is_read = true;   ///< by some statement: the answer of any other one orders nothing
   Scope scope = Scope::cluster;
+  bool scope_unsaid = false;  ///< by its statement
 };
 
 /// Addresses are bytes of the block's shared memory. Who acts may be a thread of another block of the cluster. What is found is
@@ -101,6 +102,9 @@ class Mbarriers {
 
   /// A fence must follow mbarrier.init before copies of the block's own, too.
   void fence_own_inits() { fences_own_inits_ = true; }
+  /// Arrivals and waits that say no scope have that of the manual, .cta. Else they reach the cluster, since published kernels
+  /// leave it out between blocks.
+  void take_default_scope() { takes_default_scope_ = true; }
   /// fence.mbarrier_init by a thread: its objects may be used by others, and by copies.
   void fence_init(int thread);
 
@@ -224,6 +228,7 @@ class Mbarriers {
                  std::string_view what, Who who) const;
   Fault too_late(std::int64_t address, const Object& object, std::uint32_t bytes, std::int64_t phase,
                  Who who) const;
+  Scope scope_of(Scope said, bool unsaid) const { return unsaid && takes_default_scope_ ? Scope::cta : said; }
   FaultSide made_by(std::int64_t address, const Object& object) const;
   std::string progress(const Object& object) const;
   std::string phase_text(std::int64_t address, std::int64_t phase) const;
@@ -242,7 +247,7 @@ class Mbarriers {
   };
   std::vector<Waiter> waiters_;
   std::uint64_t phases_ = 0;  // that were complete
-  bool fences_own_inits_ = false;
+  bool fences_own_inits_ = false, takes_default_scope_ = false;
   std::map<int, AtObject> early_;   // by warp, its last wait of this kind
   std::map<int, AtObject> failed_;  // by warp
 };

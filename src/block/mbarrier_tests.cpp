@@ -48,14 +48,11 @@ void Mbarriers::acquire(const MbarrierTest& test, int warp, const Object& object
   test.acquires ? order.acquire(warp, object.complete) : order.acquire_relaxed(warp, object.complete);
   if (afar.empty()) return;
   if (!test.acquires) return order.acquire_relaxed(warp, afar, Scope::cluster);
-  if (test.scope != Scope::cta) return order.acquire(warp, afar);
-  order.nearly_acquire(warp, afar, {Flaw::Kind::scope, Scope::cta, {}, {.lacks = true, .scope = Scope::cta}});
+  if (scope_of(test.scope, test.scope_unsaid) != Scope::cta) return order.acquire(warp, afar);
+  const FlagUse read{.lacks = true, .scope = Scope::cta, .unsaid = test.scope_unsaid};
+  order.nearly_acquire(warp, afar, {Flaw::Kind::scope, Scope::cta, {}, read});
   // What copies and tensor instructions have done, the phase itself makes known: a wait says .cta, or nothing, which means it.
-  Knowledge done = afar;
-  const auto threads = std::min(done.known.size(), static_cast<std::size_t>(order.threads()));
-  std::fill_n(done.known.begin(), threads, 0);
-  done.nearly = {};
-  order.acquire(warp, done);
+  order.acquire(warp, order.of_agents(afar));
 }
 
 void Mbarriers::pass(std::int64_t address, int warp, std::uint32_t lanes, Place at) {

@@ -204,7 +204,7 @@ void Message::put(const Posting& posting, const Writer& by, bool keeps) {
       }
     }
   if (!posting.unfenced) return;
-  const FlagUse write{by.at, by.cluster, by.thread, true};
+  const FlagUse write{by.at, by.cluster, by.thread, true, Scope::gpu, false, posting.fenced};
   add({by.cluster, by.rank, Scope::gpu, true, posting.unfenced, write});
   add_far(nearly_far_, posting.unfenced->nearly, true);
   nearly_far_.add({{}, posting.unfenced->far, {.write = write}});

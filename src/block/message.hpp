@@ -40,6 +40,9 @@ struct FlagUse {
   int thread = -1;           ///< in its cluster; -1: unknown
   bool lacks = false;        ///< a fence, or a scope that is wide enough
   Scope scope = Scope::gpu;  ///< that it has
+  bool unsaid = false;       ///< by default: the statement says none
+  /// Of a write that lacks a fence: the scope of one that stands before it, and before what it must release.
+  std::optional<Scope> fenced = {};
 };
 
 /// Why something does not order two accesses, although it nearly does.
@@ -47,8 +50,9 @@ struct Flaw {
   enum class Kind : std::uint8_t {
     fence,
     scope,
-    relaxed
-  } kind = Kind::fence;  ///< a fence is missing; a scope is too narrow; the flag's write is .relaxed, which is no release
+    relaxed,
+    arrival
+  } kind = Kind::fence;  ///< a fence is missing; a scope is too narrow; the flag's write, or the arrival, is .relaxed, which is no release
   Scope scope = Scope::cta;
   FlagUse write = {}, read = {};
 };
@@ -125,6 +129,7 @@ using Known = std::shared_ptr<const Knowledge>;
 struct Posting {
   std::array<Known, kScopes> released;  ///< to those whom at least this scope reaches
   Known unfenced;                       ///< to nobody, since there is no fence: all that the lanes have done
+  std::optional<Scope> fenced;          ///< of a fence of the lanes, which is not behind all of this
   Known relaxed;  ///< the same of a write that says .relaxed: it orders nothing, nearly or not
 };
 

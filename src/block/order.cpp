@@ -249,9 +249,22 @@ void Order::acquire(int warp, const Knowledge& from) {
   of_warp(warp).join(from);
 }
 
+Knowledge Order::nearly_release(int warp, std::uint32_t lanes, Knowledge& into, const Flaw& flaw) {
+  Knowledge all;
+  release(warp, lanes, all);
+  into.join_nearly(all, flaw);
+  return all;
+}
+
 void Order::nearly_acquire(int warp, const Knowledge& from, const Flaw& flaw) {
   need_warps();
   of_warp(warp).join_nearly(from, flaw);
+}
+
+Knowledge Order::of_agents(Knowledge from) const {
+  std::fill_n(from.known.begin(), std::min(from.known.size(), index(threads_)), 0);
+  from.nearly = {};
+  return from;
 }
 
 void Order::release_relaxed(int warp, std::uint32_t lanes, Knowledge& into, Scope reach) const {
@@ -362,6 +375,8 @@ Posting Order::post(int warp, std::uint32_t lanes, const Strength& how) {
       out.released[s] = s > 0 && fences(s) == fences(s - 1) ? out.released[s - 1]
                                                             : before_fence(warp, lanes, static_cast<Scope>(s));
   if (how.unsaid) out.unfenced = all;
+  for (std::size_t s = 0; how.unsaid && s < kScopes; ++s)
+    if (fences(s)) out.fenced = static_cast<Scope>(s);
   if (!how.releases && !how.unsaid) out.relaxed = all;
   return out;
 }
@@ -373,6 +388,7 @@ void Order::take(int warp, const Knowledge& from, const Strength& how, Flaw flaw
   if (!flaw.write.lacks) flaw.scope = how.scope;
   flaw.read.lacks = flaw.kind == Flaw::Kind::scope ? is_narrow : how.unsaid;
   flaw.read.scope = how.scope;
+  if (flaw.write.fenced && *flaw.write.fenced < reach) flaw.write.fenced.reset();
   if (is_good && how.acquires) return acquire(warp, from);
   if (how.acquires || how.unsaid) nearly_acquire(warp, from, flaw);
   if (how.acquires) return;

@@ -102,6 +102,11 @@ class Order {
   /// `reach`: the scope that reaches those who wait.
   void release_relaxed(int warp, std::uint32_t lanes, Knowledge& into, Scope reach = Scope::cta) const;
   void acquire_relaxed(int warp, const Knowledge& from, Scope reach = Scope::cta);
+  /// Of it what agents have done.
+  Knowledge of_agents(Knowledge from) const;
+  /// What lanes of a warp have done and know, which is returned, would be known to those who acquire `into`, were it not for
+  /// the flaw.
+  Knowledge nearly_release(int warp, std::uint32_t lanes, Knowledge& into, const Flaw& flaw);
   /// A warp learns it, or would if there were what it lacks.
   void nearly_acquire(int warp, const Knowledge& from, const Flaw& flaw);
   /// Lanes of a warp execute a fence.

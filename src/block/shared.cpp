@@ -227,7 +227,7 @@ Found Shared::ends(Who who, const std::function<bool(std::int64_t)>& is_object) 
   const bool arrives = !found->before_writes && is_object(found->byte);
   out.rule = arrives ? KernelRule::arrival_at_ended_block : KernelRule::block_ended;
   const auto flaw = order().nearly_before(found->before->thread, found->before->clock, who.thread);
-  if (flaw && flaw->kind == Flaw::Kind::scope) out.rule = KernelRule::scope_too_narrow;
+  if (flaw && flaw->kind == Flaw::Kind::scope) out.rule = rule_of_race(flaw);
   out.error = {
       Errc::protocol_violation,
       {},

@@ -200,15 +200,6 @@ Fault Shared::conflict_of_thread(std::string_view what, const Accesses::Conflict
 
 namespace {
 
-// What is missing between an access through the generic proxy and one through the async proxy.
-std::string must_fence_proxy(int before, int now, std::string_view access) {
-  if (before == now) return "this thread must execute fence.proxy.async between them";
-  return fmt::format(
-      "the thread of that {} must execute fence.proxy.async after it, and before any barrier that comes "
-      "between them",
-      access);
-}
-
 /// What the generic proxy did before the async proxy does something.
 struct UnfencedWords {
   std::string_view done, noun, does;

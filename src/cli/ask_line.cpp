@@ -36,6 +36,20 @@ std::string spelled(std::string text) {
   return text;
 }
 
+// "2**-12" of Python as "2^-12".
+std::string with_powers(std::string text) {
+  constexpr std::string_view kPower = "**", kDigits = "0123456789";
+  for (std::size_t at = text.find(kPower, 1); at != text.npos; at = text.find(kPower, at + 1)) {
+    const std::size_t end = at + kPower.size();
+    const bool is_signed = end < text.size() && (text[end] == '-' || text[end] == '+');
+    const std::size_t digit = end + (is_signed ? 1 : 0);
+    if (kDigits.find(text[at - 1]) != kDigits.npos && digit < text.size() &&
+        kDigits.find(text[digit]) != kDigits.npos)
+      text.replace(at, kPower.size(), "^");
+  }
+  return text;
+}
+
 // Whether strings with this around them are those of asm, or only quoted.
 bool is_around_asm(const std::string& around) {
   std::string bare;
@@ -192,7 +206,7 @@ std::optional<Target> AskedLine::target() const {
 }
 
 AskedLine read_line(const std::string& line) {
-  AskedLine out{line, trimmed(from_source(spelled(line))), {}};
+  AskedLine out{line, trimmed(from_source(with_powers(spelled(line)))), {}};
   take_at(out);
   out.words = words_of(out.text);
   if (out.targets.empty()) {

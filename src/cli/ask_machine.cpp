@@ -96,6 +96,55 @@ constexpr AskName kMachineNames[] = {
     {"ACQBULK", "griddepcontrol.wait", "waits for the kernel before"},
     {"PREEXIT", "griddepcontrol.launch_dependents", "lets the next kernel begin"},
     {"NANOSLEEP", "nanosleep.u32", "a pause"},
+    {"I2F", "cvt.rn.f32.s32", "an integer into a floating-point number"},
+    {"I2FP", "cvt.rn.f32.s32", "an integer into a floating-point number"},
+    {"F2I", "cvt.rzi.s32.f32", "a floating-point number into an integer"},
+    {"I2I", "cvt.s32.s8", "an integer of another size"},
+    {"FSETP", "setp.lt.f32", "a comparison into a predicate"},
+    {"DSETP", "setp.lt.f64", "a comparison into a predicate"},
+    {"HSETP2", "setp.lt.f16x2", "two comparisons into predicates"},
+    {"ISETP", "setp.lt.s32", "a comparison of integers into a predicate"},
+    {"FSET", "set.lt.f32.f32", "a comparison into a register"},
+    {"HSET2", "set.lt.f16x2.f16x2", "two comparisons into a register"},
+    {"FSEL", "selp.f32", "one of two registers, by a predicate"},
+    {"HMNMX2", "min.f16x2", "the smaller or the larger ones of two pairs"},
+    {"DMNMX", "min.f64", "the smaller or the larger of two"},
+    {"IMNMX", "min.s32", "the smaller or the larger of two integers"},
+    {"VIMNMX", "min.s32", "the smaller or the larger of two integers"},
+    {"FCHK", "div.rn.f32", "whether a division needs its slow way"},
+    {"IABS", "abs.s32", "an integer without its sign"},
+    {"IADD", "add.s32", "a sum of integers"},
+    {"LEA", "mad.lo.s32", "an index, shifted, and a base: an address"},
+    {"SHF", "shf.l.wrap.b32", "a shift of two registers"},
+    {"SHL", "shl.b32", "a shift to the left"},
+    {"SHR", "shr.u32", "a shift to the right"},
+    {"BREV", "brev.b32", "the bits in the other order"},
+    {"FLO", "bfind.u32", "the highest bit that is set"},
+    {"POPC", "popc.b32", "how many bits are set"},
+    {"BMSK", "bmsk.clamp.b32", "a mask of bits"},
+    {"SGXT", "szext.clamp.s32", "a field of bits, with its sign"},
+    {"PLOP3", "and.pred", "a logical function of predicates"},
+    {"P2R", "mov.b32", "predicates into a register"},
+    {"R2P", "setp.ne.b32", "the bits of a register into predicates"},
+    {"R2UR", "mov.b32", "a register of a lane into one that the warp shares"},
+    {"S2UR", "mov.u32", "a special register into one that the warp shares"},
+    {"MOV", "mov.b32", "a register into another one"},
+    {"ATOM", "atom.add.u32", "an atomic at a generic address"},
+    {"LD", "ld.b32", "a load at a generic address"},
+    {"ST", "st.b32", "a store to a generic address"},
+    {"CCTL", "discard.global.L2",
+     "what the cache does with a line; behind an acquire it forgets the first level"},
+    {"ERRBAR", "fence.acq_rel.sys", "a part of a fence"},
+    {"BRA", "bra", "a branch"},
+    {"BRX", "brx.idx", "a branch by a table"},
+    {"BSSY", "bra", "where diverged lanes will meet: before a branch"},
+    {"BSYNC", "bra", "diverged lanes meet: behind a branch"},
+    {"BREAK", "bra", "lanes leave a loop"},
+    {"CALL", "call", "a call of a function"},
+    {"RET", "ret", "the end of a function"},
+    {"EXIT", "exit", "the end of a thread"},
+    {"BPT", "brkpt", "a breakpoint, or a trap"},
+    {"TEX", "tex.2d.v4.f32.f32", "a texture"},
     {"UTCBAR", kCommit, "arrives when products of tensor memory are complete"},
     {"UTCATOMSWS", "tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32", "columns of tensor memory"},
 };
@@ -113,11 +162,13 @@ std::span<const std::string> leading_words(const AskedLine& line) {
   return std::span(line.words.begin(), other == line.words.end() ? other : other + 1);
 }
 
+// Without its 'U' an instruction on registers that the warp shares: "UIADD3", "ULOP3".
 const AskName* machine_name(std::string_view word) {
   const auto* const found = std::ranges::find_if(kMachineNames, [&](const AskName& row) {
     return word == row.name || (word.starts_with(row.name) && word[row.name.size()] == '.');
   });
-  return found == std::end(kMachineNames) ? nullptr : found;
+  if (found != std::end(kMachineNames)) return found;
+  return word.starts_with('U') ? machine_name(word.substr(1)) : nullptr;
 }
 
 }  // namespace

@@ -31,8 +31,11 @@ std::optional<AskReading> kernel_reading(std::string_view kind, const std::strin
                                          const std::string& form, const std::vector<Target>& targets) {
   const std::optional<Known> known = known_form(form, targets);
   if (!known) return std::nullopt;
-  AskReading out{kind, fmt::format("{} {}: {}, since PTX {} on {}; kernels that launch executes may have it",
-                                   said, form, known->form.kind, known->form.since, known->target.name())};
+  const std::string_view on = known->target.name();
+  AskReading out{
+      kind, fmt::format("{} {}: {}, {}; kernels that launch executes may have it", said, form, known->form.kind,
+                        known->form.as_target ? fmt::format("in all versions of PTX with {}", on)
+                                              : fmt::format("since PTX {} on {}", known->form.since, on))};
   const bool is_there = targets.empty() || std::ranges::find(targets, known->target) != targets.end();
   if (!is_there) out.understood += fmt::format("; {} does not have it", targets[0].name());
   out.form = form;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cli/ask.hpp"
+#include "warpbit/detail/letters.hpp"
 #include "warpbit/format.hpp"
 
 namespace warpbit::cli {
@@ -123,8 +124,16 @@ std::string element_type(std::string_view name) {
     if (name.starts_with(space)) return element_type(name.substr(space.size()));
   const auto known = std::ranges::find(kTypeNames, name, &TypeName::seen);
   if (known != std::end(kTypeNames)) return std::string(known->meant);
-  const Result<FormatInfo> format = find_format_info(name);
-  return format ? std::string(format->name) : "";
+  if (const Result<FormatInfo> format = find_format_info(name)) return std::string(format->name);
+  // "E4M3FN": finite, without infinities; "E8M0FNU": unsigned, too.
+  const std::string small = in_small_letters(name);
+  for (const std::string_view end : {"fnu", "fn"})
+    if (small.ends_with(end)) {
+      const std::string bare = small.substr(0, small.size() - end.size());
+      const Result<FormatInfo> format = find_format_info(bare == "e8m0" ? "ue8m0" : bare);
+      return format && !format->is_integer ? std::string(format->name) : "";
+    }
+  return "";
 }
 
 }  // namespace warpbit::cli

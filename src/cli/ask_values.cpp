@@ -60,7 +60,11 @@ std::optional<AskReading> value_reading(const FormatInfo& format, const std::str
   if (!n) return std::nullopt;
   const Result<ExplainedCode> e = explain_code(format.name, n->code);
   std::string rounded = n->is_exact ? "exact" : fmt::format("rounded to {}", e ? e->decimal : "a NaN");
-  if (const auto gpu = conversion_to(format.name); gpu && gpu->always_saturates && n->is_beyond_largest)
+  const auto gpu = conversion_to(format.name);
+  if (gpu && !n->is_exact && std::ranges::find(gpu->roundings, "rn") == gpu->roundings.end())
+    rounded += fmt::format(" by rn, which NVIDIA's cvt to {} does not do; it has {}", format.name,
+                           fmt::join(gpu->roundings, ", "));
+  else if (gpu && gpu->always_saturates && n->is_beyond_largest)
     if (const auto most = encode_number(format.name, word, Rounding::nearest_even, true))
       rounded += fmt::format("; NVIDIA's cvt to {} saturates: {}", format.name,
                              explain_code(format.name, most->code)->decimal);

@@ -66,7 +66,8 @@ int check_kernel_form(const std::string& text, Target target) {
   }
   fmt::print("accepted on {}: {}\n", target.name(), printable(form->form));
   fmt::print("  {:<10}{}, known to kernels: launch executes it\n", "kind", form->kind);
-  fmt::print("  {:<10}PTX {}\n", "since", form->since);
+  fmt::print("  {:<10}PTX {}{}\n", "since", form->since,
+             form->as_target ? fmt::format(", the first with {}", target.name()) : "");
   if (form->has_operands) fmt::print("  {:<10}{}\n", "operands", kOperandsNotChecked);
   return kYes;
 }
@@ -200,6 +201,7 @@ struct BatchLine {
   std::size_t number;  // from 1
   std::string target = {}, text = {}, operands = {};
   std::optional<Error> refusal = {};
+  bool has_operands = false;  ///< that nobody has looked at
 };
 
 BatchLine answered(std::size_t number, const std::string& line) {
@@ -217,7 +219,7 @@ BatchLine answered(std::size_t number, const std::string& line) {
       required(instruction);
       return out;
     }
-    required(ptx::kernel_form(out.text, target));
+    out.has_operands = required(ptx::kernel_form(out.text, target)).has_operands;
     if (!out.operands.empty())
       refuse("operands", fmt::format("'{}'", out.operands),
              "none: those of scalar instructions are not looked at");
@@ -235,7 +237,9 @@ void print_batch_line(const BatchLine& line, bool json) {
     return print_json_line("check-line", out);
   }
   fmt::print("line {}: {}\n", line.number,
-             line.refusal ? "refused: " + printable(line.refusal->message()) : "accepted");
+             line.refusal        ? "refused: " + printable(line.refusal->message())
+             : line.has_operands ? fmt::format("accepted; operands {}", kOperandsNotChecked)
+                                 : "accepted");
 }
 
 // All lines of standard input. Whether any is refused.

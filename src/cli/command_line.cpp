@@ -106,10 +106,24 @@ void refuse_empty_names(CLI::App& app) {
       if (std::ranges::find(kNamed, name_of(*option)) != std::end(kNamed)) option->check(named);
 }
 
+// "ask -inf": what begins with one '-' is no option of ask, but a part of the line.
+std::vector<const char*> with_lines(int argc, char** argv) {
+  std::vector<const char*> out(argv, argv + argc);
+  const auto is_option = [](std::string_view word) { return word.starts_with("--") || word == "-h"; };
+  const auto has = [&](const auto& is) { return std::any_of(out.begin() + 2, out.end(), is); };
+  if (argc < 3 || std::string_view(argv[1]) != "ask" ||
+      has([](std::string_view word) { return word == "--"; }) ||
+      !has([&](std::string_view word) { return word.starts_with('-') && !is_option(word); }))
+    return out;
+  out.insert(std::stable_partition(out.begin() + 2, out.end(), is_option), "--");
+  return out;
+}
+
 // The exit status, where no refusal is thrown.
 int answer(CLI::App& app, int argc, char** argv, const int& status) try {
   check_command(argc, argv);
-  app.parse(argc, argv);
+  const std::vector<const char*> words = with_lines(argc, argv);
+  app.parse(static_cast<int>(words.size()), words.data());
   return status;
 } catch (const CLI::ParseError& error) {
   if (error.get_name() == "RequiredError") check_required(app);

@@ -132,9 +132,8 @@ class Walk {
       return step.target >= 0 ? std::nullopt
                               : std::optional(scalar::execute(
                                     program_.operations[static_cast<std::size_t>(step.extra)], sources));
-    const bool a = values[0] != 0, b = values.size() > 1 && values[1] != 0;
-    const std::array<bool, 4> all = {a && b, a || b, a != b, !a};
-    return scalar::Results{.value = all[static_cast<std::size_t>(step.extra)]};
+    const Lanes a = values[0] != 0 ? 1 : 0, b = values.size() > 1 && values[1] != 0 ? 1 : 0;
+    return scalar::Results{.value = steps::combined(step, a, b) & 1};
   }
 
   const Program& program_;

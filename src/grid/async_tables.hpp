@@ -35,6 +35,7 @@ struct MbarrierOperation {
   bool is_parity = false;  ///< of a test
   bool acquires = true;
   block::Scope scope = block::Scope::cluster;
+  bool scope_unsaid = false;
   bool counted = true;  ///< of copies: not .noinc
 };
 

@@ -23,6 +23,7 @@ Block::Block(const Grid& grid, Cluster& cluster, int rank, Extent index)
   async_.shared.name_of = [this](std::int64_t byte) { return name_of_shared(grid_.program, byte); };
   if (is_told(KernelRule::proxy_fence_read)) async_.shared.fence_reads();
   if (is_told(KernelRule::mbarrier_init_proxy)) async_.mbarriers.fence_own_inits();
+  if (is_told(KernelRule::scope_by_default)) async_.mbarriers.take_default_scope();
   if (grid.watched != nullptr) {
     const device::Index3& at = grid.watched->observed_block;
     watch_.emplace(grid.program, *grid.watched, grid.watched->observe && index == Extent{at.x, at.y, at.z});

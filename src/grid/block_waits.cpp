@@ -213,11 +213,17 @@ Fault Block::endless(Warp& warp, const Path& path, const std::vector<FaultWaiter
   const int first = line(path.pc), last = line(path.last_jump_back);
   const std::string lines =
       first == last ? fmt::format("PTX line {}", first) : fmt::format("PTX lines {} to {}", first, last);
-  Fault out = block::fault_of({warp.number_in_cluster() * kLanes, place(warp.site(step(at), path.stack))},
-                              {Errc::threads_diverge,
-                               {},
-                               fmt::format("{} without an end, and no thread changes anything any more", lines),
-                               reads.empty() ? "nothing ends the loop" : reads});
+  Fault out =
+      block::fault_of({warp.number_in_cluster() * kLanes, place(warp.site(step(at), path.stack))},
+                      grid_.program.leads_out[static_cast<std::size_t>(path.pc)]
+                          ? Error{Errc::threads_diverge,
+                                  {},
+                                  lines + " without an end, and no thread changes anything any more",
+                                  reads.empty() ? "nothing ends the loop" : reads}
+                          : Error{Errc::threads_diverge,
+                                  {},
+                                  lines + " without an end",
+                                  "no branch leads out of the loop; the one back may lack its predicate"});
   out.lanes = block::lanes_of(path.lanes);
   out.waiting = waiting;
   return out;

@@ -125,6 +125,34 @@ Error beyond_global(const Grid& grid, std::uint64_t address, std::uint64_t bytes
   return {Errc::address_out_of_bounds, {}, std::move(seen), std::move(accepted)};
 }
 
+bool is_beyond_constants(const Grid& grid, std::uint64_t address) {
+  if (address >= kConstants && address < kParameters) return false;
+  const auto& parameters =
+      grid.program.functions[static_cast<std::size_t>(grid.program.entry)].function->parameters;
+  return std::ranges::none_of(parameters,
+                              [](const ptx::Variable& one) { return one.pointee == StateSpace::constant; });
+}
+
+// cvta.to.shared and cvta.to.local have taken their window off.
+Error of_another_space(const Grid& grid, ptx::StateSpace space, std::uint64_t address) {
+  const std::string_view name = ptx::name(space);
+  std::string what = fmt::format("{:#x}", address);
+  for (const std::uint64_t window : {std::uint64_t{0}, kSharedWindow, kLocalWindow}) {
+    const std::uint64_t at = address + window;
+    if (const GlobalMemory::Range* const range = grid.memory.find(at, 1)) {
+      what += fmt::format(" ({})", range->part(at - range->address, 1));
+      break;
+    }
+  }
+  return {
+      Errc::address_out_of_bounds,
+      {},
+      fmt::format("address {}, which is none of .{} memory,", what, name),
+      fmt::format("an address of a variable in .{}; pointers to other memory take ld, st and the like of that "
+                  "memory, or without a space",
+                  name)};
+}
+
 std::string source_name(std::string_view symbol) {
   int status = 0;
   const std::unique_ptr<char, void (*)(void*)> demangled(

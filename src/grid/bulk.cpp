@@ -100,6 +100,8 @@ class Lane {
 };
 
 Result<std::uint32_t> Lane::own(const OperandAt& of, std::string_view must) const {
+  if (const std::uint64_t at = window_address(value(of), kSharedWindow); at >= kWindowBytes)
+    return of_another_space(warp_.block().grid(), ptx::StateSpace::shared, at);
   const std::uint32_t at = shared(of);
   if (at >> kRankShift == static_cast<std::uint32_t>(warp_.block().rank())) return at & kOffset;
   return Error{
@@ -107,10 +109,12 @@ Result<std::uint32_t> Lane::own(const OperandAt& of, std::string_view must) cons
 }
 
 Result<async::Destination> Lane::destination(std::uint64_t bytes) const {
-  const Result<SharedBytes> to = find_shared(warp_, step_, lane_, shared(operation_.to), bytes, true);
+  const Result<SharedBytes> to =
+      find_shared(warp_, step_, lane_, window_address(value(operation_.to), kSharedWindow), bytes, true);
   if (!to) return to.error();
   const Result<SharedBytes> object =
-      find_shared(warp_, step_, lane_, shared(operation_.barrier), block::Mbarriers::kBytes, true);
+      find_shared(warp_, step_, lane_, window_address(value(operation_.barrier), kSharedWindow),
+                  block::Mbarriers::kBytes, true);
   if (!object) return object.error();
   const int apart = object->block->rank() ^ to->block->rank();
   if (apart > (operation_.in_pair ? 1 : 0))
@@ -299,7 +303,7 @@ Next fill(Warp& warp, Path& path, const Step& step, Lanes lanes) {
     std::uint64_t at = warp.read(path, step.place[2], lane) + static_cast<std::uint64_t>(step.access.offset);
     if (step.access.generic && at - kSharedWindow >= kWindowBytes)
       return fault(Errc::address_not_shared, fmt::format("address {:#x}", at), "st.bulk writes there alone");
-    at = static_cast<std::uint32_t>(at);
+    at = window_address(at, kSharedWindow);
     if (bytes % kUnit != 0 || bytes > kMost)
       return fault(Errc::address_misaligned, fmt::format("{} bytes", bytes),
                    fmt::format("a multiple of {}, {} at most", kUnit, kMost));

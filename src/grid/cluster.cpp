@@ -161,6 +161,13 @@ bool Cluster::is_stuck() const {
   });
 }
 
+bool Cluster::is_endless() const {
+  return is_stuck() && std::ranges::any_of(blocks_, [](const std::unique_ptr<Block>& block) {
+           return std::ranges::any_of(block->warps(),
+                                      [](const std::unique_ptr<Warp>& warp) { return warp->is_endless(); });
+         });
+}
+
 void Cluster::report_endless() {
   const std::vector<FaultWaiters> all = waiting();
   for (const std::unique_ptr<Block>& block : blocks_)

@@ -27,6 +27,8 @@ class Cluster {
   Outcome run(bool alone);
   /// Whether it has yielded, and will do the same for ever if no other cluster changes anything.
   bool is_stuck() const;
+  /// Whether it will never end, whatever it and others change.
+  bool is_endless() const;
   /// Counts all that its threads do but to compute.
   std::uint64_t changes() const;
 

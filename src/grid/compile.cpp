@@ -287,6 +287,7 @@ Result<Program> compile(std::shared_ptr<const ptx::ModuleText> module, std::stri
     out.stores = stores_of(out, addresses);
     find_freedoms(out);
     find_touches(out);
+    out.leads_out = lead_out(out);
     steps::find_early_uses(out);
   } catch (Refused& refused) {
     return std::move(refused.error);

@@ -91,6 +91,7 @@ void Compiler::mbarrier() {
   out.is_parity = has("parity");
   out.acquires = out.arrival.releases = !has("relaxed");
   if (has("cta")) out.scope = out.arrival.scope = block::Scope::cta;
+  out.scope_unsaid = out.arrival.scope_unsaid = !has("cta") && !has("cluster");
   out.arrival.drops = word(0) == "arrive_drop";
   out.arrival.completes = !has("noComplete");
   out.expects = out.kind == Kind::arrive && has("expect_tx");

@@ -64,9 +64,7 @@ Next logic_predicates(Warp& warp, Path& path, const Step& step, Lanes lanes) {
     if (place.kind == Place::Kind::predicate) return warp.holds(path, place);
     return warp.read(path, place, 0) != 0 ? kAllLanes : 0;
   };
-  const Lanes a = value(2), b = value(3);
-  const std::array<Lanes, 4> results = {a & b, a | b, a ^ b, ~a};
-  warp.set(path, step.place[0], lanes, results[static_cast<std::size_t>(step.extra)]);
+  warp.set(path, step.place[0], lanes, combined(step, value(2), value(3)));
   return Next::step;
 }
 

@@ -82,6 +82,50 @@ std::vector<ptx::Inference> inferences(const Program& program, std::int32_t prod
   return std::move(list.out);
 }
 
+namespace {
+
+// The GPUs of a generation that have no plan of their own are left out: sm_86 beside sm_80.
+constexpr std::string_view kGenerations[] = {"sm_80", "sm_89", "sm_90", "sm_100", "sm_120"};
+
+std::vector<Target> computing_otherwise(const Instruction& instruction) {
+  std::vector<Target> out;
+  const std::vector<Target> all = Target::all();
+  const auto place = [&](Target one) { return std::ranges::find(all, one); };
+  for (const std::string_view name : kGenerations) {
+    const Target later = *Target::find_ptx(name);
+    if (place(later) <= place(instruction.target())) continue;
+    const Result<Instruction> there = Instruction::parse(instruction.canonical(), later);
+    if (there && there->plan() != instruction.plan()) out.push_back(later);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::optional<ptx::AssemblerNote> computed_otherwise_later(const Program& program) {
+  for (const Step& step : program.steps) {
+    if (step.statement < 0 || does(program, step) != ptx::Does::tensor) continue;
+    const Origin& origin = program.origins[static_cast<std::size_t>(step.statement)];
+    const Result<Instruction> here = Instruction::parse(form_of(origin), program.target);
+    if (!here) continue;
+    const std::vector<Target> later = computing_otherwise(*here);
+    if (later.empty()) continue;
+    const ptx::Statement& statement = statement_of(origin);
+    const SourceLink at = source_of(*program.module, *origin.function, statement);
+    const std::string_view own = program.target.name();
+    return ptx::AssemblerNote{
+        "",
+        statement.position.line,
+        form_of(origin),
+        fmt::format(
+            "computed as on {} (.target {}): its last bits may differ on {}: --target {} computes as there",
+            own, program.module->target, names(later), later.front().name()),
+        at.file,
+        at.line};
+  }
+  return std::nullopt;
+}
+
 }  // namespace warpbit::grid
 
 namespace warpbit::ptx {

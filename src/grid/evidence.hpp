@@ -19,4 +19,7 @@ std::optional<Inference> inference(const Instruction& instruction);
 /// memory that a launch found (-1: none).
 std::vector<ptx::Inference> inferences(const Program& program, std::int32_t product);
 
+/// Of a program for the .target of its module: the first tensor instruction that later GPUs compute otherwise.
+std::optional<ptx::AssemblerNote> computed_otherwise_later(const Program& program);
+
 }  // namespace warpbit::grid

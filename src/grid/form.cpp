@@ -41,6 +41,7 @@ Result<KernelForm> scalar_form(const warpbit::Statement& name, Target target, bo
     out.kind = forms->front().form->chapter->name;
   }
   out.since = text(std::max(target.row().since, first));
+  out.as_target = first < target.row().since;
   return out;
 }
 

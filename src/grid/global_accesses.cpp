@@ -74,6 +74,7 @@ GlobalAccesses::Entry GlobalAccesses::Check::entry_by(const GlobalAccess& by) {
   out.strong = by.strong;
   out.non_coherent = by.non_coherent;
   out.writes = by.writes;
+  out.async = by.async;
   out.warp = static_cast<std::uint16_t>(by.warp);
   return out;
 }
@@ -82,8 +83,9 @@ GlobalAccesses::Entry GlobalAccesses::Check::entry_by(const GlobalAccess& by) {
 
 // Ranges of the process that overlap are one.
 GlobalAccesses::GlobalAccesses(const GlobalMemory& memory, int threads,
-                               const std::function<bool(const GlobalMemory::Range&)>& stored)
-    : is_alone_(threads == 1) {
+                               const std::function<bool(const GlobalMemory::Range&)>& stored,
+                               GlobalFences fences)
+    : is_alone_(threads == 1), fences_(fences) {
   std::vector<const GlobalMemory::Range*> all;
   for (const GlobalMemory::Range& range : memory.ranges()) {
     if (range.heap != nullptr)
@@ -482,6 +484,59 @@ void GlobalAccesses::Check::report(const Entry& old, const Entry& now, LineBits 
   if (found == nullptr) found = std::make_unique<GlobalConflicts>();
   std::optional<GlobalConflict>& place = is_near ? found->within : found->between;
   if (!place || rank(out) > rank(*place)) place = std::move(out);
+}
+
+// ---- Fences between proxies
+
+std::optional<GlobalConflict> GlobalAccesses::unfenced(const GlobalAccess& by, int lane, const std::byte* first,
+                                                       std::size_t bytes) {
+  Area* const area = fences_ == GlobalFences::unknown ? nullptr : area_of(first, bytes);
+  if (area == nullptr) return std::nullopt;
+  for (std::size_t done = 0; done < bytes;) {
+    const auto at = static_cast<std::size_t>(first - area->first) + done;
+    const std::size_t within = at % kLine, here = std::min(bytes - done, kLine - within);
+    std::unique_lock<std::mutex> lock;
+    if (std::mutex* const page = mutex_of(at)) lock = std::unique_lock(*page);
+    auto found = unfenced(by, lane, area->line(at), low_bits(here) << within, area->first + (at - within));
+    if (found) return found;
+    done += here;
+  }
+  return std::nullopt;
+}
+
+// The latest write of each byte alone matters.
+std::optional<GlobalConflict> GlobalAccesses::unfenced(const GlobalAccess& by, int lane, Line& line,
+                                                       LineBits bytes, const std::byte* data) const {
+  const int me = by.warp * kLanes + lane;
+  LineBits rest = bytes;
+  std::optional<GlobalConflict> out;
+  const auto meet = [&](const Entry& old) {
+    const LineBits both = old.writes != 0 && old.superseded == 0 ? old.bytes & rest : 0;
+    if (both == 0 || out) return;
+    rest &= ~both;
+    if (old.async != 0 || old.cluster != static_cast<std::uint32_t>(by.cluster)) return;
+    for (LineBits left = both; left != 0;) {
+      const std::size_t byte = lowest_of(left);
+      const LineBits of_lane = left & low_bits(old.end_of_lane(byte));
+      left &= ~of_lane;
+      const int thread = old.thread_of(byte);
+      const bool is_fenced = fences_ == GlobalFences::all && by.order.fenced(thread, old.clock, me);
+      if (is_fenced || !by.order.before(thread, old.clock, me)) continue;
+      const GlobalSide before{old.cluster, thread, old.clock, static_cast<std::int32_t>(old.site) - 1,
+                              true,        false};
+      const GlobalSide now{by.cluster, me, by.order.clock(me), by.site, false, false};
+      out = GlobalConflict{before, now, data + byte, size_of(of_lane), std::nullopt, false};
+      return;
+    }
+  };
+  Lists* const all = line.find_lists();
+  if (all == nullptr) {
+    if (line.bytes != 0) meet(line.entry());
+    return out;
+  }
+  if (all->words != nullptr) all->words->for_each(bytes, meet);
+  for (const Entry* next = all->writes.end(); next != all->writes.begin();) meet(*--next);
+  return out;
 }
 
 }  // namespace warpbit::grid

@@ -30,6 +30,7 @@ struct GlobalAccess {
   std::int32_t site;  ///< see Stacks
   bool writes, strong;
   bool non_coherent = false;  ///< ld.global.nc
+  bool async = false;         ///< a copy in bulk, through the async proxy
 };
 
 /// What lanes access: as many bytes each, of one range.
@@ -70,6 +71,10 @@ struct GlobalConflicts {
   std::optional<GlobalConflict> within, between;
 };
 
+/// What the proxy fences of a kernel order in global memory: those of .shared alone nothing; what those of .global order, is
+/// not followed.
+enum class GlobalFences : std::uint8_t { none, all, unknown };
+
 /// A line of 128 bytes has an entry for what a warp has accessed of it by one instruction, as most of what warps access lies
 /// side by side, or at one distance:
 ///
@@ -85,7 +90,8 @@ class GlobalAccesses {
   /// Of all that a kernel may write, but for the heap: who gets memory of it knows that nobody else has it. `stored`: whether
   /// its stores may go to a range. `threads`: of the host, that access it.
   GlobalAccesses(const GlobalMemory& memory, int threads,
-                 const std::function<bool(const GlobalMemory::Range&)>& stored);
+                 const std::function<bool(const GlobalMemory::Range&)>& stored,
+                 GlobalFences fences = GlobalFences::unknown);
   ~GlobalAccesses();
   GlobalAccesses(const GlobalAccesses&) = delete;
   GlobalAccesses& operator=(const GlobalAccesses&) = delete;
@@ -101,6 +107,10 @@ class GlobalAccesses {
   /// The same of each lane by itself, up to the first that finds what is not allowed. The lanes before that one.
   Lanes access_each(const GlobalAccess& by, const GlobalLanes& what,
                     const std::function<bool(int lane, const GlobalConflicts&)>& allowed);
+  /// Bytes that a lane reads through the async proxy, and that a thread of its cluster has written before through the generic
+  /// one, with no proxy fence between. What other clusters have fenced is not known here.
+  std::optional<GlobalConflict> unfenced(const GlobalAccess& by, int lane, const std::byte* first,
+                                         std::size_t bytes);
 
  private:
   static constexpr std::size_t kPage = 4096;
@@ -153,6 +163,8 @@ class GlobalAccesses {
   static bool precedes_barrier(const Check& check, const Entry& old);
   static bool conflicts(Check& check, const Entry& old, const Entry& now, std::byte* data, LineBits latest);
   static void add_strong(const Check& check, Lists& line, const Entry& by, const std::byte* data);
+  std::optional<GlobalConflict> unfenced(const GlobalAccess& by, int lane, Line& line, LineBits bytes,
+                                         const std::byte* data) const;
   static void remember(const Check& check, Entries& reads, const Entry& now);
   static bool stands_for(const Check& check, const Entry& now, const Entry& old);
 
@@ -162,6 +174,7 @@ class GlobalAccesses {
   std::array<std::mutex, 256> of_pages_;  // page by page, and from the first again
   std::mutex mutex_;                      // of what follows
   std::deque<Lists> lists_;
+  GlobalFences fences_;
 };
 
 /// The conflicts between clusters of a launch. They are told when it has ended, the same whoever came first.

@@ -34,6 +34,7 @@ struct GlobalMark {
   std::uint8_t lane : 5;
   std::uint8_t falls : 1;    ///< the next lane is the one before
   std::uint8_t repeats : 1;  ///< a strong store of what was there already
+  std::uint8_t async : 1;    ///< through the async proxy
   std::uint8_t first;
 
   int lane_of(std::size_t byte) const {

@@ -113,6 +113,18 @@ Fault fault_within(const Grid& grid, const block::Cluster& cluster, const Global
   return out;
 }
 
+Fault fault_unfenced(const Grid& grid, const block::Cluster& cluster, const GlobalConflict& found) {
+  return fault_of(grid, found,
+                  {Errc::protocol_violation,
+                   {},
+                   fmt::format("{} {} written by {} through the generic proxy, and no fence.proxy.async that "
+                               "orders that write came before this statement",
+                               conflict_bytes(grid, found), found.bytes == 1 ? "was" : "were",
+                               cluster.name(found.before.thread, cluster.rank_of(found.now.thread))),
+                   block::must_fence_proxy(found.before.thread, found.now.thread, "write")},
+                  KernelRule::proxy_fence);
+}
+
 Fault fault_of_copy(const Grid& grid, const async::GlobalCopies::Conflict& found, block::Who who, bool writes) {
   const GlobalMemory::Range& range = grid.memory.range_of(found.byte);
   const block::Shared& shared = found.copy.block->shared;

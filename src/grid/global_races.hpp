@@ -15,6 +15,8 @@ constexpr const char *kWhichStays = "which one stays is not defined, here the hi
 Fault fault_within(const Grid& grid, const block::Cluster& cluster, const GlobalConflict& found);
 /// The fault of an access by `who` to bytes of a copy that has not been waited for.
 Fault fault_of_copy(const Grid& grid, const async::GlobalCopies::Conflict& found, block::Who who, bool writes);
+/// The fault of a copy in bulk that reads what its cluster has written through the generic proxy.
+Fault fault_unfenced(const Grid& grid, const block::Cluster& cluster, const GlobalConflict& found);
 /// That of accesses of different clusters, with its places in the kernel.
 Fault fault_between(const Grid& grid, const GlobalConflict& found);
 

@@ -98,8 +98,8 @@ namespace {
 
 constexpr int kFlagBits = 12;  // of block::Messages
 
-/// Steps of an endless loop for which the host may still write to memory that it reads: a second or two.
-constexpr std::uint64_t kPatience = 30'000'000;
+/// Steps of an endless loop, and accesses of lanes, for which the host may still write to memory that it reads: a second or two.
+constexpr std::uint64_t kPatience = 40'000'000;
 
 bool loads_global(const Program& program) {
   return std::ranges::any_of(program.steps, [&](const Step& step) {
@@ -109,9 +109,25 @@ bool loads_global(const Program& program) {
   });
 }
 
-std::uint64_t steps_of(const Cluster& cluster) {
+GlobalFences global_fences(const Program& program) {
+  GlobalFences out = GlobalFences::none;
+  for (const Step& step : program.steps) {
+    if (does(program, step) != ptx::Does::fence) continue;
+    const Origin& origin = program.origins[static_cast<std::size_t>(step.statement)];
+    const auto words = words_of(*origin.function, statement_of(origin));
+    if (words.size() < 2 || words[0] != "proxy" || !words[1].starts_with("async")) continue;
+    const auto has = [&](std::string_view word) { return std::ranges::find(words, word) != words.end(); };
+    if (has("global")) return GlobalFences::unknown;
+    if (!has("shared::cta") && !has("shared::cluster")) out = GlobalFences::all;
+  }
+  return out;
+}
+
+// What its steps take: an access takes as long as a step for each of its lanes.
+std::uint64_t work_of(const Cluster& cluster) {
   std::uint64_t out = 0;
-  for (const std::unique_ptr<Block>& block : cluster.blocks()) out += block->steps();
+  for (const std::unique_ptr<Block>& block : cluster.blocks())
+    out += block->steps() + block->checked.shared + block->checked.global;
   return out;
 }
 
@@ -129,8 +145,8 @@ class Queue {
   /// A cluster that a host thread runs for a while.
   struct Turn {
     std::unique_ptr<Cluster> cluster = {};
-    // At its beginning: its own changes and steps, and turns of all that have changed anything.
-    std::uint64_t changes = 0, steps = 0, turns_that_changed = 0;
+    // At its beginning: its own changes and work, and turns of all that have changed anything.
+    std::uint64_t changes = 0, work = 0, turns_that_changed = 0;
     bool alone = false;  ///< see Cluster::run
   };
   /// New clusters first, for which those that have begun may wait. No cluster if none is left for this host thread.
@@ -166,7 +182,7 @@ class Queue {
   std::size_t begun_ = 0;                 // clusters that have not ended
   std::uint64_t turns_that_changed_ = 0;  // anything
   std::set<std::uint64_t> stuck_;  // clusters whose last turn changed nothing, nor has any other one since
-  std::uint64_t patience_, idle_steps_ = 0;   // steps that change nothing: at most, since the last change
+  std::uint64_t patience_, idle_work_ = 0;    // that changes nothing: at most, since the last change
   std::map<std::uint64_t, Printed> printed_;  // by block: the last ones, as much as is kept
   std::uint64_t kept_ = 0, dropped_ = 0;      // bytes of them, and before them
   std::map<std::uint64_t, std::vector<Finding>> findings_;  // by block
@@ -188,27 +204,27 @@ Queue::Turn Queue::take() {
 }
 
 Queue::Turn Queue::turn_of(std::unique_ptr<Cluster> cluster) {
-  Turn out{nullptr, cluster->changes(), steps_of(*cluster), turns_that_changed_, is_alone(*cluster)};
+  Turn out{nullptr, cluster->changes(), work_of(*cluster), turns_that_changed_, is_alone(*cluster)};
   out.cluster = std::move(cluster);
   return out;
 }
 
 // Whether all that have begun are stuck, and the host does nothing either; of them, the first one says so.
 bool Queue::is_alone(const Cluster& cluster) const {
-  return idle_steps_ >= patience_ && stuck_.size() == begun_ && *stuck_.begin() == cluster.number();
+  return idle_work_ >= patience_ && stuck_.size() == begun_ && *stuck_.begin() == cluster.number();
 }
 
 void Queue::note_changes(const Turn& turn, Outcome outcome) {
   const std::uint64_t number = turn.cluster->number();
-  const bool has_changed = turn.cluster->changes() != turn.changes;
+  const bool has_changed = turn.cluster->changes() != turn.changes && !turn.cluster->is_endless();
   if (has_changed) {
     ++turns_that_changed_;
-    idle_steps_ = 0;
+    idle_work_ = 0;
     stuck_.clear();
   } else if (turn.turns_that_changed == turns_that_changed_ && turn.cluster->has_waited_long() &&
              turn.cluster->is_stuck()) {
     stuck_.insert(number);
-    idle_steps_ += steps_of(*turn.cluster) - turn.steps;
+    idle_work_ += work_of(*turn.cluster) - turn.work;
   }
   if (outcome == Outcome::yields) return;
   --begun_;
@@ -341,9 +357,10 @@ Report run(const Grid& of, int threads, const std::function<void(std::uint64_t, 
   std::optional<GlobalAccesses> accesses;
   GlobalRaces races(grid.program.origins.size());
   if (grid.check_global) {
-    grid.accesses = &accesses.emplace(grid.memory, threads, [&](const GlobalMemory::Range& range) {
+    const auto stored = [&](const GlobalMemory::Range& range) {
       return may_reach(grid.program.stores, grid.parameters, grid.memory, range);
-    });
+    };
+    grid.accesses = &accesses.emplace(grid.memory, threads, stored, global_fences(grid.program));
     grid.races = &races;
   }
   const auto take = [&](int) {

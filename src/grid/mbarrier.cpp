@@ -26,7 +26,7 @@ Result<SharedBytes> find_object(Warp& warp, const Path& path, const Step& step, 
           Errc::address_not_shared, {}, fmt::format("address {:#x}", address), "barrier objects lie there"};
     address -= kSharedWindow;
   }
-  address = static_cast<std::uint32_t>(address);
+  address = window_address(address, kSharedWindow);
   if (address % block::Mbarriers::kBytes != 0)
     return Error{
         Errc::address_misaligned, {}, fmt::format("address {:#x}", address), "it must be a multiple of 8"};
@@ -112,10 +112,10 @@ Next test(Warp& warp, Path& path, const Step& step, Lanes lanes, const MbarrierO
     const auto address = static_cast<std::int64_t>(at->offset);
     const block::Place here = Block::who(warp, step, first).at;
     bool is_complete = false;
-    if (!warp.block().allows(objects.test(
-            address,
-            {read(first).second, operation.is_parity, operation.acquires, step.result_is_read, operation.scope},
-            me, alike, here, is_complete)))
+    if (!warp.block().allows(objects.test(address,
+                                          {read(first).second, operation.is_parity, operation.acquires,
+                                           step.result_is_read, operation.scope, operation.scope_unsaid},
+                                          me, alike, here, is_complete)))
       return Next::end;
     complete |= is_complete ? alike : 0;
     if (!is_complete)

@@ -28,6 +28,13 @@ inline constexpr std::uint64_t kConstants = 0x0E00'0000'0000, kParameters = 0x0F
                                kBuffers = 0x1000'0000'0000, kNamed = 0x2000'0000'0000, kHeap = 0x3000'0000'0000,
                                kWorkspace = 0x3800'0000'0000;
 
+/// The 32 bits of an address in a window, whose registers may have 64. One of another space stays whole: no window has it.
+inline std::uint64_t window_address(std::uint64_t address, std::uint64_t window) {
+  const bool is_others =
+      address >= kConstants && address >> 32 != 0xFFFF'FFFF && address - window >= kWindowBytes;
+  return is_others ? address : static_cast<std::uint32_t>(address);
+}
+
 /// What a grid whose blocks wait for each other has (cooperative_groups::this_grid): its size, and a counter.
 using Workspace = std::array<std::byte, 16>;
 

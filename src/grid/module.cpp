@@ -102,17 +102,15 @@ bool exists(int number) {
                              [&](Target one) { return generation(one.name()).number == number; });
 }
 
-/// PTX 9.0 calls sm_101, sm_101a and sm_101f otherwise.
-std::string present_name(std::string_view written) {
-  constexpr std::string_view kBefore = "sm_101", kSince = "sm_110";
-  return written.starts_with(kBefore) ? fmt::format("{}{}", kSince, written.substr(kBefore.size()))
-                                      : std::string(written);
+std::string_view present_name(std::string_view written) {
+  const auto renamed = std::ranges::find(target_rows(), written, &TargetRow::formerly);
+  return renamed == target_rows().end() ? written : renamed->name;
 }
 
 /// PTX for one target runs on every later one; that for sm_90a on sm_90a alone, and that for a family within it (PTX
 /// manual, "PTX Module Directives: .target").
 bool runs_on(std::string_view written, Target target) {
-  const std::string name = present_name(written);
+  const std::string_view name = present_name(written);
   if (name == target.name()) return true;
   const Generation from = generation(name), to = generation(target.name());
   if (!exists(from.number)) return false;  // no name of PTX
@@ -155,6 +153,7 @@ Result<Target> target_of(const ModuleText& module, std::optional<Target> wanted)
 struct Module::State {
   std::shared_ptr<const ModuleText> text;
   Target target;
+  bool is_given = false;  ///< the target; else it is the module's own
   grid::GlobalMemory memory = {};
   grid::Addresses addresses = {};  // of variables
   std::once_flag filling = {};
@@ -179,7 +178,7 @@ Result<Module> Module::load(std::string text, std::optional<Target> target) {
   if (!parsed) return parsed.error();
   const Result<Target> on = target_of(**parsed, target);
   if (!on) return on.error();
-  const std::shared_ptr<State> state(new State{*std::move(parsed), *on});
+  const std::shared_ptr<State> state(new State{*std::move(parsed), *on, target.has_value()});
   Result<grid::Addresses> addresses = grid::place_variables(*state->text, state->memory);
   if (!addresses) return addresses.error();
   state->addresses = *std::move(addresses);
@@ -428,6 +427,9 @@ Result<Function> Module::function(std::string_view name) const {
   if (!usual) return usual.error();
   std::vector<AssemblerNote> notes;
   for (const grid::FunctionCode& code : usual->functions) add_notes(*state_->text, *code.function, notes);
+  if (!state_->is_given)
+    if (std::optional<AssemblerNote> note = grid::computed_otherwise_later(*usual))
+      notes.push_back(*std::move(note));
   std::ranges::stable_sort(notes, {}, &AssemblerNote::line);
   return Function(std::shared_ptr<const Function::State>(new Function::State{
       state_, found, std::string(name), parameters_of(*found), *std::move(usual), std::move(notes)}));

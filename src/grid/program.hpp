@@ -269,6 +269,7 @@ struct Program {
   std::vector<Use> uses;
   bool shares_slots = true;                                     ///< registers may lie in one slot
   std::shared_ptr<Stacks> stacks = std::make_shared<Stacks>();  ///< of calls that launches have done
+  std::vector<bool> leads_out;                                  ///< by step: see lead_out
 };
 
 /// The steps of a function. Precondition: all functions are compiled.

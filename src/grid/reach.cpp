@@ -51,6 +51,30 @@ bool leads_to(const Program& program, int from, int to, bool without_barrier) {
   return false;
 }
 
+// From the ends back to what comes before them.
+std::vector<bool> lead_out(const Program& program) {
+  using enum ptx::Does;
+  std::vector<std::vector<int>> before(program.steps.size());
+  std::vector<bool> out(program.steps.size());
+  std::vector<int> todo, next;
+  for (int i = 0; i < std::ssize(program.steps); ++i) {
+    const ptx::Does what = does(program, program.steps[static_cast<std::size_t>(i)]);
+    if (what == ret || what == exit || what == trap || what == call) todo.push_back(i);
+    next.clear();
+    followers(program, i, next);
+    for (const int to : next)
+      if (to >= 0 && to < std::ssize(before)) before[static_cast<std::size_t>(to)].push_back(i);
+  }
+  while (!todo.empty()) {
+    const auto i = static_cast<std::size_t>(todo.back());
+    todo.pop_back();
+    if (out[i]) continue;
+    out[i] = true;
+    todo.insert(todo.end(), before[i].begin(), before[i].end());
+  }
+  return out;
+}
+
 namespace {
 
 class Names {

@@ -15,6 +15,9 @@ void followers(const Program& program, int step, std::vector<int>& to);
 /// numbers of Program::origins.
 bool leads_to(const Program& program, int from, int to, bool without_barrier);
 
+/// Of each step: whether a thread that is there may end, or leave the function. False in a loop that nothing leaves.
+std::vector<bool> lead_out(const Program& program);
+
 /// What a kernel may use.
 struct Named {
   std::vector<const ptx::FunctionText*> functions;  ///< with a body; the kernel first

@@ -35,7 +35,14 @@ bool Records::copies(async::GlobalCopies::Copy copy, std::span<const async::Glob
     if (!copy.writes && !may_meet_write(some.first)) continue;
     for (std::size_t row = 0; row < some.rows; ++row) {
       const std::byte* const first = some.first + static_cast<std::ptrdiff_t>(row) * some.stride;
-      if (!global({Lanes{1} << lane, one_lane(lane, first), some.bytes}, copy.writes, copy.writes))
+      const GlobalLanes what{Lanes{1} << lane, one_lane(lane, first), some.bytes};
+      if (!meets_no_copy(what, copy.writes, copy.writes)) return false;
+      GlobalAccess by = this->by(copy.writes, copy.writes);
+      by.async = true;
+      if (!copy.writes)
+        if (const auto found = accesses->unfenced(by, lane, first, some.bytes))
+          if (!allowed(fault_unfenced(block_.grid(), block_.accesses().cluster(), *found))) return false;
+      if (const auto found = accesses->access(by, what); found != nullptr && !allowed_global(*found))
         return false;
     }
   }

@@ -16,6 +16,7 @@ using ptx::StateSpace;
 Result<SharedBytes> find_shared(Warp& warp, const Step& step, int lane, std::uint64_t address,
                                 std::uint64_t bytes, bool of_cluster, bool arrives) {
   Block& here = warp.block();
+  if (address >= kWindowBytes) return of_another_space(here.grid(), StateSpace::shared, address);
   const std::uint64_t rank = address >> kRankShift, offset = address & ((std::uint64_t{1} << kRankShift) - 1);
   Block* const block = here.cluster().block(rank);
   if (block == nullptr || (block != &here && !of_cluster)) {
@@ -42,10 +43,13 @@ std::uint64_t address_of(Warp& warp, const Path& path, const Step& step, std::si
   const std::uint64_t base = warp.read(path, step.place[place], lane);
   const std::uint64_t out =
       base + static_cast<std::uint64_t>(step.access.offset + (step.access.in_frame ? path.local : 0));
-  // Windows have 32-bit addresses: their registers may have 32 bits.
-  const bool window = step.access.space == StateSpace::shared || step.access.space == StateSpace::local ||
-                      step.access.space == StateSpace::param;
-  return step.access.generic || !window ? out : static_cast<std::uint32_t>(out);
+  if (step.access.generic) return out;
+  switch (step.access.space) {
+    case StateSpace::shared: return window_address(out, kSharedWindow);
+    case StateSpace::local: return window_address(out, kLocalWindow);
+    case StateSpace::param: return static_cast<std::uint32_t>(out);
+    default: return out;
+  }
 }
 
 Target Resolver::resolve(int lane, std::uint64_t address, std::uint64_t bytes, bool writes) {
@@ -71,6 +75,10 @@ Target Resolver::resolve(int lane, std::uint64_t address, std::uint64_t bytes, b
     case StateSpace::shared: return shared(lane, address, bytes, step_.access.cluster);
     case StateSpace::local: return local(lane, address, bytes);
     case StateSpace::param: return parameter(lane, address, bytes);
+    case StateSpace::constant:
+      if (is_beyond_constants(warp_.block().grid(), address))
+        return fault(lane, of_another_space(warp_.block().grid(), space, address));
+      [[fallthrough]];
     default: return global(lane, address, bytes, writes);
   }
 }
@@ -89,6 +97,8 @@ Target Resolver::shared(int lane, std::uint64_t address, std::uint64_t bytes, bo
 Target Resolver::local(int lane, std::uint64_t address, std::uint64_t bytes) {
   const Target out = local_bytes(warp_, lane, address, bytes);
   if (out.data != nullptr) return out;
+  if (address >= kWindowBytes)
+    return fault(lane, of_another_space(warp_.block().grid(), StateSpace::local, address));
   return fault(lane, {Errc::address_out_of_bounds,
                       {},
                       fmt::format("{} bytes from {:#x} of local memory on", bytes, address),

@@ -2,6 +2,8 @@
 // What steps do. Each takes its places as its comment says: the result first.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <optional>
 #include <span>
 
@@ -17,6 +19,11 @@ Next move(Warp& warp, Path& path, const Step& step, Lanes lanes);  ///< d, -, a
 Next move_128(Warp& warp, Path& path, const Step& step, Lanes lanes);
 Next logic_predicates(Warp& warp, Path& path, const Step& step,
                       Lanes lanes);  ///< d, -, a, b; extra: 0 and, 1 or, 2 xor, 3 not
+/// What it makes of two.
+inline Lanes combined(const Step& step, Lanes a, Lanes b) {
+  const std::array<Lanes, 4> all = {a & b, a | b, a ^ b, ~a};
+  return all[static_cast<std::size_t>(step.extra)];
+}
 Next pack(Warp& warp, Path& path, const Step& step, Lanes lanes);    ///< d; extra: places of the parts
 Next unpack(Warp& warp, Path& path, const Step& step, Lanes lanes);  ///< -, -, a; extra: places of the parts
 Next frame_address(Warp& warp, Path& path, const Step& step,

@@ -110,7 +110,7 @@ Result<std::byte*> map_bytes(Warp& warp, const Path& path, const Step& step, con
         Errc::address_misaligned, {}, fmt::format("tensor map at {:#x}", at), "it must be a multiple of 64"};
   const bool in_window = at - kSharedWindow < kWindowBytes;
   if (in_shared || in_window) {
-    at = static_cast<std::uint32_t>(at - (in_window ? kSharedWindow : 0));
+    at = in_window ? at - kSharedWindow : window_address(at, kSharedWindow);
     const Result<SharedBytes> found = find_shared(warp, step, lane, at, kMapBytes, false);
     if (!found) return found.error();
     Records records(warp, step);

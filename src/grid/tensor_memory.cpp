@@ -109,7 +109,7 @@ Result<SharedBytes> Executed::find_shared_word(Part part, std::size_t bytes, int
   else if (!in_window && (!of_cluster || address >= kWindowBytes))
     return Error{
         Errc::address_not_shared, {}, fmt::format("address {:#x}", address), "shared memory is written"};
-  address = static_cast<std::uint32_t>(address);
+  address = window_address(address, kSharedWindow);
   if (address % bytes != 0)
     return Error{Errc::address_misaligned,
                  {},

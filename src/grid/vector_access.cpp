@@ -54,6 +54,7 @@ Area area_of(Warp& warp, const Step& step, std::uint64_t address, std::uint64_t 
   const std::uint64_t base = warp.block().shared_base();  // others are left to the specification
   if (in_window) return {kSharedWindow + base, shared.size(), shared.data(), StateSpace::shared};
   if (step.access.space == StateSpace::shared) return {base, shared.size(), shared.data(), StateSpace::shared};
+  if (step.access.space == StateSpace::constant && address >= kParameters) return {};
   const GlobalMemory::Range* const range = warp.block().grid().memory.find(address, bytes);
   if (range == nullptr || range->defined != nullptr || (writes && !range->writable)) return {};
   return {range->address, range->bytes, range->data, StateSpace::global};
@@ -82,7 +83,9 @@ bool find(Warp& warp, const Path& path, const Step& step, Lanes lanes, bool writ
   LaneAddresses addresses = addresses_of(warp, path, step);
   const bool window = step.access.space == StateSpace::shared && !step.access.generic;
   if (window)
-    for (std::uint64_t& address : addresses) address = static_cast<std::uint32_t>(address);
+    for (std::uint64_t& address : addresses)
+      address = step.place[2].bits == 64 ? window_address(address, kSharedWindow)
+                                         : static_cast<std::uint32_t>(address);
   const std::uint64_t bytes = std::uint64_t{step.access.bytes} * step.access.count;
   const std::uint64_t first = addresses[static_cast<std::size_t>(std::countr_zero(lanes))];
   const Area area = narrowed(area_of(warp, step, first, bytes, writes), warp, path, step.access);
@@ -296,7 +299,7 @@ std::optional<Next> copy_async_at_once(Warp& warp, Path& path, const Step& step,
     // Tiles come from far: the lines of all lanes are on their way at once. A wrong address does no harm.
     __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(range->data) +
                                                      (source[lane] - range->address)));
-    target[lane] = static_cast<std::uint32_t>(target[lane] - block.shared_base());
+    target[lane] = window_address(target[lane], kSharedWindow) - block.shared_base();
     const bool fits = ((target[lane] | source[lane]) & (bytes - 1)) == 0 && target[lane] <= last &&
                       bounds.hold(target[lane], bytes) && source[lane] - range->address <= last_source;
     there = there && (fits || (lanes >> lane & 1) == 0);

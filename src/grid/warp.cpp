@@ -97,7 +97,15 @@ std::uint64_t Warp::digest() const {
 }
 
 bool Warp::is_stuck() const {
-  return std::ranges::all_of(paths_, &Path::waits) || repetition_.is_endless(block_.changes());
+  return std::ranges::all_of(paths_, &Path::waits) || repetition_.is_endless(block_.changes()) || is_endless();
+}
+
+bool Warp::is_endless() const {
+  const auto goes_round = [&](const Path& path) {
+    return !path.waits && !program_.leads_out[static_cast<std::size_t>(path.pc)];
+  };
+  return std::ranges::any_of(paths_, goes_round) &&
+         std::ranges::all_of(paths_, [&](const Path& path) { return path.waits || goes_round(path); });
 }
 
 Lanes Warp::alive() const {

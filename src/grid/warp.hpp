@@ -106,6 +106,8 @@ class Warp {
   Outcome run();
   /// Whether all paths wait, or do the same for ever as long as nothing else changes.
   bool is_stuck() const;
+  /// Whether a path is in a loop that nothing leaves, and all others are, too, or wait.
+  bool is_endless() const;
   /// Lanes that have not ended.
   Lanes alive() const;
   /// Whether nothing comes for a path but jumps and the end.

@@ -149,7 +149,10 @@ FragmentMove move_of(const Question& question, std::span<const Candidate> all, b
     const Fragment fragment = fragment_of(q);
     const std::optional<Fit> best = best_fit(fragment, all, padded || stores ? 0 : op.packing.low_bit, padded);
     if (!best) {
-      if (!padded) out.reason = reason_of(q, fragment, stores);
+      if (!padded)
+        out.reason = all.empty()
+                         ? fmt::format("this target has none: {} and later do", stores ? "sm_90" : "sm_75")
+                         : reason_of(q, fragment, stores);
       continue;
     }
     const Move& move = *best->candidate->move;

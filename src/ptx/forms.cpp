@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
 #include <string>
 #include <unordered_map>
 
@@ -378,13 +379,14 @@ Result<std::vector<MatchedForm>> match_scalar(std::string_view opcode, std::span
   if (const std::optional<Words> once = without_repetition(words)) return match_scalar(opcode, *once, target);
   std::vector<MatchedForm> out = scalar_matches(opcode, words, target);
   if (!out.empty()) return out;
+  std::vector<const ScalarForm*> elsewhere;
+  std::ranges::copy_if(rows, std::back_inserter(elsewhere),
+                       [&](const ScalarForm* form) { return has_words(*form, opcode, words); });
   std::vector<Target> having;
-  for (const ScalarForm* form : rows) {
-    if (!has_words(*form, opcode, words)) continue;
-    having.clear();
-    for (const Target one : Target::all())
-      if (one.row().features.has(form->row->needs)) having.push_back(one);
-  }
+  std::ranges::copy_if(Target::all(), std::back_inserter(having), [&](const Target one) {
+    return std::ranges::any_of(
+        elsewhere, [&](const ScalarForm* form) { return one.row().features.has(form->row->needs); });
+  });
   if (having.empty()) return no_form(opcode, words, target);
   return Error{Errc::not_on_target, warpbit::spell(opcode, words), std::string(target.name()), names(having)};
 }

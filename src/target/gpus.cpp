@@ -123,7 +123,9 @@ Result<Target> Target::find_ptx(std::string_view name) {
 
 Result<Target> Target::find(std::string_view name) {
   for (const Target target : all())
-    if (plain(target.name()) == plain(name)) return target;
+    if (plain(target.name()) == plain(name) ||
+        (!target.row().formerly.empty() && plain(target.row().formerly) == plain(name)))
+      return target;
   std::vector<TargetNames> found = target_names();
   std::erase_if(found, [given = bare(name)](const TargetNames& row) {
     return std::ranges::none_of(row.names, [&](auto known) { return is_name(known, given); });

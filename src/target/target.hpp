@@ -162,7 +162,8 @@ struct TargetRow {
   std::string_view toolkit;  ///< the version in which the lowering was observed
   Version since;             ///< the first version of PTX that has the target
   std::uint32_t static_shared =
-      48 << 10;  ///< bytes of static shared memory of a kernel that ptxas takes at most
+      48 << 10;                    ///< bytes of static shared memory of a kernel that ptxas takes at most
+  std::string_view formerly = {};  ///< the name of it in versions of PTX before `since`
 };
 
 /// A plan on one target.
