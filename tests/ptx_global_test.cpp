@@ -305,6 +305,70 @@ TEST_CASE("a read-only array overlaps the end of one that is written") {
   for (std::size_t i = 0; i < lanes; ++i) CHECK(all[i] == written - overlap + i);
 }
 
+// The same the other way round: the lanes below 16 load what lies before the array that is written.
+TEST_CASE("a read-only array overlaps the beginning of one that is written") {
+  const Result<ptx::Module> module = ptx::Module::load(R"(.version 9.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 in, .param .u64 out)
+{
+  .reg .b32 %r<4>; .reg .b64 %rd<8>;
+  ld.param.u64 %rd1, [in]; ld.param.u64 %rd2, [out]; mov.u32 %r1, %tid.x;
+  mad.wide.u32 %rd3, %r1, 4, %rd1; mad.wide.u32 %rd4, %r1, 4, %rd2;
+  ld.global.u32 %r2, [%rd3];
+  st.global.u32 [%rd4+128], %r2;
+  ret;
+})");
+  REQUIRE(module);
+  constexpr std::size_t before = 16, lanes = 32;
+  std::vector<std::uint32_t> all(1024);
+  std::iota(all.begin(), all.end(), 0U);
+  const std::span<std::uint32_t> words(all);
+  const ptx::Report report = module->function("k")->launch(
+      {.block = {lanes}},
+      {ptx::buffer(std::span<const std::uint32_t>(words.first(lanes))), ptx::buffer(words.subspan(before))});
+  CHECK_FALSE(report.fault);
+  CHECK(report.findings.empty());
+  for (std::size_t i = 0; i < lanes; ++i) CHECK(all[before + 32 + i] == i);
+}
+
+// Four lanes for each line of 128 bytes, as the sums of a product lie: each store has another piece of all lines.
+std::string pieces(const std::string& words, int bytes, const std::string& other) {
+  std::string out = "shr.u32 %r5, %r3, 2; and.b32 %r6, %r3, 3; shl.b32 %r5, %r5, 7; mul.lo.u32 %r6, %r6, " +
+                    std::to_string(bytes / 4) +
+                    "; add.u32 %r5, %r5, %r6; cvt.u64.u32 %rd3, %r5; add.u64 %rd3, %rd1, %rd3;\n"
+                    "setp.eq.u32 %p4, %r2, 0; @!%p4 bra OTHER;\n";
+  for (int at = 0; at < 128; at += bytes)
+    out += "st.global" + words + " [%rd3+" + std::to_string(at) + "], " + (bytes == 16 ? "%r1" : "{%r1, %r1}") +
+           ";  // piece " + std::to_string(at / bytes) + "\n";
+  return out + "bra END;\nOTHER: " + other + "\nEND:";
+}
+
+TEST_CASE("each piece of a line has the statement that stored it") {
+  for (const auto& [words, bytes] : {std::pair<std::string, int>{".u32", 16}, {".v2.u32", 32}})
+    for (int piece = 0; piece < 128 / bytes; ++piece)
+      for (const int threads : {1, 2}) {
+        CAPTURE(words, piece, threads);
+        const std::string body = pieces(
+            words, bytes, "ld.global.u32 %r7, [%rd1+" + std::to_string(256 + piece * bytes + bytes - 4) + "];");
+        ptx::Launch how{.grid = {2}, .block = {32}};
+        how.execute.threads = threads;
+        const Outcome outcome = launch(body, how);
+        REQUIRE(outcome.rules == std::set<std::string>{"blocks_not_ordered"});
+        const std::string text = text_of(body);
+        const auto stored = text.substr(0, text.find("// piece " + std::to_string(piece)));
+        const auto line = std::to_string(1 + std::ranges::count(stored, '\n'));
+        CHECK_THAT(outcome.messages[0], Catch::Contains("PTX line " + line + ": block (0, 0, 0)"));
+      }
+  // All of them, and then others of the same bytes.
+  check({"", pieces(".v2.u32", 32, "")}, {.grid = {2}, .block = {32}});
+  const std::string again = "bar.sync 0; st.global.v2.u32 [%rd3], {%r2, %r2}; st.global.u32 [%rd2], %r3;";
+  check({"lanes_not_synchronised", pieces(".v2.u32", 32, "") + again}, {.block = {32}});
+  check({"", pieces(".v2.u32", 32, "") + "bar.sync 0; st.global.u32 [%rd2], %r3;"}, {.block = {32}});
+  check({"data_race", pieces(".v2.u32", 32, "") + "setp.eq.u32 %p5, %r4, 1; @%p5 ld.global.u32 %r7, [%rd1];"},
+        {.block = {64}});
+}
+
 TEST_CASE("accesses are counted") {
   const std::string body = kMine +
                            "ld.global.u32 %r5, [%rd2]; mov.u32 %r6, tile; @%p2 st.shared.u32 [%r6], %r5;"

@@ -142,8 +142,7 @@ bool keeps_loop(const View& view) {
 }
 
 bool is_plain_call(const View& view) {
-  const bool is_directed = view.rounds() && !view.has("rn");
-  return is_directed && view.type() == "f64" && find_branching(view) != nullptr;
+  return view.type() == "f64" && view.rounds() && !view.has("rn") && find_branching(view) != nullptr;
 }
 
 bool becomes_branches(const View& view) {

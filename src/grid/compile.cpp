@@ -184,6 +184,10 @@ void Compiler::function(std::size_t index, std::vector<Error>* refused) {
     program_.uses.push_back({one.rule, {declared_, one.statement}});
   lay_out_registers();
   lay_out_variables();
+  // Most statements are one step. Of many functions the room doubles, as it does step by step.
+  if (const std::size_t all = program_.steps.size() + function_->statements.size() + 1;
+      all > program_.steps.capacity())
+    program_.steps.reserve(std::max(all, 2 * program_.steps.capacity()));
   const std::vector<std::int32_t> step_of = statements(assembled, refused);
   program_.steps.push_back({.run = steps::go_back});  // behind the last statement
   resolve(step_of);

@@ -62,6 +62,7 @@ struct GlobalAccesses::Check {
   template <class Visit>
   void for_each_piece(const Entry& now, Visit visit) const;
   void store(const Entry& now, std::byte* data) const;
+  void store_row(int lane, int lanes, std::byte* to) const;
   bool repeats(const Entry& now, const std::byte* data) const;  ///< whether that is there already
   void report(const Entry& old, const Entry& now, LineBits bytes, const std::byte* data);
 };
@@ -168,7 +169,7 @@ std::unique_ptr<GlobalConflicts> GlobalAccesses::access(const GlobalAccess& by, 
     if (area == nullptr || !area->has(what.of(lane), what.bytes)) area = recorded(by, what, lane);
     if (area != nullptr) {
       const Run run = run_from(lane, *area, by, what);
-      add(check, *area, run);
+      if (!is_put_as_piece(check, *area, run)) add(check, *area, run);
       next = run.lane + run.lanes;
     }
     rest = next == kLanes ? 0 : rest >> next << next;
@@ -178,7 +179,7 @@ std::unique_ptr<GlobalConflicts> GlobalAccesses::access(const GlobalAccess& by, 
 
 GlobalAccesses::Run GlobalAccesses::run_of_one(int lane, const Area& area, const GlobalLanes& what) {
   const auto at = static_cast<std::size_t>(what.of(lane) - area.first);
-  const bool is_whole = is_power(what.bytes) && at % what.bytes == 0 && what.bytes < kLine;
+  const bool is_whole = is_power(what.bytes) && (at & (what.bytes - 1)) == 0 && what.bytes < kLine;
   return {at, lane, 1, is_whole ? std::countr_zero(what.bytes) : kOneLane};
 }
 
@@ -187,22 +188,29 @@ GlobalAccesses::Run GlobalAccesses::run_from(int lane, const Area& area, const G
                                              const GlobalLanes& what) {
   Run out = run_of_one(lane, area, what);
   const bool is_whole = out.shift != kOneLane;
-  if (what.is_row && is_whole && area.has(what.of(kLanes - 1), what.bytes)) {
-    out.lanes = kLanes;
+  const auto keep_those_here = [&] {
+    while (!area.has(what.of(lane + out.lanes - 1), what.bytes)) --out.lanes;
+  };
+  if (what.is_row) {
+    if (is_whole) {
+      out.lanes = kLanes - lane;
+      keep_those_here();
+    }
     return out;
   }
   const Lanes behind = what.lanes >> lane >> 1;
-  if ((behind & 1) == 0 || !area.has(what.of(lane + 1), what.bytes)) return out;
-  const std::ptrdiff_t step = what.of(lane + 1) - what.of(lane);
+  const std::byte* const* const data = what.data.data() + lane;
+  if ((behind & 1) == 0 || !area.has(data[1], what.bytes)) return out;
+  const std::ptrdiff_t step = data[1] - data[0];
   const auto distance = static_cast<std::size_t>(std::abs(step));
   const bool is_same = step == 0 && !by.writes,
              is_row = is_whole && is_power(distance) && distance >= what.bytes && distance < kLine;
   if (!is_same && !is_row) return out;
   out.shift = is_same ? kOneLane : std::countr_zero(distance);
   const int most = 1 + std::countr_one(behind);
-  const std::byte* last = what.of(lane + 1);
-  for (out.lanes = 2; out.lanes < most && what.of(lane + out.lanes) == last + step; ++out.lanes) last += step;
-  while (!area.has(what.of(lane + out.lanes - 1), what.bytes)) --out.lanes;
+  out.lanes = 2;
+  while (out.lanes < most && data[out.lanes] - data[out.lanes - 1] == step) ++out.lanes;
+  keep_those_here();
   if (step < 0) {
     out.falls = true;
     out.at -= distance * static_cast<std::size_t>(out.lanes - 1);
@@ -211,6 +219,26 @@ GlobalAccesses::Run GlobalAccesses::run_from(int lane, const Area& area, const G
 }
 
 // ---- Lines
+
+// The way of most lanes of a plain store: side by side in one line, of which others like them have the rest.
+bool GlobalAccesses::is_put_as_piece(Check& check, Area& area, const Run& run) {
+  const std::size_t bytes = check.what.bytes, size = bytes * static_cast<std::size_t>(run.lanes),
+                    first = run.at % kLine;
+  const bool is_plain = check.by.writes && !check.by.strong && !run.falls;
+  if (!is_plain || std::size_t{1} << run.shift != bytes || (size != 16 && size != 32 && size != 64) ||
+      (first & (size - 1)) != 0)
+    return false;
+  Entry& now = check.entry;
+  now.shift = static_cast<std::uint32_t>(run.shift) & 0xF;
+  now.falls = false;
+  now.lane = static_cast<std::uint8_t>(run.lane) & 31;
+  now.first = static_cast<std::uint8_t>(first);
+  check.hold(mutex_of(run.at));
+  if (!area.line(run.at).put_piece(now, size)) return false;
+  if (check.what.values != nullptr)
+    check.store_row(run.lane, run.lanes, const_cast<std::byte*>(area.first) + run.at);
+  return true;
+}
 
 void GlobalAccesses::add(Check& check, Area& area, const Run& run) {
   const bool is_one = run.shift == kOneLane;
@@ -257,6 +285,12 @@ void GlobalAccesses::Check::store(const Entry& now, std::byte* data) const {
   for_each_piece(now, [&](std::size_t at, const std::byte* from, std::size_t bytes) {
     copy_lane(data + at, from, bytes);
   });
+}
+
+// The bytes of each lane go behind those of the one before.
+void GlobalAccesses::Check::store_row(int lane, int lanes, std::byte* to) const {
+  const std::byte* from = what.values + static_cast<std::size_t>(lane) * what.stride;
+  for (; lanes > 0; --lanes, from += what.stride, to += what.bytes) copy_lane(to, from, what.bytes);
 }
 
 bool GlobalAccesses::Check::repeats(const Entry& now, const std::byte* data) const {
@@ -332,17 +366,20 @@ void GlobalAccesses::add(Check& check, Line& line, const Entry& by, std::byte* d
 
 // Whether nothing is there, or what it takes the place of, as the lists would find.
 bool GlobalAccesses::is_alone(const Check& check, const Line& line, const Entry& now) {
-  if (line.bytes == 0) return true;
-  if ((line.bytes & ~now.bytes) != 0 || (now.strong && now.writes)) return false;
-  const Entry old = line.entry();
-  return now.writes ? is_ordered(check, old, now) : !old.writes && stands_for(check, now, old);
+  if (line.is_new()) return true;
+  if (now.strong && now.writes) return false;
+  Line::Buffer buffer;
+  return std::ranges::all_of(line.entries(buffer), [&](const Entry& old) {
+    if ((old.bytes & ~now.bytes) != 0) return false;
+    return now.writes ? is_ordered(check, old, now) : !old.writes && stands_for(check, now, old);
+  });
 }
 
 GlobalAccesses::Lists& GlobalAccesses::lists_of(Line& line) {
-  const Entry old = line.entry();
   const std::lock_guard lock(mutex_);
   Lists& out = lists_.emplace_back();
-  (old.writes ? out.writes : out.reads).push_back(old);
+  Line::Buffer buffer;
+  for (const Entry& old : line.entries(buffer)) (old.writes ? out.writes : out.reads).push_back(old);
   line.put(out);
   return out;
 }

@@ -147,6 +147,7 @@ class GlobalAccesses {
   Area* recorded(const GlobalAccess& by, const GlobalLanes& what, int lane);
   static Run run_of_one(int lane, const Area& area, const GlobalLanes& what);
   static Run run_from(int lane, const Area& area, const GlobalAccess& by, const GlobalLanes& what);
+  bool is_put_as_piece(Check& check, Area& area, const Run& run);
   void add(Check& check, Area& area, const Run& run);
   void add(Check& check, Line& line, const Entry& now, std::byte* data);
   static bool is_alone(const Check& check, const Line& line, const Entry& now);

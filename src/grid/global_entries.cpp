@@ -75,4 +75,50 @@ void GlobalWords::remove(LineBits bytes) {
     if ((bytes_of(place) & bytes) != 0) words_[place] = {};
 }
 
+// ---- Pieces
+
+namespace {
+
+// In a piece: 3 bits of its place, and the distance of statements, of which none is 0.
+constexpr int kPlaceBits = 3;
+constexpr std::int32_t kNoDistance = 1 << 12;
+
+}  // namespace
+
+bool GlobalLine::put_piece(const GlobalMark& now, std::size_t size) {
+  const auto place = static_cast<std::uint16_t>(now.first >> std::countr_zero(size));
+  const auto shape = static_cast<std::uint8_t>(kPieces | (size / 32) << 3);
+  if (bits_ == 0) {
+    if (lists_ != nullptr) return false;
+    bits_ = static_cast<LineBits>(kNoDistance << kPlaceBits | place);
+    one_ = now;
+    one_.first = shape;
+    return true;
+  }
+  const auto distance = static_cast<std::int32_t>(now.site) - static_cast<std::int32_t>(one_.site);
+  const bool is_like = (one_.first & ~7U) == shape && one_.clock == now.clock && one_.is_of_warp(now) &&
+                       one_.lane == now.lane && one_.shift == now.shift;
+  if (!is_like || distance <= -kNoDistance || distance >= kNoDistance || count() == kMostPieces) return false;
+  auto all = std::bit_cast<Pieces>(bits_);
+  for (std::size_t i = 0; i < count(); ++i)
+    if ((all[i] & ((1 << kPlaceBits) - 1)) == place) return false;
+  all[count()] = static_cast<std::uint16_t>((kNoDistance + distance) << kPlaceBits | place);
+  bits_ = std::bit_cast<LineBits>(all);
+  ++one_.first;
+  return true;
+}
+
+std::span<const GlobalEntry> GlobalLine::pieces(Buffer& buffer) const {
+  const auto all = std::bit_cast<Pieces>(bits_);
+  for (std::size_t i = 0; i < count(); ++i) {
+    GlobalEntry& out = buffer[i] = {one_, {}};
+    out.site = static_cast<std::uint32_t>(static_cast<std::int32_t>(one_.site) + (all[i] >> kPlaceBits) -
+                                          kNoDistance) &
+               0xFF'FFFF;
+    out.first = static_cast<std::uint8_t>((all[i] & ((1U << kPlaceBits) - 1)) * size());
+    out.bytes = low_bits(size()) << out.first;
+  }
+  return {buffer.data(), count()};
+}
+
 }  // namespace warpbit::grid

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 
 namespace warpbit::grid {
 
@@ -158,27 +159,52 @@ struct GlobalLists {
   std::unique_ptr<GlobalWords> words;  ///< writes, later than those of the list
 };
 
-/// A line. Most have one entry, in as many bytes as a quarter of the line; of a new one all bytes are zero.
+/// A line. Most have one entry, in as many bytes as a quarter of the line; of a new one all bytes are zero. A line of a matrix of
+/// sums has several pieces by one warp, of 16, 32 or 64 bytes each, that nothing but their places and statements distinguishes.
+/// They take as much:
 ///
-///     bytes != 0   one      the entry
-///     bytes == 0   lists    where there is more; nullptr: nobody has accessed it
-struct GlobalLine {
-  LineBits bytes;
-  union {
-    GlobalMark one;
-    GlobalLists* lists;
-  };
+///     bits != 0   one      the entry; or what pieces have in common, and the statement of the first one. Bits tell which bytes, or
+///                          for each piece, the earliest first, its place and how many statements it is from the first one's
+///     bits == 0   lists    where there is more; nullptr: nobody has accessed it
+class GlobalLine {
+ public:
+  static constexpr std::size_t kMostPieces = 8;
+  using Buffer = std::array<GlobalEntry, kMostPieces>;
 
-  GlobalLists* find_lists() const { return bytes == 0 ? lists : nullptr; }
-  GlobalEntry entry() const { return {one, bytes}; }  ///< precondition: it has one
+  GlobalLists* find_lists() const { return bits_ == 0 ? lists_ : nullptr; }
+  bool is_new() const { return bits_ == 0 && lists_ == nullptr; }
+  /// Preconditions here and below: it has no lists. The earliest first.
+  std::span<const GlobalEntry> entries(Buffer& buffer) const {
+    if (is_pieces()) return pieces(buffer);
+    if (bits_ == 0) return {};
+    buffer[0] = {one_, bits_};
+    return {buffer.data(), 1};
+  }
   void put(const GlobalEntry& entry) {
-    bytes = entry.bytes;
-    one = entry;
+    bits_ = entry.bytes;
+    one_ = entry;
   }
   void put(GlobalLists& all) {
-    bytes = 0;
-    lists = &all;
+    bits_ = 0;
+    lists_ = &all;
   }
+  /// Whether a piece of so many bytes, whose mark is that of a plain store, is now here beside others like it.
+  bool put_piece(const GlobalMark& now, std::size_t size);
+
+ private:
+  // The count less 1 and the size, in what else is the first byte.
+  static constexpr std::uint8_t kPieces = kLine;
+  using Pieces = std::array<std::uint16_t, kMostPieces>;
+  bool is_pieces() const { return bits_ != 0 && one_.first >= kPieces; }
+  std::size_t count() const { return (one_.first & 7U) + 1; }
+  std::size_t size() const { return std::size_t{16} << (one_.first >> 3 & 3U); }
+  std::span<const GlobalEntry> pieces(Buffer& buffer) const;
+
+  LineBits bits_;
+  union {
+    GlobalMark one_;
+    GlobalLists* lists_;
+  };
 };
 
 }  // namespace warpbit::grid

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ptx/type.hpp"
 
+#include <algorithm>
 #include <array>
+#include <cstdint>
 
 namespace warpbit::ptx {
 namespace {
@@ -44,6 +46,18 @@ constexpr bool types_in_order() {
 }
 static_assert(types_in_order());
 
+// The letters of a short word as a number: all types are compared without a call.
+constexpr std::uint64_t number_of(std::string_view word) {
+  std::uint64_t out = 0;
+  for (const char letter : word) out = out << 8 | static_cast<unsigned char>(letter);
+  return out;
+}
+constexpr auto kNumbers = [] {
+  std::array<std::uint64_t, kTypes.size()> out = {};
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = number_of(kTypes[i].name);
+  return out;
+}();
+
 }  // namespace
 
 const TypeRow& row(Type type) {
@@ -51,10 +65,10 @@ const TypeRow& row(Type type) {
 }
 
 std::optional<Type> find_type(std::string_view name) {
-  if (name.empty()) return {};
-  for (const TypeRow& row : kTypes)
-    if (row.name.front() == name.front() && row.name == name) return row.type;
-  return {};
+  if (name.size() > sizeof(std::uint64_t)) return {};
+  const auto* const found = std::ranges::find(kNumbers, number_of(name));
+  if (found == kNumbers.end()) return {};
+  return static_cast<Type>(found - kNumbers.begin());
 }
 
 std::optional<Type> twice(Type type) {
