@@ -308,11 +308,11 @@ bool Check::takes_texture(const OperandForm& form, const Operand& operand) {
   for (int i = 0; i < form_.coordinates; ++i) {
     const Operand& one = vector ? child(at, i) : at;
     const Type type = is_array && i == 0 ? Type::u32 : form_.types.back();
-    const bool taken = one.kind == Operand::Kind::literal
-                           ? takes_literal(form, type, one.literal)
-                           : one.kind == Operand::Kind::reg && !one.negated && one.second == -1 &&
-                                 takes_register(type, declared(one), false);
-    if (!taken) return false;
+    const bool fits_here = one.kind == Operand::Kind::literal
+                               ? takes_literal(form, type, one.literal)
+                               : one.kind == Operand::Kind::reg && !one.negated && one.second == -1 &&
+                                     takes_register(type, declared(one), false);
+    if (!fits_here) return false;
   }
   return true;
 }
