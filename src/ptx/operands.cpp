@@ -182,7 +182,8 @@ bool Check::takes_value(const OperandForm& form, const Operand& operand) {
   switch (operand.kind) {
     case Operand::Kind::reg: return takes_reg(form, operand);
     case Operand::Kind::sink: return form.is_destination() && form.sink && takes_second(form, operand);
-    case Operand::Kind::literal: return !form.is_destination() && takes_literal(form, type, operand.literal);
+    case Operand::Kind::literal:
+      return !form.is_destination() && form.may_be_positive && takes_literal(form, type, operand.literal);
     case Operand::Kind::special: return !form.is_destination() && takes_special(operand, type);
     case Operand::Kind::symbol:
     case Operand::Kind::function:
@@ -367,7 +368,7 @@ std::string Check::describe(const OperandForm& form) const {
                   form.second == OperandForm::Second::required ? " with a predicate, d|p" : "");
   Literal one;
   const std::string whole = reg + parts_of(form.parts);
-  if (form.is_destination()) return whole;
+  if (form.is_destination() || !form.may_be_positive) return whole;
   if (form.values == kNoValue) return whole;
   if (!form.values.empty()) return fmt::format("{} or a constant of {}", reg, form.values);
   one.is_float = type == Type::f32 || type == Type::f64;
