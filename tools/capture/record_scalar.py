@@ -7,8 +7,9 @@
 Every form is launched twice on the same inputs; nothing is written if the two differ. It needs NumPy, CuPy, ptxas and a GPU;
 --dry-run only assembles; --words also writes the sources and results of each row, for forms whose digests differ. scalar_test.cpp makes the same inputs, in the same order:
 
-1.  Sources are a form's operands but for the result and constants; then the carry, of addc, subc and madc. A predicate and a
-    carry are 0 or 1; the others are the numbers that are counted below.
+1.  Sources are a form's operands but for the result and constants, whole registers whatever part of them a statement takes;
+    then the carry, of addc, subc and madc. A predicate and a carry are 0 or 1; the others are the numbers that are counted
+    below.
 2.  One number of 8 or 16 bits: all its values, in order, and nothing else.
 3.  Otherwise first all combinations of the boundary values of the types (`boundary`), the last source fastest: the long list
     for one or two numbers, the short list for three, the least for four. A packed type has one value for each value of its
