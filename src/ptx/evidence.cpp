@@ -50,6 +50,7 @@ constexpr KindRow kKinds[] = {
     {floats_to_floats, "", "cvt: f16, bf16, f32, f64", kNaN, kNone},
 
     {logic, "", "logic, shifts, permutations", "", ""},
+    {video, "", "video instructions", "bits over 33 between two steps", kNone},
     {moves, "", "moves", "", ""},
     {addresses, "", "addresses", "", ""},
     {policies, "", "cache policies", "the bits of a policy", kNone},

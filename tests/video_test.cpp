@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: Apache-2.0
+// Video instructions are what the PTX manual says of them: its pseudocode, written again ("Scalar Video Instructions", "SIMD
+// Video Instructions"), on random forms and operands with many extreme ones.
+#include <fmt/format.h>
+
+#include <catch2/catch.hpp>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "scalar/operation.hpp"
+
+namespace video_test {
+
+using namespace warpbit;
+__extension__ using Number = __int128;
+using Selector = std::string;  // "b0", "h32"; empty: none
+
+constexpr int kForms = 1000, kCasesOfForm = 1000;
+
+// ---- Drawing
+
+class Draw {
+ public:
+  explicit Draw(unsigned seed) : engine_(seed) {}
+
+  unsigned below(unsigned count) { return static_cast<unsigned>(engine_() % count); }
+  bool coin() { return below(2) == 0; }
+  template <std::size_t N>
+  std::string one(const char* const (&of)[N]) {
+    return of[below(N)];
+  }
+  std::uint32_t operand() {
+    constexpr std::uint32_t kExtremes[] = {
+        0,      1,      31,         32,         33,         0x7F,       0x80,       0xFF,       0x7FFF,
+        0x8000, 0xFFFF, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, 0xFFFFFFFE, 0x80808080, 0x7F7F7F7F, 0x80007FFF};
+    return coin() ? kExtremes[below(std::size(kExtremes))] : static_cast<std::uint32_t>(engine_());
+  }
+  Selector part() {
+    static constexpr const char* kParts[] = {"", "b0", "b1", "b2", "b3", "h0", "h1"};
+    return one(kParts);
+  }
+  Selector elements(char letter, unsigned count, unsigned values) {
+    if (below(4) == 0) return "";
+    Selector out(1, letter);
+    for (unsigned i = 0; i < count; ++i) out += static_cast<char>('0' + below(values));
+    return out;
+  }
+  Selector mask(char letter, unsigned lanes) {
+    if (below(4) == 0) return "";
+    const unsigned bits = 1 + below((1U << lanes) - 1);
+    Selector out(1, letter);
+    for (unsigned lane = lanes; lane-- > 0;)
+      if ((bits >> lane & 1) != 0) out += static_cast<char>('0' + lane);
+    return out;
+  }
+
+ private:
+  std::mt19937_64 engine_;
+};
+
+struct Form {
+  std::string opcode;
+  bool signed_d = false, signed_a = false, signed_b = false, sat = false;
+  std::string mode, compare, op2, scale;
+  bool po = false, negate_a = false, negate_b = false, negate_c = false;
+  Selector d, a, b;
+
+  std::string name() const {
+    const auto type = [](bool is_signed) { return is_signed ? ".s32" : ".u32"; };
+    std::string out = opcode;
+    if (compare.empty()) out += type(signed_d);
+    out += fmt::format("{}{}", type(signed_a), type(signed_b));
+    if (po) out += ".po";
+    if (sat) out += ".sat";
+    for (const std::string& word : {mode, compare, op2, scale})
+      if (!word.empty()) out += '.' + word;
+    return out;
+  }
+};
+
+// ---- The manual
+
+std::uint32_t bits_of(std::uint32_t x, int first, int count) {
+  return static_cast<std::uint32_t>((std::uint64_t{x} >> first) & ((std::uint64_t{1} << count) - 1));
+}
+Number extend(std::uint32_t x, int count, bool is_signed) {
+  Number out = x;
+  if (is_signed && (x >> (count - 1)) != 0) out -= Number{1} << count;
+  return out;
+}
+Number part_select_sign_extend(std::uint32_t x, bool is_signed, const Selector& sel) {
+  if (sel.empty()) return extend(x, 32, is_signed);
+  const int count = sel[0] == 'b' ? 8 : 16;
+  return extend(bits_of(x, (sel[1] - '0') * count, count), count, is_signed);
+}
+Number clamp_to(Number x, int count, bool is_signed) {
+  Number most = 1, least = 0;
+  for (int i = 0; i < (is_signed ? count - 1 : count); ++i) most *= 2;
+  if (is_signed) least = -most;
+  most -= 1;
+  return x > most ? most : x < least ? least : x;
+}
+Number opt_saturate(Number tmp, bool sat, bool sign, const Selector& dsel) {
+  if (!sat) return tmp;
+  return clamp_to(tmp, dsel.empty() ? 32 : dsel[0] == 'b' ? 8 : 16, sign);
+}
+Number opt_sec_op(const std::string& op2, Number tmp, Number c) {
+  if (op2 == "add") return tmp + c;
+  if (op2 == "min") return tmp < c ? tmp : c;
+  if (op2 == "max") return tmp > c ? tmp : c;
+  return tmp;
+}
+std::uint32_t opt_merge(const Selector& dsel, Number value, std::uint32_t c) {
+  const auto tmp = static_cast<std::uint32_t>(value);
+  if (dsel == "h0") return (tmp & 0xffff) | (0xffff0000 & c);
+  if (dsel == "h1") return ((tmp & 0xffff) << 16) | (0x0000ffff & c);
+  if (dsel == "b0") return (tmp & 0xff) | (0xffffff00 & c);
+  if (dsel == "b1") return ((tmp & 0xff) << 8) | (0xffff00ff & c);
+  if (dsel == "b2") return ((tmp & 0xff) << 16) | (0xff00ffff & c);
+  if (dsel == "b3") return ((tmp & 0xff) << 24) | (0x00ffffff & c);
+  return tmp;
+}
+
+bool compares(const std::string& cmp, Number a, Number b) {
+  if (cmp == "eq") return a == b;
+  if (cmp == "ne") return a != b;
+  if (cmp == "lt") return a < b;
+  if (cmp == "le") return a <= b;
+  if (cmp == "gt") return a > b;
+  return a >= b;
+}
+
+// Rounded down.
+Number halved(Number x) {
+  return x >= 0 ? x / 2 : -((-x + 1) / 2);
+}
+Number shifted(const Form& f, Number a, std::uint32_t b) {
+  const std::uint32_t amount = f.mode == "wrap" ? b % 32 : b > 32 ? 32 : b;
+  for (std::uint32_t i = 0; i < amount; ++i) a = f.opcode == "vshl" ? a * 2 : halved(a);
+  return a;
+}
+
+// What the opcode is without the number of lanes.
+Number operated(const Form& f, Number a, Number b) {
+  const std::string op = f.opcode.substr(0, f.opcode.find_first_of("24"));
+  if (op == "vadd") return a + b;
+  if (op == "vsub") return a - b;
+  if (op == "vabsdiff") return a - b < 0 ? -(a - b) : a - b;
+  if (op == "vmin") return a < b ? a : b;
+  if (op == "vmax") return a > b ? a : b;
+  if (op == "vavrg") return halved(a + b >= 0 ? a + b + 1 : a + b);
+  if (op == "vset") return compares(f.compare, a, b) ? 1 : 0;
+  return shifted(f, a, static_cast<std::uint32_t>(b));
+}
+
+std::uint32_t scalar_result(const Form& f, std::uint32_t a, std::uint32_t b, std::uint32_t c) {
+  const Number ta = part_select_sign_extend(a, f.signed_a, f.a);
+  const Number tb = part_select_sign_extend(b, f.signed_b, f.b);
+  Number tmp = opt_saturate(operated(f, ta, tb), f.sat, f.signed_d, f.d);
+  tmp = opt_sec_op(f.op2, tmp, extend(c, 32, f.signed_d));
+  return opt_merge(f.d, tmp, c);
+}
+
+std::uint32_t vmad_result(const Form& f, std::uint32_t a, std::uint32_t b, std::uint32_t c) {
+  const bool negates = f.negate_a != f.negate_b;
+  const bool signed_final = f.signed_a || f.signed_b || negates || f.negate_c;
+  Number tmp = part_select_sign_extend(a, f.signed_a, f.a) * part_select_sign_extend(b, f.signed_b, f.b);
+  Number lsb = 0;
+  if (f.po) {
+    lsb = 1;
+  } else if (negates) {
+    tmp = ~tmp;
+    lsb = 1;
+  } else if (f.negate_c) {
+    c = ~c;
+    lsb = 1;
+  }
+  tmp += extend(c, 32, signed_final) + lsb;
+  for (int i = 0; i < (f.scale == "shr7" ? 7 : f.scale == "shr15" ? 15 : 0); ++i) tmp = halved(tmp);
+  return static_cast<std::uint32_t>(f.sat ? clamp_to(tmp, 32, signed_final) : tmp);
+}
+
+std::uint32_t simd_result(const Form& f, int lanes, std::uint32_t a, std::uint32_t b, std::uint32_t c) {
+  const int count = 32 / lanes;
+  const auto extracted = [&](const Selector& sel, int lane, bool is_signed) {
+    const int which = sel[sel.size() - 1 - static_cast<std::size_t>(lane)] - '0';
+    return extend(bits_of(which < lanes ? a : b, which % lanes * count, count), count, is_signed);
+  };
+  const Selector asel = !f.a.empty() ? f.a : lanes == 2 ? "h10" : "b3210";
+  const Selector bsel = !f.b.empty() ? f.b : lanes == 2 ? "h32" : "b7654";
+  const Selector mask = !f.d.empty() ? f.d : lanes == 2 ? "h10" : "b3210";
+  Number sum = c;
+  std::uint32_t merged = 0;
+  for (int lane = 0; lane < lanes; ++lane) {
+    Number t = operated(f, extracted(asel, lane, f.signed_a), extracted(bsel, lane, f.signed_b));
+    if (f.sat) t = clamp_to(t, count, f.signed_d);
+    const bool in_mask = mask.find(static_cast<char>('0' + lane), 1) != mask.npos;
+    if (in_mask) sum += t;
+    const std::uint32_t element = in_mask ? static_cast<std::uint32_t>(t) : bits_of(c, lane * count, count);
+    merged += bits_of(element, 0, count) << (lane * count);
+  }
+  return f.op2 == "add" ? static_cast<std::uint32_t>(sum) : merged;
+}
+
+std::uint32_t expected(const Form& f, std::uint32_t a, std::uint32_t b, std::uint32_t c) {
+  if (f.opcode == "vmad") return vmad_result(f, a, b, c);
+  const char last = f.opcode.back();
+  return last == '2' || last == '4' ? simd_result(f, last - '0', a, b, c) : scalar_result(f, a, b, c);
+}
+
+// ---- Forms by kind
+
+Form types(Draw& draw, const std::string& opcode) {
+  Form out;
+  out.opcode = opcode;
+  out.signed_d = draw.coin();
+  out.signed_a = draw.coin();
+  out.signed_b = draw.coin();
+  return out;
+}
+void choose_comparison(Draw& draw, Form& form) {
+  form.signed_d = false;  // "the intermediate result of the comparison is always unsigned"
+  form.compare = draw.one({"eq", "ne", "lt", "le", "gt", "ge"});
+}
+// A second operation, a part of the result, or neither.
+void choose_end(Draw& draw, Form& form) {
+  if (draw.coin()) form.op2 = draw.one({"add", "min", "max"});
+  if (form.op2.empty()) form.d = draw.part();
+  form.a = draw.part();
+  form.b = draw.part();
+}
+
+Form scalar_form(Draw& draw) {
+  Form out = types(draw, draw.one({"vadd", "vsub", "vabsdiff", "vmin", "vmax"}));
+  out.sat = draw.coin();
+  choose_end(draw, out);
+  return out;
+}
+Form shift(Draw& draw) {
+  Form out = types(draw, draw.one({"vshl", "vshr"}));
+  out.signed_b = false;
+  out.sat = draw.coin();
+  out.mode = draw.one({"clamp", "wrap"});
+  choose_end(draw, out);
+  return out;
+}
+Form comparison(Draw& draw) {
+  Form out = types(draw, "vset");
+  choose_comparison(draw, out);
+  choose_end(draw, out);
+  return out;
+}
+Form product(Draw& draw) {
+  Form out = types(draw, "vmad");
+  out.sat = draw.coin();
+  out.scale = draw.one({"", "shr7", "shr15"});
+  out.a = draw.part();
+  out.b = draw.part();
+  switch (draw.below(6)) {
+    case 0: out.po = true; break;
+    case 1: out.negate_a = true; break;
+    case 2: out.negate_b = true; break;
+    case 3: out.negate_c = true; break;
+    case 4: out.negate_a = out.negate_b = true; break;
+    default: break;
+  }
+  return out;
+}
+Form simd(Draw& draw, unsigned lanes) {
+  const char letter = lanes == 2 ? 'h' : 'b';
+  const std::string op = draw.one({"vadd", "vsub", "vavrg", "vabsdiff", "vmin", "vmax", "vset"});
+  Form out = types(draw, fmt::format("{}{}", op, lanes));
+  if (op == "vset") choose_comparison(draw, out);
+  if (draw.coin())
+    out.op2 = "add";
+  else
+    out.sat = op != "vset" && draw.coin();
+  out.d = draw.mask(letter, lanes);
+  out.a = draw.elements(letter, lanes, 2 * lanes);
+  out.b = draw.elements(letter, lanes, 2 * lanes);
+  return out;
+}
+
+// ---- The library
+
+std::vector<std::string_view> words(std::string_view name) {
+  std::vector<std::string_view> out;
+  for (std::size_t dot = name.find('.'); dot != name.npos;) {
+    const std::size_t next = std::min(name.find('.', dot + 1), name.size());
+    out.push_back(name.substr(dot + 1, next - dot - 1));
+    dot = next == name.size() ? name.npos : next;
+  }
+  return out;
+}
+scalar::Operation operation(const Form& form, std::string_view name) {
+  scalar::Operation out = scalar::operation(form.opcode, words(name));
+  std::size_t i = 0;
+  for (const Selector& part : {form.d, form.a, form.b}) {
+    if (!part.empty()) scalar::select_part(out, i, part);
+    ++i;
+  }
+  out.negate_product = form.negate_a != form.negate_b;
+  out.negate_addend = form.negate_c;
+  return out;
+}
+
+void compare(const char* kind, Form (*make)(Draw& draw), unsigned seed) {
+  Draw draw(seed);
+  int differ = 0;
+  for (int i = 0; i < kForms; ++i) {
+    const Form form = make(draw);
+    const std::string name = form.name();
+    const scalar::Operation mine = operation(form, name);
+    REQUIRE(mine.execute != nullptr);
+    for (int j = 0; j < kCasesOfForm; ++j) {
+      const std::uint32_t a = draw.operand(), b = draw.operand(), c = draw.operand();
+      const std::uint64_t got = scalar::execute(mine, {{a, b, c}, false, false, 3}).value;
+      const std::uint32_t wanted = expected(form, a, b, c);
+      if (got == wanted || ++differ > 5) continue;
+      UNSCOPED_INFO(fmt::format("{} d.{} a.{} b.{}: {:#x} {:#x} {:#x}: {:#x}, expected {:#x}", name, form.d,
+                                form.a, form.b, a, b, c, got, wanted));
+    }
+  }
+  fmt::print("{}: {} results of {} forms, {} differ\n", kind, kForms * kCasesOfForm, kForms, differ);
+  CHECK(differ == 0);
+}
+
+TEST_CASE("video instructions compute what the manual's pseudocode does") {
+  compare("vadd, vsub, vabsdiff, vmin, vmax", scalar_form, 1);
+  compare("vshl, vshr", shift, 2);
+  compare("vset", comparison, 3);
+  compare("vmad", product, 4);
+  compare(
+      "two lanes", [](Draw& draw) { return simd(draw, 2); }, 5);
+  compare(
+      "four lanes", [](Draw& draw) { return simd(draw, 4); }, 6);
+}
+
+}  // namespace video_test
