@@ -149,6 +149,41 @@ TEST_CASE("a version of PTX has its targets and forms", "[quick]") {
   CHECK_THAT(said("mov.u32 %r1, %reserved_smem_offset_begin;", {"7.0", "sm_80"}), Contains("from PTX 7.6 on"));
 }
 
+// By ptxas 13.0.
+TEST_CASE("directives and types ask for their version and target", "[quick]") {
+  const auto refused = [](const std::string& header, const std::string& body) {
+    const auto module = ptx::Module::load(fmt::format(".version {}\n.address_size 64\n{}\n", header, body));
+    return module ? std::string("-") : module.error().message();
+  };
+  const std::string bits = ".visible .entry k() { .reg .b128 x; ret; }";
+  CHECK_THAT(refused("8.2 .target sm_80", bits),
+             Contains(".b128 does not exist in PTX 8.2; it exists from PTX 8.3 on"));
+  CHECK(refused("8.3 .target sm_80", bits) == "-");
+  const std::string unified = ".global .attribute(.managed, .unified(1,2)) .u32 g;";
+  CHECK_THAT(refused("8.0 .target sm_80", unified), Contains("'.unified' for sm_80; expected sm_90 or later"));
+  CHECK(refused("8.0 .target sm_90", unified) == "-");
+  CHECK(refused("8.0 .target sm_80", ".global .attribute(.managed) .u32 g;") == "-");
+  CHECK_THAT(refused("8.0 .target sm_80", ".global .attribute(.foo) .u32 g;"),
+             Contains("'.foo'; expected .managed or .unified"));
+  CHECK_THAT(refused("9.0 .target sm_80", ".entry k() .noreturn { ret; }"),
+             Contains("'.noreturn' of a kernel; expected one of a function"));
+  CHECK(refused("9.0 .target sm_80", ".func f() .noreturn { exit; }") == "-");
+  CHECK_THAT(refused("6.3 .target sm_75", ".func f() .noreturn { exit; }"), Contains("from PTX 6.4 on"));
+}
+
+TEST_CASE("sm_101 is what PTX 9.0 calls sm_110", "[quick]") {
+  const auto on = [](const std::string& written, std::optional<Target> wanted = {}) {
+    const auto module = ptx::Module::load(
+        fmt::format(".version 8.8\n.target {}\n.visible .entry k() {{ ret; }}\n", written), wanted);
+    return module ? std::string(module->target().name()) : module.error().message();
+  };
+  CHECK(on("sm_101") == "sm_110");
+  CHECK(on("sm_101a") == "sm_110a");
+  CHECK(on("sm_101f") == "sm_110f");
+  CHECK(on("sm_101", Target::find_ptx("sm_103").value()) == "sm_103");
+  CHECK_THAT(on("sm_101f", Target::find_ptx("sm_103f").value()), Contains("sm_101f"));
+}
+
 TEST_CASE("a tensor instruction has operands, and a call no qualifier but .uni", "[quick]") {
   for (const char* form :
        {"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", "stmatrix.sync.aligned.m8n8.x4.shared.b16",
@@ -174,6 +209,9 @@ TEST_CASE("a special register is named with its component", "[quick]") {
   CHECK_THAT(said("mov.u32 %r1, %tid;"), Contains("'%tid'; expected one of its components, such as %tid.x"));
   CHECK_THAT(said("mov.u32 %r1, %nothing;"),
              Contains("'%nothing'; expected the name of a register that is declared"));
+  CHECK_THAT(said("mov.u32 %r1, %clock64;"),
+             Contains("special register '%clock64' of .u64; expected a .u32 register or a constant"));
+  CHECK(said("mov.u64 %rd1, %clock64;") == "-");
 }
 
 TEST_CASE("a later version of PTX than is known is a note", "[quick]") {
@@ -306,6 +344,7 @@ TEST_CASE("an address of 32 bits is none in .global, and no generic one", "[quic
                                              "mbarrier.init.b64 [%r1], 1;",
                                              "prefetch.global.L1 [%r1];",
                                              "prefetchu.L1 [%r1];",
+                                             "ld.global.u32 %r1, [%h2];",
                                              "mov.u32 %r1, g;",
                                              "cvta.shared.u32 %r1, %r2;",
                                              "ldu.global.u32 %r1, [%r2];"};
@@ -318,6 +357,7 @@ TEST_CASE("an address of 32 bits is none in .global, and no generic one", "[quic
                                               "st.local.u32 [%r1], %r2;",
                                               "mbarrier.init.shared.b64 [%r1], 1;",
                                               "ld.const.u32 %r1, [%r2];",
+                                              "ld.shared.u32 %r1, [%h2];",
                                               "ld.param.u32 %r1, [%r2];",
                                               "cp.async.ca.shared.global [%r1], [%r2], 16;",
                                               "ldmatrix.sync.aligned.m8n8.x1.b16 {%r1}, [%r2];",

@@ -84,6 +84,14 @@ std::uint64_t Block::special(ptx::Special special, int warp, int lane) const {
     case cluster_nctaid_x: return c[0];
     case cluster_nctaid_y: return c[1];
     case cluster_nctaid_z: return c[2];
+    case tid_w:
+    case ntid_w:
+    case ctaid_w:
+    case nctaid_w:
+    case clusterid_w:
+    case nclusterid_w:
+    case cluster_ctaid_w:
+    case cluster_nctaid_w: return 0;
     case cluster_ctarank: return static_cast<std::uint64_t>(rank_);
     case cluster_nctarank: return std::uint64_t{c[0]} * c[1] * c[2];
     case is_explicit_cluster: return grid_.has_clusters ? 1 : 0;

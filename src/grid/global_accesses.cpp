@@ -22,6 +22,11 @@ std::size_t size_of(LineBits bits) {
   return above == 0 ? 128 : lowest_of(above);
 }
 
+// Of two. std::has_single_bit may be a call, which counts all of them.
+bool is_power(std::size_t one) {
+  return one != 0 && (one & (one - 1)) == 0;
+}
+
 // Those of so many lanes, which are `step` apart. Precondition: the last ones begin below 128.
 LineBits of_lanes(std::size_t bytes, std::size_t step, std::size_t lanes) {
   if (step == bytes) return low_bits(bytes * lanes);
@@ -52,7 +57,7 @@ struct GlobalAccesses::Check {
   Entry entry = entry_by(by);  ///< without its place
 
   static Entry entry_by(const GlobalAccess& by);
-  void hold(std::mutex& page);
+  void hold(std::mutex* page);  ///< nullptr: nobody else is there
   const std::byte* value(const Entry& now, std::size_t byte) const;
   template <class Visit>
   void for_each_piece(const Entry& now, Visit visit) const;
@@ -76,8 +81,9 @@ GlobalAccesses::Entry GlobalAccesses::Check::entry_by(const GlobalAccess& by) {
 // ---- Memory
 
 // Ranges of the process that overlap are one.
-GlobalAccesses::GlobalAccesses(const GlobalMemory& memory,
-                               const std::function<bool(const GlobalMemory::Range&)>& stored) {
+GlobalAccesses::GlobalAccesses(const GlobalMemory& memory, int threads,
+                               const std::function<bool(const GlobalMemory::Range&)>& stored)
+    : is_alone_(threads == 1) {
   std::vector<const GlobalMemory::Range*> all;
   for (const GlobalMemory::Range& range : memory.ranges()) {
     if (range.heap != nullptr)
@@ -108,10 +114,10 @@ GlobalAccesses::Area* GlobalAccesses::area_of(const std::byte* data, std::size_t
 }
 
 // One page at a time.
-void GlobalAccesses::Check::hold(std::mutex& page) {
-  if (lock.mutex() == &page) return;
+void GlobalAccesses::Check::hold(std::mutex* page) {
+  if (lock.mutex() == page) return;
   lock = {};
-  lock = std::unique_lock(page);
+  lock = std::unique_lock(*page);
 }
 
 // ---- Accesses
@@ -153,10 +159,12 @@ Lanes GlobalAccesses::access_each(const GlobalAccess& by, const GlobalLanes& wha
 
 std::unique_ptr<GlobalConflicts> GlobalAccesses::access(const GlobalAccess& by, const GlobalLanes& what) {
   Check check{by, what};
+  Area* area = nullptr;  // of the lanes before, as a rule these ones'
   for (Lanes rest = what.lanes; rest != 0;) {
     const int lane = std::countr_zero(rest);
     int next = lane + 1;
-    if (Area* const area = recorded(by, what, lane); area != nullptr) {
+    if (area == nullptr || !area->has(what.of(lane), what.bytes)) area = recorded(by, what, lane);
+    if (area != nullptr) {
       const Run run = run_from(lane, *area, by, what);
       add(check, *area, run);
       next = run.lane + run.lanes;
@@ -168,32 +176,31 @@ std::unique_ptr<GlobalConflicts> GlobalAccesses::access(const GlobalAccess& by, 
 
 GlobalAccesses::Run GlobalAccesses::run_of_one(int lane, const Area& area, const GlobalLanes& what) {
   const auto at = static_cast<std::size_t>(what.of(lane) - area.first);
-  const bool is_whole = std::has_single_bit(what.bytes) && at % what.bytes == 0 && what.bytes < kLine;
+  const bool is_whole = is_power(what.bytes) && at % what.bytes == 0 && what.bytes < kLine;
   return {at, lane, 1, is_whole ? std::countr_zero(what.bytes) : kOneLane};
 }
 
 // As many lanes as there are whose bytes lie at one distance in this area, each in one line.
 GlobalAccesses::Run GlobalAccesses::run_from(int lane, const Area& area, const GlobalAccess& by,
                                              const GlobalLanes& what) {
-  const auto data = [&](int of) { return what.of(of); };
-  const auto is_there = [&](int of) { return of < kLanes && (what.lanes >> of & 1) != 0; };
-  const std::byte* const first = data(lane);
   Run out = run_of_one(lane, area, what);
   const bool is_whole = out.shift != kOneLane;
-  if (what.is_row && is_whole && area.has(data(kLanes - 1), what.bytes)) {
+  if (what.is_row && is_whole && area.has(what.of(kLanes - 1), what.bytes)) {
     out.lanes = kLanes;
     return out;
   }
-  if (!is_there(lane + 1) || !area.has(data(lane + 1), what.bytes)) return out;
-  const std::ptrdiff_t step = data(lane + 1) - first;
+  const Lanes behind = what.lanes >> lane >> 1;
+  if ((behind & 1) == 0 || !area.has(what.of(lane + 1), what.bytes)) return out;
+  const std::ptrdiff_t step = what.of(lane + 1) - what.of(lane);
   const auto distance = static_cast<std::size_t>(std::abs(step));
   const bool is_same = step == 0 && !by.writes,
-             is_row = is_whole && std::has_single_bit(distance) && distance >= what.bytes && distance < kLine;
+             is_row = is_whole && is_power(distance) && distance >= what.bytes && distance < kLine;
   if (!is_same && !is_row) return out;
   out.shift = is_same ? kOneLane : std::countr_zero(distance);
-  const auto is_next = [&](int of) { return is_there(of) && data(of) == first + step * (of - lane); };
-  while (is_next(lane + out.lanes)) ++out.lanes;
-  while (!area.has(data(lane + out.lanes - 1), what.bytes)) --out.lanes;
+  const int most = 1 + std::countr_one(behind);
+  const std::byte* last = what.of(lane + 1);
+  for (out.lanes = 2; out.lanes < most && what.of(lane + out.lanes) == last + step; ++out.lanes) last += step;
+  while (!area.has(what.of(lane + out.lanes - 1), what.bytes)) --out.lanes;
   if (step < 0) {
     out.falls = true;
     out.at -= distance * static_cast<std::size_t>(out.lanes - 1);
@@ -213,7 +220,7 @@ void GlobalAccesses::add(Check& check, Area& area, const Run& run) {
   now.falls = run.falls;
   for (std::size_t done = 0; done < count;) {
     const std::size_t at = run.at + done * step, first = at % kLine,
-                      here = std::min(count - done, (kLine - first + step - 1) / step);
+                      here = std::min(count - done, (kLine - first + step - 1) >> (is_one ? 0 : run.shift));
     const int further = is_one ? 0 : static_cast<int>(done);
     now.lane = static_cast<std::uint8_t>(run.falls ? run.lowest() - further : run.lane + further) & 31;
     now.first = static_cast<std::uint8_t>(first);

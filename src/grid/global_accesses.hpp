@@ -83,8 +83,9 @@ struct GlobalConflicts {
 class GlobalAccesses {
  public:
   /// Of all that a kernel may write, but for the heap: who gets memory of it knows that nobody else has it. `stored`: whether
-  /// its stores may go to a range.
-  GlobalAccesses(const GlobalMemory& memory, const std::function<bool(const GlobalMemory::Range&)>& stored);
+  /// its stores may go to a range. `threads`: of the host, that access it.
+  GlobalAccesses(const GlobalMemory& memory, int threads,
+                 const std::function<bool(const GlobalMemory::Range&)>& stored);
   ~GlobalAccesses();
   GlobalAccesses(const GlobalAccesses&) = delete;
   GlobalAccesses& operator=(const GlobalAccesses&) = delete;
@@ -130,7 +131,9 @@ class GlobalAccesses {
   struct Check;
 
   Area* area_of(const std::byte* data, std::size_t bytes);
-  std::mutex& mutex_of(std::size_t at) { return of_pages_[at / kPage % of_pages_.size()]; }
+  std::mutex* mutex_of(std::size_t at) {
+    return is_alone_ ? nullptr : &of_pages_[at / kPage % of_pages_.size()];
+  }
   Area* recorded(const GlobalAccess& by, const GlobalLanes& what, int lane);
   static Run run_of_one(int lane, const Area& area, const GlobalLanes& what);
   static Run run_from(int lane, const Area& area, const GlobalAccess& by, const GlobalLanes& what);
@@ -153,6 +156,7 @@ class GlobalAccesses {
   static void remember(const Check& check, Entries& reads, const Entry& now);
   static bool stands_for(const Check& check, const Entry& now, const Entry& old);
 
+  bool is_alone_;            // one host thread needs no locks
   std::vector<Area> areas_;  // by address
   const std::byte *heap_ = nullptr, *heap_end_ = nullptr;
   std::array<std::mutex, 256> of_pages_;  // page by page, and from the first again

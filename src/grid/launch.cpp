@@ -341,7 +341,7 @@ Report run(const Grid& of, int threads, const std::function<void(std::uint64_t, 
   std::optional<GlobalAccesses> accesses;
   GlobalRaces races(grid.program.origins.size());
   if (grid.check_global) {
-    grid.accesses = &accesses.emplace(grid.memory, [&](const GlobalMemory::Range& range) {
+    grid.accesses = &accesses.emplace(grid.memory, threads, [&](const GlobalMemory::Range& range) {
       return may_reach(grid.program.stores, grid.parameters, grid.memory, range);
     });
     grid.races = &races;

@@ -92,7 +92,7 @@ Generation generation(std::string_view name) {
 }
 
 /// Targets that PTX has and this library does not: nothing runs on them, but code for them runs on later ones.
-constexpr std::array kOtherTargets = {10, 11, 12, 13, 20, 21, 30, 32, 35, 37, 50, 52, 53, 60, 61, 62, 82, 101};
+constexpr std::array kOtherTargets = {10, 11, 12, 13, 20, 21, 30, 32, 35, 37, 50, 52, 53, 60, 61, 62, 82};
 
 bool exists(int number) {
   return std::ranges::find(kOtherTargets, number) != kOtherTargets.end() ||
@@ -100,14 +100,22 @@ bool exists(int number) {
                              [&](Target one) { return generation(one.name()).number == number; });
 }
 
+/// PTX 9.0 calls sm_101, sm_101a and sm_101f otherwise.
+std::string present_name(std::string_view written) {
+  constexpr std::string_view kBefore = "sm_101", kSince = "sm_110";
+  return written.starts_with(kBefore) ? fmt::format("{}{}", kSince, written.substr(kBefore.size()))
+                                      : std::string(written);
+}
+
 /// PTX for one target runs on every later one; that for sm_90a on sm_90a alone, and that for a family within it (PTX
 /// manual, "PTX Module Directives: .target").
 bool runs_on(std::string_view written, Target target) {
-  if (written == target.name()) return true;
-  const Generation from = generation(written), to = generation(target.name());
+  const std::string name = present_name(written);
+  if (name == target.name()) return true;
+  const Generation from = generation(name), to = generation(target.name());
   if (!exists(from.number)) return false;  // no name of PTX
   if (from.kind == 'f') return from.number / 10 == to.number / 10 && from.number <= to.number && to.kind != 0;
-  return from.kind == 0 && from.number <= to.number;
+  return from.kind == 0 && generation(written).number <= to.number;
 }
 
 /// Of sm_75.
@@ -121,8 +129,8 @@ Result<Target> target_of(const ModuleText& module, std::optional<Target> wanted)
     if (runs_on(module.target, target) && target.row().features.has(Feature::sm_75)) able.push_back(target);
   const auto is_able = [&](Target target) { return std::ranges::find(able, target) != able.end(); };
   if (able.empty()) return Target::find_ptx(module.target).error();
-  const Result<Target> same = Target::find_ptx(module.target);
-  if (same && module.version < same->row().since)
+  const Result<Target> same = Target::find_ptx(present_name(module.target));
+  if (same && same->name() == module.target && module.version < same->row().since)
     return Error{Errc::not_in_version, fmt::format(".target {}", module.target), text(module.version),
                  text(same->row().since)};
   if (!wanted) {

@@ -177,10 +177,11 @@ block::Found Products::suspicious(std::span<const steps::Gathered> warps, const 
   const steps::Gathered& first = warps.front();
   for (const auto& [part, descriptor, matrix] : described(first, product)) {
     constexpr std::uint64_t kStart = 0x3FFF;
-    const std::tuple anywhere(&product, part, descriptor & ~kStart);
-    if (sound_.contains(anywhere) || !judged_.emplace(&product, part, descriptor).second) continue;
+    const std::pair anywhere(matrix, descriptor & ~kStart);
+    const bool is_sound = std::ranges::find(sound_, anywhere) != sound_.end();
+    if (is_sound || !judged_.emplace(&product, part, descriptor).second) continue;
     if (!async::reads_twice(Descriptor::decode(descriptor), matrix)) {
-      sound_.insert(anywhere);
+      sound_.push_back(anywhere);
       continue;
     }
     if (auto found = async::suspicious(part == Part::a ? "A" : "B", descriptor, matrix, DescriptorForm::wgmma,

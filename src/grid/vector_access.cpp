@@ -3,6 +3,7 @@
 // range of global memory. Everything else, and every fault, is left to the specification (access.cpp), before anything is done.
 #include <algorithm>
 #include <bit>
+#include <limits>
 #include <type_traits>
 
 #include "grid/bounds.hpp"
@@ -35,7 +36,8 @@ LaneAddresses addresses_of(Warp& warp, const Path& path, const Step& step) {
     std::memcpy(out.data(), slot, sizeof out);
     for (std::uint64_t& address : out) address += offset;
   } else {
-    for (std::size_t lane = 0; lane < kLanes; ++lane) out[lane] = slot[lane] + offset;
+    const std::uint32_t mask = std::numeric_limits<std::uint32_t>::max() >> (32 - base.bits);
+    for (std::size_t lane = 0; lane < kLanes; ++lane) out[lane] = (slot[lane] & mask) + offset;
   }
   return out;
 }

@@ -53,12 +53,6 @@ bool takes_literal(const OperandForm& form, Type type, const Literal& value) {
 
 // ---- Operands of one form
 
-/// Why an operand is not taken.
-struct Mismatch {
-  Errc code = Errc::operand_kind;
-  std::string accepted = {};
-};
-
 class Check {
  public:
   Check(const FunctionText& function, const Statement& statement, const MatchedForm& form)
@@ -298,7 +292,10 @@ bool Check::takes_base(const OperandForm& form, const Operand& base) const {
   if (base.kind == Operand::Kind::special) return takes_special_base(form, base);
   if (base.kind != Operand::Kind::reg || base.negated || base.second != -1) return false;
   const Type is = declared(base);
-  return !is_floating(is) && ((bits(is) == 32 && form.role != "w") || bits(is) == 64);
+  const bool is_window = accesses_memory(statement_.is->does) && form.role == "p" && space_of(form) &&
+                         *space_of(form) != StateSpace::global;
+  return !is_floating(is) && row(is).cls != TypeClass::predicate &&
+         ((bits(is) == 16 && is_window) || (bits(is) == 32 && form.role != "w") || bits(is) == 64);
 }
 
 bool Check::takes_address(const OperandForm& form, const Operand& operand) const {
@@ -430,6 +427,9 @@ std::string spell(const FunctionText& function, const Operand& operand) {
       return fmt::format("an address in {}{}", spell(function, base), more);
     }
     case Operand::Kind::sink: return "'_'";
+    case Operand::Kind::special:
+      return fmt::format("special register '{}' of .{}", operand.text,
+                         row(find_special(operand.text)->type).name);
     default: return fmt::format("'{}'", operand.text);
   }
 }

@@ -199,6 +199,34 @@ void Parser::skip_parentheses() {
   }
 }
 
+// .attribute(.managed, .unified(1, 2)): behind its first word.
+void Parser::attribute_list() {
+  expect('(');
+  do {
+    const Position at = token_.position;
+    if (take(".unified")) {
+      require({8, 0}, at, ".unified");
+      require_sm_90(at, ".unified");
+      skip_parentheses();
+    } else if (!take(".managed")) {
+      unexpected(".managed or .unified");
+    }
+  } while (take(','));
+  expect(')');
+}
+
+void Parser::require(Version since, Position at, std::string_view what) const {
+  if (out_.version < since)
+    throw Refused{{Errc::not_in_version, fmt::format("{}: {}", text(at), what), warpbit::text(out_.version),
+                   warpbit::text(since)}};
+}
+
+void Parser::require_sm_90(Position at, std::string_view what) const {
+  const Result<Target> target = Target::find_ptx(out_.target);
+  if (target.ok() && !target->row().features.has(Feature::sm_90))
+    refuse(Errc::statement_syntax, at, fmt::format("'{}' for {}", what, out_.target), "sm_90 or later");
+}
+
 // Advice to the assembler.
 void Parser::pragma() {
   do {
@@ -246,23 +274,26 @@ bool Parser::performance_directive(FunctionText& function) {
   return true;
 }
 
-// Directives of kernels alone: what ptxas asks of them.
+// Directives of kernels or of functions alone: what ptxas asks of them.
 struct DirectiveRule {
   std::string_view name;
-  bool of_sm_90;
+  bool of_kernels, of_sm_90;
   std::array<std::string_view, 2> needs;
   std::string_view excludes;
   Version since = {};
 };
 constexpr DirectiveRule kDirectiveRules[] = {
-    {".maxntid", false, {}, ".reqntid"},
-    {".reqntid", false, {}, ".maxntid"},
-    {".minnctapersm", false, {}, {}},
-    {".maxnreg", false, {}, {}},
-    {".reqnctapercluster", true, {}, ".maxclusterrank", {7, 8}},
-    {".maxclusterrank", true, {}, ".reqnctapercluster", {7, 8}},
-    {".explicitcluster", true, {}, {}, {7, 8}},
-    {".blocksareclusters", true, {".reqntid", ".reqnctapercluster"}, {}, {9, 0}},
+    {".maxntid", true, false, {}, ".reqntid"},
+    {".reqntid", true, false, {}, ".maxntid"},
+    {".minnctapersm", true, false, {}, {}},
+    {".maxnreg", true, false, {}, {}},
+    {".reqnctapercluster", true, true, {}, ".maxclusterrank", {7, 8}},
+    {".maxclusterrank", true, true, {}, ".reqnctapercluster", {7, 8}},
+    {".explicitcluster", true, true, {}, {}, {7, 8}},
+    {".blocksareclusters", true, true, {".reqntid", ".reqnctapercluster"}, {}, {9, 0}},
+    {".noreturn", false, false, {}, {}, {6, 4}},
+    {".abi_preserve", false, false, {}, {}, {9, 0}},
+    {".abi_preserve_control", false, false, {}, {}, {9, 0}},
 };
 
 void Parser::performance_directives(FunctionText& function) {
@@ -277,18 +308,15 @@ void Parser::performance_directives(FunctionText& function) {
   const auto has = [&](std::string_view name) {
     return std::ranges::find(all, name, &Seen::name) != all.end();
   };
-  const Result<Target> target = Target::find_ptx(out_.target);
   for (const Seen& one : all) {
     const auto rule = std::ranges::find(kDirectiveRules, one.name, &DirectiveRule::name);
     if (rule == std::end(kDirectiveRules)) continue;
-    if (out_.version < rule->since)
-      throw Refused{{Errc::not_in_version, fmt::format("{}: {}", text(one.at), one.name),
-                     warpbit::text(out_.version), warpbit::text(rule->since)}};
-    if (!function.is_entry)
-      refuse(Errc::statement_syntax, one.at, fmt::format("'{}' of a function", one.name), "one of a kernel");
-    if (rule->of_sm_90 && target.ok() && !target->row().features.has(Feature::sm_90))
-      refuse(Errc::statement_syntax, one.at, fmt::format("'{}' for {}", one.name, out_.target),
-             "sm_90 or later");
+    require(rule->since, one.at, one.name);
+    if (rule->of_kernels != function.is_entry)
+      refuse(Errc::statement_syntax, one.at,
+             fmt::format("'{}' of a {}", one.name, function.is_entry ? "kernel" : "function"),
+             rule->of_kernels ? "one of a kernel" : "one of a function");
+    if (rule->of_sm_90) require_sm_90(one.at, one.name);
     for (const std::string_view needed : rule->needs)
       if (!needed.empty() && !has(needed))
         refuse(Errc::statement_syntax, one.at, fmt::format("'{}' without '{}'", one.name, needed), "both");

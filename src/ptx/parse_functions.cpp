@@ -41,7 +41,7 @@ void Parser::function(Linkage linkage, bool is_entry) {
   FunctionText made;
   made.is_entry = is_entry;
   made.linkage = linkage;
-  if (take(".attribute")) skip_parentheses();
+  if (!is_entry && take(".attribute")) attribute_list();
   if (!is_entry) made.returns = parameters();
   made.position = token_.position;
   made.name = name("the name of a function");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "isa/since.hpp"
 #include "ptx/parser.hpp"
 
 namespace warpbit::ptx {
@@ -18,7 +19,7 @@ std::optional<StateSpace> Parser::space() {
   return {};
 }
 
-// .align, .attribute, .unified, .v2, .v4, .ptr and the type, in any order.
+// .align, .attribute, .v2, .v4, .ptr and the type, in any order.
 void Parser::attributes(Variable& variable, int& vector) {
   bool typed = false;
   while (token_.kind == Kind::dotted) {
@@ -34,14 +35,13 @@ void Parser::attributes(Variable& variable, int& vector) {
     } else if (take(".v4")) {
       vector = 4;
     } else if (take(".attribute")) {
-      skip_parentheses();
-    } else if (take(".unified") || take(".managed")) {
-      continue;
+      attribute_list();
     } else if (take(".ptr")) {
       variable.pointee = space();
     } else if (const std::optional<Type> type = find_type(token_.text.substr(1)); type && !typed) {
       if (!row(*type).is_declared || (*type == Type::pred && variable.space != StateSpace::reg))
         unexpected("a type that a variable may have, such as .b32");
+      if (*type == Type::b128) require(since("b128"), token_.position, ".b128");
       variable.type = *type;
       typed = true;
       advance();

@@ -59,6 +59,10 @@ class Parser : private Reader {
   bool performance_directive(FunctionText& function);
   void performance_directives(FunctionText& function);
   void skip_parentheses();
+  void attribute_list();
+  /// Errors: not_in_version; statement_syntax, of an older target.
+  void require(Version since, Position at, std::string_view what) const;
+  void require_sm_90(Position at, std::string_view what) const;
   void pragma();
   void alias();
   bool other_directive();
