@@ -41,7 +41,7 @@ void Parser::attributes(Variable& variable, int& vector) {
     } else if (const std::optional<Type> type = find_type(token_.text.substr(1)); type && !typed) {
       if (!row(*type).is_declared || (*type == Type::pred && variable.space != StateSpace::reg))
         unexpected("a type that a variable may have, such as .b32");
-      if (*type == Type::b128) require(since("b128"), token_.position, ".b128");
+      if (*type == Type::b128) require(warpbit::since("b128"), token_.position, ".b128");
       variable.type = *type;
       typed = true;
       advance();
