@@ -95,6 +95,28 @@ TEST_CASE("the qualifier that is missing, too many or another one is named", "[q
       {"cvt.f16x2.f32 %r1, %f1, %f1;", "cvt.f16x2.f32: the rounding", "cvt.rn.f16x2.f32 %r1, %f1, %f1;"},
       {"cvt.rn.e4m3x2.f32 %h1, %f1, %f1;", "the qualifier .satfinite is missing",
        "cvt.rn.satfinite.e4m3x2.f32 %h1, %f1, %f1;"},
+      {"atom.global.cas.u32 %r1, [%rd1], %r2, %r3;", "the type is .u32; with the other qualifiers it can be .b",
+       "atom.global.cas.b32 %r1, [%rd1], %r2, %r3;"},
+      {"atom.global.and.u32 %r1, [%rd1], %r2;",
+       "the type is .u32; with the other qualifiers it can be .b32 or .b64",
+       "atom.global.and.b32 %r1, [%rd1], %r2;"},
+      {"atom.global.inc.s32 %r1, [%rd1], %r2;",
+       "atom.global.inc.s32: the type is .s32; with the other qualifiers it can be .u32",
+       "atom.global.inc.u32 %r1, [%rd1], %r2;"},
+      {"redux.sync.add.f32 %f1, %f1, -1;", "the type is .f32; with the other qualifiers it can be .u32 or .s32",
+       "redux.sync.add.s32 %r1, %r1, -1;"},
+      {"fence.mbarrier_init.release.cta;", "the scope is .cta; with the other qualifiers it can be .cluster",
+       "fence.mbarrier_init.release.cluster;"},
+      {"fence.mbarrier_init.acquire.cluster;",
+       "the order of memory is .acquire; with the other qualifiers it can be .release",
+       "fence.mbarrier_init.release.cluster;"},
+      {"cvt.e4m3x2.f32 %h1, %f1, %f1;", "cvt.e4m3x2.f32: the rounding",
+       "cvt.rn.satfinite.e4m3x2.f32 %h1, %f1, %f1;"},
+      {"ld.gloabl.u32 %r1, [%rd1];",
+       "ld.gloabl.u32: '.gloabl' is not a qualifier of this instruction; it takes .global",
+       "ld.global.u32 %r1, [%rd1];"},
+      {"setp.lo.s32 %p1, %r1, %r1;", "the comparison is .lo; with the other qualifiers it can be .eq, ",
+       "setp.lo.u32 %p1, %r1, %r1;"},
   };
   for (const Case& one : kCases) {
     CHECK_THAT(said(one.wrong), Contains(one.sentence));
@@ -344,7 +366,6 @@ TEST_CASE("an address of 32 bits is none in .global, and no generic one", "[quic
                                              "mbarrier.init.b64 [%r1], 1;",
                                              "prefetch.global.L1 [%r1];",
                                              "prefetchu.L1 [%r1];",
-                                             "ld.global.u32 %r1, [%h2];",
                                              "mov.u32 %r1, g;",
                                              "cvta.shared.u32 %r1, %r2;",
                                              "ldu.global.u32 %r1, [%r2];"};
@@ -353,6 +374,7 @@ TEST_CASE("an address of 32 bits is none in .global, and no generic one", "[quic
     CHECK_THAT(said(statement), Contains("64 bits"));
   }
   CHECK_THAT(said("mbarrier.init.b64 [%r1], 1;"), Contains("(.shared may be missing)"));
+  CHECK_THAT(said("ld.global.u32 %r1, [%h2];"), Contains("'%h2' of .b16; expected [address] in .global"));
   const std::vector<std::string> kAccepted = {"ld.shared.u32 %r1, [%r2];",
                                               "st.local.u32 [%r1], %r2;",
                                               "mbarrier.init.shared.b64 [%r1], 1;",

@@ -62,6 +62,13 @@ constexpr AskName kMachineNames[] = {
     {"MATCH", "match.any.sync.b32", "the lanes with the same value"},
     {"REDUX", "redux.sync.add.s32", "a reduction over a warp"},
     {"FFMA", "fma.rn.f32", "a product and a sum, rounded once"},
+    {"FADD", "add.f32", "a sum"},
+    {"FMNMX", "min.f32", "the smaller or the larger of two"},
+    {"DADD", "add.f64", "a sum"},
+    {"DMUL", "mul.f64", "a product"},
+    {"SEL", "selp.b32", "one of two registers, by a predicate"},
+    {"S2R", "mov.u32", "a special register, such as %tid.x, into a register"},
+    {"CS2R", "mov.u64", "a special register, such as %clock64, or a zero into registers"},
     {"HFMA2", "fma.rn.f16x2", "two products and sums, each rounded once"},
     {"DFMA", "fma.rn.f64", "a product and a sum, rounded once"},
     {"FMUL", "mul.f32", "a product"},
@@ -84,6 +91,7 @@ constexpr AskName kMachineNames[] = {
     {"ATOMG", "atom.global.add.u32", "an atomic of global memory"},
     {"ATOMS", "atom.shared.add.u32", "an atomic of shared memory"},
     {"REDG", "red.global.add.u32", "a reduction in global memory"},
+    {"RED", "red.global.add.u32", "a reduction in global memory"},
     {"USETMAXREG", "setmaxnreg.inc.sync.aligned.u32", "takes or gives back registers"},
     {"ACQBULK", "griddepcontrol.wait", "waits for the kernel before"},
     {"PREEXIT", "griddepcontrol.launch_dependents", "lets the next kernel begin"},
@@ -105,16 +113,22 @@ std::span<const std::string> leading_words(const AskedLine& line) {
   return std::span(line.words.begin(), other == line.words.end() ? other : other + 1);
 }
 
+const AskName* machine_name(std::string_view word) {
+  const auto* const found = std::ranges::find_if(kMachineNames, [&](const AskName& row) {
+    return word == row.name || (word.starts_with(row.name) && word[row.name.size()] == '.');
+  });
+  return found == std::end(kMachineNames) ? nullptr : found;
+}
+
 }  // namespace
 
 AskReadings ask_machine_name(const AskedLine& line) {
   for (const std::string& whole : leading_words(line)) {
-    const std::string_view word = up_to(whole, ";,");
-    for (const auto& [name, form, said] : kMachineNames)
-      if (word == name || (word.starts_with(name) && word[name.size()] == '.'))
-        return {any_form_reading("machine",
-                                 fmt::format("{} is a machine instruction: {}. It comes from", name, said),
-                                 std::string(form), line.targets)};
+    const AskName* const row = machine_name(up_to(whole, ";,"));
+    if (row != nullptr)
+      return {any_form_reading(
+          "machine", fmt::format("{} is a machine instruction: {}. It comes from", row->name, row->said),
+          std::string(row->form), line.targets)};
   }
   return {};
 }
@@ -127,6 +141,9 @@ AskReadings ask_machine(const AskedLine& line) {
     const Result<MachineForms> found = forms_of_machine_code(word);
     if (!found || (!is_upper && !found->ignored.empty())) continue;
     const std::string name(up_to(word, ";,"));
+    // An instruction with forms of its own is no part of others, nor a conversion unless its words say so.
+    const AskName* const row = machine_name(name);
+    if (row != nullptr && (found->forms.empty() || name == row->name)) continue;
     const std::vector<MachineForm>& known = found->forms.empty() ? found->composing : found->forms;
     if (known.empty()) {
       AskReading out{"error", fmt::format("{} is read as {}, which no form becomes", name, found->name)};

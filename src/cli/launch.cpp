@@ -373,7 +373,8 @@ void add_launch(CLI::App& command, int& status) {
   command.add_option(
       "--cluster", o.cluster,
       "blocks of a cluster, the same; what the kernel demands (.reqnctapercluster) unless given");
-  command.add_option("--shared", o.how.shared_bytes, "dynamic shared memory of a block, in bytes");
+  command.add_option("--shared", o.how.shared_bytes, "dynamic shared memory of a block, in bytes")
+      ->check(whole_number(0));
   command
       .add_option(
           "--arg", o.arguments,

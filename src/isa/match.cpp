@@ -200,10 +200,15 @@ Error no_form(const Statement& s, const Family& family, Target target, const Ass
     for (const std::string& v : values(documented(family), slot)) accepted.push_back("." + v);
     return {Errc::missing_qualifier, spell(s), std::string(family.slots[slot].what), list(accepted, " or ")};
   }
-  const Nearest best = nearest(family, target, given);
-  const auto is_missing = [&](std::size_t slot) { return given.text[slot].empty(); };
-  if (best.distance == 1 || std::ranges::all_of(differences(*best.forms.front(), given), is_missing))
-    return wrong_slot(s, family, given, best);
+  Nearest best = nearest(family, target, given);
+  // What only lacks words is nearer than what changes some.
+  const auto changes = [&](const Form* form) {
+    return !std::ranges::all_of(differences(*form, given),
+                                [&](std::size_t slot) { return given.text[slot].empty(); });
+  };
+  const bool only_lacks = !std::ranges::all_of(best.forms, changes);
+  if (only_lacks) std::erase_if(best.forms, changes);
+  if (best.distance == 1 || only_lacks) return wrong_slot(s, family, given, best);
   std::vector<std::string> near;
   for (std::size_t i = 0; i < best.forms.size() && i < 3; ++i) near.push_back(best.forms[i]->canonical);
   return {Errc::no_such_form, spell(s),

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <string>
@@ -13,6 +14,7 @@
 #include "isa/statement.hpp"
 #include "ptx/forms.hpp"
 #include "ptx/rows/opcodes.hpp"
+#include "warpbit/detail/letters.hpp"
 
 namespace warpbit::ptx {
 namespace {
@@ -21,6 +23,7 @@ namespace {
 
 struct WordKind {
   std::string_view name, words;
+  bool is_sure = false;  ///< the writer means it: what disagrees with it is wrong
 };
 constexpr WordKind kWordKinds[] = {
     {"integer rounding", "rni rzi rmi rpi"},
@@ -32,7 +35,8 @@ constexpr WordKind kWordKinds[] = {
     {"state space", "const local param param::entry param::func global shared shared::cta shared::cluster"},
     {"number of elements", "v2 v4 v8"},
     {"number of dimensions", "1d 2d 3d 4d 5d"},
-    {"operation", "add sub and or xor exch inc dec min max cas popc any all uni ballot up down bfly idx"},
+    {"operation", "add sub and or xor exch inc dec min max cas popc any all uni ballot up down bfly idx", true},
+    {"kind of fence", "mbarrier_init proxy", true},
 };
 
 bool is_listed(std::string_view list, std::string_view word) {
@@ -52,6 +56,19 @@ std::string_view kind_of(const Words& words) {
     if (std::ranges::all_of(words, [&](std::string_view word) { return is_listed(kind.words, word); }))
       return kind.name;
   return "qualifier";
+}
+
+bool is_sure(std::string_view word) {
+  return std::ranges::any_of(kWordKinds,
+                             [&](const WordKind& kind) { return kind.is_sure && is_listed(kind.words, word); });
+}
+
+// What a word is that another takes the place of: .lo is a comparison where .lt is.
+std::string_view kind_of(const Words& words, const Words& instead) {
+  Words both = words;
+  both.insert(both.end(), instead.begin(), instead.end());
+  const std::string_view common = kind_of(both);
+  return common == "qualifier" ? kind_of(words) : common;
 }
 
 constexpr std::size_t kMost = 16;  // that a message lists
@@ -81,8 +98,9 @@ struct Change {
   int cost = 0;
 };
 
-// A missing word is less than a surplus one; a type is what the writer is surest of.
-constexpr int kMissing = 4, kMissingType = 6, kSurplus = 5, kSurplusType = 9, kUnknown = 2, kElsewhere = 1;
+// A missing word is less than a surplus one; a type is surer than most words, an operation than its type.
+constexpr int kMissing = 4, kMissingType = 6, kSurplus = 5, kSurplusType = 9, kSurplusSure = 12, kUnknown = 2,
+              kElsewhere = 1;
 
 constexpr std::size_t kMostWords = 32;  // of a form, and more; the bits of Nearest::Taken
 
@@ -107,6 +125,14 @@ class Nearest {
     std::ranges::stable_sort(begins, {}, [](const Begin& one) { return one.change.cost; });
     for (Begin& one : begins) search(*one.form, 0, one.change, {});
   }
+  /// Known ones that a slip of two letters makes of it.
+  Words near_words(std::string_view word) const {
+    Words out;
+    std::ranges::copy_if(known_, std::back_inserter(out), [&](std::string_view known) {
+      return std::min(word.size(), known.size()) > 4 && letters_apart(word, known) <= 2;
+    });
+    return out;
+  }
   bool is_known(std::string_view word) const { return std::ranges::find(known_, word) != known_.end(); }
 
   std::vector<Change> best = {};
@@ -121,7 +147,10 @@ class Nearest {
   void take(std::string_view word, Change& change, Taken& taken);
   void finish(const ScalarForm& form, Change change, Taken taken);
   int surplus(std::string_view word) const {
-    return !is_known(word) ? kUnknown : find_type(word) ? kSurplusType : kSurplus;
+    return !is_known(word)   ? kUnknown
+           : find_type(word) ? kSurplusType
+           : is_sure(word)   ? kSurplusSure
+                             : kSurplus;
   }
 
   std::span<const std::string_view> given_;
@@ -220,12 +249,16 @@ Error refusal(std::string_view opcode, std::string spelled, const std::vector<Ch
   const bool is_one = first.missing.size() == 1 && !coming.empty();
   if (!first.surplus.empty()) {
     const std::string_view gone = first.surplus[0];
-    if (!nearest.is_known(gone))
+    if (!nearest.is_known(gone)) {
+      const Words near = nearest.near_words(gone);
       return {Errc::unknown_qualifier, std::move(spelled), std::string(gone),
-              is_one ? list(coming) : fmt::format("none there: {}", spelled_forms(opcode, best))};
+              !near.empty() ? list(near)
+              : is_one      ? list(coming)
+                            : fmt::format("none there: {}", spelled_forms(opcode, best))};
+    }
     if (!first.missing.empty())
       return {Errc::no_such_form, std::move(spelled),
-              fmt::format("the {} is {}", kind_of(first.surplus), dotted(first.surplus)),
+              fmt::format("the {} is {}", kind_of(first.surplus, coming), dotted(first.surplus)),
               is_one ? fmt::format("with the other qualifiers it can be {}", list(coming))
                      : fmt::format("nearest is {}", spelled_forms(opcode, best))};
     return {
