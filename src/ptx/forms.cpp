@@ -122,9 +122,13 @@ OperandForm operand_form(std::string_view text) {
     text.remove_prefix(text.find('-') + 1);
   }
   const std::size_t colon = text.find(':');
-  const std::string_view name = text.substr(0, colon), type = text.substr(colon + 1);
+  std::string_view name = text.substr(0, colon);
+  const std::string_view type = text.substr(colon + 1);
   out.role = name.substr(0, 1);
-  if (const std::size_t dot = name.find('.'); dot != name.npos) out.parts = name.substr(dot + 1);
+  if (const std::size_t dot = name.find('.'); dot != name.npos) {
+    out.parts = name.substr(dot + 1);
+    name = name.substr(0, dot);
+  }
   out.sink = name.find('_') != name.npos;
   if (name.find('|') != name.npos) out.second = OperandForm::Second::allowed;
   if (name.find('&') != name.npos) out.second = OperandForm::Second::required;

@@ -22,7 +22,7 @@ OFFSETS = ['{' + ','.join(letter + str(12 + i) for i in range(n)) + '}' for lett
 TENSORS = ['[%q12]', '[%q12,%r12]', '[tile,{%r12}]'] + [f'[%q12,{{{",".join("%r" + str(12 + i) for i in range(n))}}}]' for n in range(1, 7)] + [
   f'[{base},{{%r12,%r13,%r14}}]' for base in ('%v12', '%d12', '%r12', '%f12', '%c12', '%p12', 'tile', '1', '%q12+64')] + ['{%q12,%r12}', '%q12', '1', 'tile', '_', '-']
 VIDEO = ('vadd', 'vsub', 'vavrg', 'vabsdiff', 'vmin', 'vmax', 'vshl', 'vshr', 'vmad', 'vset')
-PARTS = '%r12.b0 %r12.b3 %r12.b4 %r12.h1 %r12.h2 %u12.b1 %f12.b0 %c12.b0 %p12.b0 %q12.h1 %r12.b10 %r12.b01 %r12.b210 %r12.b3210 %r12.b7654 %r12.b8888 %r12.b43210 %r12.h10 %r12.h01 %r12.h32 %r12.h40 %r12.x %r12.b -%r12 -%r12.b0 -%f12 !%r12.b0'.split()
+PARTS = '%r12.b0 %r12.b3 %r12.b4 %r12.h1 %r12.h2 %u12.b1 %f12.b0 %c12.b0 %p12.b0 %q12.h1 %r12.b10 %r12.b210 %r12.b3210 %r12.b7654 %r12.b8888 %r12.b43210 %r12.h10 %r12.h01 %r12.h32 %r12.h40 %r12.x %r12.b -%r12 -%r12.b0 -%f12 !%r12.b0'.split()
 COORDINATES = REGISTERS + ['1', '1.0', '_', 'tile', '%tid.x']
 EXTRA = ['%r12', '%q12', '%p12', '1']
 
@@ -39,7 +39,9 @@ def representatives():
             name = ''.join(point)
             words = name.split('.')
             types = tuple(w for w in words if w in REG or re.fullmatch('v[248]', w))
-            if words[0].startswith(VIDEO): types = ()
+            if words[0].startswith(VIDEO):
+                if '{.u32,.s32}' not in row[0]: continue  # of one type: for the parts that operands may be
+                types = ()
             seen.setdefault((row[0] if row[0].startswith(BY_ROW) else words[0], row[1], types), statement(point, row[1]))
             if row[0].startswith(BY_ROW): break
     lines = [s for s in dict.fromkeys(seen.values()) if s]

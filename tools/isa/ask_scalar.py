@@ -78,7 +78,8 @@ def ask(lines, target):
             if p.returncode == 0: return
             bad, fatal = set(), False
             for line in (p.stdout + p.stderr).splitlines():
-                m = re.match(r'ptxas \S+, line (\d+); (error|fatal)', line)
+                # Lines of <builtin> are of a macro that a statement is: halves of the list tell which.
+                m = re.match(r'ptxas (?!<builtin>)\S+, line (\d+); (error|fatal)', line)
                 if m and 6 <= int(m[1]) < 6 + len(open_):
                     bad.add(open_[int(m[1]) - 6])
                     if 'syntax error' in line or m[2] == 'fatal': fatal = True
