@@ -960,7 +960,8 @@ END:
   CHECK(told.findings[0].fault.rule == KernelRule::lanes_not_synchronised);
   CHECK_THAT(
       told.findings[0].fault.message(),
-      Catch::Contains("a __syncwarp must come between that read and the release by another lane of that warp"));
+      Catch::Contains(
+          "a __syncwarp must come between that read and the arrival, or the store of the flag, by the other lane"));
   out.assign(out.size(), 0);
   const ptx::Report apart = launched(arrive + "  setp.eq.u32 %p2, %r4, 31;\n  @%p2 bra V;\n" + wait("W") +
                                          "  bra LEAVE;\n" + wait("V") + "LEAVE:\n" + leave,

@@ -155,14 +155,15 @@ Found Mbarriers::init(std::int64_t address, std::uint32_t count, Who who) {
       used = misused(kWhat, address, in_use(address, before),
                      "the phase must be complete, and mbarrier.inval must come before mbarrier.init", who,
                      &before, KernelRule::mbarrier_in_use);
-    else if (before.expected == count && before.phase == 0 && is_unordered(before, who))
+    else if (before.phase == 0 && is_unordered(before, who))
       by_lanes =
           misused(kWhat, address,
-                  fmt::format("{} also initialises {}, for {} arrival{}, and nothing orders that before this",
-                              shared_.cluster().name(before.made.thread, shared_.rank()), name(address), count,
-                              count == 1 ? "" : "s"),
+                  fmt::format("{} also initialises {}, for {} arrival{}{}, and nothing orders that before this",
+                              shared_.cluster().name(before.made.thread, shared_.rank()), name(address),
+                              before.expected, before.expected == 1 ? "" : "s",
+                              before.expected == count ? "" : fmt::format(" (this statement for {})", count)),
                   "one thread of the block must execute mbarrier.init", who, &before,
-                  KernelRule::mbarrier_init_by_lanes);
+                  before.expected == count ? KernelRule::mbarrier_init_by_lanes : KernelRule::mbarrier_in_use);
     else if (shared_.records())
       again = misused(kWhat, address,
                       fmt::format("{} is initialised already, by {}", name(address),

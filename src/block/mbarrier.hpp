@@ -142,6 +142,9 @@ class Mbarriers {
   };
   /// Where a warp has seen a phase complete last.
   std::optional<AtObject> waited(int warp) const;
+  /// What is wrong with the count of the object at which the warp has seen a phase complete last, if more threads arrive there
+  /// by the statement of this one than it counts; or nothing.
+  std::string miscounted(int warp, int thread) const;
   /// Which object counts what an agent copies; nothing: none of them.
   std::optional<std::int64_t> counted_by(int agent) const;
   /// Whether nobody has seen complete the phase in which an agent's copy began, at the object that it is for.

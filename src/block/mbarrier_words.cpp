@@ -98,6 +98,22 @@ std::optional<Mbarriers::Cause> Mbarriers::cause(std::int64_t address) const {
   return std::nullopt;
 }
 
+std::string Mbarriers::miscounted(int warp, int thread) const {
+  const auto last = waited(warp);
+  const auto found = last ? objects_.find(last->address) : objects_.end();
+  if (found == objects_.end()) return {};
+  const Object& object = found->second;
+  const auto one =
+      std::ranges::find_if(object.arrived, [&](const Arrived& a) { return a.who.thread == thread; });
+  if (one == object.arrived.end()) return {};
+  const auto threads =
+      std::ranges::count_if(object.arrived, [&](const Arrived& a) { return a.who.at == one->who.at; });
+  if (threads <= std::int64_t{object.expected}) return {};
+  return fmt::format(
+      "mbarrier.init of {} must count the {} threads that arrive there by one statement (it counts {})",
+      name(last->address), threads, object.expected);
+}
+
 std::string Mbarriers::in_use(std::int64_t address, const Object& object) const {
   return fmt::format("{} is in use (phase {} has had {})", name(address), object.phase, progress(object));
 }

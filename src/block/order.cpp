@@ -210,11 +210,11 @@ bool Order::were_together(int thread, std::uint32_t clock, int other) const {
   return then != of.end() && (then->lanes >> other % kWarp & 1) != 0;
 }
 
-bool Order::told_by_lane(int thread, std::uint32_t clock, int me) const {
+int Order::told_by_lane(int thread, std::uint32_t clock, int me) const {
   const int first = thread / kWarp * kWarp, end = std::min(first + kWarp, threads_);
   for (int other = first; other < end; ++other)
-    if (other != me && were_together(thread, clock, other) && before(other, clock, me)) return true;
-  return false;
+    if (other != me && were_together(thread, clock, other) && before(other, clock, me)) return other;
+  return -1;
 }
 
 // Everybody knows what came before the last barrier: `known` leaves it out. Whether it is fenced, not everybody knows.

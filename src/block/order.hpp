@@ -90,8 +90,9 @@ class Order {
   Posting post(int warp, std::uint32_t lanes, const Strength& how);
   /// A strong read by a warp, of the block of this rank, takes what has been left there.
   void take(int warp, int rank, const Message& message, const Strength& how, FlagUse read = {});
-  /// Whether another lane, which executed instructions together with the thread when that had this clock, has told `me` since.
-  bool told_by_lane(int thread, std::uint32_t clock, int me) const;
+  /// Another lane, which executed instructions together with the thread when that had this clock and has told `me` since, as a
+  /// thread; -1: none.
+  int told_by_lane(int thread, std::uint32_t clock, int me) const;
   /// What lanes of a warp know is added to `into`, with all that they have done.
   void release(int warp, std::uint32_t lanes, Knowledge& into);
   /// A warp learns it.

@@ -76,6 +76,16 @@ Error Shared::race(std::string_view what, const Accesses::Conflict& conflict, Pl
             "of them must arrive at an mbarrier that this thread waits for, before this statement",
             is_own ? "barrier (bar.sync)" : "barrier.cluster")};
   const bool same_warp = by / kWarp == conflict.thread / kWarp;
+  const int teller =
+      same_warp ? -1 : cluster_->order.told_by_lane(before.thread, before.clock, conflict.thread);
+  const std::string told = teller < 0 ? ""
+                                      : fmt::format(
+                                            "lane {} of that warp has arrived, or set a flag, without a "
+                                            "__syncwarp before it",
+                                            teller % kWarp);
+  const std::string must_meet = fmt::format(
+      "a __syncwarp must come between that {} and the arrival, or the store of the flag, by the other lane",
+      conflict.before_writes ? "write" : "read");
   // Where warps have parted, a barrier of all of them would never be complete.
   const bool have_parted = cluster_->flow && cluster_->flow(before.at, at) == Cluster::Flow::apart;
   const Unordered found{
@@ -83,15 +93,14 @@ Error Shared::race(std::string_view what, const Accesses::Conflict& conflict, Pl
       cluster_->order.nearly_before(before.thread, before.clock, conflict.thread),
       cluster_->order.is_open(before.thread, before.clock, conflict.thread),
       is_own ? Scope::cta : Scope::cluster,
-      same_warp ? "a __syncwarp or a __syncthreads must come between them"
-      : is_told_by_lane(conflict)
-          ? "a __syncwarp must come between that read and the release by another lane of that "
-            "warp"
+      same_warp     ? "a __syncwarp or a __syncthreads must come between them"
+      : teller >= 0 ? std::string_view(must_meet)
       : !is_own ? "a barrier.cluster, or an arrival at an mbarrier and a wait for it, must come between them"
       : have_parted
           ? "an arrival at an mbarrier and a wait for it, or a bar.sync that counts the threads of both "
             "warps, must come between them"
-          : "a __syncthreads must come between them"};
+          : "a __syncthreads must come between them",
+      told};
   return unordered(what, fmt::format("{} {}", first, cluster_->name(by, rank)), found);
 }
 
@@ -107,7 +116,7 @@ bool Shared::has_waited(const Accesses::Conflict& conflict, int by) const {
 bool Shared::is_told_by_lane(const Accesses::Conflict& conflict) const {
   const Accesses::Access& before = *conflict.before;
   return !conflict.before_writes && before.strong &&
-         cluster_->order.told_by_lane(before.thread, before.clock, conflict.thread);
+         cluster_->order.told_by_lane(before.thread, before.clock, conflict.thread) >= 0;
 }
 
 KernelRule Shared::rule_of(const Accesses::Conflict& conflict) const {

@@ -199,6 +199,7 @@ class Block {
   void order(const Barrier& barrier, int number);
   void explain_by_waits(Fault& fault) const;
   void explain_by_barriers(Fault& fault) const;
+  bool explain_by_count(Fault& fault, const FaultSide& waited, const FaultSide& arrived) const;
   std::uint64_t own_shared_bytes() const;
   Fault located(Fault found) const;
   void explain_by_phase(Fault& fault) const;

@@ -13,6 +13,7 @@
 #include "api/checks.hpp"
 #include "grid/cluster.hpp"
 #include "grid/pending.hpp"
+#include "grid/reach.hpp"
 #include "ptx/source.hpp"
 
 namespace warpbit::grid {
@@ -90,9 +91,60 @@ Fault Block::located(Fault found) const {
 
 void Block::explain_by_phase(Fault& fault) const {
   name_statement(grid_.program, fault);
+  const bool is_of_shared = fault.address && fault.address->space == Space::shared;
+  if (fault.error.code == Errc::never_written && is_of_shared && async_.mbarriers.has(fault.address->byte)) {
+    fault.error.seen = fmt::format("it reads the mbarrier at {}, whose contents are opaque",
+                                   async_.shared.at(fault.address->byte / 8 * 8));
+    fault.error.accepted =
+        "an mbarrier must be used by mbarrier instructions alone (mbarrier.test_wait tells whether a phase is complete)";
+  }
   if (fault.error.code == Errc::data_race || fault.error.code == Errc::copy_pending) explain_by_waits(fault);
   async_.cluster.explain_by_phase(fault);
 }
+
+namespace {
+
+// In a kernel whose warps part at barriers, one of all threads would be reached by some of them alone.
+bool has_bar_arrive(const Program& program) {
+  const auto is_one = [&](const Origin& origin) {
+    const ptx::Statement& at = statement_of(origin);
+    return at.text.find("bar.arrive") != at.text.npos || at.text.find("barrier.arrive") != at.text.npos ||
+           at.text.find("barrier.cta.arrive") != at.text.npos;
+  };
+  return std::ranges::any_of(program.origins, is_one);
+}
+
+// The statement of the barrier at which a warp waits and that stands between both accesses in the text; -1: none.
+std::int32_t barrier_between(const Program& program, Warp& warp, const FaultSide& first,
+                             const FaultSide& second) {
+  const Origin &from = origin_at(program, first.at), &to = origin_at(program, second.at);
+  for (const Path& path : warp.paths()) {
+    const std::int32_t statement = program.steps[static_cast<std::size_t>(path.pc)].statement;
+    if (path.waits_for != Waits::barrier || statement < 0) continue;
+    const Origin& at = program.origins[static_cast<std::size_t>(statement)];
+    const int line = statement_of(at).position.line;
+    if (at.function == from.function && at.function == to.function && line > statement_of(from).position.line &&
+        line < statement_of(to).position.line)
+      return statement;
+  }
+  return -1;
+}
+
+// Whether a bulk copy of another warp stands behind the access, with no barrier between and in no loop: it begins too early.
+bool is_behind(const Program& program, const Fault& fault) {
+  const FaultSide& copy = *fault.other;
+  const auto statement = [&](const FaultSide& side) {
+    return static_cast<int>((side.at.line - 1) % program.origins.size());
+  };
+  if (copy.warp == fault.warp || copy.at.line == 0 || fault.at.line == 0 ||
+      copy.what.find("copy") == copy.what.npos)
+    return false;
+  const int at = statement(fault), begins = statement(copy);
+  return origin_at(program, fault.at).function == origin_at(program, copy.at).function &&
+         leads_to(program, at, begins, true) && !leads_to(program, begins, at, false);
+}
+
+}  // namespace
 
 // What the warps of a fault have waited for in vain.
 void Block::explain_by_waits(Fault& fault) const {
@@ -114,7 +166,40 @@ void Block::explain_by_waits(Fault& fault) const {
     fault.error.accepted +=
         fmt::format(" (it waits for groups of the thread that executes it, and warp {} has none)",
                     fault.warp - async_.shared.first_warp());
-  if (fault.other && fault.error.code == Errc::data_race) explain_by_barriers(fault);
+  if (fault.other && fault.error.code == Errc::copy_pending && is_behind(grid_.program, fault)) {
+    fault.error.seen += ", and no barrier came between this statement and that copy";
+    fault.error.accepted = "a __syncthreads must come between this statement and the copy";
+  }
+  if (!fault.other || fault.error.code != Errc::data_race) return;
+  const int first = async_.shared.first_warp(), now = fault.warp - first, before = fault.other->warp - first;
+  if (std::min(now, before) >= 0 && std::max(now, before) < static_cast<int>(warps_.size())) {
+    const std::int32_t at =
+        barrier_between(grid_.program, *warps_[static_cast<std::size_t>(before)], *fault.other, fault);
+    if (at >= 0 && (met_at_.empty() || met_at_[static_cast<std::size_t>(now)] != at)) {
+      fault.error.accepted = fmt::format(
+          "all warps must execute the barrier at PTX line {} (warp {} waits there, and warp {} has not come to it)",
+          statement_of(grid_.program.origins[static_cast<std::size_t>(at)]).position.line, before, now);
+      return;
+    }
+  }
+  constexpr std::string_view kOfAll = "a __syncthreads must come between them";
+  if (fault.error.accepted == kOfAll && has_bar_arrive(grid_.program))
+    fault.error.accepted =
+        "a bar.sync that counts the threads of both warps must come between them (bar.arrive waits for nobody)";
+  if (!explain_by_count(fault, fault, *fault.other) && !explain_by_count(fault, *fault.other, fault))
+    explain_by_barriers(fault);
+}
+
+// `waited` has gone on by a phase of which `arrived` was to be a part.
+bool Block::explain_by_count(Fault& fault, const FaultSide& waited, const FaultSide& arrived) const {
+  if (arrived.lanes.empty()) return false;
+  std::string must = async_.mbarriers.miscounted(waited.warp, arrived.warp * kLanes + arrived.lanes.front());
+  if (must.empty()) return false;
+  std::string& seen = fault.error.seen;
+  seen = seen.substr(0, seen.find(", and ")) +
+         ", and a phase that its thread was to arrive in was complete without it";
+  fault.error.accepted = std::move(must);
+  return true;
 }
 
 // The two warps of a race were at different statements when all warps met last.

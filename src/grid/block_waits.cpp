@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <set>
 
 #include "api/checks.hpp"
 #include "async/tensor.hpp"
@@ -256,6 +257,37 @@ std::vector<int> Block::missing_at(const Barrier& barrier) const {
   return out;
 }
 
+namespace {
+
+// The warps that wait at another barrier than this one.
+std::vector<int> at_another_barrier(const std::vector<std::unique_ptr<Warp>>& warps, int barrier) {
+  const auto is_there = [&](const Path& path) {
+    return path.waits_for == Waits::barrier && path.barrier != barrier;
+  };
+  std::vector<int> out;
+  for (const std::unique_ptr<Warp>& warp : warps)
+    if (std::ranges::any_of(warp->paths(), is_there)) out.push_back(warp->number());
+  return out;
+}
+
+// Whether warps wait for several barrier objects, and nobody has arrived at any of them.
+bool nobody_begins(const std::vector<std::unique_ptr<Warp>>& warps, const block::Mbarriers& mbarriers) {
+  std::set<std::int64_t> objects;
+  for (const std::unique_ptr<Warp>& warp : warps)
+    for (const Path& path : warp->paths()) {
+      if (path.waits_for != Waits::test) continue;
+      if (mbarriers.places(path.awaited).size() != 1) return false;  // its mbarrier.init alone
+      objects.insert(path.awaited);
+    }
+  return objects.size() > 1;
+}
+
+std::string_view warps_of(const std::vector<int>& all) {
+  return all.size() == 1 ? "warp" : "warps";
+}
+
+}  // namespace
+
 // Of a path that waits for no barrier object, or for one that does not tell the cause.
 Fault Block::deadlock_of(Warp& warp, const Path& path, const std::vector<FaultWaiters>& waiting) const {
   std::string cause, accepted;
@@ -263,14 +295,29 @@ Fault Block::deadlock_of(Warp& warp, const Path& path, const std::vector<FaultWa
   if (path.waits_for == Waits::barrier) {
     const Barrier& barrier = barriers_[static_cast<std::size_t>(path.barrier)];
     missing = missing_at(barrier);
-    if (!missing.empty()) {
-      const std::string_view ha = missing.size() == 1 ? "s" : "ve";
-      cause = fmt::format("barrier {} counts {} threads, and {} have come (warp{} {} ha{} ended without it)",
-                          path.barrier, barrier.threads, barrier.arrived, missing.size() == 1 ? "" : "s",
-                          ranges(missing), ha);
+    const std::vector<int> elsewhere = at_another_barrier(warps_, path.barrier);
+    const std::size_t threads = warps_.size() * static_cast<std::size_t>(kLanes);
+    std::string why;
+    if (!missing.empty())
+      why = fmt::format("{} {} ha{} ended without it", warps_of(missing), ranges(missing),
+                        missing.size() == 1 ? "s" : "ve");
+    else if (barrier.threads != 0 && static_cast<std::size_t>(barrier.threads) > threads)
+      why = fmt::format("the block has no more than {}", threads);
+    else if (barrier.threads != 0 && !elsewhere.empty())
+      why = fmt::format("{} {} wait{} at another barrier", warps_of(elsewhere), ranges(elsewhere),
+                        elsewhere.size() == 1 ? "s" : "");
+    if (!why.empty()) {
+      cause = fmt::format("barrier {} counts {} threads, and {} have come ({})", path.barrier, barrier.threads,
+                          barrier.arrived, why);
       accepted =
           "as many threads must execute the barrier as it counts, or it must count only the threads that do";
     }
+  }
+  if (path.waits_for == Waits::test && nobody_begins(warps_, async_.mbarriers)) {
+    cause = "each mbarrier that is waited for is in its first phase, and nobody has arrived there";
+    accepted =
+        "an arrival must come before one of these waits, or the first wait for a stage that is free must have parity 1 "
+        "(a new mbarrier is as if the phase before its first one were complete)";
   }
   Fault out = block::deadlock(who(warp, path), std::move(cause), std::move(accepted), waiting);
   out.lanes = block::lanes_of(path.lanes);
@@ -287,8 +334,11 @@ bool Block::report_deadlock(const std::vector<FaultWaiters>& waiting) {
       if (waits == nullptr || says(path.waits_for) > says(waits->waits_for))
         who_waits = warp.get(), waits = &path;
   if (waits == nullptr) return false;
-  const bool tests = waits->waits_for == Waits::test || waits->gives_up;
-  const auto cause = tests ? async_.mbarriers.cause(waits->awaited) : std::nullopt;
+  std::optional<block::Mbarriers::Cause> cause;
+  for (const std::unique_ptr<Warp>& warp : warps_)
+    for (const Path& path : warp->paths())
+      if (!cause && says(waits->waits_for) < 2 && (path.waits_for == Waits::test || path.gives_up))
+        cause = async_.mbarriers.cause(path.awaited);
   Fault out = cause ? block::deadlock(cause->who, cause->what, cause->accepted, waiting)
                     : deadlock_of(*who_waits, *waits, waiting);
   if (cause) out.what = cause->label;

@@ -186,9 +186,12 @@ void Records::explain(Fault& found, Block& of, int lane, std::int64_t first,
   };
   const std::span<const std::byte> one = common(of.shared(), both), other = common(value, both - first);
   found.rule = KernelRule::lanes_store_differently;
-  found.error.seen = fmt::format("lanes {} and {} store different values to {}: {} and {}{} ({})", before, lane,
-                                 block::bytes_text(both, end - 1), block::hex(one), block::hex(other),
-                                 block::apart(one, other, type()), kWhichStays);
+  const std::string values =
+      std::ranges::equal(one, other)
+          ? "bits of them have never been written"
+          : fmt::format("{} and {}{}", block::hex(one), block::hex(other), block::apart(one, other, type()));
+  found.error.seen = fmt::format("lanes {} and {} store different values to {}: {} ({})", before, lane,
+                                 block::bytes_text(both, end - 1), values, kWhichStays);
   found.error.accepted = kOneLaneStores;
 }
 
