@@ -870,6 +870,14 @@ TEST_CASE("a wait for something else is named") {
             fmt::format(" (nothing reads the answer of mbarrier.{}_wait.parity.shared.b64 %p1, [full], 0 at "
                         "PTX line 24, so warp 1 has not waited)",
                         test)));
+  for (const std::string last : {"", "  @%p1 bra U;\n"})
+    CHECK_THAT(
+        first_of(kLoad +
+                 std::string("  mbarrier.try_wait.parity.shared.b64 %p1, [full], 0;\n"
+                             "  selp.u32 %r4, 1, 0, %p1;\n  setp.ne.u32 %p1, %r4, 0;\n") +
+                 last + "U:\n" + use),
+        Catch::Contains(" (mbarrier.try_wait.parity.shared.b64 %p1, [full], 0 at PTX line 24 was false, as it "
+                        "may be, and warp 1 has gone on)"));
   CHECK_THAT(
       first_of(kLoad + std::string("  @%p0 mbarrier.arrive.shared.b64 _, [full+8];\n") + wait("full+8") + use),
       Catch::Contains("wait for phase 0 (parity 0) of the mbarrier at 0x400 first (the last wait of this warp "

@@ -91,6 +91,17 @@ Result<bool> TensorIssue::agree(Block& peer, TensorMemory::Columns columns) {
                "the same columns in both blocks of a pair, in the same order"};
 }
 
+// Before the block deallocates: what the other block of the pair did with its columns happens before that, also if it has
+// deallocated first.
+bool TensorIssue::peer_is_done(Tensor& peer, TensorMemory::Columns freed) {
+  if (!here_.shared.records()) return true;
+  const std::size_t number = here_.tensor().together.size();
+  std::shared_ptr<const block::TensorAccesses> before;
+  if (number < peer.together.size()) before = std::exchange(peer.together[number].before, {});
+  const block::TensorAccesses& accesses = before ? *before : peer.accesses;
+  return here_.allows(accesses.deallocate_for_peer(freed.first, freed.count, who_));
+}
+
 // Before the block deallocates: the allocation of the other block of the pair happens before that.
 bool TensorIssue::peer_has_allocated(Block& peer, TensorMemory::Columns columns) {
   if (!here_.shared.records()) return true;
@@ -168,13 +179,13 @@ Result<bool> TensorIssue::deallocate(int cta_group, std::uint32_t address, std::
   tensor.freed = {freed, cta_group, who_};
   if (*peer != nullptr) {
     if (!peer_has_allocated(**peer, freed)) return false;
-    if (here_.shared.records() &&
-        !here_.allows((*peer)->tensor().accesses.deallocate_for_peer(freed.first, freed.count, who_)))
-      return false;
+    if (!peer_is_done((*peer)->tensor(), freed)) return false;
     if (const Result<bool> agreed = agree(**peer, {freed.first, -freed.count}); !agreed) return agreed.error();
   }
   here_.cluster.happened();
   if (!here_.shared.records()) return true;
+  if (*peer != nullptr && tensor.together.size() > (*peer)->tensor().together.size())
+    tensor.together.back().before = std::make_shared<const block::TensorAccesses>(tensor.accesses);
   return here_.allows(tensor.accesses.deallocate(freed.first, freed.count, who_));
 }
 

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -53,6 +54,8 @@ class Tensor {
     TensorMemory::Columns columns;
     block::Who who;
     std::uint32_t clock;
+    /// Of a deallocation before the other block's: the accesses of this block until then.
+    std::shared_ptr<const block::TensorAccesses> before = {};
   };
   std::vector<Together> together;
   /// By the instruction and the values of its operands, of which a ring of stages has few.
@@ -109,6 +112,7 @@ class TensorIssue {
   Result<const Tensor::Touches*> touches(const Instruction& instruction, std::array<std::uint64_t, 11> values,
                                          Find find, const TensorMmaSources* product = nullptr);
   Result<bool> agree(Block& peer, TensorMemory::Columns columns);
+  bool peer_is_done(Tensor& peer, TensorMemory::Columns freed);
   bool peer_has_allocated(Block& peer, TensorMemory::Columns columns);
   bool peer_has_not_freed(const TensorTouch& touch, Block& of);
   int warp() const { return who_.thread / block::kWarp; }

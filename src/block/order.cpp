@@ -283,7 +283,10 @@ void Order::fence_memory(int warp, std::uint32_t lanes, const Strength& how) {
     if (one.flaw.read.thread / kWarp == warp) one.flaw.read.lacks = false;
   if (how.acquires && !fenced.unfenced.empty()) acquire(warp, std::exchange(fenced.unfenced, {}));
   if (!how.releases) return;
-  const Known all = released(warp, lanes);
+  Knowledge out;
+  release(warp, lanes, out);
+  if (cluster_) join(out.known, barrier_);  // other clusters need it
+  const auto all = std::make_shared<const Knowledge>(std::move(out));
   for (std::size_t s = 0; s <= static_cast<std::size_t>(how.scope); ++s)
     for (const int lane : lanes_of(lanes)) fenced.before[s][index(lane)] = all;
 }
@@ -303,12 +306,13 @@ Known Order::released(int warp, std::uint32_t lanes) {
   return std::make_shared<const Knowledge>(std::move(out));
 }
 
-// What fences of these lanes have released that reach so far.
-Known Order::before_fence(int warp, std::uint32_t lanes, Scope scope) const {
-  if (fences_.empty()) return nullptr;
+namespace {
+
+template <class Fenced>
+Known joined_fences(const Fenced& fenced, std::uint32_t lanes, Scope scope) {
   Known out;
   for (const int lane : lanes_of(lanes)) {
-    const Known& one = fences_[index(warp)].before[static_cast<std::size_t>(scope)][index(lane)];
+    const Known& one = fenced.before[static_cast<std::size_t>(scope)][static_cast<std::size_t>(lane)];
     if (!one || one == out) continue;
     if (!out) {
       out = one;
@@ -321,11 +325,42 @@ Known Order::before_fence(int warp, std::uint32_t lanes, Scope scope) const {
   return out;
 }
 
+}  // namespace
+
+// What fences of these lanes have released that reach so far. Lanes fence together, and each for itself: of others it releases
+// what they have told it, even since, as then they have told that their fence is done, too.
+Known Order::before_fence(int warp, std::uint32_t lanes, Scope scope) const {
+  if (fences_.empty()) return nullptr;
+  const Known all = joined_fences(fences_[index(warp)], lanes, scope);
+  if (!all) return nullptr;
+  Knowledge out = *all;
+  for (const int other : lanes_of(~lanes)) {
+    const std::size_t thread = index(warp * kWarp + other);
+    if (thread >= out.known.size()) continue;
+    std::uint32_t told = std::max(barrier_[thread], of_warp(warp).known[thread]);
+    for (const int lane : lanes_of(lanes)) told = std::max(told, known(warp * kWarp + lane, other));
+    out.known[thread] = std::min(out.known[thread], told);
+  }
+  if (cluster_) {
+    Clocks threads = out.known;
+    threads.resize(index(threads_));
+    out.far.add(*cluster_, threads);
+  }
+  return std::make_shared<const Knowledge>(std::move(out));
+}
+
 Posting Order::post(int warp, std::uint32_t lanes, const Strength& how) {
   Posting out;
   const Known all = released(warp, lanes);
+  const auto fences = [&](std::size_t s) {
+    return fences_.empty() ? nullptr : joined_fences(fences_[index(warp)], lanes, static_cast<Scope>(s));
+  };
   for (std::size_t s = 0; s <= static_cast<std::size_t>(how.scope); ++s)
-    out.released[s] = how.releases ? all : before_fence(warp, lanes, static_cast<Scope>(s));
+    if (how.releases)
+      out.released[s] = all;
+    else  // scopes with the same fences have the same
+      out.released[s] = s > 0 && fences(s) == fences(s - 1) ? out.released[s - 1]
+                                                            : before_fence(warp, lanes, static_cast<Scope>(s));
   if (how.unsaid) out.unfenced = all;
   if (!how.releases && !how.unsaid) out.relaxed = all;
   return out;

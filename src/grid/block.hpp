@@ -34,6 +34,9 @@ using Extent = std::array<std::uint32_t, 3>;
 /// By rule: what a launch does where it is broken.
 using Grades = std::array<Grade, kKernelRules>;
 
+/// False answers of a strict launch, and of tests behind which a thread may go on: who gives up earlier is found.
+inline constexpr int kEarlyAnswers = 64;
+
 /// What all blocks of a launch share.
 struct Grid {
   const Program& program;

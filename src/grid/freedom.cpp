@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <map>
 
+#include "grid/answers.hpp"
 #include "grid/block.hpp"
 #include "grid/steps.hpp"
 #include "grid/written.hpp"
@@ -122,8 +123,11 @@ constexpr Rule kRules[] = {
 void find_read_results(Program& program, const FunctionCode& function) {
   const std::span<Step> steps = std::span(program.steps).subspan(static_cast<std::size_t>(function.first_step));
   for (std::size_t i = 0; i < steps.size(); ++i)
-    if (steps[i].run == steps::mbarrier)
-      steps[i].result_is_read = is_read_behind(program, function.first_step + static_cast<int>(i));
+    if (steps[i].run == steps::mbarrier) {
+      const int at = function.first_step + static_cast<int>(i);
+      steps[i].result_is_read = is_read_behind(program, at);
+      steps[i].may_go_on = steps[i].result_is_read && goes_on_when_false(program, at);
+    }
   const auto is_atomic = [&](const Step& step) { return does(program, step) == ptx::Does::atomic; };
   if (std::ranges::none_of(steps, is_atomic)) return;
   std::vector<bool> read(static_cast<std::size_t>(function.slots));

@@ -12,7 +12,7 @@
 
 namespace warpbit::grid {
 
-/// Sets Step::result_is_read in a function, each of whose registers has a slot of its own; its steps are the last ones.
+/// Sets Step::result_is_read and Step::may_go_on in a function, each of whose registers has a slot of its own; its steps are the last ones.
 void find_read_results(Program& program, const FunctionCode& function);
 /// Finds the statements that leave something open, and has their steps noted.
 void find_freedoms(Program& program);

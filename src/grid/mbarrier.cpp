@@ -126,7 +126,8 @@ Next test(Warp& warp, Path& path, const Step& step, Lanes lanes, const MbarrierO
   if (has_waited && (complete & ~path.seen) != 0) block.cluster.happened();  // to those who wait for their turn
   if (!missing.empty()) path.awaited = missing.back().first;
   const bool fails = complete != lanes && step.result_is_read;
-  if (fails && !path.gives_up && path.early_answers >= warp.block().grid().early_answers) {
+  const int early = step.may_go_on && warp.block().checks() ? kEarlyAnswers : warp.block().grid().early_answers;
+  if (fails && !path.gives_up && path.early_answers >= early) {
     for (const auto& [address, alike] : missing) objects.wait(address, me, alike);
     const Next next = warp.wait_for(path, lanes, Waits::test);
     path.seen = complete;

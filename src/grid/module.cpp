@@ -120,8 +120,6 @@ bool runs_on(std::string_view written, Target target) {
 
 /// Of sm_75.
 constexpr int kFirstOfKernels = 75;
-/// Of a strict launch: who gives up earlier is found.
-constexpr int kEarlyAnswers = 64;
 
 Result<Target> target_of(const ModuleText& module, std::optional<Target> wanted) {
   std::vector<Target> able;
@@ -633,7 +631,7 @@ Report Function::launch(const Launch& how, std::span<const Argument> arguments) 
   if (how.step_limit != 0) all.step_limit = how.step_limit;
   all.check_shared = how.check_shared;
   all.check_global = how.check_shared && how.check_global;
-  all.early_answers = how.strict && how.check_shared ? kEarlyAnswers : 0;
+  all.early_answers = how.strict && how.check_shared ? grid::kEarlyAnswers : 0;
   all.grades = *grades;
   all.cancel = how.cancel;
   all.cancel_seed = how.cancel_seed;

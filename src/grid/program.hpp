@@ -101,7 +101,8 @@ struct Step {
   std::int32_t touch = -1;      ///< of Program::touches
   bool uses_load = false;       ///< on some way a register of tcgen05.ld that was not waited for
   bool result_is_read = false;  ///< of `atom`, and of a test of an mbarrier: by some step of its function
-  bool changes = true;          ///< more than registers of its lanes
+  bool may_go_on = false;  ///< of a test of an mbarrier: to what others share, when it is false (answers.hpp)
+  bool changes = true;     ///< more than registers of its lanes
   // Of a step on all lanes at once: what it equals, its functions, and what they take.
   Run specification = nullptr;
   VectorSet vector = {}, vector_high = {};
