@@ -190,8 +190,12 @@ std::string reason_with_tiles(const FragmentMove& several, const OperandLayout& 
   const bool has_bytes =
       std::ranges::any_of(all, [](const Candidate& one) { return one.move->element_bits == 8; });
   const std::string why =
-      op.element_bits >= kExchanged || has_bytes
-          ? several.reason
+      op.element_bits >= kExchanged || has_bytes ? several.reason
+      : op.element_bits < 8
+          ? fmt::format(
+                "it would have to exchange elements of {} bits, and .trans exchanges "
+                "elements of 16 bits",
+                op.element_bits)
           : "it would have to exchange single bytes, and .trans exchanges elements of 16 bits; ldmatrix "
             ".m16n16.trans.b8 exchanges bytes, on sm_100a and later";
   return fmt::format("with {} tiles along {} there is none either: {}", several.tiles, direction, why);

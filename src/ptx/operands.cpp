@@ -292,8 +292,8 @@ bool Check::takes_base(const OperandForm& form, const Operand& base) const {
   if (base.kind == Operand::Kind::special) return takes_special_base(form, base);
   if (base.kind != Operand::Kind::reg || base.negated || base.second != -1) return false;
   const Type is = declared(base);
-  const bool is_window = accesses_memory(statement_.is->does) && form.role == "p" && space_of(form) &&
-                         *space_of(form) != StateSpace::global;
+  const bool is_window = accesses_memory(statement_.is->does) && !has_word("async") && form.role == "p" &&
+                         space_of(form) && *space_of(form) != StateSpace::global;
   return !is_floating(is) && row(is).cls != TypeClass::predicate &&
          ((bits(is) == 16 && is_window) || (bits(is) == 32 && form.role != "w") || bits(is) == 64);
 }
