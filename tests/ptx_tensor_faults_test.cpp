@@ -390,7 +390,7 @@ const std::vector<Mistake> kMistakes = {
      How::violation,
      {{"fence.proxy.async.shared::cta; // first", ""}},
      Errc::protocol_violation,
-     {"through the generic proxy, and no fence.proxy.async came between"},
+     {"through the generic proxy, and no fence.proxy.async that orders that write"},
      kMma1,
      Spot{"st.shared.v4.u32 [%r6], {"}},
     {"stores that tcgen05.cp reads, without fence.proxy.async",
@@ -398,7 +398,7 @@ const std::vector<Mistake> kMistakes = {
      How::violation,
      {{"fence.proxy.async.shared::cta;", ""}},
      Errc::protocol_violation,
-     {"through the generic proxy, and no fence.proxy.async came between"},
+     {"through the generic proxy, and no fence.proxy.async that orders that write"},
      {"tcgen05.cp"},
      Spot{"st.shared.v4.u32 [%r6], {"}},
     // ---- Pairs

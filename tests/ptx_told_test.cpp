@@ -110,10 +110,13 @@ TEST_CASE("a wait for too few groups of copies is where the mistake is") {
 TEST_CASE("a deadlock is a table of who waits where") {
   const ptx::Report report = launch("@%p1 bra A;\nbar.sync 2, 96; bra END;\nA: bar.sync 1, 64;\nEND:", 96);
   REQUIRE(report.fault);
-  CHECK(report.fault->message() ==
-        "deadlock: no thread can go on (3 warps wait at 2 places)\n  k, block (0, 0, 0)\n"
-        "  warp 0     PTX line 14: bar.sync 1, 64  barrier 1: 1 of 2 warps has arrived\n"
-        "  warps 1-2  PTX line 13: bar.sync 2, 96  barrier 2: 2 of 3 warps have arrived");
+  CHECK(
+      report.fault->message() ==
+      "deadlock: no thread can go on (3 warps wait at 2 places): barrier 1 counts 64 threads, and 32 have come (warps 1-2 "
+      "wait at another barrier); as many threads must execute the barrier as it counts, or it must count only the "
+      "threads that do\n  k, block (0, 0, 0)\n"
+      "  warp 0     PTX line 14: bar.sync 1, 64  barrier 1: 1 of 2 warps has arrived\n"
+      "  warps 1-2  PTX line 13: bar.sync 2, 96  barrier 2: 2 of 3 warps have arrived");
 }
 
 TEST_CASE("a phase that lacks what nobody brings is told at the object") {
