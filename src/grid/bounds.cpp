@@ -92,6 +92,14 @@ std::string null_parameter(const Grid& grid) {
   return out;
 }
 
+// Offsets in these are small numbers, as null pointers are.
+bool has_windows(const Program& program) {
+  return std::ranges::any_of(program.variables, [](const PlacedVariable& one) {
+    const StateSpace space = one.variable->space;
+    return space == StateSpace::shared || space == StateSpace::local;
+  });
+}
+
 }  // namespace
 
 Error beyond_global(const Grid& grid, std::uint64_t address, std::uint64_t bytes) {
@@ -100,8 +108,12 @@ Error beyond_global(const Grid& grid, std::uint64_t address, std::uint64_t bytes
   const GlobalMemory::Range* const near = grid.memory.near(address);
   if (address < kNearNull) {
     const std::string name = null_parameter(grid);
-    seen += name.empty() ? " (a null pointer)" : fmt::format(" (a null pointer: {} is 0)", name);
+    const bool may_be_offset = name.empty() && has_windows(grid.program);
+    seen += !name.empty()   ? fmt::format(" (a null pointer: {} is 0)", name)
+            : may_be_offset ? " (a null pointer, or an offset in .shared or .local)"
+                            : " (a null pointer)";
     accepted = name.empty() ? "the pointer must be that of an array" : "pass an array as " + name;
+    if (may_be_offset) accepted += "; an offset takes ld.shared, ld.local and the like, or cvta before it";
   } else if (near == nullptr) {
     seen += ", where nothing lies,";
     accepted = "the address must lie in an array that is passed, or in a variable of the module";
