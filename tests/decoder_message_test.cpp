@@ -316,7 +316,7 @@ TEST_CASE("what is wrong with an instruction of tensor memory is named", "[quick
       {"sm_100a", "tcgen05.cp.cta_group::1.128x256b.b4x16_p64.b8x16",
        "accepted is '.b8x16' before '.b4x16_p64'"},
       {"sm_100a", "tcgen05.cp.cta_group::1.64x128b",
-       "the shape is .64x128b; with the other qualifiers it can be .4x256b, .128x128b or .128x256b"},
+       "the multicast is missing; accepted is .warpx2::01_23 or .warpx2::02_13"},
       {"sm_100a", "tcgen05.alloc.cta_group::1.sync.aligned.b32 [d], 48;",
        "operand ncols: '48' columns; expected a power of two from 32 to 512"},
       {"sm_100a", "tcgen05.commit.cta_group::1.mbarrier::arrive::one.multicast::cluster.b64 [m], 3;",

@@ -62,7 +62,7 @@ struct Case {
 
 const Case kBeyond[] = {
     {"a sum", "mov.u32 %r3, _ZZ1kPjE2As; add.u32 %r3, %r3, %r1; add.u32 %r3, %r3, 64; st.shared.u32 [%r3], 9;",
-     "bytes 64 to 67 of 'As' (.shared, which has 64 bytes) are out of bounds; an address that is computed from 'As' must stay in it"},
+     "bytes 64 to 67 of 'As' (64 bytes of .shared) are out of bounds; an address that is computed from 'As' must stay in it"},
     {"an index that is loaded",
      "ld.param.u32 %r2, [n]; shl.b32 %r2, %r2, 2; mov.u32 %r3, _ZZ1kPjE2As; add.u32 %r3, %r3, %r2; st.shared.u32 [%r3], 9;",
      "bytes 64 to 67 of 'As'"},
@@ -95,20 +95,19 @@ const Case kBeyond[] = {
      "mov.u32 %r3, _ZZ1kPjE2As; cp.async.bulk.global.shared::cta.bulk_group [%rd1], [%r3 + 48], 32;",
      "bytes 48 to 79 of 'As'"},
     {"behind what the launch gives", "mov.u32 %r3, dynamic; st.shared.u32 [%r3 + 64], 1;",
-     "bytes 64 to 67 of 'dynamic' (.shared, which has 64 bytes) are out of bounds; an address that is computed from 'dynamic' must stay in it"},
+     "bytes 64 to 67 of 'dynamic' (64 bytes of .shared) are out of bounds; an address that is computed from 'dynamic' must stay in it"},
     {"before what the launch gives", "mov.u32 %r3, dynamic; st.shared.u32 [%r3 + -4], 1;",
      "bytes -4 to -1 of 'dynamic'"},
     {"local memory", "mov.u64 %rd3, la; add.u64 %rd3, %rd3, 64; st.local.u32 [%rd3], 1;",
-     "bytes 64 to 67 of 'la' (.local, which has 64 bytes) are out of bounds; an address that is computed from 'la' must stay in it"},
+     "bytes 64 to 67 of 'la' (64 bytes of .local) are out of bounds; an address that is computed from 'la' must stay in it"},
     {"local memory by a generic address", "mov.u64 %rd3, la; cvta.local.u64 %rd3, %rd3; st.u32 [%rd3 + 64], 1;",
      "bytes 64 to 67 of 'la'"},
     {"a variable of the module far away", "mov.u64 %rd3, ga; st.global.u32 [%rd3 + 1048832], 1;",
-     "bytes 1048832 to 1048835 of 'ga' (.global"},
+     "bytes 1048832 to 1048835 of 'ga' (64 bytes of .global"},
     {"a parameter that is named", "ld.param.u32 %r2, [n + 4];",
-     "bytes 4 to 7 of 'n' (.param, which has 4 bytes) are out of bounds; an address that is computed from 'n' must stay in it"},
+     "bytes 4 to 7 of 'n' (4 bytes of .param) are out of bounds; an address that is computed from 'n' must stay in it"},
     {"a parameter by its address",
-     "mov.b64 %rd2, out; ld.param.u32 %r2, [%rd2 + 8]; st.global.u32 [%rd1], %r2;",
-     "bytes 8 to 11 of 'out' (.param"},
+     "mov.b64 %rd2, out; ld.param.u32 %r2, [%rd2 + 8]; st.global.u32 [%rd1], %r2;", "bytes 8 to 11 of 'out' ("},
 };
 
 TEST_CASE("an access beyond its variable is told, with the variable's name", "[quick]") {
@@ -202,7 +201,7 @@ TEST_CASE("a loop that repeats the same for ever is told", "[quick]") {
   for (const Case& one : kEndless) check_endless(one);
 }
 
-// After three million steps of the loop: the host might write there.
+// After 30 million steps of the loop: the host might write there.
 TEST_CASE("a loop over global memory that repeats the same for ever is told", "[quick][once]") {
   check_endless(
       {"a lock that nobody unlocks",

@@ -14,6 +14,7 @@
 #include "grid/cluster.hpp"
 #include "grid/pending.hpp"
 #include "grid/reach.hpp"
+#include "grid/steps.hpp"
 #include "ptx/source.hpp"
 
 namespace warpbit::grid {
@@ -106,12 +107,9 @@ namespace {
 
 // In a kernel whose warps part at barriers, one of all threads would be reached by some of them alone.
 bool has_bar_arrive(const Program& program) {
-  const auto is_one = [&](const Origin& origin) {
-    const ptx::Statement& at = statement_of(origin);
-    return at.text.find("bar.arrive") != at.text.npos || at.text.find("barrier.arrive") != at.text.npos ||
-           at.text.find("barrier.cta.arrive") != at.text.npos;
-  };
-  return std::ranges::any_of(program.origins, is_one);
+  return std::ranges::any_of(program.steps, [](const Step& step) {
+    return steps::what_runs(step) == steps::barrier && (step.target & steps::kWaits) == 0;
+  });
 }
 
 // The statement of the barrier at which a warp waits and that stands between both accesses in the text; -1: none.

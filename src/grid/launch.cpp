@@ -98,8 +98,8 @@ namespace {
 
 constexpr int kFlagBits = 12;  // of block::Messages
 
-/// Steps of an endless loop for which the host may still write to memory that it reads: some seconds.
-constexpr std::uint64_t kPatience = 3'000'000;
+/// Steps of an endless loop for which the host may still write to memory that it reads: a second or two.
+constexpr std::uint64_t kPatience = 30'000'000;
 
 bool loads_global(const Program& program) {
   return std::ranges::any_of(program.steps, [&](const Step& step) {

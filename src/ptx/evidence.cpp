@@ -8,6 +8,7 @@
 #include <array>
 #include <unordered_map>
 
+#include "numeric/formats.hpp"
 #include "numeric/words.hpp"
 #include "ptx/rows/opcodes.hpp"
 
@@ -25,7 +26,7 @@ using enum Kind;
 constexpr KindRow kKinds[] = {
     // The manual bounds the error. The ten words: flash-attention#2263.
     {ex2, "", "ex2.approx", kWithinError, "ten words of a GB200 are equal (flash-attention#2263)"},
-    {floats, "approx|full", "other approximate functions", kWithinError,
+    {floats, "approx full", "other approximate functions", kWithinError,
      "tables of lg2, rcp, rsqrt, sin as of a chip of 2006 (envytools)"},
 
     // "Division by zero yields an unspecified, machine-specific value."
@@ -56,14 +57,14 @@ constexpr KindRow kKinds[] = {
     {policies, "", "cache policies", "the bits of a policy", kNone},
     {loads_and_stores, "", "loads and stores", "", ""},
 
-    {atomics, "f16|f16x2|bf16|bf16x2|f32|f64", "atomics of floats", "the bits of a NaN, and what is flushed",
+    {atomics, "f16 f16x2 bf16 bf16x2 f32 f64", "atomics of floats", "the bits of a NaN, and what is flushed",
      kNone},
     {atomics, "", "atomics of integers and bits", "", ""},
 
     {control, "", "control, hints", "", ""},
     {tensor_reductions, "", "tensor reductions", "rounding, NaNs, and what lies outside", kNone},
     {tensor_copies, "", "tensor copies", "what lies outside, and how a tile lies in memory", kNone},
-    {bulk_reductions, "f16|bf16|f32|f64", "bulk reductions of floats", "rounding and NaNs", kNone},
+    {bulk_reductions, "f16 bf16 f32 f64", "bulk reductions of floats", "rounding and NaNs", kNone},
     {bulk_reductions, "", "bulk reductions of integers", "", ""},
     {copies, "", "other copies", "", ""},
     {map_copies, "", "tensor maps: copies", "", ""},
@@ -82,18 +83,9 @@ constexpr KindRow kKinds[] = {
     {assembler, "", "rules of the assembler", "which statements it changes", kNone},
 };
 
-bool is_among(std::string_view list, std::string_view word, char at) {
-  while (true) {
-    const std::size_t end = list.find(at);
-    if (list.substr(0, end) == word) return true;
-    if (end == list.npos) return false;
-    list.remove_prefix(end + 1);
-  }
-}
-
 const KindRow* row_of(Kind kind, std::span<const std::string_view> words) {
   const auto* const found = std::ranges::find_if(kKinds, [&](const KindRow& row) {
-    const auto is_there = [&](std::string_view word) { return is_among(row.words, word, '|'); };
+    const auto is_there = [&](std::string_view word) { return has_word(row.words, word); };
     return row.kind == kind && (row.words.empty() || std::ranges::any_of(words, is_there));
   });
   return found == std::end(kKinds) ? nullptr : found;
@@ -114,10 +106,10 @@ constexpr std::string_view kOrders = "weak relaxed acquire release acq_rel volat
 bool is_neutral(std::string_view opcode, std::string_view word) {
   const Does does = ptx::opcode(opcode).does;
   if (word.starts_with("L1::") || (word.starts_with("L2::") && does != Does::policy)) return true;
-  if (does == Does::copy) return is_among("ca cg tile", word, ' ');
-  if (does == Does::mbarrier && is_among("shared shared::cta", word, ' ')) return true;
-  if ((does == Does::load || does == Does::store) && is_among(kCaches, word, ' ')) return true;
-  return (accesses_memory(does) || does == Does::mbarrier) && is_among(kOrders, word, ' ');
+  if (does == Does::copy) return has_word("ca cg tile", word);
+  if (does == Does::mbarrier && has_word("shared shared::cta", word)) return true;
+  if ((does == Does::load || does == Does::store) && has_word(kCaches, word)) return true;
+  return (accesses_memory(does) || does == Does::mbarrier) && has_word(kOrders, word);
 }
 
 // Of all forms that have the same results: words in the order of the alphabet, then types in theirs.

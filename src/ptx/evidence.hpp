@@ -16,7 +16,7 @@ namespace warpbit::ptx {
 /// Results of one kind.
 struct KindRow {
   Kind kind;
-  std::string_view words;  ///< a form has one of these: "f16|f32"; empty: any form
+  std::string_view words;  ///< a form has one of these: "f16 f32"; empty: any form
   std::string_view name;
   std::string_view open;  ///< what the PTX manual leaves open of a result; empty: nothing, it defines every bit
   std::string_view tried;  ///< which results of other GPUs there are, if something is open

@@ -8,6 +8,7 @@
 
 #include "isa/since.hpp"
 #include "isa/statement.hpp"
+#include "numeric/formats.hpp"
 #include "numeric/words.hpp"
 #include "ptx/refusal.hpp"
 
@@ -237,19 +238,11 @@ constexpr FixedWords kFixed[] = {
     {"clusterlaunchcontrol", "try_cancel async query_cancel"},
 };
 
-bool is_among(std::string_view list, std::string_view word) {
-  while (true) {
-    const std::size_t end = list.find(' ');
-    if (list.substr(0, end) == word) return true;
-    if (end == list.npos) return false;
-    list.remove_prefix(end + 1);
-  }
-}
 // The lists of an opcode's.
 Words fixed_words(std::string_view opcode) {
   Words out;
   for (const FixedWords& one : kFixed)
-    if (is_among(one.opcodes, opcode)) out.push_back(one.words);
+    if (has_word(one.opcodes, opcode)) out.push_back(one.words);
   return out;
 }
 
@@ -274,7 +267,7 @@ struct Taking {
     return true;
   }
   bool take(std::string_view wanted) {
-    if (std::ranges::any_of(fixed_words, [&](std::string_view list) { return is_among(list, wanted); })) {
+    if (std::ranges::any_of(fixed_words, [&](std::string_view list) { return has_word(list, wanted); })) {
       if (fixed == words.size() || words[fixed] != wanted || is_used(fixed)) return false;
       return use(fixed++);
     }
@@ -309,7 +302,7 @@ bool fits_in_any_order(const ScalarForm& form, std::string_view opcode,
 std::optional<Words> without_repetition(std::span<const std::string_view> words) {
   Words out;
   for (const std::string_view word : words)
-    if (!is_among("approx sat sync uni", word) || std::ranges::find(out, word) == out.end())
+    if (!has_word("approx sat sync uni", word) || std::ranges::find(out, word) == out.end())
       out.push_back(word);
   if (out.size() == words.size()) return {};
   return out;
@@ -321,7 +314,7 @@ MatchedForm matched(const ScalarForm& form, std::span<const std::string_view> wo
   for (const std::string_view word : words) {
     if (const std::optional<Type> type = find_type(word)) out.types.push_back(*type);
     if (word == "v2" || word == "v4" || word == "v8") out.vector = word[1] - '0';
-    if (is_among("1d 2d 3d 4d 5d", word)) out.coordinates = word[0] - '0';
+    if (has_word("1d 2d 3d 4d 5d", word)) out.coordinates = word[0] - '0';
     if (word == "and" || word == "or" || word == "xor") out.boolean = true;
   }
   out.offsets = has("im2col::w") || has("im2col::w::128") ? 2 : out.coordinates - 2;

@@ -12,6 +12,7 @@
 #include <string>
 
 #include "isa/statement.hpp"
+#include "numeric/formats.hpp"
 #include "ptx/forms.hpp"
 #include "ptx/rows/opcodes.hpp"
 #include "warpbit/detail/letters.hpp"
@@ -39,28 +40,19 @@ constexpr WordKind kWordKinds[] = {
     {"kind of fence", "mbarrier_init proxy", true},
 };
 
-bool is_listed(std::string_view list, std::string_view word) {
-  while (!list.empty()) {
-    const std::size_t end = std::min(list.find(' '), list.size());
-    if (list.substr(0, end) == word) return true;
-    list.remove_prefix(std::min(end + 1, list.size()));
-  }
-  return false;
-}
-
 // What all of these are; "qualifier" if they have no name together.
 std::string_view kind_of(const Words& words) {
   if (std::ranges::all_of(words, [](std::string_view word) { return find_type(word).has_value(); }))
     return "type";
   for (const WordKind& kind : kWordKinds)
-    if (std::ranges::all_of(words, [&](std::string_view word) { return is_listed(kind.words, word); }))
+    if (std::ranges::all_of(words, [&](std::string_view word) { return has_word(kind.words, word); }))
       return kind.name;
   return "qualifier";
 }
 
 bool is_sure(std::string_view word) {
   return std::ranges::any_of(kWordKinds,
-                             [&](const WordKind& kind) { return kind.is_sure && is_listed(kind.words, word); });
+                             [&](const WordKind& kind) { return kind.is_sure && has_word(kind.words, word); });
 }
 
 // What a word is that another takes the place of: .lo is a comparison where .lt is.
