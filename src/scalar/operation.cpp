@@ -112,7 +112,7 @@ void set_types(Operation& o, std::span<const Type> types) {
     case Function::video2:
     case Function::video4:
     case Function::vmad:
-      o.to = types.size() < 3 ? Type::u32 : types[0];  // of a comparison
+      o.to = types[0];  // of a comparison that of a
       o.type = first;
       break;
     default: o.to = types.size() < 2 ? o.to : first;
