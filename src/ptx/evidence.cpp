@@ -51,7 +51,8 @@ constexpr KindRow kKinds[] = {
     {floats_to_floats, "", "cvt: f16, bf16, f32, f64", kNaN, kNone},
 
     {logic, "", "logic, shifts, permutations", "", ""},
-    {video, "", "video instructions", "bits over 33 between two steps", kNone},
+    // src/scalar/video.cpp says what ptxas makes of them; of vadd2 and the like every bit is the manual's.
+    {video, "", "video instructions", "what the assembler makes of them", kNone},
     {moves, "", "moves", "", ""},
     {addresses, "", "addresses", "", ""},
     {policies, "", "cache policies", "the bits of a policy", kNone},
