@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "ptx/parts.hpp"
 #include "scalar/operation.hpp"
 
 namespace video_test {
@@ -378,6 +379,15 @@ TEST_CASE("video instructions compute what the manual's pseudocode and ptxas's s
       "two lanes", [](Draw& draw) { return simd(draw, 2); }, 5);
   compare(
       "four lanes", [](Draw& draw) { return simd(draw, 4); }, 6);
+}
+
+// ptxas 13.0 accepts the other 4,095.
+TEST_CASE("four bytes are a part unless their digits are those of a type") {
+  for (unsigned digits = 0; digits < 4096; ++digits) {
+    const std::string word = fmt::format("b{:04o}", digits);
+    INFO(word);
+    REQUIRE(ptx::is_part("bytes", word) == (word != "b1024"));
+  }
 }
 
 }  // namespace video_test

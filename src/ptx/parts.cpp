@@ -40,9 +40,10 @@ bool fits(const Digits& of, std::string_view word) {
 
 }  // namespace
 
+// ptxas takes .b1024 for a type; all others of its kind are parts.
 bool is_part(std::string_view set, std::string_view word) {
   const auto* const found = std::ranges::find(kSets, set, &PartSet::name);
-  return found != std::end(kSets) &&
+  return found != std::end(kSets) && word != "b1024" &&
          std::ranges::any_of(found->digits, [&](const Digits& one) { return fits(one, word); });
 }
 
