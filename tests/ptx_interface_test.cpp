@@ -221,8 +221,6 @@ TEST_CASE("what is not modelled is refused by its name, with its line and the re
       std::vector<std::string>{
           "line 6, column 3: multimem.red.relaxed.sys.global.add.u32 [%rd1], %r1 is not modelled yet: there is one "
           "GPU",
-          "line 8, column 3: vadd4.u32.u32.u32 %r1, %r2, %r3, %r1 is not modelled yet: video instructions are not "
-          "executed",
           "line 9, column 3: frobnicate.u32 %r1, %r2: 'frobnicate' is not an instruction of this library; it has "
           "those of the PTX manual"});
 }

@@ -26,6 +26,8 @@ struct Form {
   std::string name, operands;
   std::vector<std::string> sources, results;
   std::vector<std::uint64_t> constants;  ///< behind the numbers
+  std::vector<std::string> parts;        ///< of the result and the sources, "b0"; empty: whole registers
+  std::vector<bool> negative;            ///< the same of signs
 };
 
 inline bool is_number(const std::string& type) {
@@ -37,7 +39,7 @@ inline int bits(const std::string& type) {
 }
 
 inline Form form(const std::string& name, const std::string& operands) {
-  Form out{name, operands, {}, {}, {}};
+  Form out{name, operands, {}, {}, {}, {}, {}};
   const std::vector<std::string> words = scalar_table::split(name, '.');
   std::vector<std::string> types;
   for (const std::string& word : words)
@@ -49,6 +51,9 @@ inline Form form(const std::string& name, const std::string& operands) {
     return type == "U" || type == "V" ? types.at(types.size() - 2) : type;
   };
   for (const std::string& one : scalar_table::split(operands, ' ')) {
+    const std::size_t dot = std::min(one.find('.'), one.find(':')), end = one.find(':');
+    out.parts.push_back(end == one.npos || dot == end ? "" : one.substr(dot + 1, end - dot - 1));
+    out.negative.push_back(one[0] == '-');
     if (out.results.empty()) {
       out.results.push_back(type_of(one));
       if (one[1] == '|') out.results.push_back("pred");
@@ -288,6 +293,18 @@ inline warpbit::scalar::Operation operation(const std::string& name) {
   words = scalar_table::split(name, '.');
   const std::vector<std::string_view> views(words.begin() + 1, words.end());
   return warpbit::scalar::operation(words[0], views);
+}
+
+/// With the parts and signs of its operands.
+inline warpbit::scalar::Operation operation(const Form& form) {
+  warpbit::scalar::Operation out = operation(form.name);
+  for (std::size_t i = 0; i < form.parts.size(); ++i)
+    if (!form.parts[i].empty()) warpbit::scalar::select_part(out, i, form.parts[i]);
+  if (out.function == warpbit::scalar::Function::vmad) {
+    out.negate_product = form.negative[1] != form.negative[2];
+    out.negate_addend = form.negative[3];
+  }
+  return out;
 }
 
 }  // namespace scalar_cases

@@ -122,6 +122,10 @@ inline std::optional<std::string> statement(const std::string& name, const std::
     if (operand[0] == '#') return vector == 1 ? reg(type) : group(type, vector);
     if (operand[0] == '[') return operand == "[p]" ? "[%q0]" : "[%q1]";
     if (operand[0] == '!') return "!%p3";
+    // -a.b0:u32
+    const std::size_t dot = operand.find('.');
+    const std::string part = dot == operand.npos ? "" : operand.substr(dot, operand.find(':') - dot);
+    if (operand[0] == '-' || !part.empty()) return (operand[0] == '-' ? "-" : "") + reg(type) + part;
     return (operand[0] == '_' ? "_" : reg(type)) + (operand[1] == '|' ? "|%p5" : "");
   };
   std::vector<std::string> operands;

@@ -7,8 +7,11 @@ namespace warpbit::grid {
 
 // An instruction that computes by itself (scalar/).
 void Compiler::scalar() {
-  const scalar::Operation operation = scalar::operation(statement_->opcode, words());
+  scalar::Operation operation = scalar::operation(statement_->opcode, words());
   if (operation.execute == nullptr) refuse({Errc::instruction_not_modelled, {}, "it is not executed yet", {}});
+  for (int i = 0; i < count(); ++i)
+    if (const std::string_view part = operand(i).part; !part.empty())
+      scalar::select_part(operation, static_cast<std::size_t>(i), part);
   compute(operation);
 }
 
@@ -28,7 +31,8 @@ void Compiler::compute(const scalar::Operation& operation) {
   }
   using scalar::Function;
   scalar::Operation as_assembled = operation;
-  if (operation.function == Function::fma) {  // of signs that the assembler has put there
+  // Signs that the assembler has put there, or of the statement.
+  if (operation.function == Function::fma || operation.function == Function::vmad) {
     as_assembled.negate_product = operand(1).negated != operand(2).negated;
     as_assembled.negate_addend = operand(3).negated;
     for (std::size_t i = 2; i < 5; ++i) step.place[i].negated = false;

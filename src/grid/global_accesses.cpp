@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <numeric>
+#include <ranges>
 #include <span>
 #include <utility>
 
@@ -568,7 +569,8 @@ std::optional<GlobalConflict> GlobalAccesses::unfenced(const GlobalAccess& by, i
   };
   Lists* const all = line.find_lists();
   if (all == nullptr) {
-    if (line.bytes != 0) meet(line.entry());
+    Line::Buffer buffer;
+    for (const Entry& one : line.entries(buffer) | std::views::reverse) meet(one);
     return out;
   }
   if (all->words != nullptr) all->words->for_each(bytes, meet);

@@ -169,6 +169,7 @@ UndefinedResults by_rule(const Case& of) {
     case Spread::moved: return {o.function == scalar::Function::cvt && !integers ? whole(of) : moves(of)};
     case Spread::compared: return {compares(of)};
     case Spread::selected: return {selects(of), one_of_two(of)};
+    case Spread::parts: return {{scalar::undefined_parts(o, of.undefined)}};
     default: break;
   }
   if (!integers) return {whole(of)};

@@ -10,9 +10,9 @@ bool Reader::is_name() const {
   return token_.kind == Kind::name && token_.text != "WARP_SZ";  // which is a constant
 }
 
-// !%p; !0 is a constant.
-bool Reader::is_negated_name() const {
-  if (!token_.is('!')) return false;
+// !%p, -%r; !0 and -1 are constants.
+bool Reader::is_name_behind(char sign) const {
+  if (!token_.is(sign)) return false;
   Lexer ahead = lexer_;
   Token next;
   ahead.next(next);
@@ -36,10 +36,14 @@ void Reader::read(OperandText& out, bool of_call) {
     read_address(out);
   } else if (of_call && token_.is('(')) {
     read_group(out, OperandText::Kind::list, ')', of_call);
-  } else if (is_negated_name()) {
+  } else if (is_name_behind('!')) {
     advance();
     read_name(out);
     out.negated = true;
+  } else if (const bool in_module = at.line > 0; in_module && is_name_behind('-')) {
+    advance();
+    read_name(out);
+    out.negative = true;
   } else {
     read_constant(out);
   }

@@ -75,7 +75,7 @@ class Reader {
  private:
   std::string_view binary_operator() const;
   bool is_name() const;
-  bool is_negated_name() const;
+  bool is_name_behind(char sign) const;
   void read_name(OperandText& out, bool in_address = false);
   void read_constant(OperandText& out);
   void read_group(OperandText& out, OperandText::Kind kind, char close, bool of_call);

@@ -26,6 +26,7 @@ struct OperandText {
   };
   Kind kind = Kind::name;
   bool negated = false;          ///< !name
+  bool negative = false;         ///< -name, in a module
   std::string_view text = {};    ///< as written
   std::string_view name = {};    ///< with its component: %tid.x
   std::string_view second = {};  ///< name|second

@@ -51,6 +51,9 @@ constexpr KindRow kKinds[] = {
     {floats_to_floats, "", "cvt: f16, bf16, f32, f64", kNaN, kNone},
 
     {logic, "", "logic, shifts, permutations", "", ""},
+    // scalar/video.cpp says what it is.
+    {video, "", "video instructions", "what the assembler makes of them",
+     "ptxas 13.0 makes the same of 2,400 statements for sm_75 to sm_120"},
     {moves, "", "moves", "", ""},
     {addresses, "", "addresses", "", ""},
     {policies, "", "cache policies", "the bits of a policy", kNone},

@@ -120,9 +120,19 @@ OperandForm operand_form(std::string_view text) {
     out.count = text[text.size() - 2] - '0';
     text = text.substr(1, text.size() - 4);
   }
+  if (text.starts_with('+') || text.starts_with('-')) {
+    out.may_be_negative = true;
+    out.may_be_positive = text[0] == '+';
+    text.remove_prefix(text.find('-') + 1);
+  }
   const std::size_t colon = text.find(':');
-  const std::string_view name = text.substr(0, colon), type = text.substr(colon + 1);
+  std::string_view name = text.substr(0, colon);
+  const std::string_view type = text.substr(colon + 1);
   out.role = name.substr(0, 1);
+  if (const std::size_t dot = name.find('.'); dot != name.npos) {
+    out.parts = name.substr(dot + 1);
+    name = name.substr(0, dot);
+  }
   out.sink = name.find('_') != name.npos;
   if (name.find('|') != name.npos) out.second = OperandForm::Second::allowed;
   if (name.find('&') != name.npos) out.second = OperandForm::Second::required;
@@ -150,7 +160,7 @@ Version version_of(std::string_view text) {
 }
 
 ScalarForm take_apart(const FormRow& row, const Chapter& chapter) {
-  ScalarForm out{&row, &chapter, {}, {}, {}, {}, {}, {}, {}};
+  ScalarForm out{&row, &chapter, {}, {}, {}, {}, {}, {}, false, {}};
   std::string_view pattern = row.pattern;
   if (pattern.front() == '{') {
     const std::string_view names = take_piece(pattern);
@@ -176,6 +186,7 @@ ScalarForm take_apart(const FormRow& row, const Chapter& chapter) {
       else
         out.later.emplace_back(parts[0], version_of(parts[1]));
     }
+  out.has_parts = std::ranges::any_of(out.operands, [](const OperandForm& one) { return !one.parts.empty(); });
   out.uses = uses_of(out.operands);
   return out;
 }

@@ -25,6 +25,8 @@ namespace warpbit::ptx {
 ///     d|p:T     a second destination, a predicate, may follow;  d&p:T  one follows
 ///     p:pred    a predicate;  b:T?  an operand that may be absent;  c:pred&  that is there with .and, .or or .xor
 ///     c:u64&L2::cache_hint  that is there with this word;  _  nothing else
+///     a.part:u32  it may be a part of a register that has a name: %r1.b0 (ptx/parts);  -a:u32  it is negative, -%r1;
+///     +-a:u32  it may be
 ///     {a:b16*2} a vector of two;  [p]  an address;  #imm  a constant
 ///     [r]       an address in a register;  [w]  of 64 bits;  [m]  in .shared;  [x]  in any space, parameters too
 ///     a:u32=    a register of an integer type, none of bits
@@ -59,6 +61,8 @@ struct OperandForm {
   Presence presence = Presence::always;
   std::string_view word = {};    ///< with which it is there
   Second second = Second::none;  ///< |p
+  std::string_view parts = {};   ///< which parts of a register it may be; empty: the whole one
+  bool may_be_negative = false, may_be_positive = true;
   bool sink = false;
   bool is_strict = false;  ///< registers of bits are not taken
   bool must_be_written = false;
@@ -79,6 +83,7 @@ struct ScalarForm {
   std::vector<OperandForm> operands;
   Version since;                                            ///< of the row
   std::vector<std::pair<std::string_view, Version>> later;  ///< words that have their own
+  bool has_parts = false;                                   ///< an operand may be a part of a register
   /// How a step uses its places (grid/written.hpp): r two of results, then by operand v value, m must be written.
   std::string uses;
 };

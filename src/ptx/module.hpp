@@ -85,14 +85,15 @@ struct Operand {
     address,   ///< [base + offset]: a reg, symbol or literal; [base, {coordinates}]: two operands
   };
   Kind kind = Kind::sink;
-  bool negated = false;  ///< !p
+  bool negated = false;  ///< !p, -r
   int index = -1;
   std::int64_t offset = 0;
   Literal literal = {};
   std::string_view text = {};  ///< as written; of a name with an offset the name
   const Variable* variable = nullptr;
-  int first = 0, count = 0;  ///< of a vector, a list and an address: their operands (FunctionText::operands)
-  int second = -1;           ///< d|p: the register after the bar; kSinkPredicate for `_`
+  int first = 0, count = 0;    ///< of a vector, a list and an address: their operands (FunctionText::operands)
+  int second = -1;             ///< d|p: the register after the bar; kSinkPredicate for `_`
+  std::string_view part = {};  ///< r.b0: of the register (ptx/parts)
   Position position = {};
 };
 inline constexpr int kSinkPredicate = -2;

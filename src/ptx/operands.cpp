@@ -11,12 +11,15 @@
 #include <set>
 #include <string>
 
+#include "ptx/parts.hpp"
 #include "ptx/special.hpp"
 
 namespace warpbit::ptx {
 namespace {
 
 // ---- Constants
+
+constexpr std::string_view kNoValue = "1..0";
 
 // "0..15", "24..256/8", "4,8,16", "1..", of which the second names multiples.
 bool is_in(std::string_view ranges, std::int64_t value) {
@@ -95,6 +98,7 @@ class Check {
   bool takes(const OperandForm& form, const Operand& operand);
   bool takes_value(const OperandForm& form, const Operand& operand);
   bool takes_second(const OperandForm& form, const Operand& operand) const;
+  bool takes_part(const OperandForm& form, const Operand& operand) const;
   bool takes_reg(const OperandForm& form, const Operand& operand);
   bool takes_special(const Operand& operand, Type type) const;
   bool takes_symbol(const Operand& operand, Type type) const;
@@ -129,10 +133,19 @@ bool Check::takes_second(const OperandForm& form, const Operand& operand) const 
   return false;
 }
 
+// The whole register, unless the form has its part. Where there are parts, a member of a vector register is none.
+bool Check::takes_part(const OperandForm& form, const Operand& operand) const {
+  if (operand.part.empty()) return !form_.form->has_parts || operand.text.find('.') == operand.text.npos;
+  return is_part(form.parts, operand.part);
+}
+
 bool Check::takes_reg(const OperandForm& form, const Operand& operand) {
   const Type type = form_.type_of(form), is = declared(operand);
   wrong_type_ = true;
-  if (operand.negated && (type != Type::pred || form.is_destination())) return false;
+  if (type == Type::pred ? operand.negated && form.is_destination()
+                         : !(operand.negated ? form.may_be_negative : form.may_be_positive))
+    return false;
+  if (!takes_part(form, operand)) return false;
   if (form.type_from == 0 && is == Type::f16x2) return false;
   if (form.is_strict && row(is).cls == TypeClass::bits) return false;
   return takes_second(form, operand) && takes_register(type, is, takes_wider(form));
@@ -164,7 +177,8 @@ bool Check::takes_value(const OperandForm& form, const Operand& operand) {
   switch (operand.kind) {
     case Operand::Kind::reg: return takes_reg(form, operand);
     case Operand::Kind::sink: return form.is_destination() && form.sink && takes_second(form, operand);
-    case Operand::Kind::literal: return !form.is_destination() && takes_literal(form, type, operand.literal);
+    case Operand::Kind::literal:
+      return !form.is_destination() && form.may_be_positive && takes_literal(form, type, operand.literal);
     case Operand::Kind::special: return !form.is_destination() && takes_special(operand, type);
     case Operand::Kind::symbol:
     case Operand::Kind::function:
@@ -371,14 +385,16 @@ std::string Check::describe(const OperandForm& form) const {
   }
   const Type type = form_.type_of(form);
   const std::string reg =
-      fmt::format("a .{} register{}", row(type).name,
+      fmt::format("{}a .{} register{}", form.may_be_positive ? "" : "'-' and ", row(type).name,
                   form.second == OperandForm::Second::required ? " with a predicate, d|p" : "");
   Literal one;
-  if (form.is_destination()) return reg;
+  const std::string whole = reg + parts_of(form.parts);
+  if (form.is_destination() || !form.may_be_positive) return whole;
+  if (form.values == kNoValue) return whole;
   if (!form.values.empty()) return fmt::format("{} or a constant of {}", reg, form.values);
   one.is_float = type == Type::f32 || type == Type::f64;
-  if (!takes_literal(form, type, one)) return reg;
-  return reg + (one.is_float ? " or a floating-point constant" : " or a constant");
+  if (!takes_literal(form, type, one)) return whole;
+  return whole + (one.is_float ? " or a floating-point constant" : " or a constant");
 }
 
 bool Check::fits(std::size_t wanted, int at) {
@@ -414,7 +430,8 @@ std::string spell(const FunctionText& function, const Operand& operand) {
   switch (operand.kind) {
     case Operand::Kind::reg: {
       const Register& one = function.registers[static_cast<std::size_t>(operand.index)];
-      return fmt::format("{}register '{}' of .{}{}", operand.negated ? "negated " : "", one.name,
+      return fmt::format("{}{}register '{}' of .{}{}", operand.negated ? "negated " : "",
+                         operand.part.empty() ? "" : fmt::format(".{} of ", operand.part), one.name,
                          row(one.type).name, operand.second == -1 ? "" : " with a second one");
     }
     case Operand::Kind::literal:

@@ -214,7 +214,7 @@ Type Parser::type_of_addend(const Operand& operand) const {
 }
 
 bool Parser::is_sum(const OperandText& tree) {
-  if (tree.kind != OperandText::Kind::name || tree.behind != '+' || tree.negated) return false;
+  if (tree.kind != OperandText::Kind::name || tree.behind != '+' || tree.negated || tree.negative) return false;
   OperandText name = tree;
   name.behind = '\0';
   const Operand addend = resolved_name(name);
@@ -247,6 +247,7 @@ void Parser::statement() {
   out.is = &opcode(out.opcode);
   const bool of_call = out.is->does == Does::call;
   moves_ = out.is->does == Does::move;
+  opcode_ = out.opcode;
   if (!token_.is(';')) do {
       const OperandText tree = operand(of_call);
       const bool is_source = !operands.empty() || !writes_first(*out.is, words_of(*function_, out));

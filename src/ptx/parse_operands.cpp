@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "ptx/forms.hpp"
 #include "ptx/parser.hpp"
 #include "ptx/special.hpp"
 
@@ -23,7 +24,9 @@ void Parser::add_children(Operand& parent, const std::vector<Operand>& children)
 Operand Parser::resolved(const OperandText& tree) {
   Operand out;
   switch (tree.kind) {
-    case OperandText::Kind::name: out = tree.negated ? negated(tree) : resolved_name(tree); break;
+    case OperandText::Kind::name:
+      out = tree.negated ? negated(tree) : tree.negative ? negative(tree) : resolved_name(tree);
+      break;
     case OperandText::Kind::literal:
       out.kind = Operand::Kind::literal;
       out.literal = tree.literal;
@@ -57,6 +60,29 @@ Operand Parser::negated(const OperandText& tree) {
   return out;
 }
 
+// -%r, -%r.b0, of opcodes that have it.
+Operand Parser::negative(const OperandText& tree) {
+  const bool may_be = std::ranges::any_of(forms_of(opcode_), [](const ScalarForm* form) {
+    return std::ranges::any_of(form->operands, &OperandForm::may_be_negative);
+  });
+  if (!may_be)
+    refuse(Errc::statement_syntax, tree.position, fmt::format("'-{}'", tree.name),
+           fmt::format("'{}', or a constant", tree.name));
+  Operand out = resolved_name(tree);
+  out.negated = true;
+  return out;
+}
+
+// Of "%r1.b0", in a statement whose opcode has operands that are parts of registers.
+bool Parser::take_part(Operand& out) {
+  const std::size_t dot = out.text.rfind('.');
+  const bool has_parts = dot != out.text.npos && std::ranges::any_of(forms_of(opcode_), &ScalarForm::has_parts);
+  if (!has_parts) return false;
+  out.index = find_register(out.text.substr(0, dot));
+  out.part = out.text.substr(dot + 1);
+  return out.index >= 0;
+}
+
 // A register, d|p, a special register, a symbol with an offset or an element, or a name that is declared later.
 Operand Parser::resolved_name(const OperandText& tree) {
   Operand out;
@@ -83,6 +109,8 @@ Operand Parser::resolved_name(const OperandText& tree) {
     return symbol_operand(std::move(out), tree);
   } else if (out.index = find_table(named); out.index >= 0) {
     out.kind = Operand::Kind::table;
+  } else if (take_part(out)) {
+    out.kind = Operand::Kind::reg;
   } else if (named.starts_with('%')) {
     const bool is_vector = find_special(fmt::format("{}.x", named)) != nullptr;
     refuse(Errc::statement_syntax, tree.position, fmt::format("'{}'", named),

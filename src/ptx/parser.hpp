@@ -100,6 +100,8 @@ class Parser : private Reader {
   Operand resolved_name(const OperandText& tree);
   Operand resolved_parts(Operand::Kind kind, const OperandText& tree);
   Operand negated(const OperandText& tree);
+  Operand negative(const OperandText& tree);
+  bool take_part(Operand& out);
   Operand symbol_operand(Operand out, const OperandText& tree);
   void add_children(Operand& parent, const std::vector<Operand>& children);
 
@@ -129,7 +131,8 @@ class Parser : private Reader {
   void resolve(const Reference& reference);
 
   ModuleText& out_;
-  bool moves_ = false;  // the statement is a mov: symbol[4] is an address, not what lies there
+  std::string_view opcode_ = {};  // of the statement
+  bool moves_ = false;            // the statement is a mov: symbol[4] is an address, not what lies there
   FunctionText* function_ = nullptr;
   std::vector<Scope> scopes_;
   int scope_ = -1;

@@ -43,6 +43,10 @@ enum class Function : std::uint8_t {
   slct,
   cvt,
   cvt_pack,
+  video,   ///< vadd and the like
+  video2,  ///< vadd2
+  video4,
+  vmad,
   rcp,
   sqrt,
   rsqrt,

@@ -34,6 +34,12 @@ constexpr Word kWords[] = {
     {"and", [](Operation& o) { o.boolean = Boolean::conjunction; }},
     {"or", [](Operation& o) { o.boolean = Boolean::disjunction; }},
     {"xor", [](Operation& o) { o.boolean = Boolean::exclusive; }},
+    {"add", [](Operation& o) { o.secondary = Secondary::add; }},
+    {"min", [](Operation& o) { o.secondary = Secondary::min; }},
+    {"max", [](Operation& o) { o.secondary = Secondary::max; }},
+    {"po", [](Operation& o) { o.plus_one = true; }},
+    {"shr7", [](Operation& o) { o.scale = 7; }},
+    {"shr15", [](Operation& o) { o.scale = 15; }},
 };
 
 template <class E>
@@ -69,7 +75,7 @@ const Named<E>* find_word(const Named<E> (&rows)[N], std::string_view word) {
 }
 
 void apply(Operation& o, std::string_view word) {
-  const bool compares = o.function == Function::set || o.function == Function::setp;
+  const bool compares = o.function == Function::set || o.function == Function::setp || is_video(o.function);
   if (const auto* found = find_word(kRoundings, word)) {
     o.rounding = found->value;
     o.has_rounding = true;
@@ -102,6 +108,13 @@ void set_types(Operation& o, std::span<const Type> types) {
       o.to = types[0];
       o.type = Type::s32;
       break;
+    case Function::video:
+    case Function::video2:
+    case Function::video4:
+    case Function::vmad:
+      o.to = types[0];  // of a comparison that of a
+      o.type = first;
+      break;
     default: o.to = types.size() < 2 ? o.to : first;
   }
 }
@@ -129,7 +142,7 @@ bool is_of(const Row& row, std::string_view opcode, std::span<const std::string_
 const Row* find(std::string_view opcode, std::span<const std::string_view> words, Type type) {
   const bool floating = ptx::is_floating(type) || type == Type::bf16;
   const std::span<const Row> first = floating ? floating_rows() : integer_rows();
-  for (const std::span<const Row> rows : {first, compare_rows(), convert_rows()})
+  for (const std::span<const Row> rows : {first, compare_rows(), convert_rows(), video_rows()})
     for (const Row& row : rows)
       if (is_of(row, opcode, words)) return &row;
   return nullptr;
@@ -149,6 +162,7 @@ Operation operation(std::string_view opcode, std::span<const std::string_view> w
     out.spread = row->spread;
     out.moved = row->moved;
     out.takes_carry = row->takes_carry;
+    out.parts = whole_parts(row->function);
   }
   for (const std::string_view word : words)
     if (!ptx::find_type(word)) apply(out, word);

@@ -35,7 +35,19 @@ enum class Spread : std::uint8_t {
   product,
   monotone,
   compared,
-  selected
+  selected,
+  parts,  ///< of registers, by lane
+};
+
+/// The second operation of a video instruction: of its result and the third source.
+enum class Secondary : std::uint8_t { none, add, min, max };
+
+/// Which elements of a register an operand of a video instruction is, by lane, the lowest first. Sources are taken from both
+/// registers: b's elements are numbered behind a's.
+struct Part {
+  static constexpr std::uint8_t kNone = 0xFF;  ///< of a result: the lane is not in the mask
+  std::uint8_t bits = 32;
+  std::array<std::uint8_t, 4> element = {};
 };
 
 struct Operation;
@@ -64,7 +76,7 @@ struct Operation {
   Function function = Function::none;
   Type type = Type::b32;   ///< of the sources
   Type to = Type::b32;     ///< of the result
-  Type third = Type::b32;  ///< slct: of the selector; dp4a: of b
+  Type third = Type::b32;  ///< slct: of the selector; dp4a, vadd: of b
   Mode mode = Mode::none;
   Precision precision = Precision::exact;
   Rounding rounding = Rounding::nearest_even;
@@ -73,7 +85,7 @@ struct Operation {
   bool ftz = false, sat = false, relu = false, oob = false, nan = false, xorsign = false, abs = false;
   bool carry = false;                                  ///< .cc
   bool takes_carry = false;                            ///< of another one
-  bool negate_product = false, negate_addend = false;  ///< of an fma that the assembler made
+  bool negate_product = false, negate_addend = false;  ///< of vmad; of an fma that the assembler made
   bool scaled = false;  ///< a product or a part of a quotient that the assembler made (assembler/assemble.hpp)
   bool exchanged = false;  ///< the assembler has exchanged two sources
   bool clamp = false;      ///< .clamp, otherwise .wrap
@@ -83,6 +95,10 @@ struct Operation {
   Boolean boolean = Boolean::none;
   TestOf test = TestOf::finite;
   Permutation permutation = Permutation::index;
+  Secondary secondary = Secondary::none;
+  bool plus_one = false;           ///< .po
+  std::uint8_t scale = 0;          ///< .shr7, .shr15
+  std::array<Part, 3> parts = {};  ///< video instructions: of the result, of a and of b
   Spread spread = Spread::whole;
   std::string_view moved =
       {};  ///< with Spread::moved: by source, d for bits that it moves, c for what says where they go
@@ -92,6 +108,13 @@ struct Operation {
 /// Precondition: the words are those of a form (ptx::match_scalar). `execute` is null if the opcode has no value of its
 /// own to compute (ld, bar and so on).
 Operation operation(std::string_view opcode, std::span<const std::string_view> words);
+
+/// Of a video instruction: an operand (0: the result) is a part of a register, such as "b0". Precondition: one of the form's
+/// (ptx/parts.hpp).
+void select_part(Operation& operation, std::size_t operand, std::string_view part);
+
+/// The bits of a video instruction's result that undefined bits of its sources reach.
+std::uint64_t undefined_parts(const Operation& operation, const Sources& undefined);
 
 /// The type of a source that is no predicate, by its number.
 Type source_type(const Operation& operation, int source);
@@ -117,7 +140,14 @@ struct Row {
   std::string_view moved = {};
   bool takes_carry = false;
 };
-std::span<const Row> integer_rows(), floating_rows(), compare_rows(), convert_rows();
+std::span<const Row> integer_rows(), floating_rows(), compare_rows(), convert_rows(), video_rows();
+
+/// The parts of a video instruction that names none.
+std::array<Part, 3> whole_parts(Function function);
+
+inline bool is_video(Function function) {
+  return function >= Function::video && function <= Function::vmad;
+}
 
 FormatId format_of(Type type);
 

@@ -23,7 +23,7 @@ struct FormatRow {
 };
 constexpr FormatRow kFormats[] = {{"u8", 1, false},  {"s8", 1, false},  {"u16", 2, false}, {"s16", 2, false},
                                   {"u32", 4, false}, {"s32", 4, false}, {"f16", 2, true},  {"f32", 4, true}};
-const FormatRow& row(TexelFormat format) {
+const FormatRow& format_row(TexelFormat format) {
   return kFormats[static_cast<std::size_t>(format)];
 }
 
@@ -44,7 +44,7 @@ constexpr ShapeRow kShapes[] = {
     {"cube", "a cube map", 2, false, 32768},
     {"acube", "a cube map array", 2, true, 32768},
 };
-const ShapeRow& row(TextureShape shape) {
+const ShapeRow& shape_row(TextureShape shape) {
   return kShapes[static_cast<std::size_t>(shape)];
 }
 
@@ -53,13 +53,14 @@ bool is_cube(TextureShape shape) {
 }
 
 bool is_narrow(TexelFormat format) {
-  return !row(format).is_float && row(format).bytes < 4;
+  return !format_row(format).is_float && format_row(format).bytes < 4;
 }
 
 std::uint64_t bytes_of(const Texture& texture) {
   const std::uint64_t faces = is_cube(texture.shape) ? 6 : 1;
   return std::uint64_t{texture.width} * texture.height * texture.depth * texture.layers * faces *
-         static_cast<std::uint64_t>(texture.channels) * static_cast<std::uint64_t>(row(texture.format).bytes);
+         static_cast<std::uint64_t>(texture.channels) *
+         static_cast<std::uint64_t>(format_row(texture.format).bytes);
 }
 
 // Whether a format has a colour.
@@ -74,7 +75,7 @@ bool has_colour(const Texture& texture, float colour) {
   }
   if (!texture.floats) return true;
   const bool is_signed = texture.format == TexelFormat::s8 || texture.format == TexelFormat::s16;
-  const int one = (1 << (8 * row(texture.format).bytes - is_signed)) - 1;
+  const int one = (1 << (8 * format_row(texture.format).bytes - is_signed)) - 1;
   const double code = std::rint(static_cast<double>(colour) * one);
   return code <= one && code >= (is_signed ? -one : 0) && static_cast<float>(code / one) == colour;
 }
@@ -84,7 +85,7 @@ std::optional<Error> wrong(const Texture& texture) {
   const auto refused = [](std::string where, std::string seen, std::string accepted) {
     return Error{Errc::usage, std::move(where), std::move(seen), std::move(accepted)};
   };
-  const ShapeRow& shape = row(texture.shape);
+  const ShapeRow& shape = shape_row(texture.shape);
   const std::array<std::uint32_t, 3> extents = {texture.width, texture.height, texture.depth};
   const std::array<std::string_view, 3> names = {"width", "height", "depth"};
   for (std::size_t i = 0; i < 3; ++i) {
@@ -106,10 +107,10 @@ std::optional<Error> wrong(const Texture& texture) {
                    fmt::format("{}", bytes_of(texture)));
   if (texture.floats && !is_narrow(texture.format))
     return refused("floats", fmt::format("texels of {}", name(texture.format)), "u8, s8, u16 or s16");
-  if (texture.linear && !texture.floats && !row(texture.format).is_float)
+  if (texture.linear && !texture.floats && !format_row(texture.format).is_float)
     return refused("linear", fmt::format("texels of {} that are read as integers", name(texture.format)),
                    "f16, f32, or 8 or 16 bits with `floats`");
-  if (texture.linear && texture.shape == TextureShape::three && row(texture.format).is_float)
+  if (texture.linear && texture.shape == TextureShape::three && format_row(texture.format).is_float)
     return refused("linear", fmt::format("a 3D texture of {}", name(texture.format)),
                    "u8, s8, u16 or s16: how a GPU adds slices of floats is not known to the last bit");
   if (texture.shape == TextureShape::memory && (texture.linear || texture.normalized))
@@ -142,13 +143,13 @@ All& all() {
 }  // namespace
 
 std::string_view name(TexelFormat format) {
-  return row(format).name;
+  return format_row(format).name;
 }
 int texel_bytes(TexelFormat format) {
-  return row(format).bytes;
+  return format_row(format).bytes;
 }
 std::string_view name(TextureShape shape) {
-  return row(shape).name;
+  return shape_row(shape).name;
 }
 std::string_view name(Addressing addressing) {
   constexpr std::array<std::string_view, 4> kNames = {"wrap", "clamp", "mirror", "border"};
@@ -167,7 +168,7 @@ std::optional<Addressing> find_addressing(std::string_view name) {
 }
 
 Result<Texture> with_extents(Texture texture, std::span<const std::uint64_t> array) {
-  const ShapeRow& shape = row(texture.shape);
+  const ShapeRow& shape = shape_row(texture.shape);
   const std::size_t faces = is_cube(texture.shape) ? 1 : 0, layers = shape.is_array ? 1 : 0;
   const std::size_t axes = layers + faces + static_cast<std::size_t>(shape.axes);
   const auto refused = [&] {
@@ -218,7 +219,7 @@ bool forget(std::uint64_t handle) {
 }
 
 std::string describe(const ptx::Texture& texture) {
-  const ptx::ShapeRow& shape = ptx::row(texture.shape);
+  const ptx::ShapeRow& shape = ptx::shape_row(texture.shape);
   std::string extents = std::to_string(texture.width);
   if (shape.axes > 1) extents += fmt::format(" x {}", texture.height);
   if (shape.axes > 2) extents += fmt::format(" x {}", texture.depth);

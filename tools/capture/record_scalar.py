@@ -7,8 +7,9 @@
 Every form is launched twice on the same inputs; nothing is written if the two differ. It needs NumPy, CuPy, ptxas and a GPU;
 --dry-run only assembles; --words also writes the sources and results of each row, for forms whose digests differ. scalar_test.cpp makes the same inputs, in the same order:
 
-1.  Sources are a form's operands but for the result and constants; then the carry, of addc, subc and madc. A predicate and a
-    carry are 0 or 1; the others are the numbers that are counted below.
+1.  Sources are a form's operands but for the result and constants, whole registers whatever part of them a statement takes;
+    then the carry, of addc, subc and madc. A predicate and a carry are 0 or 1; the others are the numbers that are counted
+    below.
 2.  One number of 8 or 16 bits: all its values, in order, and nothing else.
 3.  Otherwise first all combinations of the boundary values of the types (`boundary`), the last source fastest: the long list
     for one or two numbers, the short list for three, the least for four. A packed type has one value for each value of its
@@ -40,7 +41,8 @@ import numpy as np
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..')
 OPCODES = set('''abs add addc and bfe bfi bfind bmsk brev clz cnot copysign cos cvt div dp2a dp4a ex2 fma fns lg2 lop3 mad mad24
 madc max min mul mul24 neg not or popc prmt rcp rem rsqrt sad selp set setp shf shl shr sin slct sqrt sub subc szext tanh testp
-xor'''.split())
+vabsdiff vabsdiff2 vabsdiff4 vadd vadd2 vadd4 vavrg2 vavrg4 vmad vmax vmax2 vmax4 vmin vmin2 vmin4 vset vset2 vset4 vshl vshr
+vsub vsub2 vsub4 xor'''.split())
 EXHAUSTIVE = set('''ex2.approx.f32 ex2.approx.ftz.f32 lg2.approx.f32 lg2.approx.ftz.f32 rcp.approx.f32 rcp.approx.ftz.f32
 rsqrt.approx.f32 rsqrt.approx.ftz.f32 sqrt.approx.f32 sqrt.approx.ftz.f32 sin.approx.f32 sin.approx.ftz.f32 cos.approx.f32
 cos.approx.ftz.f32 tanh.approx.f32 ex2.approx.f16x2 ex2.approx.ftz.bf16x2 tanh.approx.f16x2 tanh.approx.bf16x2'''.split())
@@ -81,13 +83,15 @@ class Form:
         first, *rest = operands.split()
         self.sources, self.results, self.arguments = [], [], []
         roles, type_ = first.split(':')
+        roles, dot, part = roles.partition('.')  # d.b0:u32, of video instructions
         self.results = [resolved(type_, types)] + ['pred'] * ('|' in roles) + ['carry'] * self.carry_out
-        self.arguments = ['|'.join(f'%d{i}' for i in range(1 + ('|' in roles)))]
+        self.arguments = ['|'.join(f'%d{i}' for i in range(1 + ('|' in roles))) + dot + part]
         for one in rest:
             if one.startswith('#'):
                 self.arguments.append(one[1:])
                 continue
-            self.arguments.append(('!' if one == '!q' else '') + f'%s{len(self.sources)}')
+            role, dot, part = one.partition(':')[0].partition('.')  # -a.b0:u32
+            self.arguments.append(('!' if one == '!q' else '-' if role[0] == '-' else '') + f'%s{len(self.sources)}' + dot + part)
             self.sources.append('pred' if one == '!q' else resolved(one.split(':')[1], types))
         if self.carry_in:
             self.sources.append('carry')

@@ -2,7 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Asks ptxas which operands it takes in each place of the forms of tests/isa/scalar.tsv, for sm_90a or, where that lacks
 the form, for sm_100a, and writes tests/isa/scalar_operands.tsv: one form for each opcode, list of operands and types, of the
-asynchronous families one for each row; each operand replaced by each choice."""
+asynchronous families one for each row; each operand replaced by each choice.
+
+    ask_operands.py [opcode,...]    only these opcodes, into part.tsv
+"""
 import itertools, os, re, sys
 import ask_scalar
 from ask_scalar import REG, TABLES, ask, slots, statement, table
@@ -18,6 +21,8 @@ ADDRESSES = ['[%q12]', '[%v12]', '[%w12]', '[%d12]', '[%r12]', '[%u12]', '[%s12]
 OFFSETS = ['{' + ','.join(letter + str(12 + i) for i in range(n)) + '}' for letter in ('%c', '%r') for n in range(1, 5)] + ['{1}', '{1,%t12}']
 TENSORS = ['[%q12]', '[%q12,%r12]', '[tile,{%r12}]'] + [f'[%q12,{{{",".join("%r" + str(12 + i) for i in range(n))}}}]' for n in range(1, 7)] + [
   f'[{base},{{%r12,%r13,%r14}}]' for base in ('%v12', '%d12', '%r12', '%f12', '%c12', '%p12', 'tile', '1', '%q12+64')] + ['{%q12,%r12}', '%q12', '1', 'tile', '_', '-']
+VIDEO = ('vadd', 'vsub', 'vavrg', 'vabsdiff', 'vmin', 'vmax', 'vshl', 'vshr', 'vmad', 'vset')
+PARTS = '%r12.b0 %r12.b3 %r12.b4 %r12.h1 %r12.h2 %u12.b1 %f12.b0 %c12.b0 %p12.b0 %q12.h1 %r12.b10 %r12.b210 %r12.b3210 %r12.b7654 %r12.b8888 %r12.b43210 %r12.h10 %r12.h01 %r12.h32 %r12.h40 %r12.x %r12.b -%r12 -%r12.b0 -%f12 !%r12.b0'.split()
 COORDINATES = REGISTERS + ['1', '1.0', '_', 'tile', '%tid.x']
 EXTRA = ['%r12', '%q12', '%p12', '1']
 
@@ -29,10 +34,14 @@ def representatives():
     """(statement, target)."""
     seen = {}
     for row in table('scalar'):
+        if not row[0].startswith(ONLY): continue
         for point in itertools.product(*slots(row[0])):
             name = ''.join(point)
             words = name.split('.')
             types = tuple(w for w in words if w in REG or re.fullmatch('v[248]', w))
+            if words[0].startswith(VIDEO):
+                if '{.u32,.s32}' not in row[0]: continue  # of one type: for the parts that operands may be
+                types = ()
             seen.setdefault((row[0] if row[0].startswith(BY_ROW) else words[0], row[1], types), statement(point, row[1]))
             if row[0].startswith(BY_ROW): break
     lines = [s for s in dict.fromkeys(seen.values()) if s]
@@ -49,7 +58,7 @@ def questions(line):
     def spell(operands): return name + ' ' + ', '.join(operands) + ';'
     for i, operand in enumerate(operands):
         tensor = operand.startswith('[') and ',' in operand
-        for choice in TENSORS if tensor else ADDRESSES if operand.startswith('[') else VALUES + OFFSETS if '%c' in operand and line.startswith('cp') else VALUES:
+        for choice in TENSORS if tensor else ADDRESSES if operand.startswith('[') else VALUES + OFFSETS if '%c' in operand and line.startswith('cp') else VALUES + PARTS if line.startswith(VIDEO) else VALUES:
             yield str(i), choice, spell(operands[:i] + ([] if choice == '-' else [choice]) + operands[i + 1:])
         if tensor:
             for choice in COORDINATES:
@@ -59,6 +68,7 @@ def questions(line):
                 yield f'{i}[0]', choice, spell(operands[:i] + [re.sub(r'\{[^,}]*', '{' + choice, operand)] + operands[i + 1:])
     for choice in EXTRA: yield '+', choice, spell(operands + [choice])
 
+ONLY = tuple(sys.argv[1].split(',')) if len(sys.argv) > 1 else ''
 def main():
     lines = representatives()
     asked = [(line, target, *q) for line, target in lines for q in questions(line)]
@@ -73,7 +83,7 @@ def main():
     rows = {}
     for (line, target, place), (yes, no) in places.items():
         rows.setdefault((target, place, ' '.join(yes), ' '.join(no)), []).append(line)
-    with open(os.path.join(TABLES, 'scalar_operands.tsv'), 'w') as f:
+    with open('part.tsv' if ONLY else os.path.join(TABLES, 'scalar_operands.tsv'), 'w') as f:
         f.write('target\toperand\taccepted\trefused\tstatements\n')
         for row, statements in rows.items(): f.write('\t'.join((*row, ' '.join(statements))) + '\n')
 

@@ -53,6 +53,7 @@ def statement(parts, operands):
         if op.startswith('#'): return op[1:]
         if op.startswith('['): return '[%q0]' if op == '[p]' else '[%q1]'
         if op.startswith('!'): return '!%p3'
+        if m := re.fullmatch(r'(-?)\w(\.\w+)?:(\w+)', op): return m[1] + reg(m[3]) + (m[2] or '')
         n1, _, t = op.partition(':')
         if '|' in n1: return ('_' if n1[0] == '_' else reg(t)) + '|%p5'
         return reg(t)
@@ -77,7 +78,8 @@ def ask(lines, target):
             if p.returncode == 0: return
             bad, fatal = set(), False
             for line in (p.stdout + p.stderr).splitlines():
-                m = re.match(r'ptxas \S+, line (\d+); (error|fatal)', line)
+                # Lines of <builtin> are of a macro that a statement is: halves of the list tell which.
+                m = re.match(r'ptxas (?!<builtin>)\S+, line (\d+); (error|fatal)', line)
                 if m and 6 <= int(m[1]) < 6 + len(open_):
                     bad.add(open_[int(m[1]) - 6])
                     if 'syntax error' in line or m[2] == 'fatal': fatal = True
@@ -120,8 +122,7 @@ TMP = tempfile.mkdtemp()
 def main():
     only = sys.argv[1] if len(sys.argv) > 1 else ''
     rows = table('scalar_asked')
-    results = []
-    total_asked = total_ok = 0
+    results, asked = [], []
     for form, operands in rows:
         if not form.startswith(tuple(only.split(','))): continue
         dims = slots(form)
@@ -130,22 +131,24 @@ def main():
         for p in points:
             s = statement([d[i] for d, i in zip(dims, p)], operands)
             if s: lines.append(s); keep.append(p)
-        sig = {p: '' for p in keep}
-        for t in TARGETS:
-            for p, ok in zip(keep, ask(lines, t)): sig[p] += '1' if ok else '0'
-        total_asked += len(keep)
-        sig = {p: s for p, s in sig.items() if '1' in s}
-        total_ok += len(sig)
+        asked.append((form, operands, dims, keep, lines))
+    # All rows at once: a run of ptxas takes 1,500 statements.
+    lines = list(dict.fromkeys(line for one in asked for line in one[4]))
+    answers = {line: '' for line in lines}
+    for t in TARGETS:
+        for line, ok in zip(lines, ask(lines, t)): answers[line] += '1' if ok else '0'
+        print(t, 'runs', runs, file=sys.stderr)
+    for form, operands, dims, keep, lines in asked:
+        sig = {p: answers[line] for p, line in zip(keep, lines) if '1' in answers[line]}
         for box, s in rectangles(dims, sig):
             text = ''
             for d, b in zip(dims, box):
                 alts = [d[i] for i in b]
                 text += alts[0] if len(alts) == 1 else '{' + ','.join(alts) + '}'
             results.append((text, operands, *s))
-        print(form, operands, len(keep), len(sig), 'runs', runs, file=sys.stderr)
     with open('part.tsv' if only else os.path.join(TABLES, 'scalar.tsv'), 'w') as f:
         f.write('form\toperands\t' + '\t'.join(TARGETS) + '\n')
         for r in results: f.write('\t'.join(r) + '\n')
-    print(total_asked, total_ok, len(results), runs, file=sys.stderr)
+    print(len(answers), sum('1' in one for one in answers.values()), len(results), runs, file=sys.stderr)
 if __name__ == '__main__':
     main()

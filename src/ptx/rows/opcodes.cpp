@@ -11,8 +11,7 @@ namespace {
 
 using enum ToldBy;
 
-constexpr std::string_view kSurfaces = "there are no surfaces",
-                           kVideo = "video instructions are not executed";
+constexpr std::string_view kSurfaces = "there are no surfaces";
 
 constexpr Opcode kOpcodes[] = {
     {"add", Does::compute, "ss"},
@@ -103,29 +102,6 @@ constexpr Opcode kOpcodes[] = {
     {.name = "sust", .not_modelled = kSurfaces},
     {.name = "sured", .not_modelled = kSurfaces},
     {.name = "suq", .not_modelled = kSurfaces},
-    {.name = "vadd", .not_modelled = kVideo},
-    {.name = "vsub", .not_modelled = kVideo},
-    {.name = "vabsdiff", .not_modelled = kVideo},
-    {.name = "vmin", .not_modelled = kVideo},
-    {.name = "vmax", .not_modelled = kVideo},
-    {.name = "vshl", .not_modelled = kVideo},
-    {.name = "vshr", .not_modelled = kVideo},
-    {.name = "vmad", .not_modelled = kVideo},
-    {.name = "vset", .not_modelled = kVideo},
-    {.name = "vadd2", .not_modelled = kVideo},
-    {.name = "vadd4", .not_modelled = kVideo},
-    {.name = "vsub2", .not_modelled = kVideo},
-    {.name = "vsub4", .not_modelled = kVideo},
-    {.name = "vavrg2", .not_modelled = kVideo},
-    {.name = "vavrg4", .not_modelled = kVideo},
-    {.name = "vabsdiff2", .not_modelled = kVideo},
-    {.name = "vabsdiff4", .not_modelled = kVideo},
-    {.name = "vmin2", .not_modelled = kVideo},
-    {.name = "vmin4", .not_modelled = kVideo},
-    {.name = "vmax2", .not_modelled = kVideo},
-    {.name = "vmax4", .not_modelled = kVideo},
-    {.name = "vset2", .not_modelled = kVideo},
-    {.name = "vset4", .not_modelled = kVideo},
 };
 
 bool has_result(const ScalarForm& form) {

@@ -27,6 +27,7 @@ enum class Kind : std::uint8_t {
   floats_to_integers,
   floats_to_floats,
   logic,
+  video,
   moves,
   addresses,
   policies,
@@ -77,6 +78,7 @@ std::span<const FormRow> floating_rows();
 std::span<const FormRow> half_rows();
 std::span<const FormRow> comparison_rows();
 std::span<const FormRow> logic_rows();
+std::span<const FormRow> video_rows();
 std::span<const FormRow> movement_rows();
 std::span<const FormRow> memory_rows();
 std::span<const FormRow> atomic_rows();

@@ -13,6 +13,7 @@ constexpr WordSet kSets[] = {
     {"carry", ".u32,.u64,.s32,.s64"},
     {"narrow", ".u16,.u32,.s16,.s32"},
     {"bits", ".b16,.b32,.b64"},
+    {"us", ".u32,.s32"},
     {"any", ".u16,.u32,.u64,.s16,.s32,.s64,.b16,.b32,.b64,.f32,.f64"},
     {"ints8", ".u8,.u16,.u32,.u64,.s8,.s16,.s32,.s64"},
     {"rnd", ".rn,.rz,.rm,.rp"},
@@ -24,6 +25,7 @@ constexpr WordSet kSets[] = {
     {"unsigned", ".eq,.ne,.lt,.le,.gt,.ge,.lo,.ls,.hi,.hs"},
     {"compare", ".eq,.ne,.lt,.le,.gt,.ge,.equ,.neu,.ltu,.leu,.gtu,.geu,.num,.nan"},
     {"bool", ",.and,.or,.xor"},
+    {"secondary", ".add,.min,.max"},
     // State spaces. `windows` have their own addresses; .shared::cluster is of sm_90.
     {"ld_windows", ".const,.local,.param,.param::entry,.param::func,.shared,.shared::cta"},
     {"st_windows", ".local,.param,.param::func,.shared,.shared::cta"},
@@ -118,6 +120,7 @@ std::span<const Chapter> chapters() {
       {"half-precision arithmetic", half_rows()},
       {"comparison and selection", comparison_rows()},
       {"logic and shifts", logic_rows()},
+      {"video", video_rows()},
       {"movement and conversion", movement_rows()},
       {"loads and stores", memory_rows()},
       {"atomics and reductions", atomic_rows()},
