@@ -13,6 +13,8 @@ REG = {'b128': 'k', 'pred': 'p', 'f16': 'g', 'f16x2': 'h', 'bf16': 'c', 'bf16x2'
        'f32': 'f', 'f64': 'd', 'f32x2': 'q', 'b8': 'y', 'u8': 'z', 's8': 'o', 'b16': 'c', 'u16': 't', 's16': 'i', 'b32': 'r', 'u32': 'u', 's32': 's',
        'b64': 'q', 'u64': 'v', 's64': 'w'}
 WIDE = {'u8': 'u16', 's8': 's16', 'b8': 'b16', 'u16': 'u32', 's16': 's32', 'b16': 'b32', 'u32': 'u64', 's32': 's64', 'b32': 'b64', 'f16': 'f32', 'bf16': 'f32', 'f32': 'f64', 'u64': 'b128', 's64': 'b128', 'b64': 'b128'}
+# How many coordinates are written.
+TEXTURES = {'1d': 1, '2d': 2, '3d': 4, 'a1d': 2, 'a2d': 4, 'cube': 4, 'acube': 4}
 REGS = ('.reg .u32 %u<32>; .reg .s32 %s<32>; .reg .b32 %r<32>; .reg .f32 %f<32>; .reg .f16x2 %h<32>; .reg .f64 %d<32>; .reg .b64 %q<32>; .reg .u64 %v<32>; '
   '.reg .s64 %w<32>; .reg .b16 %c<32>; .reg .u16 %t<32>; .reg .s16 %i<32>; .reg .f16 %g<32>; .reg .b8 %y<32>; .reg .u8 %z<32>; .reg .s8 %o<32>; .reg .b128 %k<32>; .reg .pred %p<32>; '
   '.shared .align 16 .b8 tile[1024];')
@@ -45,6 +47,11 @@ def statement(parts, operands):
     def one(op):
         if op == '_': return op
         if op == '[t,c]': return '[%q1, ' + vector('s32', coordinates()) + ']'
+        if op == '[h,x]':
+            shape = next(q for q in quals if q in TEXTURES)
+            of = [types[-1]] * TEXTURES[shape]
+            if shape[0] == 'a': of[0] = 'u32'
+            return '[%q1, {' + ', '.join(reg(t) for t in of) + '}]'
         if op == '{o}': return vector('b16', offsets())
         if op.startswith('{'): return '{' + ', '.join(one(o) for o in op[1:-1].split(',')) + '}'
         if op.startswith('#v:') or op.startswith('#w:'):

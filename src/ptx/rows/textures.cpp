@@ -13,6 +13,10 @@ std::span<const FormRow> textures_rows() {
       {"tex{,.base}{.cube,.acube}.v4{.u32,.s32,.f32}.f32", "#d:U [h,x]", sm_75, textures},
       {"tex.level{.1d,.2d,.3d,.a1d,.a2d}.v4{.u32,.s32,.f32}{.s32,.f32}", "#d:U [h,x] a:T", sm_75, textures},
       {"tex.level{.cube,.acube}.v4{.u32,.s32,.f32}.f32", "#d:U [h,x] a:T", sm_75, textures},
+      // With an offset, or a depth that is compared.
+      {"tex{.1d,.2d,.a1d,.a2d}.v4{.u32,.s32,.f32}{.s32,.f32}", "#d:U [h,x] a:T", sm_75, not_measured},
+      {"tex.3d.v4{.u32,.s32,.f32}.s32", "#d:U [h,x] a:T", sm_75, not_measured},
+      {"tex{.cube,.acube}.v4{.u32,.s32,.f32}.f32", "#d:U [h,x] a:T", sm_75, not_measured},
       {"tex{,.base}{.1d,.2d,.3d,.a1d,.a2d}.v4.f16{.s32,.f32}", "#d:U [h,x]", sm_75, not_measured},
       {"tex{,.base}{.cube,.acube}.v4.f16.f32", "#d:U [h,x]", sm_75, not_measured},
       {"tex{,.base}{.1d,.2d,.3d,.a1d,.a2d}.v2.f16x2{.s32,.f32}", "#d:U [h,x]", sm_75, not_measured},
