@@ -372,7 +372,7 @@ TEST_CASE("check says since when a form is there, and where", "[quick][cli]") {
       run({"check", "clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes.b128",
            "--target", "sm_100a"})
           .out,
-      Catch::Contains("PTX 8.6\n"));
+      Catch::Contains("PTX 8.6, the first with sm_100a\n"));
   CHECK_THAT(run({"check", "mbarrier.test_wait.parity.acquire.cta.shared::cta.b64", "--target", "sm_75"}).out,
              Catch::Contains("it exists on sm_80, sm_86"));
 }

@@ -206,10 +206,10 @@ Names growing_words() {
 }
 
 // The wrappers of a kernel's instructions are these names; device_rows_test compares them with the tables. The types of
-// tensor maps are codes of the driver, a list of its own. Tensor memory and descriptors belong to the instructions of one name.
+// tensor maps are codes of the driver, a list of its own, and what textures store are those of CUDA. Tensor memory and descriptors belong to the instructions of one name.
 bool may_name(const fs::path& path) {
   static const std::set<std::string> kNaming = {"device.hpp", "tensor_map.hpp", "tensor_memory.hpp",
-                                                "descriptor.hpp"};
+                                                "descriptor.hpp", "texture.hpp"};
   return path.parent_path().filename() == "device" || kNaming.contains(path.filename().string());
 }
 

@@ -173,7 +173,9 @@ struct TargetPlan {
   std::string_view toolkit;
 };
 
+#pragma GCC visibility push(default)  // the library of kernels asks for names
 std::span<const TargetRow> target_rows();
+#pragma GCC visibility pop
 
 /// The plan of an operand class on a target: the first matching row, or nothing.
 std::optional<TargetPlan> find_plan(const TargetRow& target, const Arithmetic& arithmetic);
