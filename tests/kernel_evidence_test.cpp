@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // That no form of whole kernels is called captured without a recording: golden/forms.tsv has what launches executed, and the
-// rows of forms are joined with it and with golden-digests/scalar/.
+// rows of forms are joined with it and with golden-digests/scalar/ and textures/.
 #include <fmt/ranges.h>
 
 #include <set>
@@ -22,6 +22,7 @@ using Words = std::vector<std::string_view>;
 using Forms = std::map<std::string, std::string>;
 
 constexpr const char *kDigests = "golden-digests/scalar/sm_90a.tsv",
+                     *kTextures = "golden-digests/textures/sm_90.tsv",
                      *kCopies = "golden/tensor-copies/sm_90a.tsv";
 
 std::pair<std::string_view, Words> parts(std::string_view form) {
@@ -155,7 +156,8 @@ void for_each_form(const std::string& target, Visit visit) {
 
 TEST_CASE("a form is captured on sm_90 and sm_90a alone, and there if a recording has it") {
   Forms recorded = table(kDigests);
-  for (const auto& [form, recording] : table("golden/forms.tsv")) recorded.emplace(form, recording);
+  for (const char* const other : {kTextures, "golden/forms.tsv"})
+    for (const auto& [form, recording] : table(other)) recorded.emplace(form, recording);
   std::size_t captured = 0, by_others = 0;
   for (const char* const target :
        {"sm_75", "sm_80", "sm_89", "sm_90", "sm_90a", "sm_100a", "sm_120a", "sm_121"}) {

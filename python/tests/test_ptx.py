@@ -645,6 +645,57 @@ def test_a_tensor_map(hopper):
     assert fault.error.code == "address_out_of_bounds"
 
 
+# A thread reads a texture at (x, 0.5).
+TEXTURE = """
+.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry read(.param .u64 texture, .param .u64 at, .param .u64 out)
+{
+  .reg .b32 %t;  .reg .f32 %x, %r<4>;  .reg .b64 %h, %p;
+  mov.u32 %t, %tid.x;
+  ld.param.u64 %h, [texture];
+  ld.param.u64 %p, [at];
+  mad.wide.u32 %p, %t, 4, %p;
+  ld.global.f32 %x, [%p];
+  tex.2d.v4.f32.f32 {%r0, %r1, %r2, %r3}, [%h, {%x, 0f3F000000}];
+  ld.param.u64 %p, [out];
+  mad.wide.u32 %p, %t, 4, %p;
+  st.global.f32 [%p], %r0;
+  ret;
+}
+"""
+
+
+def test_a_texture():
+    read = warpbit.RawModule(TEXTURE).get_function("read")
+    at = np.array([0.5, 1, 1.25, 3.5, 9], np.float32)
+
+    def texels(handle):
+        out = np.zeros(5, np.float32)
+        read((1,), (5,), (handle, at, out))
+        return out.tolist()
+
+    image = np.array([[1, 2, 4, 8]], np.float32)
+    assert texels(warpbit.texture(image, "2d")) == [1, 2, 2, 8, 8]
+    assert texels(warpbit.texture(image, "2d", linear=True)) == [1, 1.5, 1.75, 8, 8]
+    assert texels(warpbit.texture(image, "2d", addressing="border", border=[7])) == [1, 2, 2, 8, 7]
+    bytes_ = np.array([[0, 51, 102, 255]], np.uint8)
+    assert texels(warpbit.texture(bytes_, "2d", floats=True)) == [np.float32(x / 255) for x in (0, 51, 51, 255, 255)]
+    handle = warpbit.texture(np.zeros((2, 2), np.float32), "2d")
+    gc.collect()
+    report = read.launch((1,), (5,), (handle, at, np.zeros(5, np.float32)))
+    assert "is no texture" in report.fault.message
+    with refusal(code="usage", match="a 2D texture"):
+        warpbit.texture(np.zeros(3, np.float32), "2d")
+    with refusal(code="usage", match="wrap, clamp, mirror or border"):
+        warpbit.texture(image, "2d", addressing="repeat")
+    with refusal(code="usage", match="memory, 1d, 2d"):
+        warpbit.texture(image, "4d")
+    with refusal(code="usage", match="float16 or float32"):
+        warpbit.texture(np.zeros((2, 2)), "2d")
+
+
 def test_modules_that_are_refused(tmp_path):
     for call, where in ((lambda: warpbit.RawModule(), "RawModule"), (lambda: warpbit.RawModule(SAXPY, path="x"), "RawModule"),
                         (lambda: warpbit.RawModule(SAXPY, options=("-std=c++17",)), "options"),
