@@ -41,6 +41,7 @@ TEST_CASE("targets are found by the names that people use", "[quick][names]") {
       {"sm_90", {"SM_90", "sm90"}},
       {"sm_100a", {"B100", "B200", "GB200"}},
       {"sm_103a", {"B300", "GB300"}},
+      {"sm_107a", {"Rubin", "VR200"}},
       {"sm_110a", {"Thor", "Jetson AGX Thor"}},
       {"sm_120a", {"RTX 5090", "RTX-5090", "rtx_5090", "RTX 5070 Laptop GPU", "RTX PRO 6000"}},
       {"sm_121a", {"DGX Spark", "Spark", "GB10"}},

@@ -124,6 +124,7 @@ struct MatrixMove {
   int line_bytes;           ///< in memory, with padding
   int alignment;            ///< of the addresses, in bytes
   int stride_multiple = 1;  ///< in bytes
+  int extended_bits = 0;    ///< loads sign-extend elements to as many bits of a register
 };
 
 /// Orders asynchronous instructions or waits for them; moves no elements. Lanes execute it together.

@@ -367,9 +367,7 @@ Result<std::vector<MatchedForm>> match_scalar(std::string_view opcode, std::span
   std::vector<Target> having;
   for (const ScalarForm* form : rows) {
     if (!has_words(*form, opcode, words)) continue;
-    having.clear();
-    for (const Target one : Target::all())
-      if (one.row().features.has(form->row->needs)) having.push_back(one);
+    having = targets_with(form->row->needs);
   }
   if (having.empty()) return no_form(opcode, words, target);
   return Error{Errc::not_on_target, warpbit::spell(opcode, words), std::string(target.name()), names(having)};
