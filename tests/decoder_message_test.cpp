@@ -288,7 +288,8 @@ TEST_CASE("what is wrong with an instruction of tensor memory is named", "[quick
       {"sm_100f", "tcgen05.mma.sp.cta_group::1.kind::mxf4.block_scale.block32",
        "it exists on sm_100a, sm_103a, sm_107a, sm_110a"},
       {"sm_110a", mma + " [d], a, b, i, p, 3;",
-       mma + " with scale_input_d does not exist on sm_110a; it exists on sm_100a, sm_100f, sm_103a, sm_103f, sm_107a, sm_107f"},
+       mma +
+           " with scale_input_d does not exist on sm_110a; it exists on sm_100a, sm_100f, sm_103a, sm_103f, sm_107a, sm_107f"},
       {"sm_100a", "tcgen05.mma.cta_group::1.kind::i8 [d], a, b, i, p, 1;", "with scale_input_d: undocumented"},
       {"sm_100a", mma + " [d], a, b, i, p, 16;", "operand scale_input_d: '16' is out of range; expected 0..15"},
       {"sm_100a", mma + " [d], a, b, i, {%r0, %r1, %r2}, p;",

@@ -337,10 +337,10 @@ TEST_CASE("forms of PTX 9.1 to 9.4 are refused before, and on targets without th
 
 TEST_CASE("forms of PTX 9.3 and 9.4 that no kernel executes are refused by name") {
   const auto refusal = [](std::string_view target, std::string_view statement) {
-    const auto module = ptx::Module::load(
-        fmt::format(".version 9.4\n.target {}\n.visible .entry k() {{ .reg .b16 %c<4>; .reg .b32 %r<4>; .reg .b64 %q<4>; "
-                    "{} ret; }}\n",
-                    target, statement));
+    const auto module = ptx::Module::load(fmt::format(
+        ".version 9.4\n.target {}\n.visible .entry k() {{ .reg .b16 %c<4>; .reg .b32 %r<4>; .reg .b64 %q<4>; "
+        "{} ret; }}\n",
+        target, statement));
     REQUIRE(module.ok());
     const Result<ptx::Function> function = module->function("k");
     REQUIRE_FALSE(function.ok());
@@ -354,7 +354,8 @@ TEST_CASE("forms of PTX 9.3 and 9.4 that no kernel executes are refused by name"
     CHECK(refusal("sm_107f", statement).find("its results have not been measured") != std::string::npos);
   for (const std::string_view statement :
        {"add.rn.e5m2x4.e4m3x4 %r0, %r1, %r2;", "sub.satfinite.e4m3x4.e2m1x4 %r0, %c1, %r2;",
-        "mul.rn.satfinite.e4m3x4.e2m1x4.e2m1x4 %r0, %c1, %c2;", "fma.e4m3x4.ue8m0x4.e3m2x4 %r0, %r1, %r2, %r3;"})
+        "mul.rn.satfinite.e4m3x4.e2m1x4.e2m1x4 %r0, %c1, %c2;",
+        "fma.e4m3x4.ue8m0x4.e3m2x4 %r0, %r1, %r2, %r3;"})
     CHECK(refusal("sm_103a", statement).find("its results have not been measured") != std::string::npos);
   CHECK(refusal("sm_100", "multimem.st.async.release.gpu.global.u32 [%q0], %r1;").find("there is one GPU") !=
         std::string::npos);
