@@ -67,6 +67,7 @@ std::vector<Combination> all_combinations() {
       for (const char* b : {"e4m3", "e5m2", "e3m2", "e2m3", "e2m1"}) out.push_back({a, b, "ue8m0", 1, sparse});
     out.push_back({"e2m1", "e2m1", "ue8m0", 2, sparse});
     out.push_back({"e2m1", "e2m1", "ue4m3", 4, sparse});
+    out.push_back({"e2m1", "e2m1", "ue8m0", 4, sparse});  // PTX ISA 9.1
   }
   return out;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The documented forms of cvt between floating-point formats (PTX ISA 9.0, cvt, as ptxas 13.0 takes them), and
+// The documented forms of cvt between floating-point formats (PTX ISA 9.0, cvt, as ptxas 13.0 takes them; PTX ISA 9.4), and
 // what their words mean for one element: a conversion of the library and one of the oracle. Also the sources
 // that are worth converting.
 #pragma once
@@ -12,53 +12,71 @@
 #include <vector>
 
 #include "boundary.hpp"
+#include "form_words.hpp"
 #include "numeric/conversion.hpp"
 #include "oracle/conversion.hpp"
 #include "profiles.hpp"
 
 namespace cvt_cases {
 
-// "a{b,}c" -> "abc", "ac"; all braces are expanded.
-inline std::vector<std::string> expanded(const std::string& pattern) {
-  const std::size_t open = pattern.find('{');
-  if (open == pattern.npos) return {pattern};
-  const std::size_t close = pattern.find('}', open);
-  std::istringstream choices(pattern.substr(open + 1, close - open - 1) + ",");
+inline std::vector<std::string> of_patterns(const std::vector<const char*>& patterns) {
   std::vector<std::string> out;
-  for (std::string choice; std::getline(choices, choice, ',');)
-    for (const std::string& form : expanded(pattern.substr(0, open) + choice + pattern.substr(close + 1)))
-      out.push_back(form);
+  for (const char* pattern : patterns)
+    for (const std::string& form : form_words::expanded(pattern)) out.push_back(form);
   return out;
 }
 
-/// All 173.
+/// Those of PTX 9.0, as ptxas 13.0 takes them: 173.
+inline std::vector<std::string> of_ptxas() {
+  return of_patterns({
+      "cvt.bf16.bf16",
+      "cvt.{rni,rzi,rmi,rpi}.bf16.bf16",
+      "cvt{,.rni,.rzi,.rmi,.rpi}{,.sat}.f16.f16",
+      "cvt{,.rn,.rz,.rm,.rp}{.bf16.f16,.f16.bf16,.f64.bf16}",
+      "cvt{,.rn,.rz,.rm,.rp}{,.ftz}.f32.bf16",
+      "cvt{,.ftz}{,.sat}.f32.f16",
+      "cvt{,.sat}.f64.f16",
+      "cvt.{rn,rz,rm,rp}{,.ftz}.bf16.f32",
+      "cvt.{rn,rz}{.relu,.satfinite,.relu.satfinite}.bf16.f32",
+      "cvt.{rn,rz,rm,rp}{,.ftz}{,.sat}.f16.f32",
+      "cvt.{rn,rz}{.relu,.satfinite,.relu.satfinite}.f16.f32",
+      "cvt.{rn,rz,rm,rp}.bf16.f64",
+      "cvt.{rn,rz,rm,rp}{,.sat}.f16.f64",
+      "cvt.{rn,rz,rs}{,.relu}{,.satfinite}.{f16x2,bf16x2}.f32",
+      "cvt.rna{,.satfinite}.tf32.f32",
+      "cvt.{rn,rz}{,.relu}{,.satfinite}.tf32.f32",
+      "cvt.rn{,.relu}.f16x2.{e4m3x2,e5m2x2,e2m3x2,e3m2x2,e2m1x2}",
+      "cvt.rn{,.relu}.satfinite.{e4m3x2,e5m2x2,e2m3x2,e3m2x2,e2m1x2}.f32",
+      "cvt.rn{,.relu}.satfinite.{e4m3x2,e5m2x2,e2m1x2}.f16x2",
+      "cvt.rs{,.relu}.satfinite.{e4m3x4,e5m2x4,e2m3x4,e3m2x4,e2m1x4}.f32",
+      "cvt.{rz,rp}{,.satfinite}.ue8m0x2.{f32,bf16x2}",
+      "cvt.rn.bf16x2.ue8m0x2",
+  });
+}
+
+/// Those of PTX 9.1 to 9.4, by the manual.
+inline std::vector<std::string> later() {
+  return of_patterns({
+      "cvt.rn{,.relu}.satfinite.{e2m3x2,e3m2x2}.f16x2",
+      "cvt.rn{,.relu}.satfinite.{e4m3x2,e5m2x2,e2m3x2,e3m2x2,e2m1x2}.bf16x2",
+      "cvt.rn{,.relu}{,.satfinite}{,.scaled::n2::ue8m0}.bf16x2.{e4m3x2,e5m2x2,e2m3x2,e3m2x2,e2m1x2,s2f6x2}",
+      "cvt.{rn,rz}{,.relu}.satfinite{,.scaled::n2::ue8m0}.s2f6x2.{f32,bf16x2}",
+      "cvt.{rn,rz}{,.relu}{,.satfinite}.pzo.{f16,bf16,tf32}.f32",
+      "cvt.{rn,rz,rs}{,.relu}{,.satfinite}.pzo.{f16x2,bf16x2}.f32",
+      "cvt.rs{,.relu}.satfinite.pzo.{e4m3x4,e5m2x4,e2m3x4,e3m2x4,e2m1x4}.f32",
+      "cvt.{rn,rz}{,.relu}.satfinite{.pzo,.scaled::n1::ue8m0,.pzo.scaled::n1::ue8m0}"
+      ".{e4m3x2,e5m2x2,e2m3x2,e3m2x2,e2m1x2}.{f32,f16x2,bf16x2}",
+      "cvt.rz{,.relu}.satfinite.{e4m3x2,e5m2x2,e2m3x2,e3m2x2,e2m1x2}.{f32,f16x2,bf16x2}",
+      "cvt.{rn,rz,rp}{,.satfinite}.ue5m3x2.{f32,f16x2,bf16x2}",
+      "cvt.{rn,rz}{,.satfinite}.scaled::n1::ue8m0.ue5m3x2.{f32,f16x2,bf16x2}",
+      "cvt.rn.f16x2.ue5m3x2",
+      "cvt.rn{,.satfinite}{,.scaled::n2::ue8m0}.bf16x2.ue5m3x2",
+  });
+}
+
 inline std::vector<std::string> all() {
-  std::vector<std::string> out;
-  for (const char* pattern : {
-           "cvt.bf16.bf16",
-           "cvt.{rni,rzi,rmi,rpi}.bf16.bf16",
-           "cvt{,.rni,.rzi,.rmi,.rpi}{,.sat}.f16.f16",
-           "cvt{,.rn,.rz,.rm,.rp}{.bf16.f16,.f16.bf16,.f64.bf16}",
-           "cvt{,.rn,.rz,.rm,.rp}{,.ftz}.f32.bf16",
-           "cvt{,.ftz}{,.sat}.f32.f16",
-           "cvt{,.sat}.f64.f16",
-           "cvt.{rn,rz,rm,rp}{,.ftz}.bf16.f32",
-           "cvt.{rn,rz}{.relu,.satfinite,.relu.satfinite}.bf16.f32",
-           "cvt.{rn,rz,rm,rp}{,.ftz}{,.sat}.f16.f32",
-           "cvt.{rn,rz}{.relu,.satfinite,.relu.satfinite}.f16.f32",
-           "cvt.{rn,rz,rm,rp}.bf16.f64",
-           "cvt.{rn,rz,rm,rp}{,.sat}.f16.f64",
-           "cvt.{rn,rz,rs}{,.relu}{,.satfinite}.{f16x2,bf16x2}.f32",
-           "cvt.rna{,.satfinite}.tf32.f32",
-           "cvt.{rn,rz}{,.relu}{,.satfinite}.tf32.f32",
-           "cvt.rn{,.relu}.f16x2.{e4m3x2,e5m2x2,e2m3x2,e3m2x2,e2m1x2}",
-           "cvt.rn{,.relu}.satfinite.{e4m3x2,e5m2x2,e2m3x2,e3m2x2,e2m1x2}.f32",
-           "cvt.rn{,.relu}.satfinite.{e4m3x2,e5m2x2,e2m1x2}.f16x2",
-           "cvt.rs{,.relu}.satfinite.{e4m3x4,e5m2x4,e2m3x4,e3m2x4,e2m1x4}.f32",
-           "cvt.{rz,rp}{,.satfinite}.ue8m0x2.{f32,bf16x2}",
-           "cvt.rn.bf16x2.ue8m0x2",
-       })
-    for (const std::string& form : expanded(pattern)) out.push_back(form);
+  std::vector<std::string> out = of_ptxas();
+  for (std::string& form : later()) out.push_back(std::move(form));
   return out;
 }
 
@@ -101,14 +119,26 @@ inline Meaning meaning(const std::string& form) {
       m.oracles.satfinite = true;
     else if (words[i] == "relu")
       m.oracles.relu = true;
+    else if (words[i] == "pzo")
+      m.oracles.pzo = true;
+    else if (words[i].starts_with("scaled::"))
+      m.oracles.scaled = words[i].substr(8, 2);
     else
       m.oracles.rounding = words[i];
   }
   const warpbit::Format *from = warpbit::find_format(m.oracles.from), *to = warpbit::find_format(m.oracles.to);
   REQUIRE((from && to));
-  m.ours = {from->id,      to->id,        rounding(m.oracles.rounding),
-            m.oracles.ftz, m.oracles.sat, m.oracles.satfinite,
-            m.oracles.relu};
+  m.ours = {from->id,
+            to->id,
+            rounding(m.oracles.rounding),
+            m.oracles.ftz,
+            m.oracles.sat,
+            m.oracles.satfinite,
+            m.oracles.relu,
+            m.oracles.pzo,
+            m.oracles.scaled == "n1"   ? warpbit::Scaling::n1
+            : m.oracles.scaled == "n2" ? warpbit::Scaling::n2
+                                       : warpbit::Scaling::none};
   return m;
 }
 

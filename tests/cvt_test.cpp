@@ -41,7 +41,7 @@ std::uint64_t expected(const cvt_cases::Meaning& m, int elements, const Thread& 
                                                    : thread.sources[static_cast<std::size_t>(elements - 1 - i)];
     const std::uint64_t share = m.oracles.rounding == "rs"
                                     ? random_bits(m.ours.to, i, static_cast<std::uint32_t>(thread.random_bits))
-                                    : 0;
+                                    : thread.random_bits >> (m.oracles.scaled == "n2" ? 8 * i : 0) & 0xFF;
     out |= convert(m.ours, code & boundary::ones(find_format(m.oracles.from)->bits), share) << (i * to_slot);
   }
   return out;
@@ -70,7 +70,9 @@ struct Batch {
       };
       for (const Thread& thread : threads)
         for (std::size_t r = 0; r < static_cast<std::size_t>(operand.registers); ++r)
-          add(operand.part == Part::random_bits ? thread.random_bits : thread.sources[first + r]);
+          add(operand.part == Part::random_bits || operand.part == Part::scale_factor
+                  ? thread.random_bits
+                  : thread.sources[first + r]);
       if (operand.part == Part::source) first += static_cast<std::size_t>(operand.registers);
     }
     results.resize(threads.size() * static_cast<std::size_t>(i.operands()[0].register_bits / 8),
@@ -151,6 +153,23 @@ TEST_CASE("packed pairs and fours, by hand") {
   CHECK(one("cvt.rs.satfinite.e4m3x4.f32", "sm_100a", {{k1, k2, k3, k4}}) == 0x38404448);
   CHECK(one("cvt.rs.satfinite.e2m1x4.f32", "sm_100a", {{k1, k2, k3, k4}}) == 0x2456);
   CHECK(one("cvt.rz.ue8m0x2.f32", "sm_120a", {{k1, k2}}) == 0x7F80);
+  // PTX ISA 9.1 to 9.4. 2, -0 and 64ths of s2f6; 1 and 1.5 of bf16, 2 and -3 of f16.
+  CHECK(one("cvt.rn.satfinite.e4m3x2.bf16x2", "sm_120f", {{0x3F803FC0}}) == 0x383C);
+  CHECK(one("cvt.rn.satfinite.e2m3x2.f16x2", "sm_110f", {{0x4000C200}}) == 0x1034);
+  CHECK(one("cvt.rn.satfinite.e2m1x2.bf16x2", "sm_100f", {{0x3F803FC0}}) == 0x23);
+  CHECK(one("cvt.rn.bf16x2.e5m2x2", "sm_103f", {{0x3C40}}) == 0x3F804000);
+  CHECK(one("cvt.rn.scaled::n2::ue8m0.bf16x2.e2m1x2", "sm_120f", {{0x24}, 0x807E}) == 0x40003F80);
+  CHECK(one("cvt.rn.satfinite.scaled::n2::ue8m0.bf16x2.e4m3x2", "sm_120f", {{0x7EFE}, 0xFEFE}) == 0x7F7FFF7F);
+  CHECK(one("cvt.rn.satfinite.s2f6x2.f32", "sm_120a", {{k1, k3}}) == 0x407F);
+  CHECK(one("cvt.rn.satfinite.s2f6x2.f32", "sm_120a", {{0xC0400000, 0xBC800000}}) == 0x80FF);
+  CHECK(one("cvt.rn.relu.satfinite.s2f6x2.f32", "sm_120a", {{0xC0400000, 0x7FC00000}}) == 0x007F);
+  CHECK(one("cvt.rn.satfinite.scaled::n2::ue8m0.s2f6x2.f32", "sm_107a", {{k2, k3}, 0x8081}) == 0x4030);
+  CHECK(one("cvt.rn.bf16x2.s2f6x2", "sm_100a", {{0x4080}}) == 0x3F80C000);
+  CHECK(one("cvt.rz.satfinite.pzo.e4m3x2.f32", "sm_107f", {{0x80000000, 0x8DA24260}}) == 0);
+  CHECK(one("cvt.rz.satfinite.e4m3x2.f32", "sm_107f", {{0x80000000, 0x8DA24260}}) == 0x8080);
+  CHECK(one("cvt.rp.satfinite.ue5m3x2.f32", "sm_107f", {{0x3F880000, k4}}) == 0x7988);
+  CHECK(one("cvt.rn.f16x2.ue5m3x2", "sm_107a", {{0x7801}}) == 0x3C000080);
+  CHECK(one("cvt.rn.satfinite.scaled::n1::ue8m0.e2m3x2.f32", "sm_107a", {{k2, k4}, 0x81}) == 0x0408);
 }
 
 TEST_CASE("on a warp each thread converts for itself; who does not take part keeps its registers") {

@@ -80,7 +80,7 @@ TEST_CASE("a refusal names the target, the instruction or the operand", "[quick]
   CHECK(
       message("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64", "sm_89") ==
       "mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 does not exist on sm_89; it exists on sm_90, sm_90a, "
-      "sm_100, sm_100a, sm_100f, sm_103, sm_103a, sm_103f, sm_110, sm_110a, sm_110f, sm_120, sm_120a, sm_120f, "
+      "sm_100, sm_100a, sm_100f, sm_103, sm_103a, sm_103f, sm_107, sm_107a, sm_107f, sm_110, sm_110a, sm_110f, sm_120, sm_120a, sm_120f, "
       "sm_121, sm_121a, sm_121f");
   CHECK_THAT(message("mul.lo.s32 {d}, {a};"),
              Catch::StartsWith("mul.lo.s32: 'mul' is not an instruction of this library; it has mma"));
@@ -278,17 +278,18 @@ TEST_CASE("what is wrong with an instruction of tensor memory is named", "[quick
   const std::string mma = "tcgen05.mma.cta_group::1.kind::f16", ld = "tcgen05.ld.sync.aligned.";
   const Row rows[] = {
       {"sm_100", "tcgen05.fence::after_thread_sync",
-       "tcgen05.fence::after_thread_sync does not exist on sm_100; it exists on sm_100a, sm_100f, sm_103a, sm_103f, sm_110a, sm_110f"},
+       "tcgen05.fence::after_thread_sync does not exist on sm_100; it exists on sm_100a, sm_100f, sm_103a, sm_103f, sm_107a, sm_107f, sm_110a, sm_110f"},
       {"sm_103a", "tcgen05.mma.ws.cta_group::1.kind::i8", "it exists on sm_100a, sm_110a"},
       {"sm_100a", "tcgen05.ld.red.sync.aligned.32x32b.x2.max.f32",
-       "it exists on sm_103a, sm_103f, sm_110a, sm_110f"},
-      {"sm_103f", "tcgen05.shift.cta_group::1.down", "it exists on sm_100a, sm_103a, sm_110a"},
+       "it exists on sm_103a, sm_103f, sm_107a, sm_107f, sm_110a, sm_110f"},
+      {"sm_103f", "tcgen05.shift.cta_group::1.down", "it exists on sm_100a, sm_103a, sm_107a, sm_110a"},
       {"sm_110f", "tcgen05.mma.cta_group::1.kind::mxf4.block_scale.scale_vec::2X",
-       "it exists on sm_100a, sm_103a, sm_110a"},
+       "it exists on sm_100a, sm_103a, sm_107a, sm_110a"},
       {"sm_100f", "tcgen05.mma.sp.cta_group::1.kind::mxf4.block_scale.block32",
-       "it exists on sm_100a, sm_103a, sm_110a"},
+       "it exists on sm_100a, sm_103a, sm_107a, sm_110a"},
       {"sm_110a", mma + " [d], a, b, i, p, 3;",
-       mma + " with scale_input_d does not exist on sm_110a; it exists on sm_100a, sm_100f, sm_103a, sm_103f"},
+       mma +
+           " with scale_input_d does not exist on sm_110a; it exists on sm_100a, sm_100f, sm_103a, sm_103f, sm_107a, sm_107f"},
       {"sm_100a", "tcgen05.mma.cta_group::1.kind::i8 [d], a, b, i, p, 1;", "with scale_input_d: undocumented"},
       {"sm_100a", mma + " [d], a, b, i, p, 16;", "operand scale_input_d: '16' is out of range; expected 0..15"},
       {"sm_100a", mma + " [d], a, b, i, {%r0, %r1, %r2}, p;",

@@ -92,7 +92,7 @@ CodeClass class_of(const FormatInfo& f, const oracle::Value& v) {
   if (v.kind == oracle::Value::nan) return CodeClass::nan;
   if (v.kind == oracle::Value::infinity) return CodeClass::infinity;
   if (v.kind == oracle::Value::zero) return CodeClass::zero;
-  if (f.is_integer) return CodeClass::integer;
+  if (f.is_integer) return f.fraction_bits > 0 ? CodeClass::fixed_point : CodeClass::integer;
   const bool is_short = f.has_subnormals && v.magnitude < (cpp_int(1) << f.fraction_bits);
   return is_short ? CodeClass::subnormal : CodeClass::normal;
 }

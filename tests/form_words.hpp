@@ -23,4 +23,17 @@ inline std::string joined(const Words& words) {
   return out;
 }
 
+// "a{b,}c" -> "abc", "ac"; all braces are expanded.
+inline std::vector<std::string> expanded(const std::string& pattern) {
+  const std::size_t open = pattern.find('{');
+  if (open == pattern.npos) return {pattern};
+  const std::size_t close = pattern.find('}', open);
+  std::istringstream choices(pattern.substr(open + 1, close - open - 1) + ",");
+  std::vector<std::string> out;
+  for (std::string choice; std::getline(choices, choice, ',');)
+    for (const std::string& form : expanded(pattern.substr(0, open) + choice + pattern.substr(close + 1)))
+      out.push_back(form);
+  return out;
+}
+
 }  // namespace form_words

@@ -11,11 +11,13 @@
 #include <map>
 #include <optional>
 #include <regex>
+#include <set>
 #include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "form_words.hpp"
 #include "warpbit/target.hpp"
 
 namespace isa_table {
@@ -45,6 +47,34 @@ inline std::vector<Row> read(const std::string& name) {
     for (std::size_t i = 0; i < head.size(); ++i) named[head[i]] = row[i];
   }
   REQUIRE_FALSE(out.empty());
+  return out;
+}
+
+/// The column for a target: the assembler of the tables does not know sm_107, sm_107a and sm_107f, which have what sm_103,
+/// sm_103a and sm_103f have of its forms (PTX ISA 9.4, "Release Notes": Table 72).
+inline std::string column_of(std::string_view target) {
+  constexpr std::string_view kLater = "sm_107", kLike = "sm_103";
+  return target.starts_with(kLater) ? fmt::format("{}{}", kLike, target.substr(kLater.size()))
+                                    : std::string(target);
+}
+
+/// The forms that came after the assembler of the tables, as the manual lists them: a row each.
+inline std::vector<Row> later() {
+  std::vector<Row> out;
+  for (const Row& row : read("later"))
+    for (const std::string& form : form_words::expanded(row.at("forms"))) {
+      out.push_back(row);
+      out.back()["instruction"] = form;
+    }
+  return out;
+}
+
+/// The rows of rejected.tsv, but for those that a later PTX has.
+inline std::vector<Row> rejected() {
+  std::set<std::string> later_forms;
+  for (const Row& row : later()) later_forms.insert(row.at("instruction"));
+  std::vector<Row> out = read("rejected");
+  std::erase_if(out, [&](const Row& row) { return later_forms.contains(row.at("instruction")); });
   return out;
 }
 
@@ -95,7 +125,7 @@ inline bool is_on_first_target(const Row& row, std::string_view target) {
 
 /// True if the form is legal there, says the assembler or, where it does not know the target, the manual.
 inline bool is_legal(const Row& row, std::string_view target) {
-  const std::string& cell = row.at(std::string(target));
+  const std::string& cell = row.at(column_of(target));
   return !is_undocumented(row) && (cell == "n/a" ? is_on_first_target(row, target) : cell == "1");
 }
 

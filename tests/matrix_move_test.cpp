@@ -33,6 +33,7 @@ struct Shape {
   int slots;       // elements in a register
   int bits;        // of an element in memory
   LineElement (*at)(int lane, int reg, int slot);
+  bool is_signed = false;  // elements are sign-extended to their slots
 };
 
 // g = lane / 4, t = lane % 4. m8n8: "A group of four threads loads an entire row"; column-major with .trans.
@@ -57,6 +58,7 @@ LineElement paired(int lane, int reg, int e) {
 
 Shape shape_of(const std::string& form) {
   const int matrices = has(form, "x1") ? 1 : has(form, "x2") ? 2 : 4;
+  if (has(form, "s4")) return {8, matrices, 1, 4, 4, flat, true};
   const int bits = has(form, "b16") ? 16 : has(form, "b6x16_p32") ? 6 : has(form, "b4x16_p64") ? 4 : 8;
   if (has(form, "m8n8")) return {8, matrices, 1, 2, bits, has(form, "trans") ? column : row};
   if (has(form, "m16n16")) return {16, matrices, 2, 4, bits, tall};
@@ -69,8 +71,12 @@ std::uint64_t model(const Shape& shape, const Bytes& image, const Addresses& sta
   for (int e = 0; e < shape.slots; ++e) {
     const LineElement at = shape.at(lane, reg, e);
     const std::uint64_t start = starts.at(static_cast<std::size_t>(at.matrix * shape.lines + at.line));
-    out |= bits(image, 8 * start + static_cast<std::uint64_t>(at.position * shape.bits), shape.bits)
-           << (32 / shape.slots * e);
+    const int slot = 32 / shape.slots;
+    const std::uint64_t code =
+        bits(image, 8 * start + static_cast<std::uint64_t>(at.position * shape.bits), shape.bits);
+    const bool is_negative = shape.is_signed && (code >> (shape.bits - 1) & 1) != 0;
+    const std::uint64_t above = is_negative ? (std::uint64_t{1} << slot) - (std::uint64_t{1} << shape.bits) : 0;
+    out |= (code | above) << (slot * e);
   }
   return out;
 }

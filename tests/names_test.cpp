@@ -41,6 +41,7 @@ TEST_CASE("targets are found by the names that people use", "[quick][names]") {
       {"sm_90", {"SM_90", "sm90"}},
       {"sm_100a", {"B100", "B200", "GB200"}},
       {"sm_103a", {"B300", "GB300"}},
+      {"sm_107a", {"Rubin", "VR200"}},
       {"sm_110a", {"Thor", "Jetson AGX Thor"}},
       {"sm_120a", {"RTX 5090", "RTX-5090", "rtx_5090", "RTX 5070 Laptop GPU", "RTX PRO 6000"}},
       {"sm_121a", {"DGX Spark", "Spark", "GB10"}},
@@ -89,7 +90,7 @@ TEST_CASE("each name in the table is the target's, or ambiguous", "[quick][names
       ambiguous += !found.ok();
     }
   }
-  CHECK(targets.size() == 13);
+  CHECK(targets.size() == 14);
   CHECK(ambiguous == 2);  // blackwell, twice
 }
 
@@ -115,7 +116,7 @@ TEST_CASE("warpbit list --targets", "[quick][names][cli]") {
   CHECK_THAT(shown.out, Catch::Contains("\nsm_90a   Hopper        H100, H200, GH200, H800, H20, hopper\n"));
   const auto json = nlohmann::json::parse(run({"list", "--targets", "--json"}).out);
   CHECK(json["schema"] == "list/1");
-  REQUIRE(json["targets"].size() == 13);
+  REQUIRE(json["targets"].size() == 14);
   CHECK(json["targets"][3] == nlohmann::json{{"target", "sm_80"},
                                              {"architecture", "Ampere"},
                                              {"names", {"A100", "A800", "A30", "ampere"}}});
@@ -136,7 +137,7 @@ TEST_CASE("short forms stand for one form", "[quick][names]") {
       {"mma.m16n8k256.b1.xor.popc", "mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.xor.popc"},
       {"mma.sp.m16n8k32.f32.f16", "mma.sp.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32"},
       {"mma.m8n8k4.row.col.f32.f16", "mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32"},
-      {"mma.m16n8k64.mxf4nvf4.4X.f32.e2m1",
+      {"mma.m16n8k64.mxf4nvf4.4X.f32.e2m1.ue4m3",
        "mma.sync.aligned.m16n8k64.row.col.kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.ue4m3"},
       {"mma.m16n8k32.f8f6f4.f32.e2m1", "mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.e2m1.e2m1.f32"},
       {"wgmma.m64n256k32.f32.e4m3", "wgmma.mma_async.sync.aligned.m64n256k32.f32.e4m3.e4m3"},

@@ -237,13 +237,128 @@ TEST_CASE("a special register is named with its component", "[quick]") {
 }
 
 TEST_CASE("a later version of PTX than is known is a note", "[quick]") {
-  const auto module = ptx::Module::load(".version 9.5\n.target sm_90a\n.visible .entry k() { ret; }\n");
+  const auto module = ptx::Module::load(".version 9.6\n.target sm_90a\n.visible .entry k() { ret; }\n");
   REQUIRE(module.ok());
   CHECK(module->check().empty());
   REQUIRE(module->notes().size() == 1);
   CHECK(module->notes()[0].defect.empty());
-  CHECK(module->notes()[0].text == "PTX 9.5 is later than what is known (9.0)");
-  CHECK(ptx::Module::load(".version 9.0\n.target sm_90a\n.visible .entry k() { ret; }\n")->notes().empty());
+  CHECK(module->notes()[0].text == "PTX 9.6 is later than what is known (9.5)");
+  for (const char* known : {"9.0", "9.1", "9.2", "9.3", "9.4", "9.5"}) {
+    INFO(known);
+    const auto of_newer =
+        ptx::Module::load(fmt::format(".version {}\n.target sm_90a\n.visible .entry k() {{ ret; }}\n", known));
+    REQUIRE(of_newer.ok());
+    CHECK(of_newer->notes().empty());
+    CHECK(of_newer->check().empty());
+  }
+}
+
+// PTX ISA 9.4, "Release Notes", has the first three; the last rows are of "PTX Module Directives: .target".
+TEST_CASE("sm_107 is a target since PTX 9.4, and of the family of sm_100 and sm_103", "[quick]") {
+  const auto refusal = [](std::string_view version, std::string_view target, std::string_view on) {
+    const auto module = ptx::Module::load(
+        fmt::format(".version {}\n.target {}\n.visible .entry k() {{ ret; }}\n", version, target),
+        Target::find_ptx(on).value());
+    return module.ok() ? std::string() : module.error().message();
+  };
+  for (const std::string_view target : {"sm_107", "sm_107a", "sm_107f"}) {
+    CHECK(refusal("9.4", target, target).empty());
+    CHECK(refusal("9.3", target, target) ==
+          fmt::format(".target {} does not exist in PTX 9.3; it exists from PTX 9.4 on", target));
+  }
+  for (const std::string_view runs : {"sm_80", "sm_100", "sm_100f", "sm_103f", "sm_107f"})
+    CHECK(refusal("9.4", runs, "sm_107a").empty());
+  for (const std::string_view other : {"sm_100a", "sm_103a", "sm_110f", "sm_120"})
+    CHECK_FALSE(refusal("9.4", other, "sm_107a").empty());
+}
+
+// By the notes of each instruction in PTX ISA 9.4: the version before the first that has it, and a target without it.
+TEST_CASE("forms of PTX 9.1 to 9.4 are refused before, and on targets without them") {
+  struct Later {
+    std::string_view before, since, target, without, statement;
+  };
+  constexpr std::string_view kRegisters =
+      ".reg .b8 %y<4>; .reg .b16 %c<4>; .reg .b32 %r<9>; .reg .b64 %q<9>; .reg .f32 %f<9>; .local .align 8 .b8 l[8]; "
+      ".shared .align 16 .b8 s[128]; ";
+  constexpr Later kLater[] = {
+      {"9.0", "9.1", "sm_120f", "sm_120", "cvt.rn.satfinite.e4m3x2.bf16x2 %c0, %r1;"},
+      {"9.0", "9.1", "sm_100f", "sm_90a", "cvt.rn.satfinite.e3m2x2.f16x2 %c0, %r1;"},
+      {"9.0", "9.1", "sm_110a", "sm_110f", "cvt.rn.satfinite.s2f6x2.f32 %c0, %f1, %f2;"},
+      {"9.1", "9.2", "sm_120f", "sm_100", "cvt.rn.bf16x2.e5m2x2 %r0, %c1;"},
+      {"9.1", "9.2", "sm_100a", "sm_103", "cvt.rn.relu.scaled::n2::ue8m0.bf16x2.e2m1x2 %r0, %y1, %c2;"},
+      {"9.3", "9.4", "sm_107f", "sm_103a", "cvt.rz.satfinite.e4m3x2.f32 %c0, %f1, %f2;"},
+      {"9.3", "9.4", "sm_107f", "sm_107", "cvt.rn.satfinite.pzo.e2m1x2.f16x2 %y0, %r1;"},
+      {"9.3", "9.4", "sm_107a", "sm_120a", "cvt.rp.ue5m3x2.bf16x2 %c0, %r1;"},
+      {"9.3", "9.4", "sm_107f", "sm_110a", "cvt.rn.satfinite.scaled::n1::ue8m0.e5m2x2.bf16x2 %c0, %r1, %y2;"},
+      {"9.3", "9.4", "sm_90a", "sm_90", "ldmatrix.sync.aligned.m8n16.x1.shared.s8.s4 {%r0}, [s];"},
+      {"9.0", "9.1", "sm_121a", "sm_110a",
+       "mma.sync.aligned.m16n8k64.row.col.kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.ue8m0 "
+       "{%f0,%f1,%f2,%f3}, {%r0,%r1,%r2,%r3}, {%r4,%r5}, {%f0,%f1,%f2,%f3}, %r6, {0, 0}, %r7, {0, 0};"},
+      {"9.1", "9.2", "sm_120f", "sm_120", "add.u8x4 %r0, %r1, %r2;"},
+      {"9.1", "9.2", "sm_120a", "sm_110a", "sub.sat.s8x4 %r0, %r1, %r2;"},
+      {"9.1", "9.2", "sm_121f", "sm_107f", "min.relu.s8x4 %r0, %r1, %r2;"},
+      {"9.1", "9.2", "sm_120f", "sm_100a", "add.sat.u32 %r0, %r1, %r2;"},
+      {"9.3", "9.4", "sm_107f", "sm_120f", "set.lo.u8x4 %r0, %r1, %r2;"},
+      {"9.1", "9.2", "sm_90", "sm_89",
+       "{ .reg .b128 %w; mov.b128 %w, {%q1, %q2}; st.async.shared::cluster.mbarrier::complete_tx::bytes.b128 [%r1], %w, "
+       "[%r2]; }"},
+      {"9.2", "9.3", "sm_80", "sm_75", "clmad.hi.u64 %q0, %q1, %q2, %q3;"},
+      {"9.0", "9.1", "sm_75", "", "ld.volatile.local.b32 %r0, [l];"},
+      {"9.0", "9.1", "sm_75", "", "st.volatile.local.b32 [l], %r0;"},
+      {"9.2", "9.3", "sm_75", "", "ld.mmio.acquire.sys.global.b32 %r0, [%q1];"},
+      {"9.2", "9.3", "sm_75", "", "st.mmio.release.sys.global.b32 [%q1], %r0;"},
+  };
+  const auto asked = [&](std::string_view version, std::string_view target, std::string_view statement) {
+    const auto module =
+        ptx::Module::load(fmt::format(".version {}\n.target {}\n.visible .entry k() {{ {}{} ret; }}\n", version,
+                                      target, kRegisters, statement));
+    REQUIRE(module.ok());
+    const Result<ptx::Function> function = module->function("k");
+    return function ? std::optional<Error>() : std::optional(function.error());
+  };
+  for (const Later& c : kLater) {
+    INFO(c.statement << " on " << c.target);
+    // A target may be later than a form.
+    const Version first = Target::find_ptx(c.target)->row().since;
+    if (text(first) <= c.before) {
+      const std::optional<Error> early = asked(c.before, c.target, c.statement);
+      REQUIRE(early);
+      CHECK(early->code == Errc::not_in_version);
+      CHECK(early->message().find(fmt::format("from PTX {} on", c.since)) != std::string::npos);
+    }
+    const std::optional<Error> now = asked(c.since, c.target, c.statement);
+    CHECK((now ? now->message() : "") == "");
+    if (c.without.empty()) continue;
+    const std::optional<Error> elsewhere = asked("9.5", c.without, c.statement);
+    REQUIRE(elsewhere);
+    CHECK(elsewhere->code == Errc::not_on_target);
+  }
+}
+
+TEST_CASE("forms of PTX 9.3 and 9.4 that no kernel executes are refused by name") {
+  const auto refusal = [](std::string_view target, std::string_view statement) {
+    const auto module = ptx::Module::load(fmt::format(
+        ".version 9.4\n.target {}\n.visible .entry k() {{ .reg .b16 %c<4>; .reg .b32 %r<4>; .reg .b64 %q<4>; "
+        "{} ret; }}\n",
+        target, statement));
+    REQUIRE(module.ok());
+    const Result<ptx::Function> function = module->function("k");
+    REQUIRE_FALSE(function.ok());
+    CHECK(function.error().code == Errc::instruction_not_modelled);
+    return function.error().message();
+  };
+  for (const std::string_view statement :
+       {"add.rn.f32x2.f16x2.f32x2 %q0, %r1, %q2;", "sub.rz.ftz.f16x2.f32x2.f32x2 %r0, %q1, %q2;",
+        "mul.rz.bf16x2.f32x2.f32x2 %r0, %q1, %q2;", "fma.rn.f32x2.bf16x2.f32x2.f32x2 %q0, %r1, %q2, %q3;",
+        "mul.f16x2.f16x2.bf16x2 %r0, %r1, %r2;"})
+    CHECK(refusal("sm_107f", statement).find("its results have not been measured") != std::string::npos);
+  for (const std::string_view statement :
+       {"add.rn.e5m2x4.e4m3x4 %r0, %r1, %r2;", "sub.satfinite.e4m3x4.e2m1x4 %r0, %c1, %r2;",
+        "mul.rn.satfinite.e4m3x4.e2m1x4.e2m1x4 %r0, %c1, %c2;",
+        "fma.e4m3x4.ue8m0x4.e3m2x4 %r0, %r1, %r2, %r3;"})
+    CHECK(refusal("sm_103a", statement).find("its results have not been measured") != std::string::npos);
+  CHECK(refusal("sm_100", "multimem.st.async.release.gpu.global.u32 [%q0], %r1;").find("there is one GPU") !=
+        std::string::npos);
 }
 
 // Forms that are later than their target; the rest is there from the target's first version on.

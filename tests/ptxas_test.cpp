@@ -64,7 +64,7 @@ void add_undocumented(std::vector<Question>& out) {
 }
 
 void add_rejected(std::vector<Question>& out) {
-  for (const Row& row : isa_table::read("rejected"))
+  for (const Row& row : isa_table::rejected())
     out.push_back(question(row.at("instruction"), row.at("operands"), target_of(row), false, false));
 }
 

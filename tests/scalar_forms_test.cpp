@@ -17,7 +17,9 @@ std::map<std::pair<std::string, std::string>, const Row*> accepted_forms(const s
 
 TEST_CASE("every scalar form is accepted or refused as by ptxas", "[once]") {
   const std::vector<Row> rows = isa_table::read("scalar");
-  const std::vector<Target> targets = isa_table::target_columns(rows.front());
+  std::vector<Target> targets = Target::all();
+  std::erase_if(targets,
+                [&](Target target) { return !rows.front().contains(isa_table::column_of(target.name())); });
   const auto table = accepted_forms(rows);
   std::vector<const Row*> answers;
   std::set<std::string> seen;
@@ -49,7 +51,7 @@ TEST_CASE("every scalar form is accepted or refused as by ptxas", "[once]") {
       return asked.back().second;
     };
     for (const Target target : targets) {
-      const bool expected = answers[i] != nullptr && answers[i]->at(std::string(target.name())) == "1";
+      const bool expected = answers[i] != nullptr && answers[i]->at(isa_table::column_of(target.name())) == "1";
       const bool got = takes(target);
       ++(expected ? accepted : refused);
       if (got == expected) continue;

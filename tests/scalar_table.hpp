@@ -172,11 +172,14 @@ inline std::optional<warpbit::Error> refusal(const warpbit::ptx::FunctionText& f
   return {};
 }
 
-/// Whether it does, sooner.
+/// Whether it does, sooner. The tables are of PTX 9.0: forms that are later do not count.
 inline bool takes(const warpbit::ptx::FunctionText& function, const warpbit::ptx::Statement& statement,
                   warpbit::Target target) {
-  const auto forms =
-      warpbit::ptx::scalar_matches(statement.opcode, warpbit::ptx::words_of(function, statement), target);
+  const auto words = warpbit::ptx::words_of(function, statement);
+  auto forms = warpbit::ptx::scalar_matches(statement.opcode, words, target);
+  std::erase_if(forms, [&](const warpbit::ptx::MatchedForm& one) {
+    return warpbit::ptx::since(*one.form, words) > warpbit::Version{9, 0};
+  });
   return !forms.empty() && warpbit::ptx::check_operands(function, statement, forms).ok();
 }
 

@@ -107,13 +107,14 @@ TEST_CASE("check without a target is a table", "[quick][cli]") {
         "sm_90, sm_90a                   accepted  captured   HMMA     fused L 16, F 25, floor -133 -> f32 rz\n"
         "sm_100, sm_100a, sm_100f        accepted  published  HMMA     fused L 16, F 25, floor -133 -> f32 rz\n"
         "sm_103, sm_103a, sm_103f,       accepted  inferred   HMMA     fused L 16, F 25, floor -133 -> f32 rz\n"
+        "sm_107, sm_107a, sm_107f,\n"
         "sm_110, sm_110a, sm_110f,\n"
         "sm_120, sm_120a, sm_120f,\n"
         "sm_121, sm_121a, sm_121f\n"
         "\n"
         "refused: it does not exist on these targets; it exists on sm_80, sm_86, sm_87, sm_88, sm_89, sm_90,\n"
-        "sm_90a, sm_100, sm_100a, sm_100f, sm_103, sm_103a, sm_103f, sm_110, sm_110a, sm_110f, sm_120,\n"
-        "sm_120a, sm_120f, sm_121, sm_121a, sm_121f\n");
+        "sm_90a, sm_100, sm_100a, sm_100f, sm_103, sm_103a, sm_103f, sm_107, sm_107a, sm_107f, sm_110,\n"
+        "sm_110a, sm_110f, sm_120, sm_120a, sm_120f, sm_121, sm_121a, sm_121f\n");
 }
 
 // Every target stands in the first column of exactly one row.

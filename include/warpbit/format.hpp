@@ -45,7 +45,7 @@ struct SharedName {
 std::span<const SharedName> shared_names();
 
 /// The class of a code.
-enum class CodeClass { zero, subnormal, normal, integer, infinity, nan };
+enum class CodeClass { zero, subnormal, normal, integer, fixed_point, infinity, nan };
 std::string_view name(CodeClass c);
 
 /// A field of a code, e.g. {"exponent", "1111"}.

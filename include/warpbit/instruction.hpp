@@ -36,6 +36,7 @@ enum class Part {
   selector_b,      ///< the same for B
   source,          ///< the operand that is stored, transposed or converted
   random_bits,     ///< for stochastic rounding
+  scale_factor,    ///< of a conversion: one, or one for each element
   address,         ///< the address of a matrix, or of a row of one, in memory
   scale_d,         ///< whether C is added: D = A B + C, or D = A B
   sign_a,          ///< 1 or -1, by which A is multiplied; an immediate

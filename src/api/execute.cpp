@@ -207,15 +207,15 @@ Result<Execution> execute_batch(const Instruction& instruction, std::span<const 
   if (Result<void> checked = check_views(instruction, sources, destination, cases); !checked)
     return checked.error();
   if (const auto* elementwise = std::get_if<ElementwiseKernel>(&computed)) {
-    const OperandView random = elementwise->random_bits ? sources.back() : OperandView{};
+    const OperandView extra = elementwise->extra ? sources.back() : OperandView{};
     constexpr std::size_t kElements = 32 * 4;  // about those of a case
     const ConversionTable* const table =
         elementwise->conversion && *kernel != Kernel::reference
             ? find_table(*elementwise->conversion, cases * elementwise->elements.size())
             : nullptr;
     for_cases(cases, kElements, kElementPart, options, [&](std::size_t first, std::size_t last) {
-      run_elementwise(*elementwise, sources.first(elementwise->sources.size()), random, destination, first,
-                      last, table);
+      run_elementwise(*elementwise, sources.first(elementwise->sources.size()), extra, destination, first, last,
+                      table);
     });
     return Execution{instruction.inferred(), Kernel::reference};
   }

@@ -43,7 +43,8 @@ std::string operand_text(const Operand& op) {
   }
   const std::string registers =
       fmt::format("{} register{} of {} bits", op.registers, op.registers == 1 ? "" : "s", op.register_bits);
-  if (op.part == Part::stride || op.part == Part::random_bits) return registers;
+  if (op.part == Part::stride || op.part == Part::random_bits || op.part == Part::scale_factor)
+    return registers;
   return fmt::format(
       "{}, {} {}x{}{}", registers, op.format, op.fragment.rows(), op.fragment.columns(),
       op.fragment.products() > 1 ? fmt::format(" ({} side by side)", op.fragment.products()) : "");

@@ -38,7 +38,8 @@ results rest on. `warpbit list --isa --markdown` prints this page.
 * **forms**: in a pattern `{a,b}` is one of these, with `{,a}` none or this one, and `$name` one of [the sets](#sets-of-words);
   with `$name+` a hint of a cache, `.L2::cache_hint`, stands before the type.
 * **since PTX**: the version, and behind it words that have another one. Empty: as old as the target. Words of any instruction may
-  be later: `.shared::cta` is of PTX 7.8.
+  be later: `.shared::cta` is of PTX 7.8. Of tensor instructions: the versions in which forms came. What is later than PTX 9.0 follows
+  the manual of PTX 9.4; no assembler was asked about it.
 * **recorded**: how many of the forms an H100 has executed and left a recording of; words that change no bit of a result (scopes,
   orders, hints of caches) count for nothing. Of tensor instructions: the targets whose GPU has.
 * **open elsewhere**: what the PTX manual leaves open of the result, which is therefore inferred where there is no recording.

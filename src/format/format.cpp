@@ -46,20 +46,24 @@ CodeClass class_of(const Format& f, std::uint64_t code, const Decoded& d) {
     case Class::zero: return CodeClass::zero;
     case Class::finite: break;
   }
-  if (f.is_integer) return CodeClass::integer;
+  if (f.is_integer) return f.fraction_bits > 0 ? CodeClass::fixed_point : CodeClass::integer;
   const bool is_subnormal = f.subnormals && magnitude_field(f, code) >> f.fraction_bits == 0;
   return is_subnormal ? CodeClass::subnormal : CodeClass::normal;
 }
 
 std::vector<CodeField> fields_of(const Format& f, std::uint64_t code) {
   const std::string bits = fmt::format("{:0{}b}", code, f.bits);
-  if (f.is_integer) return {{"integer", bits}};
   std::vector<CodeField> out;
   std::size_t at = 0;
   const auto add = [&](std::string_view field, int count) {
     if (count != 0) out.push_back({field, bits.substr(at, static_cast<std::size_t>(count))});
     at += static_cast<std::size_t>(count);
   };
+  if (f.is_integer) {
+    add("integer", f.bits - f.fraction_bits);
+    add("fraction", f.fraction_bits);
+    return out;
+  }
   add("ignored", f.ignored_high);
   add("sign", f.is_signed ? 1 : 0);
   add("exponent", f.exponent_bits);
@@ -174,7 +178,8 @@ std::span<const SharedName> shared_names() {
 }
 
 std::string_view name(CodeClass c) {
-  constexpr std::string_view kNames[] = {"zero", "subnormal", "normal", "integer", "infinity", "NaN"};
+  constexpr std::string_view kNames[] = {"zero",        "subnormal", "normal", "integer",
+                                         "fixed-point", "infinity",  "NaN"};
   return kNames[static_cast<std::size_t>(c)];
 }
 
@@ -211,7 +216,8 @@ Result<std::vector<Landmark>> landmarks(std::string_view format_name) {
   if (f.is_integer) {
     std::vector<Landmark> out{{"zero", 0}, {"largest", largest(f, false)}};
     if (f.is_signed) out.insert(out.begin(), {"least", largest(f, true)});
-    if (decode(f, one).significand == 1 && one != largest(f, false)) out.insert(out.end() - 1, {"one", one});
+    if (decode(f, one).significand >> f.fraction_bits == 1 && one != largest(f, false))
+      out.insert(out.end() - 1, {"one", one});
     return out;
   }
   std::vector<Landmark> out;
@@ -238,8 +244,8 @@ Result<EncodedNumber> encode_number(std::string_view format_name, std::string_vi
     const bool is_exact = number->cls == Class::nan || decode(f, *special).cls == Class::infinity;
     return EncodedNumber{*special, is_exact, "", !is_exact};
   }
-  const std::uint64_t code = encode(f, for_encoding(*number, f.is_integer, satfinite), rounding,
-                                    satfinite ? Overflow::saturate : Overflow::ieee);
+  const std::uint64_t code = encode(f, for_encoding(*number, f.is_integer, satfinite, f.fraction_bits),
+                                    rounding, satfinite ? Overflow::saturate : Overflow::ieee);
   const Decoded d = decode(f, code);
   const bool is_number = d.cls == Class::finite || d.cls == Class::zero;
   EncodedNumber out{code, false, is_number ? error_of(d, f, *number) : "", is_beyond_largest(f, *number)};

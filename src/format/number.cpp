@@ -135,11 +135,11 @@ Result<Number> parse_number(std::string_view text) {
   return rest.find('/') != rest.npos ? parse_fraction(text, rest, out) : parse_positional(text, rest, out);
 }
 
-Exact for_encoding(const Number& x, bool is_integer, bool clamped) {
+Exact for_encoding(const Number& x, bool is_integer, bool clamped, int fraction_bits) {
   constexpr int kBits = 120, kBelowUnit = 2;
   if (x.numerator == 0) return {x.negative, 0, 0};
   const int shift = is_integer
-                        ? kBelowUnit
+                        ? kBelowUnit + fraction_bits
                         : kBits + static_cast<int>(msb(x.denominator)) - static_cast<int>(msb(x.numerator));
   const cpp_int above = shift < 0 ? x.numerator : cpp_int(x.numerator << shift),
                 below = shift < 0 ? cpp_int(x.denominator << -shift) : x.denominator;

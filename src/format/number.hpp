@@ -27,9 +27,9 @@ Result<Number> parse_number(std::string_view text);
 inline constexpr int kMostDigits = 10'000;
 
 /// A number that encodes like the given one in every format, by every rounding: the part below its 120th bit
-/// becomes one sticky bit. For an integer format the units are kept instead, modulo 2^98; beyond that it is
+/// becomes one sticky bit. For an integer format its units are kept instead, modulo 2^98 of them; beyond that it is
 /// 2^98 if it is to be clamped.
-Exact for_encoding(const Number& number, bool is_integer, bool clamped);
+Exact for_encoding(const Number& number, bool is_integer, bool clamped, int fraction_bits = 0);
 
 /// All digits: "-0.0625"; with an exponent of ten if there are more than 60.
 std::string exact_decimal(const Exact& number);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>  // std::memcpy
 #include <vector>
@@ -66,6 +67,14 @@ class Lane {
   /// Of a number; of an address with its offset.
   std::uint64_t value(const OperandAt& of) const { return steps::value(warp_, path_, step_, of, lane_); }
   std::uint64_t element(const OperandsAt& of, int i) const { return value({of.first + i, 0}); }
+  /// Of a register of 128 bits both halves; else 0 is the upper one.
+  std::array<std::uint64_t, 2> wide_element(const OperandsAt& of, int i) const {
+    const std::vector<Place>& places = warp_.program().places[static_cast<std::size_t>(step_.target)];
+    const Place& place = places[static_cast<std::size_t>(of.first + i)];
+    if (place.bits <= 64) return {element(of, i), 0};
+    const auto [lower, upper] = halves(place);
+    return {warp_.read(path_, lower, lane_), warp_.read(path_, upper, lane_)};
+  }
   std::uint32_t shared(const OperandAt& of) const { return static_cast<std::uint32_t>(value(of)); }
   /// Of the block's own shared memory: the byte there.
   Result<std::uint32_t> own(const OperandAt& of, std::string_view must) const;
@@ -214,8 +223,10 @@ Result<bool> Lane::store_element() {
   if (!to) return to.error();
   Buffer data{};
   for (int i = 0; i < operation_.values.count; ++i) {
-    const std::uint64_t bits = element(operation_.values, i);
-    std::memcpy(data.data() + static_cast<std::size_t>(i) * size, &bits, size);
+    const auto [bits, upper] = wide_element(operation_.values, i);
+    std::byte* const at = data.data() + static_cast<std::size_t>(i) * size;
+    std::memcpy(at, &bits, std::min(size, sizeof bits));
+    if (size > sizeof bits) std::memcpy(at + sizeof bits, &upper, sizeof upper);
   }
   return copy_.element(std::span(data).first(bytes), *to, reduce());
 }

@@ -21,12 +21,9 @@ void Compiler::check_special(const Operand& operand) const {
   if (operand.kind != Operand::Kind::special) return;
   const ptx::SpecialRow& row = *ptx::find_special(operand.text);
   const std::string where = fmt::format("{}: {}", ptx::text(operand.position), operand.text);
-  if (!program_.target.row().features.has(row.needs)) {
-    std::vector<Target> having;
-    for (const Target target : Target::all())
-      if (target.row().features.has(row.needs)) having.push_back(target);
-    throw Refused{{Errc::not_on_target, where, std::string(program_.target.name()), names(having)}};
-  }
+  if (!program_.target.row().features.has(row.needs))
+    throw Refused{
+        {Errc::not_on_target, where, std::string(program_.target.name()), names(targets_with(row.needs))}};
   if (program_.module->version < row.since)
     throw Refused{{Errc::not_in_version, where, text(program_.module->version), text(row.since)}};
 }

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <set>
 
+#include "isa/form.hpp"
+#include "isa/since.hpp"
 #include "isa/statement.hpp"
 #include "ptx/evidence.hpp"
 #include "ptx/forms.hpp"
@@ -25,12 +27,6 @@ std::string targets_of(const std::vector<Target>& having) {
   return std::ranges::equal(first, all.end(), having.begin(), having.end())
              ? fmt::format("{} and later", having.front().name())
              : names(having);
-}
-
-std::string targets_with(Feature needed) {
-  std::vector<Target> having = Target::all();
-  std::erase_if(having, [&](Target target) { return !target.row().features.has(needed); });
-  return targets_of(having);
 }
 
 /// Rows of the same opcodes and columns: their patterns, and what their forms rest on.
@@ -57,7 +53,7 @@ struct Alike {
     const ptx::FormRow& of = *first->row;
     IsaRow out{std::string(first->chapter->name),
                fmt::format("{}", fmt::join(patterns, " ")),
-               targets_with(of.needs),
+               targets_of(targets_with(of.needs)),
                std::string(of.since),
                fmt::format("{} of {}", recorded, seen.size()),
                fmt::format("{}", fmt::join(open, "; "))};
@@ -88,6 +84,24 @@ void add_scalar(std::vector<IsaRow>& out) {
   finish();
 }
 
+// The versions of PTX in which forms of a unit came, on the first target that had them.
+std::string versions_of(std::string_view unit) {
+  std::set<Version> out;
+  for (const Family& family : families())
+    for (const Form& form : family.forms) {
+      if (name(form.arithmetic.unit) != unit || !form.undocumented.empty()) continue;
+      std::vector<std::string_view> words(form.qualifiers.begin(), form.qualifiers.end());
+      std::erase(words, "");
+      Version first = kKnownPtx;
+      for (const Target target : targets_of(form))
+        first = std::min(first, std::max(target.row().since, since(family.opcode, words, target)));
+      out.insert(first);
+    }
+  std::vector<std::string> texts;
+  for (const Version version : out) texts.push_back(text(version));
+  return fmt::format("{}", fmt::join(texts, ", "));
+}
+
 // By the instructions that share an arithmetic.
 void add_tensor(std::vector<IsaRow>& out) {
   struct Unit {
@@ -113,7 +127,7 @@ void add_tensor(std::vector<IsaRow>& out) {
       if (unit.by_target[i]->strongest == Basis::captured) captured.push_back(targets[i]);
     }
     const bool is_everywhere = captured.size() == having.size();
-    out.push_back({"tensor instructions", std::string(unit.name), targets_of(having), "",
+    out.push_back({"tensor instructions", std::string(unit.name), targets_of(having), versions_of(unit.name),
                    captured.empty() ? "none" : names(captured), is_everywhere ? "" : "published or inferred"});
   }
 }

@@ -154,7 +154,7 @@ ElementwiseKernel make_kernel(const Elementwise& action, const Form& form, const
       sources.push_back(&spec);
       out.sources.push_back(registers_of(spec));
     }
-    if (spec.part == Part::random_bits) out.random_bits = registers_of(spec);
+    if (spec.part == Part::random_bits || spec.part == Part::scale_factor) out.extra = registers_of(spec);
   }
   if (out.lanes == 1) {
     out.elements = packed_elements(sources);
@@ -169,7 +169,8 @@ CompiledAction bind(const ElementwiseKernel& kernel, const CompiledForm&, std::s
   std::size_t source = 0;
   for (const Operand& operand : operands) {
     if (operand.part == Part::source) out.sources[source++].literals = operand.literals;
-    if (operand.part == Part::random_bits) out.random_bits->literals = operand.literals;
+    if (operand.part == Part::random_bits || operand.part == Part::scale_factor)
+      out.extra->literals = operand.literals;
   }
   return out;
 }
@@ -187,6 +188,7 @@ Move compile_move(const MatrixMove& action, const Form& form, bool every_lane_va
   out.lines = form.products * (action.lines_are_columns ? form.columns : form.rows);
   out.line_elements = action.lines_are_columns ? form.rows : form.columns;
   out.element_bits = action.element_bits;
+  out.extended_bits = action.extended_bits;
   out.line_bytes = action.line_bytes;
   out.alignment = action.alignment;
   out.stride_multiple = action.stride_multiple;

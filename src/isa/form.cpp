@@ -81,12 +81,7 @@ std::string defined_nibbles(const Form& form) {
 }
 
 std::vector<Target> targets_of(const Form& form) {
-  static const std::vector<Target> all = Target::all();
-  std::vector<Target> out;
-  out.reserve(all.size());
-  for (const Target target : all)
-    if (target.row().features.has(form.needs | form.known)) out.push_back(target);
-  return out;
+  return targets_with(form.needs | form.known);
 }
 
 }  // namespace warpbit

@@ -124,6 +124,7 @@ struct MatrixMove {
   int line_bytes;           ///< in memory, with padding
   int alignment;            ///< of the addresses, in bytes
   int stride_multiple = 1;  ///< in bytes
+  int extended_bits = 0;    ///< loads sign-extend elements to as many bits of a register
 };
 
 /// Orders asynchronous instructions or waits for them; moves no elements. Lanes execute it together.
@@ -169,7 +170,9 @@ struct Family {
 };
 
 /// All families.
+#pragma GCC visibility push(default)  // the page of the ISA asks for them
 std::span<const Family> families();
+#pragma GCC visibility pop
 
 /// "0..3", "0" if there is one value, "-1,1" if values between are excluded, ">=0" without a maximum, "any".
 std::string text(const ImmediateRange& range);
@@ -189,7 +192,9 @@ std::optional<FragmentMap> map_of_split(const Form& form, std::int64_t split);
 std::string defined_nibbles(const Form& form);
 
 /// The targets that have the form.
+#pragma GCC visibility push(default)
 std::vector<Target> targets_of(const Form& form);
+#pragma GCC visibility pop
 
 // Each file in families/ appends its own.
 using AddFamilies = void(std::vector<Family>& out);

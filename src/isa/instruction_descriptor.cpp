@@ -154,7 +154,6 @@ constexpr std::array<std::string_view, 2> kScaleTypes{"ue4m3", "ue8m0"};
 // ---- Shapes (PTX manual, "Matrix Shape"): dense K is half of the sparse one
 
 constexpr int kUltraK = 96;
-constexpr std::string_view kUltraTarget = "sm_103a";  // the only one that has it
 
 int depth_of(const TensorMma& mma, bool is_ultra) {
   constexpr std::array<int, 7> kDepths{16, 8, 32, 32, 32, 64, 64};
@@ -305,9 +304,9 @@ class Decoder {
   std::optional<Error> check_shape() const {
     const bool bytes = mma_.kind != TensorKind::f16 && mma_.kind != TensorKind::tf32;
     if (is_ultra_ && mma_.is_sparse) return refuse(field(What::k), "1 (K 96)", "0, as K 96 is dense");
-    if (is_ultra_ && target_.name() != kUltraTarget)
+    if (is_ultra_ && !target_.row().features.has(Feature::tensor_k96))
       return refuse(field(What::k), fmt::format("1 (K 96) on {}", target_.name()),
-                    fmt::format("0; only {} has K 96", kUltraTarget));
+                    fmt::format("0; K 96 is on {}", names(targets_with(Feature::tensor_k96))));
     if (!is_allowed_m(out_.m, mma_))
       return refuse(field(What::m), fmt::format("M {}", out_.m), std::string(allowed_m(mma_)));
     if (const bool transposed = bytes && out_.b_is_mn_major; !is_allowed_n(out_.n, mma_, transposed))

@@ -11,7 +11,7 @@
 namespace warpbit {
 
 /// The latest version that this library has the forms of.
-inline constexpr Version kKnownPtx{9, 0};
+inline constexpr Version kKnownPtx{9, 5};
 
 /// The first version with this word in any instruction; as old as every target if there is nothing about it.
 Version since(std::string_view word);

@@ -21,7 +21,9 @@ int dropped_bits(const Conversion& c) {
 
 bool ConversionTable::has(const Conversion& c) {
   const Format &from = format(c.from), &to = format(c.to);
-  if (c.rounding == CvtRounding::rs || from.is_integer || to.is_integer || to.bits > 32) return false;
+  if (c.rounding == CvtRounding::rs || c.scaling != Scaling::none || from.is_integer || to.is_integer ||
+      to.bits > 32)
+    return false;
   return from.bits <= 16 || (c.from == FormatId::f32 && to.fraction_bits <= kMaxFraction);
 }
 

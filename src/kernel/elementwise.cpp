@@ -9,17 +9,17 @@
 namespace warpbit {
 namespace {
 
-void run_case(const ElementwiseKernel& k, std::span<const OperandView> sources, const OperandView& random_bits,
+void run_case(const ElementwiseKernel& k, std::span<const OperandView> sources, const OperandView& extra,
               const ResultView& destination, std::size_t index) {
   thread_local std::array<RegisterFile, kMaxSources> files;
-  thread_local RegisterFile random, out;
+  thread_local RegisterFile extras, out;
   for (std::size_t i = 0; i < k.sources.size(); ++i) files[i].load(k.sources[i], sources[i], k.lanes, index);
   out.clear(k.destination.registers, k.lanes);
-  if (k.random_bits) random.load(*k.random_bits, random_bits, k.lanes, index);
+  if (k.extra) extras.load(*k.extra, extra, k.lanes, index);
   const auto share = [&](std::size_t element) {
-    return k.random_bits ? warpbit::random_bits(k.conversion->to, static_cast<int>(element),
-                                                static_cast<std::uint32_t>(random.at(0, 0)))
-                         : 0;
+    return k.extra
+               ? extra_of(*k.conversion, static_cast<int>(element), static_cast<std::uint32_t>(extras.at(0, 0)))
+               : 0;
   };
   for (std::size_t i = 0; i < k.elements.size(); ++i) {
     const std::uint64_t code = files[k.elements[i].operand].get(k.elements[i].bits);
@@ -74,11 +74,11 @@ void look_up(const ConversionTable& table, std::span<const SourceBits> elements,
 
 }  // namespace
 
-void run_elementwise(const ElementwiseKernel& k, std::span<const OperandView> sources,
-                     const OperandView& random_bits, const ResultView& destination, std::size_t first,
-                     std::size_t last, const ConversionTable* table) {
+void run_elementwise(const ElementwiseKernel& k, std::span<const OperandView> sources, const OperandView& extra,
+                     const ResultView& destination, std::size_t first, std::size_t last,
+                     const ConversionTable* table) {
   if (table == nullptr || !is_single(k)) {
-    for (std::size_t i = first; i < last; ++i) run_case(k, sources, random_bits, destination, i);
+    for (std::size_t i = first; i < last; ++i) run_case(k, sources, extra, destination, i);
     return;
   }
   std::array<SourceBits, 8> elements;

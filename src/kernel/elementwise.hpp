@@ -24,18 +24,18 @@ struct ElementwiseKernel {
   int lanes = 1;
   TileOperand destination;
   std::vector<TileRegisters> sources;
-  std::vector<Source> elements;              ///< as many as destination.places
-  std::optional<TileRegisters> random_bits;  ///< of a stochastic rounding
+  std::vector<Source> elements;        ///< as many as destination.places
+  std::optional<TileRegisters> extra;  ///< the random bits of a stochastic rounding, or the scale factors
 };
 
 inline constexpr std::size_t kMaxSources = 2;
 
 class ConversionTable;
 
-/// Computes cases [first, last). `random_bits` is read if the kernel has such an operand. With a table, that of the
+/// Computes cases [first, last). `extra` is read if the kernel has such an operand. With a table, that of the
 /// conversion (conversion_table.hpp), elements are looked up where that is possible.
 void run_elementwise(const ElementwiseKernel& kernel, std::span<const OperandView> sources,
-                     const OperandView& random_bits, const ResultView& destination, std::size_t first,
+                     const OperandView& extra, const ResultView& destination, std::size_t first,
                      std::size_t last, const ConversionTable* table);
 
 }  // namespace warpbit

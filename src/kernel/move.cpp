@@ -159,8 +159,13 @@ Result<std::vector<Effects::MemoryRead>> load_matrix(const Move& move, const Mov
   Result<LinesRead> lines = checked_lines(move, from, memory, bytes);
   if (!lines) return lines;
   std::ranges::fill(registers, 0);
-  for (const MoveElement& e : move.elements)
-    registers[cell(move, e.bits)] |= extract(bytes, bit_of(move, e), move.element_bits) << e.bits.low_bit;
+  // 0b1000 ^ 0b1000 - 0b1000: from a sign in bit 3 to one above.
+  const std::uint64_t sign = move.extended_bits > 0 ? std::uint64_t{1} << (move.element_bits - 1) : 0;
+  const std::uint64_t kept = mask(std::max(move.extended_bits, move.element_bits));
+  for (const MoveElement& e : move.elements) {
+    const std::uint64_t code = extract(bytes, bit_of(move, e), move.element_bits);
+    registers[cell(move, e.bits)] |= (((code ^ sign) - sign) & kept) << e.bits.low_bit;
+  }
   return lines;
 }
 

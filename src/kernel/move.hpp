@@ -36,7 +36,8 @@ struct Move {
   bool every_lane_valid = false;  ///< rows: also the lanes whose addresses name no line need valid ones
   int lanes = 32, registers = 0;
   int lines = 0, line_elements = 0;  ///< rows: no more lines than lanes
-  int element_bits = 0;              ///< of RegisterBits too
+  int element_bits = 0;              ///< of RegisterBits too, unless they are sign-extended
+  int extended_bits = 0;             ///< of a register: what an element is sign-extended to, if that is more
   int line_bytes = 0;                ///< with padding
   int alignment = 1;                 ///< of the addresses, in bytes
   int stride_multiple = 1;           ///< matrix: of the stride, in bytes

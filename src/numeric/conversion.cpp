@@ -74,7 +74,7 @@ Exact dithered(const Exact& x, const Format& to, std::uint64_t random_bits) {
 }
 
 std::uint64_t convert_number(const Conversion& c, const Format& to, Exact x, std::uint64_t random_bits) {
-  if (!to.is_signed) x.negative = false;  // ue8m0 encodes the magnitude
+  if (!to.is_signed) x.negative = false;  // ue8m0 encodes the magnitude; taken for ue5m3, too
   const auto& [name, direction, is_integral] = row_of(c.rounding);
   if (is_integral) x = to_integer(x, direction);
   if (c.rounding == CvtRounding::rs) x = dithered(x, to, random_bits);
@@ -93,14 +93,21 @@ std::uint64_t infinity_of(const Conversion& c, const Format& to, bool negative) 
 std::uint64_t clamped(const Conversion& c, const Format& to, std::uint64_t code) {
   const std::uint64_t sign = to.is_signed ? std::uint64_t{1} << (to.bits - 1) : 0;
   if ((c.sat || c.relu) && (code & sign)) return 0;
+  if (c.pzo && code == sign) return 0;
   const std::uint64_t one = static_cast<std::uint64_t>(to.bias) << (to.fraction_bits + to.ignored_low);
   return c.sat ? std::min(code, one) : code;
 }
 
 // ptxas assembles cvt.ftz to f16 as without .ftz, for every target; only rm and rp reveal this.
 bool flushes(const Conversion& c, const Exact& x) {
-  return c.ftz && c.to != FormatId::f16 &&
-         bit_length(x.magnitude) + x.exponent <= format(FormatId::f32).min_exponent();
+  const bool ftz = c.ftz && c.to != FormatId::f16;
+  if (!ftz && c.scaling != Scaling::n1) return false;
+  return bit_length(x.magnitude) + x.exponent <= format(ftz ? FormatId::f32 : c.from).min_exponent();
+}
+
+// Times 2^(scale - 127), or divided by it: exact, as the one rounding comes after it.
+void rescale(const Conversion& c, const Decoded& scale, Exact& x) {
+  x.exponent += format(c.to).bits > format(c.from).bits ? scale.exponent : -scale.exponent;
 }
 
 // One element's share of rbits: two bytes, read from the highest bit down or from the lowest up.
@@ -125,15 +132,23 @@ const Shares& shares(FormatId to) {
 
 }  // namespace
 
-std::uint64_t convert(const Conversion& c, std::uint64_t code, std::uint64_t random_bits) {
-  const Format &from = format(c.from), &to = format(c.to);
+std::uint64_t convert(const Conversion& c, std::uint64_t code, std::uint64_t extra) {
+  const Format &from = format(c.from), &to = format(c.to), &ue8m0 = format(FormatId::ue8m0);
   if (c.rounding == CvtRounding::rna) return nearest_away_tf32(code, c.satfinite);
   const Decoded source = decode(from, code);
-  if (source.cls == Class::nan) return nan_of(c, from, to, source);
+  const Decoded scale = c.scaling == Scaling::none ? Decoded{1} : decode(ue8m0, extra);
+  if (source.cls == Class::nan || scale.cls == Class::nan) return nan_of(c, from, to, source);
   if (source.cls == Class::infinity) return clamped(c, to, infinity_of(c, to, source.negative));
   Exact number = exact(source, from);
   if (flushes(c, number)) number.magnitude = 0;
-  return clamped(c, to, convert_number(c, to, number, random_bits));
+  rescale(c, scale, number);
+  return clamped(c, to, convert_number(c, to, number, extra));
+}
+
+std::uint64_t extra_of(const Conversion& c, int element, std::uint32_t operand) {
+  constexpr std::uint32_t kByte = 0xFF;
+  if (c.rounding == CvtRounding::rs) return random_bits(c.to, element, operand);
+  return operand >> (c.scaling == Scaling::n2 ? 8 * element : 0) & kByte;
 }
 
 int random_bit_count(FormatId to) {
@@ -156,6 +171,8 @@ std::string describe(const Conversion& c) {
   if (c.sat) out += ", sat";
   if (c.satfinite) out += ", satfinite";
   if (c.relu) out += ", relu";
+  if (c.pzo) out += ", pzo";
+  if (c.scaling != Scaling::none) out += c.scaling == Scaling::n1 ? ", scaled by one" : ", each scaled";
   return out;
 }
 

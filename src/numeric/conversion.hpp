@@ -27,6 +27,14 @@ enum class CvtRounding : std::uint8_t {
   rpi,  ///< to an integer, as rp
 };
 
+/// The ue8m0 scale factors of a cvt: elements are divided by them and then converted, or are multiplied after they were converted
+/// to a wider format.
+enum class Scaling : std::uint8_t {
+  none,
+  n1,  ///< one for all elements; subnormal elements count as zeros
+  n2,  ///< one for each element
+};
+
 /// A cvt, element by element. f16x2, e4m3x4 and the like are f16, e4m3 here.
 struct Conversion {
   FormatId from, to;
@@ -35,13 +43,17 @@ struct Conversion {
   bool sat = false;        ///< clamped to [+0, 1], NaN becomes +0
   bool satfinite = false;  ///< clamped to the largest finite numbers
   bool relu = false;       ///< negative numbers and -0 become +0
+  bool pzo = false;        ///< -0 becomes +0
+  Scaling scaling = Scaling::none;
   friend bool operator==(const Conversion&, const Conversion&) = default;
 };
 
-/// The code in `to` of a code in `from`; bits above the width of `from` are ignored. `random_bits` matters
-/// for rs only: an integer of random_bit_count(to) bits. Preconditions: both formats are floating-point, and
-/// rna goes from f32 to tf32.
-std::uint64_t convert(const Conversion& conversion, std::uint64_t code, std::uint64_t random_bits);
+/// The code in `to` of a code in `from`; bits above the width of `from` are ignored. `extra` is what the element has of a
+/// further operand: for rs an integer of random_bit_count(to) bits, with a scaling the code of its scale factor, else nothing.
+/// Preconditions: both formats are floating-point or s2f6, and rna goes from f32 to tf32.
+std::uint64_t convert(const Conversion& conversion, std::uint64_t code, std::uint64_t extra);
+/// The same from the whole operand. `element` counts from the low end of the destination.
+std::uint64_t extra_of(const Conversion& conversion, int element, std::uint32_t operand);
 
 /// Number of random bits for one element of cvt.rs; they are added to as many of the highest discarded bits.
 int random_bit_count(FormatId to);

@@ -11,6 +11,7 @@ constexpr std::string_view kIeee = "IEEE 754-2019, 3.6";
 constexpr std::string_view kOfp8 = "OCP OFP8 1.0";
 constexpr std::string_view kOcpMx = "OCP Microscaling Formats 1.0";
 constexpr std::string_view kPtx = "PTX ISA 9.0, Fundamental Types";
+constexpr std::string_view kPtxLater = "PTX ISA 9.4, Alternate Floating-Point Data Formats";
 constexpr std::string_view kPtxAlternate = "PTX ISA 9.0, Alternate Floating-Point Data Formats";
 
 constexpr Format floating(FormatId id, std::string_view name, std::string_view synonyms, int exponent_bits,
@@ -34,8 +35,9 @@ constexpr Format floating(FormatId id, std::string_view name, std::string_view s
           byte_low};
 }
 constexpr Format integer(FormatId id, std::string_view name, std::string_view synonyms, int bits,
-                         bool is_signed) {
-  return {id, name, synonyms, true, bits, is_signed, 0, 0, 0, 0, 0, Specials::none, true, 0, kPtx};
+                         bool is_signed, int fraction_bits = 0, std::string_view source = kPtx) {
+  return {id, name, synonyms, true,           bits, is_signed, 0,     fraction_bits,
+          0,  0,    0,        Specials::none, true, 0,         source};
 }
 
 using enum FormatId;
@@ -64,6 +66,12 @@ constexpr std::array<Format, kFormatCount> kFormats{
     //     ignored  EEEE  MMM   e4m3 without its sign
     Format{ue4m3, "ue4m3", "", false, 8, false, 4, 3, 7, 0, 1, Specials::nan_all_ones, true, 0x7F,
            kPtxAlternate},
+    //     7..3   2..0
+    //     EEEEE  MMM
+    Format{ue5m3, "ue5m3", "", false, 8, false, 5, 3, 15, 0, 0, Specials::nan_all_ones, true, 0xFF, kPtxLater},
+    //     7..6  5..0
+    //     II    FFFFFF   two's complement, from -2 to 127 / 64
+    integer(s2f6, "s2f6", "", 8, true, 6, "PTX ISA 9.4, Fixed-point Data format"),
     integer(s32, "s32", "int32", 32, true),
     integer(s8, "s8", "int8", 8, true),
     integer(u8, "u8", "uint8", 8, false),
@@ -112,9 +120,10 @@ std::uint64_t encode_integer(const Format& f, const Exact& x, Rounding rounding,
   const std::uint64_t most = f.is_signed ? ones(f.bits - 1) : ones(f.bits);
   const std::uint64_t least = f.is_signed ? most + 1 : 0;  // magnitude of the most negative number
   // A number of more than 127 bits is above any bound; if wrapped, only its low bits count.
-  const bool huge = x.exponent > 0 && bit_length(x.magnitude) + x.exponent > 127;
-  const u128 low_bits = x.exponent < 128 ? x.magnitude << std::max(x.exponent, 0) : 0;
-  const u128 magnitude = !huge ? round_shift(x.magnitude, -x.exponent, x.negative, rounding)
+  const int exponent = x.exponent + f.fraction_bits;
+  const bool huge = exponent > 0 && bit_length(x.magnitude) + exponent > 127;
+  const u128 low_bits = exponent < 128 ? x.magnitude << std::max(exponent, 0) : 0;
+  const u128 magnitude = !huge ? round_shift(x.magnitude, -exponent, x.negative, rounding)
                          : overflow == Overflow::saturate ? ~u128{0}
                                                           : low_bits;
   const std::uint64_t bound = x.negative ? least : most;

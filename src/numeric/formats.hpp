@@ -39,6 +39,8 @@ enum class FormatId : std::uint8_t {
   e2m1,
   ue8m0,
   ue4m3,
+  ue5m3,
+  s2f6,
   s32,
   s8,
   u8,
@@ -49,7 +51,7 @@ enum class FormatId : std::uint8_t {
   b16,
   b32,
 };
-inline constexpr int kFormatCount = 21;
+inline constexpr int kFormatCount = 23;
 
 /// A set of formats.
 class FormatSet {
@@ -79,14 +81,14 @@ inline constexpr FormatSet kS8 = FormatId::s8 | FormatId::u8, kS4 = FormatId::s4
 enum class Specials : std::uint8_t {
   none,          ///< every code is a number (e3m2, e2m3, e2m1)
   ieee,          ///< the largest exponent field holds Inf (fraction 0) and NaNs
-  nan_all_ones,  ///< NaN where exponent and fraction are all ones; no Inf (e4m3, ue4m3, ue8m0)
+  nan_all_ones,  ///< NaN where exponent and fraction are all ones; no Inf (e4m3, ue4m3, ue5m3, ue8m0)
 };
 
 /// One row. A floating-point code, from the top:
 ///
 ///     ignored_high | sign (if is_signed) | exponent_bits | fraction_bits | ignored_low
 ///
-/// An integer is two's complement (is_signed) or plain in `bits` bits; its other fields are 0.
+/// An integer is two's complement (is_signed) or plain in `bits` bits, in units of 2^-fraction_bits; its other fields are 0.
 struct Format {
   FormatId id;
   std::string_view
@@ -153,7 +155,7 @@ enum class Overflow : std::uint8_t {
 };
 
 /// Encodes an exact number. If the result would be Inf and the format has none, it is the canonical NaN, or
-/// the largest finite number if there is no NaN either. In the unsigned ue8m0 and ue4m3 a negative number
+/// the largest finite number if there is no NaN either. In the unsigned ue8m0, ue4m3 and ue5m3 a negative number
 /// becomes the canonical NaN, or the smallest code with Overflow::saturate. The minimum of ue8m0, which has
 /// no zero, is 2^-127. `kept_fraction_bits`, if not negative, is the number of fraction bits that survive the
 /// rounding (at most the format's own; the rest are 0).

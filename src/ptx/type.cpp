@@ -36,6 +36,8 @@ constexpr std::array kTypes = {
     TypeRow{f64, "f64", 64, F, true, f64},
     TypeRow{u16x2, "u16x2", 32, B, false, u16},
     TypeRow{s16x2, "s16x2", 32, B, false, s16},
+    TypeRow{u8x4, "u8x4", 32, B, false, u8},
+    TypeRow{s8x4, "s8x4", 32, B, false, s8},
     TypeRow{pred, "pred", 1, TypeClass::predicate, true, pred},
 };
 

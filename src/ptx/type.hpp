@@ -34,6 +34,8 @@ enum class Type : std::uint8_t {
   f64,
   u16x2,
   s16x2,
+  u8x4,
+  s8x4,
   pred,
 };
 
@@ -45,7 +47,7 @@ struct TypeRow {
   int bits;               ///< 1 for a predicate
   TypeClass cls;
   bool is_declared;  ///< a variable or a register may have it; others are bits in registers (bf16: b16)
-  Type element;      ///< of a packed type: that of its two halves; otherwise itself
+  Type element;      ///< of a packed type: that of its parts; otherwise itself
 };
 
 const TypeRow& row(Type type);

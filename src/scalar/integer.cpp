@@ -85,6 +85,14 @@ Results madc(const Operation& o, const Sources& s) {
   return multiply_add(o, s, s.carry);
 }
 
+// The product without carries: a sum of shifted b, by exclusive or.
+Results clmad(const Operation& o, const Sources& s) {
+  u128 whole = 0;
+  for (int i = 0; i < ptx::bits(o.type); ++i)
+    if (s[0] >> i & 1) whole ^= static_cast<u128>(s[1]) << i;
+  return {static_cast<std::uint64_t>(o.mode == Mode::high ? whole >> ptx::bits(o.type) : whole) ^ s[2]};
+}
+
 // The 48-bit product of the low 24 bits: its low or high 32 bits.
 std::uint64_t product24(const Operation& o, const Sources& s) {
   const bool is_signed = ptx::is_signed(o.type);
@@ -308,6 +316,7 @@ constexpr Row kRows[] = {
     {"mul", mul, Function::mul, Spread::product},
     {"mad", mad, Function::mad, Spread::product},
     {"madc", madc, Function::mad, Spread::whole, {}, true},
+    {"clmad", clmad},
     {"mul24", mul24},
     {"mad24", mad24},
     {"sad", sad},

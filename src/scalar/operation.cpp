@@ -122,7 +122,7 @@ void set_types(Operation& o, std::span<const Type> types) {
 // ---- Halves
 
 // The sources of one half; the selector of slct and the predicate are whole.
-Sources half(const Sources& s, int size, int i) {
+Sources element(const Sources& s, int size, int i) {
   Sources out = s;
   for (std::uint64_t& value : out.value) value = cut(value >> i * size, size);
   return out;
@@ -190,12 +190,19 @@ Results execute(const Operation& o, const Sources& s) {
   Operation part = o;
   part.type = part.third = ptx::row(o.type).element;
   part.to = ptx::row(o.to).element;
-  const int size = ptx::bits(part.type);
-  const Results low = o.execute(part, half(s, size, 0)), high = o.execute(part, half(s, size, 1));
-  if (o.function == Function::setp) return {low.value, high.value != 0};
-  const int to = ptx::bits(part.to);
-  if (to == 32) return {cut(low.value, 16) | cut(high.value, 16) << 16};  // set of f16x2 to u32
-  return {low.value | high.value << to};
+  const int size = ptx::bits(part.type), count = ptx::bits(o.type) / size;
+  const int to = ptx::is_packed(o.to) ? ptx::bits(part.to) : size;  // set of f16x2 to u32: 16 bits each
+  Results out;
+  for (int i = 0; i < count; ++i) {
+    const std::uint64_t one = o.execute(part, element(s, size, i)).value;
+    if (o.function != Function::setp)
+      out.value |= cut(one, to) << to * i;
+    else if (i == 0)
+      out.value = one;
+    else
+      out.second = one != 0;
+  }
+  return out;
 }
 
 }  // namespace warpbit::scalar

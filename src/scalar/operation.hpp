@@ -119,7 +119,7 @@ std::uint64_t undefined_parts(const Operation& operation, const Sources& undefin
 /// The type of a source that is no predicate, by its number.
 Type source_type(const Operation& operation, int source);
 
-/// The result of one lane. A packed type is executed half by half.
+/// The result of one lane. A packed type is executed part by part.
 Results execute(const Operation& operation, const Sources& sources);
 
 // ---- For the files of this folder

@@ -31,6 +31,7 @@ constexpr Generation kGenerations[] = {
     {"sm_90a", "Hopper", "H100,H200,GH200,H800,H20,hopper"},
     {"sm_100a", "Blackwell", "B100,B200,GB200,blackwell"},
     {"sm_103a", "Blackwell", "B300,GB300"},
+    {"sm_107a", "Rubin", "VR200,rubin"},
     {"sm_110a", "Blackwell", "Thor,AGX Thor"},
     {"sm_120a", "Blackwell",
      "RTX 5050,RTX 5060,RTX 5070,RTX 5080,RTX 5090,RTX PRO 4000,RTX PRO 4500,RTX PRO 5000,RTX PRO 6000,blackwell"},

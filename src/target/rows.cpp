@@ -456,7 +456,12 @@ constexpr Ground kH200WmmaMoves{Basis::captured, "golden/sm_90a/wmma_load, wmma_
 constexpr PlanRow move_row(Unit unit, FormatSet types, Ground ground, std::string_view machine) {
   return {{unit, types, types, types, types}, {}, all(ground), machine};
 }
+constexpr Ground kLaterManual{Basis::inferred,
+                              "the manual of PTX 9.4; no result and no assembler's word is known"};
+constexpr std::string_view kNotKnown = "not known";  // to the toolkit
+constexpr PlanRow kSignedMoveRow = move_row(matrix_move, s8, kLaterManual, kNotKnown);
 constexpr std::array kMoveRows{
+    kSignedMoveRow,
     move_row(matrix_move, b16, kManualMoves, "LDSM, STSM, MOVM"),
     move_row(matrix_move, b8, kCutlassMoves, "LDSM, STSM"),
     move_row(wmma_move, kWmmaTypes, kWmmaMeasured, "LD, ST"),
@@ -464,10 +469,12 @@ constexpr std::array kMoveRows{
 constexpr Ground kMovesPro{
     Basis::inferred, "PantheonSim, RTX PRO 6000, of ldmatrix; of the others the PTX manual and CUTLASS 4"};
 constexpr std::array kMoveRtxRows{
+    kSignedMoveRow,
     move_row(matrix_move, b16 | b8, kMovesPro, "LDSM, STSM, MOVM"),
     move_row(wmma_move, kWmmaTypes, kWmmaMeasured, "LD, ST"),
 };
 constexpr std::array kMoveHopperRows{
+    kSignedMoveRow,
     move_row(matrix_move, b16, kH200Moves, "LDSM, STSM, MOVM"),
     move_row(wmma_move, kWmmaTypes, kH200WmmaMoves, "LD, ST"),
 };
@@ -481,10 +488,18 @@ constexpr Ground kCvtManual{Basis::inferred, "the PTX manual; what sm_90a has of
 constexpr std::string_view kCvtMachine = "F2F, F2FP, HADD2 or shifts, by form";
 
 // A row for all qualifiers.
-constexpr PlanRow cvt_row(FormatSet to, FormatSet from, Ground ground) {
-  return {{cvt, to, from, from, to}, {}, all(ground), kCvtMachine};
+constexpr PlanRow cvt_row(FormatSet to, FormatSet from, Ground ground, std::string_view machine = kCvtMachine) {
+  return {{cvt, to, from, from, to}, {}, all(ground), machine};
 }
-constexpr std::array kCvtRows{cvt_row(kCvtSources | tf32, kCvtSources, kCvtManual)};
+// Of PTX 9.1, 9.2 and 9.4.
+constexpr PlanRow kToFixedPoint = cvt_row(s2f6 | ue5m3, f32 | f16 | bf16, kLaterManual, kNotKnown);
+constexpr PlanRow kFromFixedPoint = cvt_row(f16 | bf16, s2f6 | ue5m3, kLaterManual, kNotKnown);
+constexpr PlanRow kNarrowOfBf16 = cvt_row(kF8f6f4, bf16, kLaterManual, kNotKnown);
+constexpr PlanRow kBf16OfNarrow = cvt_row(bf16, kF8f6f4, kLaterManual, kNotKnown);
+constexpr PlanRow kSixBitsOfF16 = cvt_row(e3m2 | e2m3, f16, kLaterManual, kNotKnown);
+constexpr std::array kCvtRows{kToFixedPoint, kFromFixedPoint,
+                              kNarrowOfBf16, kBf16OfNarrow,
+                              kSixBitsOfF16, cvt_row(kCvtSources | tf32, kCvtSources, kCvtManual)};
 constexpr Ground kCvtL4 = by_pantheonsim("PantheonSim, L4, without .relu");
 constexpr Ground kCvtPro = by_pantheonsim("PantheonSim, RTX PRO 6000; with .relu e2m1 alone");
 constexpr std::array kCvtAdaRows{
@@ -497,6 +512,11 @@ constexpr std::array kCvtRtxRows{
     cvt_row(kF8f6f4 | ue8m0, f32, kCvtPro),
     cvt_row(f16, kF8f6f4, kCvtPro),
     cvt_row(bf16, ue8m0, kCvtPro),
+    cvt_row(s2f6, f32 | bf16, kLaterManual, kNotKnown),
+    cvt_row(bf16, s2f6, kLaterManual, kNotKnown),
+    kNarrowOfBf16,
+    kBf16OfNarrow,
+    kSixBitsOfF16,
     cvt_row(kFp8 | e2m1 | ue8m0, f16 | bf16, kCvtManual),
     cvt_row(f16 | bf16, f64 | f32 | f16 | bf16, kCvtManual),
     cvt_row(f64 | f32 | tf32, f32 | f16 | bf16, kCvtManual),
@@ -524,6 +544,7 @@ constexpr Ground kSameSequence = inferred("sm_90a captures: the same emulation b
 constexpr Ground kAsSm70 = inferred("sm_70: the same machine instruction");
 constexpr Ground kAsSm80 = inferred("sm_80: the same machine instruction");
 constexpr Ground kAsSm100 = inferred("sm_100: the same machine instructions");
+constexpr Ground kAsSm103 = inferred("assumed as sm_100 and sm_103, of its family: no result is known");
 constexpr Ground kAsSm120 = inferred("sm_120: the same machine instruction");
 constexpr Ground kAsDense =
     inferred("this target's dense row; that only products that exist count, captured on sm_90a");
@@ -672,9 +693,15 @@ constexpr std::array kTensorBlocksInferred{
     Block{kTensorCore5Rows, all(kAsSm100)}, Block{kTensorCore5Rows, all(kAsSm100), Unit::tcgen05_sp},
     Block{kTensorCore5ScaleRows, all(kAsSm100)},
     Block{kTensorCore5ScaleRows, all(kAsSm100), Unit::tcgen05_sp_block_scale}, Block{kTensorMemoryRows}};
+constexpr std::array kTensorBlocksRubin{
+    Block{kTensorCore5Rows, all(kAsSm103)}, Block{kTensorCore5Rows, all(kAsSm103), Unit::tcgen05_sp},
+    Block{kTensorCore5ScaleRows, all(kAsSm103)},
+    Block{kTensorCore5ScaleRows, all(kAsSm103), Unit::tcgen05_sp_block_scale}, Block{kTensorMemoryRows}};
 constexpr auto kSm100Blocks = joined(blackwell_blocks({kBlackwellRows}, kOwnB200), kTensorBlocks);
 constexpr auto kSm103Blocks =
     joined(blackwell_blocks({kBlackwellRows, all(kAsSm100)}, kOwnB200), kTensorBlocksInferred);
+constexpr auto kSm107Blocks =
+    joined(blackwell_blocks({kBlackwellRows, all(kAsSm103)}, kOwnB200, all(kAsSm103)), kTensorBlocksRubin);
 constexpr auto kSm120Blocks = blackwell_blocks({kRtxBlackwellRows}, kOwnRtxPro);
 constexpr auto kSm121Blocks = blackwell_blocks({kRtxBlackwellRows, all(kAsSm120)}, kOwnRtxPro, all(kAsSm120));
 
@@ -692,16 +719,21 @@ constexpr Features kSm100 = kSm90 | Feature::sm_100;
 constexpr Features kFamily =
     kSm100 | Feature::kind_f8f6f4_fp8 | Feature::narrow_moves | Feature::setmaxnreg | Feature::cancel_multicast;
 constexpr Features kSm100f = kFamily | Feature::tensor_group | Feature::multimem_fp8 | Feature::redux_f32;
-constexpr Features kSm100a =
-    kSm100f | Feature::stochastic_rounding | Feature::tensor_specific | Feature::tensor_i8;
+constexpr Features kSm100a = kSm100f | Feature::stochastic_rounding | Feature::tensor_specific |
+                             Feature::tensor_i8 | Feature::fixed_point | Feature::fp8_arithmetic;
 constexpr Features kSm103f = kSm100f | Feature::tensor_reduce;
-constexpr Features kSm103a = kSm103f | Feature::stochastic_rounding | Feature::tensor_specific;
+constexpr Features kOnlySm103a =
+    Feature::stochastic_rounding | Feature::tensor_specific | Feature::tensor_k96 | Feature::fixed_point;
+constexpr Features kSm103a = kSm103f | kOnlySm103a | Feature::fp8_arithmetic;
+constexpr Features kSm107f = kSm103f | Feature::sm_107f | Feature::byte_sums;
+constexpr Features kSm107a = kSm107f | kOnlySm103a | Feature::sm_107a;
 constexpr Features kSm110f = kFamily | Feature::tensor_group | Feature::multimem_fp8 | Feature::tensor_reduce;
-constexpr Features kSm110a = kSm110f | Feature::tensor_specific | Feature::tensor_i8;
-constexpr Features kSm120f = kFamily | Feature::kind_f8f6f4;
-constexpr Features kSm120a = kSm120f | Feature::sparse_fp4 | Feature::multimem_fp8;
+constexpr Features kSm110a = kSm110f | Feature::tensor_specific | Feature::tensor_i8 | Feature::fixed_point;
+constexpr Features kSm120f = kFamily | Feature::kind_f8f6f4 | Feature::byte_sums;
+constexpr Features kSm120a = kSm120f | Feature::sparse_fp4 | Feature::multimem_fp8 | Feature::fixed_point;
 
 constexpr std::string_view kToolkit = "CUDA 13.0, ptxas V13.0.88";
+constexpr std::string_view kDocuments = "no toolkit: PTX ISA 9.4 alone";
 constexpr std::string_view kNoToolkit = "no toolkit: CUDA 13.0 has dropped the target";
 
 constexpr std::array kTargets{
@@ -721,6 +753,9 @@ constexpr std::array kTargets{
     TargetRow{"sm_103", kSm100, kSm103Blocks, kToolkit, {8, 8}},
     TargetRow{"sm_103a", kSm103a, kSm103Blocks, kToolkit, {8, 8}, 227 << 10},
     TargetRow{"sm_103f", kSm103f, kSm103Blocks, kToolkit, {8, 8}},
+    TargetRow{"sm_107", kSm100, kSm107Blocks, kDocuments, {9, 4}},
+    TargetRow{"sm_107a", kSm107a, kSm107Blocks, kDocuments, {9, 4}, 227 << 10},
+    TargetRow{"sm_107f", kSm107f, kSm107Blocks, kDocuments, {9, 4}},
     TargetRow{"sm_110", kSm100, kSm103Blocks, kToolkit, {9, 0}, 48 << 10, "sm_101"},
     TargetRow{"sm_110a", kSm110a, kSm103Blocks, kToolkit, {9, 0}, 227 << 10, "sm_101a"},
     TargetRow{"sm_110f", kSm110f, kSm103Blocks, kToolkit, {9, 0}, 48 << 10, "sm_101f"},

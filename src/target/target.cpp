@@ -55,6 +55,12 @@ std::vector<Target> Target::all() {
   return out;
 }
 
+std::vector<Target> targets_with(Features features) {
+  std::vector<Target> out = Target::all();
+  std::erase_if(out, [&](Target target) { return !target.row().features.has(features); });
+  return out;
+}
+
 std::string_view Target::name() const {
   return row_->name;
 }

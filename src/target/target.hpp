@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "numeric/formats.hpp"
 #include "numeric/plan.hpp"
@@ -70,9 +71,17 @@ enum class Feature : std::uint32_t {
   tensor_reduce = 1 << 21,  ///< tcgen05.ld.red
   tensor_specific =
       1 << 22,  ///< tcgen05 with .scale_vec::..., sparse with .kind::mxf4 and .kind::mxf4nvf4; tcgen05.shift
+  tensor_k96 = 1 << 23,      ///< tcgen05.mma with K 96
+  fixed_point = 1 << 24,     ///< cvt with s2f6
+  fp8_arithmetic = 1 << 25,  ///< add, sub, mul and fma with four numbers of eight bits or less
+  byte_sums = 1 << 26,       ///< add and sub of u8x4 and s8x4; add.sat of u32, u16x2 and s16x2
+  sm_107f = 1 << 27,         ///< what sm_107f has beyond sm_103f
+  sm_107a = 1 << 28,         ///< what sm_107a has beyond sm_107f and sm_103a
   tensor_memory = tensor_group,
   tensor_scale_d = redux_f32,  ///< tcgen05.mma with scale-input-d
   tensormap_replace = setmaxnreg,
+  signed_moves = setmaxnreg,             ///< ldmatrix with s8 of s4
+  byte_extremes = kind_f8f6f4,           ///< min, max and neg of u8x4 and s8x4
   swizzle_atomicity = cancel_multicast,  ///< tensormap.replace of that field
 };
 using Features = Flags<Feature>;
@@ -103,7 +112,9 @@ enum class Unit : std::uint8_t {
 };
 
 /// The instructions of the unit, for listings.
+#pragma GCC visibility push(default)
 std::string_view name(Unit unit);
+#pragma GCC visibility pop
 
 /// A qualifier that changes the arithmetic of a class.
 enum class Modifier : std::uint8_t {
@@ -175,6 +186,8 @@ struct TargetPlan {
 
 #pragma GCC visibility push(default)  // the library of kernels asks for names
 std::span<const TargetRow> target_rows();
+/// The targets that have these features, oldest first.
+std::vector<Target> targets_with(Features features);
 #pragma GCC visibility pop
 
 /// The plan of an operand class on a target: the first matching row, or nothing.

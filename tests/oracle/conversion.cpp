@@ -26,7 +26,7 @@ std::uint64_t to_nearest_tf32(const Conversion& c, const Value& f32) {
 // quiet bit set (captures of cvt.*.f16.f64 and cvt.*.bf16.f64).
 std::uint64_t from_nan(const Conversion& c, const Format& from, const Format& to, const Value& nan) {
   if (c.sat) return 0;
-  if (to.specials == Specials::none) return to.largest;
+  if (to.specials == Specials::none || to.specials == Specials::integer) return to.largest;
   if (c.from == "bf16" && c.to == "f32" && !c.ftz) return nan.code * 0x10000;
   if (c.to != "f64" && c.from != "f64") return to.canonical_nan;
   std::uint64_t payload = nan.code % (std::uint64_t{1} << from.fraction_bits);
@@ -38,6 +38,7 @@ std::uint64_t from_nan(const Conversion& c, const Format& from, const Format& to
 std::uint64_t from_infinity(const Conversion& c, const Format& to, bool negative) {
   if (c.sat) return negative ? 0 : encode(to, false, 1, 0, Round::nearest_even, false);
   if (c.relu && negative) return 0;
+  if (to.specials == Specials::integer) return negative ? to.sign_bit() : to.largest;
   const std::uint64_t sign = negative ? to.sign_bit() : 0;
   if (c.satfinite || to.specials == Specials::none) return to.largest | sign;
   return to.specials == Specials::ieee ? to.infinity(negative) : to.canonical_nan;
@@ -89,15 +90,34 @@ std::uint64_t from_number(const Conversion& c, const Format& to, Value v, std::u
   return encode(to, v.negative, v.magnitude, v.exponent, round, c.satfinite);
 }
 
-}  // namespace
+// PTX ISA 9.4, cvt: what becomes narrower is divided by the scale factor, what becomes wider multiplied; with n1 subnormal
+// inputs are zeros.
+Value scaled(const Conversion& c, const Format& from, const Format& to, Value v, std::uint64_t scale) {
+  if (c.scaled == "n1" && v.kind == Value::finite &&
+      floor_log2(v.magnitude, v.exponent) < from.min_exponent()) {
+    v.kind = Value::zero;
+    v.magnitude = 0;
+  }
+  const int power = static_cast<int>(scale) - 127;
+  if (!c.scaled.empty()) v.exponent += to.width() > from.width() ? power : -power;
+  return v;
+}
 
-std::uint64_t convert(const Conversion& c, std::uint64_t code, std::uint64_t random_bits) {
-  const Format &from = find_format(c.from), &to = find_format(c.to);
+std::uint64_t signed_result(const Conversion& c, const Format& from, const Format& to, std::uint64_t code,
+                            std::uint64_t extra) {
   const Value v = decode(from, code);
   if (c.rounding == "rna") return to_nearest_tf32(c, v);
-  if (v.kind == Value::nan) return from_nan(c, from, to, v);
+  if (v.kind == Value::nan || (!c.scaled.empty() && extra == 0xFF)) return from_nan(c, from, to, v);
   if (v.kind == Value::infinity) return from_infinity(c, to, v.negative);
-  return from_number(c, to, v, random_bits);
+  return from_number(c, to, scaled(c, from, to, v, extra), extra);
+}
+
+}  // namespace
+
+std::uint64_t convert(const Conversion& c, std::uint64_t code, std::uint64_t extra) {
+  const Format &from = find_format(c.from), &to = find_format(c.to);
+  const std::uint64_t out = signed_result(c, from, to, code, extra);
+  return c.pzo && out == to.sign_bit() ? 0 : out;
 }
 
 }  // namespace oracle

@@ -25,6 +25,8 @@ constexpr Format formats[] = {
     {"e2m1", true, 2, 1, 0, 1, 1, none, 0x07, 0},
     {"ue8m0", false, 8, 0, 0, 127, 0, nan_all_ones, 0xFE, 0xFF},
     {"ue4m3", false, 4, 3, 0, 7, 1, nan_all_ones, 0x7E, 0x7F},
+    {"ue5m3", false, 5, 3, 0, 15, 1, nan_all_ones, 0xFE, 0xFF},
+    {"s2f6", true, 0, 7, 0, 6, 0, integer, 0x7F, 0},
     {"s32", true, 0, 31, 0, 0, 0, integer, 0x7FFFFFFF, 0},
     {"s8", true, 0, 7, 0, 0, 0, integer, 0x7F, 0},
     {"u8", false, 0, 8, 0, 0, 0, integer, 0xFF, 0},
@@ -45,13 +47,14 @@ Value decode_integer(const Format& f, std::uint64_t code) {
   v.code = code & ones(f.width());
   v.negative = (v.code & f.sign_bit()) != 0;
   v.magnitude = v.negative ? (cpp_int(1) << f.width()) - v.code : cpp_int(v.code);
+  v.exponent = -f.bias;
   v.kind = v.code == 0 ? Value::zero : Value::finite;
   return v;
 }
 
 std::uint64_t encode_integer(const Format& f, bool negative, const cpp_int& magnitude, int exponent,
                              Round round, bool saturate) {
-  cpp_int n = round_to_integer(negative, magnitude, exponent, round);
+  cpp_int n = round_to_integer(negative, magnitude, exponent + f.bias, round);
   if (negative) n = -n;
   const cpp_int count = cpp_int(1) << f.width();
   const cpp_int lowest = f.has_sign ? cpp_int(-count / 2) : cpp_int(0);

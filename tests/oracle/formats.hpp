@@ -18,7 +18,7 @@ struct Format {
   std::string_view name;
   bool has_sign;
   int exponent_bits, fraction_bits, unused_bits;  // integers: fraction_bits holds all but the sign
-  int bias;
+  int bias;                                       // integers: the bits behind the point
   int lowest_field;  // the exponent field of the smallest normal number: 1, or 0 where there are no subnormals
   Specials specials;
   std::uint64_t largest;        // code of the largest finite number

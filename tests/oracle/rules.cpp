@@ -20,13 +20,14 @@ constexpr std::string_view volta = "sm_70 sm_72";
 constexpr std::string_view turing = "sm_75";
 constexpr std::string_view ampere_ada = "sm_80 sm_86 sm_87 sm_88 sm_89";
 constexpr std::string_view ada = "sm_89";
-constexpr std::string_view hopper_on = "sm_90 sm_100 sm_103 sm_110 sm_120 sm_121";
+constexpr std::string_view hopper_on = "sm_90 sm_100 sm_103 sm_107 sm_110 sm_120 sm_121";
 constexpr std::string_view hopper = "sm_90";
-constexpr std::string_view hopper_b200 = "sm_90 sm_100 sm_103 sm_110";
+constexpr std::string_view hopper_b200 = "sm_90 sm_100 sm_103 sm_107 sm_110";
 constexpr std::string_view sm_120_on = "sm_120 sm_121";
-constexpr std::string_view sm_80_on = "sm_80 sm_86 sm_87 sm_88 sm_89 sm_90 sm_100 sm_103 sm_110 sm_120 sm_121";
+constexpr std::string_view sm_80_on =
+    "sm_80 sm_86 sm_87 sm_88 sm_89 sm_90 sm_100 sm_103 sm_107 sm_110 sm_120 sm_121";
 constexpr std::string_view sm_75_on =
-    "sm_75 sm_80 sm_86 sm_87 sm_88 sm_89 sm_90 sm_100 sm_103 sm_110 sm_120 sm_121";
+    "sm_75 sm_80 sm_86 sm_87 sm_88 sm_89 sm_90 sm_100 sm_103 sm_107 sm_110 sm_120 sm_121";
 
 constexpr std::string_view fp8 = "e4m3 e5m2";
 constexpr std::string_view small = "e4m3 e5m2 e3m2 e2m3 e2m1";
@@ -101,11 +102,13 @@ constexpr Rule scaled_rules[] = {
     {sm_120_on, "m16n8k32", "f32", small, "f32", false, scaled_products, 32, 25, -133, 23, "ue8m0", 1},
     {sm_120_on, "m16n8k64", "f32", "e2m1", "f32", false, scaled_groups, 16, 35, -139, 23, "ue8m0", 2},
     {sm_120_on, "m16n8k64", "f32", "e2m1", "f32", false, scaled_groups, 16, 35, -139, 23, "ue4m3", 4},
+    {sm_120_on, "m16n8k64", "f32", "e2m1", "f32", false, scaled_groups, 16, 35, -139, 23, "ue8m0", 4},
 };
 constexpr Rule sparse_scaled_rules[] = {
     {sm_120_on, "m16n8k64", "f32", small, "f32", false, scaled_products, 32, 25, -133, 23, "ue8m0", 1},
     {sm_120_on, "m16n8k128", "f32", "e2m1", "f32", false, scaled_groups, 16, 35, -139, 23, "ue8m0", 2},
     {sm_120_on, "m16n8k128", "f32", "e2m1", "f32", false, scaled_groups, 16, 35, -139, 23, "ue4m3", 4},
+    {sm_120_on, "m16n8k128", "f32", "e2m1", "f32", false, scaled_groups, 16, 35, -139, 23, "ue8m0", 4},
 };
 
 constexpr std::string_view wmma_16 = "m16n16k16 m32n8k16 m8n32k16";
@@ -159,9 +162,9 @@ std::span<const Rule> rules_for(const Problem& p) {
 
 constexpr std::string_view plain_targets =
     "sm_70 sm_72 sm_75 sm_80 sm_86 sm_87 sm_88 sm_89 sm_90 sm_100 sm_103 "
-    "sm_110 sm_120 sm_121";
+    "sm_107 sm_110 sm_120 sm_121";
 constexpr std::string_view suffixed_targets =
-    "sm_90a sm_100a sm_100f sm_103a sm_103f sm_110a sm_110f sm_120a "
+    "sm_90a sm_100a sm_100f sm_103a sm_103f sm_107a sm_107f sm_110a sm_110f sm_120a "
     "sm_120f sm_121a sm_121f";
 
 // Whether `word` is one of the words, separated by single spaces, of `list`.

@@ -44,7 +44,7 @@ const Template kTemplates[] = {
     {"MmaSp", R"(mma\.sp::ordered_metadata\.sync\.aligned\.(m\w+)\.row\.col\.(\w+)\.(\w+)\.(\w+)\.\2)",
      kProduct, "$1, $2, $3, $4", "A_", "$3", "mma.sp has A $3", "mma.sp with A $3 has $1; B $4; C and D $2"},
     {"MmaBlockScale",
-     R"(mma\.sync\.aligned\.(m\w+)\.row\.col\.kind::(\w+)\.block_scale\.scale_vec::\w+\.f32\.(\w+)\.(\w+)\.f32\.(\w+))",
+     R"(mma\.sync\.aligned\.(m\w+)\.row\.col\.kind::(\w+)\.block_scale\.scale_vec::(?!4X\S+ue8m0)\w+\.f32\.(\w+)\.(\w+)\.f32\.(\w+))",
      "class Shape, class Kind, class A_, class B_, class Scale", "$1, $2, $3, $4, $5", "Kind", "$2",
      "block scaling has kind::$2", "kind::$2 has $1; A and B $3; scale factors $5"},
     {"Wgmma", R"(wgmma\.mma_async\.sync\.aligned\.m64n8k(\d+)\.(\w+)\.(\w+)\.(\w+))", kProduct,

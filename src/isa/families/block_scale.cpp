@@ -37,6 +37,7 @@ constexpr Row kRows[] = {
     {"kind::mxf4", 64, e2m1, kNibbles, k2X, 2, ue8m0, kPairsOfEight, kSparseFp4},
     {"kind::mxf4nvf4", 64, e2m1, kNibbles, kOnly2X, 2, ue8m0, kPairsOfEight, kSparseFp4},
     {"kind::mxf4nvf4", 64, e2m1, kNibbles, kOnly4X, 4, ue4m3, kPairsOfEight, kSparseFp4},
+    {"kind::mxf4nvf4", 64, e2m1, kNibbles, kOnly4X, 4, ue8m0, kPairsOfEight, kSparseFp4},
 };
 
 // ---- Scale factors
@@ -140,6 +141,10 @@ std::vector<Form> expand(bool is_sparse) {
   return out;
 }
 
+constexpr SinceRow kSince[] = {
+    {"scale_vec::4X ue8m0", {9, 1}},
+};
+
 constexpr std::string_view kMarks[] = {"block_scale"}, kSparseMarks[] = {"sp", "block_scale"};
 
 }  // namespace block_scale_family
@@ -147,7 +152,7 @@ constexpr std::string_view kMarks[] = {"block_scale"}, kSparseMarks[] = {"sp", "
 
 void add_block_scale(std::vector<Family>& out) {
   using namespace block_scale_family;
-  out.push_back({"mma.block_scale", "mma", kMarks, kSlots, expand(false)});
+  out.push_back({"mma.block_scale", "mma", kMarks, kSlots, expand(false), kSince});
   out.push_back({"mma.sp.block_scale", "mma", kSparseMarks, kSlots, expand(true)});
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // cvt between floating-point formats (PTX manual, "Data Movement and Conversion Instructions: cvt").
 //
-//   cvt{.rnd}{.ftz}{.sat}{.relu}{.satfinite}.dtype.atype  d, a;
-//   cvt.rnd{.relu}{.satfinite}.dtypex2.f32                d, a, b {, rbits};
-//   cvt.rs{.relu}.satfinite.dtypex4.f32                   d, {a, b, e, f}, rbits;
+//   cvt{.rnd}{.ftz}{.sat}{.relu}{.satfinite}{.pzo}{.scale}.dtype.atype  d, a {, scale};
+//   cvt.rnd{.relu}{.satfinite}{.pzo}{.scale}.dtypex2.f32                d, a, b {, rbits}{, scale};
+//   cvt.rs{.relu}.satfinite{.pzo}.dtypex4.f32                           d, {a, b, e, f}, rbits;
 #include <fmt/format.h>
 
 #include <bit>
@@ -19,7 +19,15 @@ using enum CvtRounding;
 
 // ---- The table: one row per pair of types, with sets for roundings and other qualifiers.
 
-enum class Word : std::uint32_t { ftz = 1 << 0, sat = 1 << 1, relu = 1 << 2, satfinite = 1 << 3 };
+enum class Word : std::uint32_t {
+  ftz = 1 << 0,
+  sat = 1 << 1,
+  relu = 1 << 2,
+  satfinite = 1 << 3,
+  pzo = 1 << 4,
+  n1 = 1 << 5,  // the scale factor; likewise n2
+  n2 = 1 << 6
+};
 using Words = Flags<Word>;
 
 enum class Sources {
@@ -40,7 +48,7 @@ struct Row {
 constexpr CvtRounding kNone[] = {none}, kRn[] = {rn}, kRs[] = {rs}, kRna[] = {rna}, kNearOrZero[] = {rn, rz},
                       kAll[] = {rn, rz, rm, rp}, kAllOrNone[] = {none, rn, rz, rm, rp},
                       kNoneOrIntegral[] = {none, rni, rzi, rmi, rpi}, kZeroOrUp[] = {rz, rp},
-                      kDownOrUp[] = {rm, rp};
+                      kDownOrUp[] = {rm, rp}, kRz[] = {rz}, kNearOrZeroOrUp[] = {rn, rz, rp};
 
 constexpr Words kFtz = Word::ftz, kSat = Word::sat, kRelu = Word::relu, kSatfinite = Word::satfinite;
 constexpr Words kPlain[] = {{}}, kPlainOrFtz[] = {{}, kFtz}, kPlainOrSat[] = {{}, kSat},
@@ -50,7 +58,30 @@ constexpr Words kPlain[] = {{}}, kPlainOrFtz[] = {{}, kFtz}, kPlainOrSat[] = {{}
                 kSatfiniteRelu[] = {kSatfinite, kRelu | kSatfinite},
                 kReluSatfinite[] = {{}, kRelu, kSatfinite, kRelu | kSatfinite};
 
-constexpr Feature kNarrow = Feature::narrow_moves, kStochastic = Feature::stochastic_rounding;
+constexpr Words kPzo = Word::pzo, kN1 = Word::n1, kN2 = Word::n2;
+// Each of `words`, and with each of `more`.
+template <std::size_t N, std::size_t M>
+constexpr std::array<Words, N * M> with(const Words (&words)[N], const std::array<Words, M>& more) {
+  std::array<Words, N * M> out;
+  for (std::size_t i = 0; i < N * M; ++i) out[i] = words[i % N] | more[i / N];
+  return out;
+}
+constexpr std::array<Words, 1> kWithPzo{kPzo}, kWithN1{kN1};
+constexpr std::array<Words, 2> kUpToN2{Words{}, kN2};
+constexpr std::array<Words, 3> kPzoAndN1{kPzo, kN1, kPzo | kN1};
+constexpr std::array<Words, 4> kUpToPzoAndN1{Words{}, kPzo, kN1, kPzo | kN1};
+constexpr auto kReluSatfinitePzo = with(kReluSatfinite, kWithPzo);
+constexpr auto kReluSatfiniteUpToN2 = with(kReluSatfinite, kUpToN2);
+constexpr auto kSatfiniteReluPzo = with(kSatfiniteRelu, kWithPzo);
+constexpr auto kSatfiniteReluUpToN2 = with(kSatfiniteRelu, kUpToN2);
+constexpr auto kSatfiniteUpToN2 = with(kPlainOrSatfinite, kUpToN2);
+constexpr auto kSatfiniteReluPzoN1 = with(kSatfiniteRelu, kPzoAndN1);
+constexpr auto kSatfiniteReluUpToPzoN1 = with(kSatfiniteRelu, kUpToPzoAndN1);
+constexpr auto kSatfiniteN1 = with(kPlainOrSatfinite, kWithN1);
+
+constexpr Feature kNarrow = Feature::narrow_moves, kStochastic = Feature::stochastic_rounding,
+                  kFixed = Feature::fixed_point, kRubin = Feature::sm_107f;
+constexpr Features kStochasticRubin = kStochastic | kRubin;
 constexpr auto kNothing = "ue8m0x4, of which ptxas 13.0 makes no code";
 
 constexpr Row kRows[] = {
@@ -83,12 +114,36 @@ constexpr Row kRows[] = {
     {kFp8, f16, 2, kRn, kSatfiniteRelu, Feature::fp8},
     {f16, kFp8, 2, kRn, kPlainOrRelu, Feature::fp8},
     {kFp6Fp4, f32, 2, kRn, kSatfiniteRelu, kNarrow, Sources::single},
-    {e2m1, f16, 2, kRn, kSatfiniteRelu, kNarrow},
+    {kFp6Fp4, f16, 2, kRn, kSatfiniteRelu, kNarrow},
+    {kF8f6f4, bf16, 2, kRn, kSatfiniteRelu, kNarrow},
+    {bf16, kF8f6f4, 2, kRn, kReluSatfiniteUpToN2, kNarrow},
     {f16, kFp6Fp4, 2, kRn, kPlainOrRelu, kNarrow},
     {ue8m0, f32, 2, kZeroOrUp, kPlainOrSatfinite, kNarrow, Sources::single},
     {ue8m0, bf16, 2, kZeroOrUp, kPlainOrSatfinite, kNarrow},
     {bf16, ue8m0, 2, kRn, kPlain, kNarrow},
     {kFp8 | kFp6Fp4, f32, 4, kRs, kSatfiniteRelu, kStochastic, Sources::single},
+
+    // PTX ISA 9.1 and, with .rz, 9.4
+    {s2f6, f32, 2, kNearOrZero, kSatfiniteReluUpToN2, kFixed, Sources::single},
+    {s2f6, bf16, 2, kNearOrZero, kSatfiniteReluUpToN2, kFixed},
+    {bf16, s2f6, 2, kRn, kReluSatfiniteUpToN2, kFixed},
+
+    // PTX ISA 9.4
+    {f16 | bf16, f32, 1, kNearOrZero, kReluSatfinitePzo, kRubin},
+    {f16 | bf16, f32, 2, kNearOrZero, kReluSatfinitePzo, kRubin, Sources::single},
+    {f16 | bf16, f32, 2, kRs, kReluSatfinitePzo, kStochasticRubin, Sources::single},
+    {tf32, f32, 1, kNearOrZero, kReluSatfinitePzo, kRubin},
+    {kF8f6f4, f32, 2, kRn, kSatfiniteReluPzoN1, kRubin, Sources::single},
+    {kF8f6f4, f16 | bf16, 2, kRn, kSatfiniteReluPzoN1, kRubin},
+    {kF8f6f4, f32, 2, kRz, kSatfiniteReluUpToPzoN1, kRubin, Sources::single},
+    {kF8f6f4, f16 | bf16, 2, kRz, kSatfiniteReluUpToPzoN1, kRubin},
+    {kF8f6f4, f32, 4, kRs, kSatfiniteReluPzo, kStochasticRubin, Sources::single},
+    {ue5m3, f32, 2, kNearOrZeroOrUp, kPlainOrSatfinite, kRubin, Sources::single},
+    {ue5m3, f16 | bf16, 2, kNearOrZeroOrUp, kPlainOrSatfinite, kRubin},
+    {ue5m3, f32, 2, kNearOrZero, kSatfiniteN1, kRubin, Sources::single},
+    {ue5m3, f16 | bf16, 2, kNearOrZero, kSatfiniteN1, kRubin},
+    {f16, ue5m3, 2, kRn, kPlain, kRubin},
+    {bf16, ue5m3, 2, kRn, kSatfiniteUpToN2, kRubin},
 
     {ue8m0, f32, 4, kNearOrZero, kReluSatfinite, Feature::sm_75, Sources::single, kNothing},
     {ue8m0, f32, 4, kDownOrUp, kPlainOrSatfinite, Feature::sm_75, Sources::single, kNothing},
@@ -129,7 +184,8 @@ OperandSpec packed_operand(std::string_view role, Part part, FormatId id, int co
   return scalar_operand(role, part, registers(id, count, other), id, packed(id, count));
 }
 
-std::vector<OperandSpec> operands(const Row& row, FormatId to, FormatId from, CvtRounding rounding) {
+std::vector<OperandSpec> operands(const Row& row, FormatId to, FormatId from, CvtRounding rounding,
+                                  Words words) {
   static constexpr RegisterClass kRandom{"b32", 32, "b32"};
   std::vector<OperandSpec> out = {packed_operand("d", Part::d, to, row.count, from)};
   if (row.sources == Sources::one) {
@@ -143,6 +199,8 @@ std::vector<OperandSpec> operands(const Row& row, FormatId to, FormatId from, Cv
                                  packed(from, 1).tiled(1, row.count, {row.count, {0, 1}})));
   }
   if (rounding == rs) out.push_back(scalar_operand("rbits", Part::random_bits, kRandom, b32, packed(b32, 1)));
+  const int scales = words.has(Word::n1) ? 1 : words.has(Word::n2) ? 2 : 0;
+  if (scales > 0) out.push_back(packed_operand("scale", Part::scale_factor, ue8m0, scales, to));
   return out;
 }
 
@@ -154,6 +212,8 @@ constexpr std::array kSlots{
     QualifierSlot{.what = "qualifier .sat", .group = "sat", .required = false, .repeatable = true},
     QualifierSlot{.what = "qualifier .relu", .group = "relu", .required = false, .repeatable = true},
     QualifierSlot{.what = "qualifier .satfinite", .group = "satfinite", .required = false, .repeatable = true},
+    QualifierSlot{.what = "qualifier .pzo", .group = "pzo", .required = false},
+    QualifierSlot{.what = "scale factors", .group = "scaled", .required = false},
     kTypeOfD,
     kTypeOfA,
 };
@@ -166,8 +226,9 @@ Form make_form(const Row& row, FormatId to, FormatId from, CvtRounding rounding,
   const auto word = [&](Word w, std::string_view text) { return words.has(w) ? text : ""; };
   Form out = make_form("cvt",
                        {name(rounding), word(Word::ftz, "ftz"), word(Word::sat, "sat"),
-                        word(Word::relu, "relu"), word(Word::satfinite, "satfinite"), type(to, row.count),
-                        type(from, row.sources == Sources::one ? row.count : 1)},
+                        word(Word::relu, "relu"), word(Word::satfinite, "satfinite"), word(Word::pzo, "pzo"),
+                        words.has(Word::n1) ? "scaled::n1::ue8m0" : word(Word::n2, "scaled::n2::ue8m0"),
+                        type(to, row.count), type(from, row.sources == Sources::one ? row.count : 1)},
                        {1, row.count}, row.needs, {Unit::cvt, to, from, from, to});
   out.undocumented = row.undocumented;
   out.action = Elementwise{Conversion{.from = from,
@@ -176,8 +237,12 @@ Form make_form(const Row& row, FormatId to, FormatId from, CvtRounding rounding,
                                       .ftz = words.has(Word::ftz),
                                       .sat = words.has(Word::sat),
                                       .satfinite = words.has(Word::satfinite),
-                                      .relu = words.has(Word::relu)}};
-  if (out.undocumented.empty()) out.operands = operands(row, to, from, rounding);
+                                      .relu = words.has(Word::relu),
+                                      .pzo = words.has(Word::pzo),
+                                      .scaling = words.has(Word::n1)   ? Scaling::n1
+                                                 : words.has(Word::n2) ? Scaling::n2
+                                                                       : Scaling::none}};
+  if (out.undocumented.empty()) out.operands = operands(row, to, from, rounding, words);
   return out;
 }
 
@@ -187,6 +252,12 @@ constexpr SinceRow kSince[] = {
     {"e4m3x2|e5m2x2", {7, 8}},
     {"e4m3x2|e5m2x2", {8, 1}, "sm_89"},
     {"rs", {8, 7}},
+    {".e2m3x2.f16x2|.e3m2x2.f16x2", {9, 1}},
+    {".e4m3x2.bf16x2|.e5m2x2.bf16x2|.e3m2x2.bf16x2|.e2m3x2.bf16x2|.e2m1x2.bf16x2", {9, 1}},
+    {"s2f6x2", {9, 1}},
+    {".bf16x2.e4m3x2|.bf16x2.e5m2x2|.bf16x2.e3m2x2|.bf16x2.e2m3x2|.bf16x2.e2m1x2", {9, 2}},
+    {"rz e4m3x2|e5m2x2|e3m2x2|e2m3x2|e2m1x2|s2f6x2", {9, 4}},
+    {"pzo|scaled::n1::ue8m0|ue5m3x2", {9, 4}},
 };
 
 }  // namespace cvt_family

@@ -3,6 +3,7 @@
 //
 //   ldmatrix.sync.aligned.shape.num{.trans}{.ss}.type        r, [p];
 //   ldmatrix.sync.aligned.shape.num{.trans}{.ss}.dst_fmt.src_fmt  r, [p];
+//   ldmatrix.sync.aligned.m8n16.num{.ss}.s8.s4               r, [p];
 //   stmatrix.sync.aligned.shape.num{.trans}{.ss}.type        [p], r;
 //   movmatrix.sync.aligned.m8n8.trans.b16                    d, a;
 //
@@ -19,7 +20,7 @@ namespace matrix_move_family {
 using enum FormatId;
 using Digits = std::vector<FragmentMap::Digit>;
 
-constexpr int kLineBytes = 16;
+constexpr int kLineBytes = 16, kShortLineBytes = 8;
 
 // ---- The table: one row per shape, direction and element; how lanes and values (of one matrix) step through
 // the matrix in memory.
@@ -32,6 +33,7 @@ struct Row {
   FormatId format;
   Digits lane, value;
   Features needs;
+  int signed_bits = 0;  // of an element in memory, if it is sign-extended and lines have no padding
 };
 
 constexpr Packing kHalves{32, 16, 0, 16}, kBytes{32, 8, 0, 8}, kLowSix{32, 8, 0, 6}, kLowFour{32, 8, 0, 4};
@@ -54,6 +56,8 @@ std::vector<Row> load_rows() {
       {"m16n16", "trans", "b8x16", "b4x16_p64", 16, 16, 2, kLowFour, b8, wide_lane, wide_value, bytes},
       {"m8n16", "", "b8x16", "b6x16_p32", 8, 16, 4, kLowSix, b8, flat_lane, flat_value, bytes},
       {"m8n16", "", "b8x16", "b4x16_p64", 8, 16, 4, kLowFour, b8, flat_lane, flat_value, bytes},
+      // PTX ISA 9.4
+      {"m8n16", "", "s8", "s4", 8, 16, 4, kBytes, s8, flat_lane, flat_value, Feature::signed_moves, 4},
   };
 }
 
@@ -97,6 +101,8 @@ Form make_form(std::string_view opcode, const Row& row, int matrices, std::strin
     out.undocumented = kEight;
     return out;
   }
+  const bool extends = row.signed_bits > 0;
+  const int line_bytes = extends ? kShortLineBytes : kLineBytes;
   const FragmentMap map = matrix_map(row, matrices);
   if (load)
     out.operands = {vector_operand("r", Part::d, kAnyWord, row.format, map), address_operand()};
@@ -106,9 +112,10 @@ Form make_form(std::string_view opcode, const Row& row, int matrices, std::strin
                           .space = space.empty() ? Space::generic : Space::shared,
                           .addressing = Addressing::rows,
                           .lines_are_columns = false,
-                          .element_bits = row.packing.bits,
-                          .line_bytes = kLineBytes,
-                          .alignment = kLineBytes};
+                          .element_bits = extends ? row.signed_bits : row.packing.bits,
+                          .line_bytes = line_bytes,
+                          .alignment = line_bytes,
+                          .extended_bits = extends ? row.packing.bits : 0};
   return out;
 }
 
@@ -117,7 +124,8 @@ std::vector<Form> expand(std::string_view opcode, const std::vector<Row>& rows) 
   for (const Row& row : rows)
     for (const int matrices : {1, 2, 4, 8})
       for (const std::string_view space : kSpaces)
-        if (matrices <= row.most || matrices == 8) out.push_back(make_form(opcode, row, matrices, space));
+        if (matrices <= row.most || (matrices == 8 && row.signed_bits == 0))
+          out.push_back(make_form(opcode, row, matrices, space));
   return out;
 }
 
@@ -134,6 +142,7 @@ Form movmatrix() {
 
 constexpr SinceRow kLoadSince[] = {
     {"", {6, 5}},
+    {".s8.s4", {9, 4}},
 };
 constexpr SinceRow kMoveSince[] = {
     {"", {7, 8}},

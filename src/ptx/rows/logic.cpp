@@ -11,6 +11,8 @@ std::span<const FormRow> comparison_rows() {
   static constexpr FormRow kRows[] = {
       {"set{$unsigned}{$bool}{.u32,.s32,.f16,.f32}{.u16,.u32,.u64}", "d:U a:T b:T c:pred&", sm_75, comparisons},
       {"set{$order}{$bool}{.u32,.s32,.f16,.f32}{.s16,.s32,.s64}", "d:U a:T b:T c:pred&", sm_75, comparisons},
+      {"set{$unsigned}{.u16x2,.u8x4}", "d:T a:T b:T", sm_107f, comparisons, "9.4"},
+      {"set{$order}{.s16x2,.s8x4}", "d:T a:T b:T", sm_107f, comparisons, "9.4"},
       {"set{$eq}{$bool}{.u32,.s32,.f16,.f32}{$bits}", "d:U a:T b:T c:pred&", sm_75, comparisons},
       {"set{$compare}{$bool}{,.ftz}{.u32,.s32,.f16,.f32}.f32", "d:U a:T b:T c:pred&", sm_75, comparisons},
       {"set{$compare}{$bool}{.u32,.s32,.f16,.f32}.f64", "d:U a:T b:T c:pred&", sm_75, comparisons},

@@ -23,6 +23,7 @@ constexpr Opcode kOpcodes[] = {
     {"div", Does::compute, "mm"},
     {"rem", Does::compute, "mm"},
     {"fma", Does::compute, "mmm"},
+    {"clmad", Does::compute, "mmm"},
     {"popc", Does::compute, "m"},
     {"clz", Does::compute, "m"},
     {"bfi", Does::compute, "p"},

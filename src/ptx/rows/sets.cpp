@@ -22,6 +22,8 @@ constexpr WordSet kSets[] = {
     {"bf", ".bf16,.bf16x2"},
     {"eq", ".eq,.ne"},
     {"order", ".eq,.ne,.lt,.le,.gt,.ge"},
+    {"fp8_x4", ".e5m2x4,.e4m3x4"},
+    {"byte_x4", ".e5m2x4,.e4m3x4,.e3m2x4,.e2m3x4,.e2m1p4x4,.ue8m0x4"},
     {"unsigned", ".eq,.ne,.lt,.le,.gt,.ge,.lo,.ls,.hi,.hs"},
     {"compare", ".eq,.ne,.lt,.le,.gt,.ge,.equ,.neu,.ltu,.leu,.gtu,.geu,.num,.nan"},
     {"bool", ",.and,.or,.xor"},

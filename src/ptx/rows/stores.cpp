@@ -14,6 +14,8 @@ std::span<const FormRow> stores_rows() {
        "[p] #a:T [m]", sm_90, loads_and_stores, "8.1"},
       {"st.async.cluster{,.shared::cluster}.mbarrier::complete_tx::bytes{$async,$async_vector}", "[p] #a:T [m]",
        sm_90, loads_and_stores, "8.1"},
+      {"st.async{,.weak}{,.shared::cluster}.mbarrier::complete_tx::bytes.b128", "[p] #a:T [m]", sm_90,
+       loads_and_stores, "9.2"},
       {"st.async{,.weak}{.shared,.shared::cta}{$async,$async_vector}", "[p] #a:T [m]", sm_90, loads_and_stores,
        "8.1"},
       {"st.async{,.weak}.global{$async,$async_vector}", "[p] #a:T [p]", sm_100, loads_and_stores, "8.7"},
@@ -54,6 +56,8 @@ std::span<const FormRow> stores_rows() {
 
 std::span<const FormRow> multimem_rows() {
   static constexpr FormRow kRows[] = {
+      {"multimem.st.async.release{.gpu,.sys}{,.global}{$async,$async_narrow}", "[p] #a:T", sm_100, not_executed,
+       "9.3"},
       {"multimem.ld_reduce{$multimem_load}{,.global}{$multimem_integer}", "d:T [p]", sm_90, not_executed,
        "8.1"},
       {"multimem.ld_reduce{$multimem_load}{,.global}{.add.f64,.add.f32,.add.v2.f32,.add.v4.f32}", "#d:T [p]",
