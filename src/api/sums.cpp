@@ -126,9 +126,9 @@ Sums promoted(Sums outer, const Sums& inner, const ItemMatrix& a_scale, const It
 namespace {
 
 // alpha sum + beta C, rounded to the format in which D is computed.
-class Scaling {
+class SumScaling {
  public:
-  Scaling(const SumOrder& order, const Format& in)
+  SumScaling(const SumOrder& order, const Format& in)
       : in_(in),
         between_(order.between.empty() ? nullptr : find_format(order.between)),
         order_(order),
@@ -175,7 +175,7 @@ void store(const Epilogue& e, Sums& sums, int threads) {
              is_scaled = order.alpha != 1 || has_c;
   if (!is_scaled && !has_bias && &from == e.store)
     return for_each_row(sums.rows, sums.columns, threads, [&](std::size_t row) { copy(e, sums, row); });
-  const Scaling scaling(order, format(from.id == FormatId::f64 ? FormatId::f64 : FormatId::f32));
+  const SumScaling scaling(order, format(from.id == FormatId::f64 ? FormatId::f64 : FormatId::f32));
   for_each_row(sums.rows, sums.columns, threads, [&](std::size_t row) {
     for (std::size_t column = 0; column < sums.columns; ++column) {
       Value value =
