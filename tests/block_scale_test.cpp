@@ -452,7 +452,7 @@ TEST_CASE("random inputs with block scaling equal the oracle", "[quick][block_sc
     ++combinations;
   }
   fmt::print("block scaling: {} combinations, {} dot products\n", combinations, total);
-  CHECK(combinations == 54);
+  CHECK(combinations == 56);
 }
 
 }  // namespace block_scale_test
