@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <set>
 
 #include "grid/watch.hpp"
@@ -84,18 +85,22 @@ std::vector<ptx::Inference> inferences(const Program& program, std::int32_t prod
 
 namespace {
 
-// The GPUs of a generation that have no plan of their own are left out: sm_86 beside sm_80.
-constexpr std::string_view kGenerations[] = {"sm_80", "sm_89", "sm_90", "sm_100", "sm_120"};
+bool has_letter(Target target) {
+  return std::isdigit(static_cast<unsigned char>(target.name().back())) == 0;
+}
 
+// The later targets on which an instruction has another plan; of neighbours with the same the first, and none with a letter:
+// these compute as those without.
 std::vector<Target> computing_otherwise(const Instruction& instruction) {
-  std::vector<Target> out;
   const std::vector<Target> all = Target::all();
-  const auto place = [&](Target one) { return std::ranges::find(all, one); };
-  for (const std::string_view name : kGenerations) {
-    const Target later = *Target::find_ptx(name);
-    if (place(later) <= place(instruction.target())) continue;
-    const Result<Instruction> there = Instruction::parse(instruction.canonical(), later);
-    if (there && there->plan() != instruction.plan()) out.push_back(later);
+  std::vector<Target> out;
+  std::string last = instruction.plan();
+  for (auto next = std::ranges::find(all, instruction.target()); next != all.end(); ++next) {
+    if (has_letter(*next)) continue;
+    const Result<Instruction> there = Instruction::parse(instruction.canonical(), *next);
+    if (!there || there->plan() == last) continue;
+    last = there->plan();
+    if (last != instruction.plan()) out.push_back(*next);
   }
   return out;
 }
@@ -103,9 +108,12 @@ std::vector<Target> computing_otherwise(const Instruction& instruction) {
 }  // namespace
 
 std::optional<ptx::AssemblerNote> computed_otherwise_later(const Program& program) {
+  if (has_letter(program.target)) return std::nullopt;  // it runs on no later one
+  std::set<std::string> looked_at;
   for (const Step& step : program.steps) {
     if (step.statement < 0 || does(program, step) != ptx::Does::tensor) continue;
     const Origin& origin = program.origins[static_cast<std::size_t>(step.statement)];
+    if (!looked_at.insert(form_of(origin)).second) continue;
     const Result<Instruction> here = Instruction::parse(form_of(origin), program.target);
     if (!here) continue;
     const std::vector<Target> later = computing_otherwise(*here);

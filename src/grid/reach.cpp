@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "grid/reach.hpp"
 
+#include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -51,26 +52,23 @@ bool leads_to(const Program& program, int from, int to, bool without_barrier) {
   return false;
 }
 
-// From the ends back to what comes before them.
+// From the last step to the first, until nothing changes: most jumps that lead on go forward.
 std::vector<bool> lead_out(const Program& program) {
   using enum ptx::Does;
-  std::vector<std::vector<int>> before(program.steps.size());
   std::vector<bool> out(program.steps.size());
-  std::vector<int> todo, next;
-  for (int i = 0; i < std::ssize(program.steps); ++i) {
+  std::vector<int> next;
+  const auto leads_out = [&](int i) {
     const ptx::Does what = does(program, program.steps[static_cast<std::size_t>(i)]);
-    if (what == ret || what == exit || what == trap || what == call) todo.push_back(i);
+    if (what == ret || what == exit || what == trap || what == call) return true;
     next.clear();
     followers(program, i, next);
-    for (const int to : next)
-      if (to >= 0 && to < std::ssize(before)) before[static_cast<std::size_t>(to)].push_back(i);
-  }
-  while (!todo.empty()) {
-    const auto i = static_cast<std::size_t>(todo.back());
-    todo.pop_back();
-    if (out[i]) continue;
-    out[i] = true;
-    todo.insert(todo.end(), before[i].begin(), before[i].end());
+    return std::ranges::any_of(
+        next, [&](int to) { return to >= 0 && to < std::ssize(out) && out[static_cast<std::size_t>(to)]; });
+  };
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (int i = static_cast<int>(out.size()) - 1; i >= 0; --i)
+      if (!out[static_cast<std::size_t>(i)] && leads_out(i)) out[static_cast<std::size_t>(i)] = changed = true;
   }
   return out;
 }
