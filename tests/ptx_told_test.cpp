@@ -283,4 +283,29 @@ TEST_CASE("counts are told in groups of three digits") {
   CHECK(checked.text() == "checked 12,288 shared and 999 global accesses, 1 barrier, 2 copies, 1,000 products");
 }
 
+/// What is said of a module with one product that A100s and H100s compute otherwise.
+std::string said_of_product(const std::string& written, std::optional<Target> target = {}) {
+  const auto module = ptx::Module::load(".version 8.0\n.target " + written + R"(
+.address_size 64
+.visible .entry k() {
+  .reg .b32 %r<4>; .reg .f32 %f<4>;
+  mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%f0, %f1, %f2, %f3}, {%r0, %r1}, {%r2}, {0f00000000, 0f00000000, 0f00000000, 0f00000000};
+  ret;
+})",
+                                        target);
+  REQUIRE(module);
+  const ptx::Report report = module->function("k").value().launch({.check_shared = false}, {});
+  return report.notes.empty() ? "-" : report.notes.at(0).text;
+}
+
+TEST_CASE("a module without a target of its GPU says where bits may differ", "[quick]") {
+  using Catch::Contains;
+  CHECK_THAT(said_of_product("sm_80"),
+             Contains("computed as on sm_80 (.target sm_80): its last bits may differ on ") &&
+                 Contains("sm_90") && Contains("--target "));
+  CHECK(said_of_product("sm_80", Target::find_ptx("sm_80")) == "-");
+  CHECK(said_of_product("sm_80", Target::find_ptx("sm_90")) == "-");
+  CHECK(said_of_product("sm_90a") == "-");
+}
+
 }  // namespace ptx_told_test
