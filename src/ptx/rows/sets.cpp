@@ -9,6 +9,9 @@ namespace warpbit::ptx {
 namespace {
 
 constexpr WordSet kSets[] = {
+    {"texture_query",
+     ".channel_data_type,.channel_order,.normalized_coords,.force_unnormalized_coords,.filter_mode,.addr_mode_0,"
+     ".addr_mode_1,.addr_mode_2,.array_size,.num_mipmap_levels,.num_samples"},
     {"int", ".u16,.u32,.u64,.s16,.s32,.s64"},
     {"carry", ".u32,.u64,.s32,.s64"},
     {"narrow", ".u16,.u32,.s16,.s32"},

@@ -23,9 +23,7 @@ std::span<const FormRow> textures_rows() {
       {"tex{,.base}{.cube,.acube}.v2.f16x2.f32", "#d:U [h,x]", sm_75, not_measured},
       {"tld4{.r,.g,.b,.a}{.2d,.a2d,.cube,.acube}.v4{.u32,.s32,.f32}.f32", "#d:U [h,x]", sm_75, textures},
       {"txq{.width,.height,.depth}.b32", "d:T [w]", sm_75, textures},
-      {"txq{.channel_data_type,.channel_order,.normalized_coords,.force_unnormalized_coords,.filter_mode,"
-       ".addr_mode_0,.addr_mode_1,.addr_mode_2,.array_size,.num_mipmap_levels,.num_samples}.b32",
-       "d:T [w]", sm_75, not_measured},
+      {"txq{$texture_query}.b32", "d:T [w]", sm_75, not_measured},
   };
   return kRows;
 }
