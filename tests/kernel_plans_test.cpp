@@ -325,7 +325,12 @@ TEST_CASE("the fast kernels compute the plans of tcgen05.mma as the specificatio
     tile.plan = plan;
     tile.fast = compile_fast(tile);
     INFO(x.title() << ", " << describe(*plan));
-    REQUIRE(tile.fast);
+    // Four powers of two in a row: the specification alone computes them.
+    const TileScale& scale = tile.a_scale;
+    const bool has_no_kernel =
+        scale.format != nullptr && scale.format->id == FormatId::ue8m0 && scale.blocks == 4;
+    REQUIRE((tile.fast == nullptr) == has_no_kernel);
+    if (has_no_kernel) continue;
     std::vector<ScaledCase> inputs = inputs_of(x);
     const oracle::Dot dot(x.problem);
     const Inputs more(x, dot);

@@ -135,10 +135,17 @@ TEST_CASE("every kernel equals the specification", "[equal]") {
   CHECK(total > 0);
 }
 
+// Four powers of two in a row: the specification alone computes them.
+bool has_no_kernel(const Subject& x) {
+  const TileScale& scale = x.tile().a_scale;
+  return scale.format != nullptr && scale.format->id == FormatId::ue8m0 && scale.blocks == 4;
+}
+
 TEST_CASE("every dot product with factors in registers has the kernels", "[equal]") {
+  const std::vector<Kernel> none(fast_kernels().size(), Kernel::reference);
   for (const Subject& x : distinct_subjects()) {
     INFO(x.title());
-    CHECK(kernels_that_run(x) == fast_kernels());
+    CHECK(kernels_that_run(x) == (has_no_kernel(x) ? none : fast_kernels()));
   }
 }
 

@@ -15,6 +15,8 @@
 #include <utility>
 #include <vector>
 
+#include "isa/since.hpp"
+#include "numeric/words.hpp"
 #include "warpbit/instruction.hpp"
 
 namespace {
@@ -44,7 +46,7 @@ const Template kTemplates[] = {
     {"MmaSp", R"(mma\.sp::ordered_metadata\.sync\.aligned\.(m\w+)\.row\.col\.(\w+)\.(\w+)\.(\w+)\.\2)",
      kProduct, "$1, $2, $3, $4", "A_", "$3", "mma.sp has A $3", "mma.sp with A $3 has $1; B $4; C and D $2"},
     {"MmaBlockScale",
-     R"(mma\.sync\.aligned\.(m\w+)\.row\.col\.kind::(\w+)\.block_scale\.scale_vec::(?!4X\S+ue8m0)\w+\.f32\.(\w+)\.(\w+)\.f32\.(\w+))",
+     R"(mma\.sync\.aligned\.(m\w+)\.row\.col\.kind::(\w+)\.block_scale\.scale_vec::\w+\.f32\.(\w+)\.(\w+)\.f32\.(\w+))",
      "class Shape, class Kind, class A_, class B_, class Scale", "$1, $2, $3, $4, $5", "Kind", "$2",
      "block scaling has kind::$2", "kind::$2 has $1; A and B $3; scale factors $5"},
     {"Wgmma", R"(wgmma\.mma_async\.sync\.aligned\.m64n8k(\d+)\.(\w+)\.(\w+)\.(\w+))", kProduct,
@@ -127,6 +129,12 @@ std::vector<Operand> operands_of(const std::string& notation) {
   return out;
 }
 
+// Whether compilers know a form: those of CUDA 13.0, whose PTX is 9.0.
+bool is_compiled(const warpbit::FormInfo& info) {
+  const std::vector<std::string_view> words = warpbit::words_between(info.canonical, ".");
+  return warpbit::since(words[0], std::span(words).subspan(1), info.targets.front()) <= warpbit::Version{9, 0};
+}
+
 std::vector<Form> forms_of(const std::string& text) {
   const std::regex pattern(text);
   static const std::vector<warpbit::FormInfo> kForms = warpbit::forms();
@@ -134,7 +142,8 @@ std::vector<Form> forms_of(const std::string& text) {
   for (const warpbit::FormInfo& info : kForms) {
     Form form{{}, operands_of(info.operands)};
     // Of a form of wgmma that is there twice, the one with A in registers.
-    if (form.find("a_desc") == nullptr && std::regex_match(info.canonical, form.parts, pattern))
+    if (form.find("a_desc") == nullptr && is_compiled(info) &&
+        std::regex_match(info.canonical, form.parts, pattern))
       out.push_back(std::move(form));
   }
   return out;
