@@ -6,6 +6,7 @@
 namespace warpbit::python {
 namespace {
 
+using Texels = As<"NDArray[Any]", py::array>;
 using Addressings = As<"Union[str, Sequence[str]]">;
 using Colour = As<"Union[float, Sequence[float]]">;
 
@@ -32,7 +33,7 @@ ptx::TexelFormat format_of(const py::array& array) {
   refuse(Errc::usage, "array", seen_text(array), "integers of 8 to 32 bits, float16 or float32");
 }
 
-std::uint64_t texture_of(const py::array& array, const std::string& shape, bool linear, bool normalized,
+std::uint64_t texture_of(const Texels& array, const std::string& shape, bool linear, bool normalized,
                          bool floats, const Addressings& addressing, const Colour& border) {
   if ((array.flags() & py::array::c_style) == 0)
     refuse(Errc::usage, "array", seen_text(array) + ", which is not C-contiguous",

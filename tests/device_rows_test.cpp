@@ -130,6 +130,8 @@ TEST_CASE("each row is a form, with its operands", "[quick][device]") {
 // A form that kernels cannot call yet: what its text has in it says why.
 bool has_no_row(const std::string& form) {
   for (const char* part : {
+           ".scale_vec::4X.f32.e2m1.e2m1.f32.ue8m0",
+           ".s8.s4",  // of PTX 9.1
            ".m8n8k4.row.col.f16",
            ".m8n8k4.row.col.f32",
            ".m8n8k4.row.row",

@@ -493,7 +493,9 @@ std::vector<ChainCase> chain_cases() {
 
                      form.canonical.find("s32.") == form.canonical.npos});
     if (form.canonical.starts_with("mma.sync") && form.canonical.find("scale_vec") != form.canonical.npos)
-      out.push_back({form.canonical, "sm_120a", true});
+      out.push_back({form.canonical, "sm_120a",
+                     form.canonical.find("4X") == form.canonical.npos ||
+                         form.canonical.find("ue8m0") == form.canonical.npos});
   }
   for (const std::string form : {"m64n256k16.f32.f16.f16", "m64n24k16.f16.f16.f16", "m64n128k32.f32.e4m3.e5m2"})
     out.push_back({wgmma + form, "sm_90a", true});

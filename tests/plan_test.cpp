@@ -9,6 +9,7 @@
 #include <set>
 
 #include "isa/instruction.hpp"
+#include "isa/since.hpp"
 #include "warpbit/replay.hpp"
 
 namespace plan_test {
@@ -259,11 +260,17 @@ bool has_capture(const Family& family, const Form& form, const Captured& capture
   });
 }
 
+// Of a PTX version whose assembler has captured nothing yet.
+bool is_later(const Family& family, const Form& form, Target target) {
+  const std::vector<std::string_view> words(form.qualifiers.begin(), form.qualifiers.end());
+  return since(family.opcode, words, target) > Version{9, 0};
+}
+
 TEST_CASE("what is called captured on sm_90a has a capture, and nothing else", "[once]") {
   const Target target = Target::find("sm_90a").value();
   for (const Family& family : families()) {
     const Captured captured = captured_forms(family, target);
-    int forms = 0, files = 0, not_captured = 0;
+    int forms = 0, files = 0, not_captured = 0, later = 0;
     for (const auto& [form, count] : captured) files += count;
     for (const Form* form : documented_forms(family)) {
       if (!target.row().features.has(form->needs)) continue;
@@ -274,12 +281,13 @@ TEST_CASE("what is called captured on sm_90a has a capture, and nothing else", "
       CHECK(has_capture(family, *form, captured) == called_captured);
       if (called_captured) continue;
       ++not_captured;
+      later += is_later(family, *form, target) ? 1 : 0;
       CHECK(std::ranges::none_of(grounds(evidence), [](auto* g) { return g->basis == Basis::captured; }));
     }
     fmt::print("{} on {}: {} documented forms, {} captures of {} forms, {} not captured\n", family.name,
                target.name(), forms, files, captured.size(), not_captured);
     const bool has_results = !std::holds_alternative<Control>(family.forms.front().action);
-    CHECK(not_captured == (has_results ? 0 : forms));
+    CHECK(not_captured == (has_results ? later : forms));
     CHECK((forms > 0) == !(family.name.ends_with("block_scale") || family.name.starts_with("tcgen05")));
   }
 }

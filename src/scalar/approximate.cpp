@@ -342,4 +342,8 @@ Results approximate(const Operation& o, const Sources& s) {
   return {of_f32(o, s)};
 }
 
+std::uint32_t approximate_reciprocal(std::uint32_t x) {
+  return rcp(x, true);
+}
+
 }  // namespace warpbit::scalar

@@ -17,4 +17,7 @@ std::uint64_t finished(const Operation& o, const Value& exact, Type to);
 /// Approximate functions (approximate.cpp): .approx of rcp, sqrt, rsqrt, sin, cos, lg2, ex2, tanh and div, .full of div.
 Results approximate(const Operation& o, const Sources& s);
 
+/// rcp.approx.ftz.f32.
+std::uint32_t approximate_reciprocal(std::uint32_t x);
+
 }  // namespace warpbit::scalar

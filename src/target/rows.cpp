@@ -482,7 +482,6 @@ constexpr std::array kMoveHopperRows{
 // ---- cvt
 
 constexpr FormatSet kCvtHopperSources = kFp8 | f64 | f32 | f16 | bf16;
-constexpr FormatSet kCvtSources = kCvtHopperSources | kF8f6f4 | ue8m0;
 constexpr Ground kH200Cvt{Basis::captured, "golden/sm_90a/cvt, H200"};
 constexpr Ground kCvtManual{Basis::inferred, "the PTX manual; what sm_90a has of it, captured there"};
 constexpr std::string_view kCvtMachine = "F2F, F2FP, HADD2 or shifts, by form";
@@ -497,16 +496,32 @@ constexpr PlanRow kFromFixedPoint = cvt_row(f16 | bf16, s2f6 | ue5m3, kLaterManu
 constexpr PlanRow kNarrowOfBf16 = cvt_row(kF8f6f4, bf16, kLaterManual, kNotKnown);
 constexpr PlanRow kBf16OfNarrow = cvt_row(bf16, kF8f6f4, kLaterManual, kNotKnown);
 constexpr PlanRow kSixBitsOfF16 = cvt_row(e3m2 | e2m3, f16, kLaterManual, kNotKnown);
-constexpr std::array kCvtRows{kToFixedPoint, kFromFixedPoint,
-                              kNarrowOfBf16, kBf16OfNarrow,
-                              kSixBitsOfF16, cvt_row(kCvtSources | tf32, kCvtSources, kCvtManual)};
+// Of PTX 9.0.
+constexpr PlanRow kNarrowOfF16 = cvt_row(kFp8 | e2m1, f16, kCvtManual);
+constexpr PlanRow kScaleOfBf16 = cvt_row(ue8m0, bf16, kCvtManual);
+constexpr PlanRow kToHalf = cvt_row(f16 | bf16, f64 | f32 | f16 | bf16, kCvtManual);
+constexpr PlanRow kToWide = cvt_row(f64 | f32 | tf32, f32 | f16 | bf16, kCvtManual);
+constexpr std::array kCvtRows{
+    kToFixedPoint,
+    kFromFixedPoint,
+    kNarrowOfBf16,
+    kBf16OfNarrow,
+    kSixBitsOfF16,
+    cvt_row(kF8f6f4 | ue8m0, f32, kCvtManual),
+    cvt_row(f16, kF8f6f4, kCvtManual),
+    cvt_row(bf16, ue8m0, kCvtManual),
+    kNarrowOfF16,
+    kScaleOfBf16,
+    kToHalf,
+    kToWide,
+};
 constexpr Ground kCvtL4 = by_pantheonsim("PantheonSim, L4, without .relu");
 constexpr Ground kCvtPro = by_pantheonsim("PantheonSim, RTX PRO 6000; with .relu e2m1 alone");
 constexpr std::array kCvtAdaRows{
     cvt_row(kFp8, f32, kCvtL4),
     cvt_row(kFp8, f16, kCvtManual),
     cvt_row(f16 | bf16, f64 | f32 | f16 | kFp8, kCvtManual),
-    cvt_row(f64 | f32 | tf32, f32 | f16 | bf16, kCvtManual),
+    kToWide,
 };
 constexpr std::array kCvtRtxRows{
     cvt_row(kF8f6f4 | ue8m0, f32, kCvtPro),
@@ -517,9 +532,10 @@ constexpr std::array kCvtRtxRows{
     kNarrowOfBf16,
     kBf16OfNarrow,
     kSixBitsOfF16,
-    cvt_row(kFp8 | e2m1 | ue8m0, f16 | bf16, kCvtManual),
-    cvt_row(f16 | bf16, f64 | f32 | f16 | bf16, kCvtManual),
-    cvt_row(f64 | f32 | tf32, f32 | f16 | bf16, kCvtManual),
+    kNarrowOfF16,
+    kScaleOfBf16,
+    kToHalf,
+    kToWide,
 };
 constexpr std::array kCvtHopperRows{cvt_row(kCvtHopperSources | tf32, kCvtHopperSources, kH200Cvt)};
 

@@ -6,9 +6,8 @@
 #include <cmath>
 #include <cstring>
 #include <optional>
-#include <string_view>
 
-#include "scalar/operation.hpp"
+#include "scalar/floating.hpp"
 #include "texture/axis.hpp"
 #include "texture/filter.hpp"
 
@@ -107,21 +106,14 @@ double from_0_to_1(float q) {
 
 // A direction over its largest component, as the assembler has it: times rcp.approx.ftz, and what is subnormal is 0.
 std::array<float, 3> over_largest(const Place& place) {
-  static const scalar::Operation kReciprocal = [] {
-    constexpr std::array<std::string_view, 3> kWords = {"approx", "ftz", "f32"};
-    return scalar::operation("rcp", kWords);
-  }();
   std::array<float, 3> out;
   float largest = 0;
   for (std::size_t i = 0; i < 3; ++i) {
     out[i] = std::bit_cast<float>(place.at[i]);
     if (std::abs(out[i]) > largest) largest = std::abs(out[i]);  // a NaN is not
   }
-  scalar::Sources sources;
-  sources.count = 1;
-  sources.value[0] = std::bit_cast<std::uint32_t>(largest);
   const auto factor =
-      std::bit_cast<float>(static_cast<std::uint32_t>(scalar::execute(kReciprocal, sources).value));
+      std::bit_cast<float>(scalar::approximate_reciprocal(std::bit_cast<std::uint32_t>(largest)));
   for (float& one : out) {
     one *= factor;
     if (std::fpclassify(one) == FP_SUBNORMAL) one = 0;
