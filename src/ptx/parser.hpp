@@ -87,6 +87,7 @@ class Parser : private Reader {
 
   // ---- Functions
   void function(Linkage linkage, bool is_entry);
+  void make_room(FunctionText& function);
   void body(FunctionText& function);
   void open_scope();
   void in_body();
@@ -139,6 +140,7 @@ class Parser : private Reader {
   int location_ = -1;                                 // of the statements that follow
   std::map<std::tuple<int, int, int>, int> last_at_;  // of the function: file, line and column of a .loc
   std::vector<Reference> references_;
+  std::size_t counted_ = 0;                                          // how far make_room has looked
   std::unordered_map<std::string_view, const Variable*> variables_;  // of the module
 };
 
