@@ -4,6 +4,7 @@
 #include <elf.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>  // std::memcpy
 #include <map>
 #include <regex>
@@ -80,19 +81,29 @@ TEST_CASE("the first statement of every form for sm_90a assembles", "[.][sm_90a]
   check_kernels("sm_90a", 1431, "^(?!wgmma)|m64n(8|64|256)k");
 }
 
-// The kernels of a file as modules of some each, which have an entry "captureI" for each.
+// What this ptxas may not have.
+bool is_later(const std::string& kernel) {
+  return std::ranges::any_of(isa_table::later(), [&](const isa_table::Row& row) {
+    return kernel.find("\n  " + row.at("instruction") + ' ') != kernel.npos;
+  });
+}
+
+// The kernels of a file as modules of some each, which have an entry "captureI" for each; not those of later PTX.
 std::vector<std::string> modules_of(const std::string& kernels) {
   constexpr std::size_t kTogether = 256;
   const std::string entry = ".visible .entry capture", end = "\n}\n";
   std::vector<std::string> out;
   std::size_t count = 0;
-  for (std::size_t at = 0; (at = kernels.find("\nptx ", at)) != kernels.npos; ++count) {
+  for (std::size_t at = 0; (at = kernels.find("\nptx ", at)) != kernels.npos;) {
     const std::size_t first = kernels.find(".version", at), body = kernels.find(entry, at) + entry.size();
     at = kernels.find(end, body);
     REQUIRE(at != kernels.npos);
-    if (count % kTogether == 0) out.push_back(kernels.substr(first, body - entry.size() - first));
-    out.back() += entry + std::to_string(count) + kernels.substr(body, at + end.size() - body);
+    const std::string kernel = kernels.substr(body, at + end.size() - body);
     at += end.size() - 1;
+    if (is_later(kernel)) continue;
+    if (count % kTogether == 0) out.push_back(kernels.substr(first, body - entry.size() - first));
+    out.back() += entry + std::to_string(count) + kernel;
+    ++count;
   }
   fmt::print("{} kernels in {} modules\n", count, out.size());
   CHECK(count >= 7301);
