@@ -178,6 +178,8 @@ Computation computation_of(const py::handle& object);
 std::string seen_text(const py::handle& object);
 /// The array, unless it is something else, or has a mask.
 std::optional<py::array> array_in(const py::handle& object);
+/// The memory of an array. Errors: argument_mismatch, at `where`, unless it is C-contiguous and in this machine's byte order.
+std::span<const std::byte> memory_of(const py::array& array, const std::string& where);
 /// The format that a dtype says, by its kind, name and bytes of an item in NumPy, ml_dtypes or PyTorch: "bf16" for 'V', "bfloat16", 2.
 /// "" for unsigned integers, which are codes of any format; nothing for what is no format here.
 std::optional<std::string> format_of_items(char kind, const std::string& name, std::size_t item_bytes);

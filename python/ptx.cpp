@@ -224,7 +224,8 @@ bool is_float(const ptx::Parameter& parameter) {
   return parameter.type == "f32" || parameter.type == "f64";
 }
 
-/// The memory of an array. Errors: argument_mismatch, at `where`.
+}  // namespace
+
 std::span<const std::byte> memory_of(const py::array& array, const std::string& where) {
   const auto refused = [&](const std::string& why) {
     refuse(Errc::argument_mismatch, where, seen_text(array) + why, "a C-contiguous array of numbers");
@@ -234,6 +235,9 @@ std::span<const std::byte> memory_of(const py::array& array, const std::string& 
   if ((array.flags() & py::array::c_style) == 0) refused(", which is not C-contiguous");
   return {static_cast<const std::byte*>(array.data()), static_cast<std::size_t>(array.nbytes())};
 }
+
+namespace {
+
 std::span<std::byte> writable(std::span<const std::byte> memory) {
   return {const_cast<std::byte*>(memory.data()), memory.size()};
 }

@@ -28,22 +28,18 @@ void spread(const char* name, const Given& given, std::array<T, N>& out, Convert
 ptx::TexelFormat format_of(const py::array& array) {
   const std::string letter(1, array.dtype().kind() == 'i' ? 's' : array.dtype().kind());
   const std::string wanted = letter + std::to_string(8 * array.itemsize());
-  for (int i = 0; i <= static_cast<int>(ptx::TexelFormat::f32); ++i)
-    if (name(static_cast<ptx::TexelFormat>(i)) == wanted) return static_cast<ptx::TexelFormat>(i);
+  if (const auto found = ptx::find_texel_format(wanted)) return *found;
   refuse(Errc::usage, "array", seen_text(array), "integers of 8 to 32 bits, float16 or float32");
 }
 
 std::uint64_t texture_of(const Texels& array, const std::string& shape, bool linear, bool normalized,
                          bool floats, const Addressings& addressing, const Colour& border) {
-  if ((array.flags() & py::array::c_style) == 0)
-    refuse(Errc::usage, "array", seen_text(array) + ", which is not C-contiguous",
-           "one that is: numpy.ascontiguousarray");
   ptx::Texture out;
   const auto known = ptx::find_texture_shape(shape);
   if (!known) refuse(Errc::usage, "shape", "'" + shape + "'", "memory, 1d, 2d, 3d, a1d, a2d, cube or acube");
   out.shape = *known;
   out.format = format_of(array);
-  out.texels = {static_cast<const std::byte*>(array.data()), static_cast<std::size_t>(array.nbytes())};
+  out.texels = memory_of(array, "array");
   out.linear = linear;
   out.normalized = normalized;
   out.floats = floats;
@@ -70,7 +66,7 @@ far as the texture has them, with 1, 2 or 4 channels behind it if there are seve
 and 16 bits are read as floats from 0 or -1 to 1. addressing: wrap, clamp, mirror or border, for all axes or for each, x
 first. border: its colour, for all channels or for each.
 
-Launches read the array as it is then, until the array object is collected. Errors: usage.)");
+Launches read the array as it is then, until the array object is collected. Errors: usage, argument_mismatch.)");
 }
 
 }  // namespace warpbit::python

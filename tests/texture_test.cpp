@@ -289,6 +289,26 @@ TEST_CASE("a handle is that of a texture of the instruction's shape", "[quick]")
   CHECK(ptx::forget(memory));
 }
 
+TEST_CASE("a border of halves has its colour", "[quick]") {
+  const std::uint16_t texel = 0x3C00;
+  ptx::Texture of;
+  of.texels = std::as_bytes(std::span(&texel, 1));
+  of.format = ptx::TexelFormat::f16;
+  of.addressing.fill(ptx::Addressing::border);
+  const Place beyond{{std::bit_cast<std::uint32_t>(-5.0F), 0}};
+  for (const float colour : {0.0F, -0.0F, 1.0F, -1.5F, 0.25F, 65504.0F, 0x1p-24F, -0x1.8p-15F, HUGE_VALF}) {
+    of.border[0] = colour;
+    const auto handle = ptx::texture(of);
+    REQUIRE(handle);
+    CHECK(ptx::forget(*handle));
+    CHECK(read(of, beyond)[0] == std::bit_cast<std::uint32_t>(colour));
+  }
+  for (const float colour : {0x1p-25F, 65536.0F, 1 + 0x1p-11F}) {
+    of.border[0] = colour;
+    CHECK_FALSE(ptx::texture(of));
+  }
+}
+
 TEST_CASE("an impossible texture is refused", "[quick]") {
   using Catch::Contains;
   std::vector<std::uint8_t> texels(64);

@@ -680,6 +680,9 @@ def test_a_texture():
     assert texels(warpbit.texture(image, "2d")) == [1, 2, 2, 8, 8]
     assert texels(warpbit.texture(image, "2d", linear=True)) == [1, 1.5, 1.75, 8, 8]
     assert texels(warpbit.texture(image, "2d", addressing="border", border=[7])) == [1, 2, 2, 8, 7]
+    halves = image.astype(np.float16)
+    assert texels(warpbit.texture(halves, "2d", addressing="border")) == [1, 2, 2, 8, 0]
+    assert texels(warpbit.texture(halves, "2d", addressing="border", border=2**-24)) == [1, 2, 2, 8, 2**-24]
     bytes_ = np.array([[0, 51, 102, 255]], np.uint8)
     assert texels(warpbit.texture(bytes_, "2d", floats=True)) == [np.float32(x / 255) for x in (0, 51, 51, 255, 255)]
     handle = warpbit.texture(np.zeros((2, 2), np.float32), "2d")
@@ -692,6 +695,9 @@ def test_a_texture():
                                     (np.zeros((2, 2)), "2d", {}, "float16 or float32")]:
         error = refusal(lambda: warpbit.texture(array, shape, **how))
         assert error.code == "usage" and seen in str(error)
+    for array, seen in (image.astype(">f4"), "in another byte order"), (image[:, ::2], "which is not C-contiguous"):
+        error = refusal(lambda: warpbit.texture(array, "2d"))
+        assert error.code == "argument_mismatch" and seen in str(error)
 
 
 def test_modules_that_are_refused(tmp_path):

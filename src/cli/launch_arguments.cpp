@@ -299,8 +299,7 @@ ptx::Argument make_map(const std::string& where, std::string text, std::deque<La
 // ---- Textures
 
 ptx::TexelFormat texel_format(const std::string& where, const LaunchArray& of) {
-  for (int i = 0; i <= static_cast<int>(ptx::TexelFormat::f32); ++i)
-    if (name(static_cast<ptx::TexelFormat>(i)) == element_name(of)) return static_cast<ptx::TexelFormat>(i);
+  if (const auto found = ptx::find_texel_format(element_name(of))) return *found;
   refuse(where, fmt::format("an array of {}", of.array.header.dtype()), "integers of 8 to 32 bits, f16 or f32");
 }
 

@@ -185,8 +185,6 @@ struct TextureOperation {
   Kind kind = Kind::read;
   ptx::TextureShape shape = ptx::TextureShape::two;  ///< of reads
   bool integers = false;                             ///< coordinates
-  bool has_layer = false;                            ///< before them
-  int coordinates = 0;                               ///< without it
   int component = 0;                                 ///< of a gather
 };
 

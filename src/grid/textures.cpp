@@ -16,19 +16,6 @@ namespace {
 using ptx::TextureShape;
 using Kind = TextureOperation::Kind;
 
-/// A shape, as instructions name it.
-struct Shape {
-  std::string_view word;
-  TextureShape shape;
-  bool has_layer;
-  int coordinates;
-};
-constexpr Shape kShapes[] = {
-    {"1d", TextureShape::one, false, 1},          {"2d", TextureShape::two, false, 2},
-    {"3d", TextureShape::three, false, 3},        {"a1d", TextureShape::one_array, true, 1},
-    {"a2d", TextureShape::two_array, true, 2},    {"cube", TextureShape::cube, false, 3},
-    {"acube", TextureShape::cube_array, true, 3},
-};
 constexpr std::pair<std::string_view, Kind> kQueries[] = {
     {"width", Kind::width}, {"height", Kind::height}, {"depth", Kind::depth}};
 constexpr std::string_view kComponents[] = {"r", "g", "b", "a"};
@@ -43,17 +30,16 @@ void Compiler::texture() {
   const Operand& from = operand(1);
   step.place[2] = source(child(from, 0), Type::u64);
   if (out.kind == Kind::read) {
-    const Shape& shape = *std::ranges::find_if(kShapes, [&](const Shape& one) { return has(one.word); });
-    out.shape = shape.shape;
-    out.has_layer = shape.has_layer;
-    out.coordinates = shape.coordinates;
+    for (const std::string_view word : words())
+      if (const auto shape = ptx::find_texture_shape(word)) out.shape = *shape;
+    const texture::ShapeRow& shape = texture::shape_row(out.shape);
     out.integers = last_type() == Type::s32;
     for (std::size_t i = 0; i < std::size(kComponents); ++i)
       if (word(0) == kComponents[i]) out.kind = Kind::gather, out.component = static_cast<int>(i);
     const Operand& at = child(from, 1);
-    for (int i = 0; i < out.coordinates + out.has_layer; ++i)
+    for (int i = 0; i < shape.coordinates() + shape.is_array; ++i)
       step.place[static_cast<std::size_t>(3 + i)] = source(at.kind == Operand::Kind::vector ? child(at, i) : at,
-                                                           i == 0 && out.has_layer ? Type::u32 : last_type());
+                                                           i == 0 && shape.is_array ? Type::u32 : last_type());
   }
   step.extra = keep(elements(operand(0), Type::b32, true));
   step.target = static_cast<std::int32_t>(program_.textures.size());
@@ -107,6 +93,7 @@ Result<std::shared_ptr<const ptx::Texture>> found(std::uint64_t handle, const Te
 
 Next texture(Warp& warp, Path& path, const Step& step, Lanes lanes) {
   const TextureOperation& operation = warp.program().textures[static_cast<std::size_t>(step.target)];
+  const texture::ShapeRow& shape = texture::shape_row(operation.shape);
   const std::vector<Place>& to = warp.program().places[static_cast<std::size_t>(step.extra)];
   std::shared_ptr<const ptx::Texture> of;
   std::uint64_t last = 0;
@@ -129,9 +116,9 @@ Next texture(Warp& warp, Path& path, const Step& step, Lanes lanes) {
     const auto word = [&](int i) {
       return static_cast<std::uint32_t>(warp.read(path, step.place[static_cast<std::size_t>(3 + i)], lane));
     };
-    if (operation.has_layer) place.layer = word(0);
-    for (int i = 0; i < operation.coordinates; ++i)
-      place.at[static_cast<std::size_t>(i)] = word(i + operation.has_layer);
+    if (shape.is_array) place.layer = word(0);
+    for (int i = 0; i < shape.coordinates(); ++i)
+      place.at[static_cast<std::size_t>(i)] = word(i + shape.is_array);
     const texture::Texel texel = result(operation, *of, place);
     for (std::size_t i = 0; i < to.size(); ++i)
       if (to[i].exists()) warp.write(path, to[i], lane, texel[i]);

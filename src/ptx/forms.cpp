@@ -311,17 +311,24 @@ std::optional<Words> without_repetition(std::span<const std::string_view> words)
   return out;
 }
 
-// Three are written as four.
-int texture_coordinates(std::span<const std::string_view> words) {
-  constexpr std::pair<std::string_view, int> kShapes[] = {{"1d", 1},  {"2d", 2},   {"3d", 4},   {"a1d", 2},
-                                                          {"a2d", 4}, {"cube", 4}, {"acube", 4}};
-  for (const auto& [shape, count] : kShapes)
-    if (std::ranges::find(words, shape) != words.end()) return count;
-  return 0;
+// Three coordinates of a texture are written as four.
+void add_texture(std::span<const std::string_view> words, MatchedForm& out) {
+  struct Row {
+    std::string_view shape;
+    int coordinates;
+    bool has_layer;
+  };
+  constexpr Row kRows[] = {{"1d", 1, false}, {"2d", 2, false},   {"3d", 4, false},  {"a1d", 2, true},
+                           {"a2d", 4, true}, {"cube", 4, false}, {"acube", 4, true}};
+  for (const auto& [shape, coordinates, has_layer] : kRows)
+    if (std::ranges::find(words, shape) != words.end()) {
+      out.coordinates = coordinates;
+      out.has_layer = has_layer;
+    }
 }
 
 MatchedForm matched(const ScalarForm& form, std::span<const std::string_view> words, Features features) {
-  MatchedForm out{&form, {}, 1, false, 0, 0, features};
+  MatchedForm out{&form, {}, 1, false, 0, 0, false, features};
   const auto has = [&](std::string_view word) { return std::ranges::find(words, word) != words.end(); };
   for (const std::string_view word : words) {
     if (const std::optional<Type> type = find_type(word)) out.types.push_back(*type);
@@ -331,7 +338,7 @@ MatchedForm matched(const ScalarForm& form, std::span<const std::string_view> wo
   }
   if (std::ranges::any_of(form.operands,
                           [](const OperandForm& one) { return one.kind == OperandForm::Kind::texture; }))
-    out.coordinates = texture_coordinates(words);
+    add_texture(words, out);
   out.offsets = has("im2col::w") || has("im2col::w::128") ? 2 : out.coordinates - 2;
   if (has("tile::gather4") || has("tile::scatter4")) out.coordinates = 5;  // a column and four rows
   return out;

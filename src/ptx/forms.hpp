@@ -100,6 +100,7 @@ struct MatchedForm {
   int vector = 1;
   bool boolean = false;              ///< .and, .or, .xor
   int coordinates = 0, offsets = 0;  ///< of a tensor, or a texture
+  bool has_layer = false;            ///< the first coordinate of a texture is one
   Features features = {};            ///< of the target, which special registers need too
 
   /// The type of an operand.

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "numeric/conversion.hpp"
+
 namespace warpbit::texture {
 namespace {
 
@@ -152,6 +154,12 @@ std::uint32_t as_read(TexelFormat format, bool floats, std::uint32_t code) {
     case TexelFormat::s8: return over(signed_code(format, code), 127);
     default: return over(signed_code(format, code), 32767);
   }
+}
+
+std::uint32_t as_half(std::uint32_t bits) {
+  if ((bits & 0x7F80'0000) == 0x7F80'0000) return (bits >> 16 & 0x8000) | 0x7C00 | (bits >> 13 & 0x3FF);
+  constexpr Conversion kToHalf{.from = FormatId::f32, .to = FormatId::f16, .rounding = CvtRounding::rn};
+  return static_cast<std::uint32_t>(convert(kToHalf, bits, 0));
 }
 
 }  // namespace warpbit::texture

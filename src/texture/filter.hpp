@@ -40,4 +40,7 @@ std::uint32_t filtered(ptx::TexelFormat format, std::span<const Part> parts);
 /// A texel as it is: the bits of a float for f16, f32 and, if `floats`, integers; else a code extended by its sign.
 std::uint32_t as_read(ptx::TexelFormat format, bool floats, std::uint32_t code);
 
+/// The code of f16 of the bits of a float, rounded to nearest; a NaN keeps its upper bits.
+std::uint32_t as_half(std::uint32_t bits);
+
 }  // namespace warpbit::texture

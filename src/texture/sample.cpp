@@ -10,6 +10,7 @@
 #include "scalar/floating.hpp"
 #include "texture/axis.hpp"
 #include "texture/filter.hpp"
+#include "texture/texture.hpp"
 
 namespace warpbit::texture {
 namespace {
@@ -19,23 +20,8 @@ using ptx::TexelFormat;
 using ptx::Texture;
 using ptx::TextureShape;
 
-bool is_cube(const Texture& texture) {
-  return texture.shape == TextureShape::cube || texture.shape == TextureShape::cube_array;
-}
-
-bool is_array(const Texture& texture) {
-  return texture.shape == TextureShape::one_array || texture.shape == TextureShape::two_array ||
-         texture.shape == TextureShape::cube_array;
-}
-
-int dimensions(const Texture& texture) {
-  switch (texture.shape) {
-    case TextureShape::memory:
-    case TextureShape::one:
-    case TextureShape::one_array: return 1;
-    case TextureShape::three: return 3;
-    default: return 2;
-  }
+std::size_t dimensions(const Texture& texture) {
+  return static_cast<std::size_t>(shape_row(texture.shape).axes);
 }
 
 std::array<std::uint32_t, 3> extents(const Texture& texture) {
@@ -51,16 +37,7 @@ std::uint32_t border_code(const Texture& texture, std::size_t channel) {
   const std::uint32_t bits = std::bit_cast<std::uint32_t>(texture.border[channel]);
   const auto mask =
       static_cast<std::uint32_t>(~std::uint64_t{0} >> (64 - 8 * ptx::texel_bytes(texture.format)));
-  if (texture.format == TexelFormat::f16) {
-    // Precondition: f16 has it.
-    if ((bits & 0x7FFF'FFFF) >= 0x7F80'0000) return (bits >> 16 & 0x8000) | 0x7C00 | (bits >> 13 & 0x3FF);
-    int exponent = 0;
-    const double fraction = std::frexp(std::abs(colour), &exponent);  // from 1/2 on
-    const int stored = std::max(exponent + 14, 0);
-    const auto size = static_cast<std::uint32_t>(std::ldexp(fraction, exponent + 25 - std::max(stored, 1)));
-    return (bits >> 16 & 0x8000) +
-           (stored == 0 ? size : (static_cast<std::uint32_t>(stored) << 10) + size - 1024);
-  }
+  if (texture.format == TexelFormat::f16) return as_half(bits);
   if (!texture.floats) return bits & mask;
   switch (texture.format) {
     case TexelFormat::u8: return scaled(255);
@@ -139,45 +116,45 @@ Located on_cube(std::uint32_t layer, const Place& place) {
 }
 
 Located located(const Texture& texture, const Place& place) {
-  const std::uint32_t layer = is_array(texture) ? std::min(place.layer, texture.layers - 1) : 0;
-  if (is_cube(texture)) return on_cube(layer, place);
+  const std::uint32_t layer = shape_row(texture.shape).is_array ? std::min(place.layer, texture.layers - 1) : 0;
+  if (shape_row(texture.shape).is_cube) return on_cube(layer, place);
   return {layer, {coordinate(place.at[0]), coordinate(place.at[1]), coordinate(place.at[2])}};
 }
 
 Axis axis(const Texture& texture, std::size_t i) {
-  if (is_cube(texture)) return {texture.width, Addressing::clamp, true};
+  if (shape_row(texture.shape).is_cube) return {texture.width, Addressing::clamp, true};
   return {extents(texture)[i], texture.addressing[i], texture.normalized};
+}
+
+Texel texel(const Layer& layer, const Texture& texture, const Index& at) {
+  Texel out{};
+  for (std::size_t c = 0; c < static_cast<std::size_t>(texture.channels); ++c)
+    out[c] = as_read(texture.format, texture.floats, layer.code(at, c));
+  return out;
 }
 
 Texel by_integers(const Texture& texture, const Place& place) {
   Index at = {0U, 0U, 0U};
-  if (texture.shape == TextureShape::one || (is_array(texture) && place.layer >= texture.layers)) return {};
-  for (std::size_t i = 0; i < static_cast<std::size_t>(dimensions(texture)); ++i) {
+  if (texture.shape == TextureShape::one ||
+      (shape_row(texture.shape).is_array && place.layer >= texture.layers))
+    return {};
+  for (std::size_t i = 0; i < dimensions(texture); ++i) {
     if (place.at[i] >= extents(texture)[i]) return {};
     at[i] = place.at[i];
   }
-  Texel out{};
-  const Layer layer(texture, place.layer);
-  for (std::size_t c = 0; c < static_cast<std::size_t>(texture.channels); ++c)
-    out[c] = as_read(texture.format, texture.floats, layer.code(at, c));
-  return out;
+  return texel(Layer(texture, place.layer), texture, at);
 }
 
 Texel nearest(const Texture& texture, const Located& where) {
   Index at = {0U, 0U, 0U};
-  for (std::size_t i = 0; i < static_cast<std::size_t>(dimensions(texture)); ++i)
-    at[i] = axis(texture, i).point(where.at[i]);
-  Texel out{};
-  const Layer layer(texture, where.layer);
-  for (std::size_t c = 0; c < static_cast<std::size_t>(texture.channels); ++c)
-    out[c] = as_read(texture.format, texture.floats, layer.code(at, c));
-  return out;
+  for (std::size_t i = 0; i < dimensions(texture); ++i) at[i] = axis(texture, i).point(where.at[i]);
+  return texel(Layer(texture, where.layer), texture, at);
 }
 
 // One dimension is two, of height 1, at y = 0: a border on that axis has half of the weight.
 std::array<Neighbours, 3> neighbours(const Texture& texture, const Located& where) {
   std::array<Neighbours, 3> out = {Neighbours{0U, 0U}, Neighbours{0U, 0U}, Neighbours{0U, 0U}};
-  const auto axes = static_cast<std::size_t>(dimensions(texture));
+  const auto axes = dimensions(texture);
   for (std::size_t i = 0; i < axes; ++i) out[i] = axis(texture, i).neighbours(where.at[i]);
   if (axes == 1) out[1] = axis(texture, 1).neighbours(0);
   return out;

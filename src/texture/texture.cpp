@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <map>
 #include <mutex>
@@ -12,9 +13,36 @@
 #include <string>
 #include <utility>
 
+#include "texture/filter.hpp"
+
 namespace warpbit {
+namespace texture {
+namespace {
+
+constexpr ShapeRow kShapes[] = {
+    {"memory", "a texture of linear memory", 1, false, false, 1U << 28},
+    {"1d", "a 1D texture", 1, false, false, 131072},
+    {"2d", "a 2D texture", 2, false, false, 131072},
+    {"3d", "a 3D texture", 3, false, false, 16384},
+    {"a1d", "a 1D texture array", 1, true, false, 32768},
+    {"a2d", "a 2D texture array", 2, true, false, 32768},
+    {"cube", "a cube map", 2, false, true, 32768},
+    {"acube", "a cube map array", 2, true, true, 32768},
+};
+
+}  // namespace
+
+const ShapeRow& shape_row(ptx::TextureShape shape) {
+  return kShapes[static_cast<std::size_t>(shape)];
+}
+
+}  // namespace texture
+
 namespace ptx {
 namespace {
+
+using texture::shape_row;
+using texture::ShapeRow;
 
 struct FormatRow {
   std::string_view name;
@@ -27,37 +55,12 @@ const FormatRow& format_row(TexelFormat format) {
   return kFormats[static_cast<std::size_t>(format)];
 }
 
-/// What CUDA takes of a shape (CUDA C++ Programming Guide, "Technical Specifications per Compute Capability").
-struct ShapeRow {
-  std::string_view name, said;
-  int axes;
-  bool is_array;
-  std::uint32_t most;  ///< texels of an axis
-};
-constexpr ShapeRow kShapes[] = {
-    {"memory", "a texture of linear memory", 1, false, 1U << 28},
-    {"1d", "a 1D texture", 1, false, 131072},
-    {"2d", "a 2D texture", 2, false, 131072},
-    {"3d", "a 3D texture", 3, false, 16384},
-    {"a1d", "a 1D texture array", 1, true, 32768},
-    {"a2d", "a 2D texture array", 2, true, 32768},
-    {"cube", "a cube map", 2, false, 32768},
-    {"acube", "a cube map array", 2, true, 32768},
-};
-const ShapeRow& shape_row(TextureShape shape) {
-  return kShapes[static_cast<std::size_t>(shape)];
-}
-
-bool is_cube(TextureShape shape) {
-  return shape == TextureShape::cube || shape == TextureShape::cube_array;
-}
-
 bool is_narrow(TexelFormat format) {
   return !format_row(format).is_float && format_row(format).bytes < 4;
 }
 
 std::uint64_t bytes_of(const Texture& texture) {
-  const std::uint64_t faces = is_cube(texture.shape) ? 6 : 1;
+  const std::uint64_t faces = shape_row(texture.shape).is_cube ? 6 : 1;
   return std::uint64_t{texture.width} * texture.height * texture.depth * texture.layers * faces *
          static_cast<std::uint64_t>(texture.channels) *
          static_cast<std::uint64_t>(format_row(texture.format).bytes);
@@ -66,12 +69,8 @@ std::uint64_t bytes_of(const Texture& texture) {
 // Whether a format has a colour.
 bool has_colour(const Texture& texture, float colour) {
   if (texture.format == TexelFormat::f16) {
-    const float size = std::abs(colour);
-    int exponent = 0;
-    const float fraction = std::frexp(size, &exponent);
-    const int bits = exponent < -13 ? 24 + exponent : 11;
-    return !std::isfinite(colour) ||
-           (size <= 65504 && std::ldexp(fraction, bits) == std::trunc(std::ldexp(fraction, bits)));
+    const auto bits = std::bit_cast<std::uint32_t>(colour);
+    return !std::isfinite(colour) || texture::as_read(texture.format, false, texture::as_half(bits)) == bits;
   }
   if (!texture.floats) return true;
   const bool is_signed = texture.format == TexelFormat::s8 || texture.format == TexelFormat::s16;
@@ -94,7 +93,7 @@ std::optional<Error> wrong(const Texture& texture) {
       return refused(std::string(names[i]), std::to_string(extents[i]),
                      fmt::format("1 to {} of {}", most, shape.said));
   }
-  if (is_cube(texture.shape) && texture.width != texture.height)
+  if (shape_row(texture.shape).is_cube && texture.width != texture.height)
     return refused("height", std::to_string(texture.height), fmt::format("the width, {}", texture.width));
   const std::uint32_t most_layers = shape.is_array ? 2048 : 1;
   if (texture.layers == 0 || texture.layers > most_layers)
@@ -117,7 +116,7 @@ std::optional<Error> wrong(const Texture& texture) {
     return refused(texture.linear ? "linear" : "normalized", std::string(shape.said),
                    "another shape: linear memory is not filtered");
   for (const Addressing one : texture.addressing)
-    if (!texture.normalized && !is_cube(texture.shape) &&
+    if (!texture.normalized && !shape_row(texture.shape).is_cube &&
         (one == Addressing::wrap || one == Addressing::mirror))
       return refused("addressing", fmt::format("{} of coordinates that are not normalized", name(one)),
                      "clamp or border");
@@ -156,10 +155,15 @@ std::string_view name(Addressing addressing) {
   return kNames[static_cast<std::size_t>(addressing)];
 }
 
+std::optional<TexelFormat> find_texel_format(std::string_view name) {
+  const auto* const found = std::ranges::find(kFormats, name, &FormatRow::name);
+  if (found == std::end(kFormats)) return std::nullopt;
+  return static_cast<TexelFormat>(found - kFormats);
+}
 std::optional<TextureShape> find_texture_shape(std::string_view name) {
-  const auto* const found = std::ranges::find(kShapes, name, &ShapeRow::name);
-  if (found == std::end(kShapes)) return std::nullopt;
-  return static_cast<TextureShape>(found - kShapes);
+  const auto* const found = std::ranges::find(texture::kShapes, name, &ShapeRow::name);
+  if (found == std::end(texture::kShapes)) return std::nullopt;
+  return static_cast<TextureShape>(found - texture::kShapes);
 }
 std::optional<Addressing> find_addressing(std::string_view name) {
   for (const Addressing one : {Addressing::wrap, Addressing::clamp, Addressing::mirror, Addressing::border})
@@ -169,7 +173,7 @@ std::optional<Addressing> find_addressing(std::string_view name) {
 
 Result<Texture> with_extents(Texture texture, std::span<const std::uint64_t> array) {
   const ShapeRow& shape = shape_row(texture.shape);
-  const std::size_t faces = is_cube(texture.shape) ? 1 : 0, layers = shape.is_array ? 1 : 0;
+  const std::size_t faces = shape_row(texture.shape).is_cube ? 1 : 0, layers = shape.is_array ? 1 : 0;
   const std::size_t axes = layers + faces + static_cast<std::size_t>(shape.axes);
   const auto refused = [&] {
     return Error{Errc::usage, "texture", fmt::format("an array of shape ({})", fmt::join(array, ", ")),
@@ -219,7 +223,7 @@ bool forget(std::uint64_t handle) {
 }
 
 std::string describe(const ptx::Texture& texture) {
-  const ptx::ShapeRow& shape = ptx::shape_row(texture.shape);
+  const ShapeRow& shape = shape_row(texture.shape);
   std::string extents = std::to_string(texture.width);
   if (shape.axes > 1) extents += fmt::format(" x {}", texture.height);
   if (shape.axes > 2) extents += fmt::format(" x {}", texture.depth);

@@ -5,10 +5,22 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "warpbit/detail/texture.hpp"
 
 namespace warpbit::texture {
+
+/// What a shape is, and what CUDA takes of it (CUDA C++ Programming Guide, "Technical Specifications per Compute Capability").
+struct ShapeRow {
+  std::string_view name, said;
+  int axes;
+  bool is_array, is_cube;
+  std::uint32_t most;  ///< texels of an axis
+  /// That an instruction has, without a layer: a direction of cubes.
+  int coordinates() const { return is_cube ? 3 : axes; }
+};
+const ShapeRow& shape_row(ptx::TextureShape shape);
 
 /// The texture of a handle that ptx::texture has returned and nobody has forgotten; nullptr of others.
 std::shared_ptr<const ptx::Texture> find(std::uint64_t handle);

@@ -30,6 +30,7 @@ std::string_view name(TextureShape shape);
 enum class Addressing : std::uint8_t { wrap, clamp, mirror, border };
 std::string_view name(Addressing addressing);
 /// Those of a name.
+std::optional<TexelFormat> find_texel_format(std::string_view name);
 std::optional<TextureShape> find_texture_shape(std::string_view name);
 std::optional<Addressing> find_addressing(std::string_view name);
 
