@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What `cmake --install` puts where: the components core, tools and kernels, each a shared library; dev; tool. A part that
+# What `cmake --install` puts where: the libraries core, tools, kernels and programs, each shared and static; dev; tool. A part that
 # was not built is not installed (scripts/replay builds the tool alone).
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
@@ -34,7 +34,7 @@ write_basic_package_version_file(${WARPBIT_PACKAGE}/warpbitConfigVersion.cmake C
 install(FILES ${WARPBIT_PACKAGE}/warpbitConfig.cmake ${WARPBIT_PACKAGE}/warpbitConfigVersion.cmake
         DESTINATION ${WARPBIT_CMAKE_DIR} COMPONENT dev)
 
-# For pkg-config: `warpbit` is the core, `warpbit-tools` and `warpbit-kernels` require it. Each with the prefix as seen from
+# For pkg-config: `warpbit` is the core, `warpbit-tools` and `warpbit-kernels` require it, `warpbit-programs` all. Each with the prefix as seen from
 # the file, and what its static library needs.
 file(RELATIVE_PATH WARPBIT_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 list(TRANSFORM OpenMP_CXX_LIB_NAMES PREPEND -l OUTPUT_VARIABLE WARPBIT_OPENMP)
@@ -46,6 +46,7 @@ endfunction()
 warpbit_pkg_config(warpbit "executes tensor instructions" "" "-lfmt ${WARPBIT_OPENMP} -lstdc++ -lm")
 warpbit_pkg_config(warpbit-tools "captures, replay, explain, compare, diagnose, layout" warpbit "-lfmt -lzip ${WARPBIT_OPENMP}")
 warpbit_pkg_config(warpbit-kernels "runs kernels: of PTX, and those written on warpbit/device.hpp" warpbit "-lfmt -lboost_context ${WARPBIT_OPENMP}")
+warpbit_pkg_config(warpbit-programs "recordings of programs: verify" "warpbit-tools warpbit-kernels" "-lfmt ${WARPBIT_OPENMP}")
 
 # Under what all of this stands.
 install(FILES LICENSE NOTICE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/warpbit COMPONENT library)

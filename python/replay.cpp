@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Replaying captures.
-#include "warpbit/replay.hpp"
+#include "warpbit/verify.hpp"
 
 #include "records.hpp"
 #include "warpbit/format.hpp"
@@ -25,8 +25,14 @@ void add_reports(py::module_& m) {
                  field("format", &Mismatch::format, "The format of both."));
   mismatch.def("__str__", [](const Mismatch& x) { return text(x); });
   auto report = add_record(
-      m, "FileReport", "What became of one file.", field("path", &FileReport::path, "The file."),
-      field("status", &FileReport::status, "\"replayed\", \"other_shard\", \"unsupported\" or \"unreadable\"."),
+      m, "FileReport", "What became of one file, or of one record of a recording.",
+      field("path", &FileReport::path, "The file."),
+      field("kind", &FileReport::kind,
+            "Of the record: \"launch\", \"product\", ...; of a capture \"instruction\"."),
+      field("record", &FileReport::record, "The name of the record; empty for a capture."),
+      field(
+          "status", &FileReport::status,
+          "\"replayed\", \"other_shard\", \"unsupported\", \"unreadable\", \"fault\" or \"not_reproducible\"."),
       field("error", &FileReport::error, "Why it is not \"replayed\": an Error that is not raised, or None."),
       field("header", &FileReport::header, "As far as it could be read."),
       field("target", &FileReport::target, "As which it was replayed."),
@@ -35,8 +41,11 @@ void add_reports(py::module_& m) {
       field("mismatches", &FileReport::mismatches, "Elements that differ; of digests blocks."),
       field("masked", &FileReport::masked, "Elements that the file's mask excludes."),
       field("inferred", &FileReport::inferred, "Whether the arithmetic rests on no hardware result."),
+      field("may_differ", &FileReport::may_differ,
+            "Of a launch: what differs may do so, as the order of atomics."),
+      field("findings", &FileReport::findings, "Of a launch: broken rules behind which it went on."),
       field("details", &FileReport::details, "The first mismatches."),
-      field("notes", &FileReport::notes, "Members that were ignored."));
+      field("notes", &FileReport::notes, "Members that were ignored; of a record all that is said."));
   set_repr(report, [](const FileReport& r) {
     return "FileReport of " + r.path.string() + ": " +
            (r.error
@@ -49,7 +58,11 @@ void add_reports(py::module_& m) {
       field("mismatches", &ReplayTotals::mismatches, "Elements that differ."),
       field("unsupported", &ReplayTotals::unsupported, "Files that this library does not execute."),
       field("unreadable", &ReplayTotals::unreadable, "Files that are malformed."),
-      field("other_shards", &ReplayTotals::other_shards, "Files in other shards."));
+      field("other_shards", &ReplayTotals::other_shards, "Files in other shards."),
+      field("records", &ReplayTotals::records, "Of the files, records of recordings."),
+      field("may_differ", &ReplayTotals::may_differ, "Launches that differ, as they may."),
+      field("faults", &ReplayTotals::faults, "Launches that end in a fault."),
+      field("not_reproducible", &ReplayTotals::not_reproducible, "Records that lack what they need."));
   totals.def("__str__", &ReplayTotals::text);
   add_record(m, "DiffReport", "How the results of two captures compare.",
              field("cases", &DiffReport::cases, "Cases."),
@@ -73,23 +86,25 @@ void add_replay(py::module_& m) {
   m.def(
       "verify",
       [](const Paths& given, const std::optional<TargetName>& target, Undefined undefined, std::size_t details,
-         Share shard, std::uint64_t max_products) {
+         Share shard, std::uint64_t max_products, bool whole) {
         const auto* one = std::get_if<std::filesystem::path>(&given);
         const auto paths = one != nullptr ? std::vector{*one} : std::get<1>(given);
-        const ReplayOptions options{target, {.max_products = max_products}, undefined, shard_of(shard), details,
-                                    {}};
-        return interruptible([&] { return replay_all(find_captures(paths), options); });
+        VerifyOptions options{
+            {target, {.max_products = max_products}, undefined, shard_of(shard), details, {}}};
+        options.whole = whole;
+        return interruptible([&] { return verify_all(find_verifiable(paths, options.read), options); });
       },
       "paths"_a, "target"_a = py::none(), "undefined"_a = Undefined::error,
       "details"_a = ReplayOptions{}.details, "shard"_a = Share{1, 1},
-      "max_products"_a = ReadOptions{}.max_products,
-      R"(Executes the inputs of captures again and compares every element bit for bit: a report for each
-capture, of what is wrong, too.
+      "max_products"_a = ReadOptions{}.max_products, "whole"_a = false,
+      R"(Executes captures and the records of recordings again and compares all bit for bit: a report for each
+capture and record, of what is wrong, too.
 
-paths: a file or a folder, or several; folders are searched for *.npz. target: instead of the one that the files
+paths: a file or a folder, or several; folders are searched for captures and recordings. target: instead of the one that the files
 name. undefined: as in `execute`. details: how many mismatches of a file to describe. shard: (i, n), one of n
 shares of the work. max_products: how many products a b (or elements moved or converted) are computed at most
-for a file of digests, or for the shard of it; more is the error archive_too_large. The GIL is released.)");
+for a file of digests, or for the shard of it; more is the error archive_too_large. whole: the records of a recording
+are executed one after the other, each on the memory that those before have left here. The GIL is released.)");
   m.def(
       "totals",
       [](const std::vector<FileReport>& reports) {

@@ -38,7 +38,8 @@ const Arrows kArrows = {
     {"capture", {}},
     {"probes", {"api", "capture"}},
     {"record", {"api", "capture", "probes"}},
-    {"replay", {"record", "capture", "api", "format"}},
+    {"recording", {"capture"}},
+    {"replay", {"record", "recording", "capture", "api", "format"}},
     {"explain", {"replay", "format", "text"}},
     {"compare", {"explain", "probes"}},
     {"order", {"replay", "text"}},
@@ -54,8 +55,11 @@ const Arrows kArrows = {
     {"assembler", {"scalar"}},
     {"texture", {"scalar"}},
     {"grid", {"assembler", "async", "texture"}},
+    // Programs.
+    {"verify", {"replay", "recording", "order", "grid"}},
     {"cli",
-     {"grid", "tensor_map", "device", "explain", "compare", "order", "diagnose", "layout", "run", "record"}},
+     {"verify", "grid", "tensor_map", "device", "explain", "compare", "order", "diagnose", "layout", "run",
+      "record"}},
 };
 
 bool reaches(const std::string& from, const std::string& to) {
@@ -80,6 +84,7 @@ const std::map<std::string, std::string, std::less<>> kHeaders = {
     {"fault", "block"},           {"block", "block"},           {"errors", "base"},
     {"kernel_rules", "base"},     {"source", "base"},           {"letters", "base"},
     {"tensor_map", "tensor_map"}, {"tensor_memory", "machine"}, {"texture", "texture"},
+    {"recording", "recording"},   {"verify", "verify"},
 };
 
 // "src/isa/families/mma.cpp" -> isa, "warpbit/target.hpp" -> target, "isa/form.hpp" -> isa.

@@ -245,6 +245,17 @@ std::string_view name(Cancel cancel);
 /// The schedule of a name.
 std::optional<Cancel> find_cancel(std::string_view name);
 
+/// Memory that a launch reaches at a given address, as the GPU had it where a launch was recorded: pointers in structures, tensor
+/// maps and memory itself hold. It is the caller's, as that of an argument.
+struct PlacedMemory {
+  std::uint64_t address = 0;
+  std::span<std::byte> bytes = {};
+  std::string name = {};  ///< for messages: "the memory 'in_ptr0'"
+  /// Empty, or a zero for each byte: the memory begins without values, as Unwritten, and the launch sets here the bits that it
+  /// writes.
+  std::span<std::byte> defined = {};
+};
+
 /// How to run a kernel.
 struct Launch {
   Dim3 grid = {}, block = {};
@@ -275,6 +286,9 @@ struct Launch {
   /// Which clusters take others that have not begun.
   Cancel cancel = Cancel::first_come;
   std::uint64_t cancel_seed = 0;  ///< of Cancel::random
+  /// Memory beside that of the arguments. An address that the process uses itself (0x0e0000000000 to 0x3fffffffffff), and parts
+  /// that overlap, are a fault: argument_mismatch.
+  std::vector<PlacedMemory> memory = {};
   /// What to refuse, and the number of host threads.
   ExecuteOptions execute = {};
   /// Whether Report::profile is filled.

@@ -75,11 +75,17 @@ enum class FileStatus {
   unsupported,  ///< the file is well-formed, but this library does not execute its statement on the target, or
                 ///< the manual leaves undefined what it does with the operands
   unreadable,   ///< the file is malformed, or its arrays do not fit its statement
+  fault,        ///< a launch of a recording ends in a fault
+  not_reproducible,  ///< the recording lacks what a launch needs, and says why
 };
+/// Its name: "not reproducible".
+std::string_view name(FileStatus status);
 
-/// The outcome for one file.
+/// The outcome for one file, or for one record of a recording (warpbit/verify.hpp).
 struct FileReport {
   std::filesystem::path path;
+  std::string kind = "instruction";  ///< of the record; that of a capture is this
+  std::string record;                ///< its name; empty for a capture
   FileStatus status = FileStatus::unreadable;
   std::optional<Error> error;             ///< why it is not `replayed`
   CaptureHeader header;                   ///< as far as it could be read
@@ -88,21 +94,25 @@ struct FileReport {
   std::uint64_t mismatches = 0;           ///< differing elements, or in the layout `digests` differing blocks
   std::uint64_t masked = 0;               ///< elements that the file's mask excludes
   bool inferred = false;                  ///< the arithmetic is not verified on hardware
+  /// Of a launch: what differs may do so, as the order of atomics; then it is no mismatch of the totals.
+  bool may_differ = false;
+  std::uint64_t findings = 0;  ///< of a launch: broken rules behind which it went on
   std::vector<Mismatch> details;
-  std::vector<std::string> notes;  ///< ignored members, blocks in other shards
+  std::vector<std::string> notes;  ///< ignored members, blocks in other shards; of a record all that is said
 };
 
 /// Sums over the reports of files.
 struct ReplayTotals {
   std::uint64_t files = 0;  ///< excluding those in other shards
   std::uint64_t cases = 0, elements = 0, mismatches = 0, unsupported = 0, unreadable = 0, other_shards = 0;
+  std::uint64_t records = 0;  ///< of recordings, among the files
+  std::uint64_t may_differ = 0, faults = 0, not_reproducible = 0;
 
   void add(const FileReport& report);
-  /// 0: everything replayed without a mismatch; 1: a mismatch; 2: a file could not be judged, or there were
-  /// no files.
+  /// 0: everything replayed without a mismatch; 1: a mismatch, or a launch with a fault; 2: a file could not be judged, or
+  /// there was nothing to compare.
   int exit_status() const;
-  /// "total: F files, C cases, E elements, X mismatches, U unsupported, B unreadable", followed by ", S files
-  /// in other shards" if there are any.
+  /// "total: F files, C cases, E elements, X mismatches, U unsupported, B unreadable", followed by what else there is.
   std::string text() const;
 };
 
@@ -110,10 +120,12 @@ struct ReplayTotals {
 FileReport replay(const std::filesystem::path& path, const ReplayOptions& options = {});
 
 /// The capture files under the given files and folders. A file is taken as it is; a folder is searched for
-/// *.npz, in alphabetical order; folders that hold a launch of a whole kernel (case.json) are left out. Links are
+/// *.npz, in alphabetical order; folders of recordings are left out. Links are
 /// followed; each real folder, and each real file in one, is taken once, by the first of its paths. A path that does not
 /// exist is kept, so that its report says so.
 std::vector<std::filesystem::path> find_captures(std::span<const std::filesystem::path> paths);
+/// The same for captures and recordings (Recording::is_one).
+std::vector<std::filesystem::path> find_recorded(std::span<const std::filesystem::path> paths);
 
 /// Replays files in parallel. `progress`, if given, is called after each file, from one thread at a time; it
 /// must not throw.

@@ -6,21 +6,17 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <sstream>
 
 #include "cli/arguments.hpp"
 #include "cli/json.hpp"
 #include "cli/parts.hpp"
 #include "cli/terminal.hpp"
-#include "warpbit/replay.hpp"
+#include "warpbit/verify.hpp"
 
 namespace warpbit {
 
 using nlohmann::ordered_json;
-
-static std::string_view status_name(FileStatus status) {
-  constexpr std::string_view kNames[] = {"replayed", "other shard", "unsupported", "unreadable"};
-  return kNames[static_cast<std::size_t>(status)];
-}
 
 // How nlohmann-json finds them.
 static void to_json(ordered_json& out, const Mismatch& m) {
@@ -35,10 +31,17 @@ static void to_json(ordered_json& out, const Mismatch& m) {
   out.update({{"expected", fmt::format("{:#x}", m.expected)}, {"got", fmt::format("{:#x}", m.got)}});
 }
 
+// Whether something was executed, or why not is in the notes.
+static bool has_numbers(FileStatus status) {
+  return status == FileStatus::replayed || status == FileStatus::fault ||
+         status == FileStatus::not_reproducible;
+}
+
 static void to_json(ordered_json& out, const FileReport& r) {
-  out = {{"path", r.path.string()}, {"status", status_name(r.status)}};
+  out = {{"path", r.path.string()}, {"status", name(r.status)}};
+  if (!r.record.empty()) out.update({{"kind", r.kind}, {"record", r.record}});
   if (r.error) out["error"] = cli::error_json(*r.error);
-  if (r.status != FileStatus::replayed) return;
+  if (!has_numbers(r.status)) return;
   out.update({{"statement", r.header.statement},
               {"target", r.target},
               {"target_of_file", r.header.target},
@@ -50,6 +53,7 @@ static void to_json(ordered_json& out, const FileReport& r) {
               {"inferred", r.inferred},
               {"notes", r.notes},
               {"details", r.details}});
+  if (!r.record.empty()) out.update({{"may_differ", r.may_differ}, {"findings", r.findings}});
 }
 
 static void to_json(ordered_json& out, const ReplayTotals& t) {
@@ -59,7 +63,11 @@ static void to_json(ordered_json& out, const ReplayTotals& t) {
          {"mismatches", t.mismatches},
          {"unsupported", t.unsupported},
          {"unreadable", t.unreadable},
-         {"other_shards", t.other_shards}};
+         {"other_shards", t.other_shards},
+         {"records", t.records},
+         {"may_differ", t.may_differ},
+         {"faults", t.faults},
+         {"not_reproducible", t.not_reproducible}};
 }
 
 // ---- Back from JSON
@@ -87,10 +95,13 @@ static void from_json(const ordered_json& in, Mismatch& m) {
 static void from_json(const ordered_json& in, FileReport& r) {
   r.path = in.at("path").get<std::string>();
   const auto status = in.at("status").get<std::string>();
-  while (r.status != FileStatus::replayed && status_name(r.status) != status)
+  r.status = FileStatus::not_reproducible;
+  while (r.status != FileStatus::replayed && name(r.status) != status)
     r.status = static_cast<FileStatus>(static_cast<int>(r.status) - 1);
+  r.kind = in.value("kind", r.kind);
+  r.record = in.value("record", "");
   if (in.contains("error")) r.error = cli::error_of(in.at("error"));
-  if (r.status != FileStatus::replayed) return;
+  if (!has_numbers(r.status)) return;
   r.header.statement = in.at("statement");
   r.target = in.at("target");
   r.header.target = in.at("target_of_file");
@@ -103,6 +114,8 @@ static void from_json(const ordered_json& in, FileReport& r) {
   r.inferred = in.at("inferred");
   r.notes = in.at("notes").get<std::vector<std::string>>();
   r.details = in.at("details").get<std::vector<Mismatch>>();
+  r.may_differ = in.value("may_differ", false);
+  r.findings = in.value("findings", std::uint64_t{0});
 }
 
 namespace cli {
@@ -110,14 +123,38 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// One line for each file of the shard, and indented ones for its details.
+// "the same bytes", of a record that was executed or not.
+std::string verdict(const FileReport& r) {
+  if (r.status == FileStatus::fault) return "a fault";
+  if (r.status == FileStatus::not_reproducible) return "not reproducible";
+  std::string out = r.kind == "copy"    ? "done"
+                    : r.mismatches == 0 ? fmt::format("the same {} bytes", r.elements)
+                                        : fmt::format("{} of {} bytes differ{}", r.mismatches, r.elements,
+                                                      r.may_differ ? ", as they may" : "");
+  if (r.findings != 0) out += fmt::format(", {} finding{}", r.findings, r.findings == 1 ? "" : "s");
+  return out + (r.inferred ? ", inferred" : "");
+}
+
+void print_notes(const FileReport& r) {
+  for (const std::string& note : r.notes) {
+    std::istringstream lines(note);
+    for (std::string line; std::getline(lines, line);) print_fitted(fmt::format("  {}", printable(line)));
+  }
+}
+
+// One line for each file or record of the shard, and indented ones for its details.
 void print_report(const FileReport& r) {
   if (r.status == FileStatus::other_shard) return;
-  const std::string path = r.path.string();
+  const std::string path = r.path.string() + (r.record.empty() ? "" : ": " + r.record);
+  if (!r.record.empty() && has_numbers(r.status)) {
+    print_fitted(
+        printable(fmt::format("{}: {} {} on {}: {}", path, r.kind, r.header.statement, r.target, verdict(r))));
+    return print_notes(r);
+  }
   if (r.status != FileStatus::replayed) {
     std::string message = r.error->message();
     if (message.starts_with(path + ": ")) message.erase(0, path.size() + 2);
-    print_fitted(fmt::format("{}: {}: {}", path, status_name(r.status), message));
+    print_fitted(fmt::format("{}: {}: {}", path, name(r.status), message));
     return;
   }
   std::string statement = r.header.statement;  // may have line breaks
@@ -137,7 +174,7 @@ void print_report(const FileReport& r) {
 struct VerifyArguments {
   std::vector<std::string> paths;
   std::string target, part;
-  ReplayOptions options;
+  VerifyOptions options;
   bool json = false, quiet = false;
 };
 
@@ -152,19 +189,20 @@ void add_reading_options(CLI::App& command, VerifyArguments& o) {
       ->capture_default_str();
 }
 
-std::vector<FileReport> verified(const std::vector<fs::path>& files, const ReplayOptions& options, bool shows) {
+std::vector<FileReport> verified(const std::vector<Verifiable>& all, const VerifyOptions& options, bool shows) {
   ProgressBar bar(shows);
-  return replay_all(files, options, [&](std::size_t done) { bar.show(done, files.size()); });
+  return verify_all(all, options, [&](std::size_t done) { bar.show(done, all.size()); });
 }
 
 // What makes parts those of one work.
-ordered_json question(const std::vector<fs::path>& files, const ReplayOptions& options) {
+ordered_json question(const std::vector<Verifiable>& all, const VerifyOptions& options) {
   ordered_json out = {{"files", ordered_json::array()},
                       {"target", options.target ? options.target->name() : ""},
                       {"undefined", static_cast<int>(options.undefined)},
                       {"details", options.details},
                       {"max-bytes", options.read.max_bytes}};
-  for (const fs::path& file : files) out["files"].push_back(file.string());
+  for (const Verifiable& one : all)
+    out["files"].push_back(one.path.string() + (one.recording ? ":" + one.record().name : ""));
   return out;
 }
 
@@ -182,14 +220,19 @@ int print_reports(const std::vector<FileReport>& reports, bool json, bool quiet)
 }
 
 int verify(const VerifyArguments& o) {
-  const ReplayOptions options = with_target(o.options, o.target);
-  const std::vector<fs::path> files = find_captures(std::vector<fs::path>(o.paths.begin(), o.paths.end()));
-  if (files.empty())
-    fmt::print(stderr, "warpbit: no *.npz under {}\n", printable(fmt::format("{}", fmt::join(o.paths, ", "))));
-  const auto reports = [&] { return verified(files, options, !o.json && !o.quiet); };
+  if (o.options.whole && o.options.shard.count > 1)
+    refuse("--whole", "a shard", "no --shard: each record needs those before it");
+  VerifyOptions options = o.options;
+  options.target = find_target(o.target);
+  const std::vector<Verifiable> all =
+      find_verifiable(std::vector<fs::path>(o.paths.begin(), o.paths.end()), options.read);
+  if (all.empty())
+    fmt::print(stderr, "warpbit: no capture and no recording under {}\n",
+               printable(fmt::format("{}", fmt::join(o.paths, ", "))));
+  const auto reports = [&] { return verified(all, options, !o.json && !o.quiet); };
   if (o.part.empty()) return print_reports(reports(), o.json, o.quiet);
-  const ordered_json answer = kept(o.part, {"verify", question(files, options), options.shard},
-                                   [&] { return ordered_json(reports()); });
+  const ordered_json answer =
+      kept(o.part, {"verify", question(all, options), options.shard}, [&] { return ordered_json(reports()); });
   return read_part(o.part,
                    [&] { return print_reports(answer.get<std::vector<FileReport>>(), o.json, o.quiet); });
 }
@@ -223,9 +266,14 @@ int merge_verify(const MergeArguments& o, const std::vector<SavedPart>& parts) {
 
 void add_verify(CLI::App& command, int& status) {
   VerifyArguments& o = add_arguments(command, status, verify);
-  command.add_option("paths", o.paths, "capture files, and folders to search for *.npz")->required();
+  command.add_option("paths", o.paths, "captures, recordings, and folders to search for them")->required();
   add_reading_options(command, o);
   add_undefined(command, o.options.undefined);
+  command.add_flag(
+      "--whole", o.options.whole,
+      "execute the records of a recording one after the other, each on the memory that those before have left here");
+  command.add_flag("--lenient", o.options.how.lenient,
+                   "launches go on behind broken rules, and show all of them");
   CLI::Option* bisect = command.add_option(
       "--bisect", o.options.block_folder,
       "where a file's digests differ, write a capture of the first such block into this folder");

@@ -136,6 +136,12 @@ const GlobalMemory::Range* GlobalMemory::find(std::uint64_t address, std::uint64
   return range.has(address, bytes) ? &range : nullptr;
 }
 
+bool GlobalMemory::overlaps(std::uint64_t address, std::uint64_t bytes) const {
+  return std::ranges::any_of(ranges_, [&](const Range& one) {
+    return address - one.address < one.bytes || one.address - address < bytes;
+  });
+}
+
 const GlobalMemory::Range& GlobalMemory::range_of(const std::byte* byte) const {
   return *std::ranges::find_if(
       ranges_, [&](const Range& one) { return byte >= one.data && byte < one.data + one.bytes; });

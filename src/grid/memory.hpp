@@ -27,6 +27,8 @@ inline constexpr std::uint64_t kSharedWindow = 0x7F00'0000'0000'0000, kLocalWind
 inline constexpr std::uint64_t kConstants = 0x0E00'0000'0000, kParameters = 0x0F00'0000'0000,
                                kBuffers = 0x1000'0000'0000, kNamed = 0x2000'0000'0000, kHeap = 0x3000'0000'0000,
                                kWorkspace = 0x3800'0000'0000;
+/// The first address behind these. Below the constants and from here on callers may place memory themselves.
+inline constexpr std::uint64_t kOwnEnd = 0x4000'0000'0000;
 
 /// The 32 bits of an address in a window, whose registers may have 64. One of another space stays whole: no window has it.
 inline std::uint64_t window_address(std::uint64_t address, std::uint64_t window) {
@@ -119,6 +121,8 @@ class GlobalMemory {
   /// Adds the ranges of another one, whose bytes stay its own. Precondition: this one is empty.
   void share(const GlobalMemory& other);
 
+  /// Whether [address, address + bytes) has a byte of a range.
+  bool overlaps(std::uint64_t address, std::uint64_t bytes) const;
   /// The range in which all of [address, address + bytes) lies; nullptr if there is none.
   const Range* find(std::uint64_t address, std::uint64_t bytes) const;
   /// "16 bytes at 0x... (bytes 4096 to 4111 of the array of 'out', which has 4096 bytes)".

@@ -362,6 +362,7 @@ class LaunchMemory {
       memory_.add({address, one.array.size(), one.array.data(), true, "an array with an address"});
   }
   std::optional<Error> set(const Parameter& parameter, const Argument& argument);
+  std::optional<Error> place(const PlacedMemory& part);
   grid::GlobalMemory& memory() { return memory_; }
   std::span<std::byte> parameters() { return bytes_; }
 
@@ -392,6 +393,25 @@ std::uint64_t LaunchMemory::reach_unwritten(std::span<std::byte> array, const st
   const std::uint64_t address = reach(array, true, name);
   memory_.begin_undefined(address, defined_.emplace_back(array.size()).data());
   return address;
+}
+
+std::optional<Error> LaunchMemory::place(const PlacedMemory& part) {
+  const std::uint64_t bytes = part.bytes.size();
+  const auto refuse = [&](std::string accepted) {
+    return Error{Errc::argument_mismatch, fmt::format("the memory '{}'", part.name),
+                 fmt::format("{} bytes at {:#x}", bytes, part.address), std::move(accepted)};
+  };
+  if (bytes == 0) return std::nullopt;
+  if (!part.defined.empty() && part.defined.size() != bytes)
+    return refuse(fmt::format("as many bytes as `defined`, which has {}", part.defined.size()));
+  const std::uint64_t last = part.address + (bytes - 1);
+  if (part.address == 0 || last < part.address || (last >= grid::kConstants && part.address < grid::kOwnEnd) ||
+      last >= grid::kSharedWindow)
+    return refuse("addresses from 1 to 0xdffffffffff, or from 0x400000000000 to 0x7effffffffffffff");
+  if (memory_.overlaps(part.address, bytes)) return refuse("memory that overlaps no other");
+  memory_.add({part.address, bytes, part.bytes.data(), true, fmt::format("the memory '{}'", part.name)});
+  if (!part.defined.empty()) memory_.begin_undefined(part.address, part.defined.data());
+  return std::nullopt;
 }
 
 std::optional<Error> LaunchMemory::set(const Parameter& parameter, const Argument& argument) {
@@ -615,6 +635,8 @@ Report Function::launch(const Launch& how, std::span<const Argument> arguments) 
   if (auto error = turn.refused(state_->name)) return fail(*std::move(error));
   const Launch watched = turn.inside(how);
   LaunchMemory memory(state_->module->variables(), bytes_of(state_->parameters));
+  for (const PlacedMemory& part : how.memory)
+    if (auto error = memory.place(part)) return fail(*std::move(error));
   for (std::size_t i = 0; i < arguments.size(); ++i)
     if (auto error = memory.set(state_->parameters[i], arguments[i])) return fail(*std::move(error));
   memory.memory().add_parameters(memory.parameters());

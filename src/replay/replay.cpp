@@ -14,6 +14,7 @@
 #include "threads.hpp"
 #include "warpbit/format.hpp"
 #include "warpbit/record.hpp"
+#include "warpbit/recording.hpp"
 
 namespace warpbit {
 namespace {
@@ -183,22 +184,25 @@ Result<DiffReport> diff_loaded(const fs::path& first, const fs::path& second, co
   return report;
 }
 
-// The *.npz of folders, in alphabetical order. Links are followed, and each folder and file is met once, by the first
-// of its paths.
+// The captures of folders, and the recordings if they are wanted, in alphabetical order. Links are followed, and each folder and
+// file is met once, by the first of its paths.
 class FolderSearch {
  public:
+  explicit FolderSearch(bool wants_recordings) : wants_recordings_(wants_recordings) {}
   std::vector<fs::path> found;
 
   // A file is taken as it is, also one that does not exist.
   void take(const fs::path& path) {
     std::error_code error;
-    if (fs::is_directory(path, error))
+    if (fs::is_directory(path, error) && !is_recording(path))
       search(path);
     else
       found.push_back(path);
   }
 
  private:
+  bool is_recording(const fs::path& path) const { return wants_recordings_ && Recording::is_one(path); }
+
   bool is_new(const fs::path& path) {
     std::error_code error;
     const fs::path real = fs::canonical(path, error);
@@ -208,6 +212,7 @@ class FolderSearch {
   void search(const fs::path& folder) {
     std::error_code error;
     if (!is_new(folder) || fs::exists(folder / "case.json", error)) return;
+    if (Recording::is_one(folder)) return wants_recordings_ ? found.push_back(folder) : void();
     std::vector<fs::path> entries;
     error.clear();
     for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
@@ -217,10 +222,11 @@ class FolderSearch {
     for (const fs::path& entry : entries)
       if (std::error_code ignored; fs::is_directory(entry, ignored))
         search(entry);
-      else if (entry.extension() == ".npz" && is_new(entry))
+      else if ((entry.extension() == ".npz" || is_recording(entry)) && is_new(entry))
         found.push_back(entry);
   }
 
+  bool wants_recordings_;
   std::set<fs::path> met_;
 };
 
@@ -269,24 +275,44 @@ std::string text(const Mismatch& m) {
                      code_text(m.format, m.got));
 }
 
+std::string_view name(FileStatus status) {
+  constexpr std::string_view kNames[] = {"replayed",   "other shard", "unsupported",
+                                         "unreadable", "fault",       "not reproducible"};
+  return kNames[static_cast<std::size_t>(status)];
+}
+
 void ReplayTotals::add(const FileReport& report) {
-  ++(report.status == FileStatus::other_shard ? other_shards : files);
+  const auto is = [&](FileStatus status) { return report.status == status ? 1 : 0; };
+  ++(is(FileStatus::other_shard) ? other_shards : files);
+  records += report.record.empty() || is(FileStatus::other_shard) ? 0 : 1;
   cases += report.cases;
   elements += report.elements;
-  mismatches += report.mismatches;
-  unsupported += report.status == FileStatus::unsupported ? 1 : 0;
-  unreadable += report.status == FileStatus::unreadable ? 1 : 0;
+  mismatches += report.may_differ ? 0 : report.mismatches;
+  may_differ += report.may_differ ? 1 : 0;
+  unsupported += is(FileStatus::unsupported);
+  unreadable += is(FileStatus::unreadable);
+  faults += is(FileStatus::fault);
+  not_reproducible += is(FileStatus::not_reproducible);
 }
 
 int ReplayTotals::exit_status() const {
-  if (unsupported || unreadable || files + other_shards == 0) return 2;
-  return mismatches ? 1 : 0;
+  if (unsupported || unreadable || files + other_shards == not_reproducible) return 2;
+  return mismatches || faults ? 1 : 0;
 }
 
 std::string ReplayTotals::text() const {
-  return fmt::format("total: {} files, {} cases, {} elements, {} mismatches, {} unsupported, {} unreadable{}",
-                     files, cases, elements, mismatches, unsupported, unreadable,
-                     other_shards ? fmt::format(", {} files in other shards", other_shards) : "");
+  std::string out =
+      fmt::format("total: {} files, {} cases, {} elements, {} mismatches, {} unsupported, {} unreadable", files,
+                  cases, elements, mismatches, unsupported, unreadable);
+  const auto add = [&](std::uint64_t count, std::string_view what) {
+    if (count != 0) out += fmt::format(", {} {}", count, what);
+  };
+  add(other_shards, "files in other shards");
+  add(records, "of the files records of recordings");
+  add(may_differ, "that differ as they may");
+  add(faults, "with a fault");
+  add(not_reproducible, "not reproducible");
+  return out;
 }
 
 FileReport replay(const fs::path& path, const ReplayOptions& options) {
@@ -298,10 +324,16 @@ FileReport replay(const fs::path& path, const ReplayOptions& options) {
   return report;
 }
 
-std::vector<fs::path> find_captures(std::span<const fs::path> paths) {
-  FolderSearch search;
+static std::vector<fs::path> find_files(std::span<const fs::path> paths, bool wants_recordings) {
+  FolderSearch search(wants_recordings);
   for (const fs::path& path : paths) search.take(path);
   return std::move(search.found);
+}
+std::vector<fs::path> find_captures(std::span<const fs::path> paths) {
+  return find_files(paths, false);
+}
+std::vector<fs::path> find_recorded(std::span<const fs::path> paths) {
+  return find_files(paths, true);
 }
 
 std::vector<FileReport> replay_all(std::span<const fs::path> files, const ReplayOptions& options,
@@ -324,7 +356,8 @@ Result<std::vector<FileReport>> merge_reports(std::span<const std::vector<FileRe
   std::vector<FileReport> out = shares[0];
   for (FileReport& report : out) std::erase_if(report.notes, is_of_shard);
   for (const std::vector<FileReport>& share : shares.subspan(1)) {
-    if (!std::ranges::equal(share, out, {}, &FileReport::path, &FileReport::path))
+    const auto place = [](const FileReport& one) { return std::tie(one.path, one.record); };
+    if (!std::ranges::equal(share, out, {}, place, place))
       return Error{Errc::usage, "merge", "shares of different files", "shares of the same files"};
     for (std::size_t i = 0; i < out.size(); ++i) add(out[i], share[i]);
   }

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+// A launch that a program made: the same kernel on the same memory, and every byte of it compared.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "recording/fields.hpp"
+#include "verify/kinds.hpp"
+
+namespace warpbit::verification {
+namespace {
+
+using Bytes = std::vector<std::byte>;
+
+/// A part of the memory of a launch: what it had, has and should have.
+struct Part {
+  const RecordedMemory* recorded;
+  Bytes bytes;
+  Bytes defined = {};  ///< of memory that nobody has written: the bits that the launch writes
+  Bytes expected = {};
+
+  bool is_compared(std::size_t i) const { return defined.empty() || defined[i] != std::byte{0}; }
+};
+
+Result<Bytes> data_of(const Subject& subject, const std::string& name, std::uint64_t bytes,
+                      std::string_view what) {
+  Result<Bytes> out = subject.recording.data(name);
+  if (out && out->size() != bytes)
+    return Error{recording::kMalformed, fmt::format("line {}: {}", subject.record.line, what),
+                 fmt::format("data '{}' of {} bytes", name, out->size()), fmt::format("{} bytes", bytes)};
+  return out;
+}
+
+Result<Part> part_of(const Subject& subject, const RecordedMemory& memory) {
+  Part out{&memory, {}};
+  if (memory.before) {
+    Result<Bytes> before = data_of(subject, *memory.before, memory.bytes, memory.name);
+    if (!before) return before.error();
+    out.bytes = *std::move(before);
+  } else {
+    out.bytes.resize(memory.bytes);
+    out.defined.resize(memory.bytes);
+  }
+  if (memory.after) {
+    Result<Bytes> after = data_of(subject, *memory.after, memory.bytes, memory.name);
+    if (!after) return after.error();
+    out.expected = *std::move(after);
+  } else if (memory.before && memory.is_compared) {
+    out.expected = out.bytes;
+  }
+  return out;
+}
+
+Result<std::vector<Part>> parts_of(const Subject& subject, const RecordedLaunch& launch, FileReport& report) {
+  std::vector<Part> out;
+  std::uint64_t changed = 0;
+  for (const RecordedMemory& memory : launch.memory) {
+    Result<Part> part = part_of(subject, memory);
+    if (!part) return part.error();
+    if (subject.carried != nullptr && memory.before)
+      changed += subject.carried->carry(memory.address, part->bytes);
+    out.push_back(*std::move(part));
+  }
+  if (changed != 0)
+    report.notes.push_back(fmt::format(
+        "{} bytes were changed before it by what is not recorded, and come from the recording", changed));
+  return out;
+}
+
+// Variables of the module that the recording has.
+Result<void> set_variables(const Subject& subject, const RecordedLaunch& launch, const ptx::Module& module) {
+  for (const RecordedVariable& one : launch.variables) {
+    const Result<std::span<std::byte>> place = module.variable(one.name);
+    if (!place) return place.error();
+    if (!one.before) continue;
+    const Result<Bytes> before = data_of(subject, *one.before, place->size(), "variable " + one.name);
+    if (!before) return before.error();
+    std::ranges::copy(*before, place->begin());
+  }
+  return {};
+}
+
+// ---- Comparing
+
+constexpr std::size_t kWord = 4;
+
+std::string word_text(std::span<const std::byte> bytes, std::size_t at) {
+  if (bytes.size() % kWord != 0) return fmt::format("{:#04x}", static_cast<unsigned>(bytes[at]));
+  std::uint32_t word = 0;
+  std::memcpy(&word, &bytes[at / kWord * kWord], kWord);
+  return fmt::format("{:#010x}", word);
+}
+
+// What is compared of memory, by words of 32 bits where it has whole ones in messages.
+void compare(std::string_view name, std::span<const std::byte> expected, std::span<const std::byte> got,
+             const auto& is_compared, std::size_t details, FileReport& report) {
+  std::uint64_t differing = 0;
+  std::size_t first = 0;
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    if (!is_compared(i)) continue;
+    ++report.elements;
+    if (expected[i] != got[i] && differing++ == 0) first = i;
+  }
+  if (differing == 0) return;
+  report.mismatches += differing;
+  if (details == 0) return;
+  report.notes.push_back(fmt::format("{}: {} of {} bytes differ, the first is byte {}: expected {}, got {}",
+                                     name, differing, expected.size(), first, word_text(expected, first),
+                                     word_text(got, first)));
+}
+
+Result<void> compare_variables(const Subject& subject, const RecordedLaunch& launch, const ptx::Module& module,
+                               FileReport& report) {
+  for (const RecordedVariable& one : launch.variables) {
+    const std::optional<std::string>& name = one.after ? one.after : one.before;
+    if (!name) continue;
+    const Result<std::span<std::byte>> place = module.variable(one.name);
+    if (!place) return place.error();
+    const Result<Bytes> expected = data_of(subject, *name, place->size(), "variable " + one.name);
+    if (!expected) return expected.error();
+    compare(
+        one.name, *expected, *place, [](std::size_t) { return true; }, subject.options.details, report);
+  }
+  return {};
+}
+
+void compare_printed(const RecordedLaunch& launch, const ptx::Report& got, FileReport& report) {
+  if (!launch.printed || *launch.printed == got.printed) return;
+  ++report.mismatches;
+  report.notes.emplace_back("it prints another text than the GPU did");
+}
+
+// The lines of a fault or finding.
+void say(std::string_view heading, const Fault& fault, FileReport& report) {
+  const std::string message = fault.message();
+  report.notes.push_back(fmt::format("{}{}{}: {}", heading,
+                                     fault.rule == KernelRule::none ? "" : " of the rule ",
+                                     fault.rule == KernelRule::none ? "" : name(fault.rule), message));
+}
+
+void say_findings(const ptx::Report& got, FileReport& report) {
+  for (const ptx::Finding& one : got.findings) {
+    if (one.grade != Grade::finding || one.cause >= 0) continue;
+    ++report.findings;
+    say("finding", one.fault, report);
+  }
+}
+
+// Why what differs may do so.
+void say_open(const RecordedLaunch& launch, const ptx::Report& got, FileReport& report) {
+  if (report.mismatches == 0) return;
+  if (launch.stable == false) {
+    report.may_differ = true;
+    report.notes.emplace_back("a second run on the GPU left other bytes, too");
+  }
+  for (const ptx::OrderDependence& one : got.order_dependent) {
+    report.may_differ = true;
+    report.notes.push_back(fmt::format("order-dependent: line {} {} ({})", one.line, one.instruction, one.why));
+  }
+}
+
+// ---- Running
+
+ptx::Launch how_to_launch(const Subject& subject, const RecordedLaunch& launch, std::vector<Part>& parts) {
+  ptx::Launch how = subject.options.how;
+  how.grid = launch.grid;
+  how.block = launch.block;
+  how.cluster = launch.cluster;
+  how.shared_bytes = launch.shared_bytes;
+  how.execute.threads = 1;  // records are executed side by side
+  for (Part& part : parts)
+    how.memory.push_back({part.recorded->address, part.bytes, part.recorded->name, part.defined});
+  return how;
+}
+
+void leave(const Subject& subject, const std::vector<Part>& parts) {
+  if (subject.carried == nullptr) return;
+  for (const Part& part : parts)
+    if (!part.expected.empty()) subject.carried->leave(part.recorded->address, part.expected, part.bytes);
+}
+
+// What the GPU left, where nothing was computed here.
+void leave_recorded(const Subject& subject, std::vector<Part>& parts) {
+  for (Part& part : parts) part.bytes = part.expected;
+  leave(subject, parts);
+}
+
+Result<ptx::Module> module_of(const Subject& subject, const RecordedLaunch& launch, Target target) {
+  const Result<Bytes> text = subject.recording.data(launch.module);
+  if (!text) return text.error();
+  return ptx::Module::load({reinterpret_cast<const char*>(text->data()), text->size()}, target);
+}
+
+}  // namespace
+
+Result<FileStatus> verify_launch(const Subject& subject, FileReport& report) {
+  const Result<RecordedLaunch> launch = read_launch(subject.record);
+  if (!launch) return launch.error();
+  report.header.statement = launch->entry;
+  const Result<Target> target = subject.target(launch->target);
+  if (!target) return target.error();
+  report.target = target->name();
+  Result<std::vector<Part>> parts = parts_of(subject, *launch, report);
+  if (!parts) return parts.error();
+  if (launch->module.empty() || !launch->reason.empty()) {
+    report.notes.push_back(launch->reason.empty() ? "the recording has no PTX of it" : launch->reason);
+    leave_recorded(subject, *parts);
+    return FileStatus::not_reproducible;
+  }
+  const Result<ptx::Module> module = module_of(subject, *launch, *target);
+  if (!module) return module.error();
+  const Result<ptx::Function> function = module->function(launch->entry);
+  if (!function) return function.error();
+  if (const auto done = set_variables(subject, *launch, *module); !done) return done.error();
+  std::vector<ptx::Argument> arguments;
+  for (const RecordedParameter& one : launch->parameters) arguments.emplace_back(one.bytes);
+  const ptx::Report got = function->launch(how_to_launch(subject, *launch, *parts), arguments);
+  report.cases = 1;
+  report.inferred = got.inferred;
+  say_findings(got, report);
+  if (got.fault) {
+    if (got.fault->lanes.empty()) return got.fault->error;  // nothing has run
+    say("fault", *got.fault, report);
+    leave_recorded(subject, *parts);
+    return FileStatus::fault;
+  }
+  for (const Part& part : *parts)
+    compare(
+        part.recorded->name, part.expected, part.bytes, [&](std::size_t i) { return part.is_compared(i); },
+        subject.options.details, report);
+  if (const auto done = compare_variables(subject, *launch, *module, report); !done) return done.error();
+  compare_printed(*launch, got, report);
+  say_open(*launch, got, report);
+  leave(subject, *parts);
+  return FileStatus::replayed;
+}
+
+Result<FileStatus> verify_copy(const Subject& subject, FileReport& report) {
+  const Result<RecordedCopy> copy = read_copy(subject.record);
+  if (!copy) return copy.error();
+  if (!copy->data.empty()) {
+    const Result<Bytes> data = data_of(subject, copy->data, copy->bytes, "the data of the copy");
+    if (!data) return data.error();
+    if (subject.carried != nullptr) subject.carried->leave(copy->to, *data, *data);
+  } else if (subject.carried != nullptr) {
+    subject.carried->copy(copy->to, copy->from, copy->bytes);
+  }
+  report.cases = 1;
+  return FileStatus::replayed;
+}
+
+}  // namespace warpbit::verification
