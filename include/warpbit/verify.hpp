@@ -55,5 +55,34 @@ FileReport verify(const Verifiable& one, const VerifyOptions& options = {});
 std::vector<FileReport> verify_all(std::span<const Verifiable> all, const VerifyOptions& options = {},
                                    const std::function<void(std::size_t done)>& progress = {});
 
+// ---- Two recordings of one program
+
+/// A launch, product or copy that two recordings do not have alike.
+struct RecordDifference {
+  /// The names of the records; empty where a recording has none of its kind and kernel with that number.
+  std::string first, second;
+  std::string what;  ///< the kind and the kernel: "launch triton_mm"
+  /// Whether both found the same memory, and executed the same PTX (of products, the same kernels).
+  bool same_inputs = false, same_code = false;
+  /// What differs, and what the cause is where both found the same memory, a sentence each.
+  std::vector<std::string> lines = {};
+};
+
+/// How two recordings compare. Records are paired by kind and kernel: the third launch of a kernel with the third one.
+struct RecordingComparison {
+  std::uint64_t same = 0;  ///< pairs that found the same and left the same
+  /// The others, in the order of the first recording. The first one with the same inputs is where the two part.
+  std::vector<RecordDifference> differences = {};
+
+  /// The first difference whose inputs are the same, or nullptr.
+  const RecordDifference* parting() const;
+};
+
+/// Compares what two recordings of one program left, by two GPUs, compilers or drivers. Where a launch has left other bytes from the
+/// same memory, both are executed here, to see by which of the target, the PTX and the rules of the assembler they differ. Errors:
+/// those of reading records and data.
+Result<RecordingComparison> compare_recordings(const Recording& first, const Recording& second,
+                                               const VerifyOptions& options = {});
+
 }  // namespace warpbit
 #pragma GCC visibility pop

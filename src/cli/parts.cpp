@@ -54,20 +54,6 @@ std::optional<SavedPart> find_part(const std::string& file) {
   });
 }
 
-// Beside it first: whoever finds the file finds all of it.
-void write_part(const std::string& file, const SavedPart& part) {
-  const std::string beside = fmt::format("{}.{}.tmp", file, getpid());
-  std::ofstream out(beside, std::ios::binary);
-  out << whole_json(part).dump() << "\n";
-  out.close();
-  if (!out || ::rename(beside.c_str(), file.c_str()) != 0) {
-    const std::string reason = std::strerror(errno);
-    std::error_code ignored;
-    fs::remove(beside, ignored);
-    refuse(file, reason, "", Errc::file_unwritable);
-  }
-}
-
 // Refuses a part of something else.
 void check_same(const std::string& file, const SavedPart& part, const SavedPart& asked,
                 std::string_view other) {
@@ -101,6 +87,20 @@ int merge_parts(const MergeArguments& o) {
 
 }  // namespace
 
+// Beside it first.
+void write_text(const std::string& file, std::string_view text) {
+  const std::string beside = fmt::format("{}.{}.tmp", file, getpid());
+  std::ofstream out(beside, std::ios::binary);
+  out << text;
+  out.close();
+  if (!out || ::rename(beside.c_str(), file.c_str()) != 0) {
+    const std::string reason = std::strerror(errno);
+    std::error_code ignored;
+    fs::remove(beside, ignored);
+    refuse(file, reason, "", Errc::file_unwritable);
+  }
+}
+
 void refuse_part(const std::string& file, const std::string& seen) {
   refuse(file, seen, "a file that --part has written");
 }
@@ -120,7 +120,7 @@ ordered_json kept(const std::string& file, SavedPart asked, const std::function<
     return part->answer;
   }
   asked.answer = compute();
-  write_part(file, asked);
+  write_text(file, whole_json(asked).dump() + "\n");
   return asked.answer;
 }
 

@@ -7,6 +7,7 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "warpbit/replay.hpp"
@@ -21,6 +22,9 @@ struct SavedPart {
   Shard shard;
   nlohmann::ordered_json answer = {};
 };
+
+/// Writes a file: whoever finds it finds all of it. Refuses what cannot be written.
+void write_text(const std::string& file, std::string_view text);
 
 /// The option --part FILE. Precondition: `file` outlives the parsing.
 CLI::Option* add_part(CLI::App& command, std::string& file);

@@ -3,179 +3,27 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
-#include <set>
-#include <sstream>
 
 #include "cli/arguments.hpp"
 #include "cli/json.hpp"
 #include "cli/parts.hpp"
 #include "cli/terminal.hpp"
+#include "cli/verify_reports.hpp"
 #include "warpbit/verify.hpp"
 
-namespace warpbit {
-
-using nlohmann::ordered_json;
-
-// How nlohmann-json finds them.
-static void to_json(ordered_json& out, const Mismatch& m) {
-  out = {{"case", m.index}};
-  if (m.cases > 0) out["cases"] = m.cases;
-  if (!m.name.empty()) out["name"] = m.name;
-  if (m.lane >= 0)
-    out.update(
-        {{"lane", m.lane}, {"register", m.reg}, {"row", m.row}, {"column", m.column}, {"product", m.product}});
-  if (m.address >= 0) out["address"] = m.address;
-  if (m.cases == 0) out["format"] = m.format;
-  out.update({{"expected", fmt::format("{:#x}", m.expected)}, {"got", fmt::format("{:#x}", m.got)}});
-}
-
-// Whether something was executed, or why not is in the notes.
-static bool has_numbers(FileStatus status) {
-  return status == FileStatus::replayed || status == FileStatus::fault ||
-         status == FileStatus::not_reproducible;
-}
-
-static void to_json(ordered_json& out, const FileReport& r) {
-  out = {{"path", r.path.string()}, {"status", name(r.status)}};
-  if (!r.record.empty()) out.update({{"kind", r.kind}, {"record", r.record}});
-  if (r.error) out["error"] = cli::error_json(*r.error);
-  if (!has_numbers(r.status)) return;
-  out.update({{"statement", r.header.statement},
-              {"target", r.target},
-              {"target_of_file", r.header.target},
-              {"source", name(r.header.source)},
-              {"cases", r.cases},
-              {"elements", r.elements},
-              {"masked", r.masked},
-              {"mismatches", r.mismatches},
-              {"inferred", r.inferred},
-              {"notes", r.notes},
-              {"details", r.details}});
-  if (!r.record.empty()) out.update({{"may_differ", r.may_differ}, {"findings", r.findings}});
-}
-
-static void to_json(ordered_json& out, const ReplayTotals& t) {
-  out = {{"files", t.files},
-         {"cases", t.cases},
-         {"elements", t.elements},
-         {"mismatches", t.mismatches},
-         {"unsupported", t.unsupported},
-         {"unreadable", t.unreadable},
-         {"other_shards", t.other_shards},
-         {"records", t.records},
-         {"may_differ", t.may_differ},
-         {"faults", t.faults},
-         {"not_reproducible", t.not_reproducible}};
-}
-
-// ---- Back from JSON
-
-static std::uint64_t code_of(const ordered_json& text) {
-  return std::stoull(text.get<std::string>(), nullptr, 16);
-}
-
-static void from_json(const ordered_json& in, Mismatch& m) {
-  m.index = in.at("case");
-  m.cases = in.value("cases", std::uint64_t{0});
-  m.name = in.value("name", "");
-  m.lane = in.value("lane", -1);
-  m.reg = in.value("register", -1);
-  m.row = in.value("row", -1);
-  m.column = in.value("column", -1);
-  m.product = in.value("product", 0);
-  m.address = in.value("address", std::int64_t{-1});
-  static std::set<std::string> formats;  // a Mismatch has no string of its own
-  if (m.cases == 0) m.format = *formats.insert(in.at("format").get<std::string>()).first;
-  m.expected = code_of(in.at("expected"));
-  m.got = code_of(in.at("got"));
-}
-
-static void from_json(const ordered_json& in, FileReport& r) {
-  r.path = in.at("path").get<std::string>();
-  const auto status = in.at("status").get<std::string>();
-  r.status = FileStatus::not_reproducible;
-  while (r.status != FileStatus::replayed && name(r.status) != status)
-    r.status = static_cast<FileStatus>(static_cast<int>(r.status) - 1);
-  r.kind = in.value("kind", r.kind);
-  r.record = in.value("record", "");
-  if (in.contains("error")) r.error = cli::error_of(in.at("error"));
-  if (!has_numbers(r.status)) return;
-  r.header.statement = in.at("statement");
-  r.target = in.at("target");
-  r.header.target = in.at("target_of_file");
-  for (const CaptureSource source : {CaptureSource::hardware, CaptureSource::published, CaptureSource::model})
-    if (in.at("source") == name(source)) r.header.source = source;
-  r.cases = in.at("cases");
-  r.elements = in.at("elements");
-  r.masked = in.at("masked");
-  r.mismatches = in.at("mismatches");
-  r.inferred = in.at("inferred");
-  r.notes = in.at("notes").get<std::vector<std::string>>();
-  r.details = in.at("details").get<std::vector<Mismatch>>();
-  r.may_differ = in.value("may_differ", false);
-  r.findings = in.value("findings", std::uint64_t{0});
-}
-
-namespace cli {
+namespace warpbit::cli {
 namespace {
 
 namespace fs = std::filesystem;
-
-// "the same bytes", of a record that was executed or not.
-std::string verdict(const FileReport& r) {
-  if (r.status == FileStatus::fault) return "a fault";
-  if (r.status == FileStatus::not_reproducible) return "not reproducible";
-  std::string out = r.kind == "copy"    ? "done"
-                    : r.mismatches == 0 ? fmt::format("the same {} bytes", r.elements)
-                                        : fmt::format("{} of {} bytes differ{}", r.mismatches, r.elements,
-                                                      r.may_differ ? ", as they may" : "");
-  if (r.findings != 0) out += fmt::format(", {} finding{}", r.findings, r.findings == 1 ? "" : "s");
-  return out + (r.inferred ? ", inferred" : "");
-}
-
-void print_notes(const FileReport& r) {
-  for (const std::string& note : r.notes) {
-    std::istringstream lines(note);
-    for (std::string line; std::getline(lines, line);) print_fitted(fmt::format("  {}", printable(line)));
-  }
-}
-
-// One line for each file or record of the shard, and indented ones for its details.
-void print_report(const FileReport& r) {
-  if (r.status == FileStatus::other_shard) return;
-  const std::string path = r.path.string() + (r.record.empty() ? "" : ": " + r.record);
-  if (!r.record.empty() && has_numbers(r.status)) {
-    print_fitted(
-        printable(fmt::format("{}: {} {} on {}: {}", path, r.kind, r.header.statement, r.target, verdict(r))));
-    return print_notes(r);
-  }
-  if (r.status != FileStatus::replayed) {
-    std::string message = r.error->message();
-    if (message.starts_with(path + ": ")) message.erase(0, path.size() + 2);
-    print_fitted(fmt::format("{}: {}: {}", path, name(r.status), message));
-    return;
-  }
-  std::string statement = r.header.statement;  // may have line breaks
-  std::ranges::replace_if(
-      statement, [](char c) { return c == '\n' || c == '\t'; }, ' ');
-  const std::string target =
-      r.target == r.header.target ? r.target : r.target + " (file: " + r.header.target + ")";
-  const std::string masked = r.masked ? fmt::format(" ({} masked)", r.masked) : "";
-  print_fitted(fmt::format("{}: {} {} {} cases, {} elements{}, {} mismatches, {}{}", path, statement, target,
-                           r.cases, r.elements, masked, r.mismatches, name(r.header.source),
-                           r.inferred ? ", inferred" : ""));
-  for (const std::string& note : r.notes) print_fitted(fmt::format("  note: {}", note));
-  for (const Mismatch& m : r.details) print_fitted(fmt::format("  {}", text(m)));
-  if (r.mismatches > r.details.size()) fmt::print("  ... and {} more\n", r.mismatches - r.details.size());
-}
+using nlohmann::ordered_json;
 
 struct VerifyArguments {
   std::vector<std::string> paths;
   std::string target, part;
   VerifyOptions options;
-  bool json = false, quiet = false;
+  std::string against;
+  ReportOutput output;
 };
 
 void add_reading_options(CLI::App& command, VerifyArguments& o) {
@@ -206,20 +54,41 @@ ordered_json question(const std::vector<Verifiable>& all, const VerifyOptions& o
   return out;
 }
 
-int print_reports(const std::vector<FileReport>& reports, bool json, bool quiet) {
-  ReplayTotals totals;
-  for (const FileReport& r : reports) {
-    totals.add(r);
-    if (!json && !quiet) print_report(r);
+void print_difference(const RecordDifference& one, bool is_parting) {
+  const std::string names = one.first.empty()    ? one.second
+                            : one.second.empty() ? one.first
+                                                 : one.first + " and " + one.second;
+  print_fitted(printable(fmt::format("{} ({}){}", names, one.what, is_parting ? ": here the two part" : "")));
+  for (const std::string& line : one.lines) print_fitted(printable("  " + line));
+}
+
+// Of two recordings of one program: all that differs, and where they part.
+int verify_against(const VerifyArguments& o) {
+  if (o.paths.size() != 1) refuse("--against", fmt::format("{} paths", o.paths.size()), "one recording");
+  VerifyOptions options = o.options;
+  options.target = find_target(o.target);
+  const Recording first = required(Recording::open(o.paths[0], options.read)),
+                  second = required(Recording::open(o.against, options.read));
+  const RecordingComparison found = required(compare_recordings(first, second, options));
+  ordered_json rows = ordered_json::array();
+  for (const RecordDifference& one : found.differences) {
+    rows.push_back({{"first", one.first},
+                    {"second", one.second},
+                    {"what", one.what},
+                    {"same_inputs", one.same_inputs},
+                    {"same_code", one.same_code},
+                    {"lines", one.lines}});
+    if (!o.output.json && !o.output.quiet) print_difference(one, &one == found.parting());
   }
-  if (json)
-    print_json("verify", {{"files", reports}, {"total", totals}});
+  if (o.output.json)
+    print_json("verify", {{"same", found.same}, {"differences", rows}});
   else
-    print_fitted(totals.text());
-  return totals.exit_status();
+    print_fitted(fmt::format("total: {} records are the same in both, {} are not", found.same, rows.size()));
+  return found.differences.empty() ? kYes : kNo;
 }
 
 int verify(const VerifyArguments& o) {
+  if (!o.against.empty()) return verify_against(o);
   if (o.options.whole && o.options.shard.count > 1)
     refuse("--whole", "a shard", "no --shard: each record needs those before it");
   VerifyOptions options = o.options;
@@ -229,21 +98,20 @@ int verify(const VerifyArguments& o) {
   if (all.empty())
     fmt::print(stderr, "warpbit: no capture and no recording under {}\n",
                printable(fmt::format("{}", fmt::join(o.paths, ", "))));
-  const auto reports = [&] { return verified(all, options, !o.json && !o.quiet); };
-  if (o.part.empty()) return print_reports(reports(), o.json, o.quiet);
+  const auto reports = [&] { return verified(all, options, !o.output.json && !o.output.quiet); };
+  if (o.part.empty()) return print_reports(reports(), o.output);
   const ordered_json answer =
-      kept(o.part, {"verify", question(all, options), options.shard}, [&] { return ordered_json(reports()); });
-  return read_part(o.part,
-                   [&] { return print_reports(answer.get<std::vector<FileReport>>(), o.json, o.quiet); });
+      kept(o.part, {"verify", question(all, options), options.shard}, [&] { return reports_json(reports()); });
+  return read_part(o.part, [&] { return print_reports(reports_of(answer), o.output); });
 }
 
 int diff_command(const VerifyArguments& o) {
   const DiffReport report = required(diff(o.paths[0], o.paths[1], with_target(o.options, o.target)));
-  if (o.json) {
+  if (o.output.json) {
     print_json("diff", {{"cases", report.cases},
                         {"elements", report.elements},
                         {"differences", report.differences},
-                        {"details", report.details}});
+                        {"details", mismatches_json(report.details)}});
   } else {
     for (const Mismatch& m : report.details) fmt::print("{}\n", printable(text(m)));
     if (report.differences > report.details.size())
@@ -259,8 +127,8 @@ int diff_command(const VerifyArguments& o) {
 int merge_verify(const MergeArguments& o, const std::vector<SavedPart>& parts) {
   return read_part(o.files[0], [&] {
     std::vector<std::vector<FileReport>> shares;
-    for (const SavedPart& part : parts) shares.push_back(part.answer.get<std::vector<FileReport>>());
-    return print_reports(required(merge_reports(shares, parts[0].question.at("details"))), o.json, o.quiet);
+    for (const SavedPart& part : parts) shares.push_back(reports_of(part.answer));
+    return print_reports(required(merge_reports(shares, parts[0].question.at("details"))), {o.json, o.quiet});
   });
 }
 
@@ -284,8 +152,13 @@ void add_verify(CLI::App& command, int& status) {
       ->check(whole_number(1));
   add_shard(command, o.options.shard, "replay one of N shares of the files, of digests of the blocks");
   add_part(command, o.part)->excludes(bisect);
-  CLI::Option* json = add_json(command, o.json);
-  command.add_flag("--quiet", o.quiet, "print the last line alone")->excludes(json);
+  command
+      .add_option("--against", o.against,
+                  "compare with another recording of the same program: what differs, where they part, and why")
+      ->type_name("RECORDING");
+  command.add_option("--junit", o.output.junit, "also write a report as JUnit's XML")->type_name("FILE");
+  CLI::Option* json = add_json(command, o.output.json);
+  command.add_flag("--quiet", o.output.quiet, "print the last line alone")->excludes(json);
   command.footer(
       examples({"warpbit verify golden/sm_90a/ldmatrix", "warpbit verify golden --shard 1/500 --quiet",
                 "warpbit verify golden/sm_90a/wmma_mma --shard 1/8 --target sm_80 --details 1"}));
@@ -295,7 +168,7 @@ void add_diff(CLI::App& command, int& status) {
   VerifyArguments& o = add_arguments(command, status, diff_command);
   command.add_option("files", o.paths, "two capture files")->required()->expected(2);
   add_reading_options(command, o);
-  add_json(command, o.json);
+  add_json(command, o.output.json);
   command.footer(examples(
       {"warpbit diff golden/sm_90a/mma/mma_sync_aligned_m16n8k128_row_col_s32_b1_b1_s32_and_popc.npz "
        "golden/sm_90a/mma/mma_sync_aligned_m16n8k128_row_col_s32_b1_b1_s32_and_popc.npz",
@@ -303,5 +176,4 @@ void add_diff(CLI::App& command, int& status) {
        "golden/sm_90a/mma/mma_sync_aligned_m16n8k128_row_col_s32_b1_b1_s32_and_popc.npz"}));
 }
 
-}  // namespace cli
-}  // namespace warpbit
+}  // namespace warpbit::cli

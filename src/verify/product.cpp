@@ -217,9 +217,10 @@ std::optional<Way> by_search(const Product& p, Target target) {
   return {};
 }
 
-std::uint64_t differing(const Bytes& x, const Bytes& y) {
+// Items of so many bytes.
+std::uint64_t differing(const Bytes& x, const Bytes& y, std::size_t item) {
   std::uint64_t out = 0;
-  for (std::size_t i = 0; i < x.size(); ++i) out += x[i] != y[i];
+  for (std::size_t i = 0; i + item <= x.size(); i += item) out += std::memcmp(&x[i], &y[i], item) != 0;
   return out;
 }
 
@@ -246,7 +247,7 @@ Result<FileStatus> verify_product(const Subject& subject, FileReport& report) {
   if (!d) return d.error();
   report.cases = p.d.batch;
   report.elements = p.d.batch * p.d.rows * p.d.columns;
-  report.mismatches = differing(p.d.gpu, *d);
+  report.mismatches = differing(p.d.gpu, *d, p.d.item);
   report.inferred = way->instruction.inferred();
   report.notes.push_back(
       fmt::format("by {}, {}: {}", way->instruction.canonical(), way->order.text(), way->from));
