@@ -155,8 +155,7 @@ inline Image read_image(const void* data, std::size_t size = kUnknownSize) {
     if (size != kUnknownSize) content = std::min<std::uint64_t>(content, size - std::min(size, head));
     read_entries(at + head, at + head + content, image);
   } else if (magic == kElf) {
-    const std::size_t count = size != kUnknownSize ? size : elf_size(at);
-    image.hash = hash_of(at, count);
+    image.hash = hash_of(at, std::min<std::uint64_t>(elf_size(at), size));  // what lies behind it does not count
     image.programs.push_back({});
   } else {
     const std::size_t count = strnlen(static_cast<const char*>(data), size);

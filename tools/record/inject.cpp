@@ -233,7 +233,7 @@ WARPBIT_EXPORT void warpbit_record_pause(int step) { this_thread().paused += ste
 
 WARPBIT_EXPORT void warpbit_record_ptx(const void* program, std::size_t size, const char* text, std::size_t length,
                                        const char* library) {
-  recorder().modules.known_ptx(hash_of(program, size), std::string(text, length), library != nullptr ? library : "");
+  recorder().modules.known_ptx(read_image(program, size).hash, std::string(text, length), library != nullptr ? library : "");
 }
 
 /// The name of the data file of GPU memory; empty if it cannot be read.

@@ -89,6 +89,7 @@ class Modules {
   /// PTX that somebody knows for a machine program.
   void known_ptx(Hash program, std::string text, std::string library) {
     const std::lock_guard lock(mutex_);
+    if (options_.debug) std::fprintf(stderr, "warpbit record: PTX for %s\n", hex_of(program).c_str());
     known_[program] = {std::move(text), std::move(library)};
     functions_.clear();
   }
@@ -104,7 +105,7 @@ class Modules {
       inputs = std::move(links_[state]);
       links_.erase(state);
     }
-    if (inputs.size() == 1 && !inputs[0].empty()) known_ptx(hash_of(program, size), inputs[0], "");
+    if (inputs.size() == 1 && !inputs[0].empty()) known_ptx(read_image(program, size).hash, inputs[0], "");
   }
 
   // ---- What a launch asks
@@ -160,7 +161,7 @@ class Modules {
                 ":" + out->entry;
     if (options_.debug)
       std::fprintf(stderr, "warpbit record: %s%s: %zu parameters, %s\n", is_kernel ? "kernel " : "", out->entry.c_str(),
-                   out->sizes.size(), out->ptx ? "has PTX" : out->reason.c_str());
+                   out->sizes.size(), out->ptx ? "has PTX" : (out->reason + ", " + hex_of(image ? image->hash : Hash{})).c_str());
     return out;
   }
 

@@ -314,6 +314,7 @@ class Recorder {
 
   bool read_before() {
     Pending& p = pending_;
+    if (p.parts.empty()) return true;
     if (const int code = driver.synchronize(); code != 0) return fails("the program had failed before: ", code);
     for (bool again = true; again;) {
       const std::size_t size = Memory::place(p.parts);
@@ -428,6 +429,10 @@ class Recorder {
     object.add("parameters", parameters.str()).add("memory", memory.str());
     if (variables.str() != "[]") object.add("variables", variables.str());
     if (!stable.empty()) object.add("stable", stable);
+    if (p.points_elsewhere) {
+      object.text("note", "words in its memory point to memory that is not recorded; --follow records it");
+      writer.left_out("memory behind pointers in memory (--follow)");
+    }
     const ThreadState& thread = this_thread();
     const std::string& library = function.ptx != nullptr ? function.ptx->library : std::string();
     object.text("where", thread.where);
