@@ -90,19 +90,45 @@ WARPBIT_FAKE int cuInit(unsigned) {
   if (library != nullptr) reinterpret_cast<int (*)()>(dlsym(library, "InitializeInjection"))();
   return 0;
 }
-WARPBIT_FAKE int cuCtxGetCurrent(void** out) { return *out = &status, 0; }
-WARPBIT_FAKE int cuCtxGetDevice(int* out) { return *out = 0, 0; }
-WARPBIT_FAKE int cuDeviceGetAttribute(int* out, int which, int) { return *out = which == kMajor ? 9 : 0, 0; }
-WARPBIT_FAKE int cuDeviceGetName(char* out, int, int) { return std::strcpy(out, "fake"), 0; }
-WARPBIT_FAKE int cuDriverGetVersion(int* out) { return *out = 13000, 0; }
-WARPBIT_FAKE int cuGetErrorName(int, const char** out) { return *out = "CUDA_ERROR_FAKE", 0; }
-WARPBIT_FAKE int cuCtxSynchronize() { return status; }
-WARPBIT_FAKE int cuStreamCreate(void** out, unsigned) { return *out = &noise, 0; }
-WARPBIT_FAKE int cuStreamSynchronize(void*) { return status; }
-WARPBIT_FAKE int cuStreamIsCapturing(void* stream, int* out) { return *out = reinterpret_cast<Address>(stream) == 99, 0; }
-WARPBIT_FAKE int cuThreadExchangeStreamCaptureMode(int*) { return 0; }
-WARPBIT_FAKE int cuMemHostAlloc(void** out, std::size_t size, unsigned) { return (*out = std::malloc(size)) == nullptr; }
-WARPBIT_FAKE int cuMemFreeHost(void* memory) { return std::free(memory), 0; }
+WARPBIT_FAKE int cuCtxGetCurrent(void** out) {
+  return *out = &status, 0;
+}
+WARPBIT_FAKE int cuCtxGetDevice(int* out) {
+  return *out = 0, 0;
+}
+WARPBIT_FAKE int cuDeviceGetAttribute(int* out, int which, int) {
+  return *out = which == kMajor ? 9 : 0, 0;
+}
+WARPBIT_FAKE int cuDeviceGetName(char* out, int, int) {
+  return std::strcpy(out, "fake"), 0;
+}
+WARPBIT_FAKE int cuDriverGetVersion(int* out) {
+  return *out = 13000, 0;
+}
+WARPBIT_FAKE int cuGetErrorName(int, const char** out) {
+  return *out = "CUDA_ERROR_FAKE", 0;
+}
+WARPBIT_FAKE int cuCtxSynchronize() {
+  return status;
+}
+WARPBIT_FAKE int cuStreamCreate(void** out, unsigned) {
+  return *out = &noise, 0;
+}
+WARPBIT_FAKE int cuStreamSynchronize(void*) {
+  return status;
+}
+WARPBIT_FAKE int cuStreamIsCapturing(void* stream, int* out) {
+  return *out = reinterpret_cast<Address>(stream) == 99, 0;
+}
+WARPBIT_FAKE int cuThreadExchangeStreamCaptureMode(int*) {
+  return 0;
+}
+WARPBIT_FAKE int cuMemHostAlloc(void** out, std::size_t size, unsigned) {
+  return (*out = std::malloc(size)) == nullptr;
+}
+WARPBIT_FAKE int cuMemFreeHost(void* memory) {
+  return std::free(memory), 0;
+}
 
 WARPBIT_FAKE int cuMemAlloc_v2(Address* out, std::size_t size) {
   *out = reinterpret_cast<Address>(std::calloc(size, 1));
@@ -156,16 +182,20 @@ WARPBIT_FAKE int cuModuleGetGlobal_v2(Address* out, std::size_t* size, void* mod
   *out = reinterpret_cast<Address>(&static_cast<FakeModule*>(module)->counter);
   return *size = 4, 0;
 }
-WARPBIT_FAKE int cuFuncGetName(const char** out, void* f) { return *out = static_cast<FakeFunction*>(f)->name.c_str(), 0; }
-WARPBIT_FAKE int cuFuncGetModule(void** out, void* f) { return *out = static_cast<FakeFunction*>(f)->module, 0; }
+WARPBIT_FAKE int cuFuncGetName(const char** out, void* f) {
+  return *out = static_cast<FakeFunction*>(f)->name.c_str(), 0;
+}
+WARPBIT_FAKE int cuFuncGetModule(void** out, void* f) {
+  return *out = static_cast<FakeFunction*>(f)->module, 0;
+}
 WARPBIT_FAKE int cuFuncGetParamInfo(void* f, std::size_t i, std::size_t* offset, std::size_t* size) {
   const std::vector<std::size_t> sizes = sizes_of(static_cast<FakeFunction*>(f)->name);
   if (i >= sizes.size()) return kInvalid;
   *offset = 8 * i;
   return *size = sizes[i], 0;
 }
-WARPBIT_FAKE int cuLaunchKernel(void* f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
-                                unsigned shared, void* stream, void** parameters, void** extra) {
+WARPBIT_FAKE int cuLaunchKernel(void* f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+                                unsigned bz, unsigned shared, void* stream, void** parameters, void** extra) {
   const auto& function = *static_cast<FakeFunction*>(f);
   return called(307, LaunchParameters{f, {gx, gy, gz}, {bx, by, bz}, shared, stream, parameters, extra},
                 function.name.c_str(), [&] { return run(function, parameters); });
@@ -182,6 +212,8 @@ WARPBIT_FAKE int cuptiSubscribe(void** out, Callback* callback, void* data) {
   user_data = data;
   return *out = &subscriber, 0;
 }
-WARPBIT_FAKE int cuptiEnableCallback(std::uint32_t on, void*, int, std::uint32_t id) { return enabled[id] = on != 0, 0; }
+WARPBIT_FAKE int cuptiEnableCallback(std::uint32_t on, void*, int, std::uint32_t id) {
+  return enabled[id] = on != 0, 0;
+}
 
 }  // extern "C"

@@ -44,35 +44,38 @@ constexpr unsigned kNonBlocking = 1;      // CU_STREAM_NON_BLOCKING
 constexpr int kRelaxed = 2;               // CU_STREAM_CAPTURE_MODE_RELAXED
 
 // f(name of the member, symbol, result and parameters)
-#define WARPBIT_DRIVER_FUNCTIONS(f)                                                                               \
-  f(context, "cuCtxGetCurrent", int(void**))                                                                      \
-  f(context_device, "cuCtxGetDevice", int(int*))                                                                  \
-  f(device_attribute, "cuDeviceGetAttribute", int(int*, int, int))                                                \
-  f(device_name, "cuDeviceGetName", int(char*, int, int))                                                         \
-  f(version, "cuDriverGetVersion", int(int*))                                                                     \
-  f(error_name, "cuGetErrorName", int(int, const char**))                                                         \
-  f(synchronize, "cuCtxSynchronize", int())                                                                       \
-  f(stream_create, "cuStreamCreate", int(void**, unsigned))                                                       \
-  f(stream_synchronize, "cuStreamSynchronize", int(void*))                                                        \
-  f(is_capturing, "cuStreamIsCapturing", int(void*, int*))                                                        \
-  f(capture_mode, "cuThreadExchangeStreamCaptureMode", int(int*))                                                 \
-  f(copy, "cuMemcpyAsync", int(Address, Address, std::size_t, void*))                                             \
-  f(host_allocate, "cuMemHostAlloc", int(void**, std::size_t, unsigned))                                          \
-  f(host_free, "cuMemFreeHost", int(void*))                                                                       \
-  f(pointer_attribute, "cuPointerGetAttribute", int(void*, int, Address))                                         \
-  f(function_name, "cuFuncGetName", int(const char**, void*))                                                     \
-  f(function_parameter, "cuFuncGetParamInfo", int(void*, std::size_t, std::size_t*, std::size_t*))                \
-  f(function_module, "cuFuncGetModule", int(void**, void*))                                                       \
-  f(kernel_name, "cuKernelGetName", int(const char**, void*))                                                     \
-  f(kernel_parameter, "cuKernelGetParamInfo", int(void*, std::size_t, std::size_t*, std::size_t*))                \
-  f(kernel_function, "cuKernelGetFunction", int(void**, void*))                                                   \
-  f(library_module, "cuLibraryGetModule", int(void**, void*))                                                     \
-  f(module_global, "cuModuleGetGlobal_v2", int(Address*, std::size_t*, void*, const char*))                       \
-  f(launch, "cuLaunchKernel",                                                                                     \
-    int(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*, void**, void**))      \
-  f(launch_cooperative, "cuLaunchCooperativeKernel",                                                              \
-    int(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*, void**))              \
-  f(launch_ex, "cuLaunchKernelEx", int(const LaunchConfig*, void*, void**, void**))
+#define WARPBIT_DRIVER_FUNCTIONS(f)                                                                           \
+  f(context, "cuCtxGetCurrent", int(void**)) f(context_device, "cuCtxGetDevice", int(int*)) f(                \
+      device_attribute, "cuDeviceGetAttribute", int(int*, int, int)) f(device_name, "cuDeviceGetName",        \
+                                                                       int(char*, int, int))                  \
+      f(version, "cuDriverGetVersion", int(int*)) f(error_name, "cuGetErrorName", int(int, const char**)) f(  \
+          synchronize, "cuCtxSynchronize", int()) f(stream_create, "cuStreamCreate", int(void**, unsigned))   \
+          f(stream_synchronize, "cuStreamSynchronize", int(void*)) f(                                         \
+              is_capturing, "cuStreamIsCapturing",                                                            \
+              int(void*, int*)) f(capture_mode, "cuThreadExchangeStreamCaptureMode", int(int*))               \
+              f(copy, "cuMemcpyAsync", int(Address, Address, std::size_t, void*)) f(                          \
+                  host_allocate, "cuMemHostAlloc",                                                            \
+                  int(void**, std::size_t, unsigned)) f(host_free, "cuMemFreeHost", int(void*))               \
+                  f(pointer_attribute, "cuPointerGetAttribute", int(void*, int, Address))                     \
+                      f(function_name, "cuFuncGetName", int(const char**, void*))                             \
+                          f(function_parameter, "cuFuncGetParamInfo",                                         \
+                            int(void*, std::size_t, std::size_t*, std::size_t*))                              \
+                              f(function_module, "cuFuncGetModule", int(void**, void*))                       \
+                                  f(kernel_name, "cuKernelGetName", int(const char**, void*))                 \
+                                      f(kernel_parameter, "cuKernelGetParamInfo",                             \
+                                        int(void*, std::size_t, std::size_t*, std::size_t*))                  \
+                                          f(kernel_function, "cuKernelGetFunction", int(void**, void*))       \
+                                              f(library_module, "cuLibraryGetModule", int(void**, void*)) f(  \
+                                                  module_global, "cuModuleGetGlobal_v2",                      \
+                                                  int(Address*, std::size_t*, void*, const char*))            \
+                                                  f(launch, "cuLaunchKernel",                                 \
+                                                    int(void*, unsigned, unsigned, unsigned, unsigned,        \
+                                                        unsigned, unsigned, unsigned, void*, void**, void**)) \
+                                                      f(launch_cooperative, "cuLaunchCooperativeKernel",      \
+                                                        int(void*, unsigned, unsigned, unsigned, unsigned,    \
+                                                            unsigned, unsigned, unsigned, void*, void**))     \
+                                                          f(launch_ex, "cuLaunchKernelEx",                    \
+                                                            int(const LaunchConfig*, void*, void**, void**))
 
 /// The functions of the driver. Those that an old driver lacks are null.
 struct Driver {
@@ -142,8 +145,21 @@ struct Cupti {
 enum class Call {
   module_load,       // {void** module; const void* image, ...}
   module_load_file,  // {void** module; const char* file}
-  library_load, library_load_file, library_kernel, unload, link_add, link_complete, launch,
-  launch_cooperative, launch_ex, graph_launch, copy_in, copy, fill8, fill16, fill32
+  library_load,
+  library_load_file,
+  library_kernel,
+  unload,
+  link_add,
+  link_complete,
+  launch,
+  launch_cooperative,
+  launch_ex,
+  graph_launch,
+  copy_in,
+  copy,
+  fill8,
+  fill16,
+  fill32
 };
 
 struct WatchedCall {
@@ -153,21 +169,27 @@ struct WatchedCall {
 };
 
 constexpr WatchedCall kLoads[] = {
-    {18, Call::module_load_file, false}, {19, Call::module_load, false},        {20, Call::module_load, false},
-    {21, Call::module_load, false},      {22, Call::unload, false},             {678, Call::library_load, false},
-    {679, Call::library_load_file, false}, {680, Call::unload, false},          {681, Call::library_kernel, false},
-    {363, Call::link_add, false},        {382, Call::link_add, false},          {365, Call::link_complete, false}};
-constexpr WatchedCall kLaunches[] = {
-    {307, Call::launch, true},             {442, Call::launch, true},    {477, Call::launch_cooperative, true},
-    {478, Call::launch_cooperative, true}, {652, Call::launch_ex, true}, {653, Call::launch_ex, true},
-    {514, Call::graph_launch, true},       {515, Call::graph_launch, true}};
+    {18, Call::module_load_file, false},   {19, Call::module_load, false}, {20, Call::module_load, false},
+    {21, Call::module_load, false},        {22, Call::unload, false},      {678, Call::library_load, false},
+    {679, Call::library_load_file, false}, {680, Call::unload, false},     {681, Call::library_kernel, false},
+    {363, Call::link_add, false},          {382, Call::link_add, false},   {365, Call::link_complete, false}};
+constexpr WatchedCall kLaunches[] = {{307, Call::launch, true},
+                                     {442, Call::launch, true},
+                                     {477, Call::launch_cooperative, true},
+                                     {478, Call::launch_cooperative, true},
+                                     {652, Call::launch_ex, true},
+                                     {653, Call::launch_ex, true},
+                                     {514, Call::graph_launch, true},
+                                     {515, Call::graph_launch, true}};
 constexpr WatchedCall kCopies[] = {
-    {276, Call::copy_in, false}, {277, Call::copy_in, true}, {397, Call::copy_in, false}, {421, Call::copy_in, true},
-    {280, Call::copy, false},    {281, Call::copy, true},    {399, Call::copy, false},    {423, Call::copy, true},
-    {305, Call::copy, false},    {306, Call::copy, true},    {408, Call::copy, false},    {418, Call::copy, true},
-    {249, Call::fill8, false},   {216, Call::fill8, true},   {411, Call::fill8, false},   {428, Call::fill8, true},
-    {250, Call::fill16, false},  {218, Call::fill16, true},  {412, Call::fill16, false},  {429, Call::fill16, true},
-    {251, Call::fill32, false},  {220, Call::fill32, true},  {413, Call::fill32, false},  {430, Call::fill32, true}};
+    {276, Call::copy_in, false}, {277, Call::copy_in, true}, {397, Call::copy_in, false},
+    {421, Call::copy_in, true},  {280, Call::copy, false},   {281, Call::copy, true},
+    {399, Call::copy, false},    {423, Call::copy, true},    {305, Call::copy, false},
+    {306, Call::copy, true},     {408, Call::copy, false},   {418, Call::copy, true},
+    {249, Call::fill8, false},   {216, Call::fill8, true},   {411, Call::fill8, false},
+    {428, Call::fill8, true},    {250, Call::fill16, false}, {218, Call::fill16, true},
+    {412, Call::fill16, false},  {429, Call::fill16, true},  {251, Call::fill32, false},
+    {220, Call::fill32, true},   {413, Call::fill32, false}, {430, Call::fill32, true}};
 
 /// cuLaunchKernel_params; cuLaunchCooperativeKernel_params ends before `extra`.
 struct LaunchParameters {

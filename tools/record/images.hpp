@@ -79,9 +79,9 @@ struct MachineProgram {
 struct Image {
   std::vector<PackedPtx> ptx;
   std::vector<MachineProgram> programs;
-  Hash hash;              // of an ELF that stands alone
-  bool is_text = false;   // PTX itself: the driver compiled it
-  std::string file;       // where it came from, if it was a file
+  Hash hash;             // of an ELF that stands alone
+  bool is_text = false;  // PTX itself: the driver compiled it
+  std::string file;      // where it came from, if it was a file
 };
 
 namespace image_detail {
@@ -119,7 +119,8 @@ inline void read_entries(const unsigned char* at, const unsigned char* end, Imag
   }
 }
 
-inline std::size_t elf_size(const unsigned char* at) {  // 64 bits: the end of the tables of sections and segments, or of a section
+inline std::size_t elf_size(
+    const unsigned char* at) {  // 64 bits: the end of the tables of sections and segments, or of a section
   const auto table = [&](std::size_t offset, std::size_t each, std::size_t count) {
     return read<std::uint64_t>(at + offset) +
            std::uint64_t{read<std::uint16_t>(at + each)} * read<std::uint16_t>(at + count);
@@ -155,7 +156,8 @@ inline Image read_image(const void* data, std::size_t size = kUnknownSize) {
     if (size != kUnknownSize) content = std::min<std::uint64_t>(content, size - std::min(size, head));
     read_entries(at + head, at + head + content, image);
   } else if (magic == kElf) {
-    image.hash = hash_of(at, std::min<std::uint64_t>(elf_size(at), size));  // what lies behind it does not count
+    image.hash =
+        hash_of(at, std::min<std::uint64_t>(elf_size(at), size));  // what lies behind it does not count
     image.programs.push_back({});
   } else {
     const std::size_t count = strnlen(static_cast<const char*>(data), size);
@@ -182,14 +184,17 @@ inline std::optional<std::string> text_of(const PackedPtx& ptx) {
 
 // ---- What PTX says
 
-inline bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '$' || c == '%'; }
+inline bool is_word(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '$' || c == '%';
+}
 
 /// Whether a name stands in the text behind `.entry`.
 inline bool has_entry(std::string_view ptx, std::string_view name) {
   for (std::size_t at = ptx.find(".entry"); at != std::string_view::npos; at = ptx.find(".entry", at + 6)) {
     std::size_t from = at + 6;
     while (from < ptx.size() && std::isspace(static_cast<unsigned char>(ptx[from]))) ++from;
-    if (ptx.compare(from, name.size(), name) == 0 && (from + name.size() >= ptx.size() || !is_word(ptx[from + name.size()])))
+    if (ptx.compare(from, name.size(), name) == 0 &&
+        (from + name.size() >= ptx.size() || !is_word(ptx[from + name.size()])))
       return true;
   }
   return false;
@@ -208,8 +213,9 @@ inline std::vector<std::string> variables_of(std::string_view ptx) {
     if (first == std::string_view::npos) continue;
     text.remove_prefix(first);
     if (text.substr(0, 2) == "//") continue;
-    const bool is_variable = depth == 0 && text[0] == '.' &&
-                             (text.find(".global ") != std::string_view::npos || text.find(".const ") != std::string_view::npos);
+    const bool is_variable =
+        depth == 0 && text[0] == '.' &&
+        (text.find(".global ") != std::string_view::npos || text.find(".const ") != std::string_view::npos);
     if (is_variable) {  // .visible .global .align 4 .b8 name[16] = {...};
       const std::string_view head = text.substr(0, text.find_first_of("[=;"));
       const std::size_t last = head.find_last_not_of(" \t");

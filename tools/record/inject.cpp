@@ -201,7 +201,8 @@ WARPBIT_EXPORT int InitializeInjection() {
   std::at_quick_exit([] { recorder().ended(process); });
   const char* failure = nullptr;
   if (!r.driver.open()) failure = "the driver has too few functions";
-  if (failure == nullptr && !cupti->open(environment("CUPTI").c_str())) failure = "libcupti.so is not found (--cupti FILE)";
+  if (failure == nullptr && !cupti->open(environment("CUPTI").c_str()))
+    failure = "libcupti.so is not found (--cupti FILE)";
   if (failure == nullptr && cupti->subscribe(&cupti->subscriber, callback, nullptr) != 0)
     failure = "another tool uses CUPTI in this program";
   bool is_enabled = failure == nullptr && enable(*cupti, kLoads) && enable(*cupti, kLaunches);
@@ -214,11 +215,13 @@ WARPBIT_EXPORT int InitializeInjection() {
 // ---- For the hooks of Python programs
 
 /// Whether a launch of this kernel would be recorded.
-WARPBIT_EXPORT int warpbit_record_wants(void* function) { return recorder().wants(function); }
+WARPBIT_EXPORT int warpbit_record_wants(void* function) {
+  return recorder().wants(function);
+}
 
 /// Memory that the next launches of this thread can reach: pairs of an address and a number of bytes. 0 pairs: no longer.
-WARPBIT_EXPORT void warpbit_record_hint(const std::uint64_t* pairs, const char* const* names, int count, const char* where,
-                                        const char* library) {
+WARPBIT_EXPORT void warpbit_record_hint(const std::uint64_t* pairs, const char* const* names, int count,
+                                        const char* where, const char* library) {
   ThreadState& thread = this_thread();
   thread.hints.clear();
   for (int i = 0; i < count; ++i)
@@ -229,11 +232,14 @@ WARPBIT_EXPORT void warpbit_record_hint(const std::uint64_t* pairs, const char* 
 }
 
 /// 1: launches of this thread are not recorded until as many calls with -1 have come.
-WARPBIT_EXPORT void warpbit_record_pause(int step) { this_thread().paused += step; }
+WARPBIT_EXPORT void warpbit_record_pause(int step) {
+  this_thread().paused += step;
+}
 
-WARPBIT_EXPORT void warpbit_record_ptx(const void* program, std::size_t size, const char* text, std::size_t length,
-                                       const char* library) {
-  recorder().modules.known_ptx(read_image(program, size).hash, std::string(text, length), library != nullptr ? library : "");
+WARPBIT_EXPORT void warpbit_record_ptx(const void* program, std::size_t size, const char* text,
+                                       std::size_t length, const char* library) {
+  recorder().modules.known_ptx(read_image(program, size).hash, std::string(text, length),
+                               library != nullptr ? library : "");
 }
 
 /// The name of the data file of GPU memory; empty if it cannot be read.
@@ -243,7 +249,9 @@ WARPBIT_EXPORT const char* warpbit_record_take(std::uint64_t address, std::uint6
   return answer.c_str();
 }
 
-WARPBIT_EXPORT int warpbit_record_room(std::uint64_t bytes) { return recorder().has_room(bytes); }
+WARPBIT_EXPORT int warpbit_record_room(std::uint64_t bytes) {
+  return recorder().has_room(bytes);
+}
 
 /// From now on the kernels that this thread launches are collected, and not recorded as launches.
 WARPBIT_EXPORT void warpbit_record_collect() {
@@ -257,9 +265,17 @@ WARPBIT_EXPORT const char* warpbit_record_collected() {
   return thread.answer.c_str();
 }
 
-WARPBIT_EXPORT void warpbit_record_product(const char* op, const char* members) { recorder().product(op, members); }
-WARPBIT_EXPORT void warpbit_record_left_out(const char* why) { recorder().writer.left_out(why); }
-WARPBIT_EXPORT void warpbit_record_blocks(FindBlock* find) { recorder().find_block = find; }
-WARPBIT_EXPORT void warpbit_record_flush() { recorder().writer.drain(600); }
+WARPBIT_EXPORT void warpbit_record_product(const char* op, const char* members) {
+  recorder().product(op, members);
+}
+WARPBIT_EXPORT void warpbit_record_left_out(const char* why) {
+  recorder().writer.left_out(why);
+}
+WARPBIT_EXPORT void warpbit_record_blocks(FindBlock* find) {
+  recorder().find_block = find;
+}
+WARPBIT_EXPORT void warpbit_record_flush() {
+  recorder().writer.drain(600);
+}
 
 }  // extern "C"

@@ -25,7 +25,8 @@ struct Part {
 
 /// Sorted, and where they overlap one. Parts side by side stay two.
 inline std::vector<Part> merged(std::vector<Part> parts) {
-  std::stable_sort(parts.begin(), parts.end(), [](const Part& a, const Part& b) { return a.address < b.address; });
+  std::stable_sort(parts.begin(), parts.end(),
+                   [](const Part& a, const Part& b) { return a.address < b.address; });
   std::vector<Part> out;
   for (Part& part : parts) {
     if (part.bytes == 0) continue;
@@ -98,10 +99,12 @@ class Memory {
   }
 
   int read(const std::vector<Part>& parts, unsigned char* to) {
-    return each(parts, [&](const Part& p) { return copy(reinterpret_cast<Address>(to + p.at), p.address, p.bytes); });
+    return each(parts,
+                [&](const Part& p) { return copy(reinterpret_cast<Address>(to + p.at), p.address, p.bytes); });
   }
   int write(const std::vector<Part>& parts, const unsigned char* from) {
-    return each(parts, [&](const Part& p) { return copy(p.address, reinterpret_cast<Address>(from + p.at), p.bytes); });
+    return each(
+        parts, [&](const Part& p) { return copy(p.address, reinterpret_cast<Address>(from + p.at), p.bytes); });
   }
   /// A stream of the recorder in the current context.
   void* stream() {

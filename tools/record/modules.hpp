@@ -54,7 +54,8 @@ class Modules {
     if (!options.kernels.empty()) try {
         chosen_.emplace(options.kernels, std::regex::ECMAScript | std::regex::optimize);
       } catch (const std::regex_error&) {
-        std::fprintf(stderr, "warpbit record: not a regular expression, nothing is recorded: %s\n", options.kernels.c_str());
+        std::fprintf(stderr, "warpbit record: not a regular expression, nothing is recorded: %s\n",
+                     options.kernels.c_str());
         chosen_.emplace("$^");
       }
   }
@@ -82,7 +83,8 @@ class Modules {
     const std::lock_guard lock(mutex_);
     modules_.erase(handle);
     libraries_.erase(handle);
-    for (auto at = kernels_.begin(); at != kernels_.end();) at = at->second == handle ? kernels_.erase(at) : std::next(at);
+    for (auto at = kernels_.begin(); at != kernels_.end();)
+      at = at->second == handle ? kernels_.erase(at) : std::next(at);
     functions_.clear();
   }
 
@@ -156,12 +158,14 @@ class Modules {
     const ImagePointer image = image_of(handle, is_kernel, *out);
     if (image != nullptr) choose_ptx(*image, *out);
     if (image == nullptr) out->reason = "its module was loaded in a way that the recorder does not see";
-    out->code = std::to_string(reinterpret_cast<std::uintptr_t>(out->ptx ? static_cast<const void*>(out->ptx.get())
-                                                                         : static_cast<const void*>(image.get()))) +
-                ":" + out->entry;
+    out->code =
+        std::to_string(reinterpret_cast<std::uintptr_t>(out->ptx ? static_cast<const void*>(out->ptx.get())
+                                                                 : static_cast<const void*>(image.get()))) +
+        ":" + out->entry;
     if (options_.debug)
-      std::fprintf(stderr, "warpbit record: %s%s: %zu parameters, %s\n", is_kernel ? "kernel " : "", out->entry.c_str(),
-                   out->sizes.size(), out->ptx ? "has PTX" : (out->reason + ", " + hex_of(image ? image->hash : Hash{})).c_str());
+      std::fprintf(stderr, "warpbit record: %s%s: %zu parameters, %s\n", is_kernel ? "kernel " : "",
+                   out->entry.c_str(), out->sizes.size(),
+                   out->ptx ? "has PTX" : (out->reason + ", " + hex_of(image ? image->hash : Hash{})).c_str());
     return out;
   }
 
@@ -169,7 +173,8 @@ class Modules {
     void* function = handle;
     if (is_kernel && (driver_.kernel_function == nullptr || driver_.kernel_function(&function, handle) != 0))
       function = nullptr;
-    if (function != nullptr && driver_.function_module != nullptr) driver_.function_module(&out.module, function);
+    if (function != nullptr && driver_.function_module != nullptr)
+      driver_.function_module(&out.module, function);
     if (is_kernel) {
       const auto library = libraries_.find(kernels_[handle]);
       if (library != libraries_.end()) return library->second;
@@ -178,8 +183,8 @@ class Modules {
     if (out.module != nullptr && module != modules_.end()) return module->second;
     for (const auto& [library, image] : libraries_) {
       void* other = nullptr;
-      if (out.module != nullptr && driver_.library_module != nullptr && driver_.library_module(&other, library) == 0 &&
-          other == out.module)
+      if (out.module != nullptr && driver_.library_module != nullptr &&
+          driver_.library_module(&other, library) == 0 && other == out.module)
         return modules_[out.module] = image;
     }
     return only_one_with(out.entry);
@@ -264,17 +269,20 @@ class Modules {
       is_packed = is_packed || !text;
       if (!text || !has_entry(*text, out.entry)) continue;
       other = p.architecture;
-      if (program != nullptr && (p.architecture != program->architecture || p.is_specific != program->is_specific)) continue;
+      if (program != nullptr &&
+          (p.architecture != program->architecture || p.is_specific != program->is_specific))
+        continue;
       if (const unsigned mine = 2 * p.architecture + p.is_specific; mine > rank) {
         rank = mine;
         best = std::move(text);
       }
     }
     if (best) return best;
-    out.reason = is_packed    ? "its PTX is packed in a way that needs libzstd.so.1, which is not here"
-                 : other == 0 ? "the module has no PTX of it"
-                              : "its machine code is for sm_" + std::to_string(program->architecture) +
-                                    (program->is_specific ? "a" : "") + ", its PTX for compute_" + std::to_string(other);
+    out.reason = is_packed ? "its PTX is packed in a way that needs libzstd.so.1, which is not here"
+                 : other == 0
+                     ? "the module has no PTX of it"
+                     : "its machine code is for sm_" + std::to_string(program->architecture) +
+                           (program->is_specific ? "a" : "") + ", its PTX for compute_" + std::to_string(other);
     return std::nullopt;
   }
 

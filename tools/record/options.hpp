@@ -27,9 +27,9 @@ struct Options {
   std::uint64_t first = environment_number("FIRST", 0);  // launches of each code; 0: all
   std::uint64_t bytes_of_launch = environment_number("LAUNCH_BYTES", std::uint64_t{1} << 30);
   std::uint64_t bytes = environment_number("BYTES", std::uint64_t{8} << 30);  // of all data files
-  bool again = environment("AGAIN") != "0";       // the second run
-  bool follow = environment("FOLLOW") == "1";     // pointers in memory
-  bool opaque = environment("OPAQUE") == "1";     // memory of kernels without PTX
+  bool again = environment("AGAIN") != "0";                                   // the second run
+  bool follow = environment("FOLLOW") == "1";                                 // pointers in memory
+  bool opaque = environment("OPAQUE") == "1";                                 // memory of kernels without PTX
   bool copies = environment("COPIES") == "1";
   bool debug = environment("DEBUG") == "1";
 };

@@ -125,7 +125,8 @@ class Recorder {
   /// Whether a record of that many bytes is within the limits.
   bool has_room(std::uint64_t bytes) {
     if (writer.tally.bytes >= options.bytes) return writer.left_out("records over the budget of bytes"), false;
-    if (bytes > options.bytes_of_launch) return writer.left_out("products and copies over the limit of bytes (--record-bytes)"), false;
+    if (bytes > options.bytes_of_launch)
+      return writer.left_out("products and copies over the limit of bytes (--record-bytes)"), false;
     return !writer.has_failed();
   }
 
@@ -163,7 +164,8 @@ class Recorder {
     const std::lock_guard lock(opening_);
     if (owner_ != -1) return owner_ != 0 && owner_ == getpid() && !writer.has_failed();
     if (options.out.empty() || !writer.open(options.out, options.status)) {
-      std::fprintf(stderr, "warpbit record: no folder can be made at '%s': nothing is recorded\n", options.out.c_str());
+      std::fprintf(stderr, "warpbit record: no folder can be made at '%s': nothing is recorded\n",
+                   options.out.c_str());
       owner_ = 0;
       return false;
     }
@@ -230,7 +232,8 @@ class Recorder {
 
   static Bytes parameters_of(const Launch& launch, const Function& function) {
     std::size_t end = 0;
-    for (std::size_t i = 0; i < function.sizes.size(); ++i) end = std::max(end, function.offsets[i] + function.sizes[i]);
+    for (std::size_t i = 0; i < function.sizes.size(); ++i)
+      end = std::max(end, function.offsets[i] + function.sizes[i]);
     Bytes out(end);
     if (launch.parameters != nullptr) {
       for (std::size_t i = 0; i < function.sizes.size(); ++i)
@@ -252,7 +255,8 @@ class Recorder {
   void reach(Pending& p, const std::vector<Part>& hints) {
     const Function& function = *p.function;
     if (function.ptx == nullptr) p.reason = function.reason;
-    if (driver.function_parameter == nullptr) p.reason = "the driver does not tell parameters; from CUDA 12.4 on it does";
+    if (driver.function_parameter == nullptr)
+      p.reason = "the driver does not tell parameters; from CUDA 12.4 on it does";
     if (!p.reason.empty() && !options.opaque) return;
     p.parts = hints;
     for (std::size_t i = 0; i < function.sizes.size(); ++i)
@@ -302,7 +306,8 @@ class Recorder {
         Address word = 0;
         std::memcpy(&word, bytes + part.at + at, 8);
         if (word < low || word > high || covers(parts, word) || covers(found, word)) continue;
-        add_allocation(word, found, nullptr);  // whoever is asked may wait for the thread that waits for this one
+        add_allocation(word, found,
+                       nullptr);  // whoever is asked may wait for the thread that waits for this one
       }
     }
     p.points_elsewhere = !found.empty() && !options.follow;
@@ -324,7 +329,8 @@ class Recorder {
       }
       unsigned char* const to = before_.get(driver, size);
       if (to == nullptr || after_.get(driver, size) == nullptr) return fails("no memory of the host: ", 2);
-      if (const int code = memory_.read(p.parts, to); code != 0) return fails("its memory cannot be read: ", code);
+      if (const int code = memory_.read(p.parts, to); code != 0)
+        return fails("its memory cannot be read: ", code);
       again = follow(p, to) && !std::exchange(p.has_followed, true);
     }
     return true;
@@ -355,7 +361,8 @@ class Recorder {
     write_launch(before, after, changed, is_known, stable);
   }
 
-  static std::vector<Part> different(const std::vector<Part>& parts, const unsigned char* a, const unsigned char* b) {
+  static std::vector<Part> different(const std::vector<Part>& parts, const unsigned char* a,
+                                     const unsigned char* b) {
     std::vector<Part> out;
     for (const Part& part : parts)
       if (std::memcmp(a + part.at, b + part.at, part.bytes) != 0) out.push_back(part);
@@ -364,16 +371,19 @@ class Recorder {
 
   bool can_run_again() const {
     const Pending& p = pending_;
-    return options.again && p.function->ptx != nullptr && !p.function->ptx->has_side_effects && !p.points_elsewhere;
+    return options.again && p.function->ptx != nullptr && !p.function->ptx->has_side_effects &&
+           !p.points_elsewhere;
   }
 
   // Whether a second run left the same: "true", "false", or nothing if it could not run. Memory is then as the first run
   // left it.
-  std::string run_again(const std::vector<Part>& changed, const unsigned char* before, const unsigned char* after) {
+  std::string run_again(const std::vector<Part>& changed, const unsigned char* before,
+                        const unsigned char* after) {
     const Pending& p = pending_;
     unsigned char* const again = again_.get(driver, p.parts.back().at + p.parts.back().bytes);
     if (again == nullptr || memory_.write(changed, before) != 0) return "";
-    const bool ran = launch_again(p.launch) == 0 && driver.synchronize() == 0 && memory_.read(p.parts, again) == 0;
+    const bool ran =
+        launch_again(p.launch) == 0 && driver.synchronize() == 0 && memory_.read(p.parts, again) == 0;
     const std::vector<Part> other = ran ? different(p.parts, after, again) : changed;
     if (!other.empty()) memory_.write(other, after);
     return !ran ? "" : other.empty() ? "true" : "false";
@@ -393,9 +403,10 @@ class Recorder {
       return driver.launch_ex(&config, l.handle, l.parameters, l.extra);
     }
     const auto &g = l.grid, &b = l.block;
-    return l.is_cooperative
-               ? driver.launch_cooperative(l.handle, g[0], g[1], g[2], b[0], b[1], b[2], l.shared, stream, l.parameters)
-               : driver.launch(l.handle, g[0], g[1], g[2], b[0], b[1], b[2], l.shared, stream, l.parameters, l.extra);
+    return l.is_cooperative ? driver.launch_cooperative(l.handle, g[0], g[1], g[2], b[0], b[1], b[2], l.shared,
+                                                        stream, l.parameters)
+                            : driver.launch(l.handle, g[0], g[1], g[2], b[0], b[1], b[2], l.shared, stream,
+                                            l.parameters, l.extra);
   }
 
   // ---- Lines
@@ -407,7 +418,9 @@ class Recorder {
     const Function& function = *p.function;
     JsonList parameters, memory, variables;
     for (std::size_t i = 0; i < function.sizes.size(); ++i)
-      parameters.add(JsonObject().add("bytes", quoted_hex(p.parameters.data() + function.offsets[i], function.sizes[i])).str());
+      parameters.add(JsonObject()
+                         .add("bytes", quoted_hex(p.parameters.data() + function.offsets[i], function.sizes[i]))
+                         .str());
     for (const Part& part : p.parts) {
       JsonObject object;
       if (!part.is_variable) object.add("address", quoted_address(part.address)).add("bytes", part.bytes);
@@ -442,7 +455,8 @@ class Recorder {
   }
 
   // With the lock. Members of objects, as they are written.
-  void line(const std::string& kind, const std::string& stem, const std::string& a, const std::string& b = "{}") {
+  void line(const std::string& kind, const std::string& stem, const std::string& a,
+            const std::string& b = "{}") {
     JsonObject object;
     object.add("kind", quoted(kind)).add("name", quoted(std::to_string(++count_) + "." + stem.substr(0, 100)));
     std::string text = object.str();

@@ -39,7 +39,8 @@ class Writer {
     for (int i = 1; i <= 4096 && lines_ < 0; ++i) {
       folder_ = i == 1 ? folder : folder + "." + std::to_string(i);
       if (mkdir(folder_.c_str(), 0777) != 0 && errno != EEXIST) return false;
-      lines_ = ::open((folder_ + "/recording.jsonl").c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_APPEND, 0666);
+      lines_ = ::open((folder_ + "/recording.jsonl").c_str(),
+                      O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_APPEND, 0666);
       if (lines_ < 0 && errno != EEXIST) return false;
     }
     if (lines_ < 0 || (mkdir((folder_ + "/data").c_str(), 0777) != 0 && errno != EEXIST)) return false;
@@ -142,7 +143,8 @@ class Writer {
 
   bool write(const Job& job) const {
     if (job.name.empty()) return write_all(lines_, job.bytes);
-    const int file = ::open((folder_ + "/data/" + job.name).c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    const int file =
+        ::open((folder_ + "/data/" + job.name).c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     const bool written = file >= 0 && write_all(file, job.bytes);
     return (file < 0 || close(file) == 0) && written;
   }

@@ -15,7 +15,7 @@ def codegen(module):
     def get_cubin(self, cc=None, *args, **kwargs):
         program = original(self, cc, *args, **kwargs)
         code = getattr(program, "code", program)  # an object of cuda.core, or bytes
-        if isinstance(code, (bytes, bytearray)) and not getattr(self, "_linking_files", None):
+        if isinstance(code, (bytes, bytearray)) and not (getattr(self, "_linking_files", None) or getattr(self, "_linking_libraries", None)):
             library.knows_ptx(bytes(code), self.get_asm_str(cc=cc), "numba " + version())
         return program
 
