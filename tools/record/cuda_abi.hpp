@@ -26,7 +26,8 @@ struct LaunchAttribute {
 };
 static_assert(sizeof(LaunchAttribute) == 72);
 
-enum : int { kCooperative = 2, kClusterDimension = 4, kClusterPolicy = 5, kPreferredCluster = 11 };
+constexpr int kCooperative = 2, kClusterDimension = 4, kClusterPolicy = 5,
+              kPreferredCluster = 11;  // CU_LAUNCH_ATTRIBUTE_*
 
 /// CUlaunchConfig.
 struct LaunchConfig {
@@ -37,11 +38,12 @@ struct LaunchConfig {
 };
 static_assert(sizeof(LaunchConfig) == 56);
 
-enum : int { kPointerMemoryType = 2, kPointerRangeStart = 11, kPointerRangeSize = 12 };
-enum : int { kMajor = 75, kMinor = 76 };  // CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_*
-constexpr unsigned kMemoryOfHost = 1;     // CU_MEMORYTYPE_HOST
-constexpr unsigned kNonBlocking = 1;      // CU_STREAM_NON_BLOCKING
-constexpr int kRelaxed = 2;               // CU_STREAM_CAPTURE_MODE_RELAXED
+constexpr int kPointerMemoryType = 2, kPointerRangeStart = 11,
+              kPointerRangeSize = 12;    // CU_POINTER_ATTRIBUTE_*
+constexpr int kMajor = 75, kMinor = 76;  // CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_*
+constexpr unsigned kMemoryOfHost = 1;    // CU_MEMORYTYPE_HOST
+constexpr unsigned kNonBlocking = 1;     // CU_STREAM_NON_BLOCKING
+constexpr int kRelaxed = 2;              // CU_STREAM_CAPTURE_MODE_RELAXED
 
 // f(name of the member, symbol, result and parameters)
 #define WARPBIT_DRIVER_FUNCTIONS(f)                                                                           \

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <ctime>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -12,60 +11,14 @@
 #include <vector>
 
 #include "json.hpp"
+#include "launch.hpp"
+#include "lines.hpp"
 #include "memory.hpp"
 #include "modules.hpp"
 #include "options.hpp"
 #include "writer.hpp"
 
 namespace warpbit::record {
-
-/// A launch, whichever call made it.
-struct Launch {
-  void* handle = nullptr;
-  const char* symbol = nullptr;
-  unsigned grid[3] = {}, block[3] = {}, cluster[3] = {}, shared = 0;
-  bool is_cooperative = false;
-  void* stream = nullptr;
-  void** parameters = nullptr;
-  void** extra = nullptr;
-  const LaunchConfig* config = nullptr;
-};
-
-/// What a thread of the program is about.
-struct ThreadState {
-  int inside = 0;  // calls of the recorder's own
-  int paused = 0;
-  bool is_collecting = false;
-  JsonList collected;  // of a product: the kernels that ran
-  std::vector<Part> hints;
-  std::string where, library, answer;
-};
-
-inline ThreadState& this_thread() {
-  static thread_local ThreadState state;
-  return state;
-}
-
-/// While it lives, calls of this thread are the recorder's own. Calls that are forbidden while another thread captures a
-/// graph are allowed.
-class Inside {
- public:
-  explicit Inside(const Driver& driver) : driver_(driver) {
-    if (this_thread().inside++ == 0 && driver_.capture_mode != nullptr) driver_.capture_mode(&mode_);
-  }
-  ~Inside() {
-    if (--this_thread().inside == 0 && driver_.capture_mode != nullptr) driver_.capture_mode(&mode_);
-  }
-  Inside(const Inside&) = delete;
-  Inside& operator=(const Inside&) = delete;
-
- private:
-  const Driver& driver_;
-  int mode_ = kRelaxed;
-};
-
-/// Where an allocator that the driver does not know keeps things: the piece that an address lies in.
-using FindBlock = int(Address address, Address* start, std::uint64_t* bytes);
 
 class Recorder {
  public:
@@ -171,7 +124,7 @@ class Recorder {
     }
     owner_ = getpid();
     on_open();
-    writer.line(header());
+    writer.line(header_json(driver, options));
     return true;
   }
 
@@ -183,15 +136,6 @@ class Recorder {
   void (*on_open)() = [] {};
 
  private:
-  struct Pending {
-    Launch launch;
-    std::shared_ptr<Function> function;
-    Bytes parameters;
-    std::vector<Part> parts;
-    std::string reason;
-    bool points_elsewhere = false, has_followed = false;
-  };
-
   std::shared_ptr<Function> wanted(const Launch& launch) {
     ThreadState& thread = this_thread();
     if (thread.inside > 0) return nullptr;
@@ -228,26 +172,6 @@ class Recorder {
     if (driver.is_capturing == nullptr || driver.is_capturing(stream, &state) != 0 || state == 0) return false;
     writer.left_out("launches and copies while a CUDA graph was captured");
     return true;
-  }
-
-  static Bytes parameters_of(const Launch& launch, const Function& function) {
-    std::size_t end = 0;
-    for (std::size_t i = 0; i < function.sizes.size(); ++i)
-      end = std::max(end, function.offsets[i] + function.sizes[i]);
-    Bytes out(end);
-    if (launch.parameters != nullptr) {
-      for (std::size_t i = 0; i < function.sizes.size(); ++i)
-        std::memcpy(out.data() + function.offsets[i], launch.parameters[i], function.sizes[i]);
-    } else if (launch.extra != nullptr) {  // pairs: 1, the buffer; 2, its size; ends with 0
-      const void* buffer = nullptr;
-      std::size_t size = 0;
-      for (void** at = launch.extra; *at != nullptr; at += 2) {
-        if (reinterpret_cast<std::uintptr_t>(*at) == 1) buffer = at[1];
-        if (reinterpret_cast<std::uintptr_t>(*at) == 2) size = *static_cast<std::size_t*>(at[1]);
-      }
-      if (buffer != nullptr) std::memcpy(out.data(), buffer, std::min(size, end));
-    }
-    return out;
   }
 
   // ---- Memory
@@ -345,20 +269,19 @@ class Recorder {
 
   void finish_launch() {
     Pending& p = pending_;
-    std::vector<Part> changed;
-    std::string stable;
-    bool is_known = true;  // what memory was afterwards
-    int code = driver.synchronize();
-    if (code != 0) is_known = fails("the kernel failed: ", code);
-    const unsigned char* const before = before_.get(driver, 0);
+    Outcome out{before_.get(driver, 0), after_.get(driver, 0), {}, true, ""};
     unsigned char* const after = after_.get(driver, 0);
-    if (is_known && !p.parts.empty()) {
+    // A launch of which no memory is known is not waited for.
+    int code = p.parts.empty() ? 0 : driver.synchronize();
+    if (code != 0) out.is_known = fails("the kernel failed: ", code);
+    if (out.is_known && !p.parts.empty()) {
       code = memory_.read(p.parts, after);
-      if (code != 0) is_known = fails("its memory cannot be read: ", code);
-      if (is_known) changed = different(p.parts, before, after);
-      if (is_known && can_run_again()) stable = run_again(changed, before, after);
+      if (code != 0) out.is_known = fails("its memory cannot be read: ", code);
+      if (out.is_known) out.changed = different(p.parts, out.before, after);
+      if (out.is_known && can_run_again()) out.stable = run_again(out.changed, out.before, after);
     }
-    write_launch(before, after, changed, is_known, stable);
+    line("launch", p.function->entry, launch_json(p, out, writer));
+    ++writer.tally.launches;
   }
 
   static std::vector<Part> different(const std::vector<Part>& parts, const unsigned char* a,
@@ -409,51 +332,6 @@ class Recorder {
                                             l.parameters, l.extra);
   }
 
-  // ---- Lines
-
-  void write_launch(const unsigned char* before, const unsigned char* after, const std::vector<Part>& changed,
-                    bool is_known, const std::string& stable) {
-    const Pending& p = pending_;
-    const Launch& l = p.launch;
-    const Function& function = *p.function;
-    JsonList parameters, memory, variables;
-    for (std::size_t i = 0; i < function.sizes.size(); ++i)
-      parameters.add(JsonObject()
-                         .add("bytes", quoted_hex(p.parameters.data() + function.offsets[i], function.sizes[i]))
-                         .str());
-    for (const Part& part : p.parts) {
-      JsonObject object;
-      if (!part.is_variable) object.add("address", quoted_address(part.address)).add("bytes", part.bytes);
-      object.text("name", part.name).add("before", quoted(writer.data(before + part.at, part.bytes)));
-      const bool is_changed = covers(changed, part.address);
-      if (!is_known && !part.is_variable) object.add("after", "null");
-      if (is_known && (is_changed || part.is_variable))
-        object.add("after", quoted(writer.data((is_changed ? after : before) + part.at, part.bytes)));
-      (part.is_variable ? variables : memory).add(object.str());
-    }
-    JsonObject object;
-    object.text("entry", function.entry);
-    if (function.ptx != nullptr)
-      object.add("module", quoted(writer.data(function.ptx->text.data(), function.ptx->text.size(), ".ptx")));
-    object.text("reason", p.reason).add("grid", json_extent(l.grid)).add("block", json_extent(l.block));
-    if (l.cluster[0] != 0) object.add("cluster", json_extent(l.cluster));
-    object.add("shared", std::uint64_t{l.shared});
-    if (l.is_cooperative) object.add("cooperative", "true");
-    object.add("parameters", parameters.str()).add("memory", memory.str());
-    if (variables.str() != "[]") object.add("variables", variables.str());
-    if (!stable.empty()) object.add("stable", stable);
-    if (p.points_elsewhere) {
-      object.text("note", "words in its memory point to memory that is not recorded; --follow records it");
-      writer.left_out("memory behind pointers in memory (--follow)");
-    }
-    const ThreadState& thread = this_thread();
-    const std::string& library = function.ptx != nullptr ? function.ptx->library : std::string();
-    object.text("where", thread.where);
-    object.text("library", !library.empty() ? library : !thread.library.empty() ? thread.library : "driver");
-    line("launch", function.entry, object.str());
-    ++writer.tally.launches;
-  }
-
   // With the lock. Members of objects, as they are written.
   void line(const std::string& kind, const std::string& stem, const std::string& a,
             const std::string& b = "{}") {
@@ -464,30 +342,6 @@ class Recorder {
     for (const std::string& members : {a, b})
       if (members.size() > 2) text += "," + members.substr(1, members.size() - 2);
     writer.line(text + "}");
-  }
-
-  std::string header() const {
-    int device = 0, major = 0, minor = 0, version = 0;
-    char name[128] = "", date[16] = "", target[16] = "";
-    driver.context_device(&device);
-    driver.device_attribute(&major, kMajor, device);
-    driver.device_attribute(&minor, kMinor, device);
-    driver.device_name(name, sizeof name, device);
-    driver.version(&version);
-    const std::time_t now = std::time(nullptr);
-    std::tm day{};
-    std::strftime(date, sizeof date, "%Y-%m-%d", gmtime_r(&now, &day));
-    std::snprintf(target, sizeof target, "sm_%d%s", 10 * major + minor, major >= 9 ? "a" : "");
-    return JsonObject()
-        .add("format", "\"recording-1\"")
-        .text("target", target)
-        .add("source", "\"hardware\"")
-        .text("program", options.program)
-        .text("device", name)
-        .text("driver", environment("DRIVER"))
-        .text("toolkit", "CUDA " + std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10))
-        .text("date", date)
-        .str();
   }
 
   static constexpr const char* kFirst = "launches after the first of each code (--first)";
