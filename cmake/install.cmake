@@ -62,6 +62,9 @@ if(WARPBIT_TOOLS)
   add_custom_target(warpbit_pictures COMMAND doc/pictures/make $<TARGET_FILE:warpbit_cli> doc/pictures
                     WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR} DEPENDS warpbit_cli VERBATIM)
   install(TARGETS warpbit_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT tool OPTIONAL)
+  # The recorder compiles itself where it runs.
+  install(DIRECTORY tools/record DESTINATION ${CMAKE_INSTALL_DATADIR}/warpbit COMPONENT tool USE_SOURCE_PERMISSIONS
+          PATTERN __pycache__ EXCLUDE)
   install(DIRECTORY ${WARPBIT_PACKAGE}/tool/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT tool
           FILES_MATCHING PATTERN *.1)
   install(FILES ${WARPBIT_PACKAGE}/tool/warpbit.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions
