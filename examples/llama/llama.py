@@ -15,7 +15,7 @@ import torch
 import torch._inductor.config
 from torch import nn
 
-WIDTH, LAYERS, HEADS, GROUPS, HIDDEN, WORDS, BATCH, LENGTH, STEPS = 64, 2, 4, 2, 128, 256, 2, 32, 3
+WIDTH, LAYERS, HEADS, GROUPS, SIZE, HIDDEN, WORDS, BATCH, LENGTH, STEPS = 32, 2, 4, 2, 16, 64, 256, 2, 32, 3
 RATE, BETA1, BETA2, EPSILON, DECAY = 3e-3, 0.9, 0.95, 1e-8, 0.1
 
 # Attention stays products and a softmax of its own: a library's fused attention would take their place.
@@ -54,23 +54,22 @@ def rotate(x):
 
 
 class Attention(nn.Module):
-    """Each of GROUPS keys and values serves HEADS / GROUPS queries."""
+    """HEADS queries of SIZE elements; each of GROUPS keys and values serves HEADS / GROUPS of them."""
 
     def __init__(self):
         super().__init__()
-        size = WIDTH // HEADS
-        self.q, self.out = weight(WIDTH, WIDTH), weight(WIDTH, WIDTH)
-        self.k, self.v = weight(GROUPS * size, WIDTH), weight(GROUPS * size, WIDTH)
+        self.q, self.out = weight(HEADS * SIZE, WIDTH), weight(WIDTH, HEADS * SIZE)
+        self.k, self.v = weight(GROUPS * SIZE, WIDTH), weight(GROUPS * SIZE, WIDTH)
 
     def heads(self, x, w):
-        return bf16_product(x, w).unflatten(-1, (-1, WIDTH // HEADS)).transpose(1, 2)
+        return bf16_product(x, w).unflatten(-1, (-1, SIZE)).transpose(1, 2)
 
     def forward(self, x):
         q, k, v = rotate(self.heads(x, self.q)), rotate(self.heads(x, self.k)), self.heads(x, self.v)
         k, v = (t.repeat_interleave(HEADS // GROUPS, 1) for t in (k, v))
         place = torch.arange(LENGTH, device=x.device)
         future = place > place.unsqueeze(-1)
-        scores = (q @ k.transpose(-2, -1)).float() / math.sqrt(WIDTH // HEADS)
+        scores = (q @ k.transpose(-2, -1)).float() / math.sqrt(SIZE)
         weights = scores.masked_fill(future, float("-inf")).softmax(-1)
         y = weights.bfloat16() @ v
         return bf16_product(y.transpose(1, 2).flatten(2), self.out)

@@ -56,7 +56,7 @@ def elementwise_kernel():
 def reduction_kernel():
     distance = cupy.ReductionKernel("T x, T y", "T z", "(x - y) * (x - y)", "a + b", "z = sqrt(a)", "0", "distance")
     longest = cupy.ReductionKernel("T x", "int64 z", "x > 0 ? _j : -1", "max(a, b)", "z = a", "-1", "last_positive",
-                                   reduce_type="int64")
+                                   reduce_type="long long")
     x, y = normal(30, 70), normal(30, 70)
     return [distance(x, y, axis=1), distance(x, y), distance(x, y, axis=0), longest(x, axis=1)]
 
@@ -150,36 +150,34 @@ def jit():
             y[i * rows + j] = tile[compiler.threadIdx.x * 17 + compiler.threadIdx.y]
 
     x, y = normal(50, 39), cupy.empty((39, 50), numpy.float32)
-    transpose((3, 4), (16, 16), (x.ravel(), y.ravel(), numpy.int32(50), numpy.int32(39)))
+    transpose((3, 4), (16, 16), (x.ravel(), y.ravel(), numpy.uint32(50), numpy.uint32(39)))
     return [y]
 
 
 @program
 def half_precision():
-    """Vectors of two halves, and a matrix product by wmma, as a RawModule."""
+    """Vectors of two halves, and a matrix product by mma in assembly, as a RawModule."""
     module = cupy.RawModule(code=r"""
 #include <cuda_fp16.h>
-#include <mma.h>
-using namespace nvcuda::wmma;
 extern "C" __global__ void axpy(const __half2* x, __half2* y, float a, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) y[i] = __hfma2(__float2half2_rn(a), x[i], h2exp(y[i]));
 }
-extern "C" __global__ void product(const __half* a, const __half* b, float* c) {
-  fragment<matrix_a, 16, 16, 16, __half, row_major> left;
-  fragment<matrix_b, 16, 16, 16, __half, col_major> right;
-  fragment<accumulator, 16, 16, 16, float> sums;
-  fill_fragment(sums, 0.5f);
-  for (int k = 0; k < 64; k += 16) {
-    load_matrix_sync(left, a + k, 64);
-    load_matrix_sync(right, b + k, 64);
-    mma_sync(sums, left, right, sums);
+extern "C" __global__ void product(const unsigned* a, const unsigned* b, float2* c) {  // 16 x 8 of pairs; K 64
+  int row = threadIdx.x / 4, pair = threadIdx.x % 4;
+  float2 low = {0.5f, 0.5f}, high = {-0.5f, -0.5f};
+  for (int k = 0; k < 32; k += 8) {
+    const unsigned *p = a + row * 32 + k + pair, *q = b + row * 32 + k + pair;
+    asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+        : "+f"(low.x), "+f"(low.y), "+f"(high.x), "+f"(high.y)
+        : "r"(p[0]), "r"(p[8 * 32]), "r"(p[4]), "r"(p[8 * 32 + 4]), "r"(q[0]), "r"(q[4]));
   }
-  store_matrix_sync(c, sums, 16, mem_row_major);
+  c[row * 4 + pair] = low;
+  c[(row + 8) * 4 + pair] = high;
 }""", options=("-std=c++17",), backend="nvrtc")
     x, y = normal(400, dtype=numpy.float16), normal(400, dtype=numpy.float16)
     module.get_function("axpy")((2,), (128,), (x, y, numpy.float32(0.3), numpy.int32(200)))
-    a, b = normal(16, 64, dtype=numpy.float16), normal(16, 64, dtype=numpy.float16)
-    c = cupy.empty((16, 16), numpy.float32)
+    a, b = normal(16, 64, dtype=numpy.float16), normal(8, 64, dtype=numpy.float16)
+    c = cupy.empty((16, 8), numpy.float32)
     module.get_function("product")((1,), (32,), (a, b, c))
     return [y, c]

@@ -3,6 +3,10 @@
 import math
 
 import numpy
+
+if not hasattr(numpy, "row_stack"):
+    numpy.row_stack = numpy.vstack  # releases of Numba ask for the old name
+
 from numba import cuda, float32
 
 from common import program
