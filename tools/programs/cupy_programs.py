@@ -168,7 +168,8 @@ extern "C" __global__ void product(const unsigned* a, const unsigned* b, float2*
   float2 low = {0.5f, 0.5f}, high = {-0.5f, -0.5f};
   for (int k = 0; k < 32; k += 8) {
     const unsigned *p = a + row * 32 + k + pair, *q = b + row * 32 + k + pair;
-    asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+    asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 "
+        "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
         : "+f"(low.x), "+f"(low.y), "+f"(high.x), "+f"(high.y)
         : "r"(p[0]), "r"(p[8 * 32]), "r"(p[4]), "r"(p[8 * 32 + 4]), "r"(q[0]), "r"(q[4]));
   }
