@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "verify/carried.hpp"
 
+#include <algorithm>
+
 namespace warpbit::verification {
 
-std::uint64_t Carried::carry(std::uint64_t address, std::span<std::byte> bytes) const {
-  std::uint64_t changed = 0;
+std::vector<std::size_t> Carried::carry(std::uint64_t address, std::span<std::byte> bytes) const {
+  std::vector<std::size_t> changed;
   for (std::uint64_t i = 0; i < bytes.size();) {
     const std::uint64_t at = address + i, first = at % kPage;
     const std::uint64_t count = std::min(kPage - first, bytes.size() - i);
@@ -14,7 +16,7 @@ std::uint64_t Carried::carry(std::uint64_t address, std::span<std::byte> bytes) 
       if (page->second->gpu[first + j] == bytes[i + j])
         bytes[i + j] = page->second->here[first + j];
       else
-        ++changed;
+        changed.push_back(i + j);
     }
     i += count;
   }

@@ -9,6 +9,7 @@
 #include <memory>
 #include <span>
 #include <unordered_map>
+#include <vector>
 
 namespace warpbit::verification {
 
@@ -16,8 +17,8 @@ namespace warpbit::verification {
 class Carried {
  public:
   /// `bytes` is what memory had on the GPU before a record. Each byte that an earlier record left, and that nothing else has
-  /// changed on the GPU since, becomes what that record left here. The number of bytes that something else has changed.
-  std::uint64_t carry(std::uint64_t address, std::span<std::byte> bytes) const;
+  /// changed on the GPU since, becomes what that record left here. The places in it that something else has changed.
+  std::vector<std::size_t> carry(std::uint64_t address, std::span<std::byte> bytes) const;
   /// What a record has left on the GPU and here. Precondition: both have as many bytes.
   void leave(std::uint64_t address, std::span<const std::byte> gpu, std::span<const std::byte> here);
   /// Bytes that are copied from one place to another, as far as they are known.

@@ -69,9 +69,10 @@ Result<Matrices> read_matrices(const Subject& subject, const RecordedMatrix& fro
   out.gpu = *std::move(data);
   out.here = out.gpu;
   if (subject.carried != nullptr && from.address && role != "d")
-    if (const std::uint64_t changed = subject.carried->carry(*from.address, out.here); changed != 0)
-      report.notes.push_back(
-          fmt::format("{} bytes of {} were changed before it by what is not recorded", changed, role));
+    if (const auto changed = subject.carried->carry(*from.address, out.here); !changed.empty())
+      report.notes.push_back(fmt::format(
+          "{} bytes of {} were changed before it by what is not recorded, and come from the recording",
+          changed.size(), role));
   return out;
 }
 

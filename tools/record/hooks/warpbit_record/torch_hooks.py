@@ -35,7 +35,7 @@ def find_block(torch, address):
 
 def static_launcher(module):
     """Inductor launches without Triton's launcher: run(grid_x, grid_y, grid_z, stream, *args)."""
-    for kernel in [c for c in vars(module).values() if isinstance(c, type) and "run" in vars(c)]:
+    for kernel in [c for c in vars(module).values() if isinstance(c, type) and callable(vars(c).get("run"))]:
         if library.HAS_KERNELS and not getattr(kernel.run, "is_watched", False):
             kernel.run = watched_run(kernel.run)
 
