@@ -38,7 +38,7 @@ const Arrows kArrows = {
     {"capture", {}},
     {"probes", {"api", "capture"}},
     {"record", {"api", "capture", "probes"}},
-    {"recording", {"capture"}},
+    {"recording", {"capture", "block"}},
     {"replay", {"record", "recording", "capture", "api", "format"}},
     {"explain", {"replay", "format", "text"}},
     {"compare", {"explain", "probes"}},

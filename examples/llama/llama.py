@@ -15,7 +15,7 @@ import torch
 import torch._inductor.config
 from torch import nn
 
-WIDTH, LAYERS, HEADS, GROUPS, SIZE, HIDDEN, WORDS, BATCH, LENGTH, STEPS = 32, 2, 4, 2, 16, 64, 256, 2, 32, 3
+WIDTH, LAYERS, HEADS, GROUPS, SIZE, HIDDEN, WORDS, BATCH, LENGTH, STEPS = 32, 2, 4, 2, 16, 64, 128, 2, 32, 3
 RATE, BETA1, BETA2, EPSILON, DECAY = 3e-3, 0.9, 0.95, 1e-8, 0.1
 
 # Attention stays products and a softmax of its own: a library's fused attention would take their place.

@@ -84,9 +84,8 @@ RecordingHeader read_header(const Fields& fields) {
   fields.refuse("source", capture::quoted(source), "hardware, published or model");
 }
 
-}  // namespace
-
-struct Recording::State {
+// What a recording has in memory.
+struct Contents {
   fs::path path;
   Files files;
   RecordingHeader header = {};
@@ -98,7 +97,7 @@ struct Recording::State {
   void add(std::string_view text, std::size_t line, const std::string& where);
 };
 
-void Recording::State::add(std::string_view text, std::size_t line, const std::string& where) {
+void Contents::add(std::string_view text, std::size_t line, const std::string& where) {
   const Fields fields = Fields::parse(where, text);
   Record record{fields.text("kind"), fields.text("name"), line, std::string(text)};
   if (!by_name.emplace(record.name, records.size()).second)
@@ -107,7 +106,7 @@ void Recording::State::add(std::string_view text, std::size_t line, const std::s
   records.push_back(std::move(record));
 }
 
-void Recording::State::read_lines(std::string_view text) {
+void Contents::read_lines(std::string_view text) {
   std::size_t line = 0;
   bool has_header = false;
   while (!text.empty()) {
@@ -131,6 +130,10 @@ void Recording::State::read_lines(std::string_view text) {
     throw recording::Malformed{{recording::kMalformed, path.string(), "no complete line", "a header"}};
 }
 
+}  // namespace
+
+struct Recording::State : Contents {};
+
 bool Recording::is_one(const fs::path& path) {
   std::error_code error;
   if (fs::is_directory(path, error)) return fs::exists(path / kLines, error);
@@ -142,7 +145,7 @@ Result<Recording> Recording::open(const fs::path& path, const ReadOptions& optio
   if (!files) return files.error();
   const Result<std::vector<std::byte>> lines = files->lines();
   if (!lines) return lines.error();
-  const auto state = std::make_shared<State>(State{path, *std::move(files)});
+  const auto state = std::make_shared<State>(State{{path, *std::move(files)}});
   const auto done = reading([&] {
     state->read_lines({reinterpret_cast<const char*>(lines->data()), lines->size()});
     return true;
