@@ -25,7 +25,8 @@ constexpr const char* kGolden = "golden/sm_90a";
 
 std::size_t golden_files() {
   std::size_t count = 0;
-  for (const auto& entry : fs::recursive_directory_iterator(kGolden)) count += entry.path().extension() == ".npz";
+  for (const auto& entry : fs::recursive_directory_iterator(kGolden))
+    count += entry.path().extension() == ".npz";
   REQUIRE(count > 0);
   return count;
 }

@@ -42,7 +42,8 @@ class RecordedKernel {
     INFO(path);
     REQUIRE(recording_.records().size() == 1);
     launch_ = required(read_launch(recording_.records()[0]));
-    for (const RecordedMemory& part : launch_.memory) before_.push_back(required(recording_.data(*part.before)));
+    for (const RecordedMemory& part : launch_.memory)
+      before_.push_back(required(recording_.data(*part.before)));
   }
   static RecordedKernel golden(const std::string& name) {
     return RecordedKernel(fs::path("golden/kernels") / (name + ".zip"));

@@ -136,4 +136,8 @@ std::vector<Fields> Fields::objects(const std::string& name) const {
   return out;
 }
 
+Fields fields_of(const Record& record) {
+  return Fields::parse(fmt::format("line {}, {} '{}'", record.line, record.kind, record.name), record.text);
+}
+
 }  // namespace warpbit::recording
