@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "archive.hpp"
+#include "warpbit/result.hpp"
 
 namespace recording_files {
 
@@ -79,6 +80,36 @@ inline fs::path write_zip(const fs::path& file, const std::string& text, const D
   for (const auto& [name, content] : data) members.emplace_back("data/" + name, content);
   write(file, archive::zip_of(members, true));
   return file;
+}
+
+/// A matrix of a product.
+inline json matrix(const std::string& dtype, const json& shape, const json& strides, const std::string& data) {
+  return {{"dtype", dtype}, {"shape", shape}, {"strides", strides}, {"data", data}};
+}
+
+/// D of 16 x 8 words of f32, and A and B of f16: the data "d" and "ones".
+inline json product() {
+  return {{"kind", "product"},
+          {"name", "p"},
+          {"op", "mm"},
+          {"a", matrix("f16", {16, 16}, {16, 1}, "ones")},
+          {"b", matrix("f16", {16, 8}, {8, 1}, "ones")},
+          {"d", matrix("f32", {16, 8}, {8, 1}, "d")}};
+}
+
+/// A member with another value, and what is said of it.
+struct Wrong {
+  const char* member;
+  json value;
+  std::string message;
+};
+
+/// The value of what must not fail.
+template <class T>
+T required(warpbit::Result<T> result) {
+  INFO((result ? "" : result.error().message()));
+  REQUIRE(result);
+  return *std::move(result);
 }
 
 }  // namespace recording_files
