@@ -206,7 +206,8 @@ bool record_global(Records& records, Warp& warp, Lanes lanes, const Targets& at,
   records.count(StateSpace::global, lanes_in(lanes));
   const bool reads = values.first == nullptr;
   if (reads && !records.may_meet_write(at[static_cast<std::size_t>(std::countr_zero(lanes))])) return true;
-  return records.global({lanes, at.data, bytes, values.first, values.stride, at.is_row}, !reads);
+  const GlobalLanes what{lanes, at.data, bytes, values.first, values.stride, at.is_row};
+  return reads ? records.loads(what) : records.global(what, true);
 }
 
 // The places of the lanes in shared memory.
@@ -231,7 +232,7 @@ Next vector_load(Warp& warp, Path& path, const Step& step, Lanes lanes) {
   const std::size_t size = step.access.bytes;
   Records records(warp, step);
   if (from.space == StateSpace::global && !record_global(records, warp, lanes, from, size * step.access.count))
-    return Next::end;
+    return records.refused();
   if (from.space == StateSpace::shared && warp.block().checks() &&
       !records.loads(in_shared(records, warp, lanes, from, size * step.access.count)))
     return records.refused();
