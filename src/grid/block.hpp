@@ -110,9 +110,8 @@ class Block {
   void fault(Warp& warp, const Path& path, Lanes lanes, Error error);
   /// A fault of `accesses`, whose places are those of `who`, and behind which nothing goes on.
   void fault(Fault found);
-  Grade grade(KernelRule rule) const { return grid_.grades[static_cast<std::size_t>(rule)]; }
   /// Whether a launch says anything where a rule is broken.
-  bool is_told(KernelRule rule) const { return grade(rule) != Grade::silent; }
+  bool is_told(KernelRule rule) const { return grid_.grades[static_cast<std::size_t>(rule)] != Grade::silent; }
   /// Does what the grade of the fault's rule says: whether the block goes on. Nothing is none.
   bool allows(block::Found found);
   const std::vector<Finding>& findings() const { return findings_; }

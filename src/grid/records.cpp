@@ -84,8 +84,7 @@ bool Records::loads(const GlobalLanes& from) {
   const auto found = block_.grid().accesses->access(by(false, step_.access.strong), from);
   if (found == nullptr || !found->within) return found == nullptr || allowed_global(*found);
   Fault race = fault_within(block_.grid(), block_.accesses().cluster(), *found->within);
-  if (race.rule != KernelRule::data_race || block_.grade(race.rule) != Grade::fault)
-    return allowed_global(*found);
+  if (race.rule != KernelRule::data_race || !block_.is_told(race.rule)) return allowed_global(*found);
   found->within.reset();
   Fault unused = race;
   unused.rule = KernelRule::unused_race;
