@@ -62,7 +62,10 @@ class Loaded {
               warp_.site(step_),
               lanes_,
               warp_.number()};
-    if (const auto* const stored = stored_cause(lane, from, first - bits.begin(), records)) cause_ = *stored;
+    if (records.race() != nullptr)
+      cause_.from = From::race, cause_.race = records.race();
+    else if (const auto* const stored = stored_cause(lane, from, first - bits.begin(), records))
+      cause_ = *stored;
   }
   void done() {
     if (cause_.lanes != 0) undefined_.come_from(path_, to_, cause_);

@@ -78,6 +78,21 @@ bool Records::copies_async(const GlobalLanes& from) {
   return true;
 }
 
+bool Records::loads(const GlobalLanes& from) {
+  race_ = nullptr;
+  if (!meets_no_copy(from, false, step_.access.strong)) return false;
+  const auto found = block_.grid().accesses->access(by(false, step_.access.strong), from);
+  if (found == nullptr || !found->within) return found == nullptr || allowed_global(*found);
+  Fault race = fault_within(block_.grid(), block_.accesses().cluster(), *found->within);
+  if (race.rule != KernelRule::data_race || !block_.is_told(race.rule)) return allowed_global(*found);
+  found->within.reset();
+  Fault unused = race;
+  unused.rule = KernelRule::unused_race;
+  if (!allowed_global(*found) || !allowed(std::move(unused)) || !follows()) return false;
+  race_ = std::make_shared<const Fault>(std::move(race));
+  return true;
+}
+
 bool Records::global(const GlobalLanes& what, bool writes, bool strong) {
   if (!meets_no_copy(what, writes, strong)) return false;
   const auto found = block_.grid().accesses->access(by(writes, strong), what);

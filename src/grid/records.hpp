@@ -7,6 +7,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstring>
+#include <memory>
 #include <optional>
 #include <span>
 
@@ -65,9 +66,10 @@ class Records {
 
   /// A load: bytes that nothing has written are undefined values. If they are the warp's first ones, the step is done again.
   bool loads(int lane, const Target& from, std::size_t bytes) {
+    race_ = nullptr;
     if (!block_.checks()) return true;
     count(from.space, 1);
-    if (is_global(from)) return global(lane, from, bytes, nullptr, false);
+    if (is_global(from)) return loads({Lanes{1} << lane, one_lane(lane, from.data), bytes});
     if (from.defined != nullptr) return from.is_written(bytes) || follows();
     if (!is_checked(from)) return true;
     return loaded(of(from).accesses().read({}, offset(from), static_cast<std::int64_t>(bytes),
@@ -79,6 +81,10 @@ class Records {
     return loaded(block_.accesses().read({}, of));
   }
   bool loads(int lane, std::int64_t first, std::size_t bytes) { return loads(lane, shared(first), bytes); }
+  /// The same of global memory. A value that is read in a race is undefined: if it is not used, nothing depends on who came first.
+  bool loads(const GlobalLanes& from);
+  /// The race that the last load has met.
+  const std::shared_ptr<const Fault>& race() const { return race_; }
   /// Lanes store to shared memory, which is recorded and done. `values`: those of lane 0, `stride` bytes before the next one's.
   bool stores(const block::LaneAccesses& to, const std::byte* values, std::size_t stride);
   /// What follows where one of these functions is false.
@@ -87,7 +93,9 @@ class Records {
   Buffer undefined(const Target& from, std::size_t bytes) {
     Buffer out = {};
     for (std::size_t i = 0; i < bytes; ++i) {
-      if (from.defined != nullptr)
+      if (race_)
+        out[i] = std::byte{0xFF};
+      else if (from.defined != nullptr)
         out[i] = ~from.defined[i];
       else if (is_checked(from) &&
                of(from).accesses().is_never_written(offset(from) + static_cast<std::int64_t>(i)))
@@ -253,6 +261,7 @@ class Records {
   Lanes has_stored_ = 0;
   std::array<Stored, kLanes> stored_;  // of these lanes, what each has stored last
   std::optional<block::Posting> posting_;
+  std::shared_ptr<const Fault> race_;
   bool again_ = false;
 };
 

@@ -178,11 +178,12 @@ Error error_of(const Undefined::Cause& cause, const std::string& name, const ptx
 
 }  // namespace
 
-bool Undefined::fault(const Path& path, const Step& step, const Place& place, Lanes lanes) {
+Fault Undefined::fault_of(const Path& path, const Step& step, const Place& place, Lanes lanes) {
   const Program& program = warp_.program();
   const std::string name =
       register_name(program.functions[static_cast<std::size_t>(path.function)], place, 2 * path.pc);
   const Cause& cause = causes_[cause_of(path, place)];
+  if (cause.race) return *cause.race;
   const ptx::Statement& user = statement_of(program, step);
   const ptx::Statement& loads =
       cause.from == From::reg ? user : statement_of(origin_at(program, Block::place(cause.statement)));
@@ -197,7 +198,11 @@ bool Undefined::fault(const Path& path, const Step& step, const Place& place, La
     out.at = Block::place(cause.statement);
     out.lanes = block::lanes_of(cause.lanes);
   }
-  if (!warp_.block().allows(std::move(out))) return false;
+  return out;
+}
+
+bool Undefined::fault(const Path& path, const Step& step, const Place& place, Lanes lanes) {
+  if (!warp_.block().allows(fault_of(path, step, place, lanes))) return false;
   take(path, place, lanes, {});
   return true;
 }

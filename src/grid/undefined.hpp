@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The undefined bits of a warp's registers: those of registers that were read before they were written, and those that come
-// from memory which nothing has written. They move with values, bit by bit where that is known:
+// The undefined bits of a warp's registers: those of registers that were read before they were written, those that come
+// from memory which nothing has written, and those that a load has read in a race. They move with values, bit by bit where that is known:
 //
 //     %r1   ld.shared of 4 bytes, the upper two never written    uuuuuuuu uuuuuuuu ........ ........
 //     %r2   shl.b32 %r2, %r1, 8                                   uuuuuuuu ........ ........ ........
@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -34,13 +35,14 @@ struct Path;
 using LaneBits = std::array<std::uint64_t, kLanes>;
 
 /// Where an undefined value comes from: consecutive bytes of memory that nothing has written, and who has loaded them; the lanes
-/// that shuffle from others without a value; or those that have stored a register without one.
+/// that shuffle from others without a value; those that have stored a register without one; or a race that a load has met.
 struct UndefinedCause {
-  enum class From : std::uint8_t { reg, shared, local, heap, array, lane, stored } from = From::reg;
+  enum class From : std::uint8_t { reg, shared, local, heap, array, lane, stored, race } from = From::reg;
   std::int64_t byte = 0, last = 0;
   int statement = -1;  ///< with its calls: a site
   Lanes lanes = 0;
-  int warp = 0;  ///< whose lanes
+  int warp = 0;                                 ///< whose lanes
+  std::shared_ptr<const Fault> race = nullptr;  ///< what is told if the value matters
 };
 
 /// Where undefined values come from that lie in memory, by byte.
@@ -112,6 +114,7 @@ class Undefined {
   void find_results(Path& path, const Step& step, Lanes lanes, Lanes any);
   void take(const Path& path, const Place& place, Lanes lanes, const LaneBits& bits);
   std::uint32_t& cause_of(const Path& path, const Place& place);
+  Fault fault_of(const Path& path, const Step& step, const Place& place, Lanes lanes);
   void settle();
 
   Warp& warp_;

@@ -199,14 +199,16 @@ bool load_words(Warp& warp, Path& path, const Step& step, const Place& to) {
   return true;
 }
 
-// False after a fault. `values`: what is stored.
+// False after a fault, and where the step is done again. `values`: what is stored.
 bool record_global(Records& records, Warp& warp, Lanes lanes, const Targets& at, std::size_t bytes,
                    Values values = {nullptr, 0}) {
   if (warp.block().grid().accesses == nullptr) return true;
-  records.count(StateSpace::global, lanes_in(lanes));
+  const GlobalLanes what{lanes, at.data, bytes, values.first, values.stride, at.is_row};
   const bool reads = values.first == nullptr;
-  if (reads && !records.may_meet_write(at[static_cast<std::size_t>(std::countr_zero(lanes))])) return true;
-  return records.global({lanes, at.data, bytes, values.first, values.stride, at.is_row}, !reads);
+  const bool goes_on = reads ? !records.may_meet_write(what.of(std::countr_zero(lanes))) || records.loads(what)
+                             : records.global(what, true);
+  if (goes_on || records.refused() == Next::end) records.count(StateSpace::global, lanes_in(lanes));
+  return goes_on;
 }
 
 // The places of the lanes in shared memory.
@@ -231,7 +233,7 @@ Next vector_load(Warp& warp, Path& path, const Step& step, Lanes lanes) {
   const std::size_t size = step.access.bytes;
   Records records(warp, step);
   if (from.space == StateSpace::global && !record_global(records, warp, lanes, from, size * step.access.count))
-    return Next::end;
+    return records.refused();
   if (from.space == StateSpace::shared && warp.block().checks() &&
       !records.loads(in_shared(records, warp, lanes, from, size * step.access.count)))
     return records.refused();

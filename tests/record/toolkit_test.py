@@ -2,7 +2,9 @@
 """What the recorder reads of images that nvcc makes, packed in each of its ways. Needs nvcc (WARPBIT_NVCC) and WARPBIT_CXX."""
 import os
 import pathlib
+import shutil
 import subprocess
+import sys
 import tempfile
 import unittest
 
@@ -10,6 +12,12 @@ HERE = pathlib.Path(__file__).resolve().parent
 NVCC, CXX = os.environ.get("WARPBIT_NVCC", "nvcc"), os.environ.get("WARPBIT_CXX", "g++")
 SOURCE = "__device__ int counter; __constant__ float k[4];\n" \
          "extern \"C\" __global__ void scale(float* p) { p[threadIdx.x] *= k[0]; if (p[0] > 1) counter++; }\n"
+
+
+def setUpModule():
+    if shutil.which(NVCC) is None:
+        print(f"not run: there is no {NVCC}")
+        sys.exit(77)
 
 
 class Images(unittest.TestCase):

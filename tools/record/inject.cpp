@@ -134,7 +134,7 @@ void on_launch(const WatchedCall& watched, const CallbackData& data) {
 
 void on_copy(const WatchedCall& watched, const CallbackData& data) {
   Recorder& r = recorder();
-  if (this_thread().inside > 0 || data.site != 0) return;
+  if (this_thread().inside > 0 || this_thread().paused > 0 || data.site != 0) return;
   const Inside inside(r.driver);
   JsonObject members;
   if (watched.call == Call::copy_in || watched.call == Call::copy) {

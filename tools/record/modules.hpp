@@ -97,8 +97,7 @@ class Modules {
   }
   void link_input(void* state, int type, const void* data, std::size_t size) {
     const std::lock_guard lock(mutex_);
-    const char* const text = static_cast<const char*>(data);
-    links_[state].emplace_back(type == 1 ? std::string(text, strnlen(text, size)) : std::string());  // 1: PTX
+    links_[state].push_back(ptx_of_input(type, static_cast<const char*>(data), size));
   }
   void link_output(void* state, const void* program, std::size_t size) {
     std::vector<std::string> inputs;
@@ -132,6 +131,17 @@ class Modules {
     std::string text, library;
   };
   using ImagePointer = std::shared_ptr<const Image>;
+
+  // The PTX of what is linked; empty if nobody knows it. 1: PTX.
+  std::string ptx_of_input(int type, const char* data, std::size_t size) const {
+    if (std::string_view(data, std::min<std::size_t>(size, 4)) ==
+        "\x7f"
+        "ELF") {
+      const auto found = known_.find(read_image(data, size).hash);
+      return found == known_.end() ? std::string() : found->second.text;
+    }
+    return type == 1 ? std::string(data, strnlen(data, size)) : std::string();
+  }
 
   ImagePointer keep(Image image) {
     const auto kept = std::make_shared<const Image>(std::move(image));
