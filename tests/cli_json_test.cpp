@@ -55,6 +55,8 @@ const Call kCalls[] = {
     {"list", "--evidence --forms --json --target sm_90 ^movmatrix", 0, "schema forms"},
     {"list", "--evidence --json ^nonsense", 1, "schema families"},
     {"list", "--ptx --json --target sm_90 ^movmatrix", 0, "schema target kernels"},
+    {"list", "golden/kernels/scan.zip --json", 0,
+     "schema recording target source program device driver toolkit date notes kernels"},
     {"list", "--ptx --json --target sm_90 ^nonsense", 1, "schema target kernels"},
     {"list", "--probes --json --target sm_90 ^mma.sync.*m16n8k8.*f16$", 0, "schema forms"},
     {"list", "--probes --json --target sm_90 ^movmatrix", 1, "schema forms"},

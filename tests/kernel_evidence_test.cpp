@@ -3,6 +3,8 @@
 // rows of forms are joined with it and with golden-digests/scalar/ and textures/.
 #include <fmt/ranges.h>
 
+#include <fstream>
+#include <map>
 #include <set>
 
 #include "../tools/capture/tensor_copy_cases.hpp"
@@ -10,12 +12,14 @@
 #include "ptx/evidence.hpp"
 #include "ptx/rows/opcodes.hpp"
 #include "random_recordings.hpp"
-#include "recorded_kernel.hpp"
+#include "recorded_launch.hpp"
 #include "scalar_table.hpp"
+#include "text_file.hpp"
 
 namespace kernel_evidence_test {
 
-using namespace recorded_kernel;
+using namespace recorded_launch;
+using text_file::text_of;
 using Words = std::vector<std::string_view>;
 
 /// Form -> recording.
@@ -62,19 +66,19 @@ std::string form_of(std::string_view statement) {
   return std::string(statement.substr(0, statement.find_first_of(" ;")));
 }
 
-/// The forms that the launch of a folder executes; that it leaves what a GPU left is for whole_kernels_test.
-std::set<std::string> executed(const fs::path& folder) {
-  INFO(folder);
-  const json recorded = json::parse(text_of(folder / "case.json"));
-  Arrays memory = arrays_of(folder / "arrays.npz");
-  const Result<ptx::Module> module = ptx::Module::load(text_of(kernel_in(folder)), *Target::find("sm_90a"));
+/// The forms that a recorded launch executes; that it leaves what a GPU left is for whole_kernels_test.
+std::set<std::string> executed(const fs::path& path) {
+  INFO(path);
+  const RecordedKernel recorded(path);
+  Memory memory = recorded.before();
+  const Result<ptx::Module> module = ptx::Module::load(recorded.text(), *Target::find("sm_90a"));
   REQUIRE(module);
-  const Result<ptx::Function> function = module->function(recorded.at("entry").get<std::string>());
+  const Result<ptx::Function> function = module->function(recorded.entry());
   REQUIRE(function);
-  ptx::Launch how = shape_of(recorded);
+  ptx::Launch how = recorded.shape();
   how.check_shared = false;
   how.profile = true;
-  const ptx::Report report = recorded_kernel::launch(*function, recorded, memory, how);
+  const ptx::Report report = recorded.launch(*function, how, memory);
   REQUIRE(report.ok());
   std::set<std::string> out;
   for (const ptx::LineCounts& line : report.profile) out.insert(form_of(line.statement));
@@ -113,13 +117,11 @@ std::string form_of(const tensor_copies::CopyCase& c) {
 /// if a random kernel leaves what a GPU left with it, and not without.
 Forms recorded_forms() {
   const Forms digests = table(kDigests);
-  std::set<fs::path> folders;
-  for (const fs::directory_entry& entry : fs::directory_iterator("golden/kernels"))
-    if (fs::exists(entry.path() / "case.json")) folders.insert(entry.path());
+  const std::set<fs::path> launches = recordings();
   Forms out;
-  for (const fs::path& folder : folders)
-    for (const std::string& form : executed(folder))
-      if (!digests.contains(form) && kind_of(form) != nullptr) out.emplace(form, folder.generic_string());
+  for (const fs::path& launch : launches)
+    for (const std::string& form : executed(launch))
+      if (!digests.contains(form) && kind_of(form) != nullptr) out.emplace(form, launch.generic_string());
   for (const ptx::AssemblerRule& rule : ptx::assembler_rules())
     if (random_recordings::first_that_needs(std::string(rule.name)))
       out.emplace(fmt::format("assembler.{}", rule.name), random_recordings::kPath);
@@ -131,7 +133,7 @@ Forms recorded_forms() {
     if (groups.erase(group.name) != 0)
       for (const tensor_copies::CopyCase& c : group.make()) out.emplace(form_of(c), kCopies);
   CHECK(groups.empty());
-  CHECK(folders.size() >= 76);
+  CHECK(launches.size() >= 76);
   return out;
 }
 

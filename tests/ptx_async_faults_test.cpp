@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // Each mistake with barrier objects, bulk copies, tensor maps and clusters, planted in a recorded kernel or in a small one.
 // Beside it stands the kernel without it: it is silent, and leaves what a GPU left.
-#include <algorithm>
-#include <functional>
+#include <fmt/format.h>
 
-#include "recorded_kernel.hpp"
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <optional>
+
+#include "recorded_launch.hpp"
+#include "warpbit/tensor_map.hpp"
 
 namespace ptx_async_faults_test {
 
-using namespace recorded_kernel;
+using namespace recorded_launch;
 
 // A statement, by a part of its text: the nth that has it.
 struct Spot {
@@ -61,32 +66,24 @@ const Fault* found_in(const ptx::Report& report) {
 class Recorded {
  public:
   explicit Recorded(const std::string& name)
-      : folder_(fs::path("golden/kernels") / name),
-        case_(json::parse(text_of(folder_ / "case.json"))),
-        memory_(arrays_of(folder_ / "arrays.npz")) {}
+      : kernel_(RecordedKernel::golden(name)), memory_(kernel_.before()) {}
 
-  std::string text() const { return text_of(kernel_in(folder_)); }
+  std::string text() const { return kernel_.text(); }
   ptx::Report launch(const std::string& text, bool lenient) {
     const Result<ptx::Module> module = ptx::Module::load(text, *Target::find("sm_90a"));
     if (!module) FAIL(module.error().message());
-    const Result<ptx::Function> function = module->function(case_.at("entry").get<std::string>());
+    const Result<ptx::Function> function = module->function(kernel_.entry());
     if (!function) FAIL(function.error().message());
-    ptx::Launch how = shape_of(case_);
+    ptx::Launch how = kernel_.shape();
     how.lenient = lenient;
-    return recorded_kernel::launch(*function, case_, memory_, how);
+    return kernel_.launch(*function, how, memory_);
   }
-  void require_equal() {
-    for (const json& output : case_.at("outputs")) {
-      const auto name = output.get<std::string>();
-      INFO(name);
-      CHECK(memory_.at("in_" + name) == memory_.at("out_" + name));
-    }
-  }
+  ptx::Report launch_as_recorded() { return launch(text(), false); }
+  void require_equal() { kernel_.require_left(memory_); }
 
  private:
-  fs::path folder_;
-  json case_;
-  Arrays memory_;
+  RecordedKernel kernel_;
+  Memory memory_;
 };
 
 // The places that they have in common.
@@ -792,14 +789,7 @@ TEST_CASE("a tensor map that was changed is released and acquired before a copy 
 }
 
 TEST_CASE("sums of floats in bulk depend on the order of blocks") {
-  const fs::path folder = "golden/kernels/hopper_bulk_copies";
-  const json recorded = json::parse(text_of(folder / "case.json"));
-  Arrays memory = arrays_of(folder / "arrays.npz");
-  const Result<ptx::Module> module = ptx::Module::load(text_of(kernel_in(folder)));
-  REQUIRE(module);
-  const Result<ptx::Function> function = module->function("hopper_bulk_copies");
-  REQUIRE(function);
-  const ptx::Report report = recorded_kernel::launch(*function, recorded, memory, shape_of(recorded));
+  const ptx::Report report = Recorded("hopper_bulk_copies").launch_as_recorded();
   REQUIRE(report.ok());
   int floats = 0, integers = 0;
   for (const ptx::OrderDependence& one : report.order_dependent) {

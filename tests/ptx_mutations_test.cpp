@@ -4,16 +4,17 @@
 // is the same (on other inputs, too), or the checks find that every access is ordered without the barrier.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <random>
 #include <regex>
-#include <set>
+#include <sstream>
 
-#include "recorded_kernel.hpp"
+#include "recorded_launch.hpp"
 
 namespace ptx_mutations_test {
 
-using namespace recorded_kernel;
+using namespace recorded_launch;
 
 constexpr int kOfEach = 12;
 
@@ -100,29 +101,29 @@ std::vector<Mutant> mutants(const std::string& text, std::mt19937_64& random) {
 struct Outcome {
   bool refused = false;
   ptx::Report report = {};
-  Arrays memory = {};
+  Memory memory = {};
 };
 
-Outcome run(const std::string& text, const json& recorded, Arrays memory, std::uint64_t limit) {
+Outcome run(const std::string& text, const RecordedKernel& recorded, Memory memory, std::uint64_t limit) {
   Outcome out;
   const Result<ptx::Module> module = ptx::Module::load(text, *Target::find("sm_90a"));
   out.refused = !module;
   if (out.refused) return out;
-  const Result<ptx::Function> function = module->function(recorded.at("entry").get<std::string>());
+  const Result<ptx::Function> function = module->function(recorded.entry());
   out.refused = !function;
   if (out.refused) return out;
-  ptx::Launch how = shape_of(recorded);
+  ptx::Launch how = recorded.shape();
   how.step_limit = limit;
   how.profile = true;
-  out.report = launch(*function, recorded, memory, how);
+  out.report = recorded.launch(*function, how, memory);
   out.memory = std::move(memory);
   return out;
 }
 
 // Other inputs: the elements in another order.
-Arrays permuted(Arrays memory, std::uint64_t seed) {
-  for (auto& [name, bytes] : memory) {
-    if (!name.starts_with("in_") || bytes.size() % 8 != 0) continue;
+Memory permuted(Memory memory, std::uint64_t seed) {
+  for (Bytes& bytes : memory) {
+    if (bytes.size() % 8 != 0) continue;
     std::mt19937_64 random(seed);
     for (std::size_t i = bytes.size() / 8; i > 1; --i) {
       const std::size_t j = random() % i;
@@ -139,7 +140,7 @@ struct Counts {
 };
 
 // The original and the mutant on one set of inputs: whether the mutant shows.
-bool shows(const std::string& right, const Mutant& mutant, const json& recorded, const Arrays& inputs,
+bool shows(const std::string& right, const Mutant& mutant, const RecordedKernel& recorded, const Memory& inputs,
            Counts& counts) {
   const Outcome original = run(right, recorded, inputs, 0);
   const Outcome wrong = run(mutant.text, recorded, inputs, 100 * (original.report.steps + 1000));
@@ -155,10 +156,9 @@ TEST_CASE("a mistake at a random place shows, or is shown to change nothing") {
   std::string unchanged;
   for (const char* kernel : kKernels) {
     INFO(kernel);
-    const fs::path folder = fs::path("golden/kernels") / kernel;
-    const json recorded = json::parse(text_of(folder / "case.json"));
-    const std::string text = text_of(kernel_in(folder));
-    const Arrays memory = arrays_of(folder / "arrays.npz");
+    const RecordedKernel recorded = RecordedKernel::golden(kernel);
+    const std::string text = recorded.text();
+    const Memory& memory = recorded.before();
     const Outcome right = run(text, recorded, memory, 0);
     REQUIRE_FALSE(right.refused);
     REQUIRE_FALSE(right.report.fault);

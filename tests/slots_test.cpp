@@ -8,12 +8,14 @@
 #include <array>
 #include <catch2/catch.hpp>
 #include <filesystem>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "grid/compile.hpp"
 #include "grid/written.hpp"
+#include "recorded_launch.hpp"
 #include "text_file.hpp"
 #include "warpbit/ptx.hpp"
 
@@ -298,13 +300,15 @@ int unused(const Program& program) {
 }
 
 TEST_CASE("each read of a compiler's kernel finds its register on every way") {
-  std::set<fs::path> files = {"golden/kernels/sm_90a.ptx.gz", "bench/kernels/kernels.ptx",
-                              "bench/kernels/hopper.ptx"};
-  for (const fs::directory_entry& entry : fs::directory_iterator("golden/kernels"))
-    if (const fs::path kernel = text_file::kernel_in(entry.path()); !kernel.empty()) files.insert(kernel);
+  std::map<fs::path, std::string> texts;
+  for (const char* const file :
+       {"golden/kernels/sm_90a.ptx.gz", "bench/kernels/kernels.ptx", "bench/kernels/hopper.ptx"})
+    texts.emplace(file, text_file::text_of(file));
+  for (const fs::path& file : recorded_launch::recordings())
+    texts.emplace(file, recorded_launch::RecordedKernel(file).text());
   int reads = 0, kernels = 0, before = 0, after = 0;
-  for (const fs::path& file : files) {
-    const auto module = ptx::parse_module(text_file::text_of(file));
+  for (const auto& [file, text] : texts) {
+    const auto module = ptx::parse_module(text);
     REQUIRE(module);
     for (const ptx::FunctionText& function : (*module)->functions) {
       if (!function.is_entry || !function.has_body) continue;

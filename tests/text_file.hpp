@@ -28,11 +28,4 @@ inline std::string text_of(const fs::path& path) {
   return out;
 }
 
-/// The kernel of a folder with a recorded launch (golden/README.md, "Whole kernels"); empty if it has none.
-inline fs::path kernel_in(const fs::path& folder) {
-  for (const char* name : {"kernel.ptx.gz", "kernel.ptx"})
-    if (fs::exists(folder / name)) return folder / name;
-  return {};
-}
-
 }  // namespace text_file

@@ -1,128 +1,91 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whole kernels, PTX as compilers made it, leave in memory what they left in a GPU's: every byte of every output.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
-#include <cstdlib>  // getenv, exit
+#include <catch2/catch.hpp>
+#include <cstdlib>  // getenv
+#include <cstring>
 #include <set>
+#include <span>
 
-#include "recorded_kernel.hpp"
+#include "tool.hpp"
+#include "warpbit/verify.hpp"
 
 namespace whole_kernels_test {
 
-using namespace recorded_kernel;
+using namespace warpbit;
+namespace fs = std::filesystem;
 
-constexpr int kNotRun = 77;
+constexpr const char* kConverter = "tests/launch_recordings.py";
 
-ptx::Report launch(const fs::path& folder, const json& recorded, Arrays& memory, bool checks) {
-  const Result<ptx::Module> module = ptx::Module::load(text_of(kernel_in(folder)), *Target::find("sm_90a"));
-  INFO((module ? "" : module.error().message()));
-  REQUIRE(module);
-  const Result<ptx::Function> function = module->function(recorded.at("entry").get<std::string>());
-  INFO((function ? "" : function.error().message()));
-  REQUIRE(function);
-  ptx::Launch how = shape_of(recorded);
-  how.check_shared = checks;
-  return recorded_kernel::launch(*function, recorded, memory, how);
-}
-
-/// "out: 3 of 4096 bytes differ, the first is byte 17: expected 0x3f, got 0x40", or nothing.
-std::string difference(const std::string& name, const Bytes& expected, const Bytes& got) {
-  if (expected.size() != got.size())
-    return fmt::format("{}: {} bytes, expected {}", name, got.size(), expected.size());
-  std::size_t count = 0, first = 0;
-  for (std::size_t i = 0; i < expected.size(); ++i)
-    if (expected[i] != got[i] && count++ == 0) first = i;
-  if (count == 0) return "";
-  return fmt::format("{}: {} of {} bytes differ, the first is byte {}: expected {:#04x}, got {:#04x}", name,
-                     count, expected.size(), first, static_cast<unsigned>(expected[first]),
-                     static_cast<unsigned>(got[first]));
-}
-
-/// What a folder says of its launch. One that a program made does not say which arrays are outputs; behind its parameters are
-/// two pointers of Triton's own.
-json case_of(const fs::path& folder) {
-  json out = json::parse(text_of(folder / "case.json"));
-  if (!out.contains("outputs"))
-    for (const char* const scratch : {"global_scratch", "profile_scratch"})
-      out.at("params").push_back({{"null", scratch}});
-  return out;
-}
-
-/// What a GPU left of the outputs, or of all arrays: where there is no out_X, in_X is as it was.
-Arrays expected_of(const json& recorded, const Arrays& memory) {
-  Arrays out;
-  if (recorded.contains("outputs")) {
-    for (const std::string name : recorded.at("outputs")) out[name] = memory.at("out_" + name);
-    return out;
+/// That every record is executed and leaves all that the GPU left. Without checks of shared memory other functions execute some
+/// instructions. The number of bytes.
+std::uint64_t require_equal(std::span<const Verifiable> launches, bool checks) {
+  VerifyOptions options;
+  options.how.check_shared = checks;
+  std::uint64_t bytes = 0;
+  for (const FileReport& report : verify_all(launches, options)) {
+    INFO(report.path.string() << ", " << report.record << (checks ? "" : ", unchecked"));
+    INFO((report.error ? report.error->message() : ""));
+    INFO(fmt::format("{}", fmt::join(report.notes, "\n")));
+    CHECK(report.kind == "launch");
+    CHECK(report.status == FileStatus::replayed);
+    CHECK(report.mismatches == 0);
+    CHECK(report.elements > 0);
+    bytes += report.elements;
   }
-  for (const auto& [name, before] : memory)
-    if (name.starts_with("in_")) {
-      const auto after = memory.find("out_" + name.substr(3));
-      out[name.substr(3)] = after == memory.end() ? before : after->second;
-    }
-  return out;
-}
-
-/// Launches what a folder holds, and compares. The number of bytes that the GPU left. Without checks of shared memory other
-/// functions execute some instructions.
-std::size_t require_equal(const fs::path& folder, bool checks) {
-  INFO(folder.string() << (checks ? "" : ", unchecked"));
-  const json recorded = case_of(folder);
-  Arrays memory = arrays_of(folder / "arrays.npz");
-  const Arrays expected = expected_of(recorded, memory);
-  const ptx::Report report = launch(folder, recorded, memory, checks);
-  INFO((report.ok() ? "" : report.fault->message()));
-  CHECK(report.ok());
-  if (!report.ok()) return 0;
-  std::size_t bytes = 0;
-  for (const auto& [name, left] : expected) {
-    CHECK(difference(name, left, memory.at("in_" + name)) == "");
-    bytes += left.size();
-  }
-  CHECK(report.printed == recorded.value("printed", ""));
-  CHECK(bytes > 0);
   return bytes;
 }
 
-/// All launches under a folder, in alphabetical order.
-void require_all_equal(const fs::path& root) {
-  std::set<fs::path> folders;
-  for (const fs::directory_entry& entry : fs::directory_iterator(root))
-    if (!kernel_in(entry.path()).empty()) folders.insert(entry.path());
+/// The number of launches, all of which are equal.
+std::size_t require_all_equal(const fs::path& root) {
+  const std::vector<Verifiable> launches = find_verifiable(std::span(&root, 1));
   std::set<std::string> kernels;
-  std::size_t bytes = 0;
-  for (const fs::path& folder : folders) {
-    const std::string name = folder.filename().string();
+  for (const Verifiable& one : launches) {
+    REQUIRE(one.recording);
+    const std::string& name = one.record().name;
     kernels.insert(name.substr(0, name.find('.')));  // "scan.fmad_false" is a launch of "scan"
-    bytes += require_equal(folder, true);
-    (void)require_equal(folder, false);
   }
-  fmt::print("{}: {} kernels, {} launches, {} bytes\n", root.string(), kernels.size(), folders.size(), bytes);
-  CHECK(!folders.empty());
+  const std::uint64_t bytes = require_equal(launches, true);
+  (void)require_equal(launches, false);
+  fmt::print("{}: {} kernels, {} launches, {} bytes\n", root.string(), kernels.size(), launches.size(), bytes);
+  return launches.size();
 }
 
 TEST_CASE("every kernel in golden/kernels/ leaves what a GPU left", "[golden]") {
-  require_all_equal("golden/kernels");
+  CHECK(require_all_equal("golden/kernels") == 76);
 }
 
-[[noreturn]] void not_run(const std::string& why) {
-  fmt::print("not run: {}\n", why);
-  std::fflush(stdout);
-  std::exit(kNotRun);
+/// The same of launches that lie in folders.
+void require_folders_equal(const fs::path& root) {
+  const std::string python = tool::find_command({"python3", "/usr/bin/python3"}, "-c 'import numpy'");
+  if (python.empty()) tool::not_run("needs python3 with NumPy");
+  const tool::Directory directory;
+  const fs::path recording = directory.path / "launches.zip";
+  const tool::Output made =
+      tool::shell(fmt::format("{} {} {} {}", python, kConverter, tool::shell_word(root.string()),
+                              tool::shell_word(recording.string())));
+  INFO(made.err);
+  REQUIRE(made.status == 0);
+  const std::size_t launches = require_all_equal(recording);
+  CHECK(launches > 0);
+  CHECK(made.out == fmt::format("{} launches\n", launches));
 }
 
 TEST_CASE("so do those beside the captures of WARPBIT_GOLDEN_PATH", "[path]") {
   const char* const folders = std::getenv("WARPBIT_GOLDEN_PATH");
   const std::string first = folders ? std::string(folders, std::strcspn(folders, ":")) : "";
   const fs::path root = fs::path(first) / "../../kernels";
-  if (first.empty() || !fs::exists(root)) not_run("WARPBIT_GOLDEN_PATH names no folder with kernels beside it");
-  require_all_equal(root);
+  if (first.empty() || !fs::exists(root))
+    tool::not_run("WARPBIT_GOLDEN_PATH names no folder with kernels beside it");
+  require_folders_equal(root);
 }
 
 TEST_CASE("so do launches that programs made, in the folder of WARPBIT_LAUNCHES_PATH", "[launches]") {
   const char* const folder = std::getenv("WARPBIT_LAUNCHES_PATH");
-  if (folder == nullptr || !fs::exists(folder)) not_run("WARPBIT_LAUNCHES_PATH names no folder");
-  require_all_equal(folder);
+  if (folder == nullptr || !fs::exists(folder)) tool::not_run("WARPBIT_LAUNCHES_PATH names no folder");
+  require_folders_equal(folder);
 }
 
 }  // namespace whole_kernels_test

@@ -25,6 +25,7 @@ struct RecordingHeader {
   std::string target;  ///< the name of the target that the bits belong to
   CaptureSource source = CaptureSource::hardware;
   std::string program, device, driver, toolkit, date;
+  std::string text = {};  ///< the JSON object
 };
 
 /// A line of a recording: one thing that the program did.
@@ -63,6 +64,17 @@ class Recording {
   explicit Recording(std::shared_ptr<const State> state) : state_(std::move(state)) {}
   std::shared_ptr<const State> state_;
 };
+
+/// What a recording that was written has.
+struct PackedRecording {
+  std::size_t records = 0, data_files = 0;
+  std::uint64_t data_bytes = 0;  ///< uncompressed
+};
+/// Writes recordings as one: as an archive if the path ends in ".zip", else as a folder, which is new or empty. Data with equal
+/// bytes become one file, data that no record names are left out, and of names that several have all but the first get a number
+/// ("name.2"). Members of headers that differ have all their texts; a record of another target than the first says so. Errors: those of Recording::data; record_malformed
+/// for no recordings, and for sources that differ; file_unwritable.
+Result<PackedRecording> pack_recordings(std::span<const Recording> recordings, const std::filesystem::path& to);
 
 // ---- Records
 

@@ -34,7 +34,7 @@ inline constexpr int kYes = 0, kNo = 1, kNoAnswer = 2;
   command(list, "list what results rest on, by instruction and target: captured, published or inferred") \
   command(descriptor, "say what a matrix descriptor of wgmma reads, and what looks wrong about it (exit status 1)") \
   command(tensormap, "say what the 128 bytes of a tensor map mean, and what looks wrong about them (exit status 1)") \
-  WARPBIT_HOSTED(command, pack, "copy captures, deflated") \
+  WARPBIT_HOSTED(command, pack, "copy captures, deflated; make one recording of several") \
   WARPBIT_HOSTED(command, record, "run a program and record what its GPU does: launches with their memory, products") \
   WARPBIT_HOSTED(command, diagnose, "find the mistake in a kernel that explains a wrong D, from the intended inputs and " \
                                     "that D") \

@@ -15,6 +15,7 @@
 #include "cli/arguments.hpp"
 #include "cli/json.hpp"
 #include "warpbit/instruction.hpp"
+#include "warpbit/recording.hpp"
 
 namespace warpbit::cli {
 namespace {
@@ -256,8 +257,10 @@ int list(const ListArguments& o) {
   if (o.probes) return list_probes(o);
   if (o.evidence) return list_evidence(o);
   if (o.forms) return list_forms(o);
+  if (o.target.empty() && Recording::is_one(o.pattern)) return list_records(o);
   if (!o.target.empty() || !o.pattern.empty())
-    refuse("list", "--target or REGEX alone", "them with --forms, --ptx, --probes or --evidence");
+    refuse("list", "--target or REGEX alone",
+           "them with --forms, --ptx, --probes or --evidence; or a recording");
   return print_listing(o, o.types ? evidence_by_type() : evidence_by_target(), evidence_json(o.types));
 }
 
@@ -384,11 +387,14 @@ void add_list(CLI::App& command, int& status) {
           "of --forms only those that become this machine instruction, as ptxas 13.0 compiled them: HMMA.16816.F32, LDSM, ...")
       ->needs(forms);
   probes->needs(target);
-  command.add_option("REGEX", o.pattern, "part of the forms of --forms, --ptx, --probes and --evidence");
-  command.footer(examples(
-      {"warpbit list --types", "warpbit list --targets", "warpbit list --kernels", "warpbit list --assembler",
-       "warpbit list --forms ^ldmatrix", "warpbit list --forms ^ldmatrix --csv",
-       "warpbit list --forms --machine HMMA.16816.F32", "warpbit list --evidence --target sm_90a ^wgmma"}));
+  command.add_option(
+      "REGEX", o.pattern,
+      "part of the forms of --forms, --ptx, --probes and --evidence; or alone the path of a recording: what it holds");
+  command.footer(
+      examples({"warpbit list --types", "warpbit list --targets", "warpbit list --kernels",
+                "warpbit list --assembler", "warpbit list --forms ^ldmatrix",
+                "warpbit list --forms ^ldmatrix --csv", "warpbit list --forms --machine HMMA.16816.F32",
+                "warpbit list golden/kernels/scan.zip", "warpbit list --evidence --target sm_90a ^wgmma"}));
 }
 
 }  // namespace warpbit::cli

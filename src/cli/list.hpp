@@ -56,6 +56,8 @@ int list_rules(const ListArguments& o);
 int list_defects(const ListArguments& o);
 /// The index of folders of captures.
 int list_captures(const ListArguments& o);
+/// What a recording holds, by kind and kernel: o.pattern is its path.
+int list_records(const ListArguments& o);
 /// What a GPU needs to record captures: the kernels file (tools/capture/README.md).
 int list_kernels(const ListArguments& o);
 /// What tells the arithmetic of each form from others, and what nothing can tell.

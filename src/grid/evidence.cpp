@@ -145,7 +145,7 @@ struct Counter {
   std::vector<KindEvidence> kinds = {};
   std::set<std::string> seen = {};
 
-  // "golden/kernels" of "golden/kernels/atomics".
+  // "golden/kernels" of "golden/kernels/atomics.zip".
   static void shown_by(KindEvidence& kind, std::string_view recording) {
     const std::string_view folder = recording.substr(0, recording.rfind('/'));
     if (std::ranges::find(kind.recordings, folder) == kind.recordings.end()) kind.recordings.push_back(folder);

@@ -13,6 +13,8 @@ using nlohmann::json;
 
 namespace {
 
+constexpr int kMostLevels = 64;  // of objects and lists in each other
+
 // "[1,2,...": enough to find it.
 std::string seen_text(const json& value) {
   return capture::excerpt(value.dump(-1, ' ', false, json::error_handler_t::replace));
@@ -26,7 +28,13 @@ Fields::Fields(std::string where, json object) : where_(std::move(where)), objec
 }
 
 Fields Fields::parse(const std::string& where, std::string_view text) {
-  json object = json::parse(text, nullptr, false);
+  bool is_deep = false;
+  const auto look = [&](int depth, json::parse_event_t, const json&) {
+    return !(is_deep |= depth > kMostLevels);
+  };
+  json object = json::parse(text, look, false);
+  if (is_deep)
+    throw Malformed{{recording::kMalformed, where, fmt::format("more than {} levels", kMostLevels), "fewer"}};
   if (object.is_discarded())
     throw Malformed{{recording::kMalformed, where, "'" + capture::excerpt(text) + "'", "a JSON object"}};
   return {where, std::move(object)};
@@ -134,6 +142,10 @@ std::vector<Fields> Fields::objects(const std::string& name) const {
   for (std::size_t i = 0; i < value.size(); ++i)
     out.emplace_back(fmt::format("{}: '{}' {}", where_, name, i), value[i]);
   return out;
+}
+
+Fields fields_of(const Record& record) {
+  return Fields::parse(fmt::format("line {}, {} '{}'", record.line, record.kind, record.name), record.text);
 }
 
 }  // namespace warpbit::recording

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "warpbit/detail/block.hpp"
+#include "warpbit/recording.hpp"
 #include "warpbit/result.hpp"
 
 namespace warpbit::recording {
@@ -73,5 +74,8 @@ class Fields {
   std::string where_;
   nlohmann::json object_;
 };
+
+/// The members of a record.
+Fields fields_of(const Record& record);
 
 }  // namespace warpbit::recording

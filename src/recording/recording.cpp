@@ -77,7 +77,7 @@ RecordingHeader read_header(const Fields& fields) {
   RecordingHeader out{fields.text("target"),           CaptureSource::hardware,
                       fields.text_or_empty("program"), fields.text_or_empty("device"),
                       fields.text_or_empty("driver"),  fields.text_or_empty("toolkit"),
-                      fields.text_or_empty("date")};
+                      fields.text_or_empty("date"),    {}};
   const std::string source = fields.text("source");
   for (const CaptureSource one : {CaptureSource::hardware, CaptureSource::published, CaptureSource::model})
     if (source == name(one)) return out.source = one, out;
@@ -120,10 +120,12 @@ void Contents::read_lines(std::string_view text) {
     text.remove_prefix(end + 1);
     if (one.find_first_not_of(" \t\r") == one.npos) continue;
     const std::string where = fmt::format("{}: line {}", path.string(), line);
-    if (has_header)
+    if (has_header) {
       add(one, line, where);
-    else
-      header = read_header(Fields::parse(where, one));
+      continue;
+    }
+    header = read_header(Fields::parse(where, one));
+    header.text = one;
     has_header = true;
   }
   if (!has_header)

@@ -9,13 +9,9 @@
 
 namespace warpbit {
 
-using recording::Fields, recording::reading;
+using recording::Fields, recording::fields_of, recording::reading;
 
 namespace {
-
-Fields fields_of(const Record& record) {
-  return Fields::parse(fmt::format("line {}, {} '{}'", record.line, record.kind, record.name), record.text);
-}
 
 RecordOrigin origin_of(const Fields& fields) {
   return {fields.text_or_empty("where"), fields.text_or_empty("library"), fields.text_or_empty("target")};

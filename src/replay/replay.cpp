@@ -211,7 +211,7 @@ class FolderSearch {
 
   void search(const fs::path& folder) {
     std::error_code error;
-    if (!is_new(folder) || fs::exists(folder / "case.json", error)) return;
+    if (!is_new(folder)) return;
     if (Recording::is_one(folder)) return wants_recordings_ ? found.push_back(folder) : void();
     std::vector<fs::path> entries;
     error.clear();

@@ -25,6 +25,7 @@ std::span<const Kind> kinds() {
   static constexpr std::array kAll = {
       Kind{"launch", verify_launch},
       Kind{"product", verify_product},
+      Kind{"generated_product", verify_generated_product},
       Kind{"copy", verify_copy},
   };
   return kAll;

@@ -1,17 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The launches of tests/kernels/cuda/ that record_kernels.py records: a function for each, named as its case, whose
 decorator has the launch and which returns the arguments in order. Inputs come from a generator seeded by the name."""
-import gzip
 import zlib
 
 import numpy as np
 
 CASES = {}
-
-
-def write_ptx(folder, text):
-    """The kernel of a launch's folder; the same bytes for the same text."""
-    (folder / "kernel.ptx.gz").write_bytes(gzip.compress(text.encode(), 9, mtime=0))
 
 
 class Array:

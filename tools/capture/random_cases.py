@@ -7,7 +7,7 @@ import zlib
 
 import numpy as np
 
-from kernel_cases import Array, CODES, bfloat16, unwritten, write_ptx
+from kernel_cases import Array, CODES, bfloat16, unwritten
 
 THREADS, SEQUENCES, OPERANDS = 32, 30, 4
 TYPES = {"f32": ("b32", 4), "f64": ("b64", 8), "f16": ("b16", 2), "f16x2": ("b32", 4), "bf16": ("b16", 2),
@@ -124,15 +124,12 @@ def operands(type, random):
     return x.view(np.uint8).reshape(OPERANDS, THREADS * size)
 
 
-def prepare(type, seed, out, write_case):
-    """The folder of a launch, ready to be run."""
+def prepare(type, seed, out, write_launch):
+    """The recording of a launch, ready to be run."""
     name = f"random_{type}" + (f"_{seed}" if seed else "")
     text, rows = kernel(name, type, random.Random(name))
     inputs = operands(type, np.random.RandomState(zlib.crc32(name.encode())))
-    folder = out / name
-    folder.mkdir(parents=True, exist_ok=True)
-    write_ptx(folder, text)
-    write_case(folder, {"entry": name, "grid": [1, 1, 1], "block": [THREADS, 1, 1], "shared": 0, "cluster": [1, 1, 1],
-                        "outputs": ["results"], "prints": False},
-               [Array("operands", inputs), Array("results", unwritten(rows, THREADS * TYPES[type][1], np.uint8))])
-    return folder
+    about = {"library": "random_cases.py", "entry": name, "grid": [1, 1, 1], "block": [THREADS, 1, 1], "cluster": [1, 1, 1],
+             "shared": 0, "outputs": ["results"], "prints": False}
+    arguments = [Array("operands", inputs), Array("results", unwritten(rows, THREADS * TYPES[type][1], np.uint8))]
+    return write_launch(out / f"{name}.zip", "tools/capture/record_kernels.py --random 1", about, text, arguments)

@@ -4,22 +4,20 @@
 
     record_kernels.py [--out DIR] [--only REGEX] [--triton | --random SEEDS] [--compile-only] [--jobs N]
                       [--rejected DIR] [--limit SECONDS]
-    record_kernels.py --run FOLDER --to FILE
+    record_kernels.py --run RECORDING --to FILE
 
-Each launch gets a folder of DIR with kernel.ptx.gz, case.json and arrays.npz; one more, NAME.fmad_false, where nvcc's
+Each launch gets a recording NAME.zip in DIR (src/recording/FORMAT.md); one more, NAME.fmad_false.zip, where nvcc's
 -fmad=false makes other PTX. Every launch runs twice, each time in a process and with inputs of its own, and nothing is
 recorded where the two differ. Needs NumPy, nvcc and a driver; --triton needs Triton and PyTorch. --random 1 records the
 six kernels of random_cases.py; with more seeds as many of each type.
 
---run launches what is in a folder, as it was recorded or will be, and writes its outputs: `record_kernels.py --run
-golden/kernels/scan --to again.npz` on another GPU shows whether it leaves the same.
+--run launches what is in a recording, as it was recorded or will be, and writes its outputs: `record_kernels.py --run
+golden/kernels/scan.zip --to again.npz` on another GPU shows whether it leaves the same.
 """
 import argparse
 import concurrent.futures
 import ctypes
 import datetime
-import gzip
-import json
 import os
 import pathlib
 import re
@@ -31,14 +29,14 @@ import numpy as np
 
 import hopper_cases  # adds its launches to the table
 import kernel_cases
-from kernel_cases import Array, Scalar, Struct, TensorMap, write_ptx
+import recording
+from kernel_cases import Array, Scalar, Struct, TensorMap
 
 SOURCES = pathlib.Path(__file__).resolve().parents[2] / "tests/kernels/cuda"
 SCALARS = {"s8": "i1", "u8": "u1", "s16": "<i2", "u16": "<u2", "s32": "<i4", "u32": "<u4", "s64": "<i8", "u64": "<u8",
            "f32": "<f4", "f64": "<f8"}
-PTX_SCALARS = {"f32": "float", "f64": "double"}
 TENSOR_MAP_BYTES = 128
-MAP = "tensor_map_"  # before the name of a map among the outputs of a launch
+PARAMETER = "parameter_"  # before the number of a parameter with tensor maps among the outputs of a launch
 STACK_BYTES = 16384  # for a thread, of which recursion needs more than the driver's default
 
 
@@ -58,6 +56,25 @@ class LaunchConfig(ctypes.Structure):
 
     _fields_ = [("grid", ctypes.c_uint * 3), ("block", ctypes.c_uint * 3), ("shared", ctypes.c_uint),
                 ("stream", ctypes.c_void_p), ("attributes", ctypes.POINTER(LaunchAttribute)), ("count", ctypes.c_uint)]
+
+
+class Location(ctypes.Structure):
+    """CUmemLocation: a device."""
+
+    _fields_ = [("type", ctypes.c_int), ("id", ctypes.c_int)]
+
+
+class AllocationProperties(ctypes.Structure):
+    """CUmemAllocationProp."""
+
+    _fields_ = [("type", ctypes.c_int), ("handles", ctypes.c_int), ("location", Location), ("win32", ctypes.c_void_p),
+                ("flags", ctypes.c_ubyte * 8)]
+
+
+class Access(ctypes.Structure):
+    """CUmemAccessDesc."""
+
+    _fields_ = [("location", Location), ("flags", ctypes.c_int)]
 
 
 class Gpu:
@@ -99,42 +116,41 @@ class Gpu:
             self.call("cuFuncSetAttribute", function, 8, shared)  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
         return function
 
-    def upload(self, data):
-        address = ctypes.c_uint64()
-        self.call("cuMemAlloc_v2", ctypes.byref(address), ctypes.c_size_t(max(data.nbytes, 1)))
-        self.call("cuMemcpyHtoD_v2", address, data.ctypes.data_as(ctypes.c_void_p), ctypes.c_size_t(data.nbytes))
-        return address.value
+    def place(self, address, data):
+        """Memory at the address that it has in a recording."""
+        size, at = -(-len(data) // recording.PAGE) * recording.PAGE, ctypes.c_uint64()
+        size, device = ctypes.c_size_t(size), Location(1, self.device.value)
+        self.call("cuMemAddressReserve", ctypes.byref(at), size, ctypes.c_size_t(0), ctypes.c_uint64(address), ctypes.c_uint64(0))
+        if at.value != address:
+            raise Failure(f"the address {address:#x} is not free")
+        handle = ctypes.c_uint64()
+        pinned = AllocationProperties(1, 0, device)
+        self.call("cuMemCreate", ctypes.byref(handle), size, ctypes.byref(pinned), ctypes.c_uint64(0))
+        self.call("cuMemMap", at, size, ctypes.c_size_t(0), handle, ctypes.c_uint64(0))
+        self.call("cuMemSetAccess", at, size, ctypes.byref(Access(device, 3)), ctypes.c_size_t(1))
+        self.call("cuMemcpyHtoD_v2", at, data, ctypes.c_size_t(len(data)))
 
-    def download(self, address, like):
-        data = np.empty_like(like)
-        self.call("cuMemcpyDtoH_v2", data.ctypes.data_as(ctypes.c_void_p), ctypes.c_uint64(address),
-                  ctypes.c_size_t(data.nbytes))
+    def download(self, address, size):
+        data = np.empty(size, np.uint8)
+        self.call("cuMemcpyDtoH_v2", data.ctypes.data_as(ctypes.c_void_p), ctypes.c_uint64(address), ctypes.c_size_t(size))
         return data
 
-    def scratch(self, count):
-        """The address of so many bytes of zeros, or a null pointer for none."""
-        return self.upload(np.zeros(count, np.uint8)) if count else 0
-
     def tensor_map(self, about, address):
-        """The bytes of a map: the arguments of TensorMap, or a map in hexadecimal, which gets the address."""
+        """The bytes of a map, by the arguments of TensorMap."""
         memory = ctypes.create_string_buffer(TENSOR_MAP_BYTES + 64)
         at = -ctypes.addressof(memory) % 64
         map, address = ctypes.byref(memory, at), ctypes.c_void_p(address)
-        if isinstance(about, str):
-            memory[at : at + TENSOR_MAP_BYTES] = bytes.fromhex(about)
-            self.call("cuTensorMapReplaceAddress", map, address)
+        numbers = lambda type, name: (type * len(about[name]))(*about[name])
+        ends = [ctypes.c_int(about[name]) for name in ("interleave", "swizzle", "promotion", "fill")]
+        tensor = [ctypes.c_int(about["type"]), ctypes.c_uint(len(about["dim"])), address,
+                  numbers(ctypes.c_uint64, "dim"), numbers(ctypes.c_uint64, "stride")]
+        steps = numbers(ctypes.c_uint, "element_stride")
+        if "box" in about:
+            self.call("cuTensorMapEncodeTiled", map, *tensor, numbers(ctypes.c_uint, "box"), steps, *ends)
         else:
-            numbers = lambda type, name: (type * len(about[name]))(*about[name])
-            ends = [ctypes.c_int(about[name]) for name in ("interleave", "swizzle", "promotion", "fill")]
-            tensor = [ctypes.c_int(about["type"]), ctypes.c_uint(len(about["dim"])), address,
-                      numbers(ctypes.c_uint64, "dim"), numbers(ctypes.c_uint64, "stride")]
-            steps = numbers(ctypes.c_uint, "element_stride")
-            if "box" in about:
-                self.call("cuTensorMapEncodeTiled", map, *tensor, numbers(ctypes.c_uint, "box"), steps, *ends)
-            else:
-                corners = [numbers(ctypes.c_int, name) for name in ("lower", "upper")]
-                counts = [ctypes.c_uint(about[name]) for name in ("channels", "pixels")]
-                self.call("cuTensorMapEncodeIm2col", map, *tensor, *corners, *counts, steps, *ends)
+            corners = [numbers(ctypes.c_int, name) for name in ("lower", "upper")]
+            counts = [ctypes.c_uint(about[name]) for name in ("channels", "pixels")]
+            self.call("cuTensorMapEncodeIm2col", map, *tensor, *corners, *counts, steps, *ends)
         return memory[at : at + TENSOR_MAP_BYTES]
 
     def launch(self, function, case, parameters):
@@ -148,48 +164,30 @@ class Gpu:
         self.call("cuCtxSynchronize")
 
 
-def flat(parameters):
-    """Parameters and, instead of a struct, its fields."""
-    for parameter in parameters:
-        yield from flat(parameter["fields"]) if "struct" in parameter else [parameter]
+def outputs_of(launch):
+    """The parts of memory that a launch is about."""
+    return [p for p in launch["memory"] if p["name"] in launch["outputs"]] if "outputs" in launch else \
+        [p for p in launch["memory"] if p.get("after", p["before"])]
 
 
-def parameter_bytes(parameter, addresses, maps):
-    """What the launch is given for an entry of case.json's `params`."""
-    if "tensor_map" in parameter:
-        return maps[parameter["name"]]
-    if "array" in parameter:
-        return np.uint64(addresses[parameter["array"]]).tobytes()
-    if "scalar" in parameter:
-        return np.dtype(SCALARS[parameter["scalar"]]).type(parameter["value"]).tobytes()
-    if "struct" in parameter:
-        data = bytearray(parameter["struct"])
-        for field in parameter["fields"]:
-            piece = parameter_bytes(field, addresses, maps)
-            data[field["at"] : field["at"] + len(piece)] = piece
-        return bytes(data)
-    return np.uint64(addresses.get(parameter["null"], 0)).tobytes()
-
-
-def run(folder, to):
-    """Launches what a folder holds and writes its outputs and, as tensor_map_NAME, its maps without their addresses.
-    What the kernel prints goes to the standard output."""
-    case = json.loads((folder / "case.json").read_text())
-    if case["profile_scratch"]:
-        raise Failure("it needs a scratch buffer for profiles")
+def run(path, to):
+    """Launches what a recording holds and writes its outputs by name and, as parameter_NUMBER, what has maps that the
+    driver has made here. What the kernel prints goes to the standard output."""
+    file = recording.read(path)
+    (launch,) = file.records
     gpu = Gpu()
-    function = gpu.function(gzip.decompress((folder / "kernel.ptx.gz").read_bytes()) + b"\0", case["entry"], case["shared"])
-    with np.load(folder / "arrays.npz") as file:
-        inputs = {key[3:]: file[key] for key in file.files if key.startswith("in_")}
-    addresses = {name: gpu.upload(data) for name, data in inputs.items()}
-    mapped = [p for p in flat(case["params"]) if "tensor_map" in p]
-    maps = {p["name"]: gpu.tensor_map(p["tensor_map"], addresses[p["of"]]) for p in mapped}
-    blocks = int(np.prod(case["grid"]))
-    addresses.update({"global_scratch": gpu.scratch(case["global_scratch"] * blocks), "profile_scratch": 0})
-    gpu.launch(function, case, [parameter_bytes(p, addresses, maps) for p in case["params"]])
-    outputs = {name: gpu.download(addresses[name], inputs[name]) for name in case["outputs"]}
-    without = {MAP + name: np.frombuffer(bytes(8) + map[8:], np.uint8) for name, map in maps.items()}
-    np.savez(to, **outputs, **without)
+    function = gpu.function(file.data[launch["module"]] + b"\0", launch["entry"], launch["shared"])
+    for part in launch["memory"]:
+        gpu.place(int(part["address"], 16), file.data[part["before"]])
+    parameters = [bytearray.fromhex(p["bytes"]) for p in launch["parameters"]]
+    made = {}
+    for number, (parameter, about) in enumerate(zip(parameters, launch["parameters"])):
+        for map in about.get("maps", []):
+            at = map["at"]
+            parameter[at : at + TENSOR_MAP_BYTES] = gpu.tensor_map(map["arguments"], int(map["address"], 16))
+            made[f"{PARAMETER}{number}"] = np.frombuffer(parameter, np.uint8)
+    gpu.launch(function, launch, [bytes(p) for p in parameters])
+    np.savez(to, **made, **{p["name"]: gpu.download(int(p["address"], 16), p["bytes"]) for p in outputs_of(launch)})
 
 
 def compile_cuda(case, fmad, to):
@@ -204,22 +202,22 @@ def compile_cuda(case, fmad, to):
     return text
 
 
-def description(argument):
-    """An entry of `args`, and one of `params`."""
+def parameter(argument, layout):
+    """A parameter of a recording. Where tensor maps lie, which the driver makes, and of what, is in `maps` until then."""
     if isinstance(argument, Array):
-        about = {"name": argument.name, "kind": "array", "dtype": argument.dtype, "shape": list(argument.data.shape)}
-        return about, {"array": argument.name}
+        return {"bytes": layout.address(argument.name).to_bytes(8, "little").hex(), "type": "pointer", "name": argument.name}
     if isinstance(argument, Scalar):
-        value = argument.value
-        about = {"name": argument.name, "kind": "scalar", "type": PTX_SCALARS.get(argument.type, "int"), "value": value}
-        return about, {"scalar": argument.type, "value": value, "name": argument.name}
+        data = np.dtype(SCALARS[argument.type]).type(argument.value).tobytes()
+        return {"bytes": data.hex(), "type": argument.type, "value": argument.value, "name": argument.name}
     if isinstance(argument, TensorMap):
-        of, _ = description(argument.of)
-        return ({"name": argument.name, "kind": "tensor_map", "of": of},
-                {"tensor_map": argument.encode, "of": argument.of.name, "name": argument.name})
-    fields = [{"at": at, **description(field)[1]} for at, field in argument.fields.items()]
-    return ({"name": argument.name, "kind": "struct", "args": [description(f)[0] for f in argument.fields.values()]},
-            {"struct": argument.size, "align": argument.align, "fields": fields, "name": argument.name})
+        map = {"at": 0, "arguments": argument.encode, "address": hex(layout.address(argument.of.name))}
+        return {"bytes": bytes(TENSOR_MAP_BYTES).hex(), "type": "tensor_map", "name": argument.name, "maps": [map]}
+    data, maps = bytearray(argument.size), []
+    for at, field in argument.fields.items():
+        piece = parameter(field, layout)
+        data[at : at + len(piece["bytes"]) // 2] = bytes.fromhex(piece["bytes"])
+        maps += [{**map, "at": at + map["at"]} for map in piece.get("maps", [])]
+    return {"bytes": data.hex(), "type": "struct", "name": argument.name, **({"maps": maps} if maps else {})}
 
 
 def arrays_of(arguments):
@@ -229,44 +227,45 @@ def arrays_of(arguments):
     return list({a.name: a for a in arrays if isinstance(a, Array)}.values())
 
 
-def as_bytes(data):
-    """The codes, with the last dimension in bytes."""
-    return data.view(np.uint8) if data.ndim else data.reshape(1).view(np.uint8)
-
-
-def write_case(folder, about, arguments, scratch=()):
-    """What a launch needs. `scratch`: names of parameters behind the arguments, for scratch buffers."""
-    pairs = [description(a) for a in arguments]
-    about = {"global_scratch": 0, "profile_scratch": 0, **about, "args": [a for a, _ in pairs],
-             "params": [p for _, p in pairs] + [{"null": name} for name in scratch]}
-    (folder / "case.json").write_text(json.dumps(about, indent=1) + "\n")
-    np.savez_compressed(folder / "arrays.npz", **{"in_" + a.name: as_bytes(a.data) for a in arrays_of(arguments)})
+def write_launch(path, program, about, ptx, arguments, scratch=()):
+    """A launch that is ready to be run. `scratch`: what each block needs behind the arguments, by the names of parameters."""
+    file = recording.Recording({"format": "recording-1", "target": "sm_90a", "source": "hardware", "program": program})
+    layout = recording.Layout(file)
+    for a in arrays_of(arguments):
+        layout.add(a.name, a.data.tobytes(), dtype=a.dtype, shape=list(a.data.shape))
+    parameters = [parameter(a, layout) for a in arguments]
+    for name, size in dict(scratch).items():
+        data = bytes(size * int(np.prod(about["grid"])))
+        address = int(layout.add(name, data)["address"], 16) if data else 0
+        parameters.append({"bytes": address.to_bytes(8, "little").hex(), "type": "pointer", "name": name})
+    file.records.append({"kind": "launch", "name": path.name.removesuffix(".zip"), "module": file.add_data("kernel.ptx", ptx.encode()),
+                         **about, "parameters": parameters, "memory": layout.parts})
+    file.write(path)
+    return path
 
 
 def prepare_cuda(case, out):
-    """The folders of a case, ready to be run."""
+    """The recordings of a case, ready to be run."""
     with tempfile.TemporaryDirectory() as work:
         texts = {fmad: compile_cuda(case, fmad, pathlib.Path(work) / f"{fmad}.ptx") for fmad in case.fmad}
-    folders = []
+    launches = []
     for fmad, text in texts.items():
         if not fmad and text == texts[True]:
             continue
-        folder = out / (case.name if fmad else case.name + ".fmad_false")
-        folder.mkdir(parents=True, exist_ok=True)
-        write_ptx(folder, text)
         entry = re.search(r"\.visible \.entry (\w+)", text).group(1)
-        write_case(folder, {"entry": entry, "grid": case.grid, "block": case.block, "shared": case.shared,
-                            "cluster": case.cluster, "outputs": case.outputs, "fmad": fmad, "prints": case.prints},
-                   case.arguments())
-        folders.append(folder)
-    return folders
+        about = {"library": f"nvcc {nvcc_version()}{'' if fmad else ' -fmad=false'}", "entry": entry, "grid": case.grid,
+                 "block": case.block, "cluster": case.cluster, "shared": case.shared, "outputs": case.outputs,
+                 "prints": case.prints}
+        launches.append(write_launch(out / f"{case.name}{'' if fmad else '.fmad_false'}.zip",
+                                     f"tools/capture/record_kernels.py --only {case.name}", about, text, case.arguments()))
+    return launches
 
 
-def launched(folder, limit):
+def launched(path, limit):
     """Outputs and printed text of a launch in a process of its own, which ends after so many seconds."""
     with tempfile.TemporaryDirectory() as work:
         to = pathlib.Path(work) / "out.npz"
-        done = subprocess.run([sys.executable, __file__, "--run", str(folder), "--to", str(to)], capture_output=True,
+        done = subprocess.run([sys.executable, __file__, "--run", str(path), "--to", str(to)], capture_output=True,
                               timeout=limit)
         if done.returncode != 0:
             raise Failure(done.stderr.decode(errors="replace").strip())
@@ -299,62 +298,56 @@ def far_from(reference, arrays, outputs, types):
     return said
 
 
-def types_of(args):
-    """The types of arrays by name, of case.json's `args`."""
-    types = {}
-    for arg in args:
-        types.update(types_of(arg["args"]) if arg["kind"] == "struct" else types_of([arg["of"]]) if "of" in arg else
-                     {arg["name"]: arg.get("dtype")})
-    return types
-
-
-def check(folder, types, outputs, reference, rejected):
+def check(path, outputs, reference, rejected):
     """That a kernel does what it should. What it left otherwise is kept in `rejected`."""
-    with np.load(folder / "arrays.npz") as file:
-        inputs = {name[3:]: file[name] for name in file.files}
-    said = far_from(reference, inputs, outputs, types)
+    file = recording.read(path)
+    memory = [part for part in file.records[0]["memory"] if "dtype" in part]
+    shaped = lambda part, data: np.frombuffer(data, np.uint8).reshape([*part["shape"][:-1], -1])
+    inputs = {part["name"]: shaped(part, file.data[part["before"]]) for part in memory}
+    left = {part["name"]: shaped(part, outputs[part["name"]].tobytes()) for part in memory if part["name"] in outputs}
+    said = far_from(reference, inputs, left, {part["name"]: part["dtype"] for part in memory})
     if said and rejected:
         rejected.mkdir(parents=True, exist_ok=True)
-        np.savez_compressed(rejected / f"{folder.name}.npz", **outputs)
+        np.savez_compressed(rejected / f"{path.stem}.npz", **outputs)
     if said:
         raise Failure("; ".join(said))
 
 
-def add_maps(parameters, outputs):
-    """The maps that the driver made, instead of its arguments."""
-    for parameter in flat(parameters):
-        if "tensor_map" in parameter:
-            parameter["tensor_map"] = outputs.pop(MAP + parameter["name"]).tobytes().hex()
-
-
-def record(folder, provenance, reference, rejected, limit):
-    """Runs a prepared folder twice and adds what came out."""
-    about = json.loads((folder / "case.json").read_text())
-    first, second = launched(folder, limit), launched(folder, limit)
+def record(path, provenance, reference, rejected, limit):
+    """Runs a prepared launch twice and adds what came out."""
+    first, second = launched(path, limit), launched(path, limit)
     differ = [name for name in first[0] if not np.array_equal(first[0][name], second[0][name])]
     if differ or first[1] != second[1]:
         raise Failure(f"two runs differ in {', '.join(differ) or 'what is printed'}")
-    add_maps(about["params"], first[0])
     if reference:
-        check(folder, types_of(about["args"]), first[0], reference, rejected)
-    prints = about.pop("prints")
+        check(path, first[0], reference, rejected)
+    file = recording.read(path)
+    (launch,) = file.records
+    prints = launch.pop("prints")
     if bool(first[1]) != prints:
         raise Failure(f"expected {'some' if prints else 'no'} printed text: {first[1]!r}")
-    about.update(provenance, stable=True)
-    if prints:
-        about["printed"] = first[1]
-    (folder / "case.json").write_text(json.dumps(about, indent=1) + "\n")
-    with np.load(folder / "arrays.npz") as file:
-        inputs = {name: file[name] for name in file.files}
-    np.savez_compressed(folder / "arrays.npz", **inputs, **{"out_" + name: data for name, data in first[0].items()})
+    layout = recording.Layout(file)
+    for part in outputs_of(launch):
+        layout.leave(part, first[0][part["name"]].tobytes())
+    for number, parameter in enumerate(launch["parameters"]):
+        if parameter.pop("maps", None):
+            parameter["bytes"] = first[0][f"{PARAMETER}{number}"].tobytes().hex()
+    del launch["outputs"]
+    launch.update(stable=True, printed=first[1])
+    file.header.update(provenance)
+    file.write(path)
+
+
+def nvcc_version():
+    text = subprocess.run(["nvcc", "--version"], capture_output=True, text=True, check=True).stdout
+    return re.search(r"release .*V([\d.]+)", text).group(1)
 
 
 def provenance():
     device = Gpu().name()
     smi = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]
     driver = subprocess.run(smi, capture_output=True, text=True, check=True).stdout.split()[0]
-    nvcc = subprocess.run(["nvcc", "--version"], capture_output=True, text=True, check=True).stdout
-    return {"device": device, "driver": driver, "toolkit": re.search(r"release .*V([\d.]+)", nvcc).group(1),
+    return {"device": device, "driver": driver, "toolkit": nvcc_version(),
             "date": datetime.date.today().isoformat()}
 
 
@@ -374,7 +367,7 @@ def each(jobs, function, items, name_of):
 
 def options():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("golden/kernels"), help="where the folders go")
+    parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("golden/kernels"), help="where the recordings go")
     parser.add_argument("--only", default="", help="cases whose name this is found in")
     parser.add_argument("--triton", action="store_true", help="the kernels of triton_cases.py instead")
     parser.add_argument("--random", type=int, default=0, help="random products and sums instead, of so many seeds")
@@ -382,7 +375,7 @@ def options():
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="compilers and launches at a time")
     parser.add_argument("--limit", type=float, default=120, help="seconds for a launch, after which its process ends")
     parser.add_argument("--rejected", type=pathlib.Path, help="where outputs go that are far from a case's reference")
-    parser.add_argument("--run", type=pathlib.Path, help="launch what is in this folder")
+    parser.add_argument("--run", type=pathlib.Path, help="launch what is in this recording")
     parser.add_argument("--to", type=pathlib.Path, help="where --run writes the outputs")
     return parser.parse_args()
 
@@ -392,25 +385,26 @@ def main():
     if o.run:
         run(o.run, o.to)
         return 0
+    o.out.mkdir(parents=True, exist_ok=True)
     if o.random:
         import random_cases
         chosen = [(type, seed) for type in random_cases.TYPES for seed in range(o.random)]
-        prepared, failed = each(1, lambda c: [random_cases.prepare(*c, o.out, write_case)], chosen, lambda c: f"{c}")
+        prepared, failed = each(1, lambda c: [random_cases.prepare(*c, o.out, write_launch)], chosen, lambda c: f"{c}")
     elif o.triton:
         import triton_cases
         chosen = [c for c in triton_cases.CASES if re.search(o.only, c.name)]
-        prepared, failed = each(1, lambda c: triton_cases.prepare(c, o.out, write_case), chosen, lambda c: c.name)
+        prepared, failed = each(1, lambda c: triton_cases.prepare(c, o.out, write_launch), chosen, lambda c: c.name)
     else:
         chosen = [c for c in kernel_cases.CASES.values() if re.search(o.only, c.name)]
         prepared, failed = each(o.jobs, lambda c: prepare_cuda(c, o.out), chosen, lambda c: c.name)
-    folders = [folder for folders in prepared for folder in folders]
-    print(f"record_kernels: {len(folders)} launches of {len(chosen)} cases are compiled", flush=True)
+    launches = [launch for some in prepared for launch in some]
+    print(f"record_kernels: {len(launches)} launches of {len(chosen)} cases are compiled", flush=True)
     if not o.compile_only:
         about = provenance()
         references = {c.name: c.reference for c in chosen if hasattr(c, "reference")}
-        reference_of = lambda folder: references.get(folder.name.removesuffix(".fmad_false"))
-        run_twice = lambda folder: record(folder, about, reference_of(folder), o.rejected, o.limit)
-        recorded, more = each(o.jobs, run_twice, folders, lambda folder: folder.name)
+        reference_of = lambda path: references.get(path.stem.removesuffix(".fmad_false"))
+        run_twice = lambda path: record(path, about, reference_of(path), o.rejected, o.limit)
+        recorded, more = each(o.jobs, run_twice, launches, lambda path: path.name)
         failed += more
         print(f"record_kernels: {len(recorded)} are recorded, {failed} failed")
     return 1 if failed else 0

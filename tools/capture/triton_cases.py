@@ -11,7 +11,7 @@ import triton
 import triton.language as tl
 
 from hopper_cases import rolled
-from kernel_cases import Array, Generator, Scalar, TensorMap, with_specials, write_ptx
+from kernel_cases import Array, Generator, Scalar, TensorMap, with_specials
 from triton.tools.tensor_descriptor import TensorDescriptor
 
 TYPES = {"float32": torch.float32, "float16": torch.float16, "int8": torch.int8, "int32": torch.int32,
@@ -212,27 +212,24 @@ def check_parameters(name, arguments, scratch, ptx):
         raise ValueError(f"{name}: has parameters {parameters_of(ptx)}, expected {expected}")
 
 
-def prepare(case, out, write_case):
-    """Compiles a case and writes its folder."""
+def prepare(case, out, write_launch):
+    """Compiles a case and writes its recording."""
     compiled = case.kernel.warmup(*(value(a) for a in case.arguments), grid=tuple(case.grid), num_warps=case.warps,
                                   num_stages=case.stages, **case.constants)
     meta, ptx = compiled.metadata, compiled.asm["ptx"]
-    folder = out / case.name
-    folder.mkdir(parents=True, exist_ok=True)
-    write_ptx(folder, ptx)
     described = iter(getattr(meta, "tensordesc_meta", None) or [])
     arguments = []
     for a in case.arguments:
         arguments += a.parameters(next(described)) if isinstance(a, Described) else [a]
-    scratch = ["global_scratch", "profile_scratch"]
+    scratch = {name: getattr(meta, name + "_size", 0) for name in ("global_scratch", "profile_scratch")}
+    if scratch["profile_scratch"]:
+        raise ValueError(f"{case.name}: it needs a scratch buffer for profiles")
     check_parameters(case.name, arguments, scratch, ptx)
     threads = re.search(r"\.(?:reqntid|maxntid)\s+(\d+)", ptx)  # also of warps with other tasks
     if not threads:
         raise ValueError(f"{case.name}: the kernel does not say how many threads it has")
-    about = {"entry": meta.name, "grid": case.grid, "block": [int(threads.group(1)), 1, 1], "shared": meta.shared,
-             "cluster": [1, 1, 1], "outputs": case.outputs, "triton": triton.__version__, "prints": False,
-             "meta": {k: str(v) for k, v in case.constants.items()},
-             "global_scratch": getattr(meta, "global_scratch_size", 0),
-             "profile_scratch": getattr(meta, "profile_scratch_size", 0)}
-    write_case(folder, about, arguments, scratch=scratch)
-    return [folder]
+    about = {"library": f"triton {triton.__version__}", "entry": meta.name, "grid": case.grid,
+             "block": [int(threads.group(1)), 1, 1], "cluster": [1, 1, 1], "shared": meta.shared, "outputs": case.outputs,
+             "prints": False, "constants": {k: str(v) for k, v in case.constants.items()}}
+    program = f"tools/capture/record_kernels.py --triton --only {case.name}"
+    return [write_launch(out / f"{case.name}.zip", program, about, ptx, arguments, scratch)]

@@ -8,19 +8,8 @@ needs PyTorch and NumPy. It runs each product of `table()` and of `held_out()`, 
 line of JSON for each. A product that raises is written with its error. As a module, without PyTorch: element,
 operand, Product, table, held_out.
 
-Inputs. A generator of integers alone makes the code of each element from its place in the operand, a row-major matrix
-before any layout (a batch: one matrix behind the other). `mix` is that of include/warpbit/inputs.hpp:
-
-    x = mix(place, 16 * seed + operand)             operand: 0 A, 1 B, 2 C, 3 bias, 4 scale of A, 5 scale of B
-    floating point:  sign x[63], exponent x[42:40] - 4, fraction the low bits of x; a scale has no sign
-    s8:              the low 8 bits of x
-
-Profiles. `plain` is that. In `mirrored` column K - 1 - k of A is column k with the other sign, and row K - 1 - k of B is
-row k, for all k below K / 2 rounded down: the exact product is 0, or one term, and D shows what roundings left over, in a
-narrow type, too. In `ones` all elements of A and B are 1, and the line has only the minimum and the maximum of D.
-
-Results. `digest` is the sum of mix(place, code) over all elements of D, modulo 2^64. `d` has the codes of the sampled
-items, rows and columns of D in hexadecimal, row-major. `same` is false if the second run left other bits.
+Lines are records of the kind generated_product of src/recording/FORMAT.md, which says how inputs are made, what a profile is,
+and what is kept of D. In `mirrored` the exact product is 0, or one term, and D shows what roundings left over, in a narrow type, too.
 """
 import argparse
 import ctypes
@@ -426,7 +415,7 @@ class Recorder:
     def record(self, p):
         defaults = {"batch": 1, "alpha": 1.0, "beta": 0.0, "scales": "", "tf32": False, "reduced": True, "fast": False,
                     "lt": False, "held_out": False}
-        line = {"name": p.name(), **{k: v for k, v in asdict(p).items() if defaults.get(k) != v}}
+        line = {"kind": "generated_product", "name": p.name(), **{k: v for k, v in asdict(p).items() if defaults.get(k) != v}}
         line["items"], line["rows"], line["columns"] = sample(p)
         line["kernels"], line["runs"] = [], []
         try:
@@ -457,11 +446,14 @@ def versions(torch):
             return os.popen("nvidia-smi --query-gpu=driver_version --format=csv,noheader").read().strip()
 
     properties = torch.cuda.get_device_properties(0)
+    major, minor = torch.cuda.get_device_capability(0)
+    library = of("libcublasLt", "cublasLtGetVersion")
     return {
-        "format": "products-1", "program": "tools/products/record.py", "date": datetime.date.today().isoformat(),
-        "device": properties.name, "capability": list(torch.cuda.get_device_capability(0)),
-        "multiprocessors": properties.multi_processor_count, "driver": driver(), "torch": torch.__version__,
-        "cuda": torch.version.cuda, "cublasLt": of("libcublasLt", "cublasLtGetVersion"), "numpy": np.__version__,
+        "format": "recording-1", "target": f"sm_{major}{minor}" + "a" * (major == 9), "source": "hardware",
+        "program": "tools/products/record.py", "device": properties.name, "driver": driver(),
+        "toolkit": f"PyTorch {torch.__version__}, cuBLASLt {library}", "date": datetime.date.today().isoformat(),
+        "capability": [major, minor], "multiprocessors": properties.multi_processor_count, "torch": torch.__version__,
+        "cuda": torch.version.cuda, "cublasLt": library, "numpy": np.__version__,
         "workspace": {name: os.environ.get(name, "") for name in
                       ("CUBLAS_WORKSPACE_CONFIG", "CUBLASLT_WORKSPACE_SIZE")},
     }
@@ -484,7 +476,7 @@ def main():
         return 0
     recorder, start, failed, done = Recorder(), time.monotonic(), 0, 0
     with open(options.out, "w") as file:
-        print(json.dumps(versions(recorder.torch)), file=file)
+        print(json.dumps(versions(recorder.torch), separators=(",", ":")), file=file)
         for done, p in enumerate(products):
             elapsed = time.monotonic() - start
             if elapsed > options.limit:
