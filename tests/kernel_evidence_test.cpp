@@ -69,8 +69,8 @@ std::string form_of(std::string_view statement) {
 /// The forms that a recorded launch executes; that it leaves what a GPU left is for whole_kernels_test.
 std::set<std::string> executed(const fs::path& path) {
   INFO(path);
-  const RecordedKernel recorded(path);
-  Memory memory = recorded.before();
+  const GoldenLaunch recorded(path);
+  Parts memory = recorded.before();
   const Result<ptx::Module> module = ptx::Module::load(recorded.text(), *Target::find("sm_90a"));
   REQUIRE(module);
   const Result<ptx::Function> function = module->function(recorded.entry());

@@ -65,8 +65,7 @@ const Fault* found_in(const ptx::Report& report) {
 
 class Recorded {
  public:
-  explicit Recorded(const std::string& name)
-      : kernel_(RecordedKernel::golden(name)), memory_(kernel_.before()) {}
+  explicit Recorded(const std::string& name) : kernel_(GoldenLaunch::golden(name)), memory_(kernel_.before()) {}
 
   std::string text() const { return kernel_.text(); }
   ptx::Report launch(const std::string& text, bool lenient) {
@@ -82,8 +81,8 @@ class Recorded {
   void require_equal() { kernel_.require_left(memory_); }
 
  private:
-  RecordedKernel kernel_;
-  Memory memory_;
+  GoldenLaunch kernel_;
+  Parts memory_;
 };
 
 // The places that they have in common.

@@ -101,10 +101,10 @@ std::vector<Mutant> mutants(const std::string& text, std::mt19937_64& random) {
 struct Outcome {
   bool refused = false;
   ptx::Report report = {};
-  Memory memory = {};
+  Parts memory = {};
 };
 
-Outcome run(const std::string& text, const RecordedKernel& recorded, Memory memory, std::uint64_t limit) {
+Outcome run(const std::string& text, const GoldenLaunch& recorded, Parts memory, std::uint64_t limit) {
   Outcome out;
   const Result<ptx::Module> module = ptx::Module::load(text, *Target::find("sm_90a"));
   out.refused = !module;
@@ -121,7 +121,7 @@ Outcome run(const std::string& text, const RecordedKernel& recorded, Memory memo
 }
 
 // Other inputs: the elements in another order.
-Memory permuted(Memory memory, std::uint64_t seed) {
+Parts permuted(Parts memory, std::uint64_t seed) {
   for (Bytes& bytes : memory) {
     if (bytes.size() % 8 != 0) continue;
     std::mt19937_64 random(seed);
@@ -140,7 +140,7 @@ struct Counts {
 };
 
 // The original and the mutant on one set of inputs: whether the mutant shows.
-bool shows(const std::string& right, const Mutant& mutant, const RecordedKernel& recorded, const Memory& inputs,
+bool shows(const std::string& right, const Mutant& mutant, const GoldenLaunch& recorded, const Parts& inputs,
            Counts& counts) {
   const Outcome original = run(right, recorded, inputs, 0);
   const Outcome wrong = run(mutant.text, recorded, inputs, 100 * (original.report.steps + 1000));
@@ -156,9 +156,9 @@ TEST_CASE("a mistake at a random place shows, or is shown to change nothing") {
   std::string unchanged;
   for (const char* kernel : kKernels) {
     INFO(kernel);
-    const RecordedKernel recorded = RecordedKernel::golden(kernel);
+    const GoldenLaunch recorded = GoldenLaunch::golden(kernel);
     const std::string text = recorded.text();
-    const Memory& memory = recorded.before();
+    const Parts& memory = recorded.before();
     const Outcome right = run(text, recorded, memory, 0);
     REQUIRE_FALSE(right.refused);
     REQUIRE_FALSE(right.report.fault);

@@ -17,7 +17,7 @@ using namespace warpbit;
 namespace fs = std::filesystem;
 
 using Bytes = std::vector<std::byte>;
-using Memory = std::vector<Bytes>;  // the parts of a launch's memory
+using Parts = std::vector<Bytes>;  // the parts of a launch's memory
 
 /// The value of what must not fail.
 template <class T>
@@ -36,24 +36,24 @@ inline std::set<fs::path> recordings() {
   return out;
 }
 
-class RecordedKernel {
+class GoldenLaunch {
  public:
-  explicit RecordedKernel(const fs::path& path) : recording_(required(Recording::open(path))) {
+  explicit GoldenLaunch(const fs::path& path) : recording_(required(Recording::open(path))) {
     INFO(path);
     REQUIRE(recording_.records().size() == 1);
     launch_ = required(read_launch(recording_.records()[0]));
     for (const RecordedMemory& part : launch_.memory)
       before_.push_back(required(recording_.data(*part.before)));
   }
-  static RecordedKernel golden(const std::string& name) {
-    return RecordedKernel(fs::path("golden/kernels") / (name + ".zip"));
+  static GoldenLaunch golden(const std::string& name) {
+    return GoldenLaunch(fs::path("golden/kernels") / (name + ".zip"));
   }
 
   std::string text() const {
     const Bytes module = required(recording_.data(launch_.module));
     return {reinterpret_cast<const char*>(module.data()), module.size()};
   }
-  const Memory& before() const { return before_; }
+  const Parts& before() const { return before_; }
   const std::string& entry() const { return launch_.entry; }
 
   ptx::Launch shape() const {
@@ -65,7 +65,7 @@ class RecordedKernel {
     return how;
   }
   /// Runs a function on memory, which lies where it lay on the GPU.
-  ptx::Report launch(const ptx::Function& function, ptx::Launch how, Memory& memory) const {
+  ptx::Report launch(const ptx::Function& function, ptx::Launch how, Parts& memory) const {
     for (std::size_t i = 0; i < memory.size(); ++i)
       how.memory.push_back({launch_.memory[i].address, memory[i], launch_.memory[i].name});
     std::vector<ptx::Argument> arguments;
@@ -73,7 +73,7 @@ class RecordedKernel {
     return function.launch(how, arguments);
   }
   /// That memory is as the GPU left it, where that is known.
-  void require_left(const Memory& memory) const {
+  void require_left(const Parts& memory) const {
     std::size_t compared = 0;
     for (std::size_t i = 0; i < memory.size(); ++i) {
       const RecordedMemory& part = launch_.memory[i];
@@ -88,7 +88,7 @@ class RecordedKernel {
  private:
   Recording recording_;
   RecordedLaunch launch_;
-  Memory before_;
+  Parts before_;
 };
 
 }  // namespace recorded_launch

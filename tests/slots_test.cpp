@@ -305,7 +305,7 @@ TEST_CASE("each read of a compiler's kernel finds its register on every way") {
        {"golden/kernels/sm_90a.ptx.gz", "bench/kernels/kernels.ptx", "bench/kernels/hopper.ptx"})
     texts.emplace(file, text_file::text_of(file));
   for (const fs::path& file : recorded_launch::recordings())
-    texts.emplace(file, recorded_launch::RecordedKernel(file).text());
+    texts.emplace(file, recorded_launch::GoldenLaunch(file).text());
   int reads = 0, kernels = 0, before = 0, after = 0;
   for (const auto& [file, text] : texts) {
     const auto module = ptx::parse_module(text);

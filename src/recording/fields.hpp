@@ -20,6 +20,7 @@ namespace warpbit::recording {
 /// The code of all errors in what a recording says.
 inline constexpr Errc kMalformed = Errc::no_cases;
 
+#pragma GCC visibility push(default)  // the library of programs reads kinds of its own
 /// Thrown while a record is read, and caught by `reading`.
 struct Malformed {
   Error error;
@@ -75,6 +76,7 @@ class Fields {
   std::string where_;
   nlohmann::json object_;
 };
+#pragma GCC visibility pop
 
 /// The members of a record.
 Fields fields_of(const Record& record);
