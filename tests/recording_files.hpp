@@ -16,6 +16,11 @@ inline json header(const std::string& target = "sm_90a") {
   return {{"format", "recording-1"}, {"target", target}, {"source", "hardware"}, {"program", "a test"}};
 }
 
+/// A list, of one value, too.
+inline json list(std::vector<json> values) {
+  return values;
+}
+
 /// Words of 32 bits, little-endian.
 inline std::string words(std::initializer_list<std::uint32_t> list) {
   return {reinterpret_cast<const char*>(std::data(list)), sizeof(std::uint32_t) * list.size()};
