@@ -75,9 +75,9 @@ class Fields {
   std::string where_;
   nlohmann::json object_;
 };
-#pragma GCC visibility pop
 
 /// The members of a record.
 Fields fields_of(const Record& record);
+#pragma GCC visibility pop
 
 }  // namespace warpbit::recording
