@@ -13,11 +13,16 @@ constexpr zip_uint32_t kDeflateLevel = 6;
 
 // Adds one member; false if libzip refuses, and the reason is in the archive's error.
 bool add_member(zip_t* archive, const NewMember& member) {
-  // libzip wants pointers to mutable bytes, and does not write to them.
-  zip_buffer_fragment_t fragments[2] = {
-      {reinterpret_cast<zip_uint8_t*>(const_cast<char*>(member.start.data())), member.start.size()},
-      {reinterpret_cast<zip_uint8_t*>(const_cast<std::byte*>(member.data.data())), member.data.size()}};
-  zip_source_t* source = zip_source_buffer_fragment(archive, fragments, member.data.empty() ? 1 : 2, 0);
+  // libzip wants pointers to mutable bytes, and does not write to them. Fragments without bytes confuse libzip 1.7.
+  zip_buffer_fragment_t fragments[2];
+  zip_uint64_t count = 0;
+  if (!member.start.empty())
+    fragments[count++] = {reinterpret_cast<zip_uint8_t*>(const_cast<char*>(member.start.data())),
+                          member.start.size()};
+  if (!member.data.empty())
+    fragments[count++] = {reinterpret_cast<zip_uint8_t*>(const_cast<std::byte*>(member.data.data())),
+                          member.data.size()};
+  zip_source_t* source = zip_source_buffer_fragment(archive, fragments, count, 0);
   if (source == nullptr) return false;
   const zip_int64_t index = zip_file_add(archive, member.name.c_str(), source, ZIP_FL_ENC_GUESS);
   if (index < 0) {
