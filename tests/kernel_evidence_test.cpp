@@ -117,7 +117,7 @@ std::string form_of(const tensor_copies::CopyCase& c) {
 /// if a random kernel leaves what a GPU left with it, and not without.
 Forms recorded_forms() {
   const Forms digests = table(kDigests);
-  const std::set<fs::path> launches = recordings();
+  const std::vector<fs::path> launches = recordings();
   Forms out;
   for (const fs::path& launch : launches)
     for (const std::string& form : executed(launch))

@@ -2,9 +2,9 @@
 // A recording of one launch, whose kernel and memory a test changes. The launch as it was is for warpbit/verify.hpp.
 #pragma once
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <filesystem>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -27,12 +27,13 @@ T required(Result<T> result) {
   return *std::move(result);
 }
 
-/// The recordings of golden/kernels, in alphabetical order.
-inline std::set<fs::path> recordings() {
-  std::set<fs::path> out;
+/// The recordings of golden/kernels, by their names.
+inline std::vector<fs::path> recordings() {
+  std::vector<fs::path> out;
   for (const fs::directory_entry& entry : fs::directory_iterator("golden/kernels"))
-    if (Recording::is_one(entry.path())) out.insert(entry.path());
+    if (Recording::is_one(entry.path())) out.push_back(entry.path());
   REQUIRE(!out.empty());
+  std::ranges::sort(out, {}, [](const fs::path& path) { return path.stem(); });
   return out;
 }
 

@@ -41,7 +41,8 @@ inline json pointer(std::uint64_t address) {
 }
 
 /// A launch of the kernel `k` of k.ptx, of one thread.
-inline json launch(const std::string& name, const json& parameters, const json& memory) {
+inline json launch(const std::string& name, const std::vector<json>& parameters,
+                   const std::vector<json>& memory) {
   return {{"kind", "launch"},         {"name", name},      {"entry", "k"},
           {"module", "k.ptx"},        {"grid", {1, 1, 1}}, {"block", {1, 1, 1}},
           {"parameters", parameters}, {"memory", memory}};

@@ -141,7 +141,7 @@ Record record_of(const json& object) {
   return {object.at("kind"), object.at("name"), 7, object.dump()};
 }
 
-const json kMemory = {part("0x1000", 8, "b", "a"), part("0x2000", 4, "b", nullptr)};
+const std::vector<json> kMemory = {part("0x1000", 8, "b", "a"), part("0x2000", 4, "b", nullptr)};
 
 TEST_CASE("all that a launch says is read") {
   json one = launch("first", {{{"bytes", "00ff"}, {"type", "u16"}, {"name", "n"}}}, kMemory);
@@ -208,15 +208,14 @@ TEST_CASE("what is wrong in a launch is named") {
       {"variables", {json::object()}, "'variables' 0: 'name': nothing; expected a string"},
   };
   for (const auto& [member, value, message] : cases) {
-    json one = launch("first", json::array(), kMemory);
+    json one = launch("first", {}, kMemory);
     one[member] = value;
     const auto read = read_launch(record_of(one));
     INFO(message);
     REQUIRE_FALSE(read);
     CHECK_THAT(read.error().message(), Catch::StartsWith("line 7, launch 'first': " + message));
   }
-  json next =
-      launch("first", json::array(), {part("0x20", 8, "", ""), part("0x18", 8, "", ""), part(far, 4, "", "")});
+  json next = launch("first", {}, {part("0x20", 8, "", ""), part("0x18", 8, "", ""), part(far, 4, "", "")});
   CHECK(read_launch(record_of(next)));
 }
 
