@@ -96,4 +96,14 @@ Edit replaced(const Site& site, std::string text) {
   return {site.at, site.length, std::move(text)};
 }
 
+Edit whole(const Site& site, const std::string& text) {
+  return {site.guard_at, site.at + site.length - site.guard_at, guarded(text, site.guard)};
+}
+
+std::string guarded(std::string text, std::string_view guard) {
+  for (std::size_t at = text.find("$G"); at != text.npos; at = text.find("$G", at + guard.size()))
+    text.replace(at, 2, guard);
+  return text;
+}
+
 }  // namespace warpbit::arbiter

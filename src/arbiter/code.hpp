@@ -73,5 +73,9 @@ class Code {
 
 /// The statement in place of another one, under the same guard.
 Edit replaced(const Site& site, std::string text);
+/// Statements in place of one and its guard, which comes wherever they have `$G`.
+Edit whole(const Site& site, const std::string& text);
+/// The text with `guard` for each `$G`.
+std::string guarded(std::string text, std::string_view guard);
 
 }  // namespace warpbit::arbiter
