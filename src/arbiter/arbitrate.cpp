@@ -178,7 +178,7 @@ void Arbiter::judge_equal() {
 void Arbiter::find_slices() {
   for (const Difference& one : usual_.differences)
     for (const std::size_t byte : {one.first, one.last}) {
-      for (const std::uint64_t size : {1, 2, 4, 8})
+      for (const std::uint64_t size : {1ULL, 2ULL, 4ULL, 8ULL})
         for (const std::uint64_t n : {byte / size, byte / size + 1}) bounds_.insert(n);
       if (slices_.size() >= 4 || (byte == one.last && one.first == one.last)) continue;
       const std::optional<Thread> thread = find_writer(experiment_, code_, one.part, byte);
