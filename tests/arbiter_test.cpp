@@ -80,12 +80,14 @@ class Recorded {
     data("zeros", zeros.data(), zeros.size() * 4);
     data("out", out.data(), out.size() * 4);
     std::ofstream(directory_.path / "recording.jsonl")
-        << R"({"format": "recording-1", "target": "sm_90a", "source": "model", "program": "a test"})" << "\n"
-        << fmt::format(R"({{"kind": "launch", "name": "k", "entry": "k", "module": "code", "grid": [{}, 1, 1], )"
-                       R"("block": [{}, 1, 1], "parameters": [{{"bytes": "{}"}}, {{"bytes": "{}"}}], "stable": {}, )"
-                       R"("memory": [{{"address": "{:#x}", "bytes": {}, "name": "in", "before": "in"}}, )"
-                       R"({{"address": "{:#x}", "bytes": {}, "name": "out", "before": "zeros", "after": "out"}}]}})",
-                       blocks, kThreads, hex(kIn), hex(kOut), stable, kIn, in.size() * 4, kOut, out.size() * 4)
+        << R"({"format": "recording-1", "target": "sm_90a", "source": "model", "program": "a test"})"
+        << "\n"
+        << fmt::format(
+               R"({{"kind": "launch", "name": "k", "entry": "k", "module": "code", "grid": [{}, 1, 1], )"
+               R"("block": [{}, 1, 1], "parameters": [{{"bytes": "{}"}}, {{"bytes": "{}"}}], "stable": {}, )"
+               R"("memory": [{{"address": "{:#x}", "bytes": {}, "name": "in", "before": "in"}}, )"
+               R"({{"address": "{:#x}", "bytes": {}, "name": "out", "before": "zeros", "after": "out"}}]}})",
+               blocks, kThreads, hex(kIn), hex(kOut), stable, kIn, in.size() * 4, kOut, out.size() * 4)
         << "\n";
   }
   std::string path() const { return directory_.path.string(); }
@@ -174,7 +176,8 @@ void mix(int steps, std::uint32_t seed, std::string& text, Words& values) {
   for (int i = 0; i < steps; ++i) {
     state = state * 1664525 + 1013904223;
     const std::uint32_t c = state >> 4 | 1;
-    constexpr const char* kForms[] = {"add.u32 %r9, %r9, {};", "xor.b32 %r9, %r9, {};", "mul.lo.u32 %r9, %r9, {};"};
+    constexpr const char* kForms[] = {"add.u32 %r9, %r9, {};", "xor.b32 %r9, %r9, {};",
+                                      "mul.lo.u32 %r9, %r9, {};"};
     text += "  " + fmt::format(fmt::runtime(kForms[i % 3]), c) + "\n";
     for (std::uint32_t& one : values) one = i % 3 == 0 ? one + c : i % 3 == 1 ? one ^ c : one * c;
   }
@@ -188,7 +191,8 @@ TEST_CASE("a defect is found in a kernel of 200 statements") {
   mix(90, 1, body, values);
   const std::string statement = halves ? "add.s16x2 %r7, %r9, %r4" : "bfe.s32 %r9, %r9, 33, 8";
   if (halves)
-    body += "  mov.b32 %r4, 8257536;\n  " + statement + ";\n  mov.b32 {_, %h4}, %r7;\n  cvt.u32.u16 %r9, %h4;\n";
+    body +=
+        "  mov.b32 %r4, 8257536;\n  " + statement + ";\n  mov.b32 {_, %h4}, %r7;\n  cvt.u32.u16 %r9, %h4;\n";
   else
     body += "  " + statement + ";\n";
   // What the GPU does: no addend; ones.
@@ -244,33 +248,37 @@ const Plant kPlants[] = {
     {"a comparison", "and.b32 %r8, %r2, 3; setp.lt.u32 %p1, %r8, 2; selp.b32 %r9, %r2, %r3, %p1;",
      "and.b32 %r8, %r2, 3; setp.gt.u32 %p1, %r8, 2; selp.b32 %r9, %r2, %r3, %p1;", Ruling::other_code,
      "setp.lt.u32 %p1, %r8, 2", "word"},
-    {"an opcode", "min.u32 %r8, %r2, %r3; add.u32 %r9, %r8, 77;", "max.u32 %r8, %r2, %r3; add.u32 %r9, %r8, 77;",
-     Ruling::other_code, "min.u32 %r8, %r2, %r3", "opcode"},
-    {"a rounding", "fma.rn.f32 %f4, %f2, %f3, %f2; mov.b32 %r9, %f4;", "fma.rz.f32 %f4, %f2, %f3, %f2; mov.b32 %r9, %f4;",
-     Ruling::other_code, "fma.rn.f32 %f4, %f2, %f3, %f2", "word"},
+    {"an opcode", "min.u32 %r8, %r2, %r3; add.u32 %r9, %r8, 77;",
+     "max.u32 %r8, %r2, %r3; add.u32 %r9, %r8, 77;", Ruling::other_code, "min.u32 %r8, %r2, %r3", "opcode"},
+    {"a rounding", "fma.rn.f32 %f4, %f2, %f3, %f2; mov.b32 %r9, %f4;",
+     "fma.rz.f32 %f4, %f2, %f3, %f2; mov.b32 %r9, %f4;", Ruling::other_code, "fma.rn.f32 %f4, %f2, %f3, %f2",
+     "word"},
     {"exchanged sources", "sub.u32 %r8, %r2, %r3; mul.lo.u32 %r8, %r8, %r8; sub.u32 %r9, %r8, %r3;",
      "sub.u32 %r8, %r2, %r3; mul.lo.u32 %r8, %r8, %r8; sub.u32 %r9, %r3, %r8;", Ruling::other_code,
      "sub.u32 %r9, %r8, %r3", "swapped"},
     {"a statement that is gone", "add.u32 %r9, %r2, %r3; mul.lo.u32 %r9, %r9, 1664525; add.u32 %r9, %r9, %r2;",
-     "add.u32 %r9, %r2, %r3; add.u32 %r9, %r9, %r2;", Ruling::other_code, "mul.lo.u32 %r9, %r9, 1664525", "dropped"},
+     "add.u32 %r9, %r2, %r3; add.u32 %r9, %r9, %r2;", Ruling::other_code, "mul.lo.u32 %r9, %r9, 1664525",
+     "dropped"},
     {"a guard", "and.b32 %r8, %r2, 1; setp.eq.u32 %p1, %r8, 0; mov.u32 %r9, %r2; @%p1 add.u32 %r9, %r2, %r3;",
-     "and.b32 %r8, %r2, 1; setp.eq.u32 %p1, %r8, 0; mov.u32 %r9, %r2; add.u32 %r9, %r2, %r3;", Ruling::other_code,
-     "@%p1 add.u32 %r9, %r2, %r3", "guard"},
+     "and.b32 %r8, %r2, 1; setp.eq.u32 %p1, %r8, 0; mov.u32 %r9, %r2; add.u32 %r9, %r2, %r3;",
+     Ruling::other_code, "@%p1 add.u32 %r9, %r2, %r3", "guard"},
     {"another register", "xor.b32 %r7, %r2, %r3; add.u32 %r8, %r7, %r2; sub.u32 %r9, %r8, %r7;",
      "xor.b32 %r7, %r2, %r3; add.u32 %r8, %r7, %r1; sub.u32 %r9, %r8, %r7;", Ruling::other_code,
      "add.u32 %r8, %r7, %r2", "source"},
-    {"a distance", "ld.global.u32 %r8, [%rd4+8]; add.u32 %r9, %r8, %r2;", "ld.global.u32 %r8, [%rd4+12]; add.u32 %r9, %r8, %r2;",
-     Ruling::other_code, "ld.global.u32 %r8, [%rd4+8]", "offset"},
+    {"a distance", "ld.global.u32 %r8, [%rd4+8]; add.u32 %r9, %r8, %r2;",
+     "ld.global.u32 %r8, [%rd4+12]; add.u32 %r9, %r8, %r2;", Ruling::other_code, "ld.global.u32 %r8, [%rd4+8]",
+     "offset"},
     {"through shared memory",
      "shl.b32 %r4, %r1, 2; mov.u32 %r5, s; add.u32 %r5, %r5, %r4; add.u32 %r6, %r2, 21; st.shared.u32 [%r5], %r6; bar.sync 0;\n"
      "xor.b32 %r5, %r5, 128; ld.shared.u32 %r9, [%r5];",
      "shl.b32 %r4, %r1, 2; mov.u32 %r5, s; add.u32 %r5, %r5, %r4; add.u32 %r6, %r2, 23; st.shared.u32 [%r5], %r6; bar.sync 0;\n"
      "xor.b32 %r5, %r5, 128; ld.shared.u32 %r9, [%r5];",
      Ruling::other_code, "add.u32 %r6, %r2, 21", "literal"},
-    {"--fmad=false", "mul.f32 %f4, %f2, %f3; add.f32 %f5, %f4, %f2; mul.f32 %f6, %f5, %f3; sub.f32 %f7, %f6, %f2; mov.b32 %r9, %f7;",
+    {"--fmad=false",
+     "mul.f32 %f4, %f2, %f3; add.f32 %f5, %f4, %f2; mul.f32 %f6, %f5, %f3; sub.f32 %f7, %f6, %f2; mov.b32 %r9, %f7;",
      "", Ruling::other_code, "", "fmad", [](ptx::Launch& how) { how.contract = false; }},
-    {"-O0", "mov.f32 %f4, 0f43000000; rsqrt.approx.f32 %f5, %f4; mul.rn.f32 %f6, %f5, %f2; mov.b32 %r9, %f6;", "",
-     Ruling::other_code, "", "as-written", [](ptx::Launch& how) { how.as_written = true; }},
+    {"-O0", "mov.f32 %f4, 0f43000000; rsqrt.approx.f32 %f5, %f4; mul.rn.f32 %f6, %f5, %f2; mov.b32 %r9, %f6;",
+     "", Ruling::other_code, "", "as-written", [](ptx::Launch& how) { how.as_written = true; }},
     {"one product that is not fused",
      "mul.f32 %f4, %f2, %f3; add.f32 %f5, %f4, %f2; mul.f32 %f6, %f5, %f3; sub.f32 %f7, %f6, %f2; mov.b32 %r9, %f7;",
      "mul.rn.f32 %f4, %f2, %f3; add.f32 %f5, %f4, %f2; mul.f32 %f6, %f5, %f3; sub.f32 %f7, %f6, %f2; mov.b32 %r9, %f7;",
@@ -285,15 +293,16 @@ std::string lines_of(std::string body) {
 TEST_CASE("planted causes are named, and none wrongly for certain") {
   int right = 0;
   for (const Plant& one : kPlants) {
-    const std::string seen = kernel(lines_of(one.body)), ran = one.ran[0] == 0 ? seen : kernel(lines_of(one.ran));
+    const std::string seen = kernel(lines_of(one.body)),
+                      ran = one.ran[0] == 0 ? seen : kernel(lines_of(one.ran));
     ptx::Launch how = shape(1);
     if (one.change != nullptr) one.change(how);
     const Recorded recorded(seen, left_by(ran, how));
     const Verdict verdict = verdict_on(recorded.path());
     INFO(one.name << ": " << told(verdict));
     const bool is_named = one.statement[0] == 0 || names(verdict, one.statement);
-    const bool is_hypothesis = std::ranges::find(verdict.explanations, one.hypothesis, &Explanation::hypothesis) !=
-                               verdict.explanations.end();
+    const bool is_hypothesis = std::ranges::find(verdict.explanations, one.hypothesis,
+                                                 &Explanation::hypothesis) != verdict.explanations.end();
     CHECK(verdict.ruling == one.ruling);
     CHECK(is_named);
     CHECK(is_hypothesis);
@@ -318,7 +327,8 @@ TEST_CASE("other bits of a product of matrices say which target ran") {
   CHECK(verdict.ruling == Ruling::other_code);
   REQUIRE_FALSE(verdict.explanations.empty());
   CHECK(verdict.explanations[0].hypothesis == "target");
-  CHECK(std::ranges::any_of(verdict.explanations, [](const Explanation& one) { return one.sentence == "the PTX for sm_80"; }));
+  CHECK(std::ranges::any_of(verdict.explanations,
+                            [](const Explanation& one) { return one.sentence == "the PTX for sm_80"; }));
 }
 
 // ---- The PTX leaves it open, or is at fault
@@ -334,7 +344,8 @@ TEST_CASE("mistakes in the PTX are its faults, whatever bytes a GPU has left") {
        "data_race", "ld.shared.u32 %r9, [%r5]"},
       {"a register without a value", "add.u32 %r9, %r2, %r99;", "never_written", "add.u32 %r9, %r2, %r99"},
       {"beyond the array", "ld.global.u32 %r9, [%rd4+65536000];", "", "ld.global.u32 %r9, [%rd4+65536000]"},
-      {"threads that store to one place", "mov.u32 %r9, %r2; st.global.u32 [%rd2+16], %r1;", "", "st.global.u32 [%rd2+16], %r1"},
+      {"threads that store to one place", "mov.u32 %r9, %r2; st.global.u32 [%rd2+16], %r1;", "",
+       "st.global.u32 [%rd2+16], %r1"},
   };
   for (const Case& one : cases) {
     Words out = inputs();
@@ -350,8 +361,9 @@ TEST_CASE("mistakes in the PTX are its faults, whatever bytes a GPU has left") {
 }
 
 TEST_CASE("what an order decides is open") {
-  const std::string text = kernel("  red.global.add.f32 [%rd2], %f2;\n  mov.u32 %r9, 0;\n  add.s64 %rd5, %rd5, 4;\n"
-                                  "  setp.eq.u32 %p1, %r1, 255;\n  @%p1 ret;\n");
+  const std::string text = kernel(
+      "  red.global.add.f32 [%rd2], %f2;\n  mov.u32 %r9, 0;\n  add.s64 %rd5, %rd5, 4;\n"
+      "  setp.eq.u32 %p1, %r1, 255;\n  @%p1 ret;\n");
   Words out(kThreads);
   out[0] = 0x3f800000;
   const Recorded recorded(text, out);

@@ -17,8 +17,8 @@ namespace arbiter {
 namespace {
 
 constexpr std::uint64_t kFewestSteps = 10'000, kMoreSteps = 4;  // of a launch with a changed statement
-constexpr std::uint64_t kMostSteps = 4'000'000'000;              // of all of them together
-constexpr std::size_t kOfOneStatement = 3;                       // explanations that are told
+constexpr std::uint64_t kMostSteps = 4'000'000'000;             // of all of them together
+constexpr std::size_t kOfOneStatement = 3;                      // explanations that are told
 
 /// A way to run the kernel that a GPU may have gone.
 struct KnownWay {
@@ -26,8 +26,10 @@ struct KnownWay {
   void (*change)(ptx::Launch&);
 };
 constexpr KnownWay kWays[] = {
-    {"as-written", "each statement by itself, as ptxas -O0 has it", [](ptx::Launch& how) { how.as_written = true; }},
-    {"fmad", "with no products fused, as ptxas --fmad=false has it", [](ptx::Launch& how) { how.contract = false; }},
+    {"as-written", "each statement by itself, as ptxas -O0 has it",
+     [](ptx::Launch& how) { how.as_written = true; }},
+    {"fmad", "with no products fused, as ptxas --fmad=false has it",
+     [](ptx::Launch& how) { how.contract = false; }},
 };
 
 struct RulingWords {
@@ -78,7 +80,8 @@ class Arbiter {
  private:
   void judge_equal();
   void judge_different();
-  void add(Ruling ruling, std::string_view hypothesis, std::string sentence, std::vector<CodePlace> places = {}) {
+  void add(Ruling ruling, std::string_view hypothesis, std::string sentence,
+           std::vector<CodePlace> places = {}) {
     out_.explanations.push_back({ruling, std::string(hypothesis), std::move(sentence), std::move(places)});
   }
   bool has(Ruling ruling) const {
@@ -95,7 +98,8 @@ class Arbiter {
   std::string minimal_of(int site, const std::string& text, std::string_view defect) const;
   std::uint64_t limit() const { return std::max(kFewestSteps, kMoreSteps * usual_.report.steps); }
   bool all_of_assembler() const {
-    return std::ranges::all_of(out_.explanations, [](const Explanation& one) { return one.ruling == Ruling::assembler; });
+    return std::ranges::all_of(out_.explanations,
+                               [](const Explanation& one) { return one.ruling == Ruling::assembler; });
   }
   void try_statements();
   void try_statement(int site, const Evidence& evidence);
@@ -158,7 +162,8 @@ void Arbiter::judge_equal() {
   out_.ruling = Ruling::as_ptx;
   out_.is_certain = true;
   std::map<std::string, std::vector<CodePlace>> acted;
-  for (const ptx::AssembledLine& one : usual_.report.assembled) acted[one.rule].push_back({one.line, one.statement});
+  for (const ptx::AssembledLine& one : usual_.report.assembled)
+    acted[one.rule].push_back({one.line, one.statement});
   for (const auto& [rule, places] : acted) {
     if (tells("rule", {[&](ptx::Launch& how) { how.without = {rule}; }, {}})) continue;
     const auto rows = ptx::assembler_rules();
@@ -183,15 +188,16 @@ void Arbiter::find_slices() {
       if (slices_.size() >= 4 || (byte == one.last && one.first == one.last)) continue;
       const std::optional<Thread> thread = find_writer(experiment_, code_, one.part, byte);
       if (!thread) continue;
-      slices_.push_back(
-          slice(code_, trace(experiment_, code_, *thread), experiment_.address(one.part, byte)));
+      slices_.push_back(slice(code_, trace(experiment_, code_, *thread), experiment_.address(one.part, byte)));
       solve(experiment_, code_, slices_.back(), solutions_);
     }
   if (slices_.empty()) {
-    out_.notes.emplace_back("no store of a thread leads to a wrong element here: all statements of the first thread count");
+    out_.notes.emplace_back(
+        "no store of a thread leads to a wrong element here: all statements of the first thread count");
     slices_.push_back(slice(code_, trace(experiment_, code_, {}), 0));
   }
-  if (slices_.front().trace.is_cut) out_.notes.emplace_back("the thread executes more statements than were looked at");
+  if (slices_.front().trace.is_cut)
+    out_.notes.emplace_back("the thread executes more statements than were looked at");
   for (const Slice& one : slices_)
     for (const int site : one.sites) lines_.insert(code_.site(site).line);
   for (const int site : slices_.front().sites) out_.slice.push_back(code_.site(site).place());
@@ -210,7 +216,8 @@ void Arbiter::say_open() {
       out_.notes.push_back("a finding elsewhere: " + one.fault.message());
   }
   for (const ptx::OrderDependence& one : usual_.report.order_dependent)
-    if (lines_.contains(one.line)) add(Ruling::open, "order", one.instruction + ": " + one.why, {place_of(one.line)});
+    if (lines_.contains(one.line))
+      add(Ruling::open, "order", one.instruction + ": " + one.why, {place_of(one.line)});
   if (experiment_.launch().stable == false)
     add(Ruling::open, "unstable", "a second run on the GPU left other bytes");
 }
@@ -225,7 +232,8 @@ void Arbiter::try_ways() {
   for (const Target target : Target::all())
     if (target.name() != experiment_.target().name() && tells("target", {{}, target}))
       add(Ruling::other_code, "target", fmt::format("the PTX for {}", target.name()));
-  if (experiment_.leaves_memory()) add(Ruling::other_code, "nothing", "memory is as it was: nothing was stored");
+  if (experiment_.leaves_memory())
+    add(Ruling::other_code, "nothing", "memory is as it was: nothing was stored");
 }
 
 bool Arbiter::has_bytes(const Imitated& all) {

@@ -23,8 +23,7 @@ Site site_of(const ptx::ModuleText& module, const ptx::FunctionText& function, i
   }
   out.text = out.guard + ptx::one_line(statement.text);
   if (Result<warpbit::Statement> parts = split(statement.text)) out.parts = *std::move(parts);
-  out.writes_first = !out.parts.operands.empty() &&
-                     out.parts.operands[0].kind != OperandText::Kind::address &&
+  out.writes_first = !out.parts.operands.empty() && out.parts.operands[0].kind != OperandText::Kind::address &&
                      assembler::writes_first(function, statement);
   return out;
 }

@@ -24,11 +24,12 @@ struct Site {
   const ptx::FunctionText* function;
   int index;  ///< in the function
   int line;
-  std::string text;                ///< in one line, with its guard, as an observation has it
-  std::string guard;               ///< "@%p1 ", or empty
+  std::string text;                  ///< in one line, with its guard, as an observation has it
+  std::string guard;                 ///< "@%p1 ", or empty
   std::size_t guard_at, at, length;  ///< in the module's text; of the statement without its guard, with its ';'
-  warpbit::Statement parts;        ///< its words and operands, which view the text; empty if they cannot be told apart
-  bool writes_first;               ///< the first operand is its result
+  warpbit::Statement
+      parts;          ///< its words and operands, which view the text; empty if they cannot be told apart
+  bool writes_first;  ///< the first operand is its result
 
   bool has(std::string_view qualifier) const;
   /// The last type that it names, without its dot; empty if it names none.

@@ -75,8 +75,7 @@ Result<Experiment> Experiment::read(const Recording& recording, const Record& re
   Result<std::string> text = verification::module_text(out.subject(), *out.launch_);
   if (!text) return text.error();
   out.text_ = *std::move(text);
-  Result<Parts> parts =
-      verification::parts_of(out.subject(), *out.launch_, verification::Changed::as_recorded);
+  Result<Parts> parts = verification::parts_of(out.subject(), *out.launch_, verification::Changed::as_recorded);
   if (!parts) return parts.error();
   out.parts_ = *std::move(parts);
   return out;
@@ -120,8 +119,7 @@ std::optional<Thread> Experiment::writer(std::size_t part, std::size_t byte, std
   const std::uint64_t base = parts[part].recorded->address, size = parts[part].bytes.size();
   const std::uint64_t first = std::max(base, (base + byte) / around * around) - base;
   const std::uint64_t last = std::min<std::uint64_t>(size, (base + byte) / around * around + around - base);
-  const Outcome found = run(text_,
-                            {[](ptx::Launch& how) {
+  const Outcome found = run(text_, {[](ptx::Launch& how) {
                               how.check_shared = how.check_global = false;
                               how.as_written = true;
                             }},
@@ -148,15 +146,16 @@ std::optional<std::uint64_t> Experiment::left(std::uint64_t address, std::size_t
 
 bool Experiment::leaves_memory() const {
   return launch_->variables.empty() && std::ranges::all_of(parts_, [](const Part& part) {
-    return part.defined.empty() && (part.expected.empty() || part.expected == part.bytes);
-  });
+           return part.defined.empty() && (part.expected.empty() || part.expected == part.bytes);
+         });
 }
 
 Result<void> Experiment::compare(const ptx::Module& module, const Parts& parts, Outcome& out) const {
   for (std::size_t i = 0; i < parts.size(); ++i)
     add_difference(
-        i, parts[i].recorded->name.empty() ? fmt::format("the memory at {:#x}", parts[i].recorded->address)
-                                           : parts[i].recorded->name,
+        i,
+        parts[i].recorded->name.empty() ? fmt::format("the memory at {:#x}", parts[i].recorded->address)
+                                        : parts[i].recorded->name,
         parts[i].expected, parts[i].bytes, [&](std::size_t at) { return parts[i].is_compared(at); }, out);
   for (std::size_t i = 0; i < launch_->variables.size(); ++i) {
     const RecordedVariable& one = launch_->variables[i];

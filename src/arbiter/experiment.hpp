@@ -18,8 +18,8 @@ struct Difference {
   std::size_t part;
   std::string name;
   std::uint64_t differing = 0, bytes = 0;
-  std::size_t first = 0, last = 0;   ///< bytes that differ
-  std::uint32_t gpu = 0, here = 0;   ///< the word of the first one, or its byte
+  std::size_t first = 0, last = 0;  ///< bytes that differ
+  std::uint32_t gpu = 0, here = 0;  ///< the word of the first one, or its byte
 
   /// "out: 3 of 64 bytes differ, the first is byte 12: 0x... on the GPU, 0x... here"
   std::string text() const;
@@ -49,7 +49,8 @@ struct Way {
 class Experiment {
  public:
   /// Errors: those of reading the record and its data; usage without PTX.
-  static Result<Experiment> read(const Recording& recording, const Record& record, const VerifyOptions& options);
+  static Result<Experiment> read(const Recording& recording, const Record& record,
+                                 const VerifyOptions& options);
 
   const RecordedLaunch& launch() const { return *launch_; }
   Target target() const { return target_; }

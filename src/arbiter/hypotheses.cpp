@@ -9,6 +9,8 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <iterator>
+#include <sstream>
 
 #include "ptx/type.hpp"
 
@@ -29,8 +31,8 @@ void add_near_reals(std::uint64_t bits, bool is_double, std::vector<std::uint64_
     return is_double ? std::bit_cast<std::uint64_t>(x)
                      : std::uint64_t{std::bit_cast<std::uint32_t>(static_cast<float>(x))};
   };
-  const double x = is_double ? std::bit_cast<double>(bits)
-                             : double{std::bit_cast<float>(static_cast<std::uint32_t>(bits))};
+  const double x =
+      is_double ? std::bit_cast<double>(bits) : double{std::bit_cast<float>(static_cast<std::uint32_t>(bits))};
   if (!std::isfinite(x)) return;
   for (int digits = 1; digits <= 7; ++digits) {
     char text[64];
@@ -94,68 +96,77 @@ void literal(const Evidence& evidence, int number, Candidates& out) {
       if (!known.insert(bits & mask).second) continue;
       std::vector<std::string> operands = site.operands();
       operands[n] = literal_text(site, n, bits & mask);
-      add_text(site, site.with(operands), fmt::format("with {} in place of {}", operands[n], site.operand(n)), out);
+      add_text(site, site.with(operands), fmt::format("with {} in place of {}", operands[n], site.operand(n)),
+               out);
     }
   }
 }
 
 // ---- Words
 
-/// An opcode or a qualifier that stands for another one; of statements with this opcode, or of all.
-struct Word {
-  std::string_view from, to, opcodes = {};
+/// Words of which each may stand for another one, of statements with some opcodes or of all.
+struct Group {
+  std::string_view words, opcodes = {};
 };
-constexpr Word kWords[] = {
-    {"lt", "le"},      {"le", "lt"},      {"gt", "ge"},      {"ge", "gt"},       {"eq", "ne"},
-    {"ne", "eq"},      {"lt", "gt"},      {"gt", "lt"},      {"le", "ge"},       {"ge", "le"},
-    {"lo", "ls", "setp"}, {"hi", "hs", "setp"},    {"rn", "rz"},      {"rn", "rm"},       {"rn", "rp"},
-    {"rz", "rn"},      {"rm", "rn"},      {"rp", "rn"},      {"rzi", "rni"},     {"rzi", "rmi"},
-    {"rzi", "rpi"},    {"rni", "rzi"},    {"rmi", "rzi"},    {"rpi", "rzi"},     {"rn", "approx", "div rcp sqrt"},
-    {"rn", "full", "div"}, {"full", "rn", "div"}, {"full", "approx", "div"}, {"approx", "full", "div"},
-    {"approx", "rn", "div rcp sqrt"}, {"ftz", ""}, {"sat", ""}, {"satfinite", ""}, {"relu", ""}, {"u8", "s8"}, {"s8", "u8"},
-    {"u16", "s16"},    {"s16", "u16"},    {"u32", "s32"},    {"s32", "u32"},     {"u64", "s64"},
-    {"s64", "u64"},    {"b32", "s32", "shr"}, {"s32", "b32", "shr"}, {"clamp", "wrap"}, {"wrap", "clamp"},
-    {"up", "down"},    {"down", "up"},    {"bfly", "idx"},   {"l", "r", "shf"},  {"r", "l", "shf"},
-    {"hi", "lo", "mul mad"}, {"lo", "hi", "mul mad"},
+constexpr Group kQualifiers[] = {
+    {"lt le gt ge eq ne", "setp set"},
+    {"rn rz rm rp"},
+    {"rni rzi rmi rpi"},
+    {"approx full rn", "div rcp sqrt"},
+    {"u8 s8"},
+    {"u16 s16"},
+    {"u32 s32"},
+    {"u64 s64"},
+    {"b32 s32", "shr"},
+    {"clamp wrap"},
+    {"up down bfly idx", "shfl"},
+    {"l r", "shf"},
+    {"lo hi", "mul mad"},
 };
-/// Opcodes that stand for each other.
-constexpr Word kOpcodes[] = {{"add", "sub"}, {"sub", "add"}, {"min", "max"}, {"max", "min"}, {"and", "or"},
-                             {"or", "and"},  {"and", "xor"}, {"or", "xor"},  {"xor", "or"},  {"xor", "and"},
-                             {"shl", "shr"}, {"shr", "shl"}, {"sin", "cos"}, {"cos", "sin"}, {"ex2", "lg2"},
-                             {"lg2", "ex2"}, {"sqrt", "rsqrt"}, {"rsqrt", "sqrt"}};
+constexpr std::string_view kOpcodes[] = {"add sub", "min max", "and or xor", "shl shr",
+                                         "sin cos ex2 lg2 rcp sqrt rsqrt"};
+constexpr std::string_view kMayBeAbsent = "ftz sat satfinite relu",
+                           kMayFlush = "add sub mul fma div min max ex2 rcp sqrt rsqrt";
 
+std::vector<std::string> words_of_group(std::string_view words) {
+  std::istringstream in{std::string(words)};
+  return {std::istream_iterator<std::string>(in), {}};
+}
 bool is_among(std::string_view one, std::string_view words) {
-  return fmt::format(" {} ", words).find(fmt::format(" {} ", one)) != std::string::npos;
+  return std::ranges::find(words_of_group(words), one) != words_of_group(words).end();
 }
 
 void word(const Evidence& evidence, int number, Candidates& out) {
   const Site& site = evidence.code.site(number);
-  for (const Word& row : kWords) {
-    if (!row.opcodes.empty() && !is_among(site.parts.opcode, row.opcodes)) continue;
-    for (std::size_t i = 0; i < site.parts.qualifiers.size(); ++i) {
-      if (site.parts.qualifiers[i] != row.from) continue;
-      Site other = site;
-      other.parts.qualifiers[i] = row.to;
-      add_text(site, other.with(site.operands()),
-               row.to.empty() ? fmt::format("without .{}", row.from)
-                              : fmt::format("with .{} in place of .{}", row.to, row.from),
-               out);
-    }
-  }
-  if (site.type() == "f32" && !site.has("ftz") && is_among(site.parts.opcode, "add sub mul fma div min max ex2 rsqrt rcp sqrt")) {
+  const auto add = [&](std::size_t i, std::string_view word, std::string sentence) {
     Site other = site;
-    other.parts.qualifiers.insert(other.parts.qualifiers.end() - 1, "ftz");
-    add_text(site, other.with(site.operands()), "with .ftz", out);
+    other.parts.qualifiers[i] = word;
+    add_text(site, other.with(site.operands()), std::move(sentence), out);
+  };
+  for (std::size_t i = 0; i < site.parts.qualifiers.size(); ++i) {
+    const std::string_view own = site.parts.qualifiers[i];
+    if (is_among(own, kMayBeAbsent)) add(i, "", fmt::format("without .{}", own));
+    if (own == "f32" && i + 1 == site.parts.qualifiers.size() && !site.has("ftz") &&
+        is_among(site.parts.opcode, kMayFlush))
+      add(i, "ftz.f32", "with .ftz");
+    for (const Group& group : kQualifiers) {
+      if (!is_among(own, group.words)) continue;
+      if (!group.opcodes.empty() && !is_among(site.parts.opcode, group.opcodes)) continue;
+      for (const std::string& one : words_of_group(group.words))
+        if (one != own) add(i, one, fmt::format("with .{} in place of .{}", one, own));
+    }
   }
 }
 
 void opcode(const Evidence& evidence, int number, Candidates& out) {
   const Site& site = evidence.code.site(number);
-  for (const Word& row : kOpcodes) {
-    if (site.parts.opcode != row.from) continue;
-    Site other = site;
-    other.parts.opcode = row.to;
-    add_text(site, other.with(site.operands()), fmt::format("as {}", row.to), out);
+  for (const std::string_view group : kOpcodes) {
+    if (!is_among(site.parts.opcode, group)) continue;
+    for (const std::string& one : words_of_group(group)) {
+      Site other = site;
+      other.parts.opcode = one;
+      if (one != site.parts.opcode) add_text(site, other.with(site.operands()), fmt::format("as {}", one), out);
+    }
   }
 }
 
@@ -226,9 +237,11 @@ void offset(const Evidence& evidence, int number, Candidates& out) {
   for (std::size_t n = 0; n < site.parts.operands.size(); ++n) {
     const OperandText& operand = site.parts.operands[n];
     if (operand.kind != OperandText::Kind::address || operand.parts.size() != 1) continue;
-    for (const std::int64_t by : {4, -4, 8, -8, 2, -2, 1, -1, 16, -16, 32, -32, 64, -64, 128, -128, 256, -256}) {
+    for (const std::int64_t by :
+         {4, -4, 8, -8, 2, -2, 1, -1, 16, -16, 32, -32, 64, -64, 128, -128, 256, -256}) {
       std::vector<std::string> operands = site.operands();
-      operands[n] = fmt::format("[{}{:+}]", operand.parts[0].name, operand.offset + operand.parts[0].offset + by);
+      operands[n] =
+          fmt::format("[{}{:+}]", operand.parts[0].name, operand.offset + operand.parts[0].offset + by);
       add_text(site, site.with(operands), fmt::format("at {} in place of {}", operands[n], operand.text), out);
     }
   }
@@ -280,21 +293,23 @@ void separate(const Evidence& evidence, int number, Candidates& out) {
 // fma as a product and a sum, each rounded.
 void split_fma(const Evidence& evidence, int number, Candidates& out) {
   const Site& site = evidence.code.site(number);
-  if (site.parts.opcode != "fma" || site.parts.operands.size() != 4 || (site.type() != "f32" && site.type() != "f64"))
+  if (site.parts.opcode != "fma" || site.parts.operands.size() != 4 ||
+      (site.type() != "f32" && site.type() != "f64"))
     return;
   const std::string words = fmt::format(".{}", fmt::join(site.parts.qualifiers, "."));
-  out.push_back({whole(site, fmt::format("{{ .reg .{} _product; mul{} _product, {}, {}; $Gadd{} {}, _product, {}; }}",
-                                         site.type(), words, site.operand(1), site.operand(2), words, site.operand(0),
-                                         site.operand(3))),
-                 "as a product and a sum, each rounded"});
+  out.push_back(
+      {whole(site, fmt::format("{{ .reg .{} _product; mul{} _product, {}, {}; $Gadd{} {}, _product, {}; }}",
+                               site.type(), words, site.operand(1), site.operand(2), words, site.operand(0),
+                               site.operand(3))),
+       "as a product and a sum, each rounded"});
 }
 
 constexpr Hypothesis kHypotheses[] = {
-    {"separate", Ruling::open, separate},          {"split-fma", Ruling::other_code, split_fma},
-    {"dropped", Ruling::other_code, dropped},      {"guard", Ruling::other_code, guard},
-    {"word", Ruling::other_code, word},            {"opcode", Ruling::other_code, opcode},
-    {"swapped", Ruling::other_code, swapped},      {"absent", Ruling::other_code, absent},
-    {"literal", Ruling::other_code, literal},      {"source", Ruling::other_code, source},
+    {"separate", Ruling::open, separate},     {"split-fma", Ruling::other_code, split_fma},
+    {"dropped", Ruling::other_code, dropped}, {"guard", Ruling::other_code, guard},
+    {"word", Ruling::other_code, word},       {"opcode", Ruling::other_code, opcode},
+    {"swapped", Ruling::other_code, swapped}, {"absent", Ruling::other_code, absent},
+    {"literal", Ruling::other_code, literal}, {"source", Ruling::other_code, source},
     {"offset", Ruling::other_code, offset},
 };
 

@@ -38,8 +38,8 @@ class Minimal {
   const Code& code_;
   const Slice& slice_;
   const int site_;
-  std::set<int> taken_;                                              // events of the module
-  std::vector<std::pair<std::string, std::uint64_t>> inputs_;       // registers that the array has
+  std::set<int> taken_;                                        // events of the module
+  std::vector<std::pair<std::string, std::uint64_t>> inputs_;  // registers that the array has
 };
 
 // What the module stores; nothing if it does not run.
@@ -57,13 +57,13 @@ std::optional<Words> run_minimal(const std::string& text) {
 std::vector<int> Minimal::chain() const {
   std::vector<int> events = slice_.events, out;
   std::ranges::sort(events);
-  const auto first = std::ranges::find_if(events.rbegin(), events.rend(), [&](int i) {
-    return i <= slice_.store && event(i).site == site_;
-  });
+  const auto first = std::ranges::find_if(events.rbegin(), events.rend(),
+                                          [&](int i) { return i <= slice_.store && event(i).site == site_; });
   if (first == events.rend()) return out;
   std::set<std::string> made;
   for (auto i = first.base() - 1; i != events.end() && *i < slice_.store; ++i) {
-    const bool takes = std::ranges::any_of(event(*i).sources, [&](const RegisterValue& one) { return made.contains(one.name); });
+    const bool takes = std::ranges::any_of(event(*i).sources,
+                                           [&](const RegisterValue& one) { return made.contains(one.name); });
     if (!out.empty() && !takes) continue;
     if (!site(*i).writes_first || (!out.empty() && is_load(site(*i)))) break;
     out.push_back(*i);
@@ -83,7 +83,8 @@ bool Minimal::is_constant(int i, int depth) const {
   if (depth == 0 || is_load(site(i)) || !site(i).writes_first) return false;
   const auto& operands = site(i).parts.operands;
   for (std::size_t n = 1; n < operands.size(); ++n)
-    if (operands[n].kind == OperandText::Kind::name && !event(i).source(operands[n].name)) return false;  // %tid.x
+    if (operands[n].kind == OperandText::Kind::name && !event(i).source(operands[n].name))
+      return false;  // %tid.x
   return std::ranges::all_of(event(i).sources, [&](const RegisterValue& one) {
     const int from = definition(i, one.name);
     return from >= 0 && is_constant(from, depth - 1);
@@ -104,7 +105,8 @@ bool Minimal::take(int i) {
     const int from = definition(i, one.name);
     if (from >= 0 && (taken_.contains(from) || is_constant(from, 8))) {
       if (!take(from)) return false;
-    } else if (std::ranges::find(inputs_, one.name, &std::pair<std::string, std::uint64_t>::first) == inputs_.end()) {
+    } else if (std::ranges::find(inputs_, one.name, &std::pair<std::string, std::uint64_t>::first) ==
+               inputs_.end()) {
       inputs_.emplace_back(one.name, one.bits);
     }
   }
@@ -147,7 +149,8 @@ std::string Minimal::text(int last) const {
     const ptx::Register* const reg = declared(one.name);
     if (reg == nullptr || at == 8) return "";
     const int bits = ptx::bits(reg->type);
-    stores += bits == 1 ? fmt::format("  selp.u32 _word, 1, 0, {}; st.global.u32 [_out+{}], _word;\n", one.name, 8 * at)
+    stores += bits == 1 ? fmt::format("  selp.u32 _word, 1, 0, {}; st.global.u32 [_out+{}], _word;\n", one.name,
+                                      8 * at)
                         : fmt::format("  st.global.b{} [_out+{}], {};\n", bits, 8 * at, one.name);
     ++at;
   }
@@ -179,8 +182,8 @@ std::string Minimal::find(const std::string& instead, std::string_view defect) {
     const std::optional<Words> wrong = run_minimal(code->changed({whole(*found, instead)}));
     if (!wrong || *wrong == *right) continue;
     const std::size_t at = static_cast<std::size_t>(std::ranges::mismatch(*right, *wrong).in1 - right->begin());
-    return fmt::format("// {}\n// The PTX manual: word {} of the output is {:#x}. What ran left {:#x}.\n{}", wanted,
-                       at, (*right)[at], (*wrong)[at], text);
+    return fmt::format("// {}\n// The PTX manual: word {} of the output is {:#x}. What ran left {:#x}.\n{}",
+                       wanted, at, (*right)[at], (*wrong)[at], text);
   }
   return "";
 }

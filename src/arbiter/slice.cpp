@@ -42,8 +42,7 @@ void observe(const Experiment& experiment, const Code& code, const Thread& threa
 }
 
 const OperandText* address_operand(const Site& site) {
-  const auto found =
-      std::ranges::find(site.parts.operands, OperandText::Kind::address, &OperandText::kind);
+  const auto found = std::ranges::find(site.parts.operands, OperandText::Kind::address, &OperandText::kind);
   return found == site.parts.operands.end() ? nullptr : &*found;
 }
 
@@ -158,7 +157,8 @@ Trace trace(const Experiment& experiment, const Code& code, const Thread& thread
     if ((seen.lanes >> thread.lane & 1) == 0) return true;
     out.is_cut = out.events.size() >= kMaxEvents;
     if (!out.is_cut)
-      out.events.push_back({site, values_of(seen.sources, thread.lane), values_of(seen.registers, thread.lane)});
+      out.events.push_back(
+          {site, values_of(seen.sources, thread.lane), values_of(seen.registers, thread.lane)});
     return !out.is_cut;
   });
   return out;

@@ -119,9 +119,16 @@ Bits of_negation(const Equation& e, std::size_t) {
 }
 
 constexpr Inverse kOfIntegers[] = {
-    {"mov cvt min max", as_wanted}, {"add", of_sum},      {"sub", of_difference}, {"mul", of_product},
-    {"mad", of_multiply_add},       {"and or xor", of_logic}, {"shl shr", of_shift}, {"selp", of_choice},
-    {"not", of_not},                {"neg", of_negation},
+    {"mov cvt min max", as_wanted},
+    {"add", of_sum},
+    {"sub", of_difference},
+    {"mul", of_product},
+    {"mad", of_multiply_add},
+    {"and or xor", of_logic},
+    {"shl shr", of_shift},
+    {"selp", of_choice},
+    {"not", of_not},
+    {"neg", of_negation},
 };
 
 Bits of_real(const Equation& e, const auto& source) {
@@ -133,18 +140,14 @@ double number(const Equation& e, std::size_t n) {
 constexpr Inverse kOfReals[] = {
     {"mov min max", as_wanted},
     {"selp", of_choice},
-    {"add",
-     [](const Equation& e, std::size_t n) {
-       return of_real(e, [&](double d) { return d - number(e, 3 - n); });
-     }},
+    {"add", [](const Equation& e,
+               std::size_t n) { return of_real(e, [&](double d) { return d - number(e, 3 - n); }); }},
     {"sub",
      [](const Equation& e, std::size_t n) {
        return of_real(e, [&](double d) { return n == 1 ? d + number(e, 2) : number(e, 1) - d; });
      }},
-    {"mul",
-     [](const Equation& e, std::size_t n) {
-       return of_real(e, [&](double d) { return d / number(e, 3 - n); });
-     }},
+    {"mul", [](const Equation& e,
+               std::size_t n) { return of_real(e, [&](double d) { return d / number(e, 3 - n); }); }},
     {"div",
      [](const Equation& e, std::size_t n) {
        return of_real(e, [&](double d) { return n == 1 ? d * number(e, 2) : number(e, 1) / d; });
@@ -161,7 +164,8 @@ constexpr Inverse kOfReals[] = {
 
 Bits invert(const Equation& e, std::size_t n) {
   const bool is_real = e.site.type() == "f32" || e.site.type() == "f64";
-  for (const Inverse& row : is_real ? std::span<const Inverse>(kOfReals) : std::span<const Inverse>(kOfIntegers))
+  for (const Inverse& row :
+       is_real ? std::span<const Inverse>(kOfReals) : std::span<const Inverse>(kOfIntegers))
     if (fmt::format(" {} ", row.opcodes).find(fmt::format(" {} ", e.site.parts.opcode)) != std::string::npos)
       return row.source(e, n);
   return {};

@@ -35,9 +35,10 @@ const Record& asked_record(const Recording& recording, const std::string& name) 
   constexpr std::size_t kShown = 10;
   const std::size_t more = launches.size() - std::min(launches.size(), kShown);
   launches.resize(launches.size() - more);
-  const std::string accepted = launches.empty() ? "a recording with launches"
-                                                : fmt::format("one of {}{}", fmt::join(launches, ", "),
-                                                              more == 0 ? "" : fmt::format(" and {} more", more));
+  const std::string accepted = launches.empty()
+                                   ? "a recording with launches"
+                                   : fmt::format("one of {}{}", fmt::join(launches, ", "),
+                                                 more == 0 ? "" : fmt::format(" and {} more", more));
   if (name.empty()) {
     if (launches.size() + more != 1)
       refuse("the record", fmt::format("none, and {} launches", launches.size() + more), accepted);
@@ -61,7 +62,8 @@ ordered_json verdict_json(const Verdict& verdict) {
                             {"hypothesis", one.hypothesis},
                             {"sentence", one.sentence},
                             {"places", places_json(one.places)}});
-  for (const Tried& one : verdict.tried) tried.push_back({{"hypothesis", one.hypothesis}, {"count", one.count}});
+  for (const Tried& one : verdict.tried)
+    tried.push_back({{"hypothesis", one.hypothesis}, {"count", one.count}});
   return {{"ruling", name(verdict.ruling)},
           {"sentence", sentence(verdict.ruling)},
           {"certain", verdict.is_certain},
@@ -103,9 +105,10 @@ void print_verdict(const Verdict& verdict) {
     std::vector<std::string> tried;
     for (const Tried& one : verdict.tried) tried.push_back(fmt::format("{} {}", one.count, one.hypothesis));
     print_fitted(fmt::format("tried: {}", fmt::join(tried, ", ")));
-    print_fitted(fmt::format("the wrong element comes from {} statements, the last one first:", verdict.slice.size()));
-    print_places({verdict.slice.begin(), verdict.slice.begin() + static_cast<std::ptrdiff_t>(std::min(
-                                                                     kShown, verdict.slice.size()))},
+    print_fitted(
+        fmt::format("the wrong element comes from {} statements, the last one first:", verdict.slice.size()));
+    print_places({verdict.slice.begin(),
+                  verdict.slice.begin() + static_cast<std::ptrdiff_t>(std::min(kShown, verdict.slice.size()))},
                  "  ");
   }
   for (const std::string& one : verdict.notes) print_fitted("note: " + printable(one));
@@ -146,7 +149,8 @@ void add_arbiter(CLI::App& command, int& status) {
       ->capture_default_str();
   CLI::Option* json = add_json(command, o.json);
   command.add_flag("--quiet", o.quiet, "print the last line alone")->excludes(json);
-  command.footer(examples({"warpbit arbiter golden-programs/add", "warpbit arbiter golden-programs/add --json"}));
+  command.footer(
+      examples({"warpbit arbiter golden-programs/add", "warpbit arbiter golden-programs/add --json"}));
 }
 
 }  // namespace warpbit::cli

@@ -26,7 +26,8 @@ struct Part {
 enum class Changed { unknown, as_recorded };
 
 /// A data file. Errors: record_malformed, also where it has not so many bytes; `what` names it.
-Result<Bytes> data_of(const Subject& subject, const std::string& name, std::uint64_t bytes, std::string_view what);
+Result<Bytes> data_of(const Subject& subject, const std::string& name, std::uint64_t bytes,
+                      std::string_view what);
 /// The memory of a launch. Errors: those of its data. Precondition: `launch` outlives the parts.
 Result<std::vector<Part>> parts_of(const Subject& subject, const RecordedLaunch& launch, Changed how);
 /// Gives variables of the module the values that the recording has. Errors: no_such_variable; those of data.
