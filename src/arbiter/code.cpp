@@ -99,6 +99,10 @@ Edit whole(const Site& site, const std::string& text) {
   return {site.guard_at, site.at + site.length - site.guard_at, guarded(text, site.guard)};
 }
 
+bool is_among(std::string_view word, std::string_view words) {
+  return fmt::format(" {} ", words).find(fmt::format(" {} ", word)) != std::string::npos;
+}
+
 std::string guarded(std::string text, std::string_view guard) {
   for (std::size_t at = text.find("$G"); at != text.npos; at = text.find("$G", at + guard.size()))
     text.replace(at, 2, guard);

@@ -76,6 +76,8 @@ class Code {
 Edit replaced(const Site& site, std::string text);
 /// Statements in place of one and its guard, which comes wherever they have `$G`.
 Edit whole(const Site& site, const std::string& text);
+/// Whether a word is one of some, which blanks part.
+bool is_among(std::string_view word, std::string_view words);
 /// The text with `guard` for each `$G`.
 std::string guarded(std::string text, std::string_view guard);
 

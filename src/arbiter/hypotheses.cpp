@@ -132,10 +132,6 @@ std::vector<std::string> words_of_group(std::string_view words) {
   std::istringstream in{std::string(words)};
   return {std::istream_iterator<std::string>(in), {}};
 }
-bool is_among(std::string_view one, std::string_view words) {
-  return std::ranges::find(words_of_group(words), one) != words_of_group(words).end();
-}
-
 void word(const Evidence& evidence, int number, Candidates& out) {
   const Site& site = evidence.code.site(number);
   const auto add = [&](std::size_t i, std::string_view word, std::string sentence) {

@@ -166,8 +166,7 @@ Bits invert(const Equation& e, std::size_t n) {
   const bool is_real = e.site.type() == "f32" || e.site.type() == "f64";
   for (const Inverse& row :
        is_real ? std::span<const Inverse>(kOfReals) : std::span<const Inverse>(kOfIntegers))
-    if (fmt::format(" {} ", row.opcodes).find(fmt::format(" {} ", e.site.parts.opcode)) != std::string::npos)
-      return row.source(e, n);
+    if (is_among(e.site.parts.opcode, row.opcodes)) return row.source(e, n);
   return {};
 }
 
