@@ -3,6 +3,7 @@
 // the slice, nearest to the store first. What is known says beforehand which bytes it leaves, and is believed before a statement
 // that is changed until they fit.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -17,7 +18,7 @@ namespace arbiter {
 namespace {
 
 constexpr std::uint64_t kFewestSteps = 10'000, kMoreSteps = 4;  // of a launch with a changed statement
-constexpr std::uint64_t kMostSteps = 4'000'000'000;             // of all of them together
+constexpr std::uint64_t kMostSteps = 1'000'000'000;             // of all of them together
 constexpr std::size_t kOfOneStatement = 3;                      // explanations that are told
 
 /// A way to run the kernel that a GPU may have gone.
@@ -87,12 +88,16 @@ class Arbiter {
   bool has(Ruling ruling) const {
     return std::ranges::find(out_.explanations, ruling, &Explanation::ruling) != out_.explanations.end();
   }
-  bool tells(std::string_view hypothesis, const Way& way);
+  bool tells(std::string_view hypothesis, const Way& way, const std::string& text);
+  bool tells(std::string_view hypothesis, const std::function<void(ptx::Launch&)>& change) {
+    return tells(hypothesis, {change, {}}, code_.text());
+  }
   CodePlace place_of(int line) const;
   void add_fault(const Fault& fault);
   void find_slices();
   void say_open();
   void try_ways();
+  void try_targets();
   void try_defects();
   bool has_bytes(const Imitated& all);
   std::string minimal_of(int site, const std::string& text, std::string_view defect) const;
@@ -130,17 +135,15 @@ void Arbiter::count(std::string_view hypothesis, std::uint64_t tries) {
   if (options_.progress) options_.progress(tried_);
 }
 
-// Whether the launch has the bytes of the GPU in a way.
-bool Arbiter::tells(std::string_view hypothesis, const Way& way) {
+// Whether a text has the bytes of the GPU in a way.
+bool Arbiter::tells(std::string_view hypothesis, const Way& way, const std::string& text) {
   count(hypothesis);
-  return experiment_
-      .run(code_.text(), {[&](ptx::Launch& how) {
-                            how.check_shared = how.check_global = false;
-                            how.lenient = true;
-                            if (way.change) way.change(how);
-                          },
-                          way.target})
-      .is_equal();
+  const auto change = [&](ptx::Launch& how) {
+    how.check_shared = how.check_global = false;
+    how.lenient = true;
+    if (way.change) way.change(how);
+  };
+  return experiment_.run(text, {change, way.target}).is_equal();
 }
 
 CodePlace Arbiter::place_of(int line) const {
@@ -165,7 +168,7 @@ void Arbiter::judge_equal() {
   for (const ptx::AssembledLine& one : usual_.report.assembled)
     acted[one.rule].push_back({one.line, one.statement});
   for (const auto& [rule, places] : acted) {
-    if (tells("rule", {[&](ptx::Launch& how) { how.without = {rule}; }, {}})) continue;
+    if (tells("rule", [&](ptx::Launch& how) { how.without = {rule}; })) continue;
     const auto rows = ptx::assembler_rules();
     const auto row = std::ranges::find(rows, rule, &ptx::AssemblerRule::name);
     add(Ruling::as_ptx, rule,
@@ -224,16 +227,28 @@ void Arbiter::say_open() {
 
 void Arbiter::try_ways() {
   for (const KnownWay& way : kWays)
-    if (tells(way.name, {way.change, {}})) add(Ruling::other_code, way.name, std::string(way.sentence));
+    if (tells(way.name, way.change)) add(Ruling::other_code, way.name, std::string(way.sentence));
   if (out_.explanations.empty())
     for (const ptx::AssemblerRule& rule : ptx::assembler_rules())
-      if (tells("without-rule", {[&](ptx::Launch& how) { how.without = {std::string(rule.name)}; }, {}}))
+      if (tells("without-rule", [&](ptx::Launch& how) { how.without = {std::string(rule.name)}; }))
         add(Ruling::other_code, "without-rule", fmt::format("without the rule {} of the assembler", rule.name));
-  for (const Target target : Target::all())
-    if (target.name() != experiment_.target().name() && tells("target", {{}, target}))
-      add(Ruling::other_code, "target", fmt::format("the PTX for {}", target.name()));
+  try_targets();
   if (experiment_.leaves_memory())
     add(Ruling::other_code, "nothing", "memory is as it was: nothing was stored");
+}
+
+// The same statements for other targets: each is named in the text, too.
+void Arbiter::try_targets() {
+  const std::string_view named = code_.module().target;
+  const auto at = static_cast<std::size_t>(named.data() - code_.text().data());
+  std::vector<std::string> found;
+  for (const Target target : Target::all()) {
+    if (target.name() == experiment_.target().name()) continue;
+    const std::string text = code_.changed({{at, named.size(), std::string(target.name())}});
+    if (tells("target", {{}, target}, text)) found.emplace_back(target.name());
+  }
+  if (!found.empty())
+    add(Ruling::other_code, "target", fmt::format("the PTX for {}", fmt::join(found, " or ")));
 }
 
 bool Arbiter::has_bytes(const Imitated& all) {
@@ -361,7 +376,7 @@ Result<Verdict> Arbiter::run() {
     add_fault(*usual_.report.fault);
     out_.ruling = Ruling::ptx_fault;
     out_.is_certain = true;
-    if (tells("lenient", {}))
+    if (tells("lenient", {}, code_.text()))
       out_.notes.emplace_back("without checks the launch has the bytes of the GPU here, too");
   } else if (usual_.differences.empty()) {
     judge_equal();

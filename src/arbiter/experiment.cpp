@@ -121,7 +121,7 @@ std::optional<Thread> Experiment::writer(std::size_t part, std::size_t byte, std
   const std::uint64_t last = std::min<std::uint64_t>(size, (base + byte) / around * around + around - base);
   const Outcome found = run(text_, {[](ptx::Launch& how) {
                               how.check_shared = how.check_global = false;
-                              how.as_written = true;
+                              how.as_written = how.lenient = true;
                             }},
                             parts, [&](ptx::Launch& how) { protect(how, part, first, last); });
   const std::optional<Fault>& fault = found.report.fault;
