@@ -46,28 +46,6 @@ constexpr RulingWords kRulings[] = {
     {Ruling::unexplained, "unexplained", "not explained"},
 };
 
-// Statements with a defect, and what each may have become.
-using Imitated = std::vector<std::pair<const KnownDefect*, std::string>>;
-
-// All together, those of each defect, each alone.
-std::vector<Imitated> sets_of(const std::vector<KnownDefect>& all) {
-  std::vector<Imitated> out;
-  const auto add = [&](const auto& is_one) {
-    for (std::size_t version = 0; version < 2; ++version) {
-      Imitated one;
-      for (const KnownDefect& defect : all)
-        if (is_one(defect) && !defect.imitations.empty())
-          one.emplace_back(&defect, defect.imitations[std::min(version, defect.imitations.size() - 1)]);
-      if (!one.empty() && std::ranges::find(out, one) == out.end()) out.push_back(std::move(one));
-    }
-  };
-  add([](const KnownDefect&) { return true; });
-  for (const assembler::DefectRow& row : assembler::defects())
-    add([&](const KnownDefect& one) { return one.row->name == row.name; });
-  for (const KnownDefect& single : all) add([&](const KnownDefect& one) { return &one == &single; });
-  return out;
-}
-
 const RulingWords& words_of_ruling(Ruling ruling) {
   return kRulings[static_cast<std::size_t>(ruling)];
 }

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "arbiter/code.hpp"
@@ -45,5 +46,9 @@ struct KnownDefect {
 };
 /// Those of all functions of the module.
 std::vector<KnownDefect> known_defects(const Code& code);
+/// Statements with a defect, and what each may have become.
+using Imitated = std::vector<std::pair<const KnownDefect*, std::string>>;
+/// What to imitate at once: all of them, those of each defect, each alone.
+std::vector<Imitated> sets_of(const std::vector<KnownDefect>& all);
 
 }  // namespace warpbit::arbiter

@@ -3,6 +3,8 @@
 #include <fmt/args.h>
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "arbiter/hypotheses.hpp"
 
 namespace warpbit::arbiter {
@@ -42,6 +44,24 @@ std::vector<KnownDefect> known_defects(const Code& code) {
         if (row.defect == found.defect->name) one.imitations.push_back(filled(row, code.site(one.site)));
       out.push_back(std::move(one));
     }
+  return out;
+}
+
+std::vector<Imitated> sets_of(const std::vector<KnownDefect>& all) {
+  std::vector<Imitated> out;
+  const auto add = [&](const auto& is_one) {
+    for (std::size_t version = 0; version < 2; ++version) {
+      Imitated one;
+      for (const KnownDefect& defect : all)
+        if (is_one(defect) && !defect.imitations.empty())
+          one.emplace_back(&defect, defect.imitations[std::min(version, defect.imitations.size() - 1)]);
+      if (!one.empty() && std::ranges::find(out, one) == out.end()) out.push_back(std::move(one));
+    }
+  };
+  add([](const KnownDefect&) { return true; });
+  for (const assembler::DefectRow& row : assembler::defects())
+    add([&](const KnownDefect& one) { return one.row->name == row.name; });
+  for (const KnownDefect& single : all) add([&](const KnownDefect& one) { return &one == &single; });
   return out;
 }
 
