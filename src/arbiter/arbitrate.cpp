@@ -19,6 +19,7 @@ namespace {
 
 constexpr std::uint64_t kFewestSteps = 10'000, kMoreSteps = 4;  // of a launch with a changed statement
 constexpr std::uint64_t kMostSteps = 1'000'000'000;             // of all of them together
+constexpr std::uint64_t kManyBytes = 16;                        // that differ, for a statement to be certain
 constexpr std::size_t kOfOneStatement = 3;                      // explanations that are told
 
 /// A way to run the kernel that a GPU may have gone.
@@ -86,6 +87,7 @@ class Arbiter {
   }
   void try_statements();
   void try_statement(int site, const Evidence& evidence);
+  bool is_told_apart();
   void say_inferred();
   void conclude();
   void count(std::string_view hypothesis, std::uint64_t tries = 1);
@@ -329,6 +331,16 @@ void Arbiter::conclude() {
                                 [&](const Explanation& one) { return one.ruling == out_.ruling; });
 }
 
+// Whether a statement that was changed until the bytes fit says more than they do: many of them, and no defect beside it.
+bool Arbiter::is_told_apart() {
+  std::uint64_t differing = 0;
+  for (const Difference& one : usual_.differences) differing += one.differing;
+  if (differing < kManyBytes) out_.notes.emplace_back("few bytes differ: much would explain them");
+  const bool has_defect = std::ranges::any_of(
+      known_defects(code_), [&](const KnownDefect& one) { return lines_.contains(code_.site(one.site).line); });
+  return differing >= kManyBytes && !has_defect;
+}
+
 void Arbiter::judge_different() {
   for (const Difference& one : usual_.differences) out_.differences.push_back(one.text());
   find_slices();
@@ -342,7 +354,7 @@ void Arbiter::judge_different() {
   out_.is_certain = out_.explanations.size() == 1 || all_of_assembler();
   if (!out_.explanations.empty()) return conclude();
   try_statements();
-  out_.is_certain = blamed_.size() == 1;
+  out_.is_certain = blamed_.size() == 1 && is_told_apart();
   if (out_.explanations.empty()) say_inferred();
   conclude();
 }

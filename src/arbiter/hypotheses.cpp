@@ -102,6 +102,16 @@ void literal(const Evidence& evidence, int number, Candidates& out) {
   }
 }
 
+// Another value in memory or in a parameter, which the element says.
+void loaded(const Evidence& evidence, int number, Candidates& out) {
+  const Site& site = evidence.code.site(number);
+  const auto found = evidence.solutions.find({number, 1});
+  if (!is_load(site) || found == evidence.solutions.end() || site.bits() < 16) return;
+  for (const std::uint64_t bits : found->second)
+    add_text(site, fmt::format("mov.b{} {}, {:#x};", site.bits(), site.operand(0), bits),
+             fmt::format("if {:#x} is loaded", bits), out);
+}
+
 // ---- Words
 
 /// Words of which each may stand for another one, of statements with some opcodes or of all.
@@ -305,8 +315,8 @@ constexpr Hypothesis kHypotheses[] = {
     {"dropped", Ruling::other_code, dropped}, {"guard", Ruling::other_code, guard},
     {"word", Ruling::other_code, word},       {"opcode", Ruling::other_code, opcode},
     {"swapped", Ruling::other_code, swapped}, {"absent", Ruling::other_code, absent},
-    {"literal", Ruling::other_code, literal}, {"source", Ruling::other_code, source},
-    {"offset", Ruling::other_code, offset},
+    {"literal", Ruling::other_code, literal}, {"loaded", Ruling::other_code, loaded},
+    {"source", Ruling::other_code, source},   {"offset", Ruling::other_code, offset},
 };
 
 }  // namespace

@@ -237,6 +237,7 @@ void Solver::take_back_load(int load, const Wanted& one) {
       want(i, site(i).parts.operands[1].name, one.bits);
     return;
   }
+  to_[{event(load).site, 1}].push_back(one.bits);
 }
 
 // mov.b32 d, {a, b}: each source has its part. mov.b32 {a, b}, s: the other part is as it was.

@@ -15,8 +15,8 @@
 
 namespace warpbit::arbiter {
 
-/// Bits that a literal operand may have had, by statement and number of the operand. Each alone makes the element; where a
-/// statement rounds, or loses bits, they are near.
+/// Bits that a literal operand may have had, or what is loaded, by statement and number of the operand. Each alone makes the
+/// element; where a statement rounds, or loses bits, they are near.
 using Solutions = std::map<std::pair<int, std::size_t>, std::vector<std::uint64_t>>;
 
 /// Adds those of the slice of an element that the GPU left at an address.
