@@ -150,7 +150,8 @@ void add_arbiter(CLI::App& command, int& status) {
   CLI::Option* json = add_json(command, o.json);
   command.add_flag("--quiet", o.quiet, "print the last line alone")->excludes(json);
   command.footer(
-      examples({"warpbit arbiter golden-programs/add", "warpbit arbiter golden-programs/add --json"}));
+      examples({"warpbit arbiter examples/recordings/assembler bfe_position",
+                           "warpbit arbiter examples/recordings/assembler scale --json"}));
 }
 
 }  // namespace warpbit::cli

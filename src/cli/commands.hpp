@@ -76,7 +76,7 @@ Arguments& add_arguments(CLI::App& command, int& status, int (*run)(const Argume
   return *out;
 }
 
-/// The end of a command's help: lines that work where golden/ is a folder of warpbit's repository.
+/// The end of a command's help: lines that work where golden/ and examples/ are folders of warpbit's repository.
 std::string examples(std::initializer_list<std::string_view> lines);
 
 // ---- What cannot be answered
