@@ -7,6 +7,7 @@
 #include <cstring>
 #include <fstream>
 #include <functional>
+#include <nlohmann/json.hpp>
 
 #include "archive.hpp"
 #include "tool.hpp"
@@ -100,20 +101,20 @@ class Recorded {
   Directory directory_;
 };
 
-Verdict verdict_on(const std::string& path, const std::string& record = "k") {
+Judgement verdict_on(const std::string& path, const std::string& record = "k") {
   const Result<Recording> recording = Recording::open(path);
   if (!recording) FAIL(recording.error().message());
   const Record* const found = recording->find(record);
   REQUIRE(found != nullptr);
-  const Result<Verdict> verdict = arbitrate(*recording, *found);
+  const Result<Judgement> verdict = arbitrate(*recording, *found);
   if (!verdict) FAIL(verdict.error().message());
   return *verdict;
 }
 
 // What a verdict says, for messages.
-std::string told(const Verdict& verdict) {
+std::string told(const Judgement& verdict) {
   std::string out = fmt::format("{}{}", name(verdict.ruling), verdict.is_certain ? "" : "?");
-  for (const Explanation& one : verdict.explanations) {
+  for (const Cause& one : verdict.causes) {
     out += fmt::format("; {} {}: {}", name(one.ruling), one.hypothesis, one.sentence);
     for (const CodePlace& place : one.places) out += fmt::format(" [{}: {}]", place.line, place.statement);
   }
@@ -121,8 +122,8 @@ std::string told(const Verdict& verdict) {
   return out;
 }
 
-bool names(const Verdict& verdict, const std::string& statement) {
-  return std::ranges::any_of(verdict.explanations, [&](const Explanation& one) {
+bool names(const Judgement& verdict, const std::string& statement) {
+  return std::ranges::any_of(verdict.causes, [&](const Cause& one) {
     return std::ranges::any_of(one.places, [&](const CodePlace& at) { return at.statement == statement; });
   });
 }
@@ -136,12 +137,12 @@ TEST_CASE("defects that an H100 has shown are named, with a module that shows th
   for (const Case& one : {Case{"half_addend", "half-addend", "add.s16x2 %r7, %r2, %r4"},
                           Case{"half_addend_packed", "half-addend", "add.s16x2 %r7, %r5, %r4"},
                           Case{"bfe_position", "bfe-position", "bfe.s32 %r6, %r2, 40, 8"}}) {
-    const Verdict verdict = verdict_on("examples/recordings/assembler", one.record);
+    const Judgement verdict = verdict_on("examples/recordings/assembler", one.record);
     INFO(told(verdict));
     CHECK(verdict.ruling == Ruling::assembler);
     CHECK(verdict.is_certain);
-    REQUIRE(verdict.explanations.size() == 1);
-    CHECK(verdict.explanations[0].hypothesis == one.defect);
+    REQUIRE(verdict.causes.size() == 1);
+    CHECK(verdict.causes[0].hypothesis == one.defect);
     CHECK(names(verdict, one.statement));
     CHECK_THAT(verdict.minimal, Contains(one.statement));
     const Result<ptx::Module> minimal = ptx::Module::load(verdict.minimal);
@@ -153,15 +154,15 @@ TEST_CASE("defects that an H100 has shown are named, with a module that shows th
 }
 
 TEST_CASE("bits that a rule of the assembler makes are those of the PTX") {
-  const Verdict scaled = verdict_on("examples/recordings/assembler", "scale");
+  const Judgement scaled = verdict_on("examples/recordings/assembler", "scale");
   INFO(told(scaled));
   CHECK(scaled.ruling == Ruling::as_ptx);
-  REQUIRE(scaled.explanations.size() == 1);
-  CHECK(scaled.explanations[0].hypothesis == "scale");
+  REQUIRE(scaled.causes.size() == 1);
+  CHECK(scaled.causes[0].hypothesis == "scale");
   CHECK(names(scaled, "mul.f32 %f4, %f3, 0f3F000000"));
-  const Verdict shifted = verdict_on("examples/recordings/assembler", "shift");
+  const Judgement shifted = verdict_on("examples/recordings/assembler", "shift");
   CHECK(shifted.ruling == Ruling::as_ptx);
-  CHECK(shifted.explanations.empty());
+  CHECK(shifted.causes.empty());
 }
 
 // ---- Defects in kernels of 200 statements
@@ -199,7 +200,7 @@ TEST_CASE("a defect is found in a kernel of 200 statements") {
   for (std::uint32_t& one : values) one = halves ? one >> 16 : 0xFFFFFFFF;
   mix(90, 2, body, values);
   const Recorded recorded(kernel(body), values);
-  const Verdict verdict = verdict_on(recorded.path());
+  const Judgement verdict = verdict_on(recorded.path());
   INFO(told(verdict));
   CHECK(verdict.ruling == Ruling::assembler);
   CHECK(verdict.is_certain);
@@ -298,11 +299,11 @@ TEST_CASE("planted causes are named, and none wrongly for certain") {
     ptx::Launch how = shape(1);
     if (one.change != nullptr) one.change(how);
     const Recorded recorded(seen, left_by(ran, how));
-    const Verdict verdict = verdict_on(recorded.path());
+    const Judgement verdict = verdict_on(recorded.path());
     INFO(one.name << ": " << told(verdict));
     const bool is_named = one.statement[0] == 0 || names(verdict, one.statement);
-    const bool is_hypothesis = std::ranges::find(verdict.explanations, one.hypothesis,
-                                                 &Explanation::hypothesis) != verdict.explanations.end();
+    const bool is_hypothesis =
+        std::ranges::find(verdict.causes, one.hypothesis, &Cause::hypothesis) != verdict.causes.end();
     CHECK(verdict.ruling == one.ruling);
     CHECK(is_named);
     CHECK(is_hypothesis);
@@ -322,13 +323,13 @@ TEST_CASE("other bits of a product of matrices say which target ran") {
   std::string ran = seen;
   ran.replace(ran.find("sm_90a"), 6, "sm_80");
   const Recorded recorded(seen, left_by(ran, shape(1), *older));
-  const Verdict verdict = verdict_on(recorded.path());
+  const Judgement verdict = verdict_on(recorded.path());
   INFO(told(verdict));
   CHECK(verdict.ruling == Ruling::other_code);
   CHECK(verdict.is_certain);
-  REQUIRE(verdict.explanations.size() == 1);
-  CHECK(verdict.explanations[0].hypothesis == "target");
-  CHECK_THAT(verdict.explanations[0].sentence, Contains("sm_80") && !Contains("sm_100"));
+  REQUIRE(verdict.causes.size() == 1);
+  CHECK(verdict.causes[0].hypothesis == "target");
+  CHECK_THAT(verdict.causes[0].sentence, Contains("sm_80") && !Contains("sm_100"));
 }
 
 // ---- The PTX leaves it open, or is at fault
@@ -352,7 +353,7 @@ TEST_CASE("mistakes in the PTX are its faults, whatever bytes a GPU has left") {
     out.resize(kThreads);
     out[4] = 77;
     const Recorded recorded(kernel(lines_of(one.body)), out);
-    const Verdict verdict = verdict_on(recorded.path());
+    const Judgement verdict = verdict_on(recorded.path());
     INFO(one.name << ": " << told(verdict));
     CHECK(verdict.ruling == Ruling::ptx_fault);
     CHECK(verdict.is_certain);
@@ -367,7 +368,7 @@ TEST_CASE("what an order decides is open") {
   Words out(kThreads);
   out[0] = 0x3f800000;
   const Recorded recorded(text, out);
-  const Verdict verdict = verdict_on(recorded.path());
+  const Judgement verdict = verdict_on(recorded.path());
   INFO(told(verdict));
   CHECK(verdict.ruling == Ruling::open);
   CHECK(names(verdict, "red.global.add.f32 [%rd2], %f2"));
@@ -375,10 +376,10 @@ TEST_CASE("what an order decides is open") {
   Words other = left_by(plain, shape(1));
   other[3] ^= 0x5a5a;
   const Recorded unstable(plain, other, 1, false);
-  const Verdict of_unstable = verdict_on(unstable.path());
+  const Judgement of_unstable = verdict_on(unstable.path());
   CHECK(of_unstable.ruling == Ruling::open);
-  REQUIRE(of_unstable.explanations.size() == 1);
-  CHECK(of_unstable.explanations[0].hypothesis == "unstable");
+  REQUIRE(of_unstable.causes.size() == 1);
+  CHECK(of_unstable.causes[0].hypothesis == "unstable");
 }
 
 TEST_CASE("bytes that no hypothesis makes are not explained") {
@@ -387,10 +388,10 @@ TEST_CASE("bytes that no hypothesis makes are not explained") {
   out[17] ^= 0x00010000;
   out[90] ^= 0x00300000;
   const Recorded recorded(text, out);
-  const Verdict verdict = verdict_on(recorded.path());
+  const Judgement verdict = verdict_on(recorded.path());
   INFO(told(verdict));
   CHECK(verdict.ruling == Ruling::unexplained);
-  CHECK(verdict.explanations.empty());
+  CHECK(verdict.causes.empty());
   REQUIRE(verdict.differences.size() == 1);
   CHECK_THAT(verdict.differences[0], Contains("out: 2 of 1024 bytes differ, the first is byte 70"));
   REQUIRE(verdict.slice.size() >= 4);

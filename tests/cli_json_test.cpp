@@ -80,7 +80,7 @@ const Call kCalls[] = {
     {"explain", "{}/wrong.npz --json", 1, "schema form target sums recorded"},
     {"explain", kForm + " --target sm_90 --json", 2, ""},
     {"explain", kForm + " --target sm_80,sm_90 --a 1 --b 1 --json", 0, "schema explanations"},
-    {"arbiter", "examples/recordings/assembler shift --json", 0, "schema ruling sentence certain explanations"},
+    {"arbiter", "examples/recordings/assembler shift --json", 0, "schema ruling sentence certain causes"},
     {"arbiter", "examples/recordings/assembler bfe_position --json", 1, "schema ruling sentence certain minimal"},
     {"arbiter", "{}/none --json", 2, ""},
     {"diagnose", "{}/a.npz --json", 0, "schema verdict text statement findings"},

@@ -38,7 +38,7 @@ struct CodePlace {
 };
 
 /// A way to come to the bytes of the GPU, all of them; or why they may be any.
-struct Explanation {
+struct Cause {
   Ruling ruling = Ruling::unexplained;
   std::string hypothesis;  ///< its name: "half-addend", "target", "literal"
   std::string sentence;    ///< "without the addend: a defect of ptxas 12.8 and 13.0"
@@ -52,12 +52,12 @@ struct Tried {
 };
 
 /// What is said of a launch.
-struct Verdict {
+struct Judgement {
   Ruling ruling = Ruling::unexplained;
   /// Nothing else that was tried leaves the bytes of the GPU, or breaks a rule where it matters.
   bool is_certain = false;
-  std::vector<Explanation> explanations = {};  ///< those of the ruling first
-  std::vector<std::string> differences = {};   ///< where the bytes of the GPU differ from those of the PTX here
+  std::vector<Cause> causes = {};             ///< those of the ruling first
+  std::vector<std::string> differences = {};  ///< where the bytes of the GPU differ from those of the PTX here
   /// The statements that the first wrong element comes from, the last one first; then those that decide whether they run.
   std::vector<CodePlace> slice = {};
   std::vector<Tried> tried = {};
@@ -75,7 +75,8 @@ struct ArbiterOptions : VerifyOptions {
 
 /// The verdict on a recorded launch. Errors: those of reading the record and its data, and of loading its PTX; usage for a record
 /// that is no launch, or has no PTX.
-Result<Verdict> arbitrate(const Recording& recording, const Record& record, const ArbiterOptions& options = {});
+Result<Judgement> arbitrate(const Recording& recording, const Record& record,
+                            const ArbiterOptions& options = {});
 
 }  // namespace warpbit
 #pragma GCC visibility pop

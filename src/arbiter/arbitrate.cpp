@@ -20,7 +20,7 @@ namespace {
 constexpr std::uint64_t kFewestSteps = 10'000, kMoreSteps = 4;  // of a launch with a changed statement
 constexpr std::uint64_t kMostSteps = 1'000'000'000;             // of all of them together
 constexpr std::uint64_t kManyBytes = 16;                        // that differ, for a statement to be certain
-constexpr std::size_t kOfOneStatement = 3;                      // explanations that are told
+constexpr std::size_t kOfOneStatement = 3;                      // causes that are told
 
 /// A way to run the kernel that a GPU may have gone.
 struct KnownWay {
@@ -55,17 +55,17 @@ class Arbiter {
  public:
   Arbiter(Experiment experiment, Code code, const ArbiterOptions& options)
       : experiment_(std::move(experiment)), code_(std::move(code)), options_(options) {}
-  Result<Verdict> run();
+  Result<Judgement> run();
 
  private:
   void judge_equal();
   void judge_different();
   void add(Ruling ruling, std::string_view hypothesis, std::string sentence,
            std::vector<CodePlace> places = {}) {
-    out_.explanations.push_back({ruling, std::string(hypothesis), std::move(sentence), std::move(places)});
+    out_.causes.push_back({ruling, std::string(hypothesis), std::move(sentence), std::move(places)});
   }
   bool has(Ruling ruling) const {
-    return std::ranges::find(out_.explanations, ruling, &Explanation::ruling) != out_.explanations.end();
+    return std::ranges::find(out_.causes, ruling, &Cause::ruling) != out_.causes.end();
   }
   bool tells(std::string_view hypothesis, const Way& way, const std::string& text);
   bool tells(std::string_view hypothesis, const std::function<void(ptx::Launch&)>& change) {
@@ -82,8 +82,7 @@ class Arbiter {
   std::string minimal_of(int site, const std::string& text, std::string_view defect) const;
   std::uint64_t limit() const { return std::max(kFewestSteps, kMoreSteps * usual_.report.steps); }
   bool all_of_assembler() const {
-    return std::ranges::all_of(out_.explanations,
-                               [](const Explanation& one) { return one.ruling == Ruling::assembler; });
+    return std::ranges::all_of(out_.causes, [](const Cause& one) { return one.ruling == Ruling::assembler; });
   }
   void try_statements();
   void try_statement(int site, const Evidence& evidence);
@@ -99,10 +98,10 @@ class Arbiter {
   std::vector<Slice> slices_;
   Solutions solutions_;
   std::set<std::uint64_t> bounds_;
-  std::set<int> blamed_;  // statements of explanations
+  std::set<int> blamed_;  // statements of causes
   std::set<int> lines_;   // of the slices
   std::uint64_t tried_ = 0, most_ = 0;
-  Verdict out_;
+  Judgement out_;
 };
 
 void Arbiter::count(std::string_view hypothesis, std::uint64_t tries) {
@@ -208,7 +207,7 @@ void Arbiter::say_open() {
 void Arbiter::try_ways() {
   for (const KnownWay& way : kWays)
     if (tells(way.name, way.change)) add(Ruling::other_code, way.name, std::string(way.sentence));
-  if (out_.explanations.empty())
+  if (out_.causes.empty())
     for (const ptx::AssemblerRule& rule : ptx::assembler_rules())
       if (tells("without-rule", [&](ptx::Launch& how) { how.without = {std::string(rule.name)}; }))
         add(Ruling::other_code, "without-rule", fmt::format("without the rule {} of the assembler", rule.name));
@@ -323,12 +322,11 @@ void Arbiter::say_inferred() {
 
 // A rule that is broken comes first, then what is open; the rest by what was found first.
 void Arbiter::conclude() {
-  if (out_.explanations.empty()) return;
-  out_.ruling = out_.explanations.front().ruling;
+  if (out_.causes.empty()) return;
+  out_.ruling = out_.causes.front().ruling;
   for (const Ruling one : {Ruling::assembler, Ruling::open, Ruling::ptx_fault})
     if (has(one) && (one != Ruling::open || blamed_.empty())) out_.ruling = one;
-  std::ranges::stable_partition(out_.explanations,
-                                [&](const Explanation& one) { return one.ruling == out_.ruling; });
+  std::ranges::stable_partition(out_.causes, [&](const Cause& one) { return one.ruling == out_.ruling; });
 }
 
 // Whether a statement that was changed until the bytes fit says more than they do: many of them, and no defect beside it.
@@ -351,15 +349,15 @@ void Arbiter::judge_different() {
   }
   try_ways();
   try_defects();
-  out_.is_certain = out_.explanations.size() == 1 || all_of_assembler();
-  if (!out_.explanations.empty()) return conclude();
+  out_.is_certain = out_.causes.size() == 1 || all_of_assembler();
+  if (!out_.causes.empty()) return conclude();
   try_statements();
   out_.is_certain = blamed_.size() == 1 && is_told_apart();
-  if (out_.explanations.empty()) say_inferred();
+  if (out_.causes.empty()) say_inferred();
   conclude();
 }
 
-Result<Verdict> Arbiter::run() {
+Result<Judgement> Arbiter::run() {
   usual_ = experiment_.run(code_.text());
   if (usual_.refused) return *usual_.refused;
   if (usual_.report.fault) {
@@ -387,7 +385,7 @@ std::string_view sentence(Ruling ruling) {
   return arbiter::words_of_ruling(ruling).sentence;
 }
 
-Result<Verdict> arbitrate(const Recording& recording, const Record& record, const ArbiterOptions& options) {
+Result<Judgement> arbitrate(const Recording& recording, const Record& record, const ArbiterOptions& options) {
   Result<arbiter::Experiment> experiment = arbiter::Experiment::read(recording, record, options);
   if (!experiment) return experiment.error();
   Result<arbiter::Code> code = arbiter::Code::read(experiment->text());

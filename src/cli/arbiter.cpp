@@ -55,19 +55,19 @@ ordered_json places_json(const std::vector<CodePlace>& places) {
   return out;
 }
 
-ordered_json verdict_json(const Verdict& verdict) {
-  ordered_json explanations = ordered_json::array(), tried = ordered_json::array();
-  for (const Explanation& one : verdict.explanations)
-    explanations.push_back({{"ruling", name(one.ruling)},
-                            {"hypothesis", one.hypothesis},
-                            {"sentence", one.sentence},
-                            {"places", places_json(one.places)}});
+ordered_json verdict_json(const Judgement& verdict) {
+  ordered_json causes = ordered_json::array(), tried = ordered_json::array();
+  for (const Cause& one : verdict.causes)
+    causes.push_back({{"ruling", name(one.ruling)},
+                      {"hypothesis", one.hypothesis},
+                      {"sentence", one.sentence},
+                      {"places", places_json(one.places)}});
   for (const Tried& one : verdict.tried)
     tried.push_back({{"hypothesis", one.hypothesis}, {"count", one.count}});
   return {{"ruling", name(verdict.ruling)},
           {"sentence", sentence(verdict.ruling)},
           {"certain", verdict.is_certain},
-          {"explanations", explanations},
+          {"causes", causes},
           {"differences", verdict.differences},
           {"slice", places_json(verdict.slice)},
           {"tried", tried},
@@ -80,18 +80,18 @@ void print_places(const std::vector<CodePlace>& places, std::string_view indent)
     print_fitted(printable(fmt::format("{}line {}: {}", indent, one.line, one.statement)));
 }
 
-std::string heading(const Verdict& verdict) {
+std::string heading(const Judgement& verdict) {
   const bool is_open = !verdict.is_certain && verdict.ruling != Ruling::unexplained;
   return fmt::format("verdict: {}{}", sentence(verdict.ruling),
-                     !is_open                           ? ""
-                     : verdict.explanations.size() == 1 ? ", which is not certain"
-                                                        : ", by one of these explanations");
+                     !is_open                     ? ""
+                     : verdict.causes.size() == 1 ? ", which is not certain"
+                                                  : ", by one of these causes");
 }
 
-void print_verdict(const Verdict& verdict) {
+void print_verdict(const Judgement& verdict) {
   constexpr std::size_t kShown = 20;
   for (const std::string& one : verdict.differences) print_fitted(printable(one));
-  for (const Explanation& one : verdict.explanations) {
+  for (const Cause& one : verdict.causes) {
     print_fitted(fmt::format("{}:", one.hypothesis));
     std::string_view rest = one.sentence;
     for (std::size_t end = 0; end != rest.npos; rest.remove_prefix(std::min(end, rest.size() - 1) + 1)) {
@@ -119,7 +119,7 @@ int arbiter(const ArbiterArguments& o) {
   options.target = find_target(o.target);
   const Recording recording = required(Recording::open(o.recording, options.read));
   const Record& record = asked_record(recording, o.record);
-  const Verdict verdict = required(arbitrate(recording, record, options));
+  const Judgement verdict = required(arbitrate(recording, record, options));
   if (!o.minimal.empty()) {
     if (verdict.minimal.empty())
       fmt::print(stderr, "warpbit: no statement is to blame alone: {} is not written\n", printable(o.minimal));
@@ -149,8 +149,7 @@ void add_arbiter(CLI::App& command, int& status) {
       ->capture_default_str();
   CLI::Option* json = add_json(command, o.json);
   command.add_flag("--quiet", o.quiet, "print the last line alone")->excludes(json);
-  command.footer(
-      examples({"warpbit arbiter examples/recordings/assembler bfe_position",
+  command.footer(examples({"warpbit arbiter examples/recordings/assembler bfe_position",
                            "warpbit arbiter examples/recordings/assembler scale --json"}));
 }
 

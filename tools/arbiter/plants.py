@@ -290,7 +290,7 @@ def is_right(plant, verdict):
     _, _, _, _, ruling, hypothesis, part = plant
     if verdict["ruling"] != ruling:
         return False
-    found = verdict["explanations"]
+    found = verdict["causes"]
     if hypothesis and not any(re.fullmatch(hypothesis, one["hypothesis"]) for one in found):
         return False
     texts = [one["sentence"] for one in found] + [at["statement"] for one in found for at in one["places"]]
@@ -309,7 +309,7 @@ def judge(folder, tool):
         right += good
         if not good and verdict["certain"] and verdict["ruling"] != "unexplained":
             wrong.append(plant[0])
-        said = "; ".join(f"{one['hypothesis']}: {one['sentence'].splitlines()[0]}" for one in verdict["explanations"])
+        said = "; ".join(f"{one['hypothesis']}: {one['sentence'].splitlines()[0]}" for one in verdict["causes"])
         print(f"{plant[0]}: {'right' if good else 'WRONG'}: {verdict['ruling']}{'' if verdict['certain'] else '?'} {said[:200]}")
     print(f"{right} of {len(PLANTS)} right, wrongly certain: {', '.join(wrong) or 'none'}")
     return 0 if right >= len(PLANTS) - 2 and not wrong else 1
