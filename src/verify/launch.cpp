@@ -4,90 +4,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <span>
 
-#include "recording/fields.hpp"
-#include "verify/kinds.hpp"
+#include "verify/prepare.hpp"
 
 namespace warpbit::verification {
 namespace {
-
-using Bytes = std::vector<std::byte>;
-
-/// A part of the memory of a launch: what it had, has and should have.
-struct Part {
-  const RecordedMemory* recorded;
-  Bytes bytes;
-  Bytes defined = {};  ///< of memory that nobody has written: the bits that the launch writes
-  Bytes expected = {};
-
-  bool is_compared(std::size_t i) const { return defined.empty() || defined[i] != std::byte{0}; }
-};
-
-Result<Bytes> data_of(const Subject& subject, const std::string& name, std::uint64_t bytes,
-                      std::string_view what) {
-  Result<Bytes> out = subject.recording.data(name);
-  if (out && out->size() != bytes)
-    return Error{recording::kMalformed, fmt::format("line {}: {}", subject.record.line, what),
-                 fmt::format("data '{}' of {} bytes", name, out->size()), fmt::format("{} bytes", bytes)};
-  return out;
-}
-
-Result<Part> part_of(const Subject& subject, const RecordedMemory& memory) {
-  Part out{&memory, {}};
-  if (memory.before) {
-    Result<Bytes> before = data_of(subject, *memory.before, memory.bytes, memory.name);
-    if (!before) return before.error();
-    out.bytes = *std::move(before);
-  } else {
-    out.bytes.resize(memory.bytes);
-    out.defined.resize(memory.bytes);
-  }
-  if (memory.after) {
-    Result<Bytes> after = data_of(subject, *memory.after, memory.bytes, memory.name);
-    if (!after) return after.error();
-    out.expected = *std::move(after);
-  } else if (memory.before && memory.is_compared) {
-    out.expected = out.bytes;
-  }
-  return out;
-}
-
-/// Whether a launch may use bytes that something which is not recorded has changed.
-enum class Changed { unknown, as_recorded };
-
-// What the records before have left. Bytes that something else has changed since are unknown first: mostly the launch overwrites
-// them, and to use one is a fault.
-void carry(const Subject& subject, Changed how, Part& part) {
-  if (subject.carried == nullptr || !part.defined.empty()) return;
-  const std::vector<std::size_t> changed = subject.carried->carry(part.recorded->address, part.bytes);
-  if (changed.empty() || how == Changed::as_recorded) return;
-  part.defined.assign(part.bytes.size(), std::byte{0xFF});
-  for (const std::size_t at : changed) part.defined[at] = std::byte{0};
-}
-
-Result<std::vector<Part>> parts_of(const Subject& subject, const RecordedLaunch& launch, Changed how) {
-  std::vector<Part> out;
-  for (const RecordedMemory& memory : launch.memory) {
-    Result<Part> part = part_of(subject, memory);
-    if (!part) return part.error();
-    carry(subject, how, *part);
-    out.push_back(*std::move(part));
-  }
-  return out;
-}
-
-// Variables of the module that the recording has.
-Result<void> set_variables(const Subject& subject, const RecordedLaunch& launch, const ptx::Module& module) {
-  for (const RecordedVariable& one : launch.variables) {
-    const Result<std::span<std::byte>> place = module.variable(one.name);
-    if (!place) return place.error();
-    if (!one.before) continue;
-    const Result<Bytes> before = data_of(subject, *one.before, place->size(), "variable " + one.name);
-    if (!before) return before.error();
-    std::ranges::copy(*before, place->begin());
-  }
-  return {};
-}
 
 // ---- Comparing
 
@@ -170,18 +92,6 @@ void say_open(const RecordedLaunch& launch, const ptx::Report& got, FileReport& 
 
 // ---- Running
 
-ptx::Launch how_to_launch(const Subject& subject, const RecordedLaunch& launch, std::vector<Part>& parts) {
-  ptx::Launch how = subject.options.how;
-  how.grid = launch.grid;
-  how.block = launch.block;
-  how.cluster = launch.cluster;
-  how.shared_bytes = launch.shared_bytes;
-  how.execute.threads = 1;  // records are executed side by side
-  for (Part& part : parts)
-    how.memory.push_back({part.recorded->address, part.bytes, part.recorded->name, part.defined});
-  return how;
-}
-
 void leave(const Subject& subject, const std::vector<Part>& parts) {
   if (subject.carried == nullptr) return;
   for (const Part& part : parts)
@@ -192,12 +102,6 @@ void leave(const Subject& subject, const std::vector<Part>& parts) {
 void leave_recorded(const Subject& subject, std::vector<Part>& parts) {
   for (Part& part : parts) part.bytes = part.expected;
   leave(subject, parts);
-}
-
-Result<ptx::Module> module_of(const Subject& subject, const RecordedLaunch& launch, Target target) {
-  const Result<Bytes> text = subject.recording.data(launch.module);
-  if (!text) return text.error();
-  return ptx::Module::load({reinterpret_cast<const char*>(text->data()), text->size()}, target);
 }
 
 }  // namespace
@@ -216,13 +120,14 @@ Result<FileStatus> verify_launch(const Subject& subject, FileReport& report) {
     leave_recorded(subject, *parts);
     return FileStatus::not_reproducible;
   }
-  const Result<ptx::Module> module = module_of(subject, *launch, *target);
+  Result<std::string> text = module_text(subject, *launch);
+  if (!text) return text.error();
+  const Result<ptx::Module> module = ptx::Module::load(*std::move(text), *target);
   if (!module) return module.error();
   const Result<ptx::Function> function = module->function(launch->entry);
   if (!function) return function.error();
   if (const auto done = set_variables(subject, *launch, *module); !done) return done.error();
-  std::vector<ptx::Argument> arguments;
-  for (const RecordedParameter& one : launch->parameters) arguments.emplace_back(one.bytes);
+  const std::vector<ptx::Argument> arguments = arguments_of(*launch);
   ptx::Report got = function->launch(how_to_launch(subject, *launch, *parts), arguments);
   if (subject.carried != nullptr && got.fault && got.fault->rule == KernelRule::never_written) {
     parts = parts_of(subject, *launch, Changed::as_recorded);
