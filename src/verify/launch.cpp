@@ -92,16 +92,76 @@ void say_open(const RecordedLaunch& launch, const ptx::Report& got, FileReport& 
 
 // ---- Running
 
+// Bytes that are compared. What nobody has written is left to nobody.
 void leave(const Subject& subject, const std::vector<Part>& parts) {
   if (subject.carried == nullptr) return;
   for (const Part& part : parts)
-    if (!part.expected.empty()) subject.carried->leave(part.recorded->address, part.expected, part.bytes);
+    for (std::size_t first = 0, end = 0; first < part.expected.size(); first = end) {
+      end = first + 1;
+      if (!part.is_compared(first)) continue;
+      while (end < part.expected.size() && part.is_compared(end)) ++end;
+      const auto of = [&](const Bytes& bytes) { return std::span(bytes).subspan(first, end - first); };
+      subject.carried->leave(part.recorded->address + first, of(part.expected), of(part.bytes));
+    }
 }
 
 // What the GPU left, where nothing was computed here.
 void leave_recorded(const Subject& subject, std::vector<Part>& parts) {
-  for (Part& part : parts) part.bytes = part.expected;
+  for (Part& part : parts) part.bytes = part.expected, part.defined.clear();
   leave(subject, parts);
+}
+
+/// A kernel with its module, whose variables are as they were before the launch.
+struct Kernel {
+  ptx::Module module;
+  ptx::Function function;
+};
+
+Result<Kernel> kernel_of(const Subject& subject, const RecordedLaunch& launch, Target target) {
+  Result<std::string> text = module_text(subject, launch);
+  if (!text) return text.error();
+  Result<ptx::Module> module = ptx::Module::load(*std::move(text), target);
+  if (!module) return module.error();
+  Result<ptx::Function> function = module->function(launch.entry);
+  if (!function) return function.error();
+  if (const auto done = set_variables(subject, launch, *module); !done) return done.error();
+  return Kernel{*std::move(module), *std::move(function)};
+}
+
+Result<ptx::Report> run(const Subject& subject, const RecordedLaunch& launch, const Kernel& kernel,
+                        std::vector<Part>& parts, FileReport& report) {
+  const std::vector<ptx::Argument> arguments = arguments_of(launch);
+  ptx::Report got = kernel.function.launch(how_to_launch(subject, launch, parts), arguments);
+  if (subject.carried == nullptr || !got.fault || got.fault->rule != KernelRule::never_written) return got;
+  Result<std::vector<Part>> recorded = parts_of(subject, launch, Changed::as_recorded);
+  if (!recorded) return recorded.error();
+  parts = *std::move(recorded);
+  report.notes.emplace_back(
+      "it uses bytes that something which is not recorded has changed; they come from the recording");
+  return kernel.function.launch(how_to_launch(subject, launch, parts), arguments);
+}
+
+// On the GPU something did lie where nothing lies here.
+FileStatus status_of_fault(const Fault& fault, FileReport& report) {
+  if (fault.error.code != Errc::address_unknown) {
+    say("fault", fault, report);
+    return FileStatus::fault;
+  }
+  say("it reaches memory that the recording does not have, as that behind pointers in memory (record --follow)",
+      fault, report);
+  return FileStatus::not_reproducible;
+}
+
+Result<void> compare_all(const Subject& subject, const RecordedLaunch& launch, const Kernel& kernel,
+                         const std::vector<Part>& parts, const ptx::Report& got, FileReport& report) {
+  for (const Part& part : parts)
+    compare(
+        part.recorded->name, part.expected, part.bytes, [&](std::size_t i) { return part.is_compared(i); },
+        subject.options.details, report);
+  if (const auto done = compare_variables(subject, launch, kernel.module, report); !done) return done.error();
+  compare_printed(launch, got, report);
+  say_open(launch, got, report);
+  return {};
 }
 
 }  // namespace
@@ -120,37 +180,20 @@ Result<FileStatus> verify_launch(const Subject& subject, FileReport& report) {
     leave_recorded(subject, *parts);
     return FileStatus::not_reproducible;
   }
-  Result<std::string> text = module_text(subject, *launch);
-  if (!text) return text.error();
-  const Result<ptx::Module> module = ptx::Module::load(*std::move(text), *target);
-  if (!module) return module.error();
-  const Result<ptx::Function> function = module->function(launch->entry);
-  if (!function) return function.error();
-  if (const auto done = set_variables(subject, *launch, *module); !done) return done.error();
-  const std::vector<ptx::Argument> arguments = arguments_of(*launch);
-  ptx::Report got = function->launch(how_to_launch(subject, *launch, *parts), arguments);
-  if (subject.carried != nullptr && got.fault && got.fault->rule == KernelRule::never_written) {
-    parts = parts_of(subject, *launch, Changed::as_recorded);
-    report.notes.emplace_back(
-        "it uses bytes that something which is not recorded has changed; they come from the recording");
-    got = function->launch(how_to_launch(subject, *launch, *parts), arguments);
-  }
+  const Result<Kernel> kernel = kernel_of(subject, *launch, *target);
+  if (!kernel) return kernel.error();
+  const Result<ptx::Report> got = run(subject, *launch, *kernel, *parts, report);
+  if (!got) return got.error();
   report.cases = 1;
-  report.inferred = got.inferred;
-  say_findings(got, report);
-  if (got.fault) {
-    if (got.fault->lanes.empty()) return got.fault->error;  // nothing has run
-    say("fault", *got.fault, report);
+  report.inferred = got->inferred;
+  say_findings(*got, report);
+  if (got->fault) {
+    if (got->fault->lanes.empty()) return got->fault->error;  // nothing has run
     leave_recorded(subject, *parts);
-    return FileStatus::fault;
+    return status_of_fault(*got->fault, report);
   }
-  for (const Part& part : *parts)
-    compare(
-        part.recorded->name, part.expected, part.bytes, [&](std::size_t i) { return part.is_compared(i); },
-        subject.options.details, report);
-  if (const auto done = compare_variables(subject, *launch, *module, report); !done) return done.error();
-  compare_printed(*launch, got, report);
-  say_open(*launch, got, report);
+  if (const auto done = compare_all(subject, *launch, *kernel, *parts, *got, report); !done)
+    return done.error();
   leave(subject, *parts);
   return FileStatus::replayed;
 }
