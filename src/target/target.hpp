@@ -109,6 +109,7 @@ enum class Unit : std::uint8_t {
   tcgen05_block_scale,     ///< tcgen05.mma with .block_scale
   tcgen05_sp_block_scale,  ///< the rows of tcgen05_block_scale, over the stored products
   tensor_memory,           ///< without arithmetic: tcgen05.alloc, ld, st, cp, shift, commit, fence, wait
+  chain,                   ///< a product of a chain of FMA, on all targets alike
 };
 
 /// The instructions of the unit, for listings.
@@ -186,6 +187,8 @@ struct TargetPlan {
 
 #pragma GCC visibility push(default)  // the library of kernels asks for names
 std::span<const TargetRow> target_rows();
+/// The rows that all targets have: of Unit::chain.
+std::span<const PlanRow> chain_rows();
 /// The targets that have these features, oldest first.
 std::vector<Target> targets_with(Features features);
 #pragma GCC visibility pop
