@@ -216,7 +216,7 @@ Error unknown_sum(const Call& call, std::size_t most) {
 }
 
 //     gemmSN_NN_kernel<float, 128, 2, 4, 8, 4, 4, false, ...>      two runs
-Result<KernelOrder> small_n(const Call& call) {
+Result<KernelOrder> gemm_sn(const Call& call) {
   const auto words = arguments_of(call, "gemmSN_NN_kernel");
   const std::size_t runs = number_at(words, 2);
   if (runs == 0 || words.size() < 8 || words[7] != "false")
@@ -227,7 +227,7 @@ Result<KernelOrder> small_n(const Call& call) {
 }
 
 //     gemmSN_TN_kernel<float, 128, 16, 2, 4, 8, 9, false, ...>     products are rounded; 16 threads a sum
-Result<KernelOrder> small_tn(const Call& call) {
+Result<KernelOrder> gemm_sn_tn(const Call& call) {
   const std::size_t most = number_at(arguments_of(call, "gemmSN_TN_kernel"), 2);
   if (call.product.depth > most || call.product.a != "f32") return unknown_sum(call, most);
   return KernelOrder{"chain.mul.rn.f32", {}};
@@ -279,7 +279,7 @@ Result<KernelOrder> gemv_2n(const Call& call) {
 // Each block sums a run by its threads; then four threads sum the runs.
 //
 //     dot_kernel<float, 128, 0, ...>     two neighbours a thread, products rounded; of f64 one
-Result<KernelOrder> dot(const Call& call) {
+Result<KernelOrder> dot_of_blocks(const Call& call) {
   const NamedProduct& p = call.product;
   const std::size_t threads = number_at(arguments_of(call, "dot_kernel"), 1);
   if (!std::has_single_bit(threads)) return refusal(call, "", "dot_kernel<SUM, THREADS, ...>");
@@ -298,7 +298,7 @@ Result<KernelOrder> dot(const Call& call) {
 }
 
 //     gemmk1_kernel<...>     K is 1
-Result<KernelOrder> outer(const Call& call) {
+Result<KernelOrder> gemm_k1(const Call& call) {
   if (call.product.depth != 1) return unknown_sum(call, 1);
   return KernelOrder{chain_form(call.product), {}};
 }
@@ -309,9 +309,9 @@ struct Family {
 };
 constexpr Family kFamilies[] = {
     {"nvjet_sm90_", nvjet},         {"cutlass_75_", cutlass},  {"cutlass_80_", cutlass},
-    {"sm80_xmma_gemm_", xmma},      {"sm90_xmma_gemm_", xmma}, {"gemmSN_NN_kernel", small_n},
-    {"gemmSN_TN_kernel", small_tn}, {"gemvx::kernel", gemvx},  {"gemvNSP_kernel", gemv_nsp},
-    {"gemv2N_kernel", gemv_2n},     {"dot_kernel", dot},       {"gemmk1_kernel", outer}};
+    {"sm80_xmma_gemm_", xmma},      {"sm90_xmma_gemm_", xmma}, {"gemmSN_NN_kernel", gemm_sn},
+    {"gemmSN_TN_kernel", gemm_sn_tn}, {"gemvx::kernel", gemvx},  {"gemvNSP_kernel", gemv_nsp},
+    {"gemv2N_kernel", gemv_2n},     {"dot_kernel", dot_of_blocks},       {"gemmk1_kernel", gemm_k1}};
 
 bool is_launched(const NamedProduct& p, std::string_view part) {
   return std::ranges::any_of(p.launches,
