@@ -143,7 +143,6 @@ Result<KernelOrder> cutlass(const Call& call) {
   const std::vector<Sizes> sizes = name.sizes();
   const std::string_view shape = name.with("gemm");
   const bool is_chain = name.has("simt");
-  if (is_chain && call.product.a == "tf32") return refusal(call, " uses no tensor core", "one that does");
   if (sizes.empty() || shape.empty())
     return refusal(call, "", "cutlass_80_tensorop_SHAPEgemm_TYPES_TILE_DEPTHxSTAGES_LAYOUTS_...");
   const bool is_narrow = bits_of(call.product.a) == 16 && shape.find("1688") != shape.npos;
@@ -171,7 +170,6 @@ Result<KernelOrder> xmma(const Call& call) {
   constexpr std::string_view kTile = "tilesize";
   std::string_view tile = call.name.with(kTile);
   const bool is_chain = call.name.has("ffma");
-  if (is_chain && call.product.a == "tf32") return refusal(call, " uses no tensor core", "one that does");
   tile.remove_prefix(std::min(kTile.size(), tile.size()));
   const Sizes sizes = sizes_in(tile);
   if (sizes.size() != 3) return refusal(call, "", "sm80_xmma_gemm_TYPES_LAYOUTS_tilesizeAxBxC_...");
@@ -229,7 +227,7 @@ Result<KernelOrder> gemm_sn(const Call& call) {
 //     gemmSN_TN_kernel<float, 128, 16, 2, 4, 8, 9, false, ...>     products are rounded; 16 threads a sum
 Result<KernelOrder> gemm_sn_tn(const Call& call) {
   const std::size_t most = number_at(arguments_of(call, "gemmSN_TN_kernel"), 2);
-  if (call.product.depth > most || call.product.a != "f32") return unknown_sum(call, most);
+  if (call.product.depth > most || bits_of(call.product.a) != 32) return unknown_sum(call, most);
   return KernelOrder{"chain.mul.rn.f32", {}};
 }
 
@@ -283,7 +281,7 @@ Result<KernelOrder> dot_of_blocks(const Call& call) {
   const NamedProduct& p = call.product;
   const std::size_t threads = number_at(arguments_of(call, "dot_kernel"), 1);
   if (!std::has_single_bit(threads)) return refusal(call, "", "dot_kernel<SUM, THREADS, ...>");
-  KernelOrder out{p.a == "f32" ? "chain.mul.rn.f32" : chain_form(p), {}};
+  KernelOrder out{bits_of(p.a) == 32 ? "chain.mul.rn.f32" : chain_form(p), {}};
   SumOrder& order = out.order;
   order.slices = threads;
   order.slice_width = p.a == "f64" ? 1 : 2;
@@ -347,7 +345,10 @@ Result<KernelOrder> kernel_order(const NamedProduct& product) {
       const Call call{product, launch, *std::move(name), is_launched(product, "splitKreduce"),
                       is_launched(product, "execute_split_k_kernel")};
       Result<KernelOrder> out = family.order(call);
-      if (out) complete(call, out->order);
+      if (!out) return out;
+      if (out->form.starts_with("chain.") && product.a == "tf32")
+        return refusal(call, " uses no tensor core", "operands of f32");
+      complete(call, out->order);
       return out;
     }
   const auto computes = [](const NamedLaunch& l) {
