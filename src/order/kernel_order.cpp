@@ -213,14 +213,18 @@ Error unknown_sum(const Call& call, std::size_t most) {
                  fmt::format("up to {}: of more, no order is known", most));
 }
 
-//     gemmSN_NN_kernel<float, 128, 2, 4, 8, 4, 4, false, ...>      two runs
+//     gemmSN_NN_kernel<float, 128, 2, 4, 8, 4, 4, false, ...>      two runs; `true`: of parts of 128 values
 Result<KernelOrder> gemm_sn(const Call& call) {
   const auto words = arguments_of(call, "gemmSN_NN_kernel");
   const std::size_t runs = number_at(words, 2);
-  if (runs == 0 || words.size() < 8 || words[7] != "false")
-    return refusal(call, "", "gemmSN_NN_kernel<T, THREADS, RUNS, ., ., ., ., false, ...>");
+  constexpr std::size_t kPart = 128;
+  if (runs == 0 || words.size() < 8)
+    return refusal(call, "", "gemmSN_NN_kernel<T, THREADS, RUNS, ., ., ., ., PARTS, ...>");
+  const bool has_parts = words[7] == "true";
+  if (!has_parts && call.product.depth > kPart * runs) return unknown_sum(call, kPart * runs);
   KernelOrder out{chain_form(call.product), {}};
   out.order.split_k = runs;
+  if (has_parts) out.order.promote = kPart;
   return out;
 }
 
@@ -306,10 +310,10 @@ struct Family {
   Result<KernelOrder> (*order)(const Call&);
 };
 constexpr Family kFamilies[] = {
-    {"nvjet_sm90_", nvjet},         {"cutlass_75_", cutlass},  {"cutlass_80_", cutlass},
-    {"sm80_xmma_gemm_", xmma},      {"sm90_xmma_gemm_", xmma}, {"gemmSN_NN_kernel", gemm_sn},
-    {"gemmSN_TN_kernel", gemm_sn_tn}, {"gemvx::kernel", gemvx},  {"gemvNSP_kernel", gemv_nsp},
-    {"gemv2N_kernel", gemv_2n},     {"dot_kernel", dot_of_blocks},       {"gemmk1_kernel", gemm_k1}};
+    {"nvjet_sm90_", nvjet},           {"cutlass_75_", cutlass},      {"cutlass_80_", cutlass},
+    {"sm80_xmma_gemm_", xmma},        {"sm90_xmma_gemm_", xmma},     {"gemmSN_NN_kernel", gemm_sn},
+    {"gemmSN_TN_kernel", gemm_sn_tn}, {"gemvx::kernel", gemvx},      {"gemvNSP_kernel", gemv_nsp},
+    {"gemv2N_kernel", gemv_2n},       {"dot_kernel", dot_of_blocks}, {"gemmk1_kernel", gemm_k1}};
 
 bool is_launched(const NamedProduct& p, std::string_view part) {
   return std::ranges::any_of(p.launches,
