@@ -52,7 +52,7 @@ class Collection {
   std::vector<std::pair<int, Change>> changes() const {
     std::vector<std::pair<int, Change>> out;
     for (const std::size_t n : kResidues)
-      if (!is_chain() && q_.depth % n != 0 || n > q_.terms)
+      if (!is_chain() && (q_.depth % n != 0 || n > q_.terms))
         out.emplace_back(0, [n](SumOrder& o) { o.short_first = n; });
     if (q_.is_number)
       for (const std::size_t n : kPromotions)

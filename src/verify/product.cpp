@@ -199,7 +199,7 @@ std::optional<Way> by_search(const Product& p, Target target, std::string_view a
   options.known.store = p.recorded.d.format == "s32" ? "" : p.recorded.d.format;
   options.known.c_last = p.c.exists();
   options.known.alpha = static_cast<float>(p.recorded.alpha);
-  options.known.beta = static_cast<float>(p.recorded.beta);
+  if (p.c.exists()) options.known.beta = static_cast<float>(p.recorded.beta);
   options.known.scales_last = p.a_scale.exists();
   options.most_products = 1e10;
   options.execute.threads = 1;
