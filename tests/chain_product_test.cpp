@@ -80,7 +80,8 @@ T fused(const Numbers<T>& a, const Numbers<T>& b, std::size_t row, std::size_t c
 }
 
 TEST_CASE("a chain is an FMA after the other", "[quick]") {
-  for (const std::size_t depth : {1, 2, 127, 128, 129, 300}) {
+  for (const std::size_t depth :
+       {std::size_t{1}, std::size_t{2}, std::size_t{127}, std::size_t{129}, std::size_t{300}}) {
     const Numbers<float> a(11, depth, 1), b(depth, 21, 2);
     const Numbers<double> x(5, depth, 3), y(depth, 9, 4);
     for (const Kernel kernel : kernels()) {

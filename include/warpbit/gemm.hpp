@@ -28,6 +28,7 @@ enum class Spread {
   down,   ///< rounded down, and the last run has all that is left
   cut,  ///< depth / runs, rounded down, and that up to units: what the runs do not reach is left out of the sum, as
         ///< in kernels of cuBLAS
+  turns,  ///< the runs take a unit each by turns: 0 and 4, 1 and 5, ...
 };
 
 /// The order in which the sums of the runs are added.

@@ -47,11 +47,9 @@ struct Name {
   std::string_view name;
   Enum value;
 };
-constexpr Name<Spread> kSpreads[] = {{"up", Spread::up},
-                                     {"first", Spread::first},
-                                     {"last", Spread::last},
-                                     {"down", Spread::down},
-                                     {"cut", Spread::cut}};
+constexpr Name<Spread> kSpreads[] = {{"up", Spread::up},     {"first", Spread::first},
+                                     {"last", Spread::last}, {"down", Spread::down},
+                                     {"cut", Spread::cut},   {"turns", Spread::turns}};
 constexpr Name<MergeOrder> kMergeOrders[] = {
     {"ascending", MergeOrder::ascending}, {"descending", MergeOrder::descending},
     {"pairs", MergeOrder::pairs},         {"halves", MergeOrder::halves},
@@ -189,10 +187,10 @@ constexpr Word kWords[] = {
     {{"unit", "64", "runs have multiples of this many values of K; the depth of the instruction unless given"},
      read_number_of<&O::unit>,
      number_of<&O::unit>},
-    {{"spread", "up, first, last, down, cut",
+    {{"spread", "up, first, last, down, cut, turns",
       "where units do not divide evenly: rounded up (unless given), one more for the first or the last runs, "
       "rounded down and all the rest in the last run; cut: K / runs, rounded down, and that up to units, which may "
-      "leave values out"},
+      "leave values out; turns: runs take a unit each by turns"},
      read_name_of<kSpreads, &O::spread>,
      name_of<kSpreads, &O::spread>},
     {{"runs", "1024:1024:512", "the length of each run, instead of split_k"}, read_runs, runs_text},

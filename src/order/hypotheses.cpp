@@ -19,6 +19,7 @@ constexpr MergeOrder kMergeOrders[] = {MergeOrder::ascending, MergeOrder::tree, 
                                        MergeOrder::pairs, MergeOrder::halves};
 // Of chains: the lanes of a sum, how many neighbours each takes, and the blocks of K of libraries for processors.
 constexpr std::size_t kLanes[] = {32, 16, 8, 4, 2, 64, 128}, kNeighbours[] = {1, 2, 4, 64, 8, 16, 32};
+constexpr std::size_t kMostLanes = 128, kThreadBlocks[] = {16, 31, 32, 64};
 constexpr std::size_t kBlocks[] = {384, 256, 320, 192, 352, 512, 240, 448, 640, 768, 1024};
 
 class Collection {
@@ -179,6 +180,10 @@ class Collection {
           order.merge_order = by;
           if (by == MergeOrder::ascending || order.split_k > 4) put(order);
         }
+        order.spread = Spread::turns;  // of more runs than blocks, in fours
+        const std::size_t runs = order.split_k;
+        for (const std::size_t blocks : kThreadBlocks)
+          if (order.split_k = blocks; count == kMostLanes && blocks < runs) put(order);
       };
       with(units(count));
       for (const std::size_t width : kNeighbours) with(width);

@@ -73,6 +73,7 @@ struct Call {
   bool reduces;   // cuBLAS's kernel adds the runs
   bool collects;  // one of the kernel's own does
 
+  std::size_t width() const { return std::max<std::size_t>(gemm.grid[0], 1); }
   std::size_t blocks() const { return gemm.grid[0] * gemm.grid[1] * gemm.grid[2]; }
   std::size_t batch() const { return std::max<std::size_t>(product.batch, 1); }
   // Of D, rounded up to whole clusters.
@@ -244,16 +245,20 @@ Result<KernelOrder> gemvx(const Call& call) {
   const std::size_t power = number_at(words, 10);
   if (power == 0 || power > 10)
     return refusal(call, "", "gemvx::kernel<., ., A, X, Y, SUM, ., ., ROWS, ., LOG2_THREADS, ...>");
+  constexpr std::size_t kStretch = 512;  // seen up to 500 values; 8192 are taken one by one
   const NamedProduct& p = call.product;
   const std::size_t threads = std::size_t{1} << power, elements = std::max(p.rows, p.columns);
-  const std::size_t tile = std::max<std::size_t>(std::bit_ceil(divided_up(elements, call.gemm.grid[0])), 4),
+  const std::size_t tile = std::max<std::size_t>(std::bit_ceil(divided_up(elements, call.width())), 4),
                     lanes = std::max<std::size_t>(threads / tile, 1);
   KernelOrder out{chain_form(p), {}};
   out.order.split_k = std::max<std::size_t>(call.gemm.grid[2] / call.batch(), 1);
   if (lanes == 1) return out;
   const std::size_t share = divided_up(divided_up(p.depth, out.order.split_k), lanes);
   out.order.slices = lanes;
-  out.order.slice_width = words[8] == "true" ? share : lanes >= 32 ? 1 : std::min(share, threads / lanes);
+  const bool by_rows = words[8] == "true";
+  out.order.slice_width = (by_rows ? p.depth > kStretch : lanes >= 32) ? 1
+                          : by_rows                                    ? share
+                                                                       : std::min(share, threads / lanes);
   out.order.exchanges_slices = true;
   return out;
 }
@@ -262,7 +267,7 @@ Result<KernelOrder> gemvx(const Call& call) {
 Result<KernelOrder> gemv_nsp(const Call& call) {
   const auto words = arguments_of(call, "gemvNSP_kernel");
   const std::size_t lanes = number_at(words, 5), width = number_at(words, 6);
-  if (!std::has_single_bit(lanes) || width == 0)
+  if (!std::has_single_bit(lanes) || lanes > 32 || width == 0 || width > 1024)
     return refusal(call, "", "gemvNSP_kernel<A, X, Y, SUM, ., LANES, WIDTH, ...>");
   if (call.product.depth > lanes * width) return unknown_sum(call, lanes * width);
   KernelOrder out{chain_form(call.product), {}};
@@ -284,18 +289,20 @@ Result<KernelOrder> gemv_2n(const Call& call) {
 Result<KernelOrder> dot_of_blocks(const Call& call) {
   const NamedProduct& p = call.product;
   const std::size_t threads = number_at(arguments_of(call, "dot_kernel"), 1);
-  if (!std::has_single_bit(threads)) return refusal(call, "", "dot_kernel<SUM, THREADS, ...>");
+  if (!std::has_single_bit(threads) || threads > 1024)
+    return refusal(call, "", "dot_kernel<SUM, THREADS, ...>");
   KernelOrder out{bits_of(p.a) == 32 ? "chain.mul.rn.f32" : chain_form(p), {}};
   SumOrder& order = out.order;
   order.slices = threads;
   order.slice_width = p.a == "f64" ? 1 : 2;
   order.exchanges_slices = true;
-  const std::size_t each = order.slices * order.slice_width,
-                    most = std::min<std::size_t>(call.gemm.grid[0], 32);
-  order.split_k = divided_up(p.depth, each);
-  if (order.split_k > most) return unknown_sum(call, most * each);
-  if (order.split_k > 1) order.unit = each;
+  constexpr std::size_t kMostRuns = 32;
+  const std::size_t unit = order.slices * order.slice_width, units = divided_up(p.depth, unit);
+  order.split_k = std::min(units, call.width());
+  if (order.split_k > kMostRuns) return unknown_sum(call, kMostRuns * unit);
+  if (order.split_k > 1) order.unit = unit;
   if (order.split_k > 4) order.merge_order = MergeOrder::fours;
+  if (units > order.split_k) order.spread = Spread::turns;
   return out;
 }
 
