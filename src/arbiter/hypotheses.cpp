@@ -51,13 +51,15 @@ void add_near_reals(std::uint64_t bits, bool is_double, std::vector<std::uint64_
 }
 
 /// The numbers that a comparison has found in the place of its other source.
-void add_compared(const Evidence& evidence, int site, std::vector<std::uint64_t>& out) {
+void add_compared(const Evidence& evidence, int site, std::uint64_t was, std::vector<std::uint64_t>& out) {
   for (const Slice& slice : evidence.slices)
     for (const Event& event : slice.trace.events)
       if (event.site == site)
         for (const RegisterValue& one : event.sources)
           for (const std::uint64_t n : {one.bits, one.bits + 1, one.bits - 1}) out.push_back(n);
   out.insert(out.end(), evidence.bounds.begin(), evidence.bounds.end());
+  for (std::uint64_t n = 3; n <= 16; ++n)  // rounds of a loop
+    for (const std::uint64_t one : {was + n, was - n}) out.push_back(one);
 }
 
 void add_changed(const Site& site, std::uint64_t bits, bool is_real, std::vector<std::uint64_t>& out) {
@@ -89,8 +91,9 @@ void literal(const Evidence& evidence, int number, Candidates& out) {
         all.push_back(bits);
         if (is_real) add_near_reals(bits, site.type() == "f64", all);
       }
-    if (site.parts.opcode == "setp" || site.parts.opcode == "set") add_compared(evidence, number, all);
-    add_changed(site, was, is_real, all);
+    const bool compares = site.parts.opcode == "setp" || site.parts.opcode == "set";
+    if (all.empty() || compares) add_changed(site, was, is_real, all);
+    if (compares) add_compared(evidence, number, was, all);
     std::set<std::uint64_t> known = {was & mask};
     for (const std::uint64_t bits : all) {
       if (!known.insert(bits & mask).second) continue;

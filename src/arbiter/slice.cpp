@@ -73,7 +73,8 @@ class Walk {
 };
 
 bool Walk::makes(const Site& site, const Event& event) {
-  bool out = false;
+  bool out =
+      std::ranges::any_of(event.skipped, [&](const std::string& one) { return registers_.contains(one); });
   for (const RegisterValue& one : event.results) out = registers_.erase(one.name) > 0 || out;
   if (!is_store(site)) return out;
   const std::optional<Cell> to = accessed(site, event);
@@ -138,7 +139,8 @@ bool is_store(const Site& site) {
 
 std::optional<Cell> accessed(const Site& site, const Event& event) {
   const OperandText* const operand = address_operand(site);
-  if (operand == nullptr || operand->parts.empty() || !(is_load(site) || is_store(site))) return {};
+  if (operand == nullptr || operand->parts.empty() || !event.is_executed || !(is_load(site) || is_store(site)))
+    return {};
   const OperandText& base = operand->parts.front();
   const auto offset = static_cast<std::uint64_t>(operand->offset + base.offset);
   Cell out{{}, offset, access_bytes(site)};
@@ -154,11 +156,15 @@ std::optional<Cell> accessed(const Site& site, const Event& event) {
 Trace trace(const Experiment& experiment, const Code& code, const Thread& thread) {
   Trace out{thread, {}};
   observe(experiment, code, thread, [&](int site, const ptx::Observation& seen) {
-    if ((seen.lanes >> thread.lane & 1) == 0) return true;
+    Event event{site, values_of(seen.sources, thread.lane), values_of(seen.registers, thread.lane)};
+    event.is_executed = (seen.lanes >> thread.lane & 1) != 0;
+    if (!event.is_executed) {
+      if (code.site(site).guard.empty()) return true;
+      for (const RegisterValue& one : event.results) event.skipped.push_back(one.name);
+      event.results.clear();
+    }
     out.is_cut = out.events.size() >= kMaxEvents;
-    if (!out.is_cut)
-      out.events.push_back(
-          {site, values_of(seen.sources, thread.lane), values_of(seen.registers, thread.lane)});
+    if (!out.is_cut) out.events.push_back(std::move(event));
     return !out.is_cut;
   });
   return out;

@@ -34,10 +34,12 @@ struct RegisterValue {
   std::uint64_t bits;
 };
 
-/// A statement that the thread has executed, with what it read and wrote.
+/// A statement that the thread has executed, with what it read and wrote; or did not execute, since its guard did not hold.
 struct Event {
   int site;
   std::vector<RegisterValue> sources, results;
+  std::vector<std::string> skipped = {};  ///< what it would have written
+  bool is_executed = true;
 
   std::optional<std::uint64_t> source(std::string_view name) const;
   std::optional<std::uint64_t> result(std::string_view name) const;
