@@ -14,8 +14,9 @@ using namespace recording_files;
 using archive::Directory;
 using Catch::Contains;
 
-const json kOne = launch("one", {pointer(0x1000)}, {part("0x1000", 4, "x.before", "x.after")});
-const Data kOneData = {{"k.ptx", "one"}, {"x.before", "1234"}, {"x.after", "5678"}, {"unused", "?"}};
+const json kOne = launch("one", list({pointer(0x1000)}), list({part("0x1000", 4, "x.before", "x.after")}));
+const Data kOneData = {
+    {"k.ptx", "one"}, {"x.before", "1234"}, {"x.after", "5678"}, {"unused", "?"}, {"nothing", ""}};
 
 std::string data_of(const Recording& recording, const std::string& name) {
   const std::vector<std::byte> bytes = required(recording.data(name));
@@ -40,11 +41,12 @@ TEST_CASE("a recording is packed into an archive and into a folder, and keeps wh
   const Directory directory;
   json one = kOne, first = header();
   one["colour"] = "red", first["fan"] = 3;
+  one["variables"] = list({{{"name", "v"}, {"before", "nothing"}}});
   const fs::path folder = write_folder(directory.path / "x", lines({one}, first), kOneData),
                  zip = directory.path / "x.zip", again = directory.path / "again.zip",
                  back = directory.path / "back";
   const PackedRecording done = packed({folder}, zip);
-  CHECK((done.records == 1 && done.data_files == 3 && done.data_bytes == 11));
+  CHECK((done.records == 1 && done.data_files == 4 && done.data_bytes == 11));
   packed({zip}, again);
   CHECK(archive::bytes_of(zip) == archive::bytes_of(again));
   packed({zip}, back);
@@ -61,7 +63,7 @@ TEST_CASE("a recording is packed into an archive and into a folder, and keeps wh
 TEST_CASE("several become one: equal data once, each name once, other targets said") {
   const Directory directory;
   json two = kOne, first = header(), second = header("sm_80");
-  two["memory"] = {part("0x1000", 4, "x.after", "y")};
+  two["memory"] = list({part("0x1000", 4, "x.after", "y")});
   first.update({{"device", "H100"}, {"date", "today"}});
   second.update({{"program", "another"}, {"date", "today"}});
   const json product = recording_files::product();
@@ -99,7 +101,7 @@ TEST_CASE("what cannot be packed is refused") {
   CHECK_THAT(pack_recordings({}, to).error().message(), Contains("no recordings; expected at least one"));
   CHECK_THAT(pack_recordings(std::vector{x, other}, to).error().message(),
              Contains("'source': 'model'; expected 'hardware', as of the first"));
-  CHECK_THAT(pack_recordings(std::vector{lacking}, to).error().message(), Contains("k.ptx"));
+  CHECK_THAT(pack_recordings(std::vector{lacking}, to).error().message(), Contains("cannot be read"));
   CHECK_FALSE(fs::exists(to));
   const auto full = pack_recordings(std::vector{x}, directory.path / "x");
   REQUIRE_FALSE(full);

@@ -16,6 +16,11 @@ inline json header(const std::string& target = "sm_90a") {
   return {{"format", "recording-1"}, {"target", target}, {"source", "hardware"}, {"program", "a test"}};
 }
 
+/// A list, of one value, too.
+inline json list(std::vector<json> values) {
+  return values;
+}
+
 /// Words of 32 bits, little-endian.
 inline std::string words(std::initializer_list<std::uint32_t> list) {
   return {reinterpret_cast<const char*>(std::data(list)), sizeof(std::uint32_t) * list.size()};
@@ -41,8 +46,7 @@ inline json pointer(std::uint64_t address) {
 }
 
 /// A launch of the kernel `k` of k.ptx, of one thread.
-inline json launch(const std::string& name, const std::vector<json>& parameters,
-                   const std::vector<json>& memory) {
+inline json launch(const std::string& name, const json& parameters, const json& memory) {
   return {{"kind", "launch"},         {"name", name},      {"entry", "k"},
           {"module", "k.ptx"},        {"grid", {1, 1, 1}}, {"block", {1, 1, 1}},
           {"parameters", parameters}, {"memory", memory}};

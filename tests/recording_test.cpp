@@ -24,7 +24,7 @@ TEST_CASE("a recording is a folder, an archive of one, or its lines alone") {
   json first = header();
   first.update({{"device", "a GPU"}, {"driver", "1.2"}, {"toolkit", "13.0"}, {"date", "2026-11-28"}});
   const std::string text =
-      lines({{{"kind", "copy"}, {"name", "x"}, {"to", "0x10"}, {"bytes", 3}, {"data", "some"}}}, first);
+      lines({json{{"kind", "copy"}, {"name", "x"}, {"to", "0x10"}, {"bytes", 3}, {"data", "some"}}}, first);
   const Data data = {{"some", "abc"}};
   write(directory.path / "lines.jsonl", text);
   for (const fs::path& path :
@@ -141,10 +141,10 @@ Record record_of(const json& object) {
   return {object.at("kind"), object.at("name"), 7, object.dump()};
 }
 
-const std::vector<json> kMemory = {part("0x1000", 8, "b", "a"), part("0x2000", 4, "b", nullptr)};
+const json kMemory = list({part("0x1000", 8, "b", "a"), part("0x2000", 4, "b", nullptr)});
 
 TEST_CASE("all that a launch says is read") {
-  json one = launch("first", {{{"bytes", "00ff"}, {"type", "u16"}, {"name", "n"}}}, kMemory);
+  json one = launch("first", list({{{"bytes", "00ff"}, {"type", "u16"}, {"name", "n"}}}), kMemory);
   one.update({{"cluster", {2, 1, 1}},
               {"grid", {4, 3, 2}},
               {"shared", 48},
@@ -154,7 +154,7 @@ TEST_CASE("all that a launch says is read") {
               {"where", "a.py:3"},
               {"library", "nvcc"},
               {"target", "sm_80"},
-              {"variables", {{{"name", "v"}, {"before", "b"}}}}});
+              {"variables", list({{{"name", "v"}, {"before", "b"}}})}});
   const RecordedLaunch launch = required(read_launch(record_of(one)));
   CHECK((launch.entry == "k" && launch.module == "k.ptx" && launch.reason == "none"));
   CHECK((launch.grid.x == 4 && launch.grid.y == 3 && launch.grid.z == 2 && launch.block.x == 1));
@@ -183,39 +183,34 @@ TEST_CASE("what is wrong in a launch is named") {
       {"shared", -1, "'shared': -1; expected a number from 0 on"},
       {"entry", nullptr, "'entry': null; expected a string"},
       {"stable", "yes", "'stable': \"yes\"; expected true or false"},
-      {"parameters",
-       {{{"bytes", "123"}}},
+      {"parameters", list({{{"bytes", "123"}}}),
        "'parameters' 0: 'bytes': '123'; expected two hexadecimal digits for each byte"},
-      {"parameters",
-       {{{"bytes", "0g"}}},
+      {"parameters", list({{{"bytes", "0g"}}}),
        "'parameters' 0: 'bytes': '0g'; expected two hexadecimal digits for each byte"},
       {"parameters", 5, "'parameters': 5; expected a list of objects"},
-      {"parameters", {5}, "'parameters' 0: 5; expected a JSON object"},
-      {"memory",
-       {part("4096", 4, "", "")},
+      {"parameters", list({5}), "'parameters' 0: 5; expected a JSON object"},
+      {"memory", list({part("4096", 4, "", "")}),
        "'memory' 0: 'address': '4096'; expected an address as in \"0x7f2c40000000\""},
-      {"memory", {part("0x", 4, "", "")}, "'memory' 0: 'address': '0x'; expected an address"},
-      {"memory",
-       {part("0x11111111111111111", 4, "", "")},
+      {"memory", list({part("0x", 4, "", "")}), "'memory' 0: 'address': '0x'; expected an address"},
+      {"memory", list({part("0x11111111111111111", 4, "", "")}),
        "'memory' 0: 'address': '0x11111111111111111'; expected"},
-      {"memory", {part("0x10", 0, "", "")}, "'memory' 0: 'bytes': 0; expected a number from 1 on"},
-      {"memory",
-       {part(far, 5, "", "")},
+      {"memory", list({part("0x10", 0, "", "")}), "'memory' 0: 'bytes': 0; expected a number from 1 on"},
+      {"memory", list({part(far, 5, "", "")}),
        "'memory' 0: 'address': 0xfffffffffffffffc with 5 bytes; expected memory below 2^64"},
-      {"memory",
-       {part("0x20", 8, "", ""), part("0x19", 8, "", "")},
+      {"memory", list({part("0x20", 8, "", ""), part("0x19", 8, "", "")}),
        "'memory': 'at 0x20' at 0x20 overlaps 'at 0x19' at 0x19; expected parts that do not overlap"},
       {"variables", {json::object()}, "'variables' 0: 'name': nothing; expected a string"},
   };
   for (const auto& [member, value, message] : cases) {
-    json one = launch("first", {}, kMemory);
+    json one = launch("first", json::array(), kMemory);
     one[member] = value;
     const auto read = read_launch(record_of(one));
     INFO(message);
     REQUIRE_FALSE(read);
     CHECK_THAT(read.error().message(), Catch::StartsWith("line 7, launch 'first': " + message));
   }
-  json next = launch("first", {}, {part("0x20", 8, "", ""), part("0x18", 8, "", ""), part(far, 4, "", "")});
+  json next = launch("first", json::array(),
+                     list({part("0x20", 8, "", ""), part("0x18", 8, "", ""), part(far, 4, "", "")}));
   CHECK(read_launch(record_of(next)));
 }
 
@@ -223,13 +218,14 @@ TEST_CASE("what is wrong in a product, or in a copy, is named") {
   const Wrong cases[] = {
       {"op", 3, "'op': 3; expected a string"},
       {"a", 3, "'a': 3; expected a JSON object"},
-      {"b", matrix("f17", {1}, {1}, "x"), "'b': 'dtype': 'f17'; expected f16, bf16, f32, f64, e4m3"},
-      {"d", matrix("f32", {1, 2}, {1}, "x"),
+      {"b", matrix("f17", list({1}), list({1}), "x"),
+       "'b': 'dtype': 'f17'; expected f16, bf16, f32, f64, e4m3"},
+      {"d", matrix("f32", {1, 2}, list({1}), "x"),
        "'d': 'strides': 1 strides for 2 extents; expected a stride for each of up to 3"},
       {"c", matrix("f32", {1, 1, 1, 1}, {1, 1, 1, 1}, "x"),
        "'c': 'strides': 4 strides for 4 extents; expected"},
       {"alpha", "1", "'alpha': \"1\"; expected a number"},
-      {"kernels", {{{"grid", {1, 1, 1}}}}, "'kernels' 0: 'name': nothing; expected a string"},
+      {"kernels", list({{{"grid", {1, 1, 1}}}}), "'kernels' 0: 'name': nothing; expected a string"},
   };
   for (const auto& [member, value, message] : cases) {
     json one = product();

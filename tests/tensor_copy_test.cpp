@@ -10,7 +10,7 @@
 #include "../tools/capture/tensor_copy_cases.hpp"
 #include "tensor_map/copy.hpp"
 #include "tensor_map/reduce.hpp"
-#include "tensor_map_arguments.hpp"
+#include "verify/cases/tensor_map_arguments.hpp"
 
 namespace tensor_copy_test {
 

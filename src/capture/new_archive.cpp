@@ -13,16 +13,15 @@ constexpr zip_uint32_t kDeflateLevel = 6;
 
 // Adds one member; false if libzip refuses, and the reason is in the archive's error.
 bool add_member(zip_t* archive, const NewMember& member) {
-  // libzip wants pointers to mutable bytes, and does not write to them. Fragments without bytes confuse libzip 1.7.
-  zip_buffer_fragment_t fragments[2];
+  // libzip wants pointers to mutable bytes, and does not write to them; a piece of no bytes it reads past (1.7).
+  zip_buffer_fragment_t pieces[2];
   zip_uint64_t count = 0;
-  if (!member.start.empty())
-    fragments[count++] = {reinterpret_cast<zip_uint8_t*>(const_cast<char*>(member.start.data())),
-                          member.start.size()};
-  if (!member.data.empty())
-    fragments[count++] = {reinterpret_cast<zip_uint8_t*>(const_cast<std::byte*>(member.data.data())),
-                          member.data.size()};
-  zip_source_t* source = zip_source_buffer_fragment(archive, fragments, count, 0);
+  const auto add = [&](const void* data, std::size_t bytes) {
+    if (bytes != 0) pieces[count++] = {static_cast<zip_uint8_t*>(const_cast<void*>(data)), bytes};
+  };
+  add(member.start.data(), member.start.size());
+  add(member.data.data(), member.data.size());
+  zip_source_t* source = zip_source_buffer_fragment(archive, pieces, count, 0);
   if (source == nullptr) return false;
   const zip_int64_t index = zip_file_add(archive, member.name.c_str(), source, ZIP_FL_ENC_GUESS);
   if (index < 0) {

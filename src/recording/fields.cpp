@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <limits>
 
 #include "capture/text.hpp"
 
@@ -89,6 +90,19 @@ std::vector<std::uint64_t> Fields::numbers(const std::string& name) const {
   for (const json& one : value) {
     if (!one.is_number_unsigned()) refuse(name, seen_text(value), "numbers from 0 on");
     out.push_back(one.get<std::uint64_t>());
+  }
+  return out;
+}
+
+std::vector<std::int64_t> Fields::integers(const std::string& name) const {
+  const json& value = member(name, "a list of numbers");
+  std::vector<std::int64_t> out;
+  if (!value.is_array()) refuse(name, seen_text(value), "a list of numbers");
+  for (const json& one : value) {
+    constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max();
+    if (!one.is_number_integer() || (one.is_number_unsigned() && one.get<std::uint64_t>() > kMost))
+      refuse(name, seen_text(value), "whole numbers from -2^63 to 2^63 - 1");
+    out.push_back(one.get<std::int64_t>());
   }
   return out;
 }

@@ -27,6 +27,9 @@ std::span<const Kind> kinds() {
       Kind{"product", verify_product},
       Kind{"generated_product", verify_generated_product},
       Kind{"copy", verify_copy},
+      Kind{"tensor_map", verify_tensor_map},
+      Kind{"tensor_maps", verify_tensor_maps},
+      Kind{"tensor_map_change", verify_tensor_map_change},
   };
   return kAll;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The driver's functions that make tensor maps, by the arguments of tensor_map_cases.hpp.
+// The driver's functions that make tensor maps, by the arguments of src/verify/cases/tensor_maps.hpp.
 #pragma once
 
 #include <cuda.h>
@@ -11,7 +11,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "tensor_map_cases.hpp"
+#include "verify/cases/tensor_maps.hpp"
 
 namespace tensor_maps {
 

@@ -1,22 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Asks the driver for tensor maps and the GPU to replace their fields (src/tensor_map/LAYOUT.md).
 //
-//   nvcc -std=c++20 -gencode arch=compute_90a,code=sm_90a -I tools/capture -o tensor_maps tools/capture/tensor_maps.cu \
+//   nvcc -std=c++20 -gencode arch=compute_90a,code=sm_90a -I tools/capture -I src -o tensor_maps tools/capture/tensor_maps.cu \
 //     tools/capture/driver.cpp
-//   ./tensor_maps >golden/tensor-maps/sm_90a.tsv
+//   ./tensor_maps >tensor_maps.jsonl && warpbit pack tensor_maps.jsonl golden/tensor-maps/sm_90a.zip
 //   ./tensor_maps --all GROUP      each set of arguments of a group in full
 //   ./tensor_maps --replace N      only `tensormap.replace` of field N, with values that no map may have, too
 //
-// Needs an H100 or H200. tensor_map_cases.hpp makes the arguments. Lines are, tabs between their columns:
-//
-//   # {...}                                  device, driver, toolkit, date
-//   block GROUP FIRST COUNT REFUSED DIGEST   sets FIRST... of a group. REFUSED has a hexadecimal bit for each, the first
-//                                            lowest; DIGEST is FNV-1a (64 bits) of the maps of the others
-//   map GROUP INDEX RESULT ARGUMENTS WORDS   a set in full. ARGUMENTS are in the order of the struct; WORDS the map, 32 words
-//                                            in hexadecimal, little-endian, zeros at the end left out; none if refused
-//   image N WORDS                            a map whose fields are replaced
-//   replace FIELD ORDINAL VALUE N I=WORD...  and the words that are others then; of the field `driver`, which is
-//                                            cuTensorMapReplaceAddress, the ordinal is its result
+// Needs an H100 or H200. src/verify/cases/tensor_maps.hpp makes the arguments. Lines are those of a recording
+// (src/recording/FORMAT.md): records of the kinds tensor_map, tensor_maps and tensor_map_change.
 #include <cuda.h>
 #include <cuda_runtime.h>
 
@@ -30,7 +22,7 @@
 
 #include "driver.hpp"
 #include "provenance.hpp"
-#include "tensor_map_cases.hpp"
+#include "verify/cases/tensor_maps.hpp"
 #include "tensor_map_driver.cuh"
 
 using namespace tensor_maps;
@@ -170,51 +162,43 @@ bool run_replacements(const std::vector<Replacement>& all, const std::vector<Wor
 // ---- Lines
 
 std::string text(const Words& map) {
-  std::size_t n = 32;
-  while (n > 0 && map.words[n - 1] == 0) --n;
   std::string out;
-  for (std::size_t i = 0; i < n; ++i) {
-    char word[16];
-    std::snprintf(word, sizeof word, i == 0 ? "%x" : " %x", map.words[i]);
-    out += word;
-  }
+  for (const std::uint32_t word : map.words)
+    for (int byte = 0; byte < 4; ++byte) {
+      char digits[4];
+      std::snprintf(digits, sizeof digits, "%02x", word >> 8 * byte & 0xff);
+      out += digits;
+    }
   return out;
 }
 
-std::string changes(const Words& before, const Words& after) {
-  std::string out;
-  for (std::size_t i = 0; i < 32; ++i) {
-    if (before.words[i] == after.words[i]) continue;
-    char word[16];
-    std::snprintf(word, sizeof word, "%s%zu=%x", out.empty() ? "" : " ", i, after.words[i]);
-    out += word;
-  }
-  return out;
+// ", "name": number", or a list of them.
+std::string member(const char* name, std::uint32_t number) {
+  return std::string(", \"") + name + "\": " + std::to_string(number);
 }
-
 template <class Numbers>
-std::string list(const Numbers& numbers) {
+std::string member(const char* name, const Numbers& numbers) {
   std::string out;
-  for (const auto n : numbers) out += (out.empty() ? "" : ",") + std::to_string(n);
-  return out;
+  for (const auto n : numbers) out += (out.empty() ? "" : ", ") + std::to_string(n);
+  return std::string(", \"") + name + "\": [" + out + "]";
 }
 
-// In the order of the struct, blanks between.
 std::string text(const Arguments& a) {
-  char first[64];
-  std::snprintf(first, sizeof first, "%u %u %u %" PRIx64, a.kind, a.dataType, a.rank, a.address);
-  std::string out = first;
-  for (const std::string& part :
-       {list(a.dim), list(a.stride), list(a.box), list(a.step), list(a.lower), list(a.upper)})
-    out += " " + part;
-  for (const std::uint32_t n : {a.channels, a.pixels, a.interleave, a.mode, a.swizzle, a.promotion, a.fill})
-    out += " " + std::to_string(n);
-  return out;
+  char address[32];
+  std::snprintf(address, sizeof address, "\"0x%" PRIx64 "\"", a.address);
+  return "{\"address\": " + std::string(address) + member("function", a.kind) + member("type", a.dataType) +
+         member("rank", a.rank) + member("dim", a.dim) + member("stride", a.stride) + member("box", a.box) +
+         member("step", a.step) + member("lower", a.lower) + member("upper", a.upper) +
+         member("channels", a.channels) + member("pixels", a.pixels) + member("interleave", a.interleave) +
+         member("mode", a.mode) + member("swizzle", a.swizzle) + member("promotion", a.promotion) +
+         member("fill", a.fill) + "}";
 }
 
 void print_map(const char* group, std::size_t index, const Arguments& a, const Encoded& e) {
-  std::printf("map\t%s\t%zu\t%d\t%s\t%s\n", group, index, e.result, text(a).c_str(),
-              e.result == CUDA_SUCCESS ? text(e.map).c_str() : "");
+  std::printf("{\"kind\": \"tensor_map\", \"name\": \"%s.%zu\", \"arguments\": %s, \"result\": %d", group, index,
+              text(a).c_str(), e.result);
+  if (e.result == CUDA_SUCCESS) std::printf(", \"map\": \"%s\"", text(e.map).c_str());
+  std::printf("}\n");
 }
 
 constexpr std::size_t kBlock = 100;
@@ -239,12 +223,10 @@ void print_group(const Driver& driver, const char* group, const std::vector<Argu
       for (const std::uint32_t word : e.map.words)
         for (int byte = 0; byte < 4; ++byte) digest = (digest ^ (word >> 8 * byte & 0xff)) * 0x100000001b3u;
     }
-    std::printf("block\t%s\t%zu\t%zu\t", group, first, count);
-    if (refused[1] != 0)
-      std::printf("%" PRIx64 "%016" PRIx64, refused[1], refused[0]);
-    else
-      std::printf("%" PRIx64, refused[0]);
-    std::printf("\t%016" PRIx64 "\n", digest);
+    std::printf("{\"kind\": \"tensor_maps\", \"name\": \"%s.%zu-%zu\", \"generator\": \"%s\", \"first\": %zu, \"count\": %zu",
+                group, first, first + count - 1, group, first, count);
+    std::printf(", \"refused\": \"%016" PRIx64 "%016" PRIx64 "\", \"digest\": \"%016" PRIx64 "\"}\n", refused[1],
+                refused[0], digest);
     std::fflush(stdout);
   }
   std::fprintf(stderr, "%s: %zu sets, %zu accepted\n", group, sets.size(), accepted);
@@ -272,8 +254,10 @@ std::vector<Words> images(const Driver& driver) {
 
 void print_replacement(const char* field, unsigned ordinal, std::uint64_t value, std::size_t image,
                        const Words& before, const Words& after) {
-  std::printf("replace\t%s\t%u\t%" PRIx64 "\t%zu\t%s\n", field, ordinal, value, image,
-              changes(before, after).c_str());
+  std::printf("{\"kind\": \"tensor_map_change\", \"name\": \"%s.%u.%" PRIx64 ".%zu\", \"field\": \"%s\"", field, ordinal,
+              value, image, field);
+  std::printf(", \"ordinal\": %u, \"value\": \"0x%" PRIx64 "\", \"map\": \"%s\", \"changed\": \"%s\"}\n", ordinal, value,
+              text(before).c_str(), text(after).c_str());
 }
 
 bool print_replacements(const std::vector<Words>& before, std::size_t first_field, std::size_t end_field,
@@ -312,11 +296,11 @@ int run(int argc, char** argv) {
   const capture::Device gpu(0);  // its context is the process's from here on
   const capture::Answerer by{gpu.name(), gpu.compute_capability(), gpu.driver(),
                              capture::cuda_version(CUDART_VERSION), capture::today()};
-  std::printf("# {%s, \"program\": \"tools/capture/tensor_maps.cu\"}\n", capture::about(by).c_str());
+  std::printf("{\"format\": \"recording-1\", \"target\": \"sm_90a\", \"source\": \"hardware\", %s, \"program\": "
+              "\"tools/capture/tensor_maps.cu\"}\n",
+              capture::about(by).c_str());
   const Driver driver;
   const std::vector<Words> before = images(driver);
-  for (std::size_t i = 0; i < before.size() && option != "--all"; ++i)
-    std::printf("image\t%zu\t%s\n", i, text(before[i]).c_str());
   if (option == "--replace") {
     const std::size_t field = std::stoul(which);
     return field < kFields.size() && print_replacements(before, field, field + 1, true) ? 0 : 1;

@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "../tools/capture/tensor_map_cases.hpp"
+#include "verify/cases/tensor_maps.hpp"
 #include "warpbit/tensor_map.hpp"
 
 namespace tensor_map_arguments {

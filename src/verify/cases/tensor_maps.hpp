@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The arguments with which tensor_maps.cu asks the driver for tensor maps, and tests/tensor_map_test.cpp warpbit: both make
-// the same ones. C++17, needs nothing else.
+// The arguments of tensor maps that recordings name by a generator: tools/capture/tensor_maps.cu asks a driver for the maps, and
+// verify warpbit. C++17, needs nothing else.
 #pragma once
 
 #include <array>
