@@ -57,12 +57,13 @@ Names too_wide(const std::string& text, std::size_t columns) {
   return out;
 }
 
-// A folder with the tool and golden/.
+// A folder with the tool, golden/ and examples/.
 struct Place {
   Directory directory;
 
   Place() {
-    fs::create_directory_symlink(fs::absolute("golden"), directory.path / "golden");
+    for (const char* const folder : {"golden", "examples"})
+      fs::create_directory_symlink(fs::absolute(folder), directory.path / folder);
     fs::create_symlink(named("WARPBIT_CLI"), directory.path / "warpbit");
   }
   // Before a command of the shell.

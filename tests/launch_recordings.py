@@ -32,6 +32,8 @@ def parameter(p, layout):
     if "scalar" in p:
         return {"bytes": scalar(p["scalar"], p["value"]).hex(), "type": p["scalar"]}
     name = str(p["buffer"]) if "buffer" in p else p.get("array", p.get("null"))
+    if "null" in p and name != "profile_scratch":  # Triton gives both of its pointers one name
+        name = "global_scratch"
     has_memory = any(part["name"] == name for part in layout.parts)
     address = layout.address(name) + p.get("offset", 0) if has_memory else 0
     return {"bytes": POINTER.type(address).tobytes().hex(), "type": p.get("type", "pointer")}

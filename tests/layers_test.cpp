@@ -57,8 +57,9 @@ const Arrows kArrows = {
     {"grid", {"assembler", "async", "texture"}},
     // Programs.
     {"verify", {"replay", "recording", "order", "grid"}},
+    {"arbiter", {"verify", "assembler"}},
     {"cli",
-     {"verify", "grid", "tensor_map", "device", "explain", "compare", "order", "diagnose", "layout", "run",
+     {"arbiter", "verify", "grid", "tensor_map", "device", "explain", "compare", "order", "diagnose", "layout", "run",
       "record"}},
 };
 
@@ -85,6 +86,7 @@ const std::map<std::string, std::string, std::less<>> kHeaders = {
     {"kernel_rules", "base"},     {"source", "base"},           {"letters", "base"},
     {"tensor_map", "tensor_map"}, {"tensor_memory", "machine"}, {"texture", "texture"},
     {"recording", "recording"},   {"verify", "verify"},
+    {"arbiter", "arbiter"},
 };
 
 // "src/isa/families/mma.cpp" -> isa, "warpbit/target.hpp" -> target, "isa/form.hpp" -> isa.

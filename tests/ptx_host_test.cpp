@@ -234,6 +234,8 @@ TEST_CASE("registers that nothing names take no memory") {
   CHECK_THAT(message(".reg .b32 %r<6>, %r<2>;"), Catch::Contains("a second time"));
   CHECK_THAT(message(std::string(200, '{') + std::string(200, '}')), Catch::Contains("at most 100 levels"));
   load(".visible .entry k() { .reg .b32 %r6; .reg .b32 %r<6>; { .reg .b32 %r6, %r<6>; } ret; }");
+  load(".visible .entry k() { .reg .b32 a; .reg .f16 a<2>; mov.b32 a, 5; mov.b32 {a0, a1}, a; ret; }");
+  load(".visible .entry k() { .reg .f16 a<2>; .reg .b32 a; mov.b32 a, {a0, a1}; ret; }");
 }
 
 // Ten times the text takes at most twenty times as long, where it took a hundred times.

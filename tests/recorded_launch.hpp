@@ -27,13 +27,13 @@ T required(Result<T> result) {
   return *std::move(result);
 }
 
-/// The recordings of golden/kernels, in the order of their names without ".zip".
+/// The recordings of golden/kernels, by their names.
 inline std::vector<fs::path> recordings() {
   std::vector<fs::path> out;
   for (const fs::directory_entry& entry : fs::directory_iterator("golden/kernels"))
     if (Recording::is_one(entry.path())) out.push_back(entry.path());
-  std::ranges::sort(out, {}, [](const fs::path& path) { return path.stem(); });
   REQUIRE(!out.empty());
+  std::ranges::sort(out, {}, [](const fs::path& path) { return path.stem(); });
   return out;
 }
 

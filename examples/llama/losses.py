@@ -28,7 +28,7 @@ def losses(archive):
 def main():
     left = dict(losses(zipfile.ZipFile(RECORDING)))
     for report in warpbit.verify(RECORDING, whole=True):
-        if report.status not in ("replayed", "not_reproducible") or report.mismatches:
+        if report.status not in ("replayed", "not reproducible") or report.mismatches:
             sys.exit(f"{report.record}: {report.status}, {report.mismatches} bytes differ")
         if report.record in left:
             data = left[report.record]

@@ -101,13 +101,15 @@ struct OrderSearch {
 };
 
 /// The instructions that make such products on a target, the most usual first: A and B of these formats, accumulators of
-/// single precision first. Errors: usage for formats of which there are none.
+/// single precision first; then chains of FMA, as CUDA cores and other processors have them (`chain.fma.rn.f32`: a b + c,
+/// rounded once; `chain.mul.rn.f32`: the product is rounded, too). Errors: usage for formats of which there are none.
 Result<std::vector<Instruction>> instructions_of_products(std::string_view a, std::string_view b,
                                                           Target target);
 
 /// Searches the order in which a product was summed: the instruction and its depth, split-K in equal and unequal runs,
 /// sliced K, residues first, promotions, values that are left out, how sums of runs are merged, and how
-/// operands were rounded; the simple ones first. A hypothesis is tried on a few elements, chosen where hypotheses differ, and those left
+/// operands were rounded; of chains of FMA also threads that share a sum, and blocks of K of libraries for processors; the
+/// simple ones first. A hypothesis is tried on a few elements, chosen where hypotheses differ, and those left
 /// on all. The outcome depends on nothing else than the arguments. Errors: usage without instructions, view_mismatch
 /// for a product that gemm() refuses, or without elements of D.
 Result<OrderSearch> find_order(std::span<const Instruction> instructions, const FoundProduct& product,
@@ -129,7 +131,8 @@ struct NamedLaunch {
 
 /// A product of matrices that a library computed: D = alpha A B + beta C, rows x columns, row-major as PyTorch has it.
 struct NamedProduct {
-  std::string a, b, d;  ///< names of formats; of A and B those that the instruction has
+  std::string a, b,
+      d;  ///< names of formats; of A and B those that the instruction has: tf32 with tensor cores, else f32
   std::size_t rows = 0, columns = 0, depth = 0;
   std::size_t batch = 1;  ///< products of one call
   bool has_c = false;
@@ -145,8 +148,8 @@ struct KernelOrder {
 };
 
 /// The order that the names and grids of the kernels tell: those of cuBLAS 13 for compute capability 9.0, as far as
-/// recordings show them (golden/products/). Errors: usage, for a name that is not known, a kernel without tensor
-/// cores, or one whose order depends on the place in D.
+/// recordings show them (golden/products/), with tensor cores and without. Errors: usage, for a name that is not known, a depth
+/// that no recording has, or an order that depends on the place in D.
 Result<KernelOrder> kernel_order(const NamedProduct& product);
 
 }  // namespace warpbit

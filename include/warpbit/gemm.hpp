@@ -28,6 +28,7 @@ enum class Spread {
   down,   ///< rounded down, and the last run has all that is left
   cut,  ///< depth / runs, rounded down, and that up to units: what the runs do not reach is left out of the sum, as
         ///< in kernels of cuBLAS
+  turns,  ///< the runs take a unit each by turns: 0 and 4, 1 and 5, ...
 };
 
 /// The order in which the sums of the runs are added.
@@ -37,6 +38,7 @@ enum class MergeOrder {
   pairs,       ///< (0 + 1) + (2 + 3)
   halves,      ///< (0 + 2) + (1 + 3): each with the one half of them further on, until one is left
   tree,        ///< the first half, rounded down, and the others, each a tree: 0 + (1 + 2)
+  fours,  ///< four sums by turns, each ascending, and then these: (0 + 4 + 8) + (1 + 5) + (2 + 6) + (3 + 7)
 };
 
 /// Which of the products of alpha sum + beta C is not rounded before the addition.
@@ -88,9 +90,11 @@ struct SumOrder {
   /// In each run the (length mod this) values come first, as a part of their own: the residue tile of CUTLASS. 0:
   /// they are the last step, filled up with zeros.
   std::size_t short_first = 0;
-  /// A run has so many accumulators, which take so many values of K by turns. Their sums are added in ascending
-  /// order, in their format.
+  /// A run has so many accumulators, which take so many values of K by turns. Their sums are added in their format.
   std::size_t slices = 1, slice_width = 0;
+  /// As threads exchange their sums: the accumulators are a power of two, and each is added to the one half of them before it,
+  /// until one is left; those that had no values are left out. Otherwise in ascending order.
+  bool exchanges_slices = false;
   /// After so many values of K, counted in whole steps, the accumulators are added to outer ones in this format
   /// (empty: f32, or f64 if they have it), which start at +0 or C, and start again at +0 themselves. 0: never.
   std::size_t promote = 0;

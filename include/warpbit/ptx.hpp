@@ -254,6 +254,7 @@ struct PlacedMemory {
   /// Empty, or a zero for each byte: the memory begins without values, as Unwritten, and the launch sets here the bits that it
   /// writes.
   std::span<std::byte> defined = {};
+  bool is_writable = true;  ///< false: a write to it is a fault
 };
 
 /// How to run a kernel.

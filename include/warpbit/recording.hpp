@@ -144,6 +144,7 @@ struct RecordedProduct : RecordOrigin {
   RecordedMatrix a, b, d;
   std::optional<RecordedMatrix> c, bias, a_scale, b_scale;
   double alpha = 1, beta = 1;
+  std::optional<bool> tf32 = {};  ///< whether the library was allowed to round f32 to that
   std::vector<RecordedKernel> kernels = {};
   std::optional<bool> stable = {};
 };

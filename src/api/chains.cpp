@@ -18,7 +18,7 @@ namespace warpbit {
 namespace {
 
 // Engines are for so many steps; a chain takes the largest that it fills, and at its end the smallest that holds the rest.
-constexpr std::size_t kEngineSteps[] = {8, 4, 2, 1};
+constexpr std::size_t kEngineSteps[] = {128, 32, 8, 4, 2, 1};
 
 // Lines of K, dense: rows of A, or columns of B.
 struct KLines {
@@ -56,8 +56,7 @@ struct Batch {
     for (std::size_t i = 0; i < steps; ++i) product.steps.push_back(i);
     stripe = largest_stripe(product);
     if (body == nullptr || stripe.steps != steps) return;
-    engine =
-        panel_tile(tile) != nullptr ? make_panel_engine(product, *body) : make_group_engine(product, *body);
+    engine = make_engine(product, *body);
   }
 
   void multiply(const RunningBlocks& running) {
@@ -88,7 +87,8 @@ struct Chains::State {
     a = lines_of(matrix(g.a, *tile.a.format), g.rows, g.depth, rounding);
     b = lines_of(matrix(g.b, *tile.b.format).transposed(), g.columns, g.depth, rounding);
     const Result<Kernel> kernel = kernel_for(how);
-    const Body* const body = kernel && panel_tile(tile) != nullptr ? find_body(*kernel) : nullptr;
+    const Body* const body =
+        kernel && (panel_tile(tile) != nullptr || is_chain(tile)) ? find_body(*kernel) : nullptr;
     for (const std::size_t steps : kEngineSteps) {
       auto batch = std::make_unique<Batch>(tile, body, a, b, steps);
       if (batch->engine != nullptr || (body == nullptr && steps == 1)) batches.push_back(std::move(batch));

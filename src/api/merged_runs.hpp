@@ -22,6 +22,7 @@ class RunMerge {
       case MergeOrder::ascending: return in_turn(0, 1);
       case MergeOrder::descending: return in_turn(count_ - 1, -1);
       case MergeOrder::tree: return tree(0, count_);
+      case MergeOrder::fours: return fours();
       default: return level(levels(), 0, by == MergeOrder::halves);
     }
   }
@@ -42,6 +43,17 @@ class RunMerge {
     const std::size_t middle = first + (last - first) / 2;
     Sum out = tree(first, middle);
     return add_(std::move(out), tree(middle, last));
+  }
+  Sum by_turns(std::size_t first) {
+    Sum out = rounded_(run_(first));
+    for (std::size_t i = first + 4; i < count_; i += 4) out = add_(std::move(out), run_(i));
+    return out;
+  }
+  Sum fours() {
+    Sum out = by_turns(0);
+    for (std::size_t first = 1; first < 4 && first < count_; ++first)
+      out = add_(std::move(out), by_turns(first));
+    return out;
   }
   // How many sums are left after so many levels of pairs or halves: half of them each time, rounded up.
   std::size_t left_after(int level) const { return (count_ + (std::size_t{1} << level) - 1) >> level; }
@@ -64,5 +76,24 @@ class RunMerge {
   Rounded rounded_;
   Add add_;
 };
+
+/// The sums of slices 0 ... count - 1 as one, count >= 1, the others having no values: slice(i) gives one of them, add(x, y) a
+/// sum. Those that are `distance` apart, from `first` on, when `exchanges`, as the order has it:
+///
+///     (((0 + 4) + (2 + 6)) + ((1 + 5) + (3 + 7)))
+template <class Slice, class Add>
+auto merged_slices(const SumOrder& order, std::size_t count, Slice slice, Add add, std::size_t first = 0,
+                   std::size_t distance = 1) -> decltype(slice(first)) {
+  if (!order.exchanges_slices) {
+    auto out = slice(0);
+    for (std::size_t i = 1; i < count; ++i) out = add(std::move(out), slice(i));
+    return out;
+  }
+  if (distance >= order.slices) return slice(first);
+  auto out = merged_slices(order, count, slice, add, first, 2 * distance);
+  if (first + distance < count)
+    out = add(std::move(out), merged_slices(order, count, slice, add, first + distance, 2 * distance));
+  return out;
+}
 
 }  // namespace warpbit

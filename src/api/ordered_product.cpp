@@ -109,9 +109,12 @@ class RowsOfProduct {
     for (std::size_t i = 0; i < run; ++i)
       for (const SumSlice& slice : (*p_.runs)[i]) promotion_ += slice.size();
     const bool from_c = run == 0 && !p_.order->c_last;
-    Sums out = sum_of_slice(slices[0], from_c);
-    for (std::size_t i = 1; i < slices.size(); ++i)
-      out = added(*base_.tile, std::move(out), sum_of_slice(slices[i], false), *out.format, threads_);
+    Sums out = merged_slices(
+        *p_.order, slices.size(), [&](std::size_t i) { return sum_of_slice(slices[i], from_c && i == 0); },
+        [&](Sums x, const Sums& y) {
+          const Format& to = *x.format;
+          return added(*base_.tile, std::move(x), y, to, threads_);
+        });
     return converted(std::move(out), *p_.partials, threads_);
   }
 

@@ -47,16 +47,13 @@ struct Name {
   std::string_view name;
   Enum value;
 };
-constexpr Name<Spread> kSpreads[] = {{"up", Spread::up},
-                                     {"first", Spread::first},
-                                     {"last", Spread::last},
-                                     {"down", Spread::down},
-                                     {"cut", Spread::cut}};
-constexpr Name<MergeOrder> kMergeOrders[] = {{"ascending", MergeOrder::ascending},
-                                             {"descending", MergeOrder::descending},
-                                             {"pairs", MergeOrder::pairs},
-                                             {"halves", MergeOrder::halves},
-                                             {"tree", MergeOrder::tree}};
+constexpr Name<Spread> kSpreads[] = {{"up", Spread::up},     {"first", Spread::first},
+                                     {"last", Spread::last}, {"down", Spread::down},
+                                     {"cut", Spread::cut},   {"turns", Spread::turns}};
+constexpr Name<MergeOrder> kMergeOrders[] = {
+    {"ascending", MergeOrder::ascending}, {"descending", MergeOrder::descending},
+    {"pairs", MergeOrder::pairs},         {"halves", MergeOrder::halves},
+    {"tree", MergeOrder::tree},           {"fours", MergeOrder::fours}};
 constexpr Name<FusedScaling> kFused[] = {
     {"alpha", FusedScaling::alpha}, {"beta", FusedScaling::beta}, {"none", FusedScaling::none}};
 constexpr Name<FactorOrder> kFactorOrders[] = {
@@ -100,14 +97,20 @@ std::string steps_text(const SumOrder& from) {
   return from.descending ? "descending" : list_text(from.k_order);
 }
 
+constexpr std::string_view kExchanged = ":halves";
+
+// "32x4:halves"
 bool read_slices(SumOrder& to, std::string_view value) {
+  to.exchanges_slices = value.ends_with(kExchanged);
+  if (to.exchanges_slices) value.remove_suffix(kExchanged.size());
   const std::size_t x = std::min(value.find('x'), value.size());
   return x < value.size() && read_number(value.substr(0, x), to.slices) &&
          read_number(value.substr(x + 1), to.slice_width);
 }
 
 std::string slices_text(const SumOrder& from) {
-  return from.slices == 1 ? "" : fmt::format("{}x{}", from.slices, from.slice_width);
+  if (from.slices == 1) return "";
+  return fmt::format("{}x{}{}", from.slices, from.slice_width, from.exchanges_slices ? kExchanged : "");
 }
 
 bool read_runs(SumOrder& to, std::string_view value) {
@@ -184,17 +187,19 @@ constexpr Word kWords[] = {
     {{"unit", "64", "runs have multiples of this many values of K; the depth of the instruction unless given"},
      read_number_of<&O::unit>,
      number_of<&O::unit>},
-    {{"spread", "up, first, last, down, cut",
+    {{"spread", "up, first, last, down, cut, turns",
       "where units do not divide evenly: rounded up (unless given), one more for the first or the last runs, "
       "rounded down and all the rest in the last run; cut: K / runs, rounded down, and that up to units, which may "
-      "leave values out"},
+      "leave values out; turns: runs take a unit each by turns"},
      read_name_of<kSpreads, &O::spread>,
      name_of<kSpreads, &O::spread>},
     {{"runs", "1024:1024:512", "the length of each run, instead of split_k"}, read_runs, runs_text},
     {{"short_first", "32", "in each run the (length mod this) values come first, not last"},
      read_number_of<&O::short_first>,
      number_of<&O::short_first>},
-    {{"sliced", "2x32", "so many accumulators in a run take so many values by turns, and are added in the end"},
+    {{"sliced", "2x32, 32x4:halves",
+      "so many accumulators in a run take so many values by turns, and are added in the end; halves: as threads "
+      "exchange sums, each with the one half of them further on"},
      read_slices,
      slices_text},
     {{"promote", "128, 128:f32",
@@ -214,8 +219,9 @@ constexpr Word kWords[] = {
     {{"merge", "f16", "the running sum of runs has this format"},
      read_format_of<&O::merge>,
      format_of<&O::merge>},
-    {{"merge_order", "ascending, descending, pairs, halves, tree",
-      "the order in which the sums of runs are added: pairs (0+1)+(2+3), halves (0+2)+(1+3), tree 0+(1+2)"},
+    {{"merge_order", "ascending, descending, pairs, halves, tree, fours",
+      "the order in which the sums of runs are added: pairs (0+1)+(2+3), halves (0+2)+(1+3), tree 0+(1+2), fours "
+      "(0+4+8)+(1+5)+(2+6)+(3+7)"},
      read_name_of<kMergeOrders, &O::merge_order>,
      name_of<kMergeOrders, &O::merge_order>},
     {{"c", "first, last", "accumulators start at C, or alpha sum + beta C"},

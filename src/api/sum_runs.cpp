@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <numeric>
 #include <string>
 
@@ -38,6 +39,7 @@ class RunFinder {
 
   Result<std::vector<SumRun>> run() const {
     if (Result<void> checked = check(); !checked) return checked.error();
+    if (order_.spread == Spread::turns) return runs_by_turns();
     std::vector<SumRun> out;
     const std::vector<std::size_t> lengths = order_.runs.empty() ? split() : order_.runs;
     if (is_ascending()) {
@@ -72,6 +74,10 @@ class RunFinder {
     if (o.split_k == 0) return refused("split_k is 0", "at least 1");
     if (o.slices == 0 || (o.slices > 1 && o.slice_width == 0))
       return refused(fmt::format("{} slices of {}", o.slices, o.slice_width), "at least 1 slice, with a width");
+    if (o.exchanges_slices && !std::has_single_bit(o.slices))
+      return refused(fmt::format("{} slices added in halves", o.slices), "a power of two");
+    if (o.exchanges_slices && o.promote != 0)
+      return refused("promote with slices added in halves", "one of them");
     if (o.promote % terms_ != 0)
       return refused(fmt::format("promote is {}", o.promote),
                      fmt::format("a multiple of {}, the depth of the instruction", terms_));
@@ -90,6 +96,10 @@ class RunFinder {
                        fmt::format("lengths above 0 that add up to {}, the depth of K{}", depth_,
                                    o.omit != 0 ? " without what is left out" : ""));
     }
+    if (o.spread == Spread::turns && (!is_ascending() || o.short_first != 0))
+      return refused(
+          is_ascending() ? "short_first with runs by turns" : "runs by turns with steps that do not ascend",
+          "one of them");
     return is_ascending() ? Result<void>() : check_whole_steps();
   }
   static std::string total(const std::vector<std::size_t>& runs) {
@@ -160,21 +170,38 @@ class RunFinder {
       case Spread::last: return least + (run >= count - more);
       case Spread::down: return run + 1 < count ? least : units;
       case Spread::cut: return units_of_cut(order_, whole_, unit_of(i_, order_));
+      case Spread::turns: break;
     }
     return units;
   }
 
   // ---- A run of ascending values
 
+  SumRun by_slices(std::vector<std::vector<SumStep>> slices) const {
+    SumRun out;
+    for (std::vector<SumStep>& steps : slices)
+      if (!steps.empty()) out.push_back(promoted(std::move(steps)));
+    return out;
+  }
+  std::vector<SumRun> runs_by_turns() const {
+    const std::size_t unit = unit_of(i_, order_), units = divided_up(depth_, unit),
+                      count = std::min(order_.split_k, units);
+    std::vector<SumRun> out;
+    for (std::size_t run = 0; run < count; ++run) {
+      std::vector<std::vector<SumStep>> slices(order_.slices);
+      for (std::size_t i = run; i < units; i += count)
+        add_part(i * unit, i * unit + std::min(unit, depth_ - i * unit), slices);
+      out.push_back(by_slices(std::move(slices)));
+    }
+    if (out.empty()) out.push_back({{{}}});
+    return out;
+  }
   SumRun run_of(std::size_t first, std::size_t last) const {
     std::vector<std::vector<SumStep>> slices(order_.slices);
     const std::size_t shorter = order_.short_first == 0 ? 0 : (last - first) % order_.short_first;
     add_part(first, first + shorter, slices);
     add_part(first + shorter, last, slices);
-    SumRun out;
-    for (std::vector<SumStep>& steps : slices)
-      if (!steps.empty()) out.push_back(promoted(std::move(steps)));
-    return out;
+    return by_slices(std::move(slices));
   }
   // The values of a part to the slices by turns, each turn in steps.
   void add_part(std::size_t first, std::size_t last, std::vector<std::vector<SumStep>>& slices) const {

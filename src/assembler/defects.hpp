@@ -9,6 +9,7 @@
 
 #include "ptx/module.hpp"
 
+#pragma GCC visibility push(default)  // warpbit's other libraries use it
 namespace warpbit::assembler {
 
 struct DefectRow {
@@ -30,3 +31,4 @@ struct FoundDefect {
 std::vector<FoundDefect> find_defects(const ptx::FunctionText& function);
 
 }  // namespace warpbit::assembler
+#pragma GCC visibility pop

@@ -20,8 +20,10 @@ void for_each_register(const ptx::FunctionText& function, const ptx::Operand& in
     for_each_register(function, function.operands[static_cast<std::size_t>(in.first + k)], f);
 }
 
+#pragma GCC visibility push(default)  // warpbit's other libraries use it
 /// Whether the first operand is what an instruction writes.
 bool writes_first(const ptx::FunctionText& function, const ptx::Statement& statement);
+#pragma GCC visibility pop
 
 /// Calls read(register) and write(register) for those of a statement. Its guard is read.
 template <class Read, class Write>

@@ -13,11 +13,13 @@
 
 namespace warpbit::capture {
 
+#pragma GCC visibility push(default)  // the library of programs quotes, too
 /// The text in single quotes, fit for a terminal: bytes outside printable ASCII become \xNN, and what is longer
 /// than 80 bytes is cut and ends in "...".
 std::string quoted(std::string_view text);
 /// The same without the quotes.
 std::string excerpt(std::string_view text);
+#pragma GCC visibility pop
 
 /// True if no byte is a control character; blanks are allowed, and tabs and newlines if `lines` is set.
 bool is_plain(std::string_view text, bool lines);

@@ -36,6 +36,8 @@ inline constexpr int kYes = 0, kNo = 1, kNoAnswer = 2;
   command(tensormap, "say what the 128 bytes of a tensor map mean, and what looks wrong about them (exit status 1)") \
   WARPBIT_HOSTED(command, pack, "copy captures, deflated; make one recording of several") \
   WARPBIT_HOSTED(command, record, "run a program and record what its GPU does: launches with their memory, products") \
+  WARPBIT_HOSTED(command, arbiter, "say who is right where a GPU left other bytes than a kernel's PTX has here, of a recorded " \
+                                   "launch (exit status 1 if it has other bytes)") \
   WARPBIT_HOSTED(command, diagnose, "find the mistake in a kernel that explains a wrong D, from the intended inputs and " \
                                     "that D") \
   WARPBIT_HOSTED(command, order, "find the order in which a library summed a product of matrices, from A, B and D (exit " \
@@ -74,7 +76,7 @@ Arguments& add_arguments(CLI::App& command, int& status, int (*run)(const Argume
   return *out;
 }
 
-/// The end of a command's help: lines that work where golden/ is a folder of warpbit's repository.
+/// The end of a command's help: lines that work where golden/ and examples/ are folders of warpbit's repository.
 std::string examples(std::initializer_list<std::string_view> lines);
 
 // ---- What cannot be answered

@@ -104,6 +104,7 @@ bool has_windows(const Program& program) {
 
 Error beyond_global(const Grid& grid, std::uint64_t address, std::uint64_t bytes) {
   constexpr std::uint64_t kNearNull = 4096;
+  Errc code = Errc::address_out_of_bounds;
   std::string seen = grid.memory.describe(address, bytes), accepted;
   const GlobalMemory::Range* const near = grid.memory.near(address);
   if (address < kNearNull) {
@@ -115,6 +116,7 @@ Error beyond_global(const Grid& grid, std::uint64_t address, std::uint64_t bytes
     accepted = name.empty() ? "the pointer must be that of an array" : "pass an array as " + name;
     if (may_be_offset) accepted += "; an offset takes ld.shared, ld.local and the like, or cvta before it";
   } else if (near == nullptr) {
+    code = Errc::address_unknown;
     seen += ", where nothing lies,";
     accepted = "the address must lie in an array that is passed, or in a variable of the module";
   } else if (near->heap != nullptr) {
@@ -122,7 +124,7 @@ Error beyond_global(const Grid& grid, std::uint64_t address, std::uint64_t bytes
   } else {
     accepted = "threads past its end must not execute this statement, or the array must be larger";
   }
-  return {Errc::address_out_of_bounds, {}, std::move(seen), std::move(accepted)};
+  return {code, {}, std::move(seen), std::move(accepted)};
 }
 
 bool is_beyond_constants(const Grid& grid, std::uint64_t address) {

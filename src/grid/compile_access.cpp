@@ -71,6 +71,7 @@ void Compiler::access(bool loads) {
   step.access.strong = is_strong(step.access);
   program_.orders_by_memory = program_.orders_by_memory || step.access.strong;
   step.access.non_coherent = has("nc");
+  step.access.before_cas = loads && !step.access.strong && cas_loops_->compares(where, values);
   step.run = steps::access(step, places, loads);
   step.extra = keep(std::move(places));
   add(step);

@@ -22,6 +22,7 @@
 #include "assembler/assemble.hpp"
 #include "assembler/definitions.hpp"
 #include "assembler/flow.hpp"
+#include "grid/cas_loops.hpp"
 #include "grid/compile.hpp"
 #include "grid/evidence.hpp"
 #include "grid/provenance.hpp"
@@ -211,8 +212,9 @@ class Compiler {
   std::vector<Place> listed_;                          // of the statement
   std::optional<assembler::Definitions> definitions_;  // above it
   std::optional<Provenance> provenance_;               // of addresses, above it
-  bool changes_ = true;                                // Step::changes of its steps
-  std::vector<std::uint32_t> slot_;                    // by register
+  std::optional<CasLoops> cas_loops_;
+  bool changes_ = true;              // Step::changes of its steps
+  std::vector<std::uint32_t> slot_;  // by register
   std::uint32_t carry_ = 0;
   int cta_group_ = 0;  // of the kernel's instructions; 0: there are none yet
   std::unordered_map<const ptx::Variable*, std::int64_t> local_;    // of the function at hand

@@ -74,8 +74,10 @@ struct Access {
   ptx::StateSpace space = ptx::StateSpace::global;
   bool generic = false;
   bool sign_extends = false;
-  bool strong = false;        ///< an atomic, or with an order (PTX manual, "Strong Operations")
-  block::Strength order;      ///< of a strong one, or of a fence
+  bool strong = false;    ///< an atomic, or with an order (PTX manual, "Strong Operations")
+  block::Strength order;  ///< of a strong one, or of a fence
+  bool before_cas =
+      false;  ///< a load that is no strong one, whose value an atom.cas is compared with (cas_loops.hpp)
   bool non_coherent = false;  ///< ld.global.nc
   bool cluster = false;       ///< of shared memory: also of another block (.shared::cluster)
   bool in_frame = false;      ///< from the beginning of the call's local memory

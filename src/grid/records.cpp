@@ -80,10 +80,12 @@ bool Records::copies_async(const GlobalLanes& from) {
 
 bool Records::loads(const GlobalLanes& from) {
   race_ = nullptr;
-  if (!meets_no_copy(from, false, step_.access.strong)) return false;
-  const auto found = block_.grid().accesses->access(by(false, step_.access.strong), from);
+  if (!meets_no_copy(from, false, strong_)) return false;
+  const auto found = block_.grid().accesses->access(by(false, strong_), from);
   if (found == nullptr || !found->within) return found == nullptr || allowed_global(*found);
   Fault race = fault_within(block_.grid(), block_.accesses().cluster(), *found->within);
+  blame_load(race);
+  if (race.rule == KernelRule::load_before_cas) return allowed(std::move(race));
   if (race.rule != KernelRule::data_race || !block_.is_told(race.rule)) return allowed_global(*found);
   found->within.reset();
   Fault unused = race;

@@ -62,7 +62,12 @@ inline Error written_to(const GlobalMemory::Range& range) {
 /// Records a step's accesses to shared memory, if they are checked. Each function is false after a fault.
 class Records {
  public:
-  Records(Warp& warp, const Step& step) : warp_(warp), block_(warp.block()), step_(step) {}
+  Records(Warp& warp, const Step& step)
+      : warp_(warp),
+        block_(warp.block()),
+        step_(step),
+        strong_(step.access.strong ||
+                (step.access.before_cas && !warp.block().is_told(KernelRule::load_before_cas))) {}
 
   /// A load: bytes that nothing has written are undefined values. If they are the warp's first ones, the step is done again.
   bool loads(int lane, const Target& from, std::size_t bytes) {
@@ -73,7 +78,7 @@ class Records {
     if (from.defined != nullptr) return from.is_written(bytes) || follows();
     if (!is_checked(from)) return true;
     return loaded(of(from).accesses().read({}, offset(from), static_cast<std::int64_t>(bytes),
-                                           Block::who(warp_, step_, lane), step_.access.strong));
+                                           Block::who(warp_, step_, lane), strong_));
   }
   bool loads(const block::LaneAccesses& of) {
     if (!block_.checks()) return true;
@@ -126,7 +131,7 @@ class Records {
     if (is_global(from)) return global(lane, from, bytes, nullptr, false);
     if (!is_checked(from)) return true;
     return allowed(of(from).accesses().read({}, offset(from), static_cast<std::int64_t>(bytes),
-                                            Block::who(warp_, step_, lane), step_.access.strong));
+                                            Block::who(warp_, step_, lane), strong_));
   }
   bool changes(int lane, const Target& to, std::size_t bytes) {
     count(to.space, 1);
@@ -134,7 +139,7 @@ class Records {
     if (!is_checked(to)) return true;
     return allowed(of(to).accesses().write({}, offset(to), static_cast<std::int64_t>(bytes),
                                            Block::who(warp_, step_, lane), block::Accesses::Written::done,
-                                           step_.access.strong));
+                                           strong_));
   }
   /// The same, before the bytes are stored. Equal ones are stored by several threads without harm.
   bool writes(int lane, const Target& to, std::span<const std::byte> value) {
@@ -142,8 +147,8 @@ class Records {
     if (is_global(to)) return global(lane, to, value.size(), value.data(), true);
     if (!is_checked(to)) return true;
     const std::int64_t first = offset(to);
-    block::Found found = of(to).accesses().write({}, first, value, Block::who(warp_, step_, lane),
-                                                 step_.access.strong, [this] { return type(); });
+    block::Found found = of(to).accesses().write({}, first, value, Block::who(warp_, step_, lane), strong_,
+                                                 [this] { return type(); });
     if (found) explain(*found, of(to), lane, first, value);
     keep_stored(lane, first, static_cast<std::int64_t>(value.size()));
     return allowed(std::move(found));
@@ -156,7 +161,7 @@ class Records {
     return block_.async().cluster.copies.may_meet(false) || block_.grid().accesses->is_recorded(first);
   }
   /// Lanes access global memory, if that is checked. Values are stored.
-  bool global(const GlobalLanes& what, bool writes) { return global(what, writes, step_.access.strong); }
+  bool global(const GlobalLanes& what, bool writes) { return global(what, writes, strong_); }
   /// A copy in bulk begins, which accesses these rows of it. Nothing is stored yet. Two that write count as strong: they reduce, or
   /// may store the same.
   bool copies(async::GlobalCopies::Copy copy, std::span<const async::GlobalRows> rows);
@@ -189,7 +194,7 @@ class Records {
     out.lanes = lanes;
     out.bytes = static_cast<std::int64_t>(bytes);
     out.at = Block::who(warp_, step_, 0).at;
-    out.strong = step_.access.strong;
+    out.strong = strong_;
     return out;
   }
   /// The words of a strong access, which other warps may wait for. Nobody else changes them while they are held.
@@ -225,8 +230,14 @@ class Records {
   std::int64_t offset(const Target& target) { return target.data - of(target).shared().data(); }
   bool allowed(block::Found conflict) { return block_.allows(std::move(conflict)); }
   bool loaded(block::Found conflict) {
-    if (!conflict || conflict->error.code != Errc::never_written) return allowed(std::move(conflict));
-    return follows();
+    if (conflict && conflict->error.code == Errc::never_written) return follows();
+    if (conflict) blame_load(*conflict);
+    return allowed(std::move(conflict));
+  }
+  // A race of a load that an atom.cas follows is one of a rule of its own.
+  void blame_load(Fault& race) const {
+    if (step_.access.before_cas && !strong_ && race.rule == KernelRule::data_race)
+      race.rule = KernelRule::load_before_cas;
   }
   // Whether undefined bits are followed already; from now on they are.
   bool follows() {
@@ -258,6 +269,7 @@ class Records {
   Warp& warp_;
   Block& block_;
   const Step& step_;
+  bool strong_;  // as far as races count
   Lanes has_stored_ = 0;
   std::array<Stored, kLanes> stored_;  // of these lanes, what each has stored last
   std::optional<block::Posting> posting_;

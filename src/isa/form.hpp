@@ -174,6 +174,9 @@ struct Family {
 std::span<const Family> families();
 #pragma GCC visibility pop
 
+/// Products of a chain of FMA, which are no forms of PTX and not among the families (families/chain.cpp).
+const Family& chain_family();
+
 /// "0..3", "0" if there is one value, "-1,1" if values between are excluded, ">=0" without a maximum, "any".
 std::string text(const ImmediateRange& range);
 

@@ -26,7 +26,7 @@ const Family* find_family(const Statement& statement) {
     return out;
   }();
   const auto found = by_opcode.find(statement.opcode);
-  if (found == by_opcode.end()) return nullptr;
+  if (found == by_opcode.end()) return statement.opcode == chain_family().opcode ? &chain_family() : nullptr;
   const Family* best = nullptr;
   for (const Family* family : found->second) {
     if (!std::ranges::all_of(family->marks, [&](std::string_view mark) { return has_mark(statement, mark); }))

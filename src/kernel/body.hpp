@@ -298,6 +298,18 @@ struct NativeProgram {
   std::uint8_t place[16] = {};  ///< of the item of each k; only the chains and sums of pairs ask
 };
 
+// ---- Chains of FMA
+
+/// Blocks of D, a panel by some pairs of rows, from one product a b to the next.
+struct ChainBlocks {
+  bool is_double, is_fused;  ///< of f64, else f32; else the product is rounded before it is added
+  const void* a;             ///< [pair][step][2]
+  std::size_t pair_stride;   ///< numbers from a pair to the next
+  const void* b;             ///< [step][8]
+  std::size_t steps, pairs;
+  void* running;  ///< [pair][2][8]; of a NaN any bits
+};
+
 /// The functions of one extension.
 struct Body {
   const char* name;  ///< of the extension that the compiler was told of, as of its Kernel
@@ -325,6 +337,7 @@ struct Body {
   void (*groups)(const GroupProgram&, const Parts&);
   /// C and D without gaps between lanes.
   void (*native)(const NativeProgram&, const Parts&);
+  void (*chain)(const ChainBlocks&);
 };
 
 extern const Body k_scalar_body, k_avx2_body, k_avx512_body, k_neon_body;

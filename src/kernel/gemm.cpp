@@ -399,7 +399,14 @@ Stripe largest_stripe(const MatrixProduct& p) {
 }
 
 bool has_engine(const Tile& tile) {
-  return panel_tile(tile) != nullptr || group_program(tile) != nullptr;
+  return panel_tile(tile) != nullptr || group_program(tile) != nullptr || is_chain(tile);
+}
+
+std::unique_ptr<GemmEngine> make_engine(const MatrixProduct& product, const Body& body) {
+  const Tile& tile = *product.tile;
+  return is_chain(tile)                ? make_chain_engine(product, body)
+         : panel_tile(tile) != nullptr ? make_panel_engine(product, body)
+                                       : make_group_engine(product, body);
 }
 
 void run_product(const MatrixProduct& given, const Body* body) {
@@ -414,8 +421,7 @@ void run_product(const MatrixProduct& given, const Body* body) {
   if (body == nullptr)
     engine = std::make_unique<ElementEngine>(product);
   else
-    engine = panel_tile(*product.tile) != nullptr ? make_panel_engine(product, *body)
-                                                  : make_group_engine(product, *body);
+    engine = make_engine(product, *body);
   Runner(product, *engine, body != nullptr ? kRangePanels : 1).run();
 }
 

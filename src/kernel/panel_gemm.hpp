@@ -13,4 +13,12 @@ std::unique_ptr<GemmEngine> make_panel_engine(const MatrixProduct& product, cons
 /// Of scaled groups. Precondition: group_program(*product.tile).
 std::unique_ptr<GemmEngine> make_group_engine(const MatrixProduct& product, const Body& body);
 
+/// Whether a tile is one product of a chain of FMA, rounded to nearest.
+bool is_chain(const Tile& tile);
+/// Of such. Precondition: is_chain(*product.tile).
+std::unique_ptr<GemmEngine> make_chain_engine(const MatrixProduct& product, const Body& body);
+
+/// The one that a tile has. Precondition: has_engine(*product.tile).
+std::unique_ptr<GemmEngine> make_engine(const MatrixProduct& product, const Body& body);
+
 }  // namespace warpbit

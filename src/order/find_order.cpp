@@ -538,7 +538,7 @@ Result<std::vector<Instruction>> instructions_of_products(std::string_view a, st
   const Format *left = find_format(a), *right = find_format(b);
   if (left == nullptr || right == nullptr)
     return Error{Errc::usage, "order of the sum", fmt::format("operands of {} and {}", a, b),
-                 "formats of an instruction: f16, bf16, tf32, e4m3, e5m2, s8, f64"};
+                 "formats of an instruction: f16, bf16, tf32, e4m3, e5m2, s8, f64; or f32"};
   const std::string types = fmt::format("{}.{}", left->name, right->name);
   std::vector<std::string> forms;
   if (left->is_integer)
@@ -555,9 +555,13 @@ Result<std::vector<Instruction>> instructions_of_products(std::string_view a, st
   for (const std::string& form : forms)
     if (Result<Instruction> i = Instruction::parse(form, target)) out.push_back(*std::move(i));
   std::ranges::stable_sort(out, {}, [](const Instruction& i) { return i.operands()[0].format == "f16"; });
+  if (left == right)
+    for (const std::string_view chain : {"chain.fma.rn.", "chain.fma.rn.f32.", "chain.mul.rn."})
+      if (Result<Instruction> i = Instruction::parse(fmt::format("{}{}", chain, left->name), target))
+        out.push_back(*std::move(i));
   if (!out.empty()) return out;
   return Error{Errc::usage, "order of the sum", fmt::format("operands of {} on {}", types, target.name()),
-               "f16, bf16, tf32, e4m3, e5m2, s8 or f64, as far as the target has products of them"};
+               "f16, bf16, tf32, e4m3, e5m2, s8 or f64, as far as the target has products of them, or f32"};
 }
 
 Result<OrderSearch> merge_orders(std::span<const OrderSearch> shares) {

@@ -17,6 +17,10 @@ constexpr std::size_t kWidths[] = {32, 16, 64, 8, 128};
 constexpr std::size_t kOmitted[] = {64, 32, 128, 16, 8, 256};
 constexpr MergeOrder kMergeOrders[] = {MergeOrder::ascending, MergeOrder::tree, MergeOrder::descending,
                                        MergeOrder::pairs, MergeOrder::halves};
+// Of chains: the lanes of a sum, how many neighbours each takes, and the blocks of K of libraries for processors.
+constexpr std::size_t kLanes[] = {32, 16, 8, 4, 2, 64, 128}, kNeighbours[] = {1, 2, 4, 64, 8, 16, 32};
+constexpr std::size_t kMostLanes = 128, kThreadBlocks[] = {16, 31, 32, 64};
+constexpr std::size_t kBlocks[] = {384, 256, 320, 192, 352, 512, 240, 448, 640, 768, 1024};
 
 class Collection {
  public:
@@ -26,7 +30,10 @@ class Collection {
   void run() {
     switch (level_) {
       case 0: simple(); break;
-      case 1: splits({{}}); break;
+      case 1:
+        if (is_chain()) lanes(), blocks();
+        splits({{}});
+        break;
       case 2: slices(); break;
       case 3: splits(extras(1)); break;
       default: splits(extras(2)); two_runs();
@@ -38,6 +45,7 @@ class Collection {
   using Change = std::function<void(SumOrder&)>;
   using Changes = std::vector<std::vector<Change>>;
 
+  bool is_chain() const { return q_.terms == 1; }
   std::size_t units(std::size_t unit) const { return (q_.depth + unit - 1) / unit; }
 
   // ---- Changes of what a run is
@@ -45,7 +53,8 @@ class Collection {
   std::vector<std::pair<int, Change>> changes() const {
     std::vector<std::pair<int, Change>> out;
     for (const std::size_t n : kResidues)
-      if (q_.depth % n != 0 || n > q_.terms) out.emplace_back(0, [n](SumOrder& o) { o.short_first = n; });
+      if (!is_chain() && (q_.depth % n != 0 || n > q_.terms))
+        out.emplace_back(0, [n](SumOrder& o) { o.short_first = n; });
     if (q_.is_number)
       for (const std::size_t n : kPromotions)
         if (n % q_.terms == 0 && n < q_.depth) out.emplace_back(1, [n](SumOrder& o) { o.promote = n; });
@@ -150,6 +159,48 @@ class Collection {
           }
         order.split_k = 1;
         order.unit = 0;
+      }
+  }
+
+  // Threads that share a sum, and blocks of such threads.
+  void lanes() {
+    for (const std::size_t count : kLanes) {
+      std::set<std::size_t> widths;
+      const auto with = [&](std::size_t width) {
+        if (width >= q_.depth || !widths.insert(width).second) return;
+        SumOrder order = q_.known;
+        order.slices = count;
+        order.slice_width = width;
+        order.exchanges_slices = count > 2;
+        put(order);
+        order.unit = count * width;
+        order.split_k = units(order.unit);
+        if (order.split_k == 1) return;
+        for (const MergeOrder by : {MergeOrder::ascending, MergeOrder::fours}) {
+          order.merge_order = by;
+          if (by == MergeOrder::ascending || order.split_k > 4) put(order);
+        }
+        order.spread = Spread::turns;  // of more runs than blocks, in fours
+        const std::size_t runs = order.split_k;
+        for (const std::size_t blocks : kThreadBlocks)
+          if (order.split_k = blocks; count == kMostLanes && blocks < runs) put(order);
+      };
+      with(units(count));
+      for (const std::size_t width : kNeighbours) with(width);
+    }
+  }
+
+  // Runs of a block each; what is left, of more than one, in two halves (OpenBLAS), or as it is.
+  void blocks() {
+    std::set<Lengths> seen;
+    for (const std::size_t block : kBlocks)
+      for (const std::size_t unroll : {std::size_t{0}, std::size_t{4}, std::size_t{8}, std::size_t{16}}) {
+        SumOrder order = q_.known;
+        for (std::size_t left = q_.depth; left != 0; left -= order.runs.back()) {
+          const bool halves = unroll != 0 && left > block && left < 2 * block;
+          order.runs.push_back(halves ? (left / 2 + unroll - 1) / unroll * unroll : std::min(left, block));
+        }
+        if (order.runs.size() > 1 && seen.insert(order.runs).second) put(order);
       }
   }
 

@@ -202,10 +202,13 @@ bool RunSums::find_run_sums(const SumOrder& order) {
   Rounded& from = rounded(order.tf32);
   runs_.clear();
   for (const SumRun& run : *runs) {
-    Values sum = of_slice(from, run[0], starts_at_c && runs_.empty(), promotes);
-    for (std::size_t i = 1; i < run.size(); ++i)
-      add(of_slice(from, run[i], false, promotes), format_of_slices, sum);
-    runs_.push_back(sum);
+    const bool from_c = starts_at_c && runs_.empty();
+    runs_.push_back(merged_slices(
+        order, run.size(), [&](std::size_t i) { return of_slice(from, run[i], from_c && i == 0, promotes); },
+        [&](Values x, const Values& y) {
+          add(y, format_of_slices, x);
+          return x;
+        }));
   }
   last_ = std::move(of_runs);
   return true;

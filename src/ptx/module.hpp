@@ -19,6 +19,7 @@
 #include "target/target.hpp"
 #include "warpbit/result.hpp"
 
+#pragma GCC visibility push(default)  // warpbit's other libraries use it
 namespace warpbit::ptx {
 
 using warpbit::Position, warpbit::text;
@@ -177,3 +178,4 @@ std::string one_line(std::string_view statement);
 Result<std::shared_ptr<const ModuleText>> parse_module(std::string text);
 
 }  // namespace warpbit::ptx
+#pragma GCC visibility pop

@@ -166,8 +166,8 @@ std::pair<std::string_view, int> Parser::stem_of(std::string_view name) {
 // The number of a register of %name<count> in one scope; -1 if there is none.
 int Parser::number_in_range(const Scope& in, std::string_view wanted) {
   const auto [stem, number] = stem_of(wanted);
-  const auto range = number < 0 ? in.registers.end() : in.registers.find(stem);
-  return range != in.registers.end() && !range->second.is_vector && number < range->second.count ? number : -1;
+  const auto range = number < 0 ? in.ranges.end() : in.ranges.find(stem);
+  return range != in.ranges.end() && number < range->second.count ? number : -1;
 }
 
 // The register of a name; -1 if there is none. "%r12" is %r<..> with number 12, never %r1<..> with number 2.
@@ -185,7 +185,7 @@ int Parser::find_register(std::string_view wanted) {
         return vector->second.first + static_cast<int>(component);
     }
     if (const int number = number_in_range(*in, wanted); number >= 0) {
-      auto& [base, range] = *in->registers.find(stem_of(wanted).first);
+      auto& [base, range] = *in->ranges.find(stem_of(wanted).first);
       const auto [found, is_new] =
           range.named.try_emplace(number, static_cast<int>(function_->registers.size()));
       if (is_new) function_->registers.push_back({fmt::format("{}{}", base, number), range.type});

@@ -235,9 +235,9 @@ void Parser::one_register(std::string_view base, Type type, int vector, Position
     count = static_cast<int>(std::min(wanted, kMostRegisters - 1));
     expect('>');
   }
-  const bool known = count == Scope::kSingle
-                         ? declares_register(scope(), base) || scope().variables.contains(base)
-                         : range_meets(scope(), base, count);
+  const bool is_range = count != Scope::kSingle && vector == 1;
+  const bool known = is_range ? range_meets(scope(), base, count)
+                              : declares_register(scope(), base) || scope().variables.contains(base);
   if (known)
     refuse(Errc::statement_syntax, at, fmt::format("register '{}' a second time", base), "another name");
   auto& registers = function_->registers;
@@ -252,7 +252,7 @@ void Parser::one_register(std::string_view base, Type type, int vector, Position
     const auto [lowest, is_new] = scope().numbered.try_emplace(stem, number);
     lowest->second = std::min(lowest->second, number);
   }
-  scope().registers.emplace(base, range);
+  (is_range ? scope().ranges : scope().registers).emplace(base, range);
 }
 
 bool Parser::declares_register(const Scope& in, std::string_view name) {
@@ -262,7 +262,7 @@ bool Parser::declares_register(const Scope& in, std::string_view name) {
 // Whether %base<count> has a register that the scope has already.
 bool Parser::range_meets(const Scope& in, std::string_view base, int count) {
   const auto lowest = in.numbered.find(base);
-  return in.registers.contains(base) || (lowest != in.numbered.end() && lowest->second < count);
+  return in.ranges.contains(base) || (lowest != in.numbered.end() && lowest->second < count);
 }
 
 }  // namespace warpbit::ptx

@@ -35,6 +35,7 @@ struct Scope {
   static constexpr int kSingle = -1;
   int parent = -1, depth = 0;
   std::unordered_map<std::string_view, Registers> registers;
+  std::unordered_map<std::string_view, Registers> ranges;  ///< `%r<count>`, beside which `%r` is another name
   /// Of single registers whose name ends in a number, by what stands before it: the lowest one.
   std::unordered_map<std::string_view, int> numbered;
   std::unordered_map<std::string_view, const Variable*> variables;

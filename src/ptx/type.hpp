@@ -7,6 +7,7 @@
 #include <optional>
 #include <string_view>
 
+#pragma GCC visibility push(default)  // warpbit's other libraries use it
 namespace warpbit::ptx {
 
 /// In the order of their rows.
@@ -77,3 +78,4 @@ std::optional<Type> twice(Type type);
 bool takes_register(Type wanted, Type declared, bool wider);
 
 }  // namespace warpbit::ptx
+#pragma GCC visibility pop

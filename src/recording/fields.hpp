@@ -18,7 +18,7 @@
 namespace warpbit::recording {
 
 /// The code of all errors in what a recording says.
-inline constexpr Errc kMalformed = Errc::no_cases;
+inline constexpr Errc kMalformed = Errc::record_malformed;
 
 #pragma GCC visibility push(default)  // the library of programs reads kinds of its own
 /// Thrown while a record is read, and caught by `reading`.
@@ -76,9 +76,9 @@ class Fields {
   std::string where_;
   nlohmann::json object_;
 };
-#pragma GCC visibility pop
 
 /// The members of a record.
 Fields fields_of(const Record& record);
+#pragma GCC visibility pop
 
 }  // namespace warpbit::recording

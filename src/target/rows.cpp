@@ -143,6 +143,23 @@ constexpr std::array<PlanRow, 5> f64_rows(std::string_view machine, const F64Evi
 }
 constexpr std::string_view kDmmaByShape = "1, 2, 4 or 8 DMMA.884 by shape";
 
+// FMA on CUDA cores: IEEE 754, and which NaN.
+constexpr Ground kH200Fma{Basis::captured, "golden-digests/scalar, H200"};
+constexpr std::array kChainRows{
+    PlanRow{{chain, f32, f32 | f16 | bf16, f32 | f16 | bf16, f32},
+            {FmaChain{f32, kNearest, NanRule::canonical}},
+            all(kH200Fma),
+            "FFMA"},
+    PlanRow{{chain, f32, f32, f32, f32, Modifier::unfused},
+            {FmaChain{.format = f32, .rounding = kNearest, .nan = NanRule::canonical, .fused = false}},
+            all(kH200Fma),
+            "FMUL, FADD"},
+    PlanRow{{chain, f64, f64, f64, f64},
+            {FmaChain{f64, kNearest, NanRule::first_of_b_sum_a}},
+            all(kH200Fma),
+            "DFMA"},
+};
+
 // mma.m8n8k4 with f16 operands, which the toolkit emulates without the tensor core from sm_80 on.
 constexpr std::array kM8n8k4EmulatedRows{
     PlanRow{{mma_m8n8k4, f32, f16, f16, f32},
@@ -787,6 +804,10 @@ constexpr std::array kTargets{
 
 std::span<const TargetRow> target_rows() {
   return kTargets;
+}
+
+std::span<const PlanRow> chain_rows() {
+  return kChainRows;
 }
 
 }  // namespace warpbit

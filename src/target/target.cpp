@@ -31,6 +31,7 @@ std::string_view name(Unit unit) {
     case Unit::tcgen05_sp: return "tcgen05.mma.sp";
     case Unit::tcgen05_block_scale: return "tcgen05.mma with .block_scale";
     case Unit::tcgen05_sp_block_scale: return "tcgen05.mma.sp with .block_scale";
+    case Unit::chain: return "chains of fma";
     case Unit::tensor_memory: return "tcgen05.alloc, ld, st, cp, shift, commit, fence, wait";
   }
   return "";
@@ -46,6 +47,8 @@ std::optional<TargetPlan> find_plan(const TargetRow& target, const Arithmetic& a
       return TargetPlan{&row, block.evidence.value_or(row.evidence), target.toolkit};
     }
   }
+  for (const PlanRow& row : chain_rows())
+    if (row.operands.matches(arithmetic)) return TargetPlan{&row, row.evidence, target.toolkit};
   return std::nullopt;
 }
 

@@ -109,6 +109,7 @@ enum class Unit : std::uint8_t {
   tcgen05_block_scale,     ///< tcgen05.mma with .block_scale
   tcgen05_sp_block_scale,  ///< the rows of tcgen05_block_scale, over the stored products
   tensor_memory,           ///< without arithmetic: tcgen05.alloc, ld, st, cp, shift, commit, fence, wait
+  chain,                   ///< a product of a chain of FMA, on all targets alike
 };
 
 /// The instructions of the unit, for listings.
@@ -128,6 +129,7 @@ enum class Modifier : std::uint8_t {
   and_popc,
   packed_fp4,   ///< .kind::mxf4 and .kind::mxf4nvf4, in which e2m1 fills the registers
   packed_nvf4,  ///< tcgen05's .kind::mxf4nvf4 with scale factors of ue4m3
+  unfused,      ///< of a chain: the product is rounded before it is added
 };
 
 /// The lookup key of a plan: an instruction's unit, element formats (for a move: the moved format; for cvt: d
@@ -186,6 +188,8 @@ struct TargetPlan {
 
 #pragma GCC visibility push(default)  // the library of kernels asks for names
 std::span<const TargetRow> target_rows();
+/// The rows that all targets have: of Unit::chain.
+std::span<const PlanRow> chain_rows();
 /// The targets that have these features, oldest first.
 std::vector<Target> targets_with(Features features);
 #pragma GCC visibility pop

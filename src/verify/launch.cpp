@@ -4,90 +4,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <span>
 
-#include "recording/fields.hpp"
-#include "verify/kinds.hpp"
+#include "verify/prepare.hpp"
 
 namespace warpbit::verification {
 namespace {
-
-using Bytes = std::vector<std::byte>;
-
-/// A part of the memory of a launch: what it had, has and should have.
-struct Part {
-  const RecordedMemory* recorded;
-  Bytes bytes;
-  Bytes defined = {};  ///< of memory that nobody has written: the bits that the launch writes
-  Bytes expected = {};
-
-  bool is_compared(std::size_t i) const { return defined.empty() || defined[i] != std::byte{0}; }
-};
-
-Result<Bytes> data_of(const Subject& subject, const std::string& name, std::uint64_t bytes,
-                      std::string_view what) {
-  Result<Bytes> out = subject.recording.data(name);
-  if (out && out->size() != bytes)
-    return Error{recording::kMalformed, fmt::format("line {}: {}", subject.record.line, what),
-                 fmt::format("data '{}' of {} bytes", name, out->size()), fmt::format("{} bytes", bytes)};
-  return out;
-}
-
-Result<Part> part_of(const Subject& subject, const RecordedMemory& memory) {
-  Part out{&memory, {}};
-  if (memory.before) {
-    Result<Bytes> before = data_of(subject, *memory.before, memory.bytes, memory.name);
-    if (!before) return before.error();
-    out.bytes = *std::move(before);
-  } else {
-    out.bytes.resize(memory.bytes);
-    out.defined.resize(memory.bytes);
-  }
-  if (memory.after) {
-    Result<Bytes> after = data_of(subject, *memory.after, memory.bytes, memory.name);
-    if (!after) return after.error();
-    out.expected = *std::move(after);
-  } else if (memory.before && memory.is_compared) {
-    out.expected = out.bytes;
-  }
-  return out;
-}
-
-/// Whether a launch may use bytes that something which is not recorded has changed.
-enum class Changed { unknown, as_recorded };
-
-// What the records before have left. Bytes that something else has changed since are unknown first: mostly the launch overwrites
-// them, and to use one is a fault.
-void carry(const Subject& subject, Changed how, Part& part) {
-  if (subject.carried == nullptr || !part.defined.empty()) return;
-  const std::vector<std::size_t> changed = subject.carried->carry(part.recorded->address, part.bytes);
-  if (changed.empty() || how == Changed::as_recorded) return;
-  part.defined.assign(part.bytes.size(), std::byte{0xFF});
-  for (const std::size_t at : changed) part.defined[at] = std::byte{0};
-}
-
-Result<std::vector<Part>> parts_of(const Subject& subject, const RecordedLaunch& launch, Changed how) {
-  std::vector<Part> out;
-  for (const RecordedMemory& memory : launch.memory) {
-    Result<Part> part = part_of(subject, memory);
-    if (!part) return part.error();
-    carry(subject, how, *part);
-    out.push_back(*std::move(part));
-  }
-  return out;
-}
-
-// Variables of the module that the recording has.
-Result<void> set_variables(const Subject& subject, const RecordedLaunch& launch, const ptx::Module& module) {
-  for (const RecordedVariable& one : launch.variables) {
-    const Result<std::span<std::byte>> place = module.variable(one.name);
-    if (!place) return place.error();
-    if (!one.before) continue;
-    const Result<Bytes> before = data_of(subject, *one.before, place->size(), "variable " + one.name);
-    if (!before) return before.error();
-    std::ranges::copy(*before, place->begin());
-  }
-  return {};
-}
 
 // ---- Comparing
 
@@ -170,34 +92,76 @@ void say_open(const RecordedLaunch& launch, const ptx::Report& got, FileReport& 
 
 // ---- Running
 
-ptx::Launch how_to_launch(const Subject& subject, const RecordedLaunch& launch, std::vector<Part>& parts) {
-  ptx::Launch how = subject.options.how;
-  how.grid = launch.grid;
-  how.block = launch.block;
-  how.cluster = launch.cluster;
-  how.shared_bytes = launch.shared_bytes;
-  how.execute.threads = 1;  // records are executed side by side
-  for (Part& part : parts)
-    how.memory.push_back({part.recorded->address, part.bytes, part.recorded->name, part.defined});
-  return how;
-}
-
+// Bytes that are compared. What nobody has written is left to nobody.
 void leave(const Subject& subject, const std::vector<Part>& parts) {
   if (subject.carried == nullptr) return;
   for (const Part& part : parts)
-    if (!part.expected.empty()) subject.carried->leave(part.recorded->address, part.expected, part.bytes);
+    for (std::size_t first = 0, end = 0; first < part.expected.size(); first = end) {
+      end = first + 1;
+      if (!part.is_compared(first)) continue;
+      while (end < part.expected.size() && part.is_compared(end)) ++end;
+      const auto of = [&](const Bytes& bytes) { return std::span(bytes).subspan(first, end - first); };
+      subject.carried->leave(part.recorded->address + first, of(part.expected), of(part.bytes));
+    }
 }
 
 // What the GPU left, where nothing was computed here.
 void leave_recorded(const Subject& subject, std::vector<Part>& parts) {
-  for (Part& part : parts) part.bytes = part.expected;
+  for (Part& part : parts) part.bytes = part.expected, part.defined.clear();
   leave(subject, parts);
 }
 
-Result<ptx::Module> module_of(const Subject& subject, const RecordedLaunch& launch, Target target) {
-  const Result<Bytes> text = subject.recording.data(launch.module);
+/// A kernel with its module, whose variables are as they were before the launch.
+struct Kernel {
+  ptx::Module module;
+  ptx::Function function;
+};
+
+Result<Kernel> kernel_of(const Subject& subject, const RecordedLaunch& launch, Target target) {
+  Result<std::string> text = module_text(subject, launch);
   if (!text) return text.error();
-  return ptx::Module::load({reinterpret_cast<const char*>(text->data()), text->size()}, target);
+  Result<ptx::Module> module = ptx::Module::load(*std::move(text), target);
+  if (!module) return module.error();
+  Result<ptx::Function> function = module->function(launch.entry);
+  if (!function) return function.error();
+  if (const auto done = set_variables(subject, launch, *module); !done) return done.error();
+  return Kernel{*std::move(module), *std::move(function)};
+}
+
+Result<ptx::Report> run(const Subject& subject, const RecordedLaunch& launch, const Kernel& kernel,
+                        std::vector<Part>& parts, FileReport& report) {
+  const std::vector<ptx::Argument> arguments = arguments_of(launch);
+  ptx::Report got = kernel.function.launch(how_to_launch(subject, launch, parts), arguments);
+  if (subject.carried == nullptr || !got.fault || got.fault->rule != KernelRule::never_written) return got;
+  Result<std::vector<Part>> recorded = parts_of(subject, launch, Changed::as_recorded);
+  if (!recorded) return recorded.error();
+  parts = *std::move(recorded);
+  report.notes.emplace_back(
+      "it uses bytes that something which is not recorded has changed; they come from the recording");
+  return kernel.function.launch(how_to_launch(subject, launch, parts), arguments);
+}
+
+// On the GPU something did lie where nothing lies here.
+FileStatus status_of_fault(const Fault& fault, FileReport& report) {
+  if (fault.error.code != Errc::address_unknown) {
+    say("fault", fault, report);
+    return FileStatus::fault;
+  }
+  say("it reaches memory that the recording does not have, as that behind pointers in memory (record --follow)",
+      fault, report);
+  return FileStatus::not_reproducible;
+}
+
+Result<void> compare_all(const Subject& subject, const RecordedLaunch& launch, const Kernel& kernel,
+                         const std::vector<Part>& parts, const ptx::Report& got, FileReport& report) {
+  for (const Part& part : parts)
+    compare(
+        part.recorded->name, part.expected, part.bytes, [&](std::size_t i) { return part.is_compared(i); },
+        subject.options.details, report);
+  if (const auto done = compare_variables(subject, launch, kernel.module, report); !done) return done.error();
+  compare_printed(launch, got, report);
+  say_open(launch, got, report);
+  return {};
 }
 
 }  // namespace
@@ -216,36 +180,20 @@ Result<FileStatus> verify_launch(const Subject& subject, FileReport& report) {
     leave_recorded(subject, *parts);
     return FileStatus::not_reproducible;
   }
-  const Result<ptx::Module> module = module_of(subject, *launch, *target);
-  if (!module) return module.error();
-  const Result<ptx::Function> function = module->function(launch->entry);
-  if (!function) return function.error();
-  if (const auto done = set_variables(subject, *launch, *module); !done) return done.error();
-  std::vector<ptx::Argument> arguments;
-  for (const RecordedParameter& one : launch->parameters) arguments.emplace_back(one.bytes);
-  ptx::Report got = function->launch(how_to_launch(subject, *launch, *parts), arguments);
-  if (subject.carried != nullptr && got.fault && got.fault->rule == KernelRule::never_written) {
-    parts = parts_of(subject, *launch, Changed::as_recorded);
-    report.notes.emplace_back(
-        "it uses bytes that something which is not recorded has changed; they come from the recording");
-    got = function->launch(how_to_launch(subject, *launch, *parts), arguments);
-  }
+  const Result<Kernel> kernel = kernel_of(subject, *launch, *target);
+  if (!kernel) return kernel.error();
+  const Result<ptx::Report> got = run(subject, *launch, *kernel, *parts, report);
+  if (!got) return got.error();
   report.cases = 1;
-  report.inferred = got.inferred;
-  say_findings(got, report);
-  if (got.fault) {
-    if (got.fault->lanes.empty()) return got.fault->error;  // nothing has run
-    say("fault", *got.fault, report);
+  report.inferred = got->inferred;
+  say_findings(*got, report);
+  if (got->fault) {
+    if (got->fault->lanes.empty()) return got->fault->error;  // nothing has run
     leave_recorded(subject, *parts);
-    return FileStatus::fault;
+    return status_of_fault(*got->fault, report);
   }
-  for (const Part& part : *parts)
-    compare(
-        part.recorded->name, part.expected, part.bytes, [&](std::size_t i) { return part.is_compared(i); },
-        subject.options.details, report);
-  if (const auto done = compare_variables(subject, *launch, *module, report); !done) return done.error();
-  compare_printed(*launch, got, report);
-  say_open(*launch, got, report);
+  if (const auto done = compare_all(subject, *launch, *kernel, *parts, *got, report); !done)
+    return done.error();
   leave(subject, *parts);
   return FileStatus::replayed;
 }

@@ -188,16 +188,10 @@ std::optional<Way> by_names(const Product& p, Target target) {
   return {};
 }
 
-// By D, of the first product of the batch; all have to come out.
-std::optional<Way> by_search(const Product& p, Target target) {
-  std::vector<Instruction> instructions;
-  const auto add = [&](std::string_view a, std::string_view b) {
-    if (Result<std::vector<Instruction>> some = instructions_of_products(a, b, target))
-      instructions.insert(instructions.end(), some->begin(), some->end());
-  };
-  if (p.recorded.a.format == "f32") add("tf32", "tf32");
-  add(p.recorded.a.format, p.recorded.b.format);
-  if (instructions.empty()) return {};
+// With operands as instructions have them.
+std::optional<Way> by_search(const Product& p, Target target, std::string_view a, std::string_view b) {
+  const Result<std::vector<Instruction>> instructions = instructions_of_products(a, b, target);
+  if (!instructions) return {};
   FoundProduct problem{gemm_of(p, 0, false)};
   const MatrixView d = p.d.view(p.d.gpu, 0);
   problem.product.d = {const_cast<void*>(d.data), d.row_stride, d.column_stride};
@@ -205,17 +199,24 @@ std::optional<Way> by_search(const Product& p, Target target) {
   options.known.store = p.recorded.d.format == "s32" ? "" : p.recorded.d.format;
   options.known.c_last = p.c.exists();
   options.known.alpha = static_cast<float>(p.recorded.alpha);
-  options.known.beta = static_cast<float>(p.recorded.beta);
+  if (p.c.exists()) options.known.beta = static_cast<float>(p.recorded.beta);
   options.known.scales_last = p.a_scale.exists();
   options.most_products = 1e10;
   options.execute.threads = 1;
-  const Result<OrderSearch> search = find_order(instructions, problem, options);
+  const Result<OrderSearch> search = find_order(*instructions, problem, options);
   if (!search) return {};
   for (const FoundOrder& one : search->found) {
     const Result<Bytes> all = computed(p, one.instruction, one.order, false);
     if (all && *all == p.d.gpu) return Way{one.instruction, one.order, "found from D"};
   }
   return {};
+}
+
+// By D, of the first product of the batch; all have to come out.
+std::optional<Way> by_search(const Product& p, Target target) {
+  if (p.recorded.a.format == "f32" && p.recorded.tf32.value_or(true))
+    if (std::optional<Way> way = by_search(p, target, "tf32", "tf32")) return way;
+  return by_search(p, target, p.recorded.a.format, p.recorded.b.format);
 }
 
 // Items of so many bytes.

@@ -39,6 +39,8 @@ class Tensor:
     def dim(self): return len(self.shape)
     def is_neg(self): return False
     def is_conj(self): return False
+    def unsqueeze(self, at): return Tensor(None, (*self.shape[:at], 1, *self.shape[at:]), self.offset, self.storage)
+    def expand(self, *shape): return self if shape == self.shape else None
 '''
 FILES = {
     "common.py": COMMON,
@@ -106,8 +108,10 @@ class Op:
         return product(*args, **kwargs)
 class Packet:
     default = Op("self", "mat2")
+class VectorPacket:
+    default = Op("self", "mat", "vec")
 class ops:
-    class aten: mm = Packet
+    class aten: mm, addmv = Packet, VectorPacket
 class backends:
     class cuda:
         class matmul: allow_tf32 = True
@@ -116,11 +120,12 @@ class cuda:
     memory_snapshot = staticmethod(lambda: [])
 get_float32_matmul_precision = lambda: "highest"
 gemm = function(load(machine(1)), "noisy")
-def product(a, b):
-    out = Tensor([0] * 4, (2, 2))
+def product(*operands, **numbers):
+    out = Tensor([0] * 4, (2, 2)) if len(operands) == 2 else Tensor([0] * 4, (4,))
     launch(gemm, u64(out.data_ptr()), u32(0), grid=(5, 1, 1))
     (ctypes.c_float * 4).from_address(out.data_ptr())[:] = [1, 2, 3, 4]
     return out
+def addmv(y, a, x, **numbers): return registered["addmv"](3, y, a, x, **numbers)
 def mm(a, b): return registered["mm"](3, a, b) if "mm" in registered else product(a, b)
 ''',
 }
@@ -204,6 +209,15 @@ whole = Tensor([1, 2, 3, 4, 5, 6], (6,))
             self.assertEqual((array["dtype"], array["shape"], array["strides"], r.floats(array["data"])),
                              ("f32", [2, 2], [2, 1], values))
         self.assertIn("2 products after the first of each shape", r.done.stderr)
+
+    def test_vectors_are_columns(self):
+        r = self.recorded("import torch\nfrom common import *\na = Tensor([1, 2, 3, 4, 5, 6, 7, 8], (4, 2))\n"
+                          "x, y = Tensor([1, 2], (2,)), Tensor([0] * 4, (4,))\n"
+                          "torch.addmv(y, a, x)\ntorch.addmv(y, a, x, alpha=2, beta=0)", "--no-kernels", "--first", "0")
+        first, second = r.records
+        self.assertEqual({name: first[name]["shape"] for name in "abcd"}, {"a": [4, 2], "b": [2, 1], "c": [4, 1], "d": [4, 1]})
+        self.assertEqual((first["op"], first["alpha"], first["beta"], r.floats(first["d"]["data"])), ("addmv", 1, 1, [1, 2, 3, 4]))
+        self.assertEqual(("c" in second, second["alpha"], second["beta"]), (False, 2, 0))
 
     def test_the_programs_own_sitecustomize_runs(self):
         (pathlib.Path(place.name) / "sitecustomize.py").write_text("import os\nif 'WARPBIT_RECORD_OUT' in os.environ: print('mine')")

@@ -205,7 +205,9 @@ WARPBIT_EXPORT int InitializeInjection() {
     failure = "libcupti.so is not found (--cupti FILE)";
   if (failure == nullptr && cupti->subscribe(&cupti->subscriber, callback, nullptr) != 0)
     failure = "another tool uses CUPTI in this program";
-  bool is_enabled = failure == nullptr && enable(*cupti, kLoads) && enable(*cupti, kLaunches);
+  const bool sees_launches = r.options.has_kernels || r.options.has_products;  // else nothing is watched
+  bool is_enabled =
+      failure == nullptr && (!sees_launches || (enable(*cupti, kLoads) && enable(*cupti, kLaunches)));
   if (is_enabled && r.options.copies) is_enabled = enable(*cupti, kCopies);
   if (failure == nullptr && !is_enabled) failure = "this CUPTI lacks some of the calls";
   if (failure != nullptr) std::fprintf(stderr, "warpbit record: %s\n", failure);

@@ -24,6 +24,7 @@ struct Options {
   std::string program = environment("PROGRAM");  // for the header
   std::string kernels = environment("KERNELS");  // a regular expression
   bool has_kernels = environment("NO_KERNELS").empty();
+  bool has_products = environment("NO_PRODUCTS").empty();
   std::uint64_t first = environment_number("FIRST", 0);  // launches of each code; 0: all
   std::uint64_t bytes_of_launch = environment_number("LAUNCH_BYTES", std::uint64_t{1} << 30);
   std::uint64_t bytes = environment_number("BYTES", std::uint64_t{8} << 30);  // of all data files

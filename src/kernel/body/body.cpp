@@ -3,6 +3,7 @@
 #include "kernel/body.hpp"
 
 #include "kernel/body/cases.hpp"
+#include "kernel/body/chain.hpp"
 #include "kernel/body/fused.hpp"
 #include "kernel/body/groups.hpp"
 #include "kernel/body/native.hpp"
@@ -12,6 +13,6 @@
 namespace warpbit {
 
 extern const Body WARPBIT_BODY = {kExtension, arrange_a,   arrange_b,  exponent_range, decode, find_specials,
-                                  fused,      fused_parts, is_defined, groups,         native};
+                                  fused,      fused_parts, is_defined, groups,         native, chain};
 
 }  // namespace warpbit

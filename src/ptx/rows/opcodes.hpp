@@ -6,6 +6,7 @@
 #include <span>
 #include <string_view>
 
+#pragma GCC visibility push(default)  // warpbit's other libraries use it
 namespace warpbit::ptx {
 
 /// What a statement does, and what it becomes in a program (grid/compile.cpp).
@@ -86,3 +87,4 @@ bool ends_block(Does does);
 bool accesses_memory(Does does);
 
 }  // namespace warpbit::ptx
+#pragma GCC visibility pop

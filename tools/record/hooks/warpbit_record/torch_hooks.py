@@ -67,9 +67,23 @@ class Product:
     def __init__(self, op, roles, out=None, is_in_place=False):
         self.op, self.roles, self.out, self.is_in_place = op, roles, out, is_in_place
 
+    def operand(self, values, role):
+        name = next(name for name, its_role in self.roles.items() if its_role == role)
+        return self.matrix(values[name], role)
+
+    def matrix(self, tensor, role):
+        """What the operation takes a tensor for: A of a dot product is a row, other vectors of `VECTORS` are columns."""
+        if self.op not in VECTORS or tensor.dim() == 2:
+            return tensor
+        return tensor.view(1, 1) if tensor.dim() == 0 else tensor.unsqueeze(0 if role == "a" else 1)
+
+
+VECTORS = ("addmv", "dot")
 
 A_B = {"self": "a", "mat2": "b"}
 C_A_B = {"self": "c", "mat1": "a", "mat2": "b"}
+C_A_VECTOR = {"self": "c", "mat": "a", "vec": "b"}
+X_Y = {"self": "a", "tensor": "b"}
 C_BATCHES = {"self": "c", "batch1": "a", "batch2": "b"}
 SCALED = {"self": "a", "mat2": "b", "bias": "bias", "scale_a": "scale_a", "scale_b": "scale_b"}
 OPS = {
@@ -83,6 +97,9 @@ OPS = {
     "baddbmm": Product("baddbmm", C_BATCHES), "baddbmm.out": Product("baddbmm", C_BATCHES, "out"),
     "baddbmm.dtype": Product("baddbmm", C_BATCHES), "baddbmm.dtype_out": Product("baddbmm", C_BATCHES, "out"),
     "baddbmm_": Product("baddbmm", C_BATCHES, "self", True),
+    "addmv": Product("addmv", C_A_VECTOR), "addmv.out": Product("addmv", C_A_VECTOR, "out"),  # which mv calls
+    "addmv_": Product("addmv", C_A_VECTOR, "self", True),
+    "dot": Product("dot", X_Y),
     "_scaled_mm": Product("scaled_mm", SCALED), "_scaled_mm.out": Product("scaled_mm", SCALED, "out"),
     "_int_mm": Product("int_mm", A_B), "_int_mm.out": Product("int_mm", A_B, "out"),
 }
@@ -124,7 +141,7 @@ class Products:
         return call
 
     def is_wanted(self, product, values):
-        a = values["self"] if product.op != "addmm" and product.op != "baddbmm" else values.get("mat1", values.get("batch1"))
+        a = product.operand(values, "a")
         if type(a).__name__ not in ("Tensor", "Parameter") or a.device.type != "cuda" or a.numel() == 0:
             return False
         if not library.PRODUCTS.search(product.op) or self.torch.cuda.is_current_stream_capturing():
@@ -158,17 +175,18 @@ class Products:
             tensor = values.get(name)
             if tensor is None or (role == "c" and beta == 0):
                 continue
+            tensor = product.matrix(tensor, role)
             if role == "c" and tensor.dim() == 1 and alpha == beta == 1:
                 role = "bias"
-            members[role] = self.array(self.expanded(tensor, values) if role == "c" else tensor)
-        if product.op in ("addmm", "baddbmm"):
+            members[role] = self.array(self.expanded(tensor, product, values) if role == "c" else tensor)
+        if "c" in product.roles.values():
             members.update(alpha=alpha, beta=beta)
         members.update(self.settings(product, values))
         return members
 
     @staticmethod
-    def expanded(tensor, values):
-        a, b = values.get("mat1", values.get("batch1")), values.get("mat2", values.get("batch2"))
+    def expanded(tensor, product, values):
+        a, b = product.operand(values, "a"), product.operand(values, "b")
         return tensor.expand(*a.shape[:-1], b.shape[-1])
 
     def array(self, tensor):
@@ -201,7 +219,7 @@ class Products:
     # The result and whether a second run makes the same.
     def after(self, product, members, result, run, kernels):
         try:
-            members["d"] = self.array(result)
+            members["d"] = self.array(product.matrix(result, "d"))
         except Unreadable as error:
             return library.left_out(f"products: {error}")
         members["kernels"] = json.loads(kernels)
