@@ -67,8 +67,10 @@ TEST_CASE("the first byte that differs is named") {
   const Verified verified({kOne}, with(kOneData, "after", words({7, 0x0102, 4})));
   CHECK(verified.only().status == FileStatus::replayed);
   CHECK(verified.only().mismatches == 3);
-  CHECK(verified.notes() ==
-        "at 0x1000: 3 of 12 bytes differ, the first is byte 4: expected 0x00000102, got 0x00000003");
+  CHECK(
+      verified.notes() ==
+      "at 0x1000: 3 of 12 bytes differ, the first is byte 4: expected 0x00000102, got 0x00000003\n"
+      "the first store there: st.global.u32 [%rd1+4], %r2\n  k, block (0, 0, 0)\n  PTX line 15: warp 0, lane 0");
   json odd = kOne;
   odd["memory"] = list({part("0x1000", 13, "before", "after")});
   const Verified bytes(

@@ -35,20 +35,6 @@ void add_difference(std::size_t part, std::string name, std::span<const std::byt
   out.differences.push_back(std::move(found));
 }
 
-// The parts of a launch, of which one is three: its middle nobody may write.
-void protect(ptx::Launch& how, std::size_t part, std::size_t from, std::size_t to) {
-  const ptx::PlacedMemory whole = how.memory[part];
-  const auto piece = [&](std::size_t first, std::size_t last, bool is_writable) {
-    ptx::PlacedMemory out{whole.address + first, whole.bytes.subspan(first, last - first), whole.name};
-    if (!whole.defined.empty()) out.defined = whole.defined.subspan(first, last - first);
-    out.is_writable = is_writable;
-    return out;
-  };
-  how.memory[part] = piece(from, to, false);
-  if (from > 0) how.memory.push_back(piece(0, from, true));
-  if (to < whole.bytes.size()) how.memory.push_back(piece(to, whole.bytes.size(), true));
-}
-
 }  // namespace
 
 std::string Difference::text() const {
@@ -123,7 +109,7 @@ std::optional<Thread> Experiment::writer(std::size_t part, std::size_t byte, std
                               how.check_shared = how.check_global = false;
                               how.as_written = how.lenient = true;
                             }},
-                            parts, [&](ptx::Launch& how) { protect(how, part, first, last); });
+                            parts, [&](ptx::Launch& how) { verification::protect(how, part, first, last); });
   const std::optional<Fault>& fault = found.report.fault;
   if (!fault || fault->error.code != Errc::address_read_only || fault->lanes.empty()) return {};
   return Thread{fault->block, fault->warp, fault->lanes.front()};

@@ -22,9 +22,10 @@ std::string word_text(std::span<const std::byte> bytes, std::size_t at) {
   return fmt::format("{:#010x}", word);
 }
 
-// What is compared of memory, by words of 32 bits where it has whole ones in messages.
-void compare(std::string_view name, std::span<const std::byte> expected, std::span<const std::byte> got,
-             const auto& is_compared, std::size_t details, FileReport& report) {
+// What is compared of memory, by words of 32 bits where it has whole ones in messages. The first byte that differs.
+std::optional<std::size_t> compare(std::string_view name, std::span<const std::byte> expected,
+                                   std::span<const std::byte> got, const auto& is_compared, std::size_t details,
+                                   FileReport& report) {
   std::uint64_t differing = 0;
   std::size_t first = 0;
   for (std::size_t i = 0; i < expected.size(); ++i) {
@@ -32,12 +33,13 @@ void compare(std::string_view name, std::span<const std::byte> expected, std::sp
     ++report.elements;
     if (expected[i] != got[i] && differing++ == 0) first = i;
   }
-  if (differing == 0) return;
+  if (differing == 0) return {};
   report.mismatches += differing;
-  if (details == 0) return;
+  if (details == 0) return {};
   report.notes.push_back(fmt::format("{}: {} of {} bytes differ, the first is byte {}: expected {}, got {}",
                                      name, differing, expected.size(), first, word_text(expected, first),
                                      word_text(got, first)));
+  return first;
 }
 
 Result<void> compare_variables(const Subject& subject, const RecordedLaunch& launch, const ptx::Module& module,
@@ -152,12 +154,35 @@ FileStatus status_of_fault(const Fault& fault, FileReport& report) {
   return FileStatus::not_reproducible;
 }
 
+// Who stores there first: the launch is run again, and may not. Accesses that reach across the bytes are no answer.
+void say_store(const Subject& subject, const RecordedLaunch& launch, const Kernel& kernel, std::size_t part,
+               std::size_t byte, FileReport& report) {
+  for (const std::size_t around : {4, 8, 16, 32}) {
+    Result<std::vector<Part>> parts = parts_of(subject, launch, Changed::as_recorded);
+    if (!parts || !set_variables(subject, launch, kernel.module)) return;
+    ptx::Launch how = how_to_launch(subject, launch, *parts);
+    const std::size_t first = byte / around * around;
+    protect(how, part, first, std::min(first + around, how.memory[part].bytes.size()));
+    const ptx::Report got = kernel.function.launch(how, arguments_of(launch));
+    if (!got.fault || got.fault->error.code != Errc::address_read_only) continue;
+    const std::string message = got.fault->message();  // the statement: what is wrong, then lines of places
+    report.notes.push_back(fmt::format("the first store there: {}{}", message.substr(0, message.find(": ")),
+                                       message.substr(std::min(message.find('\n'), message.size()))));
+    return;
+  }
+}
+
 Result<void> compare_all(const Subject& subject, const RecordedLaunch& launch, const Kernel& kernel,
                          const std::vector<Part>& parts, const ptx::Report& got, FileReport& report) {
-  for (const Part& part : parts)
-    compare(
-        part.recorded->name, part.expected, part.bytes, [&](std::size_t i) { return part.is_compared(i); },
+  std::optional<std::pair<std::size_t, std::size_t>> wrong;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const Part& part = parts[i];
+    const auto first = compare(
+        part.recorded->name, part.expected, part.bytes, [&](std::size_t k) { return part.is_compared(k); },
         subject.options.details, report);
+    if (first && !wrong) wrong = {i, *first};
+  }
+  if (wrong) say_store(subject, launch, kernel, wrong->first, wrong->second, report);
   if (const auto done = compare_variables(subject, launch, kernel.module, report); !done) return done.error();
   compare_printed(launch, got, report);
   say_open(launch, got, report);

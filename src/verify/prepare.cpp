@@ -92,6 +92,19 @@ Result<std::string> module_text(const Subject& subject, const RecordedLaunch& la
   return std::string(reinterpret_cast<const char*>(text->data()), text->size());
 }
 
+void protect(ptx::Launch& how, std::size_t part, std::size_t from, std::size_t to) {
+  const ptx::PlacedMemory whole = how.memory[part];
+  const auto piece = [&](std::size_t first, std::size_t last, bool is_writable) {
+    ptx::PlacedMemory out{whole.address + first, whole.bytes.subspan(first, last - first), whole.name};
+    if (!whole.defined.empty()) out.defined = whole.defined.subspan(first, last - first);
+    out.is_writable = is_writable;
+    return out;
+  };
+  how.memory[part] = piece(from, to, false);
+  if (from > 0) how.memory.push_back(piece(0, from, true));
+  if (to < whole.bytes.size()) how.memory.push_back(piece(to, whole.bytes.size(), true));
+}
+
 std::vector<ptx::Argument> arguments_of(const RecordedLaunch& launch) {
   std::vector<ptx::Argument> out;
   for (const RecordedParameter& one : launch.parameters) out.emplace_back(one.bytes);

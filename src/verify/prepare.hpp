@@ -36,6 +36,8 @@ Result<void> set_variables(const Subject& subject, const RecordedLaunch& launch,
 Result<std::string> module_text(const Subject& subject, const RecordedLaunch& launch);
 /// The options with the shape and the memory of the launch. Precondition: the parts outlive it.
 ptx::Launch how_to_launch(const Subject& subject, const RecordedLaunch& launch, std::vector<Part>& parts);
+/// Makes three of a part of a launch's memory: the middle, bytes `from` to `to`, nobody may write.
+void protect(ptx::Launch& how, std::size_t part, std::size_t from, std::size_t to);
 /// The arguments of the kernel.
 std::vector<ptx::Argument> arguments_of(const RecordedLaunch& launch);
 
