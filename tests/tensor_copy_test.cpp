@@ -7,6 +7,7 @@
 #include <map>
 #include <span>
 
+#include "golden_records.hpp"
 #include "verify/cases/tensor_copy_arguments.hpp"
 #include "warpbit/verify.hpp"
 
@@ -14,6 +15,7 @@ namespace tensor_copy_test {
 
 using namespace warpbit;
 using namespace tensor_copy_arguments;
+using golden_records::Changed, golden_records::json, golden_records::record_of, golden_records::verified;
 using tensor_map::CopyMode;
 using tensor_map::CopyRun;
 using tensor_map::Reduction;
@@ -43,6 +45,57 @@ TEST_CASE("a recorded copy leaves the GPU's bytes and counts as many; what the G
   }
   CHECK(examples == 68);
   CHECK(questions == 284);
+}
+
+TEST_CASE("loads of whole lines are among them", "[tensor_copy]") {
+  std::size_t lines = 0;
+  for (const Group& group : groups())
+    if (!std::string(group.name).starts_with("ask-"))
+      for (const CopyCase& c : group.make())
+        lines += c.operation == kLoad && tensor_map::lines(map_of(c), copy_of(c)).has_value();
+  CHECK(lines > 40);
+}
+
+TEST_CASE("a record of a copy that says otherwise differs, and one that is wrong is refused", "[tensor_copy]") {
+  const auto golden = [](const std::string& name) {
+    return record_of("golden/tensor-copies/sm_90a.zip", name);
+  };
+  std::string changed = golden("tile.3").at("changed");
+  changed[0] = changed[0] == '0' ? '1' : '0';
+  json digests = golden("tile.0-7").at("digests");
+  digests[5] = "0123456789abcdef";
+  const Changed differing[] = {
+      {"tile.3", "changed", changed, ": it leaves other bytes"},
+      {"tile.3", "counted", 65, ": its mbarrier counts other bytes"},
+      {"tile.0-7", "digests", digests, ": expected 0123456789abcdef, got 8c13b4c4b49248cb"},
+      {"ask-own.0", "fault", true, ": the GPU does not take it, and here it is taken"},
+  };
+  for (const Changed& c : differing) {
+    json record = golden(c.name);
+    CHECK(verified(record).mismatches == 0);
+    record[c.member] = c.value;
+    const FileReport report = verified(record);
+    CHECK(report.status == FileStatus::replayed);
+    CHECK(report.mismatches == 1);
+    REQUIRE(report.notes.size() == 1);
+    CHECK_THAT(report.notes[0], Catch::EndsWith(c.says));
+  }
+  const Changed wrong[] = {
+      {"tile.3", "generator", "wild", "'generator': 'wild'; expected a group of tensor copies"},
+      {"tile.3", "index", 1000000, "'index': 1000000; expected a case of the "},
+      {"tile.3", "first", 1000000, "'changed': 64 bytes from 1000000 on; expected bytes of a window of 16384"},
+      {"tile.0-7", "digests", json::array(), "'digests': none; expected at least one"},
+      {"tile.0-7", "digests", {1, 2}, "'digests': [1,2]; expected strings"},
+  };
+  for (const Changed& c : wrong) {
+    json record = golden(c.name);
+    record[c.member] = c.value;
+    const FileReport report = verified(record);
+    INFO(c.says);
+    CHECK(report.status == FileStatus::unreadable);
+    REQUIRE(report.error);
+    CHECK_THAT(report.error->message(), Catch::Contains(c.says));
+  }
 }
 
 // ---- A second statement of the places, element by element

@@ -8,12 +8,13 @@
 #include <map>
 #include <span>
 
-#include "recording_files.hpp"
+#include "golden_records.hpp"
 #include "warpbit/verify.hpp"
 
 namespace tensor_map_test {
 
 using namespace warpbit;
+using golden_records::Changed, golden_records::json, golden_records::record_of, golden_records::verified;
 using Words = std::array<std::uint32_t, 32>;
 
 TensorMapBytes bytes(const Words& words) {
@@ -60,31 +61,9 @@ TEST_CASE("recorded maps are encoded and decoded, and those that the driver refu
 
 // ---- What differs from the recording, and records that are none
 
-/// The report of one record.
-FileReport verified(const recording_files::json& record) {
-  const archive::Directory directory;
-  const std::filesystem::path path = directory.path / "a.jsonl";
-  recording_files::write(path, recording_files::lines({record}));
-  const std::vector<FileReport> reports = verify_all(find_verifiable(std::span(&path, 1)));
-  REQUIRE(reports.size() == 1);
-  return reports[0];
+json golden(const std::string& name) {
+  return record_of("golden/tensor-maps/sm_90a.zip", name);
 }
-
-/// A record of golden/tensor-maps.
-recording_files::json golden(const std::string& name) {
-  const Result<Recording> recording = Recording::open("golden/tensor-maps/sm_90a.zip");
-  REQUIRE(recording);
-  const Record* const record = recording->find(name);
-  INFO(name);
-  REQUIRE(record != nullptr);
-  return recording_files::json::parse(record->text);
-}
-
-struct Changed {
-  const char *name, *member;  // of the record
-  recording_files::json value;
-  std::string says;  // of the note
-};
 
 TEST_CASE("a record that says otherwise differs, and the difference is named", "[quick][tensor_map]") {
   std::string map = golden("varied.0").at("map");
@@ -99,7 +78,7 @@ TEST_CASE("a record that says otherwise differs, and the difference is named", "
        "the map that the GPU left has other arguments"},
   };
   for (const Changed& c : cases) {
-    recording_files::json record = golden(c.name);
+    json record = golden(c.name);
     CHECK(verified(record).mismatches == 0);
     record[c.member] = c.value;
     const FileReport report = verified(record);
@@ -113,7 +92,7 @@ TEST_CASE("a record that says otherwise differs, and the difference is named", "
 }
 
 TEST_CASE("what is wrong in a record of tensor maps is named", "[quick][tensor_map]") {
-  recording_files::json arguments = golden("varied.0").at("arguments"), few = arguments, large = arguments;
+  json arguments = golden("varied.0").at("arguments"), few = arguments, large = arguments;
   few["dim"] = {1, 2}, large["box"][0] = 1ULL << 32, arguments["function"] = 3;
   const Changed cases[] = {
       {"varied.0", "map", "00", "'map': 1 bytes; expected 128 bytes"},
@@ -129,7 +108,7 @@ TEST_CASE("what is wrong in a record of tensor maps is named", "[quick][tensor_m
       {"global_dim.0.1.4", "ordinal", 5, "'ordinal': 5; expected a number from 0 to 4"},
   };
   for (const Changed& c : cases) {
-    recording_files::json record = golden(c.name);
+    json record = golden(c.name);
     record[c.member] = c.value;
     const FileReport report = verified(record);
     INFO(c.says);

@@ -8,7 +8,7 @@
 #include <catch2/catch.hpp>
 #include <span>
 
-#include "recording_files.hpp"
+#include "golden_records.hpp"
 #include "tool.hpp"
 
 namespace verify_test {
@@ -203,16 +203,8 @@ TEST_CASE("a product that a library computed comes out in an order that explains
              Contains("line 2: a: data of 2 bytes; expected at least 512 bytes, for an element or more"));
 }
 
-/// A record of golden/products.
-json golden_product() {
-  const Recording golden = required(Recording::open("golden/products/sm_90a.jsonl"));
-  const Record* const record = golden.find("mm.f16.f16 NN 16x16x16");
-  REQUIRE(record != nullptr);
-  return json::parse(record->text);
-}
-
 TEST_CASE("a product with generated operands is compared element by element, and by its digest") {
-  const json one = golden_product();
+  const json one = golden_records::record_of("golden/products/sm_90a.jsonl", "mm.f16.f16 NN 16x16x16");
   const Verified same({one}, {});
   INFO(same.notes());
   CHECK((same.only().status == FileStatus::replayed && same.only().mismatches == 0 &&
