@@ -8,6 +8,7 @@
 #include <map>
 #include <span>
 
+#include "recording_files.hpp"
 #include "warpbit/verify.hpp"
 
 namespace tensor_map_test {
@@ -54,6 +55,87 @@ TEST_CASE("recorded maps are encoded and decoded, and those that the driver refu
         "interleave_layout", "swizzle_mode", "fill_mode", "driver"}) {
     CAPTURE(field);
     CHECK(all["tensor_map_change"][field] >= 4);
+  }
+}
+
+// ---- What differs from the recording, and records that are none
+
+/// The report of one record.
+FileReport verified(const recording_files::json& record) {
+  const archive::Directory directory;
+  const std::filesystem::path path = directory.path / "a.jsonl";
+  recording_files::write(path, recording_files::lines({record}));
+  const std::vector<FileReport> reports = verify_all(find_verifiable(std::span(&path, 1)));
+  REQUIRE(reports.size() == 1);
+  return reports[0];
+}
+
+/// A record of golden/tensor-maps.
+recording_files::json golden(const std::string& name) {
+  const Result<Recording> recording = Recording::open("golden/tensor-maps/sm_90a.zip");
+  REQUIRE(recording);
+  const Record* const record = recording->find(name);
+  INFO(name);
+  REQUIRE(record != nullptr);
+  return recording_files::json::parse(record->text);
+}
+
+struct Changed {
+  const char *name, *member;  // of the record
+  recording_files::json value;
+  std::string says;  // of the note
+};
+
+TEST_CASE("a record that says otherwise differs, and the difference is named", "[quick][tensor_map]") {
+  std::string map = golden("varied.0").at("map");
+  map[0] = map[0] == '0' ? '1' : '0';
+  const std::string zeros(256, '0');
+  const Changed cases[] = {
+      {"varied.0", "map", map, "byte 0 differs: expected 0x10, got 0x00"},
+      {"varied.0-99", "digest", "0123456789abcdef",
+       "the digest of the maps differs: expected 0123456789abcdef, got 642ce1cb70ff98b8"},
+      {"varied.0-99", "refused", "7fe0fc003", "set 0: the driver refuses it, and here it is taken"},
+      {"global_dim.0.1.4", "changed", golden("global_dim.0.1.4").at("map"),
+       "the map that the GPU left has other arguments"},
+  };
+  for (const Changed& c : cases) {
+    recording_files::json record = golden(c.name);
+    CHECK(verified(record).mismatches == 0);
+    record[c.member] = c.value;
+    const FileReport report = verified(record);
+    INFO(c.name << ": " << c.member);
+    CHECK(report.status == FileStatus::replayed);
+    CHECK(report.target == "sm_90a");
+    REQUIRE(report.mismatches > 0);
+    REQUIRE_FALSE(report.notes.empty());
+    CHECK(report.notes[0] == c.says);
+  }
+}
+
+TEST_CASE("what is wrong in a record of tensor maps is named", "[quick][tensor_map]") {
+  recording_files::json arguments = golden("varied.0").at("arguments"), few = arguments, large = arguments;
+  few["dim"] = {1, 2}, large["box"][0] = 1ULL << 32, arguments["function"] = 3;
+  const Changed cases[] = {
+      {"varied.0", "map", "00", "'map': 1 bytes; expected 128 bytes"},
+      {"varied.0", "arguments", arguments, "'function': 3; expected 0 (tiled), 1 (im2col) or 2 (im2col wide)"},
+      {"varied.0", "arguments", few, "'dim': 2 numbers; expected 5 numbers of 64 bits"},
+      {"varied.0", "arguments", large, "'box': 5 numbers; expected 5 numbers of 32 bits"},
+      {"varied.0-99", "generator", "wild",
+       "'generator': 'wild'; expected varied, combined, large, legal or near"},
+      {"varied.0-99", "first", 91100, "'count': 100 sets from 91100 on; expected some of the 91140 sets"},
+      {"varied.0-99", "refused", "xyz", "'refused': 'xyz'; expected hexadecimal digits"},
+      {"global_dim.0.1.4", "field", "colour",
+       "'field': 'colour'; expected a field of tensormap.replace, or driver"},
+      {"global_dim.0.1.4", "ordinal", 5, "'ordinal': 5; expected a number from 0 to 4"},
+  };
+  for (const Changed& c : cases) {
+    recording_files::json record = golden(c.name);
+    record[c.member] = c.value;
+    const FileReport report = verified(record);
+    INFO(c.says);
+    CHECK(report.status == FileStatus::unreadable);
+    REQUIRE(report.error);
+    CHECK_THAT(report.error->message(), Catch::Contains(c.says));
   }
 }
 

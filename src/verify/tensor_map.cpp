@@ -259,6 +259,7 @@ std::string nothing_told(const Change& change, const Result<TensorMap>& before) 
 }  // namespace
 
 Result<FileStatus> verify_tensor_map(const Subject& subject, FileReport& report) {
+  report.target = subject.recording.header().target;
   const auto recorded = recording::reading([&] {
     const Fields fields = recording::fields_of(subject.record);
     RecordedMap out{read_arguments(fields.object("arguments")), {}};
@@ -272,6 +273,7 @@ Result<FileStatus> verify_tensor_map(const Subject& subject, FileReport& report)
 }
 
 Result<FileStatus> verify_tensor_maps(const Subject& subject, FileReport& report) {
+  report.target = subject.recording.header().target;
   const auto recorded = recording::reading([&] { return read_maps(recording::fields_of(subject.record)); });
   if (!recorded) return recorded.error();
   report.header.statement = recorded->generator->name;
@@ -299,6 +301,7 @@ Result<FileStatus> verify_tensor_maps(const Subject& subject, FileReport& report
 }
 
 Result<FileStatus> verify_tensor_map_change(const Subject& subject, FileReport& report) {
+  report.target = subject.recording.header().target;
   const auto change = recording::reading([&] { return read_change(recording::fields_of(subject.record)); });
   if (!change) return change.error();
   report.header.statement = change->field;
