@@ -133,6 +133,8 @@ CodePlace Arbiter::place_of(int line) const {
 void Arbiter::add_fault(const Fault& fault) {
   std::vector<CodePlace> places = {place_of(fault.ptx_line)};
   if (fault.other && fault.other->ptx_line != 0) places.push_back(place_of(fault.other->ptx_line));
+  for (const FaultSide& one : fault.related)
+    if (one.ptx_line != 0) places.push_back(place_of(one.ptx_line));
   add(Ruling::ptx_fault, fault.rule == KernelRule::none ? name(fault.error.code) : warpbit::name(fault.rule),
       fault.message(), std::move(places));
 }
@@ -320,12 +322,12 @@ void Arbiter::say_inferred() {
           {place_of(one.line)});
 }
 
-// A rule that is broken comes first, then what is open; the rest by what was found first.
+// A rule that is broken comes first, then what is open, as a product that need not be fused; the rest by what was found first.
 void Arbiter::conclude() {
   if (out_.causes.empty()) return;
   out_.ruling = out_.causes.front().ruling;
   for (const Ruling one : {Ruling::assembler, Ruling::open, Ruling::ptx_fault})
-    if (has(one) && (one != Ruling::open || blamed_.empty())) out_.ruling = one;
+    if (has(one)) out_.ruling = one;
   std::ranges::stable_partition(out_.causes, [&](const Cause& one) { return one.ruling == out_.ruling; });
 }
 
