@@ -97,6 +97,7 @@ class Arbiter {
   Outcome usual_;
   std::vector<Slice> slices_;
   Solutions solutions_;
+  std::optional<Probe> probe_;
   std::set<std::uint64_t> bounds_;
   std::set<int> blamed_;  // statements of causes
   std::set<int> lines_;   // of the slices
@@ -172,6 +173,7 @@ void Arbiter::find_slices() {
       if (slices_.size() >= 4 || (byte == one.last && one.first == one.last)) continue;
       const std::optional<Thread> thread = find_writer(experiment_, code_, one.part, byte);
       if (!thread) continue;
+      if (!probe_) probe_ = Probe{thread->block, one.part, byte};
       slices_.push_back(slice(code_, trace(experiment_, code_, *thread), experiment_.address(one.part, byte)));
       solve(experiment_, code_, slices_.back(), solutions_);
     }
@@ -283,7 +285,9 @@ void Arbiter::try_statement(int site, const Evidence& evidence) {
     if (tried_ + all.size() > most_) all.resize(most_ - std::min(most_, tried_));
     std::vector<char> fits(all.size());
     for_each_piece(0, all.size(), [&](std::size_t i) {
-      fits[i] = experiment_.try_out(code_.changed({all[i].edit}), limit()).is_equal();
+      const std::string text = code_.changed({all[i].edit});
+      fits[i] = (!probe_ || experiment_.may_fit(text, limit(), *probe_)) &&
+                experiment_.try_out(text, limit()).is_equal();
     });
     count(row.name, all.size());
     for (std::size_t i = 0; i < all.size(); ++i) {
