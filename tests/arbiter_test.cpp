@@ -410,7 +410,7 @@ TEST_CASE("the command prints a verdict, and writes a module that shows it") {
   const tool::Output wrong = tool::run({"arbiter", path, "bfe_position", "--minimal", minimal});
   CHECK(wrong.status == 1);
   CHECK(wrong.lines().back() == "verdict: the assembler is at fault");
-  CHECK_THAT(wrong.out, Contains("line 19: bfe.s32 %r6, %r2, 40, 8"));
+  CHECK_THAT(wrong.out, Contains("line 22: bfe.s32 %r6, %r2, 40, 8"));
   CHECK_THAT(archive::bytes_of(minimal), Contains("bfe.s32 %r6, %r2, 40, 8;"));
   const tool::Output right = tool::run({"arbiter", path, "shift", "--quiet"});
   CHECK(right.status == 0);

@@ -35,16 +35,16 @@ constexpr KnownWay kWays[] = {
 };
 
 struct RulingWords {
-  Ruling ruling;
   std::string_view name, sentence;
 };
 constexpr RulingWords kRulings[] = {
-    {Ruling::as_ptx, "as_ptx", "the GPU has the bits of the PTX"},
-    {Ruling::open, "open", "the PTX leaves it open"},
-    {Ruling::ptx_fault, "ptx_fault", "the PTX is at fault"},
-    {Ruling::assembler, "assembler", "the assembler is at fault"},
-    {Ruling::other_code, "other_code", "other code ran"},
-    {Ruling::unexplained, "unexplained", "not explained"},
+    // by their number
+    {"as_ptx", "the GPU has the bits of the PTX"},
+    {"open", "the PTX leaves it open"},
+    {"ptx_fault", "the PTX is at fault"},
+    {"assembler", "the assembler is at fault"},
+    {"other_code", "other code ran"},
+    {"unexplained", "not explained"},
 };
 
 const RulingWords& words_of_ruling(Ruling ruling) {
