@@ -47,10 +47,6 @@ constexpr RulingWords kRulings[] = {
     {"unexplained", "not explained"},
 };
 
-const RulingWords& words_of_ruling(Ruling ruling) {
-  return kRulings[static_cast<std::size_t>(ruling)];
-}
-
 class Arbiter {
  public:
   Arbiter(Experiment experiment, Code code, const ArbiterOptions& options)
@@ -384,11 +380,11 @@ Result<Judgement> Arbiter::run() {
 }  // namespace arbiter
 
 std::string_view name(Ruling ruling) {
-  return arbiter::words_of_ruling(ruling).name;
+  return arbiter::kRulings[static_cast<std::size_t>(ruling)].name;
 }
 
 std::string_view sentence(Ruling ruling) {
-  return arbiter::words_of_ruling(ruling).sentence;
+  return arbiter::kRulings[static_cast<std::size_t>(ruling)].sentence;
 }
 
 Result<Judgement> arbitrate(const Recording& recording, const Record& record, const ArbiterOptions& options) {
