@@ -105,6 +105,7 @@ POLYNOMIAL = """extern "C" __global__ void k(const float* in, float* out) {
 HASH = """extern "C" __global__ void k(const unsigned* in, unsigned* out) {
   const int i = blockIdx.x * 256 + threadIdx.x;
   unsigned h = in[i];
+  #pragma unroll 1
   for (int round = 0; round < 12; ++round) { h ^= h >> 15; h *= 0x2c1b3c6d; h += in[i + 1]; }
   out[i] = h < 0x40000000 ? h : h ^ 0xff;
 }
