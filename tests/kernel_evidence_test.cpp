@@ -7,7 +7,6 @@
 #include <map>
 #include <set>
 
-#include "../tools/capture/tensor_copy_cases.hpp"
 #include "numeric/words.hpp"
 #include "ptx/evidence.hpp"
 #include "ptx/rows/opcodes.hpp"
@@ -15,6 +14,7 @@
 #include "recorded_launch.hpp"
 #include "scalar_table.hpp"
 #include "text_file.hpp"
+#include "verify/cases/tensor_copies.hpp"
 
 namespace kernel_evidence_test {
 
@@ -27,7 +27,7 @@ using Forms = std::map<std::string, std::string>;
 
 constexpr const char *kDigests = "golden-digests/scalar/sm_90a.tsv",
                      *kTextures = "golden-digests/textures/sm_90.tsv",
-                     *kCopies = "golden/tensor-copies/sm_90a.tsv";
+                     *kCopies = "golden/tensor-copies/sm_90a.zip";
 
 std::pair<std::string_view, Words> parts(std::string_view form) {
   Words words = words_between(form, ".");
@@ -126,9 +126,9 @@ Forms recorded_forms() {
     if (random_recordings::first_that_needs(std::string(rule.name)))
       out.emplace(fmt::format("assembler.{}", rule.name), random_recordings::kPath);
   std::set<std::string> groups;
-  std::ifstream in(kCopies);
-  for (std::string line; std::getline(in, line);)
-    if (line.starts_with("digests\t")) groups.insert(isa_table::cells(line).at(1));
+  const Recording copies = required(Recording::open(kCopies));
+  for (const Record& record : copies.records())
+    if (record.kind == "tensor_copies") groups.insert(record.name.substr(0, record.name.find('.')));
   for (const tensor_copies::Group& group : tensor_copies::groups())
     if (groups.erase(group.name) != 0)
       for (const tensor_copies::CopyCase& c : group.make()) out.emplace(form_of(c), kCopies);

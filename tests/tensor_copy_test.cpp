@@ -1,220 +1,48 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensor copies, bulk copies and their reductions leave the bytes that a GPU left (golden/tensor-copies/sm_90a.tsv,
+// Tensor copies, bulk copies and their reductions leave the bytes that a GPU left (golden/tensor-copies/sm_90a.zip,
 // recorded by tools/capture/tensor_copies.cu).
 #include <algorithm>
 #include <catch2/catch.hpp>
-#include <charconv>
-#include <fstream>
+#include <filesystem>
 #include <map>
+#include <span>
 
-#include "../tools/capture/tensor_copy_cases.hpp"
-#include "tensor_map/copy.hpp"
-#include "tensor_map/reduce.hpp"
-#include "verify/cases/tensor_map_arguments.hpp"
+#include "verify/cases/tensor_copy_arguments.hpp"
+#include "warpbit/verify.hpp"
 
 namespace tensor_copy_test {
 
 using namespace warpbit;
-using namespace tensor_copies;
+using namespace tensor_copy_arguments;
 using tensor_map::CopyMode;
 using tensor_map::CopyRun;
 using tensor_map::Reduction;
 using tensor_map::TensorCopy;
-using Window = std::vector<std::uint8_t>;
-
-// ---- A case by the functions under test
-
-TensorMap map_of(const CopyCase& c) {
-  return tensor_map_arguments::tensor_map(c.map).value();
-}
 
 TensorType type_of(const CopyCase& c) {
   return map_of(c).elemtype;
 }
 
-TensorCopy copy_of(const CopyCase& c) {
-  TensorCopy out;
-  out.mode = !c.instruction_im2col  ? CopyMode::tile
-             : c.operation == kLoad ? CopyMode::im2col
-                                    : CopyMode::im2col_no_offs;
-  out.coordinates = c.coordinates;
-  out.offsets = c.offsets;
-  out.shared = c.shared;
-  out.to_global = c.operation != kLoad;
-  return out;
-}
-
-Reduction reduction_of(const CopyCase& c) {
-  using enum Reduction;
-  constexpr Reduction kAll[] = {add, min, max, inc, dec, and_, or_, xor_};
-  return kAll[c.reduction];
-}
-
-struct Outcome {
-  Window after;
-  std::uint64_t counted = 0;
-};
-
-std::span<std::byte> part(Window& window, std::uint64_t first, std::uint64_t bytes) {
-  REQUIRE(first <= window.size());
-  REQUIRE(bytes <= window.size() - first);
-  return std::as_writable_bytes(std::span(window).subspan(first, bytes));
-}
-
-void move(std::span<std::byte> to, std::span<const std::byte> from) {
-  std::ranges::copy(from, to.begin());
-}
-
-Outcome bulk_outcome(const CopyCase& c) {
-  Window global = window(c, 0), shared = window(c, 1);
-  const bool within = c.operation >= kSharedCopy;
-  const std::span<std::byte> other = part(within ? shared : global, c.other, c.bytes);
-  const std::span<std::byte> tile = part(shared, c.shared, c.bytes);
-  const bool to_shared = is_to_shared(c.operation);
-  if (c.operation == kBulkReduce || c.operation == kSharedReduce)
-    tensor_map::reduce(reduction_of(c), type_of(c), to_shared ? tile : other, to_shared ? other : tile);
-  else
-    move(to_shared ? tile : other, to_shared ? other : tile);
-  return {to_shared ? shared : global, to_shared ? c.bytes : 0u};
-}
-
-std::size_t lines_seen = 0;  // copies of whole lines
-
-Outcome outcome(const CopyCase& c) {
-  if (is_bulk(c.operation)) return bulk_outcome(c);
-  Window global = window(c, 0), shared = window(c, 1);
-  const TensorMap m = map_of(c);
-  const TensorCopy copy = copy_of(c);
-  const Result<std::vector<CopyRun>> runs = tensor_map::runs(m, copy);
-  if (!runs) FAIL(runs.error().message());
-  for (const CopyRun& run : *runs) {
-    const std::span<std::byte> tile = part(shared, run.shared, run.bytes);
-    if (run.outside) {
-      if (c.operation == kLoad) tensor_map::fill(m, tile);
-      continue;
-    }
-    const std::span<std::byte> tensor = part(global, run.global, run.bytes);
-    if (c.operation == kReduce) tensor_map::reduce(reduction_of(c), m.elemtype, tensor, tile);
-    if (c.operation == kStore) move(tensor, tile);
-    if (c.operation == kLoad) {
-      move(tile, tensor);
-      tensor_map::convert(m.elemtype, tile);
-    }
+TEST_CASE("a recorded copy leaves the GPU's bytes and counts as many; what the GPU did not take is refused",
+          "[golden][tensor_copy]") {
+  const std::filesystem::path recording = "golden/tensor-copies/sm_90a.zip";
+  std::map<std::string, std::map<std::string, std::size_t>> seen;  // by kind and group
+  for (const FileReport& report : verify_all(find_verifiable(std::span(&recording, 1)))) {
+    INFO(report.record << (report.error ? report.error->message() : ""));
+    INFO((report.notes.empty() ? "" : report.notes[0]));
+    CHECK(report.status == FileStatus::replayed);
+    CHECK(report.mismatches == 0);
+    seen[report.kind][report.header.statement] += report.elements;
   }
-  const bool is_load = c.operation == kLoad;
-  if (const auto lines = tensor_map::lines(m, copy); lines && is_load) {
-    Window moved = window(c, 1);
-    tensor_map::move(*lines, part(global, lines->global, lines->reach()).data(), part(moved, 0, 1).data());
-    CHECK(moved == shared);
-    ++lines_seen;
+  std::size_t examples = 0, questions = 0;
+  for (const Group& group : groups()) {
+    INFO(group.name);
+    const bool is_question = std::string(group.name).starts_with("ask-");
+    CHECK(seen[is_question ? "tensor_copy" : "tensor_copies"][group.name] == group.make().size());
+    (is_question ? questions : examples) += seen["tensor_copy"][group.name];
   }
-  return {is_load ? shared : global, is_load ? tensor_map::counted_bytes(m) : 0u};
-}
-
-// ---- The recording
-
-// The lines of a kind, as columns.
-std::vector<std::vector<std::string>> recorded(const std::string& kind) {
-  std::ifstream in("golden/tensor-copies/sm_90a.tsv");
-  REQUIRE(in);
-  std::vector<std::vector<std::string>> out;
-  for (std::string line; std::getline(in, line);) {
-    if (!line.starts_with(kind + "\t")) continue;
-    std::vector<std::string> columns(1);
-    for (const char x : line)
-      if (x == '\t')
-        columns.emplace_back();
-      else
-        columns.back() += x;
-    out.push_back(columns);
-  }
-  REQUIRE_FALSE(out.empty());
-  return out;
-}
-
-std::uint64_t number(const std::string& text, int base = 10) {
-  std::uint64_t out = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out, base);
-  REQUIRE((error == std::errc{} && end == text.data() + text.size()));
-  return out;
-}
-
-const std::vector<CopyCase>& cases_of(const std::string& group) {
-  static std::map<std::string, std::vector<CopyCase>> made;
-  const auto found = made.find(group);
-  if (found != made.end()) return found->second;
-  for (const Group& g : groups())
-    if (g.name == group) return made[group] = g.make();
-  FAIL("no group " << group);
-  return made[group];
-}
-
-bool is_question(const Group& group) {
-  return std::string(group.name).starts_with("ask-");
-}
-
-// What the library says of a case that the GPU did not take. A grid compares the ranks (COPIES.md).
-bool is_refused(const CopyCase& c) {
-  const TensorMap m = map_of(c);
-  if (static_cast<int>(c.instruction_rank) != m.rank) return true;
-  if (c.operation == kReduce && !tensor_map::exists(reduction_of(c), m.elemtype, true)) return true;
-  const Result<std::vector<CopyRun>> runs = tensor_map::runs(m, copy_of(c));
-  if (runs) return false;
-  CHECK((runs.error().code == Errc::address_misaligned || runs.error().code == Errc::descriptor_field));
-  return true;
-}
-
-TEST_CASE("a recorded copy leaves the GPU's bytes and counts as many", "[golden][tensor_copy]") {
-  std::map<std::string, std::size_t> seen;
-  for (const std::vector<std::string>& line : recorded("digests")) {
-    const std::vector<CopyCase>& cases = cases_of(line.at(1));
-    const std::size_t first = number(line.at(2));
-    REQUIRE(first == seen[line.at(1)]);
-    for (std::size_t i = 3; i < line.size(); ++i) {
-      const CopyCase& c = cases.at(first + i - 3);
-      const Outcome o = outcome(c);
-      INFO(line.at(1) << " " << first + i - 3 << ": " << describe(c));
-      CHECK(digest(o.after, o.counted) == number(line[i], 16));
-    }
-    seen[line.at(1)] += line.size() - 3;
-  }
-  for (const Group& group : groups())
-    if (!is_question(group)) CHECK(seen[group.name] == group.make().size());
-  CHECK(lines_seen > 40);
-}
-
-TEST_CASE("a copy changes these bytes and no others", "[golden][tensor_copy]") {
-  for (const std::vector<std::string>& line : recorded("example")) {
-    const CopyCase& c = cases_of(line.at(1)).at(number(line.at(2)));
-    INFO(line.at(1) << " " << line[2] << ": " << describe(c));
-    const Outcome o = outcome(c);
-    CHECK(o.counted == number(line.at(3)));
-    Window expected = window(c, is_to_shared(c.operation) ? 1 : 0);
-    const std::size_t first = number(line.at(4));
-    for (std::size_t i = 0; 2 * i < line.at(5).size(); ++i)
-      expected.at(first + i) = static_cast<std::uint8_t>(number(line[5].substr(2 * i, 2), 16));
-    CHECK(o.after == expected);
-  }
-}
-
-TEST_CASE("what the GPU took of the questions is done, what it did not is refused", "[golden][tensor_copy]") {
-  std::map<std::string, std::size_t> seen;
-  for (const std::vector<std::string>& line : recorded("case")) {
-    const CopyCase& c = cases_of(line.at(1)).at(number(line.at(2)));
-    INFO(line.at(1) << " " << line[2] << ": " << describe(c));
-    if (!is_bulk(c.operation)) CHECK_FALSE(is_refused(c));
-    const Outcome o = outcome(c);
-    CHECK(digest(o.after, o.counted) == number(line.at(3), 16));
-    ++seen[line[1]];
-  }
-  for (const std::vector<std::string>& line : recorded("fault")) {
-    const CopyCase& c = cases_of(line.at(1)).at(number(line.at(2)));
-    INFO(line.at(1) << " " << line[2] << ": " << describe(c));
-    CHECK(is_refused(c));
-    ++seen[line[1]];
-  }
-  for (const Group& group : groups())
-    if (is_question(group)) CHECK(seen[group.name] == group.make().size());
+  CHECK(examples == 68);
+  CHECK(questions == 284);
 }
 
 // ---- A second statement of the places, element by element

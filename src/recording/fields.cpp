@@ -94,6 +94,17 @@ std::vector<std::uint64_t> Fields::numbers(const std::string& name) const {
   return out;
 }
 
+std::vector<std::string> Fields::texts(const std::string& name) const {
+  const json& value = member(name, "a list of strings");
+  std::vector<std::string> out;
+  if (!value.is_array()) refuse(name, seen_text(value), "a list of strings");
+  for (const json& one : value) {
+    if (!one.is_string()) refuse(name, seen_text(value), "strings");
+    out.push_back(one.get<std::string>());
+  }
+  return out;
+}
+
 std::vector<std::int64_t> Fields::integers(const std::string& name) const {
   const json& value = member(name, "a list of numbers");
   std::vector<std::int64_t> out;

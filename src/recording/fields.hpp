@@ -56,6 +56,7 @@ class Fields {
   double real_or(const std::string& name, double other) const;
   std::optional<bool> optional_flag(const std::string& name) const;
   std::vector<std::uint64_t> numbers(const std::string& name) const;
+  std::vector<std::string> texts(const std::string& name) const;
   std::vector<std::int64_t> integers(const std::string& name) const;
   Dim3 extent(const std::string& name) const;
   std::optional<Dim3> optional_extent(const std::string& name) const;

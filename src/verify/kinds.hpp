@@ -38,6 +38,8 @@ Result<FileStatus> verify_generated_product(const Subject& subject, FileReport& 
 Result<FileStatus> verify_tensor_map(const Subject& subject, FileReport& report);
 Result<FileStatus> verify_tensor_maps(const Subject& subject, FileReport& report);
 Result<FileStatus> verify_tensor_map_change(const Subject& subject, FileReport& report);
+Result<FileStatus> verify_tensor_copies(const Subject& subject, FileReport& report);
+Result<FileStatus> verify_tensor_copy(const Subject& subject, FileReport& report);
 Result<FileStatus> verify_copy(const Subject& subject, FileReport& report);
 
 }  // namespace warpbit::verification

@@ -30,6 +30,8 @@ std::span<const Kind> kinds() {
       Kind{"tensor_map", verify_tensor_map},
       Kind{"tensor_maps", verify_tensor_maps},
       Kind{"tensor_map_change", verify_tensor_map_change},
+      Kind{"tensor_copies", verify_tensor_copies},
+      Kind{"tensor_copy", verify_tensor_copy},
   };
   return kAll;
 }

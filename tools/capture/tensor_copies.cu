@@ -1,27 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lets a GPU make tensor copies, bulk copies and their reductions (src/tensor_map/COPIES.md).
 //
-//   nvcc -std=c++20 -gencode arch=compute_90a,code=sm_90a -I tools/capture -o tensor_copies \
+//   nvcc -std=c++20 -gencode arch=compute_90a,code=sm_90a -I tools/capture -I src -o tensor_copies \
 //     tools/capture/tensor_copies.cu tools/capture/driver.cpp
-//   ./tensor_copies >golden/tensor-copies/sm_90a.tsv
+//   ./tensor_copies >tensor_copies.jsonl
 //   ./tensor_copies GROUP...              these groups only, without the first line
 //   ./tensor_copies --from GROUP N [FILE]   each case of a group from the N-th on as a line; what they changed into FILE
 //
-// Needs an H100 or H200. tensor_copy_cases.hpp makes the copies and the bytes. Lines are, tabs between their columns:
-//
-//   # {...}                              device, driver, toolkit, date
-//   digests GROUP FIRST DIGEST...        of the window that a copy goes to, and of the bytes that its mbarrier counted
-//   example GROUP N COUNTED FIRST BYTES  all that case N changed, from byte FIRST of the window on, in hexadecimal
-//   case GROUP N COUNTED STATE DIGEST CASE WORDS    with --from. STATE is `complete` if the phase ended with all bytes of
-//                                        the tile, which are COUNTED then; WORDS of the mbarrier before and after,
-//                                        before anything was expected
-//   fault GROUP N MESSAGE CASE           with --from, the last line
-//
-// The recording has both of the last two, too, of groups whose names begin with `ask-`: `case GROUP N DIGEST`,
-// `fault GROUP N`.
+// Needs an H100 or H200. src/verify/cases/tensor_copies.hpp makes the copies and the bytes. Lines are those of a recording
+// (src/recording/FORMAT.md): records of the kinds tensor_copies and tensor_copy. With --from they have more: `state`, `complete` if
+// the phase ended with all bytes of the tile, which are `counted` then; the `words` of the mbarrier before and after, before
+// anything was expected; the `fault` of the last line says which.
 #include <cuda.h>
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
@@ -30,8 +23,8 @@
 
 #include "driver.hpp"
 #include "provenance.hpp"
-#include "tensor_copy_cases.hpp"
 #include "tensor_map_driver.cuh"
+#include "verify/cases/tensor_copies.hpp"
 
 using namespace tensor_copies;
 using tensor_maps::Driver;
@@ -394,6 +387,13 @@ void fail(const char* group, std::size_t index, const CopyCase& c, const std::st
                          describe(c));
 }
 
+// What a record of a case begins with.
+std::string about(const Group& group, std::size_t i) {
+  const std::string name = group.name, index = std::to_string(i);
+  return "\"kind\": \"tensor_copy\", \"name\": \"" + name + "." + index + "\", \"generator\": \"" + name +
+         "\", \"index\": " + index;
+}
+
 void print_group(const Recorder& record, const Group& group) {
   const std::vector<CopyCase> cases = group.make();
   std::string examples;
@@ -404,21 +404,24 @@ void print_group(const Recorder& record, const Group& group) {
     if (!r.fault.empty()) fail(group.name, i, cases[i], r.fault);
     if (!r.outcome.complete) fail(group.name, i, cases[i], "the phase does not end");
     if (r.outcome.window % 1024 != 0) fail(group.name, i, cases[i], "the shared window is not aligned");
-    if (i % 8 == 0) std::printf("%sdigests\t%s\t%zu", i == 0 ? "" : "\n", group.name, i);
-    std::printf("\t%016" PRIx64, digest(r.after, r.outcome.counted));
+    const std::size_t last = std::min(i + 8, cases.size()) - 1;
+    if (i % 8 == 0)
+      std::printf("{\"kind\": \"tensor_copies\", \"name\": \"%s.%zu-%zu\", \"generator\": \"%s\", \"first\": %zu, \"digests\": [",
+                  group.name, i, last, group.name, i);
+    std::printf("\"%016" PRIx64 "\"%s", digest(r.after, r.outcome.counted), i % 8 == 7 || i + 1 == cases.size() ? "]}\n" : ", ");
     const Change changed = change(r);
     if (n_examples == 4 || changed.count == 0 || changed.count > 256) continue;
     ++n_examples;
-    examples += "example\t" + std::string(group.name) + "\t" + std::to_string(i) + "\t" +
-                std::to_string(r.outcome.counted) + "\t" + std::to_string(changed.first) + "\t";
+    examples += "{" + about(group, i) + ", \"counted\": " + std::to_string(r.outcome.counted) +
+                ", \"first\": " + std::to_string(changed.first) + ", \"changed\": \"";
     for (std::size_t b = 0; b < changed.count; ++b) {
       char text[4];
       std::snprintf(text, sizeof text, "%02x", r.after[changed.first + b]);
       examples += text;
     }
-    examples += "\n";
+    examples += "\"}\n";
   }
-  std::printf("\n%s", examples.c_str());
+  std::printf("%s", examples.c_str());
 }
 
 // Each case as a line. What it changed: five words (index, counted, complete, first, bytes) and the bytes.
@@ -427,13 +430,15 @@ bool print_cases(const Recorder& record, const Group& group, std::size_t from, s
   for (std::size_t i = from; i < cases.size(); ++i) {
     const Recorded r = record(cases[i]);
     if (!r.fault.empty()) {
-      std::printf("fault\t%s\t%zu\t%s\t%s\n", group.name, i, r.fault.c_str(), describe(cases[i]).c_str());
+      std::printf("{%s, \"fault\": %s, \"case\": \"%s\"}\n", about(group, i).c_str(), capture::json_text(r.fault).c_str(),
+                  describe(cases[i]).c_str());
       return false;
     }
     const char* state = r.refused ? "refused" : r.outcome.complete ? "complete" : "incomplete";
-    std::printf("case\t%s\t%zu\t%u\t%s\t%016" PRIx64 "\t%s\t%016llx %016llx\n", group.name, i,
-                r.outcome.counted, state, digest(r.after, r.outcome.counted), describe(cases[i]).c_str(),
-                r.outcome.before, r.outcome.after);
+    std::printf("{%s, \"counted\": %u, \"state\": \"%s\", \"digest\": \"%016" PRIx64
+                "\", \"case\": \"%s\", \"words\": [\"%016llx\", \"%016llx\"]}\n",
+                about(group, i).c_str(), r.outcome.counted, state, digest(r.after, r.outcome.counted),
+                describe(cases[i]).c_str(), r.outcome.before, r.outcome.after);
     std::fflush(stdout);
     if (file == nullptr || r.refused) continue;
     const Change changed = change(r);
@@ -465,7 +470,9 @@ int run(int argc, char** argv) {
     const capture::Answerer by{gpu.name(), gpu.compute_capability(), gpu.driver(),
                                capture::cuda_version(CUDART_VERSION), capture::today()};
     if (argc == 1)
-      std::printf("# {%s, \"program\": \"tools/capture/tensor_copies.cu\"}\n", capture::about(by).c_str());
+      std::printf("{\"format\": \"recording-1\", \"target\": \"sm_90a\", \"source\": \"hardware\", %s, \"program\": "
+                  "\"tools/capture/tensor_copies.cu\"}\n",
+                  capture::about(by).c_str());
     for (const Group& group : groups())
       if (argc == 1 ? std::string(group.name).rfind("ask-", 0) != 0 : has(argv + 1, group.name))
         print_group(record, group);
