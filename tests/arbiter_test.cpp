@@ -343,7 +343,7 @@ TEST_CASE("mistakes in the PTX are its faults, whatever bytes a GPU has left") {
        "shl.b32 %r4, %r1, 2; mov.u32 %r5, s; add.u32 %r5, %r5, %r4; st.shared.u32 [%r5], %r2; xor.b32 %r5, %r5, 128;\n"
        "ld.shared.u32 %r9, [%r5];",
        "data_race", "ld.shared.u32 %r9, [%r5]"},
-      {"a register without a value", "add.u32 %r9, %r2, %r99;", "never_written", "add.u32 %r9, %r2, %r99"},
+      {"a register without a value", "add.u32 %r9, %r2, %r99;", "never_written", "st.global.u32 [%rd5], %r9"},
       {"beyond the array", "ld.global.u32 %r9, [%rd4+65536000];", "", "ld.global.u32 %r9, [%rd4+65536000]"},
       {"threads that store to one place", "mov.u32 %r9, %r2; st.global.u32 [%rd2+16], %r1;", "",
        "st.global.u32 [%rd2+16], %r1"},
@@ -410,7 +410,7 @@ TEST_CASE("the command prints a verdict, and writes a module that shows it") {
   const tool::Output wrong = tool::run({"arbiter", path, "bfe_position", "--minimal", minimal});
   CHECK(wrong.status == 1);
   CHECK(wrong.lines().back() == "verdict: the assembler is at fault");
-  CHECK_THAT(wrong.out, Contains("line 19: bfe.s32 %r6, %r2, 40, 8"));
+  CHECK_THAT(wrong.out, Contains("line 22: bfe.s32 %r6, %r2, 40, 8"));
   CHECK_THAT(archive::bytes_of(minimal), Contains("bfe.s32 %r6, %r2, 40, 8;"));
   const tool::Output right = tool::run({"arbiter", path, "shift", "--quiet"});
   CHECK(right.status == 0);

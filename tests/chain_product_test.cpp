@@ -90,14 +90,6 @@ TEST_CASE("a chain is an FMA after the other", "[quick]") {
                       each(a, b, [&](auto i, auto j) { return fused(a, b, i, j, 0, depth); })));
       CHECK(same_bits(product(chain("fma.rn.f64"), x, y, "ascending", kernel),
                       each(x, y, [&](auto i, auto j) { return fused(x, y, i, j, 0, depth); })));
-      CHECK(same_bits(product(chain("mul.rn.f32"), a, b, "ascending", kernel), each(a, b, [&](auto i, auto j) {
-                        float out = 0;
-                        for (std::size_t k = 0; k < depth; ++k) {
-                          const volatile float rounded = a(i, k) * b(k, j);
-                          out += rounded;
-                        }
-                        return out;
-                      })));
     }
   }
 }
@@ -201,20 +193,39 @@ TEST_CASE("threads exchange their sums", "[quick]") {
   }
 }
 
-TEST_CASE("blocks of threads sum runs, and four threads these", "[quick]") {
-  const std::size_t depth = 2200, each_run = 256;
-  const Numbers<float> a(12, depth, 1), b(depth, 2, 2);
-  const auto d = each(a, b, [&](auto i, auto j) {
-    std::vector<float> fours(4);
-    for (std::size_t run = 0; run * each_run < depth; ++run) {
-      const float sum = by_lanes(a, b, i, j, run * each_run, std::min((run + 1) * each_run, depth), 128, 2);
-      fours[run % 4] = run < 4 ? sum : fours[run % 4] + sum;
+// A block has 128 threads, each with two sums, of neighbours in each of its units of 256; four threads add the blocks.
+float by_blocks(const Numbers<float>& a, const Numbers<float>& b, std::size_t i, std::size_t j,
+                std::size_t blocks) {
+  std::vector<float> fours(4);
+  for (std::size_t block = 0; block < blocks; ++block) {
+    std::vector<float> sums;
+    for (std::size_t thread = 0; thread < 128; ++thread) {
+      float even = 0, odd = 0;
+      for (std::size_t k = 256 * block + 2 * thread; k < a.columns; k += 256 * blocks) {
+        even = std::fma(a(i, k), b(k, j), even);
+        if (k + 1 < a.columns) odd = std::fma(a(i, k + 1), b(k + 1, j), odd);
+      }
+      sums.push_back(even + odd);
     }
-    return fours[0] + fours[1] + fours[2] + fours[3];
-  });
-  const std::string order = "split_k=9 unit=256 sliced=128x2:halves merge_order=fours";
-  CHECK(same_bits(product(chain("fma.rn.f32"), a, b, order), d));
-  CHECK(first_found(a, b, d) == "chain.fma.rn.f32: " + order);
+    const float sum = exchanged(sums, 128);
+    fours[block % 4] = block < 4 ? sum : fours[block % 4] + sum;
+  }
+  return fours[0] + fours[1] + fours[2] + fours[3];
+}
+
+TEST_CASE("blocks of threads sum runs, and four threads these", "[quick]") {
+  struct {
+    const char* order;
+    std::size_t depth, blocks;
+  } const cases[] = {{"split_k=9 unit=256 sliced=256x1:pair_halves merge_order=fours", 2203, 9},
+                     {"split_k=16 unit=256 spread=turns sliced=256x1:pair_halves merge_order=fours", 4301, 16}};
+  for (const auto& c : cases) {
+    INFO(c.order);
+    const Numbers<float> a(12, c.depth, 1), b(c.depth, 2, 2);
+    const auto d = each(a, b, [&](auto i, auto j) { return by_blocks(a, b, i, j, c.blocks); });
+    CHECK(same_bits(product(chain("fma.rn.f32"), a, b, c.order), d));
+    CHECK(first_found(a, b, d) == std::string("chain.fma.rn.f32: ") + c.order);
+  }
 }
 
 TEST_CASE("runs of units are found", "[quick]") {

@@ -153,6 +153,10 @@ const Case kCases[] = {
     {"split_k=7 merge_order=pairs", "0-16|16-32|32-48|48-64|64-80|80-96|96-100"},
     {"split_k=7 merge_order=halves", "0-16|16-32|32-48|48-64|64-80|80-96|96-100"},
     {"split_k=7 merge_order=tree", "0-16|16-32|32-48|48-64|64-80|80-96|96-100"},
+    {"split_k=7 merge_order=fours", "0-16|16-32|32-48|48-64|64-80|80-96|96-100"},
+    {"split_k=6 unit=8 merge_order=fours store=f16", "0-8|8-16|16-24|24-32|32-40|40-42", 42},
+    {"split_k=3 spread=turns", "0-16+48-64+96-100|16-32+64-80|32-48+80-96"},
+    {"split_k=2 unit=24 spread=turns", "0-24+48-72+96-100|24-48+72-96"},
     {"split_k=3 partials=f16 store=f16", "0-48|48-96|96-100"},
     {"split_k=3 merge=bf16 store=f16", "0-48|48-96|96-100"},
     {"split_k=3 partials=bf16 merge=f16", "0-48|48-96|96-100"},
@@ -176,7 +180,12 @@ Formats formats_of(const SumOrder& o) {
 double merged(std::vector<double> sums, const SumOrder& o, const std::string& to) {
   const auto add = [&](double x, double y) { return rounded(rounded(exact_sum(x, y), "f32"), to); };
   if (o.merge_order == MergeOrder::descending) std::ranges::reverse(sums);
-  if (o.merge_order == MergeOrder::ascending || o.merge_order == MergeOrder::descending) {
+  if (o.merge_order == MergeOrder::fours) {
+    for (std::size_t i = 4; i < sums.size(); ++i) sums[i % 4] = add(sums[i % 4], sums[i]);
+    sums.resize(std::min<std::size_t>(sums.size(), 4));
+  }
+  if (o.merge_order == MergeOrder::ascending || o.merge_order == MergeOrder::descending ||
+      o.merge_order == MergeOrder::fours) {
     double out = rounded(sums[0], to);
     for (std::size_t i = 1; i < sums.size(); ++i) out = add(out, sums[i]);
     return out;

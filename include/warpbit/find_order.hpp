@@ -102,7 +102,7 @@ struct OrderSearch {
 
 /// The instructions that make such products on a target, the most usual first: A and B of these formats, accumulators of
 /// single precision first; then chains of FMA, as CUDA cores and other processors have them (`chain.fma.rn.f32`: a b + c,
-/// rounded once; `chain.mul.rn.f32`: the product is rounded, too). Errors: usage for formats of which there are none.
+/// rounded once). Errors: usage for formats of which there are none.
 Result<std::vector<Instruction>> instructions_of_products(std::string_view a, std::string_view b,
                                                           Target target);
 

@@ -41,6 +41,14 @@ enum class MergeOrder {
   fours,  ///< four sums by turns, each ascending, and then these: (0 + 4 + 8) + (1 + 5) + (2 + 6) + (3 + 7)
 };
 
+/// The order in which the sums of a run's accumulators are added. Those that had no values are left out; in halves they are a
+/// power of two.
+enum class SliceOrder {
+  ascending,
+  halves,       ///< as threads exchange their sums: (0 + 2) + (1 + 3)
+  pair_halves,  ///< two of a thread first: ((0 + 1) + (4 + 5)) + ((2 + 3) + (6 + 7))
+};
+
 /// Which of the products of alpha sum + beta C is not rounded before the addition.
 enum class FusedScaling {
   alpha,  ///< fma(alpha, sum, beta C)
@@ -92,9 +100,7 @@ struct SumOrder {
   std::size_t short_first = 0;
   /// A run has so many accumulators, which take so many values of K by turns. Their sums are added in their format.
   std::size_t slices = 1, slice_width = 0;
-  /// As threads exchange their sums: the accumulators are a power of two, and each is added to the one half of them before it,
-  /// until one is left; those that had no values are left out. Otherwise in ascending order.
-  bool exchanges_slices = false;
+  SliceOrder slice_order = SliceOrder::ascending;
   /// After so many values of K, counted in whole steps, the accumulators are added to outer ones in this format
   /// (empty: f32, or f64 if they have it), which start at +0 or C, and start again at +0 themselves. 0: never.
   std::size_t promote = 0;

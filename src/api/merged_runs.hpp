@@ -77,22 +77,34 @@ class RunMerge {
   Add add_;
 };
 
-/// The sums of slices 0 ... count - 1 as one, count >= 1, the others having no values: slice(i) gives one of them, add(x, y) a
-/// sum. Those that are `distance` apart, from `first` on, when `exchanges`, as the order has it:
+/// Sums 0 ... count - 1 of a power of two of `lanes`, the others having no values: those that are `distance` apart, from
+/// `first` on.
 ///
-///     (((0 + 4) + (2 + 6)) + ((1 + 5) + (3 + 7)))
+///     ((0 + 4) + (2 + 6)) + ((1 + 5) + (3 + 7))
+template <class Lane, class Add>
+auto exchanged(std::size_t lanes, std::size_t count, const Lane& lane, const Add& add, std::size_t first = 0,
+               std::size_t distance = 1) -> decltype(lane(first)) {
+  if (distance >= lanes) return lane(first);
+  auto out = exchanged(lanes, count, lane, add, first, 2 * distance);
+  if (first + distance >= count) return out;
+  return add(std::move(out), exchanged(lanes, count, lane, add, first + distance, 2 * distance));
+}
+
+/// The sums of the `count` slices that have values as one, count >= 1: slice(i) gives one of them, add(x, y) a sum.
 template <class Slice, class Add>
-auto merged_slices(const SumOrder& order, std::size_t count, Slice slice, Add add, std::size_t first = 0,
-                   std::size_t distance = 1) -> decltype(slice(first)) {
-  if (!order.exchanges_slices) {
-    auto out = slice(0);
-    for (std::size_t i = 1; i < count; ++i) out = add(std::move(out), slice(i));
-    return out;
-  }
-  if (distance >= order.slices) return slice(first);
-  auto out = merged_slices(order, count, slice, add, first, 2 * distance);
-  if (first + distance < count)
-    out = add(std::move(out), merged_slices(order, count, slice, add, first + distance, 2 * distance));
+auto merged_slices(const SumOrder& order, std::size_t count, const Slice& slice, const Add& add)
+    -> decltype(slice(count)) {
+  if (order.slice_order == SliceOrder::halves) return exchanged(order.slices, count, slice, add);
+  if (order.slice_order == SliceOrder::pair_halves)
+    return exchanged(
+        order.slices / 2, (count + 1) / 2,
+        [&](std::size_t i) {
+          auto out = slice(2 * i);
+          return 2 * i + 1 < count ? add(std::move(out), slice(2 * i + 1)) : out;
+        },
+        add);
+  auto out = slice(0);
+  for (std::size_t i = 1; i < count; ++i) out = add(std::move(out), slice(i));
   return out;
 }
 

@@ -54,6 +54,8 @@ constexpr Name<MergeOrder> kMergeOrders[] = {
     {"ascending", MergeOrder::ascending}, {"descending", MergeOrder::descending},
     {"pairs", MergeOrder::pairs},         {"halves", MergeOrder::halves},
     {"tree", MergeOrder::tree},           {"fours", MergeOrder::fours}};
+constexpr Name<SliceOrder> kSliceOrders[] = {
+    {"", SliceOrder::ascending}, {"halves", SliceOrder::halves}, {"pair_halves", SliceOrder::pair_halves}};
 constexpr Name<FusedScaling> kFused[] = {
     {"alpha", FusedScaling::alpha}, {"beta", FusedScaling::beta}, {"none", FusedScaling::none}};
 constexpr Name<FactorOrder> kFactorOrders[] = {
@@ -97,12 +99,13 @@ std::string steps_text(const SumOrder& from) {
   return from.descending ? "descending" : list_text(from.k_order);
 }
 
-constexpr std::string_view kExchanged = ":halves";
-
 // "32x4:halves"
 bool read_slices(SumOrder& to, std::string_view value) {
-  to.exchanges_slices = value.ends_with(kExchanged);
-  if (to.exchanges_slices) value.remove_suffix(kExchanged.size());
+  const std::size_t colon = std::min(value.find(':'), value.size());
+  if (colon < value.size() &&
+      (colon + 1 == value.size() || !read_name(kSliceOrders, value.substr(colon + 1), to.slice_order)))
+    return false;
+  value = value.substr(0, colon);
   const std::size_t x = std::min(value.find('x'), value.size());
   return x < value.size() && read_number(value.substr(0, x), to.slices) &&
          read_number(value.substr(x + 1), to.slice_width);
@@ -110,7 +113,8 @@ bool read_slices(SumOrder& to, std::string_view value) {
 
 std::string slices_text(const SumOrder& from) {
   if (from.slices == 1) return "";
-  return fmt::format("{}x{}{}", from.slices, from.slice_width, from.exchanges_slices ? kExchanged : "");
+  const std::string by = name_text(kSliceOrders, from.slice_order);
+  return fmt::format("{}x{}{}{}", from.slices, from.slice_width, by.empty() ? "" : ":", by);
 }
 
 bool read_runs(SumOrder& to, std::string_view value) {
@@ -197,9 +201,9 @@ constexpr Word kWords[] = {
     {{"short_first", "32", "in each run the (length mod this) values come first, not last"},
      read_number_of<&O::short_first>,
      number_of<&O::short_first>},
-    {{"sliced", "2x32, 32x4:halves",
-      "so many accumulators in a run take so many values by turns, and are added in the end; halves: as threads "
-      "exchange sums, each with the one half of them further on"},
+    {{"sliced", "2x32, 32x4:halves, 256x1:pair_halves",
+      "so many accumulators in a run take so many values by turns, and are added in the end, ascending; halves: as "
+      "threads exchange sums, each with the one half of them further on; pair_halves: neighbours first"},
      read_slices,
      slices_text},
     {{"promote", "128, 128:f32",

@@ -74,10 +74,10 @@ class RunFinder {
     if (o.split_k == 0) return refused("split_k is 0", "at least 1");
     if (o.slices == 0 || (o.slices > 1 && o.slice_width == 0))
       return refused(fmt::format("{} slices of {}", o.slices, o.slice_width), "at least 1 slice, with a width");
-    if (o.exchanges_slices && !std::has_single_bit(o.slices))
+    const bool is_exchange = o.slice_order != SliceOrder::ascending;
+    if (is_exchange && !std::has_single_bit(o.slices))
       return refused(fmt::format("{} slices added in halves", o.slices), "a power of two");
-    if (o.exchanges_slices && o.promote != 0)
-      return refused("promote with slices added in halves", "one of them");
+    if (is_exchange && o.promote != 0) return refused("promote with slices added in halves", "one of them");
     if (o.promote % terms_ != 0)
       return refused(fmt::format("promote is {}", o.promote),
                      fmt::format("a multiple of {}, the depth of the instruction", terms_));

@@ -35,21 +35,17 @@ constexpr KnownWay kWays[] = {
 };
 
 struct RulingWords {
-  Ruling ruling;
   std::string_view name, sentence;
 };
 constexpr RulingWords kRulings[] = {
-    {Ruling::as_ptx, "as_ptx", "the GPU has the bits of the PTX"},
-    {Ruling::open, "open", "the PTX leaves it open"},
-    {Ruling::ptx_fault, "ptx_fault", "the PTX is at fault"},
-    {Ruling::assembler, "assembler", "the assembler is at fault"},
-    {Ruling::other_code, "other_code", "other code ran"},
-    {Ruling::unexplained, "unexplained", "not explained"},
+    // by their number
+    {"as_ptx", "the GPU has the bits of the PTX"},
+    {"open", "the PTX leaves it open"},
+    {"ptx_fault", "the PTX is at fault"},
+    {"assembler", "the assembler is at fault"},
+    {"other_code", "other code ran"},
+    {"unexplained", "not explained"},
 };
-
-const RulingWords& words_of_ruling(Ruling ruling) {
-  return kRulings[static_cast<std::size_t>(ruling)];
-}
 
 class Arbiter {
  public:
@@ -97,6 +93,7 @@ class Arbiter {
   Outcome usual_;
   std::vector<Slice> slices_;
   Solutions solutions_;
+  std::optional<Probe> probe_;
   std::set<std::uint64_t> bounds_;
   std::set<int> blamed_;  // statements of causes
   std::set<int> lines_;   // of the slices
@@ -133,6 +130,8 @@ CodePlace Arbiter::place_of(int line) const {
 void Arbiter::add_fault(const Fault& fault) {
   std::vector<CodePlace> places = {place_of(fault.ptx_line)};
   if (fault.other && fault.other->ptx_line != 0) places.push_back(place_of(fault.other->ptx_line));
+  for (const FaultSide& one : fault.related)
+    if (one.ptx_line != 0) places.push_back(place_of(one.ptx_line));
   add(Ruling::ptx_fault, fault.rule == KernelRule::none ? name(fault.error.code) : warpbit::name(fault.rule),
       fault.message(), std::move(places));
 }
@@ -170,6 +169,7 @@ void Arbiter::find_slices() {
       if (slices_.size() >= 4 || (byte == one.last && one.first == one.last)) continue;
       const std::optional<Thread> thread = find_writer(experiment_, code_, one.part, byte);
       if (!thread) continue;
+      if (!probe_) probe_ = Probe{thread->block, one.part, byte};
       slices_.push_back(slice(code_, trace(experiment_, code_, *thread), experiment_.address(one.part, byte)));
       solve(experiment_, code_, slices_.back(), solutions_);
     }
@@ -281,7 +281,9 @@ void Arbiter::try_statement(int site, const Evidence& evidence) {
     if (tried_ + all.size() > most_) all.resize(most_ - std::min(most_, tried_));
     std::vector<char> fits(all.size());
     for_each_piece(0, all.size(), [&](std::size_t i) {
-      fits[i] = experiment_.try_out(code_.changed({all[i].edit}), limit()).is_equal();
+      const std::string text = code_.changed({all[i].edit});
+      fits[i] = (!probe_ || experiment_.may_fit(text, limit(), *probe_)) &&
+                experiment_.try_out(text, limit()).is_equal();
     });
     count(row.name, all.size());
     for (std::size_t i = 0; i < all.size(); ++i) {
@@ -320,12 +322,12 @@ void Arbiter::say_inferred() {
           {place_of(one.line)});
 }
 
-// A rule that is broken comes first, then what is open; the rest by what was found first.
+// A rule that is broken comes first, then what is open, as a product that need not be fused; the rest by what was found first.
 void Arbiter::conclude() {
   if (out_.causes.empty()) return;
   out_.ruling = out_.causes.front().ruling;
   for (const Ruling one : {Ruling::assembler, Ruling::open, Ruling::ptx_fault})
-    if (has(one) && (one != Ruling::open || blamed_.empty())) out_.ruling = one;
+    if (has(one)) out_.ruling = one;
   std::ranges::stable_partition(out_.causes, [&](const Cause& one) { return one.ruling == out_.ruling; });
 }
 
@@ -378,11 +380,11 @@ Result<Judgement> Arbiter::run() {
 }  // namespace arbiter
 
 std::string_view name(Ruling ruling) {
-  return arbiter::words_of_ruling(ruling).name;
+  return arbiter::kRulings[static_cast<std::size_t>(ruling)].name;
 }
 
 std::string_view sentence(Ruling ruling) {
-  return arbiter::words_of_ruling(ruling).sentence;
+  return arbiter::kRulings[static_cast<std::size_t>(ruling)].sentence;
 }
 
 Result<Judgement> arbitrate(const Recording& recording, const Record& record, const ArbiterOptions& options) {

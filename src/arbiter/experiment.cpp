@@ -35,6 +35,15 @@ void add_difference(std::size_t part, std::string name, std::span<const std::byt
   out.differences.push_back(std::move(found));
 }
 
+Way unchecked(std::uint64_t limit) {
+  return {[limit](ptx::Launch& how) {
+            how.check_shared = how.check_global = false;
+            how.lenient = true;
+            how.step_limit = limit;
+          },
+          {}};
+}
+
 }  // namespace
 
 std::string Difference::text() const {
@@ -92,11 +101,22 @@ Outcome Experiment::run(const std::string& text, const Way& way) const {
 }
 
 Outcome Experiment::try_out(const std::string& text, std::uint64_t limit) const {
-  return run(text, {[&](ptx::Launch& how) {
-               how.check_shared = how.check_global = false;
-               how.lenient = true;
-               how.step_limit = limit;
-             }});
+  return run(text, unchecked(limit));
+}
+
+// Blocks begin one after the other: the launch is stopped by the first statement of the next one.
+bool Experiment::may_fit(const std::string& text, std::uint64_t limit, const Probe& probe) const {
+  const Dim3& grid = launch_->grid;
+  const std::uint64_t next =
+      (std::uint64_t{probe.block.z} * grid.y + probe.block.y) * grid.x + probe.block.x + 1;
+  if (launch_->cluster || next >= std::uint64_t{grid.x} * grid.y * grid.z) return true;
+  Parts parts = parts_;
+  const Outcome outcome = run(text, unchecked(limit), parts, [&](ptx::Launch& how) {
+    how.observed_block = {static_cast<unsigned>(next % grid.x), static_cast<unsigned>(next / grid.x % grid.y),
+                          static_cast<unsigned>(next / grid.x / grid.y)};
+    how.observe = [](const ptx::Observation&) { return false; };
+  });
+  return outcome.has_run() && parts[probe.part].bytes[probe.byte] == parts[probe.part].expected[probe.byte];
 }
 
 std::optional<Thread> Experiment::writer(std::size_t part, std::size_t byte, std::size_t around) const {

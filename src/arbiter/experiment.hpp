@@ -40,6 +40,12 @@ struct Thread {
   int warp = 0, lane = 0;
 };
 
+/// A wrong element, and the block that stores it.
+struct Probe {
+  device::Index3 block;
+  std::size_t part, byte;
+};
+
 /// How a launch is run otherwise than it was recorded.
 struct Way {
   std::function<void(ptx::Launch&)> change = {};
@@ -59,6 +65,8 @@ class Experiment {
   Outcome run(const std::string& text, const Way& way = {}) const;
   /// The same without checks, for as many steps as `limit` says.
   Outcome try_out(const std::string& text, std::uint64_t limit) const;
+  /// Whether a text may have the bytes of the GPU: the launch ends behind the block of a wrong element, which must be right.
+  bool may_fit(const std::string& text, std::uint64_t limit, const Probe& probe) const;
   /// The warp that first writes to memory around a byte, by the fault that it is if nobody may. No lane; nothing if nobody does.
   std::optional<Thread> writer(std::size_t part, std::size_t byte, std::size_t around) const;
   /// The address of a byte.

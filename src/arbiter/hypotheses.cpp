@@ -39,6 +39,7 @@ void add_near_reals(std::uint64_t bits, bool is_double, std::vector<std::uint64_
     std::snprintf(text, sizeof text, "%.*e", digits - 1, x);
     out.push_back(code(std::strtod(text, nullptr)));
   }
+  out.push_back(code(std::copysign(std::pow(10, std::round(std::log10(std::abs(x)))), x)));
   const int mantissa = is_double ? 52 : 23;
   for (int kept = 4; kept < mantissa; kept += 4) {
     const std::uint64_t unit = std::uint64_t{1} << (mantissa - kept);

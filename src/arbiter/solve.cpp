@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <deque>
 #include <optional>
 #include <set>
@@ -32,15 +33,15 @@ struct Equation {
   std::optional<std::uint64_t> value(std::size_t n) const { return n < values.size() ? values[n] : Bits(); }
 };
 
-// x with x * factor = product modulo 2^bits, if there is one.
+// The least x with x * factor = product modulo 2^bits, if there is one.
 Bits quotient(std::uint64_t product, std::uint64_t factor, std::uint64_t mask) {
-  if (factor % 2 == 1) {
-    std::uint64_t inverse = factor;  // each round doubles the bits that are right
-    for (int i = 0; i < 6; ++i) inverse *= 2 - factor * inverse;
-    return product * inverse & mask;
-  }
-  if (factor == 0 || product % factor != 0) return {};
-  return product / factor;
+  if (factor == 0) return {};
+  const int zeros = std::countr_zero(factor);
+  if ((product & ((std::uint64_t{1} << zeros) - 1)) != 0) return {};
+  const std::uint64_t odd = factor >> zeros;
+  std::uint64_t inverse = odd;  // each round doubles the bits that are right
+  for (int i = 0; i < 6; ++i) inverse *= 2 - odd * inverse;
+  return (product >> zeros) * inverse & mask >> zeros;
 }
 
 // The first number of 0 to 63 by which a shift has the wanted result.
@@ -146,8 +147,13 @@ constexpr Inverse kOfReals[] = {
      [](const Equation& e, std::size_t n) {
        return of_real(e, [&](double d) { return n == 1 ? d + number(e, 2) : number(e, 1) - d; });
      }},
-    {"mul", [](const Equation& e,
-               std::size_t n) { return of_real(e, [&](double d) { return d / number(e, 3 - n); }); }},
+    {"mul",
+     [](const Equation& e, std::size_t n) {
+       const bool squares = e.site.operand(1) == e.site.operand(2);
+       return of_real(e, [&](double d) {
+         return squares ? std::copysign(std::sqrt(d), number(e, 1)) : d / number(e, 3 - n);
+       });
+     }},
     {"div",
      [](const Equation& e, std::size_t n) {
        return of_real(e, [&](double d) { return n == 1 ? d * number(e, 2) : number(e, 1) / d; });
@@ -160,6 +166,12 @@ constexpr Inverse kOfReals[] = {
        });
      }},
     {"neg", [](const Equation& e, std::size_t) { return of_real(e, [](double d) { return -d; }); }},
+    {"rcp", [](const Equation& e, std::size_t) { return of_real(e, [](double d) { return 1 / d; }); }},
+    {"sqrt", [](const Equation& e, std::size_t) { return of_real(e, [](double d) { return d * d; }); }},
+    {"rsqrt", [](const Equation& e, std::size_t) { return of_real(e, [](double d) { return 1 / (d * d); }); }},
+    {"ex2", [](const Equation& e, std::size_t) { return of_real(e, [](double d) { return std::log2(d); }); }},
+    {"lg2", [](const Equation& e, std::size_t) { return of_real(e, [](double d) { return std::exp2(d); }); }},
+    {"tanh", [](const Equation& e, std::size_t) { return of_real(e, [](double d) { return std::atanh(d); }); }},
 };
 
 Bits invert(const Equation& e, std::size_t n) {

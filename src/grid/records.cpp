@@ -78,14 +78,24 @@ bool Records::copies_async(const GlobalLanes& from) {
   return true;
 }
 
+bool Records::may_precede_cas(int lane) {
+  if (!step_.access.before_cas || !block_.is_told(KernelRule::load_before_cas)) return true;
+  return allowed(
+      block::fault_of(Block::who(warp_, step_, lane),
+                      {Errc::protocol_violation,
+                       {},
+                       "an atom.cas at its address is compared with what it loads, and other threads "
+                       "may change that at any time",
+                       "the load must be ld.relaxed or ld.volatile"},
+                      KernelRule::load_before_cas));
+}
+
 bool Records::loads(const GlobalLanes& from) {
   race_ = nullptr;
-  if (!meets_no_copy(from, false, strong_)) return false;
+  if (!may_precede_cas(std::countr_zero(from.lanes)) || !meets_no_copy(from, false, strong_)) return false;
   const auto found = block_.grid().accesses->access(by(false, strong_), from);
   if (found == nullptr || !found->within) return found == nullptr || allowed_global(*found);
   Fault race = fault_within(block_.grid(), block_.accesses().cluster(), *found->within);
-  blame_load(race);
-  if (race.rule == KernelRule::load_before_cas) return allowed(std::move(race));
   if (race.rule != KernelRule::data_race || !block_.is_told(race.rule)) return allowed_global(*found);
   found->within.reset();
   Fault unused = race;

@@ -63,11 +63,7 @@ inline Error written_to(const GlobalMemory::Range& range) {
 class Records {
  public:
   Records(Warp& warp, const Step& step)
-      : warp_(warp),
-        block_(warp.block()),
-        step_(step),
-        strong_(step.access.strong ||
-                (step.access.before_cas && !warp.block().is_told(KernelRule::load_before_cas))) {}
+      : warp_(warp), block_(warp.block()), step_(step), strong_(step.access.strong || step.access.before_cas) {}
 
   /// A load: bytes that nothing has written are undefined values. If they are the warp's first ones, the step is done again.
   bool loads(int lane, const Target& from, std::size_t bytes) {
@@ -77,12 +73,14 @@ class Records {
     if (is_global(from)) return loads({Lanes{1} << lane, one_lane(lane, from.data), bytes});
     if (from.defined != nullptr) return from.is_written(bytes) || follows();
     if (!is_checked(from)) return true;
+    if (!may_precede_cas(lane)) return false;
     return loaded(of(from).accesses().read({}, offset(from), static_cast<std::int64_t>(bytes),
                                            Block::who(warp_, step_, lane), strong_));
   }
   bool loads(const block::LaneAccesses& of) {
     if (!block_.checks()) return true;
     count(ptx::StateSpace::shared, lanes_in(of.lanes));
+    if (!may_precede_cas(std::countr_zero(of.lanes))) return false;
     return loaded(block_.accesses().read({}, of));
   }
   bool loads(int lane, std::int64_t first, std::size_t bytes) { return loads(lane, shared(first), bytes); }
@@ -230,15 +228,11 @@ class Records {
   std::int64_t offset(const Target& target) { return target.data - of(target).shared().data(); }
   bool allowed(block::Found conflict) { return block_.allows(std::move(conflict)); }
   bool loaded(block::Found conflict) {
-    if (conflict && conflict->error.code == Errc::never_written) return follows();
-    if (conflict) blame_load(*conflict);
-    return allowed(std::move(conflict));
+    if (!conflict || conflict->error.code != Errc::never_written) return allowed(std::move(conflict));
+    return follows();
   }
-  // A race of a load that an atom.cas follows is one of a rule of its own.
-  void blame_load(Fault& race) const {
-    if (step_.access.before_cas && !strong_ && race.rule == KernelRule::data_race)
-      race.rule = KernelRule::load_before_cas;
-  }
+  // A load that an atom.cas judges counts as relaxed, and says so where somebody asks.
+  bool may_precede_cas(int lane);
   // Whether undefined bits are followed already; from now on they are.
   bool follows() {
     again_ = !warp_.undefined().active();

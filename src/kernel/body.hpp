@@ -302,10 +302,10 @@ struct NativeProgram {
 
 /// Blocks of D, a panel by some pairs of rows, from one product a b to the next.
 struct ChainBlocks {
-  bool is_double, is_fused;  ///< of f64, else f32; else the product is rounded before it is added
-  const void* a;             ///< [pair][step][2]
-  std::size_t pair_stride;   ///< numbers from a pair to the next
-  const void* b;             ///< [step][8]
+  bool is_double;           ///< numbers of f64, else of f32
+  const void* a;            ///< [pair][step][2]
+  std::size_t pair_stride;  ///< numbers from a pair to the next
+  const void* b;            ///< [step][8]
   std::size_t steps, pairs;
   void* running;  ///< [pair][2][8]; of a NaN any bits
 };

@@ -556,7 +556,7 @@ Result<std::vector<Instruction>> instructions_of_products(std::string_view a, st
     if (Result<Instruction> i = Instruction::parse(form, target)) out.push_back(*std::move(i));
   std::ranges::stable_sort(out, {}, [](const Instruction& i) { return i.operands()[0].format == "f16"; });
   if (left == right)
-    for (const std::string_view chain : {"chain.fma.rn.", "chain.fma.rn.f32.", "chain.mul.rn."})
+    for (const std::string_view chain : {"chain.fma.rn.", "chain.fma.rn.f32."})
       if (Result<Instruction> i = Instruction::parse(fmt::format("{}{}", chain, left->name), target))
         out.push_back(*std::move(i));
   if (!out.empty()) return out;

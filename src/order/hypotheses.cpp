@@ -18,8 +18,8 @@ constexpr std::size_t kOmitted[] = {64, 32, 128, 16, 8, 256};
 constexpr MergeOrder kMergeOrders[] = {MergeOrder::ascending, MergeOrder::tree, MergeOrder::descending,
                                        MergeOrder::pairs, MergeOrder::halves};
 // Of chains: the lanes of a sum, how many neighbours each takes, and the blocks of K of libraries for processors.
-constexpr std::size_t kLanes[] = {32, 16, 8, 4, 2, 64, 128}, kNeighbours[] = {1, 2, 4, 64, 8, 16, 32};
-constexpr std::size_t kMostLanes = 128, kThreadBlocks[] = {16, 31, 32, 64};
+constexpr std::size_t kLanes[] = {32, 16, 8, 4, 2, 64, 128, 256}, kNeighbours[] = {1, 2, 4, 64, 8, 16, 32};
+constexpr std::size_t kMostThreads = 128, kThreadBlocks[] = {16, 31, 32, 64};
 constexpr std::size_t kBlocks[] = {384, 256, 320, 192, 352, 512, 240, 448, 640, 768, 1024};
 
 class Collection {
@@ -171,7 +171,8 @@ class Collection {
         SumOrder order = q_.known;
         order.slices = count;
         order.slice_width = width;
-        order.exchanges_slices = count > 2;
+        if (count > 2) order.slice_order = SliceOrder::halves;
+        if (count > kMostThreads) order.slice_order = SliceOrder::pair_halves;
         put(order);
         order.unit = count * width;
         order.split_k = units(order.unit);
@@ -183,7 +184,7 @@ class Collection {
         order.spread = Spread::turns;  // of more runs than blocks, in fours
         const std::size_t runs = order.split_k;
         for (const std::size_t blocks : kThreadBlocks)
-          if (order.split_k = blocks; count == kMostLanes && blocks < runs) put(order);
+          if (order.split_k = blocks; count >= kMostThreads && blocks < runs) put(order);
       };
       with(units(count));
       for (const std::size_t width : kNeighbours) with(width);

@@ -99,7 +99,7 @@ std::size_t bits_of(std::string_view format) {
 // On CUDA cores: a product a step.
 std::string chain_form(const NamedProduct& p) {
   if (p.a == "f16" || p.a == "bf16") return "chain.fma.rn.f32." + p.a;
-  return "chain.fma.rn." + p.a;
+  return "chain.fma.rn." + (p.a == "tf32" ? "f32" : p.a);
 }
 
 std::string product_form(const NamedProduct& p, bool of_warpgroup, std::size_t depth) {
@@ -229,11 +229,14 @@ Result<KernelOrder> gemm_sn(const Call& call) {
   return out;
 }
 
-//     gemmSN_TN_kernel<float, 128, 16, 2, 4, 8, 9, false, ...>     products are rounded; 16 threads a sum
+//     gemmSN_TN_kernel<float, 128, 16, 2, 4, 8, 9, false, ...>     16 threads an element
 Result<KernelOrder> gemm_sn_tn(const Call& call) {
-  const std::size_t most = number_at(arguments_of(call, "gemmSN_TN_kernel"), 2);
-  if (call.product.depth > most || bits_of(call.product.a) != 32) return unknown_sum(call, most);
-  return KernelOrder{"chain.mul.rn.f32", {}};
+  const std::size_t threads = number_at(arguments_of(call, "gemmSN_TN_kernel"), 2);
+  if (call.product.depth > threads) return unknown_sum(call, threads);
+  KernelOrder out{chain_form(call.product), {}};
+  out.order.slices = threads;
+  out.order.slice_width = 1;
+  return out;
 }
 
 // A tile of D by a block: lanes are the threads of an element.
@@ -259,7 +262,7 @@ Result<KernelOrder> gemvx(const Call& call) {
   out.order.slice_width = (by_rows ? p.depth > kStretch : lanes >= 32) ? 1
                           : by_rows                                    ? share
                                                                        : std::min(share, threads / lanes);
-  out.order.exchanges_slices = true;
+  out.order.slice_order = SliceOrder::halves;
   return out;
 }
 
@@ -273,7 +276,7 @@ Result<KernelOrder> gemv_nsp(const Call& call) {
   KernelOrder out{chain_form(call.product), {}};
   out.order.slices = lanes;
   out.order.slice_width = width;
-  out.order.exchanges_slices = true;
+  out.order.slice_order = SliceOrder::halves;
   return out;
 }
 
@@ -285,19 +288,22 @@ Result<KernelOrder> gemv_2n(const Call& call) {
 
 // Each block sums a run by its threads; then four threads sum the runs.
 //
-//     dot_kernel<float, 128, 0, ...>     two neighbours a thread, products rounded; of f64 one
+//     dot_kernel<float, 128, 0, ...>     a thread has two neighbours, each in a sum of its own; one value of f64, and of vectors
+//                                        with gaps, which have a grid of 31 blocks
 Result<KernelOrder> dot_of_blocks(const Call& call) {
+  constexpr std::size_t kBlocksWithGaps = 31;
   const NamedProduct& p = call.product;
   const std::size_t threads = number_at(arguments_of(call, "dot_kernel"), 1);
   if (!std::has_single_bit(threads) || threads > 1024)
     return refusal(call, "", "dot_kernel<SUM, THREADS, ...>");
-  KernelOrder out{bits_of(p.a) == 32 ? "chain.mul.rn.f32" : chain_form(p), {}};
+  KernelOrder out{chain_form(p), {}};
   SumOrder& order = out.order;
-  order.slices = threads;
-  order.slice_width = p.a == "f64" ? 1 : 2;
-  order.exchanges_slices = true;
+  const bool has_pairs = p.a != "f64" && call.width() != kBlocksWithGaps;
+  order.slices = has_pairs ? 2 * threads : threads;
+  order.slice_width = 1;
+  order.slice_order = has_pairs ? SliceOrder::pair_halves : SliceOrder::halves;
   constexpr std::size_t kMostRuns = 32;
-  const std::size_t unit = order.slices * order.slice_width, units = divided_up(p.depth, unit);
+  const std::size_t unit = order.slices, units = divided_up(p.depth, unit);
   order.split_k = std::min(units, call.width());
   if (order.split_k > kMostRuns) return unknown_sum(call, kMostRuns * unit);
   if (order.split_k > 1) order.unit = unit;

@@ -105,6 +105,7 @@ POLYNOMIAL = """extern "C" __global__ void k(const float* in, float* out) {
 HASH = """extern "C" __global__ void k(const unsigned* in, unsigned* out) {
   const int i = blockIdx.x * 256 + threadIdx.x;
   unsigned h = in[i];
+  #pragma unroll 1
   for (int round = 0; round < 12; ++round) { h ^= h >> 15; h *= 0x2c1b3c6d; h += in[i + 1]; }
   out[i] = h < 0x40000000 ? h : h ^ 0xff;
 }
@@ -144,10 +145,10 @@ PLANTS = [
     ("gelu_literal", GELU, ("0.044715f", "0.044f"), [], "other_code", "literal", ""),
     ("hash_rounds", HASH, ("round < 12", "round < 14"), [], "other_code", "literal", ""),
     ("polynomial_fmad", POLYNOMIAL, None, ["--fmad=false"], "other_code", "fmad", "--fmad=false"),
-    ("norm_O0", NORM, None, ["-O0"], "other_code", "as-written|fmad", ""),
+    ("polynomial_O0", POLYNOMIAL, None, ["-O0"], "other_code", "as-written|fmad", ""),
     ("race", ptx(SHARED.replace("bar.sync 0;\n", "")), None, [], "ptx_fault", "data_race", "shared.u32"),
     ("norm_race", NORM.replace("  __syncthreads();\n", ""), None, [], "ptx_fault", "data_race", "shared"),
-    ("unwritten", ptx("add.u32 %r9, %r2, %r99;"), None, [], "ptx_fault", "never_written", "%r99"),
+    ("unwritten", ptx("add.u32 %r9, %r2, %r99;"), None, [], "ptx_fault", "never_written", "%r9"),
     ("beyond", ptx("ld.global.u32 %r9, [%rd4+32];"), None, [], "ptx_fault", "", "[%rd4+32]"),
     ("order", ptx("mov.u32 %r9, %r2;\nand.b32 %r4, %r2, 0x7fffffff;\nmov.b32 %f5, %r4;\nred.global.add.f32 [%rd2+8192], %f5;"), None, [],
      "open", "order", "red.global.add.f32"),

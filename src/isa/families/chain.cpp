@@ -3,7 +3,6 @@
 // products, where it is an instruction of depth 1:
 //
 //   chain.fma.rn.dtype{.atype}    d = a b + c, rounded once to dtype; a and b are of atype, converted exactly
-//   chain.mul.rn.f32              d = a b + c, where a b is rounded, too
 #include "isa/families/operands.hpp"
 
 namespace warpbit {
@@ -18,15 +17,9 @@ constexpr QualifierSlot kFactorSlot{.what = "type of A and B", .group = "type", 
 constexpr std::array kSlots{kOperationSlot, kRoundingSlot, kTypeOfD, kFactorSlot};
 
 struct Row {
-  std::string_view operation;
   FormatId sum, factor;
-  Modifier modifier = Modifier::none;
 };
-constexpr Row kRows[] = {{"fma", f32, f32},
-                         {"fma", f64, f64},
-                         {"fma", f32, f16},
-                         {"fma", f32, bf16},
-                         {"mul", f32, f32, Modifier::unfused}};
+constexpr Row kRows[] = {{f32, f32}, {f64, f64}, {f32, f16}, {f32, bf16}};
 
 // One element in one register of one lane.
 OperandSpec element(std::string_view role, Part part, FormatId id) {
@@ -37,9 +30,9 @@ OperandSpec element(std::string_view role, Part part, FormatId id) {
 }
 
 Form make_form(const Row& row) {
-  Form out = make_form(
-      "chain", {row.operation, "rn", qualifier(row.sum), row.factor == row.sum ? "" : qualifier(row.factor)},
-      {1, 1, 1}, Feature::sm_70, {Unit::chain, row.sum, row.factor, row.factor, row.sum, row.modifier});
+  Form out =
+      make_form("chain", {"fma", "rn", qualifier(row.sum), row.factor == row.sum ? "" : qualifier(row.factor)},
+                {1, 1, 1}, Feature::sm_70, {Unit::chain, row.sum, row.factor, row.factor, row.sum});
   out.operands = {element("d", Part::d, row.sum), element("a", Part::a, row.factor),
                   element("b", Part::b, row.factor), element("c", Part::c, row.sum)};
   return out;
