@@ -243,9 +243,9 @@ TEST_CASE("runs of units are found", "[quick]") {
 TEST_CASE("blocks of K of a processor's library are found", "[quick]") {
   const Numbers<float> a(20, 1000, 1), b(1000, 24, 2);
   const auto d = each(a, b, [&](auto i, auto j) {
-    return fused(a, b, i, j, 0, 384) + fused(a, b, i, j, 384, 692) + fused(a, b, i, j, 692, 1000);
+    return fused(a, b, i, j, 0, 448) + fused(a, b, i, j, 448, 736) + fused(a, b, i, j, 736, 1000);
   });
-  CHECK(first_found(a, b, d) == "chain.fma.rn.f32: runs=384:308:308");
+  CHECK(first_found(a, b, d) == "chain.fma.rn.f32: runs=448:288:264");
 }
 
 TEST_CASE("slices that are no power of two are not added in halves", "[quick]") {

@@ -101,7 +101,7 @@ struct OrderSearch {
 };
 
 /// The instructions that make such products on a target, the most usual first: A and B of these formats, accumulators of
-/// single precision first; then chains of FMA, as CUDA cores and other processors have them (`chain.fma.rn.f32`: a b + c,
+/// single precision first; then chains of FMA, as CUDA cores and other processors have them (a b + c,
 /// rounded once). Errors: usage for formats of which there are none.
 Result<std::vector<Instruction>> instructions_of_products(std::string_view a, std::string_view b,
                                                           Target target);
@@ -132,7 +132,7 @@ struct NamedLaunch {
 /// A product of matrices that a library computed: D = alpha A B + beta C, rows x columns, row-major as PyTorch has it.
 struct NamedProduct {
   std::string a, b,
-      d;  ///< names of formats; of A and B those that the instruction has: tf32 with tensor cores, else f32
+      d;  ///< names of formats; of A and B those that the instruction has
   std::size_t rows = 0, columns = 0, depth = 0;
   std::size_t batch = 1;  ///< products of one call
   bool has_c = false;

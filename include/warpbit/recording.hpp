@@ -144,7 +144,8 @@ struct RecordedProduct : RecordOrigin {
   RecordedMatrix a, b, d;
   std::optional<RecordedMatrix> c, bias, a_scale, b_scale;
   double alpha = 1, beta = 1;
-  std::optional<bool> tf32 = {};  ///< whether the library was allowed to round f32 to that
+  std::optional<bool> may_round =
+      {};  ///< whether the library was allowed to round operands of single precision
   std::vector<RecordedKernel> kernels = {};
   std::optional<bool> stable = {};
 };

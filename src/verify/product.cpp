@@ -214,7 +214,7 @@ std::optional<Way> by_search(const Product& p, Target target, std::string_view a
 
 // By D, of the first product of the batch; all have to come out.
 std::optional<Way> by_search(const Product& p, Target target) {
-  if (p.recorded.a.format == "f32" && p.recorded.tf32.value_or(true))
+  if (p.recorded.a.format == "f32" && p.recorded.may_round.value_or(true))
     if (std::optional<Way> way = by_search(p, target, "tf32", "tf32")) return way;
   return by_search(p, target, p.recorded.a.format, p.recorded.b.format);
 }
