@@ -70,7 +70,7 @@ TEST_CASE("the first byte that differs is named") {
   CHECK(
       verified.notes() ==
       "at 0x1000: 3 of 12 bytes differ, the first is byte 4: expected 0x00000102, got 0x00000003\n"
-      "the first store there: st.global.u32 [%rd1+4], %r2\n  k, block (0, 0, 0)\n  PTX line 15: warp 0, lane 0");
+      "the first store to the 4 bytes there: st.global.u32 [%rd1+4], %r2\n  k, block (0, 0, 0)\n  PTX line 15: warp 0, lane 0");
   json odd = kOne;
   odd["memory"] = list({part("0x1000", 13, "before", "after")});
   const Verified bytes(

@@ -154,7 +154,8 @@ FileStatus status_of_fault(const Fault& fault, FileReport& report) {
   return FileStatus::not_reproducible;
 }
 
-// Who stores there first: the launch is run again, and may not. Accesses that reach across the bytes are no answer.
+// Who stores there first: the launch is run again, and may not. An access that reaches across the edge of the bytes is out of
+// bounds; then more are taken.
 void say_store(const Subject& subject, const RecordedLaunch& launch, const Kernel& kernel, std::size_t part,
                std::size_t byte, FileReport& report) {
   for (const std::size_t around : {4, 8, 16, 32}) {
@@ -164,9 +165,11 @@ void say_store(const Subject& subject, const RecordedLaunch& launch, const Kerne
     const std::size_t first = byte / around * around;
     protect(how, part, first, std::min(first + around, how.memory[part].bytes.size()));
     const ptx::Report got = kernel.function.launch(how, arguments_of(launch));
-    if (!got.fault || got.fault->error.code != Errc::address_read_only) continue;
+    if (!got.fault) return;
+    if (got.fault->error.code != Errc::address_read_only) continue;
     const std::string message = got.fault->message();  // the statement: what is wrong, then lines of places
-    report.notes.push_back(fmt::format("the first store there: {}{}", message.substr(0, message.find(": ")),
+    report.notes.push_back(fmt::format("the first store to the {} bytes there: {}{}", around,
+                                       message.substr(0, message.find(": ")),
                                        message.substr(std::min(message.find('\n'), message.size()))));
     return;
   }
