@@ -300,7 +300,7 @@ void check_recorded(const std::string& made, const std::string& path) {
 }
 
 TEST_CASE("kernels that a GPU has run become the PTX of golden/kernels/", "[recorded]") {
-  check_recorded(ptx_of("record.cu", "90a", " -I . -I tools/capture -DWARPBIT_TARGET='\"sm_90a\"'"),
+  check_recorded(ptx_of("record.cu", "90a", " -I . -I src -I tools/capture -DWARPBIT_TARGET='\"sm_90a\"'"),
                  "golden/kernels/sm_90a.ptx.gz");
 }
 
