@@ -98,6 +98,8 @@ constexpr Exception kExceptions[] = {
     {"src/isa/", "the rows of tensor instructions: families, versions, machine code"},
     {"src/ptx/forms.cpp", "the order of an opcode's words"},
     {"src/assembler/", "rules of the assembler are about certain instructions, and make others"},
+    {"src/arbiter/hypotheses.cpp", "hypotheses are about certain instructions, and make others"},
+    {"src/arbiter/solve.cpp", "which instructions can be taken back, and how"},
     {"src/cli/", "words that people type"},
     {"src/record/capture_kernel.cpp", "it writes PTX"},
     {"src/layout/", "it writes statements"},

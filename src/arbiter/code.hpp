@@ -31,6 +31,7 @@ struct Site {
       parts;          ///< its words and operands, which view the text; empty if they cannot be told apart
   bool writes_first;  ///< the first operand is its result
 
+  ptx::Does does() const { return function->statements[static_cast<std::size_t>(index)].is->does; }
   bool has(std::string_view qualifier) const;
   /// The last type that it names, without its dot; empty if it names none.
   std::string_view type() const;

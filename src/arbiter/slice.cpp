@@ -111,7 +111,7 @@ std::set<int> stores_to_others(const Code& code, const Trace& trace) {
 std::set<int> branches(const Code& code, const Trace& trace) {
   std::set<int> out;
   for (std::size_t i = 0; i < trace.events.size(); ++i)
-    if (code.site(trace.events[i].site).parts.opcode == "bra") out.insert(static_cast<int>(i));
+    if (code.site(trace.events[i].site).does() == ptx::Does::branch) out.insert(static_cast<int>(i));
   return out;
 }
 
@@ -131,10 +131,11 @@ std::optional<std::uint64_t> Event::result(std::string_view name) const {
 }
 
 bool is_load(const Site& site) {
-  return site.parts.opcode == "ld" || site.parts.opcode == "ldu" || site.parts.opcode == "atom";
+  return site.does() == ptx::Does::load || site.does() == ptx::Does::atomic;
 }
 bool is_store(const Site& site) {
-  return site.parts.opcode == "st" || site.parts.opcode == "atom" || site.parts.opcode == "red";
+  return site.does() == ptx::Does::store || site.does() == ptx::Does::atomic ||
+         site.does() == ptx::Does::reduction;
 }
 
 std::optional<Cell> accessed(const Site& site, const Event& event) {
