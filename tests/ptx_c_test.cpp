@@ -151,7 +151,7 @@ TEST_CASE("a structure has an address, a module variables", "[quick][ptx_c]") {
   CHECK(count() == 4);
   REQUIRE(warpbit_forget(pair.to) == WARPBIT_OK);
   CHECK(warpbit_launch(kernel.kernel, &how, &argument, 1, nullptr) == WARPBIT_MEMORY);
-  CHECK(std::string(warpbit_error_name()) == "address_out_of_bounds");
+  CHECK(std::string(warpbit_error_name()) == "address_unknown");
   CHECK(warpbit_forget(pair.to) == WARPBIT_USAGE);
 }
 

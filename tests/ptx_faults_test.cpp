@@ -73,7 +73,7 @@ const std::vector<Mistake> kMistakes = {
      "mul.wide.u32 %rd2, %r1, 4; add.u64 %rd1, %rd1, %rd2; st.global.u32 [%rd1+896], %r1;"},
     {"an address that no argument reaches",
      1,
-     Errc::address_out_of_bounds,
+     Errc::address_unknown,
      {"0x123450"},
      "mov.u64 %rd2, 0x123450; ld.global.u32 %r4, [%rd2]; st.global.u32 [%rd1], %r4;",
      "mov.u64 %rd2, %rd1; ld.global.u32 %r4, [%rd2]; st.global.u32 [%rd1], %r4;"},

@@ -539,7 +539,7 @@ def test_an_address_is_forgotten(others):
     del to
     gc.collect()
     report = others.get_function("by_value").launch(1, 4, (pair,))
-    assert report.fault.error.code == "address_out_of_bounds"
+    assert report.fault.error.code == "address_unknown"
 
 
 def test_variables_of_the_module():
