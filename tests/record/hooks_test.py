@@ -7,14 +7,15 @@ import unittest
 import record_test
 from record_test import Recording
 
-# What the stand-ins share: a machine program is an ELF of 64 bytes with a number; tensors are views of one storage.
+# What the stand-ins share: a machine program is an ELF of 64 bytes, the head and only section, with a number; tensors are views
+# of one storage.
 COMMON = '''
 import ctypes
 from fake_gpu import *
 
 def machine(number):
     out = bytearray(64)
-    out[:4], out[63] = b"\\x7fELF", number
+    out[:4], out[58], out[60], out[63] = b"\\x7fELF", 64, 1, number
     return bytes(out)
 
 class Storage:
@@ -74,6 +75,9 @@ class nvrtc:
 class _NVRTCProgram:
     ptr = 1
     def compile(self, options=()): return machine(5) + b"what lies behind", None
+class function:
+    class Module:
+        def load(self, program): self.ptr = load(program)
 ''',
     "numba/__init__.py": "__version__ = '0.6'", "numba/cuda/__init__.py": "",
     "numba/cuda/codegen.py": '''
@@ -190,6 +194,13 @@ whole = Tensor([1, 2, 3, 4, 5, 6], (6,))
         self.assertEqual(r.done.stdout, "None\n")
         self.assertEqual(r.records[0]["library"], "cupy 14")
         self.assertIn(b".entry add_one", r.data(r.records[0]["module"]))
+
+    def test_what_cupy_loads_is_not_what_it_compiled(self):
+        r = self.recorded("import cupy\nfrom common import *\ncompiler = cupy.cuda.compiler\n"
+                          "for number in (6, 7):\n    if number == 6: compiler._NVRTCProgram().compile()\n"
+                          "    module = compiler.function.Module(); module.load(machine(number))\n"
+                          "    launch(function(module.ptr, 'add_one'), u64(p), u32(1))")
+        self.assertEqual([("module" in x, x["library"]) for x in r.records], [(True, "cupy 14"), (False, "driver")])
 
     def test_numba(self):
         r = self.recorded("import numba.cuda.codegen as c\ncode = c.CUDACodeLibrary().get_cubin().code\n"

@@ -2,6 +2,7 @@
 """CuPy: PTX from NVRTC beside the machine program; an allocation of the driver for each array."""
 import functools
 import os
+import threading
 
 from . import library
 
@@ -15,19 +16,31 @@ def cupy_itself(cupy):
 
 
 def compiler(module):
-    """_NVRTCProgram.compile returns PTX or a machine program, alone or before a mapping of names."""
+    """_NVRTCProgram.compile returns PTX or a machine program, alone or before a mapping of names. What is loaded next in
+    this thread was made of it, whatever CuPy has done to it."""
     if not library.HAS_KERNELS:
         return
-    original = module._NVRTCProgram.compile
+    import cupy
+
+    original, made_by, latest = module._NVRTCProgram.compile, "cupy " + cupy.__version__, threading.local()
 
     @functools.wraps(original)
     def compile(self, *args, **kwargs):
+        latest.ptx = None
         result = original(self, *args, **kwargs)
         program = result[0] if isinstance(result, tuple) else result
         if isinstance(program, bytes) and program.startswith(b"\x7fELF"):
-            import cupy
-
-            library.knows_ptx(program, module.nvrtc.getPTX(self.ptr), "cupy " + cupy.__version__)
+            latest.ptx = module.nvrtc.getPTX(self.ptr)
+            library.knows_ptx(program, latest.ptx, made_by)
         return result
 
+    class Module(module.function.Module):
+        def load(self, program):
+            ptx = getattr(latest, "ptx", None)
+            latest.ptx = None
+            if ptx is not None:
+                library.knows_ptx(program, ptx, made_by)
+            return super().load(program)
+
     module._NVRTCProgram.compile = compile
+    module.function.Module = Module
