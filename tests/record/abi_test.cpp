@@ -11,8 +11,8 @@
 using namespace warpbit::record;
 
 #define SAME_PLACE(ours, member, theirs, other) static_assert(offsetof(ours, member) == offsetof(theirs, other))
-#define SAME_CALL(name, kind)                                             \
-  static_assert(has(kLoads, CUPTI_DRIVER_TRACE_CBID_##name, Call::kind) || \
+#define SAME_CALL(name, kind)                                                 \
+  static_assert(has(kLoads, CUPTI_DRIVER_TRACE_CBID_##name, Call::kind) ||    \
                 has(kLaunches, CUPTI_DRIVER_TRACE_CBID_##name, Call::kind) || \
                 has(kCopies, CUPTI_DRIVER_TRACE_CBID_##name, Call::kind))
 
@@ -23,7 +23,8 @@ constexpr bool has(const WatchedCall (&calls)[N], std::uint32_t id, Call call) {
   return false;
 }
 
-static_assert(sizeof(LaunchAttribute) == sizeof(CUlaunchAttribute) && sizeof(LaunchConfig) == sizeof(CUlaunchConfig));
+static_assert(sizeof(LaunchAttribute) == sizeof(CUlaunchAttribute) &&
+              sizeof(LaunchConfig) == sizeof(CUlaunchConfig));
 SAME_PLACE(LaunchAttribute, bytes, CUlaunchAttribute, value);
 SAME_PLACE(LaunchConfig, block, CUlaunchConfig, blockDimX);
 SAME_PLACE(LaunchConfig, shared, CUlaunchConfig, sharedMemBytes);
@@ -82,7 +83,10 @@ static_assert(kPointerMemoryType == CU_POINTER_ATTRIBUTE_MEMORY_TYPE &&
               kPointerRangeStart == CU_POINTER_ATTRIBUTE_RANGE_START_ADDR &&
               kPointerRangeSize == CU_POINTER_ATTRIBUTE_RANGE_SIZE && kMemoryOfHost == CU_MEMORYTYPE_HOST);
 static_assert(kMajor == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR &&
-              kMinor == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR && kDriverCalls == CUPTI_CB_DOMAIN_DRIVER_API &&
-              kNonBlocking == CU_STREAM_NON_BLOCKING && kRelaxed == CU_STREAM_CAPTURE_MODE_RELAXED);
+              kMinor == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR &&
+              kDriverCalls == CUPTI_CB_DOMAIN_DRIVER_API && kNonBlocking == CU_STREAM_NON_BLOCKING &&
+              kRelaxed == CU_STREAM_CAPTURE_MODE_RELAXED);
 
-int main() { std::puts("the same"); }
+int main() {
+  std::puts("the same");
+}

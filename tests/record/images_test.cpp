@@ -17,7 +17,10 @@ int main(int count, char** words) {
     std::printf("machine %u%s\n", program.architecture, program.is_specific ? "a" : "");
   for (const PackedPtx& ptx : image.ptx) {
     const std::optional<std::string> text = text_of(ptx);
-    std::printf("ptx %u%s %s", ptx.architecture, ptx.is_specific ? "a" : "", !text ? "unreadable" : has_entry(*text, words[2]) ? "entry" : "other");
+    std::printf("ptx %u%s %s", ptx.architecture, ptx.is_specific ? "a" : "",
+                !text                        ? "unreadable"
+                : has_entry(*text, words[2]) ? "entry"
+                                             : "other");
     if (text)
       for (const std::string& name : variables_of(*text)) std::printf(" %s", name.c_str());
     std::puts("");

@@ -406,9 +406,11 @@ void print_group(const Recorder& record, const Group& group) {
     if (r.outcome.window % 1024 != 0) fail(group.name, i, cases[i], "the shared window is not aligned");
     const std::size_t last = std::min(i + 8, cases.size()) - 1;
     if (i % 8 == 0)
-      std::printf("{\"kind\": \"tensor_copies\", \"name\": \"%s.%zu-%zu\", \"generator\": \"%s\", \"first\": %zu, \"digests\": [",
-                  group.name, i, last, group.name, i);
-    std::printf("\"%016" PRIx64 "\"%s", digest(r.after, r.outcome.counted), i % 8 == 7 || i + 1 == cases.size() ? "]}\n" : ", ");
+      std::printf(
+          "{\"kind\": \"tensor_copies\", \"name\": \"%s.%zu-%zu\", \"generator\": \"%s\", \"first\": %zu, \"digests\": [",
+          group.name, i, last, group.name, i);
+    std::printf("\"%016" PRIx64 "\"%s", digest(r.after, r.outcome.counted),
+                i % 8 == 7 || i + 1 == cases.size() ? "]}\n" : ", ");
     const Change changed = change(r);
     if (n_examples == 4 || changed.count == 0 || changed.count > 256) continue;
     ++n_examples;
@@ -430,8 +432,8 @@ bool print_cases(const Recorder& record, const Group& group, std::size_t from, s
   for (std::size_t i = from; i < cases.size(); ++i) {
     const Recorded r = record(cases[i]);
     if (!r.fault.empty()) {
-      std::printf("{%s, \"fault\": %s, \"case\": \"%s\"}\n", about(group, i).c_str(), capture::json_text(r.fault).c_str(),
-                  describe(cases[i]).c_str());
+      std::printf("{%s, \"fault\": %s, \"case\": \"%s\"}\n", about(group, i).c_str(),
+                  capture::json_text(r.fault).c_str(), describe(cases[i]).c_str());
       return false;
     }
     const char* state = r.refused ? "refused" : r.outcome.complete ? "complete" : "incomplete";
@@ -470,9 +472,10 @@ int run(int argc, char** argv) {
     const capture::Answerer by{gpu.name(), gpu.compute_capability(), gpu.driver(),
                                capture::cuda_version(CUDART_VERSION), capture::today()};
     if (argc == 1)
-      std::printf("{\"format\": \"recording-1\", \"target\": \"sm_90a\", \"source\": \"hardware\", %s, \"program\": "
-                  "\"tools/capture/tensor_copies.cu\"}\n",
-                  capture::about(by).c_str());
+      std::printf(
+          "{\"format\": \"recording-1\", \"target\": \"sm_90a\", \"source\": \"hardware\", %s, \"program\": "
+          "\"tools/capture/tensor_copies.cu\"}\n",
+          capture::about(by).c_str());
     for (const Group& group : groups())
       if (argc == 1 ? std::string(group.name).rfind("ask-", 0) != 0 : has(argv + 1, group.name))
         print_group(record, group);

@@ -22,8 +22,8 @@
 
 #include "driver.hpp"
 #include "provenance.hpp"
-#include "verify/cases/tensor_maps.hpp"
 #include "tensor_map_driver.cuh"
+#include "verify/cases/tensor_maps.hpp"
 
 using namespace tensor_maps;
 
@@ -195,8 +195,8 @@ std::string text(const Arguments& a) {
 }
 
 void print_map(const char* group, std::size_t index, const Arguments& a, const Encoded& e) {
-  std::printf("{\"kind\": \"tensor_map\", \"name\": \"%s.%zu\", \"arguments\": %s, \"result\": %d", group, index,
-              text(a).c_str(), e.result);
+  std::printf("{\"kind\": \"tensor_map\", \"name\": \"%s.%zu\", \"arguments\": %s, \"result\": %d", group,
+              index, text(a).c_str(), e.result);
   if (e.result == CUDA_SUCCESS) std::printf(", \"map\": \"%s\"", text(e.map).c_str());
   std::printf("}\n");
 }
@@ -223,10 +223,11 @@ void print_group(const Driver& driver, const char* group, const std::vector<Argu
       for (const std::uint32_t word : e.map.words)
         for (int byte = 0; byte < 4; ++byte) digest = (digest ^ (word >> 8 * byte & 0xff)) * 0x100000001b3u;
     }
-    std::printf("{\"kind\": \"tensor_maps\", \"name\": \"%s.%zu-%zu\", \"generator\": \"%s\", \"first\": %zu, \"count\": %zu",
-                group, first, first + count - 1, group, first, count);
-    std::printf(", \"refused\": \"%016" PRIx64 "%016" PRIx64 "\", \"digest\": \"%016" PRIx64 "\"}\n", refused[1],
-                refused[0], digest);
+    std::printf(
+        "{\"kind\": \"tensor_maps\", \"name\": \"%s.%zu-%zu\", \"generator\": \"%s\", \"first\": %zu, \"count\": %zu",
+        group, first, first + count - 1, group, first, count);
+    std::printf(", \"refused\": \"%016" PRIx64 "%016" PRIx64 "\", \"digest\": \"%016" PRIx64 "\"}\n",
+                refused[1], refused[0], digest);
     std::fflush(stdout);
   }
   std::fprintf(stderr, "%s: %zu sets, %zu accepted\n", group, sets.size(), accepted);
@@ -254,10 +255,10 @@ std::vector<Words> images(const Driver& driver) {
 
 void print_replacement(const char* field, unsigned ordinal, std::uint64_t value, std::size_t image,
                        const Words& before, const Words& after) {
-  std::printf("{\"kind\": \"tensor_map_change\", \"name\": \"%s.%u.%" PRIx64 ".%zu\", \"field\": \"%s\"", field, ordinal,
-              value, image, field);
-  std::printf(", \"ordinal\": %u, \"value\": \"0x%" PRIx64 "\", \"map\": \"%s\", \"changed\": \"%s\"}\n", ordinal, value,
-              text(before).c_str(), text(after).c_str());
+  std::printf("{\"kind\": \"tensor_map_change\", \"name\": \"%s.%u.%" PRIx64 ".%zu\", \"field\": \"%s\"", field,
+              ordinal, value, image, field);
+  std::printf(", \"ordinal\": %u, \"value\": \"0x%" PRIx64 "\", \"map\": \"%s\", \"changed\": \"%s\"}\n",
+              ordinal, value, text(before).c_str(), text(after).c_str());
 }
 
 bool print_replacements(const std::vector<Words>& before, std::size_t first_field, std::size_t end_field,
@@ -296,9 +297,10 @@ int run(int argc, char** argv) {
   const capture::Device gpu(0);  // its context is the process's from here on
   const capture::Answerer by{gpu.name(), gpu.compute_capability(), gpu.driver(),
                              capture::cuda_version(CUDART_VERSION), capture::today()};
-  std::printf("{\"format\": \"recording-1\", \"target\": \"sm_90a\", \"source\": \"hardware\", %s, \"program\": "
-              "\"tools/capture/tensor_maps.cu\"}\n",
-              capture::about(by).c_str());
+  std::printf(
+      "{\"format\": \"recording-1\", \"target\": \"sm_90a\", \"source\": \"hardware\", %s, \"program\": "
+      "\"tools/capture/tensor_maps.cu\"}\n",
+      capture::about(by).c_str());
   const Driver driver;
   const std::vector<Words> before = images(driver);
   if (option == "--replace") {
