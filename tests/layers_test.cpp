@@ -59,8 +59,8 @@ const Arrows kArrows = {
     {"verify", {"replay", "recording", "order", "grid"}},
     {"arbiter", {"verify", "assembler"}},
     {"cli",
-     {"arbiter", "verify", "grid", "tensor_map", "device", "explain", "compare", "order", "diagnose", "layout", "run",
-      "record"}},
+     {"arbiter", "verify", "grid", "tensor_map", "device", "explain", "compare", "order", "diagnose", "layout",
+      "run", "record"}},
 };
 
 bool reaches(const std::string& from, const std::string& to) {
@@ -85,8 +85,7 @@ const std::map<std::string, std::string, std::less<>> kHeaders = {
     {"fault", "block"},           {"block", "block"},           {"errors", "base"},
     {"kernel_rules", "base"},     {"source", "base"},           {"letters", "base"},
     {"tensor_map", "tensor_map"}, {"tensor_memory", "machine"}, {"texture", "texture"},
-    {"recording", "recording"},   {"verify", "verify"},
-    {"arbiter", "arbiter"},
+    {"recording", "recording"},   {"verify", "verify"},         {"arbiter", "arbiter"},
 };
 
 // "src/isa/families/mma.cpp" -> isa, "warpbit/target.hpp" -> target, "isa/form.hpp" -> isa.

@@ -413,7 +413,8 @@ void add_order(CLI::App& command, int& status) {
           "known elements instead of all of D: lines of row,column,value, both from 0, numbers or codes (0x3c00)")
       ->type_name("FILE");
   command.add_option("--target", o.target, "the target on which it did");
-  command.add_option("--types", o.types, "the formats of A and B: f16, bf16, tf32, e4m3.e5m2, s8, f64; f32 without tensor cores");
+  command.add_option("--types", o.types,
+                     "the formats of A and B: f16, bf16, tf32, e4m3.e5m2, s8, f64; f32 without tensor cores");
   command.add_option("--form", o.form, "one form instead of all of these types");
   command.add_option(
       "--order", o.known,

@@ -409,7 +409,8 @@ std::optional<Error> LaunchMemory::place(const PlacedMemory& part) {
       last >= grid::kSharedWindow)
     return refuse("addresses from 1 to 0xdffffffffff, or from 0x400000000000 to 0x7effffffffffffff");
   if (memory_.overlaps(part.address, bytes)) return refuse("memory that overlaps no other");
-  memory_.add({part.address, bytes, part.bytes.data(), part.is_writable, fmt::format("the memory '{}'", part.name)});
+  memory_.add(
+      {part.address, bytes, part.bytes.data(), part.is_writable, fmt::format("the memory '{}'", part.name)});
   if (!part.defined.empty()) memory_.begin_undefined(part.address, part.defined.data());
   return std::nullopt;
 }
