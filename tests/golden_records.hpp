@@ -37,4 +37,17 @@ struct Changed {
   std::string says;
 };
 
+/// Each record is refused with these words. `golden`: the record of a name.
+inline void require_refused(std::span<const Changed> changes, const auto& golden) {
+  for (const Changed& c : changes) {
+    json record = golden(c.name);
+    record[c.member] = c.value;
+    const warpbit::FileReport report = verified(record);
+    INFO(c.says);
+    CHECK(report.status == warpbit::FileStatus::unreadable);
+    REQUIRE(report.error);
+    CHECK_THAT(report.error->message(), Catch::Contains(c.says));
+  }
+}
+
 }  // namespace golden_records

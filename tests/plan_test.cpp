@@ -34,10 +34,13 @@ std::vector<const Form*> documented_forms(const Family& family) {
 
 std::vector<Use> uses() {
   std::vector<Use> out;
-  for (const Family& family : families())
+  const auto add = [&](const Family& family) {
     for (const Form* form : documented_forms(family))
       for (const Target target : targets_of(*form))
         out.push_back({&family, form, target, find_plan(target.row(), form->arithmetic)});
+  };
+  for (const Family& family : families()) add(family);
+  add(chain_family());
   return out;
 }
 

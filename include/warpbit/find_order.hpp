@@ -131,8 +131,8 @@ struct NamedLaunch {
 
 /// A product of matrices that a library computed: D = alpha A B + beta C, rows x columns, row-major as PyTorch has it.
 struct NamedProduct {
-  std::string a, b,
-      d;  ///< names of formats; of A and B those that the instruction has
+  /// Names of formats; of A and B those that the instruction has.
+  std::string a, b, d;
   std::size_t rows = 0, columns = 0, depth = 0;
   std::size_t batch = 1;  ///< products of one call
   bool has_c = false;

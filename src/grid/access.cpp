@@ -63,7 +63,7 @@ class Loaded {
               lanes_,
               warp_.number()};
     if (records.race() != nullptr)
-      cause_.from = From::race, cause_.race = records.race();
+      cause_.race = records.race();
     else if (const auto* const stored = stored_cause(lane, from, first - bits.begin(), records))
       cause_ = *stored;
   }

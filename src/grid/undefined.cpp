@@ -104,7 +104,9 @@ std::uint32_t& Undefined::cause_of(const Path& path, const Place& place) {
 }
 
 void Undefined::come_from(const Path& path, std::span<const Place> places, const Cause& cause) {
-  const auto is_same = [&](const Cause& one) { return one.statement == cause.statement; };
+  const auto is_same = [&](const Cause& one) {
+    return one.statement == cause.statement && (one.race == nullptr) == (cause.race == nullptr);
+  };
   auto found = std::ranges::find_if(causes_, is_same);
   if (found == causes_.end()) found = causes_.insert(causes_.end(), cause);
   for (const Place& place : places)

@@ -25,7 +25,7 @@ std::string seen_text(const json& value) {
 
 Fields::Fields(std::string where, json object) : where_(std::move(where)), object_(std::move(object)) {
   if (!object_.is_object())
-    throw Malformed{{recording::kMalformed, where_, seen_text(object_), "a JSON object"}};
+    throw Malformed{{Errc::record_malformed, where_, seen_text(object_), "a JSON object"}};
 }
 
 Fields Fields::parse(const std::string& where, std::string_view text) {
@@ -35,15 +35,15 @@ Fields Fields::parse(const std::string& where, std::string_view text) {
   };
   json object = json::parse(text, look, false);
   if (is_deep)
-    throw Malformed{{recording::kMalformed, where, fmt::format("more than {} levels", kMostLevels), "fewer"}};
+    throw Malformed{{Errc::record_malformed, where, fmt::format("more than {} levels", kMostLevels), "fewer"}};
   if (object.is_discarded())
-    throw Malformed{{recording::kMalformed, where, "'" + capture::excerpt(text) + "'", "a JSON object"}};
+    throw Malformed{{Errc::record_malformed, where, "'" + capture::excerpt(text) + "'", "a JSON object"}};
   return {where, std::move(object)};
 }
 
 void Fields::refuse(const std::string& name, std::string seen, std::string accepted) const {
   throw Malformed{
-      {recording::kMalformed, fmt::format("{}: '{}'", where_, name), std::move(seen), std::move(accepted)}};
+      {Errc::record_malformed, fmt::format("{}: '{}'", where_, name), std::move(seen), std::move(accepted)}};
 }
 
 const json& Fields::member(const std::string& name, std::string_view accepted) const {

@@ -17,9 +17,6 @@
 
 namespace warpbit::recording {
 
-/// The code of all errors in what a recording says.
-inline constexpr Errc kMalformed = Errc::record_malformed;
-
 #pragma GCC visibility push(default)  // the library of programs reads kinds of its own
 /// Thrown while a record is read, and caught by `reading`.
 struct Malformed {

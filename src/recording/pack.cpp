@@ -137,12 +137,12 @@ Result<void> write_folder(const fs::path& to, const Pack& pack) {
 }  // namespace
 
 Result<PackedRecording> pack_recordings(std::span<const Recording> recordings, const fs::path& to) {
-  if (recordings.empty()) return Error{recording::kMalformed, to.string(), "no recordings", "at least one"};
+  if (recordings.empty()) return Error{Errc::record_malformed, to.string(), "no recordings", "at least one"};
   const auto packed = recording::reading([&] {
     Pack out(recordings[0].header());
     for (const Recording& one : recordings) {
       if (one.header().source != recordings[0].header().source)
-        throw recording::Malformed{{recording::kMalformed, one.path().string() + ": 'source'",
+        throw recording::Malformed{{Errc::record_malformed, one.path().string() + ": 'source'",
                                     capture::quoted(name(one.header().source)),
                                     fmt::format("'{}', as of the first", name(recordings[0].header().source))}};
       out.add_header(one.header());

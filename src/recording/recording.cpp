@@ -129,7 +129,7 @@ void Contents::read_lines(std::string_view text) {
     has_header = true;
   }
   if (!has_header)
-    throw recording::Malformed{{recording::kMalformed, path.string(), "no complete line", "a header"}};
+    throw recording::Malformed{{Errc::record_malformed, path.string(), "no complete line", "a header"}};
 }
 
 }  // namespace
@@ -175,7 +175,7 @@ std::span<const std::string> Recording::notes() const {
 
 Result<std::vector<std::byte>> Recording::data(std::string_view name) const {
   if (!is_file_name(name))
-    return Error{recording::kMalformed, state_->path.string(), "data " + capture::quoted(name),
+    return Error{Errc::record_malformed, state_->path.string(), "data " + capture::quoted(name),
                  "a name of letters, digits, '_', '-' and '.', with no '.' in front"};
   return state_->files.read(std::string(kData) + std::string(name));
 }

@@ -144,12 +144,15 @@ constexpr std::array<PlanRow, 5> f64_rows(std::string_view machine, const F64Evi
 constexpr std::string_view kDmmaByShape = "1, 2, 4 or 8 DMMA.884 by shape";
 
 // FMA on CUDA cores: IEEE 754, and which NaN.
-constexpr Ground kH200Fma{Basis::captured, "golden-digests/scalar, H200"};
+constexpr Ground kH200Fma{Basis::captured, "golden/products, H200"};
+constexpr PlanRow chain_of(FormatId factor) {
+  return {
+      {chain, f32, factor, factor, f32}, {FmaChain{f32, kNearest, NanRule::canonical}}, all(kH200Fma), "FFMA"};
+}
 constexpr std::array kChainRows{
-    PlanRow{{chain, f32, f32 | f16 | bf16, f32 | f16 | bf16, f32},
-            {FmaChain{f32, kNearest, NanRule::canonical}},
-            all(kH200Fma),
-            "FFMA"},
+    chain_of(f32),
+    chain_of(f16),
+    chain_of(bf16),
     PlanRow{{chain, f64, f64, f64, f64},
             {FmaChain{f64, kNearest, NanRule::first_of_b_sum_a}},
             all(kH200Fma),
@@ -653,12 +656,14 @@ constexpr OwnRows kOwnRtxPro{
     integer_rows(kBlackwellIntegers, integers_of(kRtxPro, kClampRtxPro)),
     integer_rows(kBlackwellIntegers, sparse_integers_of(kRtxPro)), kCvtRtxRows, kMoveRtxRows};
 
-constexpr std::array kSm70Blocks{Block{kVoltaRows}, Block{kCvtRows}};
-constexpr std::array kSm72Blocks{Block{kVoltaRows, all(kAsSm70)}, Block{kCvtRows}};
-constexpr std::array kSm75Blocks{Block{kTuringRows}, Block{std::span(kIntegersTuring).first<kWithoutAnd>()},
-                                 Block{kMoveRows}, Block{kCvtRows}};
+constexpr Block kChainsAsHopper{kChainRows, all(kAsHopper)};
 
-constexpr std::array<Block, 11> ampere_blocks(Block floating, const OwnRows& own) {
+constexpr std::array kSm70Blocks{Block{kVoltaRows}, Block{kCvtRows}, kChainsAsHopper};
+constexpr std::array kSm72Blocks{Block{kVoltaRows, all(kAsSm70)}, Block{kCvtRows}, kChainsAsHopper};
+constexpr std::array kSm75Blocks{Block{kTuringRows}, Block{std::span(kIntegersTuring).first<kWithoutAnd>()},
+                                 Block{kMoveRows}, Block{kCvtRows}, kChainsAsHopper};
+
+constexpr std::array<Block, 12> ampere_blocks(Block floating, const OwnRows& own) {
   return {floating,
           Block{kM8n8k4EmulatedRows, all(kSameSequence)},
           Block{own.f64},
@@ -669,7 +674,8 @@ constexpr std::array<Block, 11> ampere_blocks(Block floating, const OwnRows& own
           as_wmma(own.f64, all(kDmma)),
           as_wmma(own.integers, all(kAsMma)),
           Block{own.moves},
-          Block{own.cvt}};
+          Block{own.cvt},
+          kChainsAsHopper};
 }
 constexpr auto kSm80Blocks = ampere_blocks({kAmpereRows}, kOwnAmpere);
 constexpr auto kSm86Blocks = ampere_blocks({kAmpereA2Rows}, kOwn3060);
@@ -693,10 +699,11 @@ constexpr std::array kSm90Blocks{Block{kHopperRows},
                                  Block{kWgmmaSpRows, {}, Unit::wgmma_sp},
                                  Block{kWgmmaIntegerRows, all(kH200WgmmaSp), Unit::wgmma_sp},
                                  Block{kWgmmaSyncRows},
-                                 Block{kProxyFenceRows}};
+                                 Block{kProxyFenceRows},
+                                 Block{kChainRows}};
 
 // With `as` all that is not the same everywhere rests on another target.
-constexpr std::array<Block, 15> blackwell_blocks(Block floating, const OwnRows& own,
+constexpr std::array<Block, 16> blackwell_blocks(Block floating, const OwnRows& own,
                                                  std::optional<Evidence> as = {}) {
   return {floating,
           Block{kM8n8k4EmulatedRows, all(kSameSequence)},
@@ -712,7 +719,8 @@ constexpr std::array<Block, 15> blackwell_blocks(Block floating, const OwnRows& 
           as_wmma(own.integers, all(kAsMma)),
           Block{own.moves, as},
           Block{own.cvt, as},
-          Block{kProxyFenceRows}};
+          Block{kProxyFenceRows},
+          kChainsAsHopper};
 }
 constexpr std::array kTensorBlocks{
     Block{kTensorCore5Rows}, Block{kTensorCore5Rows, all(kTensorSparse), Unit::tcgen05_sp},
@@ -800,10 +808,6 @@ constexpr std::array kTargets{
 
 std::span<const TargetRow> target_rows() {
   return kTargets;
-}
-
-std::span<const PlanRow> chain_rows() {
-  return kChainRows;
 }
 
 }  // namespace warpbit

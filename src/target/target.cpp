@@ -47,8 +47,6 @@ std::optional<TargetPlan> find_plan(const TargetRow& target, const Arithmetic& a
       return TargetPlan{&row, block.evidence.value_or(row.evidence), target.toolkit};
     }
   }
-  for (const PlanRow& row : chain_rows())
-    if (row.operands.matches(arithmetic)) return TargetPlan{&row, row.evidence, target.toolkit};
   return std::nullopt;
 }
 

@@ -187,8 +187,6 @@ struct TargetPlan {
 
 #pragma GCC visibility push(default)  // the library of kernels asks for names
 std::span<const TargetRow> target_rows();
-/// The rows that all targets have: of Unit::chain.
-std::span<const PlanRow> chain_rows();
 /// The targets that have these features, oldest first.
 std::vector<Target> targets_with(Features features);
 #pragma GCC visibility pop

@@ -12,7 +12,7 @@ Result<Bytes> data_of(const Subject& subject, const std::string& name, std::uint
                       std::string_view what) {
   Result<Bytes> out = subject.recording.data(name);
   if (out && out->size() != bytes)
-    return Error{recording::kMalformed, fmt::format("line {}: {}", subject.record.line, what),
+    return Error{Errc::record_malformed, fmt::format("line {}: {}", subject.record.line, what),
                  fmt::format("data '{}' of {} bytes", name, out->size()), fmt::format("{} bytes", bytes)};
   return out;
 }

@@ -63,7 +63,7 @@ Result<Matrices> read_matrices(const Subject& subject, const RecordedMatrix& fro
   const std::uint64_t needed = extent_of(from) * out.item;
   if (needed == 0 || data->size() < needed)
     return Error{
-        recording::kMalformed, fmt::format("line {}: {}", subject.record.line, role),
+        Errc::record_malformed, fmt::format("line {}: {}", subject.record.line, role),
         fmt::format("data of {} bytes", data->size()),
         fmt::format("at least {} bytes, for an element or more", std::max<std::uint64_t>(needed, out.item))};
   out.gpu = *std::move(data);
@@ -122,7 +122,7 @@ Result<void> read_operands(const Subject& subject, FileReport& report, Product& 
   const bool fits = out.a.columns == out.b.rows && out.d.rows == out.a.rows && out.d.columns == out.b.columns &&
                     out.a.batch == out.d.batch && out.b.batch == out.d.batch;
   if (!fits)
-    return Error{recording::kMalformed, fmt::format("line {}: shapes", subject.record.line),
+    return Error{Errc::record_malformed, fmt::format("line {}: shapes", subject.record.line),
                  fmt::format("A of {} x {}, B of {} x {}, D of {} x {}", out.a.rows, out.a.columns, out.b.rows,
                              out.b.columns, out.d.rows, out.d.columns),
                  "A with as many columns as B has rows, D with the rows of A and the columns of B"};

@@ -62,7 +62,7 @@ Result<FileStatus> verify_into(FileReport& report, const Verifiable& one, const 
   if (carried == nullptr && !is_in(options.shard, one)) return FileStatus::other_shard;
   const auto kind = std::ranges::find(verification::kinds(), one.record().kind, &Kind::name);
   if (kind == verification::kinds().end())
-    return Error{recording::kMalformed, fmt::format("line {}: 'kind'", one.record().line),
+    return Error{Errc::record_malformed, fmt::format("line {}: 'kind'", one.record().line),
                  fmt::format("'{}'", one.record().kind),
                  fmt::format("{}", fmt::join(verifiable_kinds(), ", "))};
   try {

@@ -396,13 +396,20 @@ inline std::vector<CopyCase> other_steps() {
   return out;
 }
 
-inline std::vector<CopyCase> reductions(std::uint32_t first_seed, std::size_t each, bool im2col,
-                                        const std::array<std::uint32_t, 8>& table) {
+/// For each pair of the table some cases, drawn(seed, type, reduction).
+inline std::vector<CopyCase> of_pairs(std::uint32_t first_seed, std::size_t each,
+                                      const std::array<std::uint32_t, 8>& table, const auto& drawn) {
   std::vector<CopyCase> out;
   std::uint32_t seed = first_seed;
   for (const TypedReduction& p : pairs(table))
-    for (std::size_t i = 0; i < each; ++i) out.push_back(drawn_reduction(seed++, im2col, p.type, p.reduction));
+    for (std::size_t i = 0; i < each; ++i) out.push_back(drawn(seed++, p.type, p.reduction));
   return out;
+}
+inline std::vector<CopyCase> reductions(std::uint32_t first_seed, std::size_t each, bool im2col,
+                                        const std::array<std::uint32_t, 8>& table) {
+  return of_pairs(first_seed, each, table, [&](std::uint32_t seed, auto type, auto reduction) {
+    return drawn_reduction(seed, im2col, type, reduction);
+  });
 }
 
 inline std::vector<CopyCase> bulk(std::uint32_t first_seed, std::size_t n, Operation operation) {
@@ -412,11 +419,9 @@ inline std::vector<CopyCase> bulk(std::uint32_t first_seed, std::size_t n, Opera
 }
 inline std::vector<CopyCase> bulk_reductions(std::uint32_t first_seed, std::size_t each, Operation operation,
                                              const std::array<std::uint32_t, 8>& table) {
-  std::vector<CopyCase> out;
-  std::uint32_t seed = first_seed;
-  for (const TypedReduction& p : pairs(table))
-    for (std::size_t i = 0; i < each; ++i) out.push_back(drawn_bulk(seed++, operation, p.type, p.reduction));
-  return out;
+  return of_pairs(first_seed, each, table, [&](std::uint32_t seed, auto type, auto reduction) {
+    return drawn_bulk(seed, operation, type, reduction);
+  });
 }
 
 // ---- Questions: what faults? These are asked in processes of their own.
