@@ -20,9 +20,12 @@ def compiler(module):
     this thread was made of it, whatever CuPy has done to it."""
     if not library.HAS_KERNELS:
         return
-    import cupy
+    original, latest = module._NVRTCProgram.compile, threading.local()
 
-    original, made_by, latest = module._NVRTCProgram.compile, "cupy " + cupy.__version__, threading.local()
+    def knows_ptx(program, ptx):
+        import cupy  # it is not whole yet when this module is
+
+        library.knows_ptx(program, ptx, "cupy " + cupy.__version__)
 
     @functools.wraps(original)
     def compile(self, *args, **kwargs):
@@ -31,16 +34,27 @@ def compiler(module):
         program = result[0] if isinstance(result, tuple) else result
         if isinstance(program, bytes) and program.startswith(b"\x7fELF"):
             latest.ptx = module.nvrtc.getPTX(self.ptr)
-            library.knows_ptx(program, latest.ptx, made_by)
+            knows_ptx(program, latest.ptx)
         return result
 
-    class Module(module.function.Module):
+    functions = module.function
+
+    class Module(functions.Module):
         def load(self, program):
             ptx = getattr(latest, "ptx", None)
             latest.ptx = None
             if ptx is not None:
-                library.knows_ptx(program, ptx, made_by)
+                knows_ptx(program, ptx)
             return super().load(program)
 
+    class Functions:
+        """What this module calls `function`. Of the module itself nothing changes: Cython's modules look for its Module."""
+
+        def __init__(self):
+            self.Module = Module
+
+        def __getattr__(self, name):
+            return getattr(functions, name)
+
     module._NVRTCProgram.compile = compile
-    module.function.Module = Module
+    module.function = Functions()
