@@ -192,8 +192,9 @@ whole = Tensor([1, 2, 3, 4, 5, 6], (6,))
         self.assertEqual(r.done.stdout, "False\n")
 
     def test_cupy(self):
-        r = self.recorded("import cupy\nfrom common import *\nprogram, _ = cupy.cuda.compiler._NVRTCProgram().compile()\n"
-                          "launch(function(load(program), 'add_one'), u64(p), u32(1)); print(cupy.allocator)")
+        r = self.recorded("import cupy\nfrom common import *\ncupy.cuda.compiler._NVRTCProgram().compile()\n"
+                          "module = cupy.cuda.compiler.function.Module(); module.load(machine(5))\n"
+                          "launch(function(module.ptr, 'add_one'), u64(p), u32(1)); print(cupy.allocator)")
         self.assertEqual(r.done.stdout, "None\n")
         self.assertEqual(r.records[0]["library"], "cupy 14")
         self.assertIn(b".entry add_one", r.data(r.records[0]["module"]))
