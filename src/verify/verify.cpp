@@ -26,6 +26,7 @@ std::span<const Kind> kinds() {
       Kind{"launch", verify_launch},
       Kind{"product", verify_product},
       Kind{"generated_product", verify_generated_product},
+      Kind{"reduction", verify_reduction},
       Kind{"copy", verify_copy},
       Kind{"tensor_map", verify_tensor_map},
       Kind{"tensor_maps", verify_tensor_maps},
