@@ -207,13 +207,9 @@ class Search {
     const std::vector<ReductionOrder> all = Beginnings(problem_.columns, options_.hints).all;
     std::vector<std::vector<ReductionOrder>> found(all.size());
     std::atomic<std::uint64_t> tried = 0, left_out = 0;
-    std::atomic<double> additions = 0;
     for_each_piece(0, all.size(), [&](std::size_t i) {
-      if (additions.load() > options_.most_additions || found_.load() > kMostFound) return void(++left_out);
+      if (additions_.load() > options_.most_additions || found_.load() > kMostFound) return void(++left_out);
       const std::vector<ReductionOrder> orders = endings(all[i]);
-      const auto in_threads = static_cast<double>(all[i].threads) * all[i].blocks;
-      additions += static_cast<double>(rows_.size()) *
-                   (static_cast<double>(problem_.columns) + in_threads * static_cast<double>(orders.size()));
       tried += orders.size() * rows_.size();
       for (auto& [variant, rows] : rows_) try_out(variant, *rows, all[i], orders, found[i]);
     });
@@ -236,20 +232,23 @@ class Search {
  private:
   void try_out(const Variant& variant, Rows<Number>& rows, const ReductionOrder& beginning,
                const std::vector<ReductionOrder>& orders, std::vector<ReductionOrder>& found) {
-    const auto begun = begin(rows.terms(0), problem_.columns, beginning);
+    const auto begun = begun_of(rows, 0, beginning);
+    additions_ += static_cast<double>(begun.threads.size() * orders.size());
     for (ReductionOrder order : orders) {
       if (!rows.explains(0, finish(begun, order))) continue;
       order.function = variant.function;
       order.fused = variant.fused;
       std::size_t row = 1;
-      while (row < problem_.rows &&
-             rows.explains(row, finish(begin(rows.terms(row), problem_.columns, order), order)))
-        ++row;
+      while (row < problem_.rows && rows.explains(row, finish(begun_of(rows, row, order), order))) ++row;
       if (row == problem_.rows)
         found.push_back(order), ++found_;
       else
         note_nearest(order, row);
     }
+  }
+  Begun<Number> begun_of(const Rows<Number>& rows, std::size_t row, const ReductionOrder& order) {
+    additions_ += static_cast<double>(problem_.columns);
+    return begin(rows.terms(row), problem_.columns, order);
   }
   void note_nearest(const ReductionOrder& order, std::size_t rows) {
     const std::scoped_lock lock(mutex_);
@@ -275,6 +274,7 @@ class Search {
   const ReductionProblem& problem_;
   const ReductionOptions& options_;
   std::atomic<std::size_t> found_ = 0;
+  std::atomic<double> additions_ = 0;
   std::vector<std::pair<Variant, std::unique_ptr<Rows<Number>>>> rows_;
   std::mutex mutex_;
   ReductionOrder nearest_;
