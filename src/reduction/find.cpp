@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "reduction/problem.hpp"
 #include "reduction/tree.hpp"
@@ -206,16 +207,20 @@ class Search {
   ReductionSearch run() {
     const std::vector<ReductionOrder> all = Beginnings(problem_.columns, options_.hints).all;
     std::vector<std::vector<ReductionOrder>> found(all.size());
-    std::atomic<std::uint64_t> tried = 0, left_out = 0;
-    for_each_piece(0, all.size(), [&](std::size_t i) {
-      if (additions_.load() > options_.most_additions || found_.load() > kMostFound) return void(++left_out);
-      const std::vector<ReductionOrder> orders = endings(all[i]);
-      tried += orders.size() * rows_.size();
-      for (auto& [variant, rows] : rows_) try_out(variant, *rows, all[i], orders, found[i]);
-    });
+    std::atomic<std::uint64_t> tried = 0;
+    std::size_t begun = 0;
+    while (begun < all.size() && additions_ < options_.most_additions && found_ < kMostFound) {
+      const std::size_t first = std::exchange(begun, std::min(begun + kTogether, all.size()));
+      for_each_piece(0, begun - first, [&](std::size_t i) {
+        const ReductionOrder& beginning = all[first + i];
+        const std::vector<ReductionOrder> orders = endings(beginning);
+        tried += orders.size() * rows_.size();
+        for (auto& [variant, rows] : rows_) try_out(variant, *rows, beginning, orders, found[first + i]);
+      });
+    }
     ReductionSearch out;
     out.tried = tried;
-    out.complete = left_out == 0;
+    out.complete = begun == all.size();
     out.rows = problem_.rows;
     std::vector<ReductionOrder> orders;
     for (const std::vector<ReductionOrder>& some : found) orders.insert(orders.end(), some.begin(), some.end());
@@ -270,6 +275,8 @@ class Search {
   }
 
   static constexpr std::size_t kMostFound = 1'000;  // more fit by chance, and tell nothing
+  static constexpr std::size_t kTogether =
+      128;  // beginnings that are tried before somebody looks at the limits
 
   const ReductionProblem& problem_;
   const ReductionOptions& options_;
