@@ -56,8 +56,7 @@ TEST_CASE("random kernels leave what an H100 left at -O0, and at -O3 all but tho
 
 // ---- What records may say
 
-// A seed of each sort.
-const std::string kEqual = "plain 0", kDefect = "packing 3", kOpen = "branches 805";
+const std::string kEqual = "plain 0", kOpen = "branches 805";
 
 TEST_CASE("a record that says otherwise of a kernel differs, and one that is wrong is refused", "[quick]") {
   const auto golden = [](const std::string& name) {
