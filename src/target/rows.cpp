@@ -143,7 +143,7 @@ constexpr std::array<PlanRow, 5> f64_rows(std::string_view machine, const F64Evi
 }
 constexpr std::string_view kDmmaByShape = "1, 2, 4 or 8 DMMA.884 by shape";
 
-// FMA on CUDA cores: IEEE 754, and which NaN. No recorded product has one; the instruction alone does.
+// FMA on CUDA cores: IEEE 754, and which NaN, as the instruction alone has it.
 constexpr Ground kH200Fma{Basis::captured, "golden/products, H200"};
 constexpr Evidence kFma{kH200Fma, kH200Fma, kH200Fma, {Basis::captured, "golden-digests/scalar, H100"}};
 constexpr PlanRow chain_of(FormatId factor) {

@@ -28,6 +28,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 sys.path.insert(0, str(ROOT / 'tools' / 'capture'))
 import recording  # noqa: E402
+from driver import Driver  # noqa: E402
 
 LEVELS = ('O0', 'O3')
 WORDS = 8 * 128  # of a kernel, with room for 128 threads
@@ -69,36 +70,19 @@ def disassembled(module):
 
 # ---- Launching, in a process of its own: a fault ends it
 
-class Gpu:
-    """The first GPU, through the driver's library."""
+class Gpu(Driver):
+    """With room for the words of a module's kernels."""
 
     def __init__(self):
-        self.cuda = ctypes.CDLL('libcuda.so.1')
-        self.call('cuInit', 0)
-        device, context = ctypes.c_int(), ctypes.c_void_p()
-        self.call('cuDeviceGet', ctypes.byref(device), 0)
-        self.call('cuDevicePrimaryCtxRetain', ctypes.byref(context), device)
-        self.call('cuCtxSetCurrent', context)
+        super().__init__()
         self.bytes = KERNELS * WORDS * 4
-        self.inputs, self.outputs = self.allocate(), self.allocate()
-
-    def call(self, function, *arguments):
-        code = getattr(self.cuda, function)(*arguments)
-        if code != 0:
-            name = ctypes.c_char_p()
-            self.cuda.cuGetErrorName(code, ctypes.byref(name))
-            raise RuntimeError(f'{function}: {(name.value or b"an unknown error").decode()}')
-
-    def allocate(self):
-        address = ctypes.c_uint64()
-        self.call('cuMemAlloc_v2', ctypes.byref(address), ctypes.c_size_t(self.bytes))
-        return address.value
+        self.inputs, self.outputs = self.allocate(self.bytes), self.allocate(self.bytes)
 
     def run(self, cubin, names, threads, data):
         """The words that each kernel leaves in a row of zeros."""
         loaded = ctypes.c_void_p()
         self.call('cuModuleLoadData', ctypes.byref(loaded), ctypes.c_char_p(cubin))
-        self.call('cuMemcpyHtoD_v2', ctypes.c_uint64(self.inputs), ctypes.c_char_p(data), ctypes.c_size_t(len(data)))
+        self.write(self.inputs, data)
         self.call('cuMemsetD8_v2', ctypes.c_uint64(self.outputs), ctypes.c_ubyte(0), ctypes.c_size_t(self.bytes))
         for i, (name, count) in enumerate(zip(names, threads)):
             function = ctypes.c_void_p()
@@ -108,9 +92,7 @@ class Gpu:
             shape = [ctypes.c_uint(n) for n in (1, 1, 1, count, 1, 1, 0)]
             self.call('cuLaunchKernel', function, *shape, None, pointers, None)
         self.call('cuCtxSynchronize')
-        words = np.empty((len(names), WORDS), np.uint32)
-        self.call('cuMemcpyDtoH_v2', words.ctypes.data_as(ctypes.c_void_p), ctypes.c_uint64(self.outputs),
-                  ctypes.c_size_t(words.nbytes))
+        words = np.frombuffer(self.read(self.outputs, len(names) * WORDS * 4), np.uint32).reshape(-1, WORDS)
         self.call('cuModuleUnload', loaded)
         return words
 
