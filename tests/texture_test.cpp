@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Texture instructions read what a GPU read: golden-digests/textures/, made by tools/capture/record_textures.py.
+#include <fmt/format.h>
+
 #include <bit>
 #include <cmath>
 #include <set>
