@@ -51,8 +51,8 @@ std::map<std::string, std::size_t> digests(const std::string& path) {
   const Recording recording = required(Recording::open(path));
   std::map<std::string, std::size_t> out;
   for (const Record& record : recording.records()) {
-    const json one = json::parse(record.text);
-    out[one.at("form")] += one.contains("first");
+    const auto one = recording_files::json::parse(record.text);
+    out[one.at("form").get<std::string>()] += one.contains("first");
   }
   REQUIRE_FALSE(out.empty());
   return out;

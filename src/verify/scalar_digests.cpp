@@ -47,7 +47,7 @@ RecordedScalar read_scalar(const Fields& fields) {
   return out;
 }
 
-// Whether operands are those of a form, and of the same types.
+// Whether operands are those of a form, and of the same sizes.
 bool fits(const ptx::MatchedForm& matched, const scalar_cases::Form& form) {
   const std::vector<ptx::OperandForm>& wanted = matched.form->operands;
   if (form.operands.size() > wanted.size()) return false;
@@ -57,7 +57,7 @@ bool fits(const ptx::MatchedForm& matched, const scalar_cases::Form& form) {
       continue;
     }
     const scalar_cases::Operand& given = form.operands[i];
-    if (given.type && *given.type != matched.type_of(wanted[i])) return false;
+    if (given.type && ptx::bits(*given.type) != ptx::bits(matched.type_of(wanted[i]))) return false;
     if (!given.part.empty() && !ptx::is_part(wanted[i].parts, given.part)) return false;
     if (given.is_negative && !wanted[i].may_be_negative) return false;
   }
