@@ -41,6 +41,9 @@ Result<FileStatus> verify_tensor_maps(const Subject& subject, FileReport& report
 Result<FileStatus> verify_tensor_map_change(const Subject& subject, FileReport& report);
 Result<FileStatus> verify_tensor_copies(const Subject& subject, FileReport& report);
 Result<FileStatus> verify_tensor_copy(const Subject& subject, FileReport& report);
+Result<FileStatus> verify_scalar_digests(const Subject& subject, FileReport& report);
+Result<FileStatus> verify_texture_digests(const Subject& subject, FileReport& report);
+Result<FileStatus> verify_kernel_digests(const Subject& subject, FileReport& report);
 Result<FileStatus> verify_copy(const Subject& subject, FileReport& report);
 
 }  // namespace warpbit::verification

@@ -33,6 +33,9 @@ std::span<const Kind> kinds() {
       Kind{"tensor_map_change", verify_tensor_map_change},
       Kind{"tensor_copies", verify_tensor_copies},
       Kind{"tensor_copy", verify_tensor_copy},
+      Kind{"scalar_digests", verify_scalar_digests},
+      Kind{"texture_digests", verify_texture_digests},
+      Kind{"kernel_digests", verify_kernel_digests},
   };
   return kAll;
 }

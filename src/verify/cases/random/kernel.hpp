@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "literals.hpp"
-#include "registers.hpp"
+#include "verify/cases/random/literals.hpp"
+#include "verify/cases/random/registers.hpp"
 
 namespace random_kernels {
 

@@ -5,8 +5,8 @@
 #include <array>
 #include <vector>
 
-#include "draw.hpp"
-#include "kinds.hpp"
+#include "verify/cases/random/draw.hpp"
+#include "verify/cases/random/kinds.hpp"
 
 namespace random_kernels {
 

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <string>
 
-#include "numbers.hpp"
+#include "verify/cases/random/numbers.hpp"
 
 namespace random_kernels::literals {
 

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "draw.hpp"
-#include "row.hpp"
+#include "verify/cases/random/draw.hpp"
+#include "verify/cases/random/row.hpp"
 
 namespace random_kernels {
 

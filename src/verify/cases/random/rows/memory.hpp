@@ -2,7 +2,7 @@
 // Rows of memory, and of what lanes tell each other.
 #pragma once
 
-#include "../row.hpp"
+#include "verify/cases/random/row.hpp"
 
 namespace random_kernels {
 

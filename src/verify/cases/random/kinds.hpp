@@ -4,11 +4,11 @@
 
 #include <span>
 
-#include "rows/conversions.hpp"
-#include "rows/floats.hpp"
-#include "rows/halves.hpp"
-#include "rows/integers.hpp"
-#include "rows/memory.hpp"
+#include "verify/cases/random/rows/conversions.hpp"
+#include "verify/cases/random/rows/floats.hpp"
+#include "verify/cases/random/rows/halves.hpp"
+#include "verify/cases/random/rows/integers.hpp"
+#include "verify/cases/random/rows/memory.hpp"
 
 #undef COMPARE
 #undef ROUND

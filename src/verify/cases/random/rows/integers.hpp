@@ -2,7 +2,7 @@
 // Rows of integers, and of registers of which parts are used.
 #pragma once
 
-#include "../row.hpp"
+#include "verify/cases/random/row.hpp"
 
 namespace random_kernels {
 

@@ -2,7 +2,7 @@
 // Rows of f32 and f64: products and sums, guards, blocks, divisions, functions.
 #pragma once
 
-#include "../row.hpp"
+#include "verify/cases/random/row.hpp"
 
 namespace random_kernels {
 

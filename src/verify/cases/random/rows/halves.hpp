@@ -2,7 +2,7 @@
 // Rows of f16 and bf16, alone and in pairs.
 #pragma once
 
-#include "../row.hpp"
+#include "verify/cases/random/row.hpp"
 
 namespace random_kernels {
 

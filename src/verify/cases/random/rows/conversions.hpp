@@ -2,7 +2,7 @@
 // Rows from one class of values to another.
 #pragma once
 
-#include "../row.hpp"
+#include "verify/cases/random/row.hpp"
 
 namespace random_kernels {
 
