@@ -138,6 +138,14 @@ TEST_CASE("squares that are not rounded before they are added") {
   CHECK(reduce(two, order("fused")).value() == codes({std::sqrt(fused)}));
 }
 
+TEST_CASE("means and variances by Welford") {
+  const Codes x = codes({1, 3, 5, 7, 1, 3, 5, 7});  // mean 4, variance 5
+  ReductionProblem rows = problem(Reduction::layer_norm, x, 4);
+  rows.epsilon = 11;  // 1 / sqrt(16)
+  for (const char* words : {"", "threads=2", "threads=4", "threads=4 lanes=pairs", "vector=4 accumulators=each", "blocks=2"})
+    CHECK(reduce(rows, order(words)).value() == codes({-0.75F, -0.25F, 0.25F, 0.75F, -0.75F, -0.25F, 0.25F, 0.75F}));
+}
+
 TEST_CASE("words are read as they are written") {
   for (const ByHand& one : kByHand) CHECK(order(order(one.words).text()) == order(one.words));
   for (const char* words : {"threads=512 vector=4 accumulators=each shared",

@@ -18,16 +18,19 @@ namespace warpbit {
 
 /// What is computed of each row x of n values.
 enum class Reduction : std::uint8_t {
-  sum,       ///< the sum of x
-  mean,      ///< sum / n
-  norm,      ///< the square root of the sum of x^2
-  softmax,   ///< e / (sum of e), where e = exp(x - the greatest x): n values
-  rms_norm,  ///< x / sqrt((sum of x^2) / n + epsilon): n values
+  sum,         ///< the sum of x
+  mean,        ///< sum / n
+  norm,        ///< the square root of the sum of x^2
+  softmax,     ///< e / (sum of e), where e = exp(x - the greatest x): n values
+  layer_norm,  ///< (x - mean) / sqrt(variance + epsilon), by Welford's sums as PyTorch has them: n values
+  rms_norm,    ///< x / sqrt((sum of x^2) / n + epsilon): n values
 };
 /// The one of that name. Errors: usage.
 Result<Reduction> find_reduction(std::string_view name);
 /// Its name: "rms_norm".
 std::string_view name(Reduction reduction);
+/// Whether its D has as many values as x, instead of one for each row.
+bool leaves_values(Reduction reduction);
 
 /// How the sums of two and more places are added.
 enum class Together : std::uint8_t {
@@ -93,8 +96,8 @@ struct ReductionProblem {
   std::size_t rows = 0, columns = 0;
   std::string x_format = "f32", d_format = "f32";
   std::span<const std::uint64_t> x = {};  ///< rows times columns
-  std::span<const std::uint64_t> d = {};  ///< a code for each row; of softmax and rms_norm as many as x has
-  double epsilon = 0;                     ///< of rms_norm
+  std::span<const std::uint64_t> d = {};  ///< a code for each row; as many as x has where it leaves values
+  double epsilon = 0;                     ///< of layer_norm and rms_norm
 };
 
 /// D by an order: codes of d_format. Errors: usage, for formats and sizes that do not fit.

@@ -416,13 +416,16 @@ void add_order(CLI::App& command, int& status) {
           "known elements instead of all of D: lines of row,column,value, both from 0, numbers or codes (0x3c00)")
       ->type_name("FILE");
   command
-      .add_option("--sum", o.sum.reduction,
-                  "a reduction of one array, A, to D, the second file: sum, mean, norm, softmax, rms_norm")
+      .add_option(
+          "--sum", o.sum.reduction,
+          "a reduction of one array, A, to D, the second file: sum, mean, norm, softmax, layer_norm, rms_norm")
       ->type_name("NAME");
   command.add_option("--axis", o.sum.axis, "of --sum: which axis is summed; all: one sum of all values")
       ->check(CLI::IsMember({"0", "1", "all"}))
       ->capture_default_str();
-  command.add_option("--epsilon", o.sum.epsilon, "of --sum rms_norm: what is added to the mean of squares");
+  command.add_option(
+      "--epsilon", o.sum.epsilon,
+      "of --sum layer_norm and rms_norm: what is added to the variance, or to the mean of squares");
   command.add_option("--threads", o.sum.hints.threads, "of --sum: threads of a block, if they are known");
   command.add_option("--blocks", o.sum.hints.blocks, "of --sum: blocks that share a row, if they are known");
   command.add_option("--target", o.target, "the target on which it did");

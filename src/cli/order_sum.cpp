@@ -98,7 +98,7 @@ int order_sum(const SumArguments& o, const std::string& x, const std::string& d,
   if (x.empty() || d.empty())
     refuse("order --sum", x.empty() ? "no array" : "no result", "X.npy and D.npy, or --words");
   SumFile of_x(x), of_d(d);
-  const bool has_values = problem.reduction == Reduction::softmax || problem.reduction == Reduction::rms_norm;
+  const bool has_values = leaves_values(problem.reduction);
   if (o.axis == "0") {
     of_x.transpose();
     if (has_values) of_d.transpose();

@@ -13,7 +13,8 @@
 namespace warpbit {
 namespace {
 
-constexpr std::string_view kReductions[] = {"sum", "mean", "norm", "softmax", "rms_norm"};  // by number
+constexpr std::string_view kReductions[] = {"sum",     "mean",       "norm",
+                                            "softmax", "layer_norm", "rms_norm"};  // by number
 constexpr std::string_view kTogether[] = {"ascending", "pairs", "halves"};
 constexpr std::string_view kSpreads[] = {"up", "turns"};
 constexpr std::string_view kAccumulators[] = {"one", "each", "each:pairs", "step", "step:pairs"};
@@ -110,6 +111,10 @@ Result<Reduction> find_reduction(std::string_view name) {
 
 std::string_view name(Reduction reduction) {
   return kReductions[static_cast<std::size_t>(reduction)];
+}
+
+bool leaves_values(Reduction reduction) {
+  return reduction >= Reduction::softmax;
 }
 
 std::span<const ReductionWord> reduction_words() {

@@ -2,8 +2,6 @@
 #include "reduction/problem.hpp"
 
 #include <algorithm>
-#include <bit>
-#include <type_traits>
 
 #include "reduction/functions.hpp"
 
@@ -41,24 +39,41 @@ std::vector<Variant> variants_of(Reduction reduction) {
     case Reduction::norm: return {{"", true}, {"", false}};
     case Reduction::softmax:
       return {{"expf"}, {"ex2:full"}, {"expf:full"}, {"expf:reciprocal"}, {"ex2"}, {"ex2:reciprocal"}};
+    case Reduction::layer_norm: return {{""}};
     case Reduction::rms_norm: return {{"", true}, {"", false}, {"reciprocal", true}, {"reciprocal", false}};
   }
   return {};
 }
 
+namespace {
+
+template <class Number>
+std::vector<std::vector<Number>> numbers_of(const ReductionProblem& problem) {
+  const Codec from = *Codec::find(problem.x_format);
+  std::vector<std::vector<Number>> out(problem.rows);
+  for (std::size_t row = 0; row < problem.rows; ++row)
+    for (const std::uint64_t code : problem.x.subspan(row * problem.columns, problem.columns))
+      out[row].push_back(static_cast<Number>(from.decode(code)));
+  return out;
+}
+
+// A GPU's NaN has all bits of its fraction but the sign.
+template <class Number>
+std::vector<std::uint64_t> codes_of(const std::vector<Number>& numbers, std::string_view format) {
+  const Codec to = *Codec::find(format);
+  const std::uint64_t nan = format == "f64" ? 0x7FFF'FFFF'FFFF'FFFF : format == "f32" ? 0x7FFF'FFFF : 0x7FFF;
+  std::vector<std::uint64_t> out;
+  for (const Number one : numbers) out.push_back(std::isnan(one) ? nan : *to.encode(static_cast<double>(one)));
+  return out;
+}
+
+}  // namespace
+
 template <class Number>
 Rows<Number>::Rows(const ReductionProblem& problem, const Variant& variant)
-    : problem_(problem),
-      variant_(variant),
-      format_(*Codec::find(problem.d_format)),
-      x_(problem.rows),
-      terms_(problem.rows),
-      known_(problem.rows) {
-  const Codec from = *Codec::find(problem.x_format);
+    : problem_(problem), variant_(variant), x_(numbers_of<Number>(problem)), terms_(problem.rows) {
   const bool has_squares = problem.reduction == Reduction::norm || problem.reduction == Reduction::rms_norm;
   for (std::size_t row = 0; row < problem.rows; ++row) {
-    for (const std::uint64_t code : problem.x.subspan(row * problem.columns, problem.columns))
-      x_[row].push_back(static_cast<Number>(from.decode(code)));
     terms_[row] = problem.reduction == Reduction::softmax ? exponentials(x_[row], variant.function) : x_[row];
     if (has_squares && !variant.fused)
       for (Number& one : terms_[row]) one *= one;
@@ -80,6 +95,7 @@ std::vector<Number> Rows<Number>::finished(std::size_t row, Number sum) const {
       if (has(variant_.function, "full")) return applied("div_full", out, std::vector<Number>(out.size(), sum));
       for (Number& one : out) one = by_reciprocal ? one * (Number{1} / sum) : one / sum;
       return out;
+    case Reduction::layer_norm: break;  // Moments
     case Reduction::rms_norm: {
       const Number root = applied("rsqrt", std::vector{mean + static_cast<Number>(problem_.epsilon)})[0];
       out = x_[row];
@@ -90,37 +106,39 @@ std::vector<Number> Rows<Number>::finished(std::size_t row, Number sum) const {
   return out;
 }
 
-// A GPU's NaN has all bits of its fraction but the sign.
-template <class Number>
-std::uint64_t Rows<Number>::code(Number number) const {
-  if (std::isnan(number))
-    return problem_.d_format == "f64"   ? 0x7FFF'FFFF'FFFF'FFFF
-           : problem_.d_format == "f32" ? 0x7FFF'FFFF
-                                        : 0x7FFF;
-  if constexpr (std::is_same_v<Number, float>)
-    if (problem_.d_format == "f32") return std::bit_cast<std::uint32_t>(number);
-  return *format_.encode(static_cast<double>(number));
-}
-
 template <class Number>
 std::vector<std::uint64_t> Rows<Number>::results(std::size_t row, Number sum) const {
-  std::vector<std::uint64_t> out;
-  for (const Number one : finished(row, sum)) out.push_back(code(one));
-  return out;
-}
-
-template <class Number>
-bool Rows<Number>::explains(std::size_t row, Number sum) {
-  const std::scoped_lock lock(mutex_);
-  const auto found = known_[row].find(sum);
-  if (found != known_[row].end()) return found->second;
-  const std::vector<std::uint64_t> got = results(row, sum);
-  const bool out = std::ranges::equal(got, problem_.d.subspan(row * got.size(), got.size()));
-  if (!std::isnan(sum)) known_[row].emplace(sum, out);
-  return out;
+  return codes_of(finished(row, sum), problem_.d_format);
 }
 
 template class Rows<float>;
 template class Rows<double>;
+
+// ---- Means and variances
+
+Moments Moments::with(float value) const {
+  const float more = count + 1, off = value - mean, new_mean = std::fma(off, 1 / more, mean);
+  return {new_mean, std::fma(off, value - new_mean, squares), more};
+}
+
+Moments operator+(Moments to, Moments from) {
+  const float count = from.count + to.count;
+  if (!(count > 0)) return {};
+  const float off = to.mean - from.mean, part = 1 / count, of_from = from.count * part, of_to = to.count * part;
+  const float of_mean = of_to * to.mean, square = off * off, weighted = square * from.count,
+              squares = from.squares + to.squares;
+  return {std::fma(of_from, from.mean, of_mean), std::fma(weighted, of_to, squares), count};
+}
+
+MomentRows::MomentRows(const ReductionProblem& problem, const Variant& /*variant*/)
+    : problem_(problem), x_(numbers_of<float>(problem)) {}
+
+std::vector<std::uint64_t> MomentRows::results(std::size_t row, const Moments& sum) const {
+  const float variance = sum.squares / static_cast<float>(problem_.columns);
+  const float root = applied("rsqrt", std::vector{variance + static_cast<float>(problem_.epsilon)})[0];
+  std::vector<float> out = x_[row];
+  for (float& one : out) one = root * (one - sum.mean);
+  return codes_of(out, problem_.d_format);
+}
 
 }  // namespace warpbit::reduction

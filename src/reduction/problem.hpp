@@ -3,9 +3,8 @@
 #pragma once
 
 #include <cmath>
+#include <compare>
 #include <cstdint>
-#include <map>
-#include <mutex>
 #include <string>
 #include <vector>
 
@@ -38,28 +37,55 @@ std::vector<Variant> variants_of(Reduction reduction);
 template <class Number>
 class Rows {
  public:
+  using Value = Number;
+
   /// Preconditions: the formats are known, and the sizes fit.
   Rows(const ReductionProblem& problem, const Variant& variant);
 
   Terms<Number> terms(std::size_t row) const { return {terms_[row], variant_.fused}; }
   /// The codes of D for a row whose sum is that.
   std::vector<std::uint64_t> results(std::size_t row, Number sum) const;
-  /// Whether D has them. What is known of a sum is kept.
-  bool explains(std::size_t row, Number sum);
 
  private:
   std::vector<Number> finished(std::size_t row, Number sum) const;
-  std::uint64_t code(Number number) const;
 
   const ReductionProblem& problem_;
   Variant variant_;
-  Codec format_;
   std::vector<std::vector<Number>> x_, terms_;
-  std::mutex mutex_;
-  std::vector<std::map<Number, bool>> known_;
 };
 
 extern template class Rows<float>;
 extern template class Rows<double>;
+
+/// How many values there are, their mean, and the sum of squares of how far they are off it, as PyTorch's kernels keep and merge them
+/// (cuWelfordOnlineSum and cuWelfordCombine; which products are fused an H200 has shown).
+struct Moments {
+  float mean = 0, squares = 0, count = 0;
+
+  Moments with(float value) const;
+  friend Moments operator+(Moments to, Moments from);
+  friend auto operator<=>(const Moments&, const Moments&) = default;
+};
+struct MomentTerms {
+  using Value = Moments;
+  const std::vector<float>& of;
+
+  Moments value(std::size_t i) const { return Moments().with(of[i]); }
+  Moments add(Moments sum, std::size_t i) const { return sum.with(of[i]); }
+};
+
+/// Rows of layer_norm.
+class MomentRows {
+ public:
+  using Value = Moments;
+
+  MomentRows(const ReductionProblem& problem, const Variant& variant);
+  MomentTerms terms(std::size_t row) const { return {x_[row]}; }
+  std::vector<std::uint64_t> results(std::size_t row, const Moments& sum) const;
+
+ private:
+  const ReductionProblem& problem_;
+  std::vector<std::vector<float>> x_;
+};
 
 }  // namespace warpbit::reduction

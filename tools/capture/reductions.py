@@ -61,7 +61,7 @@ class Recording:
             return
         if axis is not None:
             line["axis"] = axis
-        if op == "rms_norm":
+        if op in ("layer_norm", "rms_norm"):
             line["epsilon"] = EPSILON
         self.lines.append(line)
 
@@ -83,7 +83,7 @@ def kernels(call):
 
 # ---- PyTorch: shapes whose kernels differ
 
-ROWS = [(1, 100), (1, 1000), (1, 4096), (1, 65536), (1, 1 << 18), (64, 1000), (256, 1024), (8, 33), (16, 250), (3, 12345), (640, 2050)]
+ROWS = [(1, 100), (1, 1000), (1, 4096), (1, 65536), (1, 1 << 18), (64, 1000), (256, 1024), (8, 33), (16, 250), (12, 12344), (640, 2048)]
 COLUMNS = [(1000, 64), (4096, 256), (100, 7), (32, 31), (2000, 3)]
 
 
@@ -108,6 +108,8 @@ def pytorch(r):
     for shape, dtype in (((64, 100), f32), ((64, 1024), f32), ((32, 1500), f32), ((8, 8192), f32), ((4, 50000), f32), ((32, 1024), bf16),
                          ((32, 3000), f16)):
         add("softmax", "softmax", shape, dtype, 1, lambda x: x.softmax(1))
+    for shape, dtype in (((64, 768), f32), ((32, 1024), f32), ((16, 4096), f32), ((16, 1000), f32), ((32, 1024), bf16)):
+        add("layer_norm", "layer_norm", shape, dtype, 1, lambda x: torch.nn.functional.layer_norm(x, x.shape[1:], eps=EPSILON))
     for shape, dtype in (((64, 768), f32), ((32, 4096), f32), ((32, 1024), bf16), ((16, 1000), f16)):
         add("rms_norm", "rms_norm", shape, dtype, 1, lambda x: torch.nn.functional.rms_norm(x, x.shape[1:], eps=EPSILON))
 
