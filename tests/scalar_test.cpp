@@ -94,9 +94,10 @@ TEST_CASE("a record that says otherwise differs, and one that is wrong is refuse
       {sine.c_str(), "first", 4096, "'first': 0x1000; expected a multiple of 2^24 below 2^32"},
   };
   golden_records::require_refused(wrong, golden);
-  for (const auto& [member, value, says] : {std::tuple("form", "sum.s32", "sum.s32"),
-                                            {"operands", "d:T a.b0:T b:T", "d:T a.b0:T b:T"},
-                                            {"operands", "d:T a:T b:T c:T", "d:T a:T b:T"}}) {
+  for (const auto& [member, value, says] :
+       {std::tuple("form", "sum.s32", "'sum' is not an instruction of this library"),
+        {"operands", "d:T a.b0:T b:T", "d:T a.b0:T b:T"},
+        {"operands", "d:T a:T b:T c:T", "d:T a:T b:T"}}) {
     json other = golden(sum);
     other[member] = value;
     const FileReport refused = verified(other);
