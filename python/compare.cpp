@@ -186,12 +186,13 @@ void add_compare(py::module_& m) {
   m.def(
       "compare",
       [](const Computations& computations, const Codes& a, const Codes& b, const Code& c,
-         const OptionalCodes& a_scale, const OptionalCodes& b_scale) {
+         const OptionalCodes& a_scale, const OptionalCodes& b_scale, bool codes) {
         const std::vector<Computation> of = computations_of(computations);
-        const ElementInputs element = element_of(of[0].instruction, a, b, c, a_scale, b_scale);
+        const ElementInputs element = element_of(of[0].instruction, a, b, c, a_scale, b_scale, codes);
         return interruptible([&] { return compare_element(of, element); });
       },
       "computations"_a, "a"_a, "b"_a, "c"_a = 0, "a_scale"_a = py::none(), "b_scale"_a = py::none(),
+      py::kw_only(), "codes"_a = false,
       R"(One element by several instructions or computations with the same formats; the rest as in `explain`.
 Errors: view_mismatch.)");
   m.def(

@@ -226,14 +226,21 @@ bool is_float(const ptx::Parameter& parameter) {
 
 }  // namespace
 
-std::span<const std::byte> memory_of(const py::array& array, const std::string& where) {
+py::array memory_in(const py::handle& object, const std::string& where) {
   const auto refused = [&](const std::string& why) {
-    refuse(Errc::argument_mismatch, where, seen_text(array) + why, "a C-contiguous array of numbers");
+    refuse(Errc::argument_mismatch, where, seen_text(object) + why, "a C-contiguous array of numbers");
   };
-  if (!array_in(array) || array.dtype().attr("hasobject").cast<bool>()) refused("");
-  if (!array.dtype().attr("isnative").cast<bool>()) refused(" in another byte order");
-  if ((array.flags() & py::array::c_style) == 0) refused(", which is not C-contiguous");
-  return {static_cast<const std::byte*>(array.data()), static_cast<std::size_t>(array.nbytes())};
+  const std::optional<Items> items = items_in(object);
+  if (!items || items->array.dtype().attr("hasobject").cast<bool>() || py::hasattr(object, "mask")) refused("");
+  if (items->is_copy)
+    refuse(Errc::argument_mismatch, where, seen_text(object) + ", which shares no memory", "np.asarray(x)");
+  if (!items->array.dtype().attr("isnative").cast<bool>()) refused(" in another byte order");
+  if ((items->array.flags() & py::array::c_style) == 0) refused(", which is not C-contiguous");
+  return items->array;
+}
+
+std::span<const std::byte> bytes_in(const py::array& memory) {
+  return {static_cast<const std::byte*>(memory.data()), static_cast<std::size_t>(memory.nbytes())};
 }
 
 namespace {
@@ -313,24 +320,26 @@ std::vector<std::byte> map_bytes(const ptx::Parameter& parameter, const TensorMa
   return {bytes.begin(), bytes.end()};
 }
 
-ptx::Argument argument_of(const ptx::Parameter& parameter, const py::handle& object) {
+// What must live until the launch has ended comes to `held`.
+ptx::Argument argument_of(const ptx::Parameter& parameter, const py::handle& object,
+                          std::vector<py::object>& held) {
   if (object.is_none()) {
     if (parameter.bytes != 8)
       refuse_argument(parameter, "None, which is a pointer of 8 bytes", type_text(parameter));
     return ptx::null();
   }
-  if (py::isinstance<py::array>(object)) {
-    const auto array = py::reinterpret_borrow<py::array>(object);
-    const std::span<const std::byte> memory = memory_of(array, "argument '" + parameter.name + "'");
-    if (array.writeable()) return writable(memory);
-    return memory;
-  }
   if (py::isinstance<TensorMap>(object)) return map_bytes(parameter, object.cast<const TensorMap&>());
   if (PyBytes_Check(object.ptr())) return bytes_of(py::reinterpret_borrow<py::bytes>(object));
-  if (py::isinstance(object, py::module_::import("numpy").attr("generic")))
+  if (!py::isinstance<py::array>(object) &&
+      py::isinstance(object, py::module_::import("numpy").attr("generic")))
     return scalar_bytes(parameter, object);
   if (PyLong_Check(object.ptr()) || PyFloat_Check(object.ptr())) return number_bytes(parameter, object);
-  refuse_argument(parameter, seen_text(object), "an array, a number, a TensorMap, bytes or None");
+  if (!items_in(object))
+    refuse_argument(parameter, seen_text(object), "an array or tensor, a number, a TensorMap, bytes or None");
+  const py::array array = memory_in(object, "argument '" + parameter.name + "'");
+  held.push_back(array);
+  if (array.writeable()) return writable(bytes_in(array));
+  return bytes_in(array);
 }
 
 // ---- Addresses
@@ -342,10 +351,8 @@ py::object& addressed() {
 }
 
 std::uint64_t address_of(const AnyArray& object) {
-  if (!py::isinstance<py::array>(object))
-    refuse(Errc::argument_mismatch, "address", seen_text(object), "a NumPy array");
-  const auto array = py::reinterpret_borrow<py::array>(object);
-  const std::span<const std::byte> memory = memory_of(array, "address");
+  const py::array array = memory_in(object, "address");
+  const std::span<const std::byte> memory = bytes_in(array);
   if (!array.writeable())
     refuse(Errc::argument_mismatch, "address", seen_text(array) + ", which is read-only",
            "an array that can be written to");
@@ -408,11 +415,14 @@ LaunchReport launch(const ptx::Function& function, const Extent& grid, const Ext
   if (args.size() != parameters.size())
     refuse(Errc::argument_mismatch, function.name(), std::to_string(args.size()) + " arguments",
            std::to_string(parameters.size()));
-  const py::list held(addressed().attr("values")());
-  std::vector<py::object> objects;  // the caller may change its list
+  std::vector<py::object> held;  // the caller may change its list
+  held.push_back(py::list(addressed().attr("values")()));
   std::vector<ptx::Argument> arguments;
-  for (std::size_t i = 0; i < parameters.size(); ++i)
-    arguments.push_back(argument_of(parameters[i], objects.emplace_back(args[i])));
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    const py::object object = args[i];
+    held.push_back(object);
+    arguments.push_back(argument_of(parameters[i], object, held));
+  }
   const ptx::Launch how{.grid = dim3_of(grid, "grid"),
                         .block = dim3_of(block, "block"),
                         .cluster = cluster.is_none()

@@ -145,6 +145,27 @@ Result<std::vector<std::uint64_t>> encode(std::string_view format, std::span<con
                                           Rounding rounding = Rounding::nearest_even, bool satfinite = false);
 Result<std::vector<double>> decode(std::string_view format, std::span<const std::uint64_t> codes);
 
+// Arrays whose items are codes, each in the least of 1, 2, 4 or 8 bytes that hold its bits, in the byte order of this
+// machine. Threads share the work, to which the caller's Stoppable applies.
+
+/// How encode_items encodes.
+struct EncodeItems {
+  Rounding rounding = Rounding::nearest_even;
+  bool satfinite = false;
+  bool exactly = false;  ///< numbers that the format does not hold are refused
+};
+/// The first number that is refused, and why.
+struct RefusedItem {
+  std::size_t item;
+  Error error;
+};
+/// Codec::encode of each number. Nothing, unless one is refused; then some items may have been written. Precondition: as many
+/// items as numbers.
+std::optional<RefusedItem> encode_items(const Codec& codec, std::span<const double> numbers,
+                                        std::span<std::byte> items, const EncodeItems& how = {});
+/// Codec::decode of each item. Precondition: as many numbers as items.
+void decode_items(const Codec& codec, std::span<const std::byte> items, std::span<double> numbers);
+
 // ---- Block formats
 //
 // Block formats: elements of few bits that share a scale factor, and what numbers become in them. Everything is exact.
