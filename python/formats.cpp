@@ -110,13 +110,15 @@ void add_block_formats(py::module_& m) {
       "block_formats", [] { return std::vector(block_formats().begin(), block_formats().end()); },
       "All block formats.");
   m.def(
-      "quantize",
-      [](const std::string& format, const std::vector<double>& values) {
-        return interruptible([&] { return value_of(quantize(format, std::span<const double>(values))); });
+      "explain_blocks",
+      [](const std::string& format, const Numbers& values) {
+        const py::array_t<double> numbers = Arguments("explain_blocks").numbers(values, "values");
+        const std::span<const double> all(numbers.data(), static_cast<std::size_t>(numbers.size()));
+        return interruptible([&] { return value_of(quantize(format, all)); });
       },
       "format"_a, "values"_a,
-      R"(What numbers become in a block format ("nvfp4", "mxfp8_e4m3", ...): a QuantizedBlock for each block, of which the
-last may be shorter. Errors: usage for another format, no value, an infinity or a NaN.)");
+      R"(What numbers become in a block format ("nvfp4", "mxfp8_e4m3", ...), in exact texts: a QuantizedBlock for each block, of
+which the last may be shorter. `quantize` does it with whole arrays. Errors: usage for another format, no value, an infinity or a NaN.)");
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstdint>
 #include <optional>
 
@@ -16,25 +17,34 @@ class Narrow {
  public:
   /// Whether the format is one of these.
   static bool takes(const Format& f) {
-    return !f.is_integer && f.subnormals && f.is_signed && f.fraction_bits <= 23 && f.ignored_low == 0 &&
-           f.ignored_high == 0;
+    return !f.is_integer && f.subnormals && f.fraction_bits <= 23 && f.ignored_low == 0;
   }
   explicit Narrow(const Format& f)
       : fraction_bits_(f.fraction_bits),
         least_(f.min_exponent()),
-        sign_bit_(f.bits - 1),
+        sign_bit_(f.is_signed ? f.bits - 1 : -1),
         largest_(largest(f, false)) {}
 
   /// The code, to nearest even; nothing for a number that the specification must round: beyond the largest, subnormal in
   /// float64, Inf or NaN.
   std::optional<std::uint64_t> encode(double number) const {
     const std::optional<std::uint64_t> magnitude = round(number);
-    if (!magnitude || *magnitude > largest_) return std::nullopt;
+    if (!magnitude || *magnitude > largest_ || (sign_bit_ < 0 && std::signbit(number))) return std::nullopt;
     return *magnitude | sign_of(number);
   }
-  /// The same, at most the largest. Precondition: the number is finite.
+  /// The same, at most the largest, of a number that is no NaN; in a format without a sign of the magnitude.
   std::uint64_t saturate(double number) const {
-    return std::min(round(number).value_or(0), largest_) | sign_of(number);
+    const std::uint64_t magnitude = std::isinf(number) ? largest_ : round(number).value_or(0);
+    return std::min(magnitude, largest_) | sign_of(number);
+  }
+
+  /// The number of a code without a sign. Precondition: it is finite.
+  double value(std::uint64_t code) const {
+    const auto field = static_cast<int>(code >> fraction_bits_);
+    const std::uint64_t fraction = code & ones(fraction_bits_);
+    const std::uint64_t leading = field == 0 ? 0 : std::uint64_t{1} << fraction_bits_;
+    return std::ldexp(static_cast<double>(fraction | leading),
+                      least_ + std::max(field - 1, 0) - fraction_bits_);
   }
 
  private:
