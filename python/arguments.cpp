@@ -128,7 +128,9 @@ py::array Arguments::codes(const py::handle& object, const std::string& name, st
 
 py::array Arguments::of_items(const Items& items, const py::handle& object, const std::string& name,
                               std::string_view format) {
-  if (items.kind == Kind::integers && (is_integer(format) || all_codes_))
+  const bool is_wide =
+      items.kind == Kind::codes && static_cast<std::size_t>(items.array.itemsize()) > code_bytes(format);
+  if (is_wide || (items.kind == Kind::integers && (is_integer(format) || all_codes_)))
     return integer_codes(items.array, name, format);
   if (items.kind == Kind::numbers) return exact(decoded(items), name, format);
   refused(name, seen_text(object), accepted_text(format) + "; " + remedy(items, format));
@@ -179,7 +181,7 @@ py::array Arguments::exact(const py::array_t<double>& numbers, const std::string
 py::array Arguments::integer_codes(const py::array& integers, const std::string& name,
                                    std::string_view format) const {
   const FormatInfo info = value_of(find_format_info(format));
-  const bool with_sign = info.is_signed && !all_codes_;
+  const bool with_sign = info.is_signed && !all_codes_ && integers.dtype().kind() == 'i';
   const py::object power = py::int_(1).attr("__lshift__")(with_sign ? info.bits - 1 : info.bits);
   const py::object least =
       with_sign || (all_codes_ && integers.itemsize() * 8 == info.bits && integers.ndim() > 0)

@@ -56,7 +56,7 @@ class Arguments {
   ///
   /// | | a float format | an integer format |
   /// | --- | --- | --- |
-  /// | unsigned array | codes | codes |
+  /// | unsigned array | codes, of their size, or wider ones that fit | codes |
   /// | floating array, its own dtype | as its bits | |
   /// | floating array, list or number | numbers | numbers |
   /// | signed array | refused; int16 of bf16: codes | numbers |

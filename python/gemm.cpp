@@ -227,7 +227,8 @@ std::vector<ResultElement> elements_of(Arguments& arguments, const py::object& o
 OrderSearch search_order(const Matrix& a_object, const Matrix& b_object, const OptionalMatrix& d_object,
                          const std::string& target, const std::string& types, const std::string& order,
                          const As<"Sequence[str]">& first, const OptionalMatrix& c_object,
-                         const Elements& elements, Share shard, double limit, std::size_t most, bool codes) {
+                         const Elements& elements, Share shard, double limit, std::size_t most, bool codes,
+                         const Callback& progress) {
   const std::string where = "order of the sum";
   const std::size_t dot = std::min(types.find('.'), types.size());
   const std::string left = types.substr(0, dot), right = dot == types.size() ? left : types.substr(dot + 1);
@@ -264,7 +265,9 @@ OrderSearch search_order(const Matrix& a_object, const Matrix& b_object, const O
     require_shape(*c, a.rows, b.columns, where, "C");
     product.product.c = c->view;
   }
-  return interruptible([&] { return value_of(find_order(instructions, product, options)); });
+  Progress told(progress);
+  options.progress = [&](std::uint64_t tried, std::uint64_t of) { told.set(std::min(tried, of), of); };
+  return interruptible([&] { return value_of(find_order(instructions, product, options)); }, INFINITY, &told);
 }
 
 // ---- Pickles
@@ -356,14 +359,14 @@ void add_find_order(py::module_& m) {
   m.def("find_order", &search_order, "a"_a, "b"_a, "d"_a = py::none(), py::kw_only(), "target"_a, "types"_a,
         "order"_a = "ascending", "first"_a = py::make_tuple(), "c"_a = py::none(), "elements"_a = py::none(),
         "shard"_a = Share{1, 1}, "limit"_a = FindOrderOptions().most_products,
-        "most_found"_a = FindOrderOptions().most_found, "codes"_a = false,
+        "most_found"_a = FindOrderOptions().most_found, "codes"_a = false, "progress"_a = py::none(),
         R"(In which order did a library sum this D = A B?
 
 a, b, d: as of `gemm`; a float16 D is stored as f16. types: the formats of A and B, "f16", "tf32", "e4m3.e5m2". order: what is
 known of the order, in words: c=last, alpha, or "store=bf16" where the dtype of D does not say it. first: orders to try before all others. elements: where
 not all of D is known, (row, column, value) of some elements; codes: as in `gemm`. shard: (i, n)
 for share i, from 1, of n shares of the hypotheses; `merge_orders` makes the answer of the whole of them. limit: about how
-many products of two numbers are computed, by all shares. Errors: usage, view_mismatch.)");
+many products of two numbers are computed, by all shares. progress: called now and then with the orders tried, and all. Errors: usage, view_mismatch.)");
   m.def(
       "merge_orders", [](const std::vector<OrderSearch>& shares) { return value_of(merge_orders(shares)); },
       "shares"_a,

@@ -15,7 +15,7 @@ HEAD = '''\
 # Made of the extension by make_stub.py.
 from os import PathLike
 from pathlib import Path
-from typing import Any, Iterable, Literal, Mapping, Optional, Protocol, Sequence, Union
+from typing import Any, Callable, Iterable, Literal, Mapping, Optional, Protocol, Sequence, Union
 
 import numpy as np
 from numpy.typing import NDArray

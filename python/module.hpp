@@ -71,10 +71,33 @@ auto without_gil(Work work) {
   return work();
 }
 
-/// The same for work that may take long: it runs in a thread of its own, which is stopped when a signal handler of
-/// Python raised something (Ctrl-C: KeyboardInterrupt). That is thrown. Work of few products of elements runs here, and all where there is no thread.
+/// How far work is, for a function of Python's: progress(done, of), which may be None.
+class Progress {
+ public:
+  explicit Progress(py::object call) : call_(std::move(call)) {}
+  /// From any thread, without the GIL.
+  void set(std::uint64_t done, std::uint64_t of) {
+    of_ = of;
+    done_ = done;
+  }
+  /// Calls the function, if there is something new. With the GIL. Throws what the function raises.
+  void tell() {
+    const std::uint64_t done = done_;
+    if (call_.is_none() || done == told_) return;
+    call_(told_ = done, of_.load());
+  }
+
+ private:
+  py::object call_;
+  std::atomic<std::uint64_t> done_ = 0, of_ = 0;
+  std::uint64_t told_ = 0;
+};
+
+/// The same for work that may take long: it runs in a thread of its own, which is stopped when a signal handler of Python
+/// (Ctrl-C: KeyboardInterrupt) or `progress` raised something. That is thrown. Work of few products of elements runs here, and
+/// all where there is no thread.
 template <class Work>
-auto interruptible(Work work, double products = INFINITY) {
+auto interruptible(Work work, double products = INFINITY, Progress* progress = nullptr) {
   if (products < 1 << 23) return without_gil(work);
   std::atomic<bool> stop = false;
   std::optional<py::error_already_set> raised;
@@ -86,11 +109,18 @@ auto interruptible(Work work, double products = INFINITY) {
     return without_gil(
         [&] { return done.wait_for(std::chrono::milliseconds(50)) != std::future_status::timeout; });
   };
-  while (!ends())
-    if (!stop && PyErr_CheckSignals() != 0) {
-      raised.emplace();
+  const auto look = [&] {
+    try {
+      if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+      if (progress != nullptr) progress->tell();
+    } catch (py::error_already_set& e) {
+      raised.emplace(std::move(e));
       stop = true;
     }
+  };
+  while (!ends())
+    if (!stop) look();
+  if (!stop && progress != nullptr) progress->tell();
   if (raised) throw *raised;
   return done.get();
 }
@@ -137,6 +167,7 @@ using Unsigned = As<"NDArray[np.unsignedinteger[Any]]", py::array>;
 using Arrays = As<"dict[str, NDArray[Any]]", py::dict>;
 using Types = As<"dict[str, tuple[np.dtype[Any], tuple[int, ...]]]", py::dict>;
 using AnyComputation = As<"Union[Instruction, Computation]">;
+using Callback = As<"Optional[Callable[[int, int], Any]]">;  ///< Progress
 using Share = std::pair<std::uint64_t, std::uint64_t>;
 
 /// A Target, or its name.

@@ -15,7 +15,7 @@ using Extent = As<"_Extent">;
 using Arguments = As<"Sequence[_Argument]", py::sequence>;
 using Names = As<"Sequence[str]", py::sequence>;
 using Grades = As<"Mapping[str, str]", py::dict>;
-using AnyArray = As<"NDArray[Any]">;
+using AnyArray = As<"_Bits">;
 
 // ---- What a launch gives
 
@@ -410,7 +410,7 @@ LaunchReport launch(const ptx::Function& function, const Extent& grid, const Ext
                     bool contract, bool as_written, const Names& without, bool check_shared, bool check_global,
                     bool lenient, bool strict, const Grades& rules, std::uint64_t step_limit,
                     ptx::Cancel cancel, std::uint64_t cancel_seed, int threads, bool allow_inferred,
-                    Undefined undefined, bool profile) {
+                    Undefined undefined, bool profile, const Callback& progress) {
   const std::vector<ptx::Parameter>& parameters = function.parameters();
   if (args.size() != parameters.size())
     refuse(Errc::argument_mismatch, function.name(), std::to_string(args.size()) + " arguments",
@@ -423,26 +423,28 @@ LaunchReport launch(const ptx::Function& function, const Extent& grid, const Ext
     held.push_back(object);
     arguments.push_back(argument_of(parameters[i], object, held));
   }
-  const ptx::Launch how{.grid = dim3_of(grid, "grid"),
-                        .block = dim3_of(block, "block"),
-                        .cluster = cluster.is_none()
-                                       ? std::nullopt
-                                       : std::optional(dim3_of(Extent(py::object(cluster)), "cluster")),
-                        .shared_bytes = shared_mem,
-                        .contract = contract,
-                        .as_written = as_written,
-                        .without = names_of(without),
-                        .check_shared = check_shared,
-                        .check_global = check_global,
-                        .lenient = lenient,
-                        .strict = strict,
-                        .grades = grades_of(rules),
-                        .step_limit = step_limit,
-                        .cancel = cancel,
-                        .cancel_seed = cancel_seed,
-                        .execute = {undefined, allow_inferred, threads, {}},
-                        .profile = profile};
-  return report_of(interruptible([&] { return function.launch(how, arguments); }));
+  ptx::Launch how{.grid = dim3_of(grid, "grid"),
+                  .block = dim3_of(block, "block"),
+                  .cluster = cluster.is_none() ? std::nullopt
+                                               : std::optional(dim3_of(Extent(py::object(cluster)), "cluster")),
+                  .shared_bytes = shared_mem,
+                  .contract = contract,
+                  .as_written = as_written,
+                  .without = names_of(without),
+                  .check_shared = check_shared,
+                  .check_global = check_global,
+                  .lenient = lenient,
+                  .strict = strict,
+                  .grades = grades_of(rules),
+                  .step_limit = step_limit,
+                  .cancel = cancel,
+                  .cancel_seed = cancel_seed,
+                  .execute = {undefined, allow_inferred, threads, {}},
+                  .profile = profile};
+  Progress told(progress);
+  if (!progress.is_none())
+    how.progress = [&](std::uint64_t done, std::uint64_t blocks) { told.set(done, blocks); };
+  return report_of(interruptible([&] { return function.launch(how, arguments); }, INFINITY, &told));
 }
 
 // A call says what it found and allowed as a warning, at the caller.
@@ -456,7 +458,7 @@ void warn(const LaunchFinding& finding) {
 template <class... Options>
 void call(const ptx::Function& function, const Extent& grid, const Extent& block, const Arguments& args,
           const Options&... options) {
-  const LaunchReport report = launch(function, grid, block, args, options..., false);
+  const LaunchReport report = launch(function, grid, block, args, options..., false, Callback(py::none()));
   if (!report.printed.empty()) py::print(report.printed, "end"_a = "");
   for (const LaunchFinding& finding : report.findings) warn(finding);
   if (report.fault) raise(*report.fault);
@@ -519,7 +521,8 @@ Errors, raised: argument_mismatch, launch_shape, no_such_rule and no_such_kernel
 constexpr const char* kProfile =
     R"(
 
-profile: the report has a profile: for each line, how often it was executed, and what its accesses to memory cost.)";
+profile: the report has a profile: for each line, how often it was executed, and what its accesses to memory cost.
+progress: called now and then with the blocks that have ended, and all.)";
 constexpr const char* kCall =
     R"(As `launch`, but a fault is raised as Error, and what printf prints goes to sys.stdout; findings
 are warnings, RuntimeWarning.)";
@@ -740,7 +743,7 @@ void add_ptx(py::module_& m) {
                  "cancel"_a = ptx::Cancel::first_come, "cancel_seed"_a = 0, "threads"_a = 0,
                  "allow_inferred"_a = true, "undefined"_a = Undefined::error, more..., doc.c_str());
   };
-  add("launch", &launch, std::string(kLaunch) + kProfile, "profile"_a = false);
+  add("launch", &launch, std::string(kLaunch) + kProfile, "profile"_a = false, "progress"_a = py::none());
   add("__call__",
       &call<std::uint64_t, As<"Optional[_Extent]">, bool, bool, Names, bool, bool, bool, bool, Grades,
             std::uint64_t, ptx::Cancel, std::uint64_t, int, bool, Undefined>,
