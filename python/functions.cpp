@@ -100,8 +100,8 @@ ptx::Report launched(const Element& e, Target target, const void* x, void* y, st
   ptx::Launch how{.grid = {static_cast<unsigned>((count + kThreads - 1) / kThreads), 1, 1},
                   .block = {kThreads, 1, 1}};
   how.check_shared = how.check_global = false;
-  how.allow_inferred = allow_inferred;
-  ptx::Report report = value_of(function.launch(how, arguments));
+  how.execute.allow_inferred = allow_inferred;
+  ptx::Report report = function.launch(how, arguments);
   if (report.fault) throw Refusal{report.fault->error};
   return report;
 }

@@ -498,8 +498,8 @@ constexpr const char* kLaunch =
     R"(Runs the kernel as a grid, and returns what it did: a LaunchReport, whose fault is not raised.
 
 grid, block: up to three numbers, (x, y, z), or one. args: a sequence with one argument for each parameter:
-    an array is memory that the kernel reads and writes in place: C-contiguous, of any type; to write to a
-    read-only one is a fault;
+    an array, or a tensor of PyTorch or with __dlpack__, is memory that the kernel reads and writes in place: C-contiguous,
+    of any type; to write to a read-only one is a fault;
     None is a null pointer;
     a number of Python's becomes what the parameter is: an int or bool its bytes, a float .f32 or .f64;
     a NumPy scalar is its own bytes, which must be as many as those of the parameter;

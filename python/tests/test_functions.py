@@ -94,8 +94,9 @@ def test_conversions():
     assert warpbit.cvt(np.float32([0.26, 5, 100, -0.75]), "e2m1", target="B200").tolist() == [1, 6, 7, 0xA]
     assert warpbit.cvt(np.float32([1, 3, 0.5]), "ue8m0", target="B200").tolist() == [127, 129, 126]  # up
     assert warpbit.cvt(np.float32([1, 3, 0.5]), "ue8m0", target="B200", rounding="rz").tolist() == [127, 128, 126]
-    half = warpbit.cvt(x[:1], "f16", target="H100")
-    assert half.dtype == np.float16 and half[0] == np.float16(0.1) and warpbit.cvt(x[:1], "f16", target="H100", rounding="rz")[0] == np.float16(0.09991)
+    near = np.float32([1.0007])  # between 1 and 1 + 2^-10
+    half = warpbit.cvt(near, "f16", target="H100")
+    assert half.dtype == np.float16 and half[0] == 1 + 2**-10 and warpbit.cvt(near, "f16", target="H100", rounding="rz")[0] == 1
     assert warpbit.cvt(np.float64([0.1]), "f32", target="H100")[0] == np.float32(0.1)
     assert warpbit.cvt(np.float16([0.1]), "f32", target="H100")[0] == np.float32(np.float16(0.1))
     assert warpbit.cvt(np.float32([2.5, -3.5]), "s32", target="H100").tolist() == [2, -4]
