@@ -86,7 +86,7 @@ class Arguments {
   std::string codes_, integers_;  ///< the first argument of codes of a float format, and of integers of Python
 };
 
-/// "uint16, float16, or floats or lists of numbers that f16 holds exactly"
+/// "codes, uint16, or numbers that f16 holds exactly: floats, lists"
 std::string accepted_text(std::string_view format);
 /// "uint16", or "uint16 or bfloat16" where that is taken as its bits.
 std::string bits_text(std::size_t item_bytes, std::string_view format = {});

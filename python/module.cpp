@@ -124,7 +124,8 @@ PYBIND11_MODULE(_core, m) {
   m.def(
       "_format_of_items",
       [](char kind, const std::string& name, std::size_t item_bytes) {
-        return meaning_of_items(kind, name, item_bytes).second;
+        auto [of, format] = meaning_of_items(kind, name, item_bytes);
+        return of == Kind::other ? std::nullopt : std::optional(std::move(format));
       },
       "kind"_a, "name"_a, "item_bytes"_a);
   for (const auto& [name, object] : py::dict(m.attr("__dict__"))) {

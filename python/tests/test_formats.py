@@ -180,7 +180,7 @@ def test_shapes_and_strides():
 @pytest.mark.parametrize("call, message", [
     (lambda: warpbit.decode("f16", np.full(3, 0x10000, np.uint32)),
      "decode f16: codes is uint32 of shape (3,) with integers beyond f16; expected from 0 to 65535"),
-    (lambda: warpbit.decode("f16", np.zeros(3, np.uint8)), "decode f16: codes is uint8 of shape (3,); expected codes, uint16 or float16"),
+    (lambda: warpbit.decode("f16", np.zeros(3, np.uint8)), "decode f16: codes is uint8 of shape (3,); expected codes, uint16, or numbers"),
     (lambda: warpbit.decode("e4m3", [256]), "decode e4m3: codes is int64 of shape (1,) with integers beyond e4m3; expected from 0 to 255"),
     (lambda: warpbit.encode("f16", np.zeros(3, np.longdouble)), "encode f16: x is float128 of shape (3,); expected an array of floats"),
     (lambda: warpbit.encode("f16", np.array([2**53 + 1])), "encode f16: x is integers beyond 2^53"),

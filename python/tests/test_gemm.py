@@ -119,7 +119,7 @@ A, B = np.zeros((16, 32), np.uint8), np.zeros((32, 8), np.uint8)
 
 
 @pytest.mark.parametrize("call, message", [
-    (lambda: warpbit.gemm(S8, A.view(np.bool_), B), "A is bool of shape (16, 32); expected codes, uint8 or int8, or numbers that s8 holds: integers with a sign, lists; x.astype"),
+    (lambda: warpbit.gemm(S8, A.view(np.bool_), B), "A is bool of shape (16, 32); expected codes, uint8, or numbers that s8 holds: integers with a sign, lists; x.astype"),
     (lambda: warpbit.gemm(S8, A, B[:31]), "B is uint8 of shape (31, 8); expected shape (32, 8)"),
     (lambda: warpbit.gemm(S8, A, B, np.zeros((8, 8), np.uint32)), "C is uint32 of shape (8, 8); expected shape (16, 8)"),
     (lambda: warpbit.gemm(S8, A, B, out=np.zeros((16, 8), np.float32)), "out is float32 of shape (16, 8); expected uint32 or int32 with two dimensions"),
