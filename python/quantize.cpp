@@ -37,12 +37,14 @@ std::vector<py::ssize_t> scales_shape(const py::array& rows, const BlockFormat& 
   return out;
 }
 
-Quantized quantize_array(const Numbers& x, const std::string& name, py::ssize_t axis,
+Quantized quantize_array(const Numbers& x, const As<"str">& name, py::ssize_t axis,
                          const std::optional<double>& tensor, const std::string& rule) {
   if (py::isinstance<py::str>(x))
     refuse(Errc::usage, "quantize", "'" + x.cast<std::string>() + "' as the array",
            "quantize(x, \"nvfp4\"); explain_blocks(\"nvfp4\", x) shows each block in exact texts");
-  const BlockFormat format = value_of(find_block_format(name));
+  if (!py::isinstance<py::str>(name))
+    refuse(Errc::usage, "quantize", seen_text(name) + " as the format", "a name: \"nvfp4\"");
+  const BlockFormat format = value_of(find_block_format(name.cast<std::string>()));
   const std::string where = "quantize " + std::string(format.name);
   const auto numbers = with_last(Arguments(where).numbers(x, "x"), axis, where).cast<py::array_t<double>>();
   const std::span from(numbers.data(), static_cast<std::size_t>(numbers.size()));

@@ -141,6 +141,7 @@ def test_a_product_takes_them():
 
 @pytest.mark.parametrize("call, message", [
     (lambda: warpbit.quantize("nvfp4", [1.0]), "'nvfp4' as the array; expected quantize(x, \"nvfp4\"); explain_blocks"),
+    (lambda: warpbit.quantize([1.0], [1.0]), "object of type list as the format; expected a name"),
     (lambda: warpbit.quantize([1.0], "nvfp5"), "block format: 'nvfp5'; expected one of nvfp4, mxfp4"),
     (lambda: warpbit.quantize([1.0, np.inf], "mxfp4"), "number 1: inf; expected a finite number"),
     (lambda: warpbit.quantize([1.0], "mxfp4", tensor_scale=2), "tensor_scale 2; expected none: mxfp4 has no second scale factor"),
