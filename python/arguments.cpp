@@ -169,8 +169,8 @@ py::array Arguments::exact(const py::array_t<double>& numbers, const std::string
   const std::span from(numbers.data(), static_cast<std::size_t>(numbers.size()));
   const std::span to(static_cast<std::byte*>(out.mutable_data()), static_cast<std::size_t>(out.nbytes()));
   const EncodeItems how{.exactly = true};
-  if (const auto bad =
-          interruptible([&] { return encode_items(codec, from, to, how); }, static_cast<double>(from.size())))
+  if (const auto bad = interruptible([&] { return encode_items(codec, from, to, how); },
+                                     kItemAsProducts * static_cast<double>(from.size())))
     refused(name,
             py::repr(py::float_(from[bad->item])).cast<std::string>() + " at " + place_text(numbers, bad->item),
             "numbers that " + std::string(format) + " holds exactly; warpbit.encode(\"" + std::string(format) +
@@ -219,7 +219,7 @@ py::array_t<double> decoded(const Items& items) {
   const py::array codes = dense(items.array);
   const std::span from(static_cast<const std::byte*>(codes.data()), static_cast<std::size_t>(codes.nbytes()));
   const std::span to(out.mutable_data(), static_cast<std::size_t>(out.size()));
-  interruptible([&] { decode_items(codec, from, to); }, static_cast<double>(to.size()));
+  interruptible([&] { decode_items(codec, from, to); }, kItemAsProducts * static_cast<double>(to.size()));
   return out;
 }
 

@@ -86,6 +86,8 @@ class Arguments {
   std::string codes_, integers_;  ///< the first argument of codes of a float format, and of integers of Python
 };
 
+/// An item takes about so many times as long as a product of elements (interruptible).
+inline constexpr double kItemAsProducts = 64;
 /// "codes, uint16, or numbers that f16 holds exactly: floats, lists"
 std::string accepted_text(std::string_view format);
 /// "uint16", or "uint16 or bfloat16" where that is taken as its bits.

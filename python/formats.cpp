@@ -32,7 +32,7 @@ Unsigned encode(const std::string& format, const Numbers& values, Rounding round
           [&] {
             return encode_items(codec, from, to, {rounding, satfinite});
           },
-          static_cast<double>(from.size())))
+          kItemAsProducts * static_cast<double>(from.size())))
     refuse(bad->error.code, where + ", item " + place_text(numbers, bad->item), bad->error.seen,
            bad->error.accepted);
   return out;
