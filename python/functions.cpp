@@ -48,30 +48,30 @@ struct Element {
   std::string statements;  // from the register of `from` to that of `to`
 };
 
-std::string register_of(const Place& place, int n) {
+std::string named_register(const Place& place, int n) {
   return std::string("%") + place.letter + std::to_string(n);
 }
 
 Element plain(const Place& from, const Place& to, const std::string& form) {
-  return {from, to, form, form + " " + register_of(to, 2) + ", " + register_of(from, 1) + ";"};
+  return {from, to, form, form + " " + named_register(to, 2) + ", " + named_register(from, 1) + ";"};
 }
 
 // cvt.rn.satfinite.e4m3x2.f32 d, 0, x: the lower half is x.
 Element to_pair(const Place& from, const Place& to, const std::string& form) {
   return {from, to, form,
-          "mov.b32 %r9, 0; " + form + " " + register_of(to, 2) + ", %r9, " + register_of(from, 1) + ";"};
+          "mov.b32 %r9, 0; " + form + " " + named_register(to, 2) + ", %r9, " + named_register(from, 1) + ";"};
 }
 
 // cvt.rn.f16x2.e4m3x2 d, a
 Element from_pair(const Place& from, const Place& to, const std::string& form) {
   return {from, to, form,
-          form + " %r9, " + register_of(from, 1) + "; mov.b32 {" + register_of(to, 2) + ", %h9}, %r9;"};
+          form + " %r9, " + named_register(from, 1) + "; mov.b32 {" + named_register(to, 2) + ", %h9}, %r9;"};
 }
 
 // The kernel: an element for each thread.
 std::string kernel_of(const Element& e, Target target) {
   const auto access = [](const Place& p, int n) {
-    return ".b" + std::to_string(p.bits) + " " + register_of(p, n);
+    return ".b" + std::to_string(p.bits) + " " + named_register(p, n);
   };
   const std::string size_in = std::to_string(e.from.bits / 8), size_out = std::to_string(e.to.bits / 8);
   return ".version " + std::string(kPtxVersion) + "\n.target " + std::string(target.name()) +
@@ -86,7 +86,7 @@ std::string kernel_of(const Element& e, Target target) {
          ", %a2;\n"
          "ld.global" +
          access(e.from, 1) + ", [%a1];\n" + e.statements + "\nst.global.b" + std::to_string(e.to.bits) +
-         " [%a2], " + register_of(e.to, 2) + ";\nret;\n}\n";
+         " [%a2], " + named_register(e.to, 2) + ";\nret;\n}\n";
 }
 
 ptx::Report launched(const Element& e, Target target, const void* x, void* y, std::uint64_t count,
@@ -108,8 +108,6 @@ ptx::Report launched(const Element& e, Target target, const void* x, void* y, st
 
 // ---- Arrays
 
-using Target_ = const TargetName&;
-
 As<"NDArray[Any]", py::array> applied(const Element& e, Arguments& arguments, const Numbers& x, Target target,
                                       bool allow_inferred) {
   const py::array from = dense(arguments.codes(x, "x", e.from.format));
@@ -123,7 +121,7 @@ As<"NDArray[Any]", py::array> applied(const Element& e, Arguments& arguments, co
 }
 
 // The format that an array has by its dtype; f32 of lists and numbers.
-std::string format_of(const Numbers& x, const std::string& where) {
+std::string format_by_dtype(const Numbers& x, const std::string& where) {
   const std::optional<Items> items = items_in(x);
   if (!items) return "f32";
   if (items->format.empty())
@@ -192,9 +190,10 @@ void add_functions(py::module_& m) {
   for (const FunctionRow& row : kFunctions)
     m.def(
         row.name,
-        [&row](const Numbers& x, Target_ target, bool ftz, bool allow_inferred) {
+        [&row](const Numbers& x, const TargetName& target, bool ftz, bool allow_inferred) {
           Arguments arguments{std::string(row.name)};
-          return applied(function_of(row, format_of(x, row.name), ftz), arguments, x, target, allow_inferred);
+          return applied(function_of(row, format_by_dtype(x, row.name), ftz), arguments, x, target,
+                         allow_inferred);
         },
         "x"_a, py::kw_only(), "target"_a, "ftz"_a = false, "allow_inferred"_a = true,
         (std::string(row.does) + " as a GPU's " + row.opcode +
@@ -205,9 +204,10 @@ void add_functions(py::module_& m) {
             .c_str());
   m.def(
       "cvt",
-      [](const Numbers& x, const std::string& to, Target_ target, const std::optional<std::string>& rounding,
-         const std::optional<bool>& satfinite, bool relu, bool allow_inferred) {
-        const std::string from = format_of(x, "cvt"), name(value_of(find_format_info(to)).name);
+      [](const Numbers& x, const std::string& to, const TargetName& target,
+         const std::optional<std::string>& rounding, const std::optional<bool>& satfinite, bool relu,
+         bool allow_inferred) {
+        const std::string from = format_by_dtype(x, "cvt"), name(value_of(find_format_info(to)).name);
         Arguments arguments{"cvt"};
         const bool saturates = satfinite.value_or(is_pair(place_of(name, "cvt", "the result")));
         return applied(conversion(from, name, rounding_of(from, name, rounding), saturates, relu), arguments, x,
@@ -223,7 +223,7 @@ that, where `encode` has NaN unless satfinite=True. The result is an array of th
 Errors: view_mismatch; those of the instruction where the target does not have it.)");
   m.def(
       "inferences",
-      [](const std::string& function, Target_ target, const std::string& format) {
+      [](const std::string& function, const TargetName& target, const std::string& format) {
         const auto* row = std::ranges::find(kFunctions, std::string_view(function),
                                             [](const FunctionRow& r) { return std::string_view(r.name); });
         const std::string f(value_of(find_format_info(format)).name);

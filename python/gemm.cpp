@@ -17,7 +17,7 @@ struct CodeArray {
   MatrixView view;
 };
 
-CodeArray described(py::array array, Arguments& arguments, const std::string& name) {
+CodeArray matrix_of(py::array array, Arguments& arguments, const std::string& name) {
   if (array.ndim() != 2) arguments.refused(name, seen_text(array), "a matrix: two dimensions");
   const auto size = array.itemsize();
   const auto rows = static_cast<std::size_t>(array.shape(0)),
@@ -34,7 +34,7 @@ CodeArray described(py::array array, Arguments& arguments, const std::string& na
 
 CodeArray codes_of_matrix(Arguments& arguments, const py::handle& object, const Operand& operand,
                           const std::string& name) {
-  return described(arguments.codes(object, name, operand.format), arguments, name);
+  return matrix_of(arguments.codes(object, name, operand.format), arguments, name);
 }
 
 // The same of memory to write to.
@@ -44,7 +44,7 @@ CodeArray memory_of_matrix(Arguments& arguments, const py::handle& object, const
   std::optional<py::array> array = Arguments::in_place(object, operand.format, bytes);
   if (!array)
     arguments.refused(name, seen_text(object), bits_text(bytes, operand.format) + " with two dimensions");
-  return described(*std::move(array), arguments, name);
+  return matrix_of(*std::move(array), arguments, name);
 }
 
 // In which format D is stored: `known`, or what the dtype of D says. Empty: that of the instruction.

@@ -11,23 +11,20 @@ namespace {
 
 using Quantized = As<"tuple[NDArray[np.uint8], NDArray[np.uint8], np.float32]", py::tuple>;
 
-py::module_ numpy() {
-  return py::module_::import("numpy");
-}
-
 // The array with an axis moved to the end, one row after the other.
 py::array with_last(const py::array& array, py::ssize_t axis, const std::string& where) {
   if (array.ndim() == 0 || axis < -array.ndim() || axis >= array.ndim())
     refuse(where, "axis " + std::to_string(axis) + " of " + seen_text(array), "an axis of the array");
-  return dense(numpy().attr("moveaxis")(array, axis, -1));
+  return dense(py::module_::import("numpy").attr("moveaxis")(array, axis, -1));
 }
 // The same way back.
 py::object moved_back(const py::array& array, py::ssize_t axis) {
-  return numpy().attr("ascontiguousarray")(numpy().attr("moveaxis")(array, -1, axis));
+  return py::module_::import("numpy").attr("ascontiguousarray")(
+      py::module_::import("numpy").attr("moveaxis")(array, -1, axis));
 }
 
 template <class T>
-std::span<T> items_of(py::array& array) {
+std::span<T> memory_span(py::array& array) {
   return {static_cast<T*>(array.mutable_data()), static_cast<std::size_t>(array.nbytes()) / sizeof(T)};
 }
 
@@ -51,13 +48,14 @@ Quantized quantize_array(const Numbers& x, const As<"str">& name, py::ssize_t ax
   const auto row = static_cast<std::size_t>(numbers.shape(numbers.ndim() - 1));
   py::array codes(unsigned_dtype(1), shape_of(numbers)),
       scales(unsigned_dtype(1), scales_shape(numbers, format));
-  const std::span<std::byte> to = items_of<std::byte>(codes), factors = items_of<std::byte>(scales);
+  const std::span<std::byte> to = memory_span<std::byte>(codes), factors = memory_span<std::byte>(scales);
   const float of_tensor = interruptible([&] {
     const float scale = tensor ? static_cast<float>(*tensor) : tensor_scale(format, from);
     value_of(quantize_items(format, from, row, to, factors, {rule, scale}));
     return scale;
   });
-  return py::make_tuple(moved_back(codes, axis), moved_back(scales, axis), numpy().attr("float32")(of_tensor));
+  return py::make_tuple(moved_back(codes, axis), moved_back(scales, axis),
+                        py::module_::import("numpy").attr("float32")(of_tensor));
 }
 
 py::array_t<double> dequantize_array(const Codes& codes, const std::string& name, const Codes& scales,

@@ -27,7 +27,7 @@ constexpr ScaleRuleInfo kRules[] = {
     {"quotient", false, "amax / m, to nearest even", "NVFP4: NVIDIA, Transformer Engine, torchao"},
 };
 
-constexpr int kLeast = -127, kMost = 127;  // exponents of ue8m0
+constexpr int kLeastPower = -127, kMostPower = 127;  // exponents of ue8m0
 
 // What all blocks of a call share.
 struct Quantizer {
@@ -48,13 +48,13 @@ double odd_quotient(double x, double y) {
 }
 
 // floor(log2 x). Precondition: x > 0.
-int floor_log2(double x) {
+int floor_of_log2(double x) {
   return std::ilogb(x);
 }
 
 int power_of_two(const Quantizer& q, double amax) {
-  if (amax == 0) return kLeast;
-  const int floor = floor_log2(amax);
+  if (amax == 0) return kLeastPower;
+  const int floor = floor_of_log2(amax);
   int out = floor - q.largest_exponent;
   if (q.rule == "ceil" && amax != std::ldexp(1.0, floor)) ++out;
   if (q.rule == "rceil" && amax > std::ldexp(q.largest, out)) ++out;
@@ -62,7 +62,7 @@ int power_of_two(const Quantizer& q, double amax) {
     const double middle = 2 - std::ldexp(1.0, -q.fraction_bits - 1);
     if (amax >= std::ldexp(middle, floor)) ++out;
   }
-  return std::clamp(out, kLeast, kMost);
+  return std::clamp(out, kLeastPower, kMostPower);
 }
 
 // ---- Blocks
@@ -72,7 +72,7 @@ void quantize_block(const Quantizer& q, std::span<const double> numbers, std::by
   for (const double x : numbers) amax = std::max(amax, std::abs(x));
   if (q.format.rule == ScaleRule::power_of_two) {
     const int power = power_of_two(q, amax);
-    *scale = static_cast<std::byte>(power - kLeast);
+    *scale = static_cast<std::byte>(power - kLeastPower);
     const double inverse = std::ldexp(1.0, -power);  // products are exact: of powers of two
     for (const double x : numbers) *codes++ = static_cast<std::byte>(q.element.saturate(x * inverse));
     return;
@@ -85,7 +85,7 @@ void quantize_block(const Quantizer& q, std::span<const double> numbers, std::by
         q.element.saturate(divisor == 0 ? std::copysign(0.0, x) : odd_quotient(x, divisor)));
 }
 
-Error refused(std::string seen, std::string accepted) {
+Error not_quantized(std::string seen, std::string accepted) {
   return {Errc::usage, "quantize", std::move(seen), std::move(accepted)};
 }
 
@@ -97,7 +97,7 @@ Result<std::string_view> rule_of(const BlockFormat& format, std::string_view nam
     if (name.empty() || rule.name == name) return rule.name;
     known += fmt::format("{}{}", known.empty() ? "" : ", ", rule.name);
   }
-  return refused(fmt::format("rule '{}'", name), fmt::format("one for {}: {}", format.name, known));
+  return not_quantized(fmt::format("rule '{}'", name), fmt::format("one for {}: {}", format.name, known));
 }
 
 const Format& row_of(std::string_view name) {
@@ -129,15 +129,15 @@ Result<void> quantize_items(const BlockFormat& format, std::span<const double> n
   const Result<std::string_view> rule = rule_of(format, how.rule);
   if (!rule) return rule.error();
   if (!(how.tensor_scale > 0) || !std::isfinite(how.tensor_scale))
-    return refused(fmt::format("tensor_scale {}", how.tensor_scale), "a positive number");
+    return not_quantized(fmt::format("tensor_scale {}", how.tensor_scale), "a positive number");
   if (format.tensor_scale.empty() && how.tensor_scale != 1)
-    return refused(fmt::format("tensor_scale {}", how.tensor_scale),
-                   fmt::format("none: {} has no second scale factor", format.name));
+    return not_quantized(fmt::format("tensor_scale {}", how.tensor_scale),
+                         fmt::format("none: {} has no second scale factor", format.name));
   const Format& element = row_of(format.element);
   const double most = largest_number(format.element);
   const bool powers = format.rule == ScaleRule::power_of_two;
-  const Quantizer q{format, Narrow(element),  Narrow(powers ? element : row_of(format.scale)),
-                    most,   floor_log2(most), element.fraction_bits,
+  const Quantizer q{format, Narrow(element),     Narrow(powers ? element : row_of(format.scale)),
+                    most,   floor_of_log2(most), element.fraction_bits,
                     *rule,  how.tensor_scale};
   const auto block = static_cast<std::size_t>(format.block);
   const std::size_t across = (row + block - 1) / block, rows = row == 0 ? 0 : numbers.size() / row;
