@@ -26,17 +26,19 @@ As<"NDArray[Any]", py::array> numpy_of(Array&& array) {
 }
 
 Array array_from(const std::string& name, const py::handle& object) {
-  const std::optional<py::array> array = array_in(object);
-  if (!array) refuse(Errc::member_dtype, name, seen_text(object), "a NumPy array");
-  const py::dtype type = array->dtype();
+  const std::optional<Items> items = items_in(object);
+  if (!items || py::hasattr(object, "mask"))
+    refuse(Errc::member_dtype, name, seen_text(object), "an array or a tensor");
+  const py::array& array = items->array;
+  const py::dtype type = array.dtype();
   if (!type.attr("isnative").cast<bool>())
     refuse(Errc::member_dtype, name, py::str(py::object(type)).cast<std::string>(), "little-endian items");
   Array out;
   out.header.name = name;
   out.header.kind = type.kind();
-  out.header.item_bytes = static_cast<std::size_t>(array->itemsize());
-  out.header.shape.assign(array->shape(), array->shape() + array->ndim());
-  const auto bytes = array->attr("tobytes")("C").cast<std::string>();
+  out.header.item_bytes = static_cast<std::size_t>(array.itemsize());
+  out.header.shape.assign(array.shape(), array.shape() + array.ndim());
+  const auto bytes = array.attr("tobytes")("C").cast<std::string>();
   out.data.resize(bytes.size());
   std::memcpy(out.data.data(), bytes.data(), bytes.size());
   return out;

@@ -154,11 +154,26 @@ sum, emin and p are the minimum exponent and the fraction bits of D's format.)",
   });
   comparison.def("__str__", [](const Comparison& c) { return text_of(c, kColumns); });
 
-  add_record(m, "ElementInputs", "What an element is computed from, as codes.",
-             field("a", &ElementInputs::a, "A row of A."), field("b", &ElementInputs::b, "A column of B."),
-             field("c", &ElementInputs::c, "The accumulator."),
-             field("a_scale", &ElementInputs::a_scale, "Scale factors of A."),
-             field("b_scale", &ElementInputs::b_scale, "Scale factors of B."));
+  auto inputs =
+      add_record(m, "ElementInputs", "What an element is computed from, as codes.",
+                 field("a", &ElementInputs::a, "A row of A."), field("b", &ElementInputs::b, "A column of B."),
+                 field("c", &ElementInputs::c, "The accumulator."),
+                 field("a_scale", &ElementInputs::a_scale, "Scale factors of A."),
+                 field("b_scale", &ElementInputs::b_scale, "Scale factors of B."));
+  const auto as_array = [&inputs](const char* name, auto member, const char* doc) {
+    inputs.def_property_readonly(
+        name,
+        [member](const ElementInputs& e) {
+          return array_of(e.*member, 8, {static_cast<py::ssize_t>((e.*member).size())});
+        },
+        doc);
+  };
+  as_array("a", &ElementInputs::a, "A row of A, uint64.");
+  as_array("b", &ElementInputs::b, "A column of B.");
+  as_array("a_scale", &ElementInputs::a_scale, "Scale factors of A.");
+  as_array("b_scale", &ElementInputs::b_scale, "Scale factors of B.");
+  inputs.def_property_readonly(
+      "c", [](const ElementInputs& e) { return array_of({e.c}, 8, {}); }, "The accumulator, of no dimension.");
   add_record(m, "FoundDifference", "Inputs that tell two computations apart.",
              field("inputs", &FoundDifference::inputs, "Few that are not zero, and simple ones."),
              field("comparison", &FoundDifference::comparison, "The element by both."));
@@ -186,12 +201,13 @@ void add_compare(py::module_& m) {
   m.def(
       "compare",
       [](const Computations& computations, const Codes& a, const Codes& b, const Code& c,
-         const OptionalCodes& a_scale, const OptionalCodes& b_scale) {
+         const OptionalCodes& a_scale, const OptionalCodes& b_scale, bool codes) {
         const std::vector<Computation> of = computations_of(computations);
-        const ElementInputs element = element_of(of[0].instruction, a, b, c, a_scale, b_scale);
+        const ElementInputs element = element_of(of[0].instruction, a, b, c, a_scale, b_scale, codes);
         return interruptible([&] { return compare_element(of, element); });
       },
       "computations"_a, "a"_a, "b"_a, "c"_a = 0, "a_scale"_a = py::none(), "b_scale"_a = py::none(),
+      py::kw_only(), "codes"_a = false,
       R"(One element by several instructions or computations with the same formats; the rest as in `explain`.
 Errors: view_mismatch.)");
   m.def(
@@ -205,19 +221,27 @@ Errors: view_mismatch.)");
   m.def(
       "compare_generated",
       [](const Computations& computations, std::uint64_t cases, std::uint64_t seed, inputs::Profile profile,
-         std::size_t depth, Share shard) {
+         std::size_t depth, Share shard, const Callback& progress) {
         const std::vector<Computation> list = computations_of(computations);
         const Shard of = shard_of(shard);
-        return interruptible([&] { return compare_generated(list, {seed, profile}, cases, depth, of); });
+        const auto [first, own] = of.range(cases);
+        Progress told(progress);
+        return interruptible(
+            [&, count = own] {
+              return compare_generated(list, {seed, profile}, cases, depth, of,
+                                       [&](std::uint64_t done) { told.set(done, count); });
+            },
+            INFINITY, &told);
       },
       "computations"_a, "cases"_a, "seed"_a = 0, "profile"_a = inputs::Profile::ordinary, "depth"_a = 0,
-      "shard"_a = Share{1, 1},
+      "shard"_a = Share{1, 1}, "progress"_a = py::none(),
       R"(All elements of cases [0, cases) of generated inputs, which depend on form, seed, profile and the
 number of the case alone.
 
 profile: "uniform", "ordinary", "narrow", "wide", "underflow", "overflow", "specials", "cancellation",
 "alignment", "mixed" or "exhaustive". depth: K, 0 for that of the deepest instruction. shard: (i, n) for share
-i, from 1, of n shares of the cases; `merge` makes the whole of them. All inputs of a share are held at once.
+i, from 1, of n shares of the cases; `merge` makes the whole of them. All inputs of a share are held at once. progress: called
+now and then with the cases done, and all.
 The GIL is released. Errors: view_mismatch; usage.)");
   m.def(
       "merge", [](const std::vector<Comparison>& shares) { return merge(shares); }, "shares"_a,

@@ -32,12 +32,12 @@ Executed execute_cases(const Instruction& instruction, const py::args& sources, 
       instruction.rows() * instruction.columns() * instruction.terms() * instruction.products();
   const Execution done =
       interruptible(work, static_cast<double>(in.cases) * std::max(products, instruction.lanes()));
-  return {d.array, done.kernel, done.inferred};
+  return {d.array, "", done.kernel, done.inferred};
 }
 
 // The bytes of a memory. Errors: view_mismatch.
 std::span<const std::byte> bytes_of(const py::handle& memory, const std::string& where) {
-  const std::optional<py::array> array = bits_in(memory, 1);
+  const std::optional<py::array> array = Arguments::in_place(memory, "", 1);
   if (!array || array->ndim() != 1 || array->strides(0) != 1)
     refuse(where, "shared memory is " + seen_text(memory), "uint8 with one dimension, contiguous");
   return {static_cast<const std::byte*>(array->data()), static_cast<std::size_t>(array->size())};
@@ -65,7 +65,7 @@ Executed execute_group(const Instruction& instruction, const Bytes& shared, cons
     return value_of(execute_warpgroup(instruction, sources, memory, registers.result_view(),
                                       {undefined, allow_inferred, 1, kernel}));
   });
-  return {registers.array, done.kernel, done.inferred};
+  return {registers.array, "", done.kernel, done.inferred};
 }
 
 As<"tuple[Optional[NDArray[np.unsignedinteger[Any]]], NDArray[np.uint8]]", py::tuple> execute_one_warp(
@@ -101,8 +101,15 @@ void add_execute(py::module_& m) {
   py::class_<Executed>(m, "Execution", "What executing gives.")
       .def_readonly(
           "d", &Executed::d,
-          R"(The registers of D, shaped as those of the sources, or of gemm the codes of D, (rows, columns); `out`
-itself, if it was given.)")
+          R"(The registers of D, shaped as those of the sources, or of gemm D itself, (rows, columns), in an array of its
+format (see gemm); `out` itself, if it was given.)")
+      .def_readonly("format", &Executed::format, "The format of the items of d, \"f32\"; empty for registers.")
+      .def_property_readonly(
+          "codes",
+          [](const Executed& e) {
+            return Unsigned(e.d.attr("view")(unsigned_dtype(static_cast<std::size_t>(e.d.itemsize()))));
+          },
+          "The same memory as unsigned integers: bits to compare, of NaNs and zeros, too.")
       .def_readonly(
           "kernel", &Executed::kernel,
           "The kernel that computed it; \"reference\" where the others have nothing for the instruction.")
@@ -113,9 +120,10 @@ itself, if it was given.)")
              return "<Execution: d " + seen_text(e.d) + ", kernel " + std::string(name(e.kernel)) +
                     (e.inferred ? ", inferred>" : ">");
            })
-      .def(py::pickle([](const Executed& e) { return py::make_tuple(e.d, e.kernel, e.inferred); },
+      .def(py::pickle([](const Executed& e) { return py::make_tuple(e.d, e.format, e.kernel, e.inferred); },
                       [](const py::tuple& s) {
-                        return Executed{s[0].cast<py::array>(), s[1].cast<Kernel>(), s[2].cast<bool>()};
+                        return Executed{s[0].cast<py::array>(), s[1].cast<std::string>(), s[2].cast<Kernel>(),
+                                        s[3].cast<bool>()};
                       }));
   m.def("execute", &execute_cases, "instruction"_a, py::kw_only(), "out"_a = py::none(), "threads"_a = 0,
         "kernel"_a = py::none(), "allow_inferred"_a = true, "undefined"_a = Undefined::error,

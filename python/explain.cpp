@@ -85,15 +85,26 @@ void add_explanation(py::module_& m) {
 }  // namespace
 
 ElementInputs element_of(const Instruction& instruction, const Codes& a, const Codes& b, const Code& c,
-                         const OptionalCodes& a_scale, const OptionalCodes& b_scale) {
-  const auto codes = [&](const py::object& object, const char* name, Part part) {
+                         const OptionalCodes& a_scale, const OptionalCodes& b_scale, bool codes) {
+  Arguments arguments(std::string(instruction.canonical()), codes);
+  const auto codes_of = [&](const py::object& object, const char* name, Part part, int dimensions = 1) {
+    if (object.is_none()) return std::vector<std::uint64_t>();
     const Operand* operand = instruction.find(part);
-    return object.is_none() ? std::vector<std::uint64_t>()
-                            : codes_of(object, name, operand == nullptr ? "" : operand->format);
+    if (operand == nullptr) arguments.refused(name, "given", "none: the instruction has no such operand");
+    const py::array out = arguments.codes(object, name, operand->format);
+    if (out.ndim() != dimensions)
+      arguments.refused(name, seen_text(object) + (out.ndim() == 0 ? ", a number" : ""),
+                        dimensions == 1 ? "a row of A or a column of B: one dimension" : "one number");
+    return codes_in(out);
   };
   const Part sum = instruction.find(Part::c) != nullptr ? Part::c : Part::d;
-  return {codes(a, "a", Part::a), codes(b, "b", Part::b), codes(py::make_tuple(c), "c", sum)[0],
-          codes(a_scale, "a_scale", Part::scale_a), codes(b_scale, "b_scale", Part::scale_b)};
+  ElementInputs out;
+  out.a = codes_of(a, "a", Part::a);
+  out.b = codes_of(b, "b", Part::b);
+  out.c = codes_of(c, "c", sum, 0)[0];
+  out.a_scale = codes_of(a_scale, "a_scale", Part::scale_a);
+  out.b_scale = codes_of(b_scale, "b_scale", Part::scale_b);
+  return out;
 }
 
 Computation computation_of(const py::handle& object) {
@@ -109,20 +120,21 @@ void add_explain(py::module_& m) {
   m.def(
       "explain",
       [](const AnyComputation& computation, const Codes& a, const Codes& b, const Code& c,
-         const OptionalCodes& a_scale, const OptionalCodes& b_scale) {
+         const OptionalCodes& a_scale, const OptionalCodes& b_scale, bool codes) {
         const Computation of = computation_of(computation);
-        const ElementInputs element = element_of(of.instruction, a, b, c, a_scale, b_scale);
+        const ElementInputs element = element_of(of.instruction, a, b, c, a_scale, b_scale, codes);
         constexpr double kAsProducts = 10'000;  // so many times as long as a product takes an explained one
         return interruptible([&] { return explain_element(of, element); },
                              kAsProducts * static_cast<double>(element.a.size()));
       },
       "computation"_a, "a"_a, "b"_a, "c"_a = 0, "a_scale"_a = py::none(), "b_scale"_a = py::none(),
+      py::kw_only(), "codes"_a = false,
       R"(Explains one element of D = A B + C.
 
-computation: an Instruction, or a Computation over a longer K. a, b: codes of a row of A and a column of B,
-equally many (of a sparse A, those of the products that exist); int, or unsigned integers with one dimension. Floats,
-[1.0, 0.5], are numbers, each of which the format must hold exactly. c: the code or number of the accumulator.
-a_scale, b_scale: with block scaling, the codes of the factors of the blocks.
+computation: an Instruction, or a Computation over a longer K. a, b: a row of A and a column of B,
+equally many (of a sparse A, those of the products that exist). Lists and floating arrays are numbers, each of which the
+format must hold exactly; unsigned arrays are codes, and with `codes` integers are. c: the accumulator.
+a_scale, b_scale: with block scaling, the factors of the blocks.
 Errors: view_mismatch.)");
   m.def(
       "explain_capture",

@@ -11,43 +11,31 @@
 namespace warpbit::python {
 namespace {
 
-// "[3, 5]": item number n of an array.
-std::string place_text(const py::array& array, std::size_t n) {
-  std::string out;
-  for (py::ssize_t d = array.ndim() - 1; d >= 0; --d) {
-    const auto size = static_cast<std::size_t>(array.shape(d));
-    out = std::to_string(n % size) + (out.empty() ? "" : ", ") + out;
-    n /= size;
-  }
-  return "[" + out + "]";
-}
-
-py::array_t<double> decode(const std::string& format, const Bits& codes) {
+py::array_t<double> decode(const std::string& format, const Codes& codes) {
   const Codec codec = value_of(Codec::find(format));
-  const std::size_t bytes = code_bytes(codec.bits());
-  const std::optional<py::array> array = bits_in(codes, bytes, codec.name());
-  if (!array)
-    refuse("decode " + std::string(codec.name()), "codes are " + seen_text(codes),
-           "an array of " + bits_text(bytes, codec.name()));
-  return decoded({*array, std::string(codec.name())});
+  const std::string name(codec.name());
+  return decoded({Arguments("decode " + name, true).codes(codes, "codes", name), Kind::numbers, name});
 }
 
 Unsigned encode(const std::string& format, const Numbers& values, Rounding rounding, bool satfinite) {
+  if (const Result<BlockFormat> block = find_block_format(format); block && !Codec::find(format))
+    refuse(Errc::usage, "encode", "'" + format + "', elements with scale factors",
+           "quantize(x, \"" + std::string(block->name) + "\"), which gives both, or encode(\"" +
+               std::string(block->element) + "\", x) for the elements alone");
   const Codec codec = value_of(Codec::find(format));
   const std::string where = "encode " + std::string(codec.name());
-  const py::array_t<double> numbers = numbers_of(values, where);
+  const py::array_t<double> numbers = Arguments(where).numbers(values, "x");
   const std::span from(numbers.data(), static_cast<std::size_t>(numbers.size()));
-  std::vector<std::uint64_t> codes;
-  codes.reserve(from.size());
-  try {
-    without_gil([&] {
-      for (const double value : from) codes.push_back(value_of(codec.encode(value, rounding, satfinite)));
-    });
-  } catch (Refusal& refusal) {
-    refusal.error.where += ", item " + place_text(numbers, codes.size());
-    throw;
-  }
-  return array_of(codes, code_bytes(codec.bits()), shape_of(numbers));
+  py::array out(unsigned_dtype(code_bytes(codec.bits())), shape_of(numbers));
+  const std::span to(static_cast<std::byte*>(out.mutable_data()), static_cast<std::size_t>(out.nbytes()));
+  if (auto bad = interruptible(
+          [&] {
+            return encode_items(codec, from, to, {rounding, satfinite});
+          },
+          kItemAsProducts * static_cast<double>(from.size())))
+    refuse(bad->error.code, where + ", item " + place_text(numbers, bad->item), bad->error.seen,
+           bad->error.accepted);
+  return out;
 }
 
 void add_records(py::module_& m) {
@@ -122,13 +110,15 @@ void add_block_formats(py::module_& m) {
       "block_formats", [] { return std::vector(block_formats().begin(), block_formats().end()); },
       "All block formats.");
   m.def(
-      "quantize",
-      [](const std::string& format, const std::vector<double>& values) {
-        return interruptible([&] { return value_of(quantize(format, std::span<const double>(values))); });
+      "explain_blocks",
+      [](const std::string& format, const Numbers& values) {
+        const py::array_t<double> numbers = Arguments("explain_blocks").numbers(values, "values");
+        const std::span<const double> all(numbers.data(), static_cast<std::size_t>(numbers.size()));
+        return interruptible([&] { return value_of(quantize(format, all)); });
       },
       "format"_a, "values"_a,
-      R"(What numbers become in a block format ("nvfp4", "mxfp8_e4m3", ...): a QuantizedBlock for each block, of which the
-last may be shorter. Errors: usage for another format, no value, an infinity or a NaN.)");
+      R"(What numbers become in a block format ("nvfp4", "mxfp8_e4m3", ...), in exact texts: a QuantizedBlock for each block, of
+which the last may be shorter. `quantize` does it with whole arrays. Errors: usage for another format, no value, an infinity or a NaN.)");
 }
 
 }  // namespace
@@ -142,8 +132,8 @@ void add_formats(py::module_& m) {
   m.def("decode", &decode, "format"_a, "codes"_a,
         R"(The numbers of codes, exactly: float64 of the same shape; NaNs are quiet.
 
-codes: of Format.dtype (or floats of the format itself, as their bits), with any strides. Bits above the
-format's width are ignored. Error: view_mismatch.)");
+codes: of Format.dtype (or floats of the format itself, as their bits), with any strides; here integers of Python are
+codes, too. Bits above the format's width are ignored. Error: view_mismatch.)");
   m.def("encode", &encode, "format"_a, "values"_a, "rounding"_a = Rounding::nearest_even, "satfinite"_a = false,
         R"(The codes of numbers, each rounded once: Format.dtype of the same shape.
 

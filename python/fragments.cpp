@@ -67,23 +67,25 @@ GatheredCodes gather(const BoundOperand& o, const py::object& registers) {
   return out;
 }
 
+std::string name_of(const BoundOperand& o) {
+  return "the matrix of " + std::string(o->role);
+}
+
 // A matrix, or one for each case, of items of any kind, one after the other.
 struct Matrices {
   py::array array, items;
   bool has_cases;
 };
-// Errors: view_mismatch, if there is no array of such items (`type`) or it has another shape.
-Matrices matrices_of(const std::optional<py::array>& array, const py::object& object, const BoundOperand& o,
-                     const std::string& type) {
+// Errors: view_mismatch, if the array has another shape.
+Matrices matrices_of(const py::array& array, const BoundOperand& o) {
   const std::vector<py::ssize_t> shape = matrix_shape(o->fragment);
   const auto n = static_cast<py::ssize_t>(shape.size());
-  if (!array || (array->ndim() != n && array->ndim() != n + 1) ||
-      !std::equal(shape.begin(), shape.end(), array->shape() + (array->ndim() - n))) {
+  if ((array.ndim() != n && array.ndim() != n + 1) ||
+      !std::equal(shape.begin(), shape.end(), array.shape() + (array.ndim() - n))) {
     const std::string one = shape_text(shape).substr(1);
-    refuse(where_of(o), "the matrix of " + std::string(o->role) + " is " + seen_text(object),
-           type + " of shape (" + one + " or (cases, " + one);
+    refuse(where_of(o), name_of(o) + " is " + seen_text(array), "shape (" + one + " or (cases, " + one);
   }
-  return {*array, dense(*array), array->ndim() == n + 1};
+  return {array, dense(array), array.ndim() == n + 1};
 }
 
 // Writes code(item) into all places of its element; other bits become 0, or stay in `out`.
@@ -119,19 +121,18 @@ py::array scatter(const BoundOperand& o, const Matrices& m, const py::object& ou
   return registers.array;
 }
 
-Unsigned scatter_codes(const BoundOperand& o, const Bits& codes, const OptionalBits& out) {
+Unsigned scatter_codes(const BoundOperand& o, const Matrix& codes, const OptionalBits& out) {
   require_registers(o);
-  const std::size_t bytes = code_bytes(o->element_bits);
-  const Matrices m = matrices_of(bits_in(codes, bytes, o->format), codes, o, bits_text(bytes, o->format));
-  return scatter(o, m, out, [](std::uint64_t code) { return code; });
+  const py::array array = Arguments(where_of(o)).codes(codes, name_of(o), o->format);
+  return scatter(o, matrices_of(array, o), out, [](std::uint64_t code) { return code; });
 }
 
 Unsigned scatter_values(const BoundOperand& o, const Numbers& values, const OptionalBits& out,
                         Rounding rounding, bool satfinite) {
   require_registers(o);
   const Codec codec = value_of(Codec::find(o->format));
-  const py::array_t<double> numbers = numbers_of(values, where_of(o));
-  return scatter(o, matrices_of(numbers, numbers, o, "numbers"), out, [&](std::uint64_t bits) {
+  const py::array_t<double> numbers = Arguments(where_of(o)).numbers(values, name_of(o));
+  return scatter(o, matrices_of(numbers, o), out, [&](std::uint64_t bits) {
     return value_of(codec.encode(std::bit_cast<double>(bits), rounding, satfinite));
   });
 }
@@ -145,16 +146,13 @@ py::array_t<double> gather_values(const BoundOperand& o, const Bits& registers) 
   return out;
 }
 
-// Rows x columns codes of the given bits, row by row.
-std::vector<std::uint64_t> matrix_codes(const py::object& object, py::ssize_t rows, py::ssize_t columns,
-                                        int bits, const std::string& where, const std::string& name,
-                                        std::string_view format = {}) {
-  const std::size_t bytes = code_bytes(bits);
-  const std::optional<py::array> array = bits_in(object, bytes, format);
-  if (!array || shape_of(*array) != std::vector{rows, columns})
-    refuse(where, name + " is " + seen_text(object),
-           bits_text(bytes, format) + " of shape " + shape_text({rows, columns}));
-  return codes_in(*array);
+// Rows x columns codes, row by row.
+std::vector<std::uint64_t> matrix_codes(Arguments& arguments, const py::object& object, const std::string& name,
+                                        std::string_view format, py::ssize_t rows, py::ssize_t columns) {
+  const py::array array = arguments.codes(object, name, format);
+  if (shape_of(array) != std::vector{rows, columns})
+    arguments.refused(name, seen_text(array), "shape " + shape_text({rows, columns}));
+  return codes_in(array);
 }
 
 // The operands of a sparse A. Errors: not_sparse.
@@ -165,23 +163,23 @@ std::pair<const Operand*, const Operand*> sparse_operands(const Instruction& i) 
   return {a, e};
 }
 
-As<"tuple[NDArray[np.unsignedinteger[Any]], NDArray[np.uint8]]", py::tuple> compress_dense(const Instruction& i,
-                                                                                           const Bits& dense) {
+As<"tuple[NDArray[np.unsignedinteger[Any]], NDArray[np.uint8]]", py::tuple> compress_dense(
+    const Instruction& i, const Matrix& dense) {
   const auto [a, e] = sparse_operands(i);
+  Arguments arguments{std::string(i.canonical())};
   const CompressedMatrix out =
-      value_of(compress(i, matrix_codes(dense, i.rows(), i.depth(), a->element_bits, std::string(i.canonical()),
-                                        "the dense A", a->format)));
+      value_of(compress(i, matrix_codes(arguments, dense, "the dense A", a->format, i.rows(), i.depth())));
   const auto groups = static_cast<py::ssize_t>(out.metadata.size()) / i.rows();
   return py::make_tuple(array_of(out.codes, code_bytes(a->element_bits), {i.rows(), i.terms()}),
                         array_of(out.metadata, 1, {i.rows(), groups}));
 }
 
-Unsigned expand_sparse(const Instruction& i, const Bits& codes, const Bytes& metadata) {
+Unsigned expand_sparse(const Instruction& i, const Matrix& codes, const Bytes& metadata) {
   const auto [a, e] = sparse_operands(i);
-  const std::string where(i.canonical());
-  const std::vector<std::uint64_t> dense = value_of(
-      expand(i, {matrix_codes(codes, i.rows(), i.terms(), a->element_bits, where, "the stored A", a->format),
-                 matrix_codes(metadata, e->fragment.rows(), e->fragment.columns(), 4, where, "the metadata")}));
+  Arguments arguments{std::string(i.canonical())};
+  const std::vector<std::uint64_t> dense = value_of(expand(
+      i, {matrix_codes(arguments, codes, "the stored A", a->format, i.rows(), i.terms()),
+          matrix_codes(arguments, metadata, "the metadata", "u4", e->fragment.rows(), e->fragment.columns())}));
   return array_of(dense, code_bytes(a->element_bits), {i.rows(), i.depth()});
 }
 
@@ -203,8 +201,8 @@ is taken from the first. Errors: view_mismatch; operand_kind.)");
   m.def("scatter", &scatter_codes, "operand"_a, "codes"_a, "out"_a = py::none(),
         R"(The registers that hold a matrix of codes: (lanes, registers), or (cases, lanes, registers).
 
-codes: Operand.shape, or (cases, *shape), of Operand.code_dtype (or of floats of the operand's own format, as
-their bits), with any strides; bits above the format's width do not count. out: registers to write into, whose
+codes: Operand.shape, or (cases, *shape): unsigned codes, of Operand.code_dtype, or numbers that the format holds exactly
+(see gemm), with any strides; bits above the format's width do not count. out: registers to write into, whose
 other bits stay as they are; new ones, zero elsewhere, without it. Errors: view_mismatch; operand_kind.)");
   m.def("scatter_values", &scatter_values, "operand"_a, "values"_a, "out"_a = py::none(),
         "rounding"_a = Rounding::nearest_even, "satfinite"_a = false,

@@ -15,7 +15,7 @@ HEAD = '''\
 # Made of the extension by make_stub.py.
 from os import PathLike
 from pathlib import Path
-from typing import Any, Iterable, Literal, Mapping, Optional, Protocol, Sequence, Union
+from typing import Any, Callable, Iterable, Literal, Mapping, Optional, Protocol, Sequence, Union
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,13 +27,20 @@ class _Tensor(Protocol):
     """A tensor of PyTorch on the CPU."""
     def detach(self) -> Any: ...
     def element_size(self) -> int: ...
+class _DLPack(Protocol):
+    """An array of any other library, in the memory of this computer."""
+    def __dlpack__(self) -> Any: ...
+    def __dlpack_device__(self) -> tuple[int, int]: ...
 
-_Bits = Union[NDArray[Any], _Tensor]
-_Codes = Union[Sequence[int], Sequence[float], NDArray[Any], _Tensor]
+_Array = Union[NDArray[Any], _Tensor, _DLPack]
 _Number = Union[float, np.floating[Any], np.integer[Any]]
-_Argument = Union[NDArray[Any], np.generic, int, float, bytes, "TensorMap", None]
+_Bits = _Array
+_Element = Union[_Number, _Array]
+_Elements = Union[Sequence[int], Sequence[float], _Array]
+_Matrix = Union[Sequence[Sequence[int]], Sequence[Sequence[float]], _Array]
+_Numbers = Union[_Number, Sequence[Any], _Array]
+_Argument = Union[_Array, np.generic, int, float, bytes, "TensorMap", None]
 _Extent = Union[int, Sequence[int]]
-_Numbers = Union[_Number, Sequence[Any], NDArray[Any], _Tensor]
 
 __version__: str
 '''

@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "arguments.hpp"
 #include "warpbit/explain.hpp"
 #include "warpbit/fragment.hpp"
 #include "warpbit/instruction.hpp"
@@ -27,14 +28,14 @@
 
 namespace warpbit::python {
 
-namespace py = pybind11;
 using py::literals::operator""_a;
 using GilReleased = py::call_guard<py::gil_scoped_release>;  ///< for functions that touch no object of Python
 
 // What each file adds to the module, in the order in which they need each other.
 using Add = void(py::module_& m);
-Add add_instruction, add_execute, add_fragments, add_formats, add_gemm, add_explain, add_compare, add_layout,
-    add_captures, add_replay, add_diagnose, add_ptx, add_tensor_maps, add_textures;
+Add add_instruction, add_execute, add_fragments, add_formats, add_quantize, add_functions, add_orders, add_gemm,
+    add_explain, add_compare, add_layout, add_captures, add_replay, add_diagnose, add_ptx, add_tensor_maps,
+    add_textures;
 
 inline constexpr int kColumns = 100;  ///< of texts for a person
 
@@ -70,10 +71,33 @@ auto without_gil(Work work) {
   return work();
 }
 
-/// The same for work that may take long: it runs in a thread of its own, which is stopped when a signal handler of
-/// Python raised something (Ctrl-C: KeyboardInterrupt). That is thrown. Work of few products of elements runs here, and all where there is no thread.
+/// How far work is, for a function of Python's: progress(done, of), which may be None.
+class Progress {
+ public:
+  explicit Progress(py::object call) : call_(std::move(call)) {}
+  /// From any thread, without the GIL.
+  void set(std::uint64_t done, std::uint64_t of) {
+    of_ = of;
+    done_ = done;
+  }
+  /// Calls the function, if there is something new. With the GIL. Throws what the function raises.
+  void tell() {
+    const std::uint64_t done = done_;
+    if (call_.is_none() || done == told_) return;
+    call_(told_ = done, of_.load());
+  }
+
+ private:
+  py::object call_;
+  std::atomic<std::uint64_t> done_ = 0, of_ = 0;
+  std::uint64_t told_ = 0;
+};
+
+/// The same for work that may take long: it runs in a thread of its own, which is stopped when a signal handler of Python
+/// (Ctrl-C: KeyboardInterrupt) or `progress` raised something. That is thrown. Work of few products of elements runs here, and
+/// all where there is no thread.
 template <class Work>
-auto interruptible(Work work, double products = INFINITY) {
+auto interruptible(Work work, double products = INFINITY, Progress* progress = nullptr) {
   if (products < 1 << 23) return without_gil(work);
   std::atomic<bool> stop = false;
   std::optional<py::error_already_set> raised;
@@ -85,11 +109,18 @@ auto interruptible(Work work, double products = INFINITY) {
     return without_gil(
         [&] { return done.wait_for(std::chrono::milliseconds(50)) != std::future_status::timeout; });
   };
-  while (!ends())
-    if (!stop && PyErr_CheckSignals() != 0) {
-      raised.emplace();
+  const auto look = [&] {
+    try {
+      if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+      if (progress != nullptr) progress->tell();
+    } catch (py::error_already_set& e) {
+      raised.emplace(std::move(e));
       stop = true;
     }
+  };
+  while (!ends())
+    if (!stop) look();
+  if (!stop && progress != nullptr) progress->tell();
   if (raised) throw *raised;
   return done.get();
 }
@@ -123,18 +154,20 @@ struct As : Base {
   As(Base base) : Base(std::move(base)) {}
   static bool check_(py::handle h) { return py::isinstance<Base>(h); }
 };
-using Code = As<"Union[int, float]">;  ///< anything with __index__, or a number
-using Codes = As<"_Codes">;
-using OptionalCodes = As<"Optional[_Codes]">;
-using Bits = As<
-    "_Bits">;  ///< registers or codes: unsigned integers, or items whose dtype says their format, as their bits
+using Code = As<"_Element">;    ///< a number, or a code as an unsigned scalar of NumPy
+using Codes = As<"_Elements">;  ///< Arguments::codes, of one dimension
+using OptionalCodes = As<"Optional[_Elements]">;
+using Matrix = As<"_Matrix">;  ///< Arguments::codes
+using OptionalMatrix = As<"Optional[_Matrix]">;
+using Bits = As<"_Bits">;  ///< registers, or memory to write to (Arguments::in_place)
 using OptionalBits = As<"Optional[_Bits]">;
-using Numbers = As<"_Numbers">;  ///< see numbers_of()
+using Numbers = As<"_Numbers">;  ///< Arguments::numbers
 using Bytes = As<"NDArray[np.uint8]">;
 using Unsigned = As<"NDArray[np.unsignedinteger[Any]]", py::array>;
 using Arrays = As<"dict[str, NDArray[Any]]", py::dict>;
 using Types = As<"dict[str, tuple[np.dtype[Any], tuple[int, ...]]]", py::dict>;
 using AnyComputation = As<"Union[Instruction, Computation]">;
+using Callback = As<"Optional[Callable[[int, int], Any]]">;  ///< Progress
 using Share = std::pair<std::uint64_t, std::uint64_t>;
 
 /// A Target, or its name.
@@ -145,9 +178,10 @@ struct TargetName {
 /// Errors: usage, unless 1 <= i <= n.
 Shard shard_of(Share share);
 
-/// warpbit.Execution: Execution, with the registers of D, or its codes.
+/// warpbit.Execution: Execution, with the registers of D, or its elements.
 struct Executed {
   As<"NDArray[Any]", py::array> d;
+  std::string format;  ///< of the items of d; empty for registers
   Kernel kernel;
   bool inferred;
 };
@@ -165,57 +199,31 @@ struct BoundOperand {
 /// (rows, columns); (products, rows, columns) where there are several products.
 std::vector<py::ssize_t> matrix_shape(const FragmentMap& map);
 
-/// The inputs of an element from sequences of codes, or of numbers that the formats of the instruction hold; None is empty.
-/// Errors: view_mismatch, with the operand.
+/// The inputs of an element; None is empty. Errors: view_mismatch, with the operand.
 ElementInputs element_of(const Instruction& instruction, const Codes& a, const Codes& b, const Code& c,
-                         const OptionalCodes& a_scale, const OptionalCodes& b_scale);
+                         const OptionalCodes& a_scale, const OptionalCodes& b_scale, bool codes);
 /// A Computation, or an Instruction alone.
 Computation computation_of(const py::handle& object);
 
 // ---- Arrays
 
-/// "uint32 of shape (2, 32, 4)", "masked uint32 ...", "torch.bfloat16 of ...", or "object of type list".
-std::string seen_text(const py::handle& object);
-/// The array, unless it is something else, or has a mask.
-std::optional<py::array> array_in(const py::handle& object);
-/// The memory of an array. Errors: argument_mismatch, at `where`, unless it is C-contiguous and in this machine's byte order.
-std::span<const std::byte> memory_of(const py::array& array, const std::string& where);
-/// The format that a dtype says, by its kind, name and bytes of an item in NumPy, ml_dtypes or PyTorch: "bf16" for 'V', "bfloat16", 2.
-/// "" for unsigned integers, which are codes of any format; nothing for what is no format here.
-std::optional<std::string> format_of_items(char kind, const std::string& name, std::size_t item_bytes);
-/// An array, and the format that its dtype says: "" for codes.
-struct Items {
-  py::array array;
-  std::string format;
-};
-/// An array, or what a tensor of PyTorch on the CPU holds, where it holds it. Errors: view_mismatch for a tensor elsewhere.
-std::optional<Items> items_in(const py::handle& object);
+/// An array or tensor as an array on its memory, whatever its items. Errors: argument_mismatch, at `where`, unless it is
+/// C-contiguous and in this machine's byte order.
+py::array memory_in(const py::handle& object, const std::string& where);
+/// Its bytes.
+std::span<const std::byte> bytes_in(const py::array& memory);
+/// How to get a copy in the memory of this computer of an array in that of a GPU: "a copy ...: x.get()".
+std::string copy_of_gpu(const py::handle& object);
+/// The type of arrays whose items are the codes of a format, among its synonyms: "float16" of "half float16". May be empty.
+std::string dtype_name(const FormatInfo& format);
 /// The numbers of items whose format is known, exactly.
 py::array_t<double> decoded(const Items& items);
-/// The array, if its items are native unsigned integers of that size, or of `format` if that has the size: these count
-/// as their bits.
-std::optional<py::array> bits_in(const py::handle& object, std::size_t item_bytes,
-                                 std::string_view format = {});
-/// "uint16", or "uint16 or bfloat16" where that is taken as its bits.
-std::string bits_text(std::size_t item_bytes, std::string_view format = {});
-/// Whether matrices were given as numbers: the dtype of one says its format, and no other is of codes. None does not count;
-/// uint8 is as good as a number where the operand is of such integers.
-bool holds_numbers(std::initializer_list<std::pair<py::object, const Operand*>> arrays);
-/// Codes as numbers: float16, float32, float64 or int32; as they are where NumPy has no type for the format.
-py::array as_numbers(const py::array& codes, std::string_view format);
-/// The type of unsigned integers of a size of 1, 2, 4 or 8 bytes.
-py::dtype unsigned_dtype(std::size_t item_bytes);
-/// The bytes of the smallest of these that holds a code of these bits.
-std::size_t code_bytes(int bits);
 /// The array with its items one after the other, the last dimension first: itself, or a copy.
 py::array dense(const py::array& array);
 /// The codes in an array of unsigned integers, in that order.
 std::vector<std::uint64_t> codes_in(const py::array& array);
 /// The code at an address.
 std::uint64_t code_at(const std::byte* at, std::size_t item_bytes);
-/// As dense float64: an array or tensor of floats or integers, a number, or sequences of numbers, none of which is rounded.
-/// Errors: view_mismatch, at `where`.
-py::array_t<double> numbers_of(const py::handle& object, const std::string& where);
 /// "(16, 8)"
 std::string shape_text(const std::vector<py::ssize_t>& shape);
 std::vector<py::ssize_t> shape_of(const py::array& array);
@@ -261,11 +269,7 @@ struct SourceArrays {
 /// Errors: view_mismatch: another number of arrays, one that does not fit, unequal numbers of cases.
 SourceArrays sources_of(const Instruction& instruction, const py::args& sources);
 
-/// Integers as codes: an array of unsigned integers of any size and one dimension, or a sequence of int. With a format
-/// also numbers that it holds exactly, each a float, or an array of them. Errors: view_mismatch, at `where`.
-std::vector<std::uint64_t> codes_of(const py::handle& object, const std::string& where,
-                                    std::string_view format = {});
-/// The same as an array of the given unsigned type and shape.
+/// Codes as an array of the given unsigned type and shape.
 Unsigned array_of(const std::vector<std::uint64_t>& codes, std::size_t item_bytes,
                   const std::vector<py::ssize_t>& shape);
 

@@ -15,7 +15,7 @@ using Extent = As<"_Extent">;
 using Arguments = As<"Sequence[_Argument]", py::sequence>;
 using Names = As<"Sequence[str]", py::sequence>;
 using Grades = As<"Mapping[str, str]", py::dict>;
-using AnyArray = As<"NDArray[Any]">;
+using AnyArray = As<"_Bits">;
 
 // ---- What a launch gives
 
@@ -226,14 +226,21 @@ bool is_float(const ptx::Parameter& parameter) {
 
 }  // namespace
 
-std::span<const std::byte> memory_of(const py::array& array, const std::string& where) {
+py::array memory_in(const py::handle& object, const std::string& where) {
   const auto refused = [&](const std::string& why) {
-    refuse(Errc::argument_mismatch, where, seen_text(array) + why, "a C-contiguous array of numbers");
+    refuse(Errc::argument_mismatch, where, seen_text(object) + why, "a C-contiguous array of numbers");
   };
-  if (!array_in(array) || array.dtype().attr("hasobject").cast<bool>()) refused("");
-  if (!array.dtype().attr("isnative").cast<bool>()) refused(" in another byte order");
-  if ((array.flags() & py::array::c_style) == 0) refused(", which is not C-contiguous");
-  return {static_cast<const std::byte*>(array.data()), static_cast<std::size_t>(array.nbytes())};
+  const std::optional<Items> items = items_in(object);
+  if (!items || items->array.dtype().attr("hasobject").cast<bool>() || py::hasattr(object, "mask")) refused("");
+  if (items->is_copy)
+    refuse(Errc::argument_mismatch, where, seen_text(object) + ", which shares no memory", "np.asarray(x)");
+  if (!items->array.dtype().attr("isnative").cast<bool>()) refused(" in another byte order");
+  if ((items->array.flags() & py::array::c_style) == 0) refused(", which is not C-contiguous");
+  return items->array;
+}
+
+std::span<const std::byte> bytes_in(const py::array& memory) {
+  return {static_cast<const std::byte*>(memory.data()), static_cast<std::size_t>(memory.nbytes())};
 }
 
 namespace {
@@ -313,24 +320,26 @@ std::vector<std::byte> map_bytes(const ptx::Parameter& parameter, const TensorMa
   return {bytes.begin(), bytes.end()};
 }
 
-ptx::Argument argument_of(const ptx::Parameter& parameter, const py::handle& object) {
+// What must live until the launch has ended comes to `held`.
+ptx::Argument argument_of(const ptx::Parameter& parameter, const py::handle& object,
+                          std::vector<py::object>& held) {
   if (object.is_none()) {
     if (parameter.bytes != 8)
       refuse_argument(parameter, "None, which is a pointer of 8 bytes", type_text(parameter));
     return ptx::null();
   }
-  if (py::isinstance<py::array>(object)) {
-    const auto array = py::reinterpret_borrow<py::array>(object);
-    const std::span<const std::byte> memory = memory_of(array, "argument '" + parameter.name + "'");
-    if (array.writeable()) return writable(memory);
-    return memory;
-  }
   if (py::isinstance<TensorMap>(object)) return map_bytes(parameter, object.cast<const TensorMap&>());
   if (PyBytes_Check(object.ptr())) return bytes_of(py::reinterpret_borrow<py::bytes>(object));
-  if (py::isinstance(object, py::module_::import("numpy").attr("generic")))
+  if (!py::isinstance<py::array>(object) &&
+      py::isinstance(object, py::module_::import("numpy").attr("generic")))
     return scalar_bytes(parameter, object);
   if (PyLong_Check(object.ptr()) || PyFloat_Check(object.ptr())) return number_bytes(parameter, object);
-  refuse_argument(parameter, seen_text(object), "an array, a number, a TensorMap, bytes or None");
+  if (!items_in(object))
+    refuse_argument(parameter, seen_text(object), "an array or tensor, a number, a TensorMap, bytes or None");
+  const py::array array = memory_in(object, "argument '" + parameter.name + "'");
+  held.push_back(array);
+  if (array.writeable()) return writable(bytes_in(array));
+  return bytes_in(array);
 }
 
 // ---- Addresses
@@ -342,10 +351,8 @@ py::object& addressed() {
 }
 
 std::uint64_t address_of(const AnyArray& object) {
-  if (!py::isinstance<py::array>(object))
-    refuse(Errc::argument_mismatch, "address", seen_text(object), "a NumPy array");
-  const auto array = py::reinterpret_borrow<py::array>(object);
-  const std::span<const std::byte> memory = memory_of(array, "address");
+  const py::array array = memory_in(object, "address");
+  const std::span<const std::byte> memory = bytes_in(array);
   if (!array.writeable())
     refuse(Errc::argument_mismatch, "address", seen_text(array) + ", which is read-only",
            "an array that can be written to");
@@ -403,36 +410,41 @@ LaunchReport launch(const ptx::Function& function, const Extent& grid, const Ext
                     bool contract, bool as_written, const Names& without, bool check_shared, bool check_global,
                     bool lenient, bool strict, const Grades& rules, std::uint64_t step_limit,
                     ptx::Cancel cancel, std::uint64_t cancel_seed, int threads, bool allow_inferred,
-                    Undefined undefined, bool profile) {
+                    Undefined undefined, bool profile, const Callback& progress) {
   const std::vector<ptx::Parameter>& parameters = function.parameters();
   if (args.size() != parameters.size())
     refuse(Errc::argument_mismatch, function.name(), std::to_string(args.size()) + " arguments",
            std::to_string(parameters.size()));
-  const py::list held(addressed().attr("values")());
-  std::vector<py::object> objects;  // the caller may change its list
+  std::vector<py::object> held;  // the caller may change its list
+  held.push_back(py::list(addressed().attr("values")()));
   std::vector<ptx::Argument> arguments;
-  for (std::size_t i = 0; i < parameters.size(); ++i)
-    arguments.push_back(argument_of(parameters[i], objects.emplace_back(args[i])));
-  const ptx::Launch how{.grid = dim3_of(grid, "grid"),
-                        .block = dim3_of(block, "block"),
-                        .cluster = cluster.is_none()
-                                       ? std::nullopt
-                                       : std::optional(dim3_of(Extent(py::object(cluster)), "cluster")),
-                        .shared_bytes = shared_mem,
-                        .contract = contract,
-                        .as_written = as_written,
-                        .without = names_of(without),
-                        .check_shared = check_shared,
-                        .check_global = check_global,
-                        .lenient = lenient,
-                        .strict = strict,
-                        .grades = grades_of(rules),
-                        .step_limit = step_limit,
-                        .cancel = cancel,
-                        .cancel_seed = cancel_seed,
-                        .execute = {undefined, allow_inferred, threads, {}},
-                        .profile = profile};
-  return report_of(interruptible([&] { return function.launch(how, arguments); }));
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    const py::object object = args[i];
+    held.push_back(object);
+    arguments.push_back(argument_of(parameters[i], object, held));
+  }
+  ptx::Launch how{.grid = dim3_of(grid, "grid"),
+                  .block = dim3_of(block, "block"),
+                  .cluster = cluster.is_none() ? std::nullopt
+                                               : std::optional(dim3_of(Extent(py::object(cluster)), "cluster")),
+                  .shared_bytes = shared_mem,
+                  .contract = contract,
+                  .as_written = as_written,
+                  .without = names_of(without),
+                  .check_shared = check_shared,
+                  .check_global = check_global,
+                  .lenient = lenient,
+                  .strict = strict,
+                  .grades = grades_of(rules),
+                  .step_limit = step_limit,
+                  .cancel = cancel,
+                  .cancel_seed = cancel_seed,
+                  .execute = {undefined, allow_inferred, threads, {}},
+                  .profile = profile};
+  Progress told(progress);
+  if (!progress.is_none())
+    how.progress = [&](std::uint64_t done, std::uint64_t blocks) { told.set(done, blocks); };
+  return report_of(interruptible([&] { return function.launch(how, arguments); }, INFINITY, &told));
 }
 
 // A call says what it found and allowed as a warning, at the caller.
@@ -446,7 +458,7 @@ void warn(const LaunchFinding& finding) {
 template <class... Options>
 void call(const ptx::Function& function, const Extent& grid, const Extent& block, const Arguments& args,
           const Options&... options) {
-  const LaunchReport report = launch(function, grid, block, args, options..., false);
+  const LaunchReport report = launch(function, grid, block, args, options..., false, Callback(py::none()));
   if (!report.printed.empty()) py::print(report.printed, "end"_a = "");
   for (const LaunchFinding& finding : report.findings) warn(finding);
   if (report.fault) raise(*report.fault);
@@ -486,8 +498,8 @@ constexpr const char* kLaunch =
     R"(Runs the kernel as a grid, and returns what it did: a LaunchReport, whose fault is not raised.
 
 grid, block: up to three numbers, (x, y, z), or one. args: a sequence with one argument for each parameter:
-    an array is memory that the kernel reads and writes in place: C-contiguous, of any type; to write to a
-    read-only one is a fault;
+    an array, or a tensor of PyTorch or with __dlpack__, is memory that the kernel reads and writes in place: C-contiguous,
+    of any type; to write to a read-only one is a fault;
     None is a null pointer;
     a number of Python's becomes what the parameter is: an int or bool its bytes, a float .f32 or .f64;
     a NumPy scalar is its own bytes, which must be as many as those of the parameter;
@@ -509,7 +521,8 @@ Errors, raised: argument_mismatch, launch_shape, no_such_rule and no_such_kernel
 constexpr const char* kProfile =
     R"(
 
-profile: the report has a profile: for each line, how often it was executed, and what its accesses to memory cost.)";
+profile: the report has a profile: for each line, how often it was executed, and what its accesses to memory cost.
+progress: called now and then with the blocks that have ended, and all.)";
 constexpr const char* kCall =
     R"(As `launch`, but a fault is raised as Error, and what printf prints goes to sys.stdout; findings
 are warnings, RuntimeWarning.)";
@@ -730,7 +743,7 @@ void add_ptx(py::module_& m) {
                  "cancel"_a = ptx::Cancel::first_come, "cancel_seed"_a = 0, "threads"_a = 0,
                  "allow_inferred"_a = true, "undefined"_a = Undefined::error, more..., doc.c_str());
   };
-  add("launch", &launch, std::string(kLaunch) + kProfile, "profile"_a = false);
+  add("launch", &launch, std::string(kLaunch) + kProfile, "profile"_a = false, "progress"_a = py::none());
   add("__call__",
       &call<std::uint64_t, As<"Optional[_Extent]">, bool, bool, Names, bool, bool, bool, bool, Grades,
             std::uint64_t, ptx::Cancel, std::uint64_t, int, bool, Undefined>,

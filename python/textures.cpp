@@ -6,7 +6,7 @@
 namespace warpbit::python {
 namespace {
 
-using Texels = As<"NDArray[Any]", py::array>;
+using Texels = As<"_Bits">;
 using Addressings = As<"Union[str, Sequence[str]]">;
 using Colour = As<"Union[float, Sequence[float]]">;
 
@@ -32,14 +32,15 @@ ptx::TexelFormat format_of(const py::array& array) {
   refuse(Errc::usage, "array", seen_text(array), "integers of 8 to 32 bits, float16 or float32");
 }
 
-std::uint64_t texture_of(const Texels& array, const std::string& shape, bool linear, bool normalized,
+std::uint64_t texture_of(const Texels& object, const std::string& shape, bool linear, bool normalized,
                          bool floats, const Addressings& addressing, const Colour& border) {
   ptx::Texture out;
   const auto known = ptx::find_texture_shape(shape);
   if (!known) refuse(Errc::usage, "shape", "'" + shape + "'", "memory, 1d, 2d, 3d, a1d, a2d, cube or acube");
   out.shape = *known;
+  const py::array array = memory_in(object, "array");
   out.format = format_of(array);
-  out.texels = memory_of(array, "array");
+  out.texels = bytes_in(array);
   out.linear = linear;
   out.normalized = normalized;
   out.floats = floats;
@@ -48,7 +49,7 @@ std::uint64_t texture_of(const Texels& array, const std::string& shape, bool lin
   spread("border", border, out.border, [](const py::object& one) { return one.cast<float>(); });
   const std::vector<std::uint64_t> extents(array.shape(), array.shape() + array.ndim());
   const std::uint64_t handle = value_of(ptx::texture(value_of(ptx::with_extents(out, extents))));
-  py::module_::import("weakref").attr("finalize")(array, py::cpp_function([handle] { ptx::forget(handle); }));
+  py::module_::import("weakref").attr("finalize")(object, py::cpp_function([handle] { ptx::forget(handle); }));
   return handle;
 }
 

@@ -26,10 +26,10 @@ class Product:
         self.of = instruction, a, b
 
     def __radd__(self, c):
-        return warpbit.gemm(*self.of, np.asarray(c)).d.view(np.float32)
+        return warpbit.gemm(*self.of, np.asarray(c)).d
 
     def __array__(self, dtype=None, copy=None):
-        return warpbit.gemm(*self.of).d.view(np.float32)
+        return warpbit.gemm(*self.of).d
 
 
 class NumPy:

@@ -17,7 +17,6 @@ def install(form=FORM, target="sm_80"):
     from tinygrad.runtime import ops_python
 
     instruction = warpbit.Instruction(form, target)
-    formats = [instruction.operand(role).format for role in "abc"]
     original = ops_python.generic_wmma_helper
 
     def generic_wmma_helper(inp, warp_size, WARP_THREADS, K, NUM_A, NUM_B, NUM_C, a_elem, b_elem, c_map):
@@ -32,8 +31,7 @@ def install(form=FORM, target="sm_80"):
             places = [(i, first + lane, c_map(lane, i)) for i in range(NUM_C) for lane in range(WARP_THREADS)]
             for i, lane, (column, row) in places:
                 c[row, column] = inp[2][i][lane]
-            codes = [warpbit.encode(f, m) for f, m in zip(formats, (a, b, c))]  # exact: the floats came of these formats
-            d = warpbit.decode(formats[2], warpbit.gemm(instruction, *codes).d)
+            d = warpbit.gemm(instruction, a, b, c).d  # exact: the floats came of these formats
             for i, lane, (column, row) in places:
                 out[i][lane] = float(d[row, column])
         return out

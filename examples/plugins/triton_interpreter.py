@@ -51,6 +51,6 @@ def install(target, forms=FORMS):
         a, b = (nibbles(x.data, axis) if f == "e2m1" else x.data for x, f, axis in zip((lhs, rhs), formats, (1, 0)))
         scales = {"a_scale": lhs_scale.data, "b_scale": rhs_scale.data.T}
         d = warpbit.gemm(instruction(SCALED.format(*formats)), a, b, acc.data, **scales).d
-        return TensorHandle(d.view(acc.data.dtype), acc.dtype.scalar)
+        return TensorHandle(d, acc.dtype.scalar)
 
     InterpreterBuilder.create_dot, InterpreterBuilder.create_dot_scaled = create_dot, create_dot_scaled

@@ -145,6 +145,27 @@ Result<std::vector<std::uint64_t>> encode(std::string_view format, std::span<con
                                           Rounding rounding = Rounding::nearest_even, bool satfinite = false);
 Result<std::vector<double>> decode(std::string_view format, std::span<const std::uint64_t> codes);
 
+// Arrays whose items are codes, each in the least of 1, 2, 4 or 8 bytes that hold its bits, in the byte order of this
+// machine. Threads share the work, to which the caller's Stoppable applies.
+
+/// How encode_items encodes.
+struct EncodeItems {
+  Rounding rounding = Rounding::nearest_even;
+  bool satfinite = false;
+  bool exactly = false;  ///< numbers that the format does not hold are refused
+};
+/// The first number that is refused, and why.
+struct RefusedItem {
+  std::size_t item;
+  Error error;
+};
+/// Codec::encode of each number. Nothing, unless one is refused; then some items may have been written. Precondition: as many
+/// items as numbers.
+std::optional<RefusedItem> encode_items(const Codec& codec, std::span<const double> numbers,
+                                        std::span<std::byte> items, const EncodeItems& how = {});
+/// Codec::decode of each item. Precondition: as many numbers as items.
+void decode_items(const Codec& codec, std::span<const std::byte> items, std::span<double> numbers);
+
 // ---- Block formats
 //
 // Block formats: elements of few bits that share a scale factor, and what numbers become in them. Everything is exact.
@@ -190,6 +211,36 @@ struct QuantizedBlock {
 Result<std::vector<QuantizedBlock>> quantize(std::string_view format, std::span<const std::string> numbers);
 /// The same for doubles.
 Result<std::vector<QuantizedBlock>> quantize(std::string_view format, std::span<const double> numbers);
+
+/// How the scale factor of a block comes from amax, its largest magnitude; m is the largest element, in exact numbers.
+struct ScaleRuleInfo {
+  std::string_view name;
+  bool power_of_two;      ///< of formats whose scale factors are powers of two
+  std::string_view says;  ///< "2^floor(log2 amax) / 2^floor(log2 m)"
+  std::string_view used;  ///< by whom
+};
+/// All of them; the first that fits a format is its own.
+std::span<const ScaleRuleInfo> scale_rules();
+
+/// How quantize_items quantises.
+struct QuantizeItems {
+  std::string_view rule = {};  ///< of scale_rules(); empty: the format's own
+  float tensor_scale = 1;      ///< by which numbers are divided first
+};
+/// What the definition of a format has for the tensor: amax / (the largest scale factor x the largest element), to nearest
+/// even, or 1 where that is 0; 1 for a format without one.
+float tensor_scale(const BlockFormat& format, std::span<const double> numbers);
+/// Codes and scale factors of rows of numbers: each row begins a block. Codes as `quantize` gives them, if the tensor's scale
+/// is 1. Threads share the work, to which the caller's Stoppable applies. Preconditions: `row`, the numbers in a row, divides
+/// their count; a byte for each number, and for each block of each row. Errors: usage for an infinity or a NaN, for a rule that
+/// does not fit, and for a tensor's scale that is not positive and finite, or is not 1 and the format has none.
+Result<void> quantize_items(const BlockFormat& format, std::span<const double> numbers, std::size_t row,
+                            std::span<std::byte> codes, std::span<std::byte> scales,
+                            const QuantizeItems& how = {});
+/// Element x scale factor x tensor_scale, exactly unless more than 53 bits are needed. Preconditions: as there.
+void dequantize_items(const BlockFormat& format, std::span<const std::byte> codes,
+                      std::span<const std::byte> scales, std::size_t row, float tensor_scale,
+                      std::span<double> numbers);
 
 }  // namespace warpbit
 #pragma GCC visibility pop

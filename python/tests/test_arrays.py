@@ -24,7 +24,7 @@ DTYPES = {
     ("f", "float8_e5m2", 1): "e5m2",  # whatever the kind
     ("u", "uint8", 1): "", ("u", "uint64", 8): "",
     ("V", "float8_e4m3fnuz", 1): None, ("V", "float8_e4m3", 1): None, ("V", "float8_e4m3b11fnuz", 1): None,
-    ("V", "int2", 1): None, ("f", "float128", 16): None, ("i", "int16", 2): None, ("i", "int64", 8): None,
+    ("V", "int2", 1): None, ("f", "float128", 16): None, ("i", "int16", 2): "", ("i", "int64", 8): "",
     ("V", "bfloat16", 4): None, ("V", "void16", 2): None, ("b", "bool", 1): None, ("O", "object", 8): None,
     ("V", "half", 2): None, ("V", "tensorfloat32", 4): None, ("V", "e4m3", 1): None, ("M", "datetime64[ns]", 8): None,
 }
@@ -47,17 +47,17 @@ def test_numbers_give_numbers():
     assert warpbit.gemm(f64, np.float64([[0.1]]), np.float64([[3]])).d.tolist() == [[0.1 * 3]]
 
 
-def test_codes_give_codes():
+def test_codes_give_numbers():
     a, b = np.float16([[1, 2]]), np.float16([[3], [4]])
     for arrays in ((a.view(np.uint16), b), (a, b.view(np.uint16)), (a, b, np.uint32([[0]])), (a.view(np.uint16), b.view(np.uint16))):
-        d = warpbit.gemm(SM_90, *arrays).d
-        assert d.dtype == np.uint32 and d.view(np.float32).tolist() == [[11]]
+        done = warpbit.gemm(SM_90, *arrays)
+        assert done.d.dtype == np.float32 and done.d.tolist() == [[11]] and done.codes.tolist() == [[0x41300000]]
     out = np.zeros((1, 1), np.uint32)
     assert warpbit.gemm(SM_90, a, b, out=out).d is out
     out = np.zeros((1, 1), np.float32)
     assert warpbit.gemm(SM_90, a, b, out=out).d is out and out.tolist() == [[11]]
     u8 = warpbit.Instruction("mma.sync.aligned.m16n8k32.row.col.s32.u8.u8.s32", "sm_90")
-    assert warpbit.gemm(u8, np.uint8([[200]]), np.uint8([[2]])).d.dtype == np.uint32
+    assert warpbit.gemm(u8, np.uint8([[200]]), np.uint8([[2]])).d.dtype == np.int32
 
 
 def test_orders_and_strides():
@@ -80,15 +80,12 @@ def test_float32_for_tf32():
 
 
 @pytest.mark.parametrize("call, message", [
-    (lambda: warpbit.gemm(TF32, np.ones((2, 2)), np.ones((2, 2))), "A is float64 of shape (2, 2); expected uint32 or float32 with"),
-    (lambda: warpbit.gemm(SM_90, np.ones((2, 2)), np.ones((2, 2))),
-     "A is float64 of shape (2, 2); expected uint16 or float16 with two dimensions, whose strides are whole items (encode gives"),
-    (lambda: warpbit.gemm(BF16, np.ones((2, 2), np.float16), np.ones((2, 2), np.float16)), "expected uint16 or bfloat16 with"),
-    (lambda: warpbit.gemm(S8, np.ones((2, 2), np.int16), np.ones((2, 2), np.int8)), "A is int16 of shape (2, 2); expected uint8 or int8"),
-    (lambda: warpbit.gemm(S8_U8, np.int8([[1]]), np.int8([[1]])), "B is int8 of shape (1, 1); expected uint8 with"),
-    (lambda: warpbit.gemm(SM_90, [[1.0]], [[1.0]]), "A is object of type list; expected uint16 or float16"),
-    (lambda: warpbit.gemm(SM_90, np.ones((1, 1), ">f2"), np.ones((1, 1), np.float16)), "A is >f2 of shape (1, 1); expected uint16"),
-    (lambda: warpbit.decode("e4m3", np.float32([1])), "codes are float32 of shape (1,); expected an array of uint8 or float8_e4m3fn"),
+    (lambda: warpbit.gemm(S8, np.full((2, 2), 128, np.int16), np.ones((2, 2), np.int8)), "A is int16 of shape (2, 2) with integers beyond s8"),
+    (lambda: warpbit.gemm(S8_U8, np.int8([[1]]), np.int8([[-1]])), "B is int8 of shape (1, 1) with integers beyond u8; expected from 0 to 255"),
+    (lambda: warpbit.gemm(SM_90, np.ones((1, 1), ">f2"), np.ones((1, 1), np.float16)), "A is >f2 of shape (1, 1); expected codes, uint16"),
+    (lambda: warpbit.gemm(SM_90, np.ones((1, 1), np.float16), np.ones((1, 1), np.float16), out=[[0]]),
+     "out is object of type list; expected uint32 or float32 with two dimensions"),
+    (lambda: warpbit.execute(SM_90, [[1]], [[1]], [[1]]), "scatter makes them of a matrix, scatter_values of one of numbers"),
 ])
 def test_refusals(call, message):
     assert message in str(refusal(call))
@@ -97,9 +94,9 @@ def test_refusals(call, message):
 # ---- Numbers where codes are meant
 
 def test_numbers_of_an_element():
-    wanted = warpbit.explain(SM_90, [0x3C00, 0x3800], [0x4000, 0x4400], 0x3F800000)
+    wanted = warpbit.explain(SM_90, np.uint16([0x3C00, 0x3800]), np.uint16([0x4000, 0x4400]), np.uint32(0x3F800000))
     for a in ([1.0, 0.5], (1.0, 0.5), np.float16([1, 0.5]), np.float32([1, 0.5]), np.array([1, 0.5]), list(np.float16([1, 0.5]))):
-        for c in (1.0, np.float32(1), 0x3F800000):
+        for c in (1, 1.0, np.float32(1), np.uint32(0x3F800000)):
             assert warpbit.explain(SM_90, a, [2.0, 4.0], c) == wanted
     pair = warpbit.compare([SM_80, SM_90], [1.0], [2.0]).explanations
     assert [e.result.decimal() for e in pair] == ["2", "2"]
@@ -108,21 +105,22 @@ def test_numbers_of_an_element():
 
 
 @pytest.mark.parametrize("arguments, message", [
-    (([0.1], [1.0]), "a: 0.1 is no number of f16; expected numbers that it holds exactly; encode rounds others"),
-    (([1.0], [1e6]), "b: 1000000.0 is no number of f16"),
-    (([1.0], [1.0], 0.1), "c: 0.1 is no number of f32"),
-    (([1.0, 0], [1.0, 1.0]), "a: codes beside numbers; expected codes: a sequence of int"),
-    (([1, 0.0], [1, 1]), "or numbers that f16 holds exactly, all float"),
-    ((["1"], [1.0]), "a: '1' of type str; expected codes"),
-    ((np.ones((1, 1)), [1.0]), "a: float64 of shape (1, 1); expected codes"),
-    ((np.int8([1]), [1.0]), "a: int8 of shape (1,); expected codes"),
+    (([0.1], [1.0]), "a is 0.1 at [0]; expected numbers that f16 holds exactly; warpbit.encode"),
+    (([1.0], [1e6]), "b is 1000000.0 at [0]; expected numbers that f16 holds"),
+    (([1.0], [1.0], 0.1), "c is 0.1 at []; expected numbers that f32 holds"),
+    (([1.0], [2049]), "b is 2049.0 at [0]; expected numbers that f16 holds"),
+    ((["1"], [1.0]), "a is object of type list; expected codes, uint16, or numbers that f16"),
+    ((np.ones((1, 1)), [1.0]), "a is float64 of shape (1, 1); expected a row of A or a column of B: one dimension"),
+    ((np.int8([1]), [1.0]), "a is int8 of shape (1,); expected codes, uint16"),
+    (([1.0], [1.0], [1.0]), "c is object of type list; expected one number"),
+    (([1.0], [1.0], 0, [1.0]), "a_scale is given; expected none"),
 ])
 def test_refused_numbers(arguments, message):
     assert message in str(refusal(lambda: warpbit.explain(SM_90, *arguments)))
 
 
 def test_numbers_without_a_sign_or_a_nan():
-    assert "-0.0 is no number of s8" in str(refusal(lambda: warpbit.explain(S8, [-0.0], [1.0])))
+    assert "a is -0.0 at [0]; expected numbers that s8 holds" in str(refusal(lambda: warpbit.explain(S8, [-0.0], [1.0])))
     assert warpbit.explain(SM_90, [float("nan")], [1.0]).code == 0x7FFFFFFF
 
 
@@ -144,11 +142,11 @@ def test_tensors(monkeypatch):
     eight = stand_ins.Tensor(warpbit.encode("e4m3", numbers), torch.float8_e4m3fn)
     assert np.array_equal(warpbit.gemm(E4M3, eight, eight).d, numbers @ numbers)
     assert warpbit.explain(BF16, stand_ins.Tensor(codes[0], torch.bfloat16), [1.0] * 4).result.decimal() == "-26"
-    assert "A is torch.bfloat16 of shape (4, 4); expected uint16 or float16" in str(refusal(lambda: warpbit.gemm(SM_90, a, b)))
+    assert np.array_equal(warpbit.gemm(SM_90, a, b).d, d)  # numbers that f16 holds, too
     away = stand_ins.Tensor(codes, torch.bfloat16, device="cuda:0")
     assert str(refusal(lambda: warpbit.gemm(BF16, away, b))) == "tensor: it is on cuda:0; expected a tensor on the CPU: x.cpu()"
     pairs = stand_ins.Tensor(np.zeros((4, 4), np.uint8), torch.float4_e2m1fn_x2)
-    assert "torch.float4_e2m1fn_x2 of shape (4, 4)" in str(refusal(lambda: warpbit.decode("e2m1", pairs)))
+    assert "torch.float4_e2m1fn_x2 of shape (4, 4); expected" in str(refusal(lambda: warpbit.decode("e2m1", pairs)))
 
 
 # ---- ml_dtypes itself, where it is installed
@@ -160,7 +158,7 @@ def test_ml_dtypes():
         if hasattr(ml_dtypes, name) and np.dtype(getattr(ml_dtypes, name)).itemsize == bytes:
             dtype = np.dtype(getattr(ml_dtypes, name))
             assert dtype.name == name and _core._format_of_items(dtype.kind, dtype.name, dtype.itemsize) == format
-            if format is None:
+            if not format:
                 continue
             bits = warpbit.format(format).bits
             array = np.arange(1 << bits, dtype=warpbit.format(format).dtype).view(dtype)

@@ -19,7 +19,8 @@ def test_left_out_values_are_found():
     a, b = operands()
     d = warpbit.gemm(MMA, a, b, order="split_k=9 unit=64 spread=cut store=f16").d
     assert d.dtype == np.float16
-    search = warpbit.find_order(a, b, d, target="H200", types="f16", order="store=f16")
+    search = warpbit.find_order(a, b, d, target="H200", types="f16")  # float16: store=f16
+    assert search == warpbit.find_order(a, b, d.view(np.uint16), target="H200", types="f16", order="store=f16")
     best = search.found[0]
     assert (best.equal, best.elements, best.left_out) == (768, 768, 8)
     assert "the last 8 values of K are not in the sum" in str(search)
@@ -39,7 +40,7 @@ def test_some_elements_are_enough():
     a, b = operands()
     d = warpbit.gemm(MMA, a, b, order="split_k=3 unit=64").d
     places = [(7 * n % 32, 11 * n % 24) for n in range(60)]
-    codes = [(row, column, int(d.view(np.uint32)[row, column])) for row, column in places]
+    codes = [(row, column, d.view(np.uint32)[row, column]) for row, column in places]
     numbers = [(row, column, float(d[row, column])) for row, column in places]
     by_codes, by_numbers = (warpbit.find_order(a, b, target="H100", types="f16", elements=e) for e in (codes, numbers))
     assert by_codes == by_numbers
@@ -50,7 +51,9 @@ def test_some_elements_are_enough():
         warpbit.find_order(a, b, d, target="H100", types="f16", elements=codes)
     with pytest.raises(warpbit.Error, match="no elements of D"):
         warpbit.find_order(a, b, target="H100", types="f16")
-    with pytest.raises(warpbit.Error, match="0.1; expected a number of the format of D, f32"):
+    ints = [(row, column, int(code)) for row, column, code in codes]
+    assert warpbit.find_order(a, b, target="H100", types="f16", elements=ints, codes=True) == by_codes
+    with pytest.raises(warpbit.Error, match=r"element \(0, 0\) is 0.1 at \[\]; expected numbers that f32 holds exactly"):
         warpbit.find_order(a, b, target="H100", types="f16", elements=[(0, 0, 0.1)])
 
 
@@ -83,6 +86,8 @@ def test_bias_and_factors():
 def test_refusals():
     a, b = operands()
     d = warpbit.gemm(MMA, a, b).d
+    with pytest.raises(warpbit.Error, match="uint16 of shape .*, codes of another format than f32; expected its dtype"):
+        warpbit.find_order(a, b, d.astype(np.uint16), target="H200", types="f16")
     with pytest.raises(warpbit.Error, match="expected shape"):
         warpbit.find_order(a, b, d[:3], target="H200", types="f16")
     with pytest.raises(warpbit.Error, match="operands of f16.s8"):

@@ -178,15 +178,18 @@ def test_shapes_and_strides():
 
 
 @pytest.mark.parametrize("call, message", [
-    (lambda: warpbit.decode("f16", np.zeros(3, np.uint32)),
-     "decode f16: codes are uint32 of shape (3,); expected an array of uint16 or float16"),
-    (lambda: warpbit.decode("e4m3", [1, 2]), "decode e4m3: codes are object of type list; expected an array of uint8"),
-    (lambda: warpbit.decode("bf16", np.zeros(3, np.float16)), "decode bf16: codes are float16 of shape (3,); expected an array of uint16"),
-    (lambda: warpbit.encode("f16", np.zeros(3, np.longdouble)), "encode f16: values are float128 of shape (3,); expected an array of floats"),
-    (lambda: warpbit.encode("f16", np.array([2**53 + 1])), "encode f16: values are integers beyond 2^53"),
-    (lambda: warpbit.encode("f16", "1.5"), "encode f16: values are '1.5'; expected"),
-    (lambda: warpbit.encode("f16", [[1.0], [1.0, 2.0]]), "encode f16: values are object of type list"),
-    (lambda: warpbit.encode("f16", [True]), "encode f16: values are [True]"),
+    (lambda: warpbit.decode("f16", np.full(3, 0x10000, np.uint32)),
+     "decode f16: codes is uint32 of shape (3,) with integers beyond f16; expected from 0 to 65535"),
+    (lambda: warpbit.decode("f16", np.zeros(3, np.uint8)), "decode f16: codes is uint8 of shape (3,); expected codes, uint16, or numbers"),
+    (lambda: warpbit.decode("e4m3", [256]), "decode e4m3: codes is int64 of shape (1,) with integers beyond e4m3; expected from 0 to 255"),
+    (lambda: warpbit.encode("f16", np.zeros(3, np.longdouble)), "encode f16: x is float128 of shape (3,); expected an array of floats"),
+    (lambda: warpbit.encode("f16", np.array([2**53 + 1])), "encode f16: x is integers beyond 2^53"),
+    (lambda: warpbit.encode("f16", "1.5"), "encode f16: x is object of type str; expected"),
+    (lambda: warpbit.encode("f16", [[1.0], [1.0, 2.0]]), "encode f16: x is object of type list"),
+    (lambda: warpbit.encode("f16", [True]), "encode f16: x is bool of shape (1,)"),
+    (lambda: warpbit.encode("nvfp4", [1.0]), "encode: 'nvfp4', elements with scale factors; expected quantize(x, \"nvfp4\"), which gives both, or "
+                                             "encode(\"e2m1\", x) for the elements alone"),
+    (lambda: warpbit.encode("mxfp8", [1.0]), "encode: 'mxfp8', elements with scale factors; expected quantize(x, \"mxfp8_e4m3\")"),
     (lambda: warpbit.encode("f16", np.zeros(3), "up"), "rounding: 'up'; expected one of rn, rz, rm, rp, rna"),
     (lambda: warpbit.format("f17"), "format: 'f17'; expected one of f64, f32, tf32, "),
 ])
@@ -206,6 +209,7 @@ def test_floats_are_their_own_codes():
     halves = np.array([1, -2, 0.5], np.float16)
     assert np.array_equal(warpbit.decode("f16", halves), halves)
     assert np.array_equal(warpbit.decode("f32", halves.astype(np.float32)), halves)
+    assert warpbit.decode("e4m3", [0x38, 0x7E]).tolist() == [1, 448] and warpbit.decode("e4m3", 0x38) == 1
 
 
 def test_one_code_in_words():

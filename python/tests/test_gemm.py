@@ -24,7 +24,8 @@ def test_integers(shape):
     c = np.random.default_rng(3).integers(-1000, 1000, (rows, columns)).astype(np.int32)
     wanted = a.astype(np.int32) @ b.astype(np.int32)
     result = warpbit.gemm(S8, a.view(np.uint8), b.view(np.uint8))
-    assert result.d.dtype == np.uint32 and np.array_equal(result.d.view(np.int32), wanted)
+    assert result.d.dtype == np.int32 and result.format == "s32" and np.array_equal(result.d, wanted)
+    assert result.codes.dtype == np.uint32 and np.array_equal(result.codes.view(np.int32), wanted)
     assert result.kernel in warpbit.kernels() and result.inferred is False
     # C, and B by columns, A backwards, every second column of D.
     wide = np.zeros((rows, 2 * columns), np.uint32)
@@ -44,7 +45,7 @@ def test_the_order_of_k():
 
     def product(**options):
         d = warpbit.gemm(F16, warpbit.encode("f16", a), warpbit.encode("f16", b), **options).d
-        return warpbit.decode("f32", d)[0, 0]
+        return d[0, 0]
 
     assert product() == 2.0**24
     assert product(order="descending") == 2.0**24 + 2
@@ -62,7 +63,7 @@ def test_a_tile_is_what_a_gpu_recorded():
     a, b, c, d = (warpbit.gather(i.operand(r), file[r]) for r in "abcd")
     for case in range(len(a)):
         for kernel in warpbit.kernels():
-            assert np.array_equal(warpbit.gemm(i, a[case], b[case], c[case], kernel=kernel).d, d[case])
+            assert np.array_equal(warpbit.gemm(i, a[case], b[case], c[case], kernel=kernel).codes, d[case])
 
 
 def test_wgmma_rounds_as_hopper_does_for_fp8():
@@ -74,11 +75,11 @@ def test_wgmma_rounds_as_hopper_does_for_fp8():
     a[:, 90], b[90] = 2.0**-9, 2.0**-5
     codes = warpbit.encode("e4m3", a), warpbit.encode("e4m3", b)
     result = warpbit.gemm(i, *codes)
-    assert result.inferred is False and (warpbit.decode("f32", result.d) == 1 + 2.0**-13).all()
+    assert result.inferred is False and (result.d == 1 + 2.0**-13).all()
     small_first = warpbit.gemm(i, *codes, order="descending").d
-    assert (warpbit.decode("f32", small_first) == 1 + 2.0**-13).all()  # 3 2^-14, cut
+    assert (small_first == 1 + 2.0**-13).all()  # 3 2^-14, cut
     negated = warpbit.Instruction(i.canonical + " {d}, a_desc, b_desc, p, -1, 1;", "sm_90a")
-    assert (warpbit.decode("f32", warpbit.gemm(negated, *codes).d) == -1 - 2.0**-13).all()
+    assert (warpbit.gemm(negated, *codes).d == -1 - 2.0**-13).all()
 
 
 NVFP4 = warpbit.Instruction(
@@ -96,7 +97,7 @@ def test_scale_factors():
     scales = {"a_scale": warpbit.encode("ue4m3", a_scale.astype(float)), "b_scale": warpbit.encode("ue4m3", b_scale.astype(float))}
     for kernel in warpbit.kernels():
         d = warpbit.gemm(NVFP4, *codes, kernel=kernel, **scales).d
-        assert np.array_equal(warpbit.decode("f32", d), left @ right)
+        assert np.array_equal(d, left @ right)
     by_columns = np.ascontiguousarray(scales["b_scale"].T).T
     assert np.array_equal(warpbit.gemm(NVFP4, *codes, a_scale=scales["a_scale"], b_scale=by_columns).d, d)
     refused = str(refusal(lambda: warpbit.gemm(NVFP4, *codes, a_scale=scales["a_scale"][:, :9], b_scale=scales["b_scale"])))
@@ -111,19 +112,19 @@ def test_out_may_be_c():
     assert np.array_equal(out, (a.astype(np.int32) @ b.astype(np.int32) + c.astype(np.int32)).view(np.uint32))
     result = warpbit.gemm(S8, a.view(np.uint8), b.view(np.uint8), c)
     again = pickle.loads(pickle.dumps(result))
-    assert np.array_equal(again.d, out) and repr(again) == repr(result)
+    assert np.array_equal(again.codes, out) and repr(again) == repr(result)
 
 
 A, B = np.zeros((16, 32), np.uint8), np.zeros((32, 8), np.uint8)
 
 
 @pytest.mark.parametrize("call, message", [
-    (lambda: warpbit.gemm(S8, A.view(np.bool_), B), "A is bool of shape (16, 32); expected uint8 or int8 with two dimensions"),
+    (lambda: warpbit.gemm(S8, A.view(np.bool_), B), "A is bool of shape (16, 32); expected codes, uint8, or numbers that s8 holds: integers with a sign, lists; x.astype"),
     (lambda: warpbit.gemm(S8, A, B[:31]), "B is uint8 of shape (31, 8); expected shape (32, 8)"),
     (lambda: warpbit.gemm(S8, A, B, np.zeros((8, 8), np.uint32)), "C is uint32 of shape (8, 8); expected shape (16, 8)"),
-    (lambda: warpbit.gemm(S8, A, B, out=np.zeros((16, 8), np.float32)), "out is float32 of shape (16, 8); expected uint32 or int32"),
+    (lambda: warpbit.gemm(S8, A, B, out=np.zeros((16, 8), np.float32)), "out is float32 of shape (16, 8); expected uint32 or int32 with two dimensions"),
     (lambda: warpbit.gemm(S8, A, B, out=np.broadcast_to(np.zeros(8, np.uint32), (16, 8))), "out is read-only; expected an array that can"),
-    (lambda: warpbit.gemm(S8, A.ravel(), B), "A is uint8 of shape (512,); expected uint8 or int8 with two dimensions"),
+    (lambda: warpbit.gemm(S8, A.ravel(), B), "A is uint8 of shape (512,); expected a matrix: two dimensions"),
     (lambda: warpbit.gemm(S8, A, B, order="split_k=0"), "expected at least 1"),
     (lambda: warpbit.gemm(NVFP4, A, B), "a_scale is not given; expected codes of ue4m3 of shape (16, 2), one for each 16 of K"),
     (lambda: warpbit.gemm(S8, A, B, b_scale=B), "b_scale is given; expected none: the form has no block scaling"),

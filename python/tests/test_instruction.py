@@ -63,7 +63,7 @@ def test_refusals(call, code, message):
 
 
 def test_a_target_is_a_target_or_a_name():
-    with pytest.raises(TypeError, match="expected a Target or its name, got object of type int"):
+    with pytest.raises(TypeError, match="expected a Target or its name, got 90"):
         warpbit.Instruction(FORM, 90)
 
 

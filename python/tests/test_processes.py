@@ -2,7 +2,9 @@
 """What is between this module and its process: fork, signals, objects without a value, arrays that are refused."""
 
 import _thread
+import pathlib
 import pickle
+import shutil
 import subprocess
 import sys
 import threading
@@ -95,7 +97,11 @@ def mma():
     lambda: warpbit.verify(["golden-digests"]),
     lambda: warpbit.compare_generated([warpbit.Computation(mma(), order, 64) for order in ("ascending", "descending")], 9000,
                                       depth=64),
-], ids=["execute", "gemm", "verify", "compare"])
+    lambda: [warpbit.quantize(np.ones((2048, 2048), np.float32), "nvfp4") for _ in range(100)],
+    lambda: [warpbit.encode("ue8m0", np.ones((2048, 2048), np.float32)) for _ in range(100)],
+    lambda: warpbit.explain_blocks("nvfp4", np.ones(10**7, np.float32)),
+    lambda: [warpbit.tanh(np.ones((2048, 2048), np.float32), target="H100") for _ in range(100)],
+], ids=["execute", "gemm", "verify", "compare", "quantize", "encode", "explain_blocks", "tanh"])
 def test_ctrl_c(work):
     assert interrupted(work) < 1.0
 
@@ -106,3 +112,39 @@ def test_a_mask_is_not_ignored():
     with pytest.raises(warpbit.Error, match=r"operand a is masked uint32 of shape \(1, 32, 4\)"):
         warpbit.execute(mma(), masked, b, c)
     assert "masked float64" in str(refusal(lambda: warpbit.encode("f16", np.ma.masked_array([1.0], mask=[True]))))
+
+
+# ---- Progress
+
+def long_compare(progress):
+    return warpbit.compare_generated([mma(), mma()], 60000, progress=progress)
+
+
+def test_progress_is_told():
+    seen = []
+    long_compare(lambda done, of: seen.append((done, of)))
+    assert seen and seen == sorted(seen) and seen[-1] == (60000, 60000)
+
+
+def test_what_progress_raises_ends_the_call():
+    def stop(done, of):
+        raise StopIteration("enough")
+
+    with pytest.raises(StopIteration, match="enough"):
+        long_compare(stop)
+
+
+# ---- Pythons that it was not built for
+
+def test_another_python_is_told(tmp_path):
+    package = tmp_path / "warpbit"
+    package.mkdir()
+    for name in ("__init__.py", "_error.py", "_built_for.py"):
+        shutil.copy(pathlib.Path(warpbit.__file__).parent / name, package)
+    (package / "_core.cpython-39-x86_64-linux-gnu.so").touch()
+    done = subprocess.run([sys.executable, "-c", "import warpbit"], cwd=tmp_path, env={}, capture_output=True, text=True)
+    version = f"{sys.version_info.major}.{sys.version_info.minor}"
+    said = done.stderr.splitlines()[-1]
+    assert done.returncode == 1 and said.startswith("ImportError: warpbit was built for ") and f" 3.9; this is {sys.executable} {version}" in said
+    done = subprocess.run([sys.executable, "-S", "-c", "import warpbit"], cwd=tmp_path, env={}, capture_output=True, text=True)  # no NumPy
+    assert "which has no NumPy" in done.stderr.splitlines()[-1]

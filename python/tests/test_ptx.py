@@ -446,7 +446,7 @@ def test_numbers_become_what_the_parameter_is(others, cls):
 
 
 NUMBERS = [
-    (1, "a", "argument 'd': object of type str; expected an array, a number, a TensorMap, bytes or None"),
+    (1, "a", "argument 'd': object of type str; expected an array or tensor, a number, a TensorMap, bytes or None"),
     (1, np.float32(1), "argument 'd': 1.0, float32 of 4 bytes; expected 8 bytes (.f64)"),
     (1, np.int64(1), "argument 'd': 1, int64 of 8 bytes; expected 8 bytes (.f64)"),
     (2, 256, "argument 'c': 256; expected an integer of 1 bytes (.u8)"),

@@ -9,11 +9,18 @@
     module = warpbit.RawModule(path="kernel.ptx", target="sm_90a")
     module.get_function("gemm")(grid, block, (x, y, 2.5, 1000))
 
-Registers are arrays of unsigned integers, (cases, lanes, registers); a matrix of codes has an unsigned integer for each
-element, or is an array or a tensor of PyTorch whose dtype says the format: float16, bfloat16, float8_e4m3fn, int8, ... Nothing is
-converted silently: an array that does not fit is an Error, which says what was seen, where, and what is accepted.
+Registers are arrays of unsigned integers, (cases, lanes, registers). Of a matrix, an element or an array the dtype says what it is:
+floats, integers with a sign, lists and numbers of Python are numbers; unsigned integers are codes. Nothing is rounded or
+converted silently: what does not fit is an Error, which says what was seen, where, and what is accepted.
 """
 
-from ._core import *
-from ._core import __version__ as __version__
+from ._error import explained_import as _explained_import
+
+try:
+    import numpy as _numpy  # the extension needs it later
+
+    from ._core import *
+    from ._core import __version__ as __version__
+except ImportError as _error:
+    raise _explained_import(_error) from None
 from ._error import Error as Error

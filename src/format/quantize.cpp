@@ -178,7 +178,10 @@ Result<std::vector<QuantizedBlock>> quantize(std::string_view name, std::span<co
 
 Result<std::vector<QuantizedBlock>> quantize(std::string_view name, std::span<const double> numbers) {
   std::vector<std::string> texts;
-  for (const double x : numbers) texts.push_back(fmt::format("{:a}", x));  // exactly
+  for (const double x : numbers) {
+    end_if(stop_flag());
+    texts.push_back(fmt::format("{:a}", x));  // exactly
+  }
   return quantize(name, texts);
 }
 
