@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Gives the records of reductions.py their orders: explain_reductions.py RECORDING WARPBIT OUT.zip
 
-The tool WARPBIT finds them (`warpbit order --sum`). Where several explain D, and data cannot tell them apart, one is taken whose blocks
-have as many threads as the kernel's. Needs NumPy.
+The tool WARPBIT finds them (`warpbit order --sum`). Where several explain D, and data cannot tell them apart, it is one whose blocks have as many
+threads as the kernel's. Needs NumPy.
 """
 import json
 import math
@@ -25,16 +25,17 @@ def array(r, of):
 
 
 def orders(tool, r, record, folder):
-    """The orders that explain a record, the likely ones first."""
+    """Orders that explain a record: of as many threads as a block of its kernel has, or its first or second extent; else any."""
     for name in "x", "d":
         numpy.save(folder / f"{name}.npy", array(r, record[name]))
     command = [tool, "order", "--sum", record["op"], folder / "x.npy", folder / "d.npy", "--json", "--axis", str(record.get("axis", "all")),
                "--epsilon", str(record.get("epsilon", 0))]
-    found = []
-    for hint in [], ["--threads", str(math.prod(record["kernels"][0]["block"]))]:
+    block = record["kernels"][0]["block"]
+    for hint in *([["--threads", str(count)] for count in (math.prod(block), block[0], block[1])]), []:
         answer = json.loads(subprocess.run([*command, *hint], stdout=subprocess.PIPE).stdout or "{}")
-        found = [order for one in answer.get("classes", []) for order in one] + found
-    return found
+        if answer.get("classes"):
+            return answer["classes"][0]
+    return []
 
 
 def main():

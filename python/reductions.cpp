@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// In which order a kernel added the rows of an array.
+#include "warpbit/reduction.hpp"
+
+#include "module.hpp"
+
+namespace warpbit::python {
+namespace {
+
+using Values = As<"NDArray[Any]">;
+using Axis = As<"Optional[int]">;
+
+/// The codes of an array, the summed axis last.
+struct Summed {
+  std::string format;
+  std::size_t rows = 1, columns = 1;
+  std::vector<py::ssize_t> shape;  ///< of the array, the summed axis last
+  std::vector<std::uint64_t> codes;
+};
+
+std::vector<std::uint64_t> wide(const py::array& items) {
+  const py::array_t<std::uint64_t, py::array::c_style | py::array::forcecast> out(items);
+  return {out.data(), out.data() + out.size()};
+}
+
+// `axis`: None flattens; nothing leaves the array as it is.
+Summed summed(Arguments& arguments, const py::handle& object, const std::string& name,
+              const std::optional<Axis>& axis) {
+  const std::optional<Items> items = items_in(object);
+  if (!items ||
+      (items->format != "f16" && items->format != "bf16" && items->format != "f32" && items->format != "f64"))
+    arguments.refused(name, seen_text(object), "an array of float16, bfloat16, float32 or float64");
+  Summed out;
+  out.format = items->format;
+  py::object array = arguments.codes(object, name, out.format);
+  if (axis && axis->is_none())
+    array = array.attr("reshape")(-1);
+  else if (axis)
+    array = py::module_::import("numpy").attr("moveaxis")(array, *axis, -1);
+  const py::array dense(array);
+  out.shape.assign(dense.shape(), dense.shape() + dense.ndim());
+  if (!out.shape.empty()) out.columns = static_cast<std::size_t>(out.shape.back());
+  out.codes = wide(dense);
+  out.rows = out.columns == 0 ? 0 : out.codes.size() / out.columns;
+  return out;
+}
+
+ReductionProblem problem_of(const std::string& reduction, const Summed& x, double epsilon) {
+  return {value_of(find_reduction(reduction)), x.rows, x.columns, x.format, x.format, x.codes, {}, epsilon};
+}
+
+ReductionSearch find(const std::string& reduction, const Values& x, const Values& d, const Axis& axis,
+                     double epsilon, int threads, int blocks) {
+  Arguments arguments("find_reduction_order");
+  const Summed of_x = summed(arguments, x, "x", axis);
+  ReductionProblem problem = problem_of(reduction, of_x, epsilon);
+  const bool has_values = leaves_values(problem.reduction);
+  const Summed of_d = summed(arguments, d, "d", has_values ? std::optional(axis) : std::nullopt);
+  problem.d_format = of_d.format;
+  problem.d = of_d.codes;
+  return interruptible([&] { return value_of(find_reduction_order(problem, {{threads, blocks}})); });
+}
+
+As<"NDArray[Any]", py::array> reduced(const std::string& reduction, const Values& x, const std::string& order,
+                                      const Axis& axis, double epsilon,
+                                      const std::optional<std::string>& d_format) {
+  Arguments arguments("reduce");
+  const Summed of_x = summed(arguments, x, "x", axis);
+  ReductionProblem problem = problem_of(reduction, of_x, epsilon);
+  problem.d_format = d_format.value_or(of_x.format == "f64" ? "f64" : "f32");
+  const ReductionOrder parsed = value_of(ReductionOrder::parse(order));
+  const std::vector<std::uint64_t> codes = interruptible([&] { return value_of(reduce(problem, parsed)); });
+  std::vector<py::ssize_t> shape = of_x.shape;
+  if (!leaves_values(problem.reduction)) shape.pop_back();
+  const py::array_t<std::uint64_t> items(shape, codes.data());
+  py::array out =
+      as_format(items.attr("astype")(unsigned_dtype(code_bytes(problem.d_format))), problem.d_format);
+  if (leaves_values(problem.reduction) && !axis.is_none())
+    out = py::module_::import("numpy").attr("moveaxis")(out, -1, axis);
+  return out;
+}
+
+std::vector<std::vector<std::string>> classes_of(const ReductionSearch& search) {
+  std::vector<std::vector<std::string>> out;
+  for (const ReductionClass& one : search.classes) {
+    out.emplace_back();
+    for (const ReductionOrder& order : one.orders) out.back().push_back(order.text());
+  }
+  return out;
+}
+
+}  // namespace
+
+void add_reductions(py::module_& m) {
+  py::class_<ReductionSearch>(m, "ReductionSearch", "What find_reduction_order found.")
+      .def_property_readonly(
+          "classes", &classes_of,
+          "Orders in words that explain D, the likely ones first: a list for each sum; the orders of one list "
+          "are the same tree of additions.")
+      .def_readonly("more_classes", &ReductionSearch::more_classes, "How many lists are left out.")
+      .def_readonly("tried", &ReductionSearch::tried, "How many orders were tried.")
+      .def_readonly("complete", &ReductionSearch::complete, "Whether all were.")
+      .def_readonly("rows", &ReductionSearch::rows, "How many rows D has.")
+      .def_property_readonly(
+          "nearest",
+          [](const ReductionSearch& s) -> std::optional<std::string> {
+            if (s.nearest_rows == 0) return std::nullopt;
+            return s.nearest.text();
+          },
+          "The order that explains most rows, from the first one on, where some were not explained; or None.")
+      .def_readonly("nearest_rows", &ReductionSearch::nearest_rows, "How many rows that are.")
+      .def("__str__", &ReductionSearch::text);
+  m.def("find_reduction_order", &find, "reduction"_a, "x"_a, "d"_a, py::kw_only(), "axis"_a = -1,
+        "epsilon"_a = 0.0, "threads"_a = 0, "blocks"_a = 0,
+        R"(The orders in which a kernel may have added: those that explain D bit for bit.
+
+reduction: "sum", "mean", "norm", "softmax", "layer_norm" or "rms_norm", along `axis`; None: of all values. x, d: arrays or tensors of
+float16, bfloat16, float32 or float64; d has no such axis, or all values of x for the last three. epsilon: of the norms. threads,
+blocks: of the kernel, where a profiler shows them. Sums are in float32, of float64 in float64. Errors: usage; view_mismatch.)");
+  m.def(
+      "reduce", &reduced, "reduction"_a, "x"_a, "order"_a = "", py::kw_only(), "axis"_a = -1, "epsilon"_a = 0.0,
+      "d_format"_a = py::none(),
+      R"(D as a kernel computes it that adds in this order: words as `warpbit order --sum sum --words` lists them.
+
+d_format: "f16", "bf16", "f32" or "f64"; float32 unless given, of float64 float64. The others as of find_reduction_order.
+Errors: usage; view_mismatch.)");
+}
+
+}  // namespace warpbit::python

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""In which order a kernel added: rows of an H200, and sums whose bits are known by hand."""
+
+import numpy as np
+import pytest
+
+import warpbit
+from conftest import refusal
+
+FOLDER = "examples/reductions/"
+BIG = 2.0**30  # swallows ones
+
+
+def test_softmax_of_pytorch():
+    x, d = np.load(FOLDER + "softmax_x.npy"), np.load(FOLDER + "softmax_d.npy")
+    search = warpbit.find_reduction_order("softmax", x, d)
+    assert (len(search.classes), search.more_classes, search.rows, search.complete) == (1, 0, 64, True)
+    assert "threads=32 function=expf" in search.classes[0] and "one order explains all 64 rows" in str(search)
+    for order in search.classes[0]:
+        got = warpbit.reduce("softmax", x, order)
+        assert (got.dtype, got.tobytes()) == (np.float32, d.tobytes())
+    got = warpbit.reduce("softmax", x.T, search.classes[0][0], axis=0)
+    assert (got.shape, np.ascontiguousarray(got.T).tobytes()) == ((100, 64), d.tobytes())
+    wrong = d.copy()
+    wrong[5, 7] = 0
+    search = warpbit.find_reduction_order("softmax", x, wrong, threads=32)
+    assert (search.classes, search.nearest_rows) == ([], 5)
+
+
+def test_sums_by_hand():
+    x = np.array([[BIG, 1, 1, -BIG], [BIG, -BIG, 1, 1]], np.float32)
+    assert warpbit.reduce("sum", x).tolist() == [0, 2]
+    assert warpbit.reduce("sum", x, "threads=4 lanes=pairs").tolist() == [0, 2]
+    assert warpbit.reduce("sum", x, "threads=4").tolist() == [0, 0]
+    assert warpbit.reduce("sum", x, axis=0).tolist() == [2 * BIG, -BIG, 2, -BIG]
+    assert warpbit.reduce("sum", x, axis=None).shape == ()
+    assert warpbit.reduce("mean", np.array([1, 2], np.float16), d_format="f16").dtype == np.float16
+    assert warpbit.reduce("sum", np.array([1e300, 1])).dtype == np.float64
+
+
+@pytest.mark.parametrize("change, message", [
+    ({"x": [[1, 2]]}, "an array of float16"), ({"x": np.ones((2, 4), np.int32)}, "an array of float16"),
+    ({"d": np.ones(1, np.float32)}, "one for each row"), ({"reduction": "product"}, "one of sum, mean"),
+    ({"x": np.ones((2, 0), np.float32)}, "an array without values"),
+])
+def test_refusals(change, message):
+    asked = {"reduction": "sum", "x": np.ones((2, 4), np.float32), "d": np.full(2, 4, np.float32), **change}
+    assert message in str(refusal(lambda: warpbit.find_reduction_order(**asked)))
+    assert "threads=" in str(refusal(lambda: warpbit.reduce("sum", np.ones(4, np.float32), "thread=4")))
