@@ -30,8 +30,10 @@ def orders(tool, r, record, folder):
         numpy.save(folder / f"{name}.npy", array(r, record[name]))
     command = [tool, "order", "--sum", record["op"], folder / "x.npy", folder / "d.npy", "--json", "--axis", str(record.get("axis", "all")),
                "--epsilon", str(record.get("epsilon", 0))]
-    block = record["kernels"][0]["block"]
-    for hint in *([["--threads", str(count)] for count in (math.prod(block), block[0], block[1])]), []:
+    block, grid = (record["kernels"][0][name] for name in ("block", "grid"))
+    counts = dict.fromkeys((math.prod(block), block[0], block[1]))
+    hints = [["--threads", str(count), "--blocks", str(blocks)] for blocks in dict.fromkeys((1, grid[0], grid[1])) for count in counts]
+    for hint in *hints, []:
         answer = json.loads(subprocess.run([*command, *hint], stdout=subprocess.PIPE).stdout or "{}")
         if answer.get("classes"):
             return answer["classes"][0]
