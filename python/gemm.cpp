@@ -37,6 +37,9 @@ CodeArray codes_of_matrix(const py::handle& object, const Operand& operand, cons
 
 // The operands of D = A B + C. Errors: view_mismatch.
 const Operand& operand_for(const Instruction& i, Part part) {
+  if (const std::string_view product = product_by_types(i); !product.empty())
+    refuse(std::string(i.canonical()), "its types are in an instruction descriptor",
+           "types in the name: " + std::string(product));
   if (const Operand* operand = i.find(part)) return *operand;
   refuse(std::string(i.canonical()), "it is no product of matrices", "an instruction D = A B + C");
 }

@@ -120,6 +120,8 @@ std::string mark(const Instruction& instruction);
 /// there, and how that differs; or what the bits do that lie beside elements in their bytes (src/target/NUMERICS.md). Empty if
 /// nothing is known.
 std::string note(const Instruction& instruction);
+/// The form that these use instead, on its target; nothing if the note speaks of none.
+std::optional<Instruction> used_by_products(const Instruction& instruction);
 
 /// Text for a person: the addends as aligned bits, in lines of at most `columns` (at least 60).
 std::string text(const Explanation& explanation, int columns);

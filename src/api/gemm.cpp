@@ -24,7 +24,7 @@ namespace {
 Result<const Tile*> find_tile(const Instruction& i) {
   const std::string accepted = "a dense product of matrices: mma, wmma or wgmma.mma_async";
   const Tile* tile = std::get_if<Tile>(&i.decoded().kernel);
-  if (tile == nullptr) return mismatch(i, "it is no product of matrices", accepted);
+  if (tile == nullptr) return no_product(i, "it is no product of matrices", accepted);
   if (tile->sparsity.is_sparse()) return mismatch(i, "its A is sparse", accepted);
   if (tile->c.format != tile->d.format)
     return mismatch(i, fmt::format("C is {} and D is {}", tile->c.format->name, tile->d.format->name),
@@ -117,6 +117,13 @@ ItemMatrix items(const View& view, const Format& format) {
 }
 
 }  // namespace
+
+Error no_product(const Instruction& i, std::string seen, std::string accepted) {
+  if (const std::string_view product = product_by_types(i); !product.empty())
+    return mismatch(i, "its types are in an instruction descriptor",
+                    fmt::format("types in the name: {}", product));
+  return mismatch(i, std::move(seen), std::move(accepted));
+}
 
 Result<KSteps> find_k_steps(const Instruction& i, std::size_t depth, const std::vector<std::size_t>& k_order,
                             std::size_t split_k) {

@@ -114,6 +114,16 @@ void print_notes(const std::vector<Computation>& computations) {
   for (std::size_t i = 0; i < names.size(); ++i)
     if (const std::string text = note(computations[i].instruction); !text.empty())
       print_wrapped(fmt::format("note: {}: {}", names[i], text));
+  for (const Computation& c : computations) {
+    const std::optional<Instruction> used = used_by_products(c.instruction);
+    if (!used || std::ranges::any_of(computations, [&](const Computation& other) {
+          return other.instruction.canonical() == used->canonical();
+        }))
+      continue;
+    // A command, in one line.
+    return fmt::print("  warpbit compare {}@{} {}@{} --random ordinary\n", c.instruction.canonical(),
+                      c.instruction.target().name(), used->canonical(), used->target().name());
+  }
 }
 
 void print_element(const ElementComparison& c, bool show) {

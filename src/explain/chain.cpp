@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "api/checks.hpp"
 #include "isa/instruction.hpp"
 
 namespace warpbit {
@@ -56,7 +57,7 @@ Result<Chain> find_chain(const Computation& computation, std::size_t depth) {
   const Instruction& i = computation.instruction;
   const Tile* tile = std::get_if<Tile>(&i.decoded().kernel);
   if (tile == nullptr)
-    return mismatch(i, "its elements are no sums of products", "an instruction of the form D = A B + C");
+    return no_product(i, "its elements are no sums of products", "an instruction of the form D = A B + C");
   Result<KSteps> k = find_k_steps(i, std::max<std::size_t>(depth, 1), computation.k_order, computation.split_k);
   if (!k) return k.error();
   const std::string once = fmt::format("a K of at most {}, the depth of one instruction", tile->terms);

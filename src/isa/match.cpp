@@ -85,6 +85,7 @@ Result<Assignment> assign(const Statement& s, const Family& family, const Index&
   Assignment out{std::vector<int>(n, -1), std::vector<std::string_view>(n)};
   for (std::size_t i = 0; i < s.qualifiers.size(); ++i) {
     const std::string_view q = s.qualifiers[i];
+    if (std::ranges::find(family.ignored, q) != family.ignored.end()) continue;
     const int group = group_of(index, family, q);
     if (group < 0) {
       std::vector<std::string> all;

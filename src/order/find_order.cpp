@@ -618,7 +618,7 @@ Result<OrderSearch> find_order(std::span<const Instruction> instructions, const 
   const Instruction& i = instructions[0];
   const Operand *a = i.find(Part::a), *b = i.find(Part::b);
   if (a == nullptr || b == nullptr)
-    return mismatch(i, "it is no product of matrices", "an instruction D = A B + C");
+    return no_product(i, "it is no product of matrices", "an instruction D = A B + C");
   for (const Instruction& other : instructions) {
     const Operand *x = other.find(Part::a), *y = other.find(Part::b);
     if (x == nullptr || y == nullptr || x->format != a->format || y->format != b->format || other.blocks() != 0)
