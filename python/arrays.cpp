@@ -116,6 +116,8 @@ std::optional<Items> items_in(const py::handle& object) {
   if (const std::optional<py::array> array = array_in(object)) {
     const py::dtype type = array->dtype();
     if (!type.attr("isnative").cast<bool>()) return std::nullopt;
+    // No format here has signed numbers of 16 bits: so bfloat16 comes out of other libraries.
+    if (type.kind() == 'i' && type.itemsize() == 2) return Items{array->attr("view")(unsigned_dtype(2)), ""};
     const auto name = type.kind() == 'u' ? std::string() : type.attr("name").cast<std::string>();
     std::optional<std::string> format =
         format_of_items(type.kind(), name, static_cast<std::size_t>(type.itemsize()));
@@ -128,8 +130,11 @@ std::optional<Items> items_in(const py::handle& object) {
 
 std::optional<py::array> bits_in(const py::handle& object, std::size_t item_bytes, std::string_view format) {
   std::optional<Items> items = items_in(object);
-  const bool fits = items && static_cast<std::size_t>(items->array.itemsize()) == item_bytes &&
-                    (items->format.empty() || items->format == held(format));
+  if (!items) return std::nullopt;
+  const std::optional<FormatInfo> info = format_named(held(format));
+  const bool are_codes = items->format.empty() || (items->format == "s8" && info && !info->is_integer);
+  const bool fits = static_cast<std::size_t>(items->array.itemsize()) == item_bytes &&
+                    (are_codes || items->format == held(format));
   if (!fits) return std::nullopt;
   return std::move(items->array);
 }

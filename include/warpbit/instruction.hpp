@@ -296,9 +296,6 @@ Result<MachineForms> forms_of_machine_code(std::string_view instruction);
 
 /// What the qualifiers and the operands of a tcgen05.mma say; nothing of another instruction.
 std::optional<TensorMma> tensor_mma(const Instruction& instruction);
-/// Products of matrices by a tcgen05.mma have forms of their own, in which its types stand and which no PTX has:
-/// tcgen05.mma.kind::f8f6f4.f32.e4m3.e4m3. One of them for the kind of this tcgen05.mma; empty for other instructions.
-std::string_view product_by_types(const Instruction& instruction);
 
 /// An instruction descriptor, decoded. There are three forms of it, by kind: of f16, tf32, f8f6f4 and i8; of mxf8f6f4; of
 /// mxf4 and mxf4nvf4 (src/machine/TENSOR_MEMORY.md, "Instruction descriptors", has the bits).

@@ -20,9 +20,6 @@ Error mismatch(const Instruction& instruction, std::string seen, std::string acc
 /// The body that computes a tile by a kernel; null where the specification does.
 const Body* body_for(const Tile& tile, Kernel kernel);
 
-/// That an instruction is no product, where one is wanted.
-Error no_product(const Instruction& instruction, std::string seen, std::string accepted);
-
 /// Refuses an instruction with inferred arithmetic if the options do not allow it.
 Result<void> check_basis(const Instruction& instruction, const ExecuteOptions& options);
 

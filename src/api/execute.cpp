@@ -11,6 +11,7 @@
 #include <variant>
 
 #include "api/checks.hpp"
+#include "api/no_product.hpp"
 #include "isa/instruction.hpp"
 #include "kernel/bodies.hpp"
 #include "kernel/conversion_table.hpp"

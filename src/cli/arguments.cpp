@@ -10,6 +10,7 @@
 
 #include "cli/help.hpp"
 #include "warpbit/format.hpp"
+#include "warpbit/gemm.hpp"
 #include "warpbit/instruction.hpp"
 #include "warpbit/layout.hpp"
 

@@ -92,7 +92,6 @@ struct QualifierSlot {
   bool after_previous = false;  ///< must be written after the slot before it
   bool leading = false;         ///< must be written at its place in this list
   bool chosen = false;          ///< required, and yet never implied by other words of a short form
-  bool implied = false;         ///< not required, and yet implied by other words of a short form
   /// If not 0, how many slots before it the word stands that a short form need not repeat.
   int repeats = 0;
   /// Required by the manual but not by the assembler.
@@ -167,8 +166,7 @@ struct Family {
   std::span<const std::string_view> marks;
   std::span<const QualifierSlot> slots;
   std::vector<Form> forms;
-  std::span<const SinceRow> since = {};             ///< of all families of the opcode
-  std::span<const std::string_view> ignored = {};   ///< words that may be written and say nothing here
+  std::span<const SinceRow> since = {};  ///< of all families of the opcode
 };
 
 /// All families.
@@ -178,10 +176,6 @@ std::span<const Family> families();
 
 /// Products of a chain of FMA, which are no forms of PTX and not among the families (families/chain.cpp).
 const Family& chain_family();
-/// Products of tcgen05.mma whose types stand in the name, likewise (families/tensor_product.cpp).
-const Family& tensor_product_family();
-/// The first of these with the kind of a tcgen05.mma, to show how they are written; empty for other forms.
-std::string_view product_by_types(const Form& form);
 
 /// "0..3", "0" if there is one value, "-1,1" if values between are excluded, ">=0" without a maximum, "any".
 std::string text(const ImmediateRange& range);

@@ -7,6 +7,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "isa/families/tensor_product.hpp"
+
 namespace warpbit {
 namespace {
 

@@ -351,10 +351,6 @@ std::optional<TensorMma> tensor_mma(const Instruction& instruction) {
   return mma == nullptr ? std::nullopt : std::optional(*mma);
 }
 
-std::string_view product_by_types(const Instruction& instruction) {
-  return product_by_types(*instruction.decoded().form);
-}
-
 std::vector<Arithmetic> arithmetics_of(const Form& form) {
   const auto* const action = std::get_if<TensorAction>(&form.action);
   const auto* const mma = action == nullptr ? nullptr : std::get_if<TensorMma>(&action->what);

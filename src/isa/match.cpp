@@ -85,7 +85,6 @@ Result<Assignment> assign(const Statement& s, const Family& family, const Index&
   Assignment out{std::vector<int>(n, -1), std::vector<std::string_view>(n)};
   for (std::size_t i = 0; i < s.qualifiers.size(); ++i) {
     const std::string_view q = s.qualifiers[i];
-    if (std::ranges::find(family.ignored, q) != family.ignored.end()) continue;
     const int group = group_of(index, family, q);
     if (group < 0) {
       std::vector<std::string> all;
@@ -197,8 +196,10 @@ Error wrong_slot(const Statement& s, const Family& family, const Assignment& giv
 Error no_form(const Statement& s, const Family& family, Target target, const Assignment& given) {
   for (std::size_t slot = 0; slot < given.text.size(); ++slot) {
     if (!family.slots[slot].required || !given.text[slot].empty()) continue;
+    const std::vector<std::string> all = values(documented(family), slot);
+    if (std::ranges::find(all, "") != all.end()) continue;  // of some forms
     std::vector<std::string> accepted;
-    for (const std::string& v : values(documented(family), slot)) accepted.push_back("." + v);
+    for (const std::string& v : all) accepted.push_back("." + v);
     return {Errc::missing_qualifier, spell(s), std::string(family.slots[slot].what), list(accepted, " or ")};
   }
   Nearest best = nearest(family, target, given);

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "isa/families/tensor_product.hpp"
 #include "isa/instruction.hpp"
 
 namespace warpbit {
@@ -59,7 +60,7 @@ class Reading {
   bool is_shorter() const {
     for (std::size_t slot = 0; slot < given_.size(); ++slot)
       if (is_given(slot) ? given_[slot] != form_.qualifiers[slot]
-                         : family_.slots[slot].required || family_.slots[slot].implied)
+                         : family_.slots[slot].required && !form_.qualifiers[slot].empty())
         return true;
     return false;
   }
@@ -74,7 +75,7 @@ class Reading {
   bool may_be_left_out(std::size_t slot) const {
     const QualifierSlot& spec = family_.slots[slot];
     if (omission_ == Omission::any) return true;
-    if (spec.repeats == 0) return (spec.required && !spec.chosen) || spec.implied;
+    if (spec.repeats == 0) return spec.required && !spec.chosen;
     return form_.qualifiers[slot] == form_.qualifiers[slot - static_cast<std::size_t>(spec.repeats)];
   }
 
@@ -99,7 +100,8 @@ std::vector<const Form*> readings(const Statement& text, Omission omission) {
   for (const Family* family : families_of(text.opcode)) {
     std::vector<std::string_view> words = text.qualifiers;
     const auto is_ignored = [&](std::string_view word) {
-      return std::ranges::find(family->ignored, word) != family->ignored.end();
+      const auto ignored = words_beside_product();
+      return family == &tensor_product_family() && std::ranges::find(ignored, word) != ignored.end();
     };
     const bool is_longer = std::erase_if(words, is_ignored) != 0;
     for (const Form& form : family->forms) {

@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "api/checks.hpp"
+#include "api/no_product.hpp"
 #include "isa/instruction.hpp"
 #include "kernel/tile.hpp"
 #include "replay/execute_capture.hpp"

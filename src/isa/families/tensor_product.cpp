@@ -6,6 +6,8 @@
 //
 // The arithmetic does not depend on .cta_group and on M and N: the first may be written and says nothing; without a shape it
 // is m128n16. Rows of A and D lie in lanes, as in tensor memory, and so do rows of B.
+#include "isa/families/tensor_product.hpp"
+
 #include <algorithm>
 
 #include "isa/families/operands.hpp"
@@ -82,10 +84,8 @@ constexpr std::array kSlots{
                   .role = SlotRole::shape,
                   .resembles = looks_like_shape},
     QualifierSlot{.what = "kind", .group = "kind", .resembles = looks_like_kind},
-    QualifierSlot{
-        .what = "qualifier .block_scale", .group = "block_scale", .required = false, .implied = true},
-    QualifierSlot{
-        .what = "number of scale factors", .group = "scale_vec", .required = false, .implied = true},
+    QualifierSlot{.what = "qualifier .block_scale", .group = "block_scale"},
+    QualifierSlot{.what = "number of scale factors", .group = "scale_vec"},
     kSatfinite,
     QualifierSlot{.what = "type of D", .group = "type", .chosen = true},
     QualifierSlot{.what = "type of A", .group = "type", .chosen = true, .role = SlotRole::factor_type},
@@ -138,8 +138,12 @@ std::vector<Form> expand() {
 
 const Family& tensor_product_family() {
   using namespace tensor_product_words;
-  static const Family family{"tcgen05.mma by types", "tcgen05", {}, kSlots, expand(), {}, kIgnored};
+  static const Family family{"tcgen05.mma by types", "tcgen05", {}, kSlots, expand(), {}};
   return family;
+}
+
+std::span<const std::string_view> words_beside_product() {
+  return tensor_product_words::kIgnored;
 }
 
 std::string_view product_by_types(const Form& form) {
