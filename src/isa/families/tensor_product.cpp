@@ -9,6 +9,7 @@
 #include "isa/families/tensor_product.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "isa/families/operands.hpp"
 
@@ -46,8 +47,11 @@ constexpr Row kRows[] = {
 constexpr int kM = 128, kUsualN = 16;
 constexpr Packing kNibbles{32, 4, 0, 4};
 
+// Fewer rows than lanes are there again in the lanes behind them.
 FragmentMap in_rows(int rows, int columns, const Packing& packing) {
-  return {rows, columns, 1, packing, {{rows, {1, 0}}}, {{columns, {0, 1}}}, {kM, 0, rows}};
+  std::vector<FragmentMap::Digit> lanes = {{rows, {1, 0}}};
+  if (rows < kM) lanes.push_back({kM / rows, {0, 0}});
+  return {rows, columns, 1, packing, std::move(lanes), {{columns, {0, 1}}}};
 }
 
 OperandSpec matrix(std::string_view role, Part part, FormatId id, int rows, int columns,
@@ -151,9 +155,12 @@ std::string_view product_by_types(const Form& form) {
   const std::vector<Form>& all = tensor_product_family().forms;
   const auto* const action = std::get_if<TensorAction>(&form.action);
   if (action == nullptr || !std::holds_alternative<TensorMma>(action->what)) return "";
+  constexpr FormatSet kUsual = FormatId::f16 | FormatId::tf32 | FormatId::e4m3 | FormatId::s8 | FormatId::e2m1;
   const auto found = std::ranges::find_if(all, [&](const Form& product) {
+    const Arithmetic& x = product.arithmetic;
     return std::ranges::find(form.qualifiers, product.qualifiers[kKindSlot]) != form.qualifiers.end() &&
-           product.arithmetic.d != FormatId::f16;
+           x.d != FormatId::f16 && x.a == x.b && kUsual.contains(x.a) &&
+           (form.arithmetic.a == FormatId::e2m1 || x.a != FormatId::e2m1);
   });
   return found == all.end() ? std::string_view() : found->canonical;
 }
