@@ -128,21 +128,24 @@ TEST_CASE("gemm by types gives the elements that a B200 returned", "[quick][gemm
 
 const std::string kFp8 = "mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32";
 
-// The command line that an answer names, without "warpbit".
+// The command that an answer names, in lines of the shell, without "warpbit".
 std::vector<std::string> named_command(const Output& answer) {
+  std::string command;
   for (const std::string& line : answer.lines()) {
-    const std::string begin = "  warpbit ";
-    if (!line.starts_with(begin)) continue;
-    std::vector<std::string> out;
-    std::istringstream in(line.substr(begin.size()));
-    for (std::string word; in >> word;) {
-      if (word.size() > 1 && word.front() == '\'') word = word.substr(1, word.size() - 2);
-      out.push_back(word);
-    }
-    return out;
+    if (command.empty() ? !line.starts_with("  warpbit ") : !command.ends_with("\\")) continue;
+    if (command.ends_with("\\")) command.pop_back();
+    command += line;
   }
-  FAIL("no command in\n" << answer.out);
-  return {};
+  std::vector<std::string> out;
+  std::istringstream in(command);
+  for (std::string word; in >> word;) {
+    if (word.size() > 1 && word.front() == '\'') word = word.substr(1, word.size() - 2);
+    out.push_back(word);
+  }
+  INFO(answer.out);
+  REQUIRE(out.size() > 1);
+  out.erase(out.begin());
+  return out;
 }
 
 TEST_CASE("the note on FP8 of Blackwell is followed by a command that works", "[quick][cli]") {

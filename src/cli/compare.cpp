@@ -11,6 +11,7 @@
 
 #include "cli/arguments.hpp"
 #include "cli/compare_output.hpp"
+#include "cli/help.hpp"
 #include "cli/parts.hpp"
 #include "cli/terminal.hpp"
 #include "warpbit/format.hpp"
@@ -120,9 +121,10 @@ void print_notes(const std::vector<Computation>& computations) {
           return other.instruction.canonical() == used->canonical();
         }))
       continue;
-    // A command, in one line.
-    return fmt::print("  warpbit compare {}@{} {}@{} --random ordinary\n", c.instruction.canonical(),
-                      c.instruction.target().name(), used->canonical(), used->target().name());
+    const std::string command =
+        fmt::format("warpbit compare {}@{} {}@{} --random ordinary", c.instruction.canonical(),
+                    c.instruction.target().name(), used->canonical(), used->target().name());
+    return fmt::print("{}\n", shell_lines(command, terminal().columns));
   }
 }
 

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "cli/arguments.hpp"
+#include "cli/help.hpp"
 #include "cli/json.hpp"
 #include "cli/terminal.hpp"
 
@@ -71,7 +72,9 @@ void print_commands(const std::vector<Explanation>& explanations, const ElementO
     const Result<Instruction> asked = Instruction::parse(e.form, e.target);
     const std::optional<Instruction> used = asked ? used_by_products(*asked) : std::nullopt;
     if (used)
-      fmt::print("  warpbit explain {}@{}{}\n", used->canonical(), used->target().name(), values.typed());
+      fmt::print("{}\n", shell_lines(fmt::format("warpbit explain {}@{}{}", used->canonical(),
+                                                 used->target().name(), values.typed()),
+                                     terminal().columns));
   }
 }
 

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "explain/chain.hpp"
 #include "numeric/words.hpp"
@@ -42,6 +43,12 @@ Result<Computation> computation(const Instruction& instruction, std::string_view
   Computation out{instruction, *std::move(read)};
   // Whether they form a chain is for those to say that need one: gemm has more.
   if (Result<void> checked = check_order(out, depth); !checked) return checked.error();
+  // The steps one by one, if a word says it.
+  std::vector<std::size_t>& steps = out.order.k_order;
+  const bool ascends = std::ranges::is_sorted(steps), descends = std::ranges::is_sorted(steps, std::greater());
+  if (steps.empty() || !(ascends || descends)) return out;
+  out.order.descending = !ascends;
+  steps.clear();
   return out;
 }
 
@@ -50,8 +57,7 @@ std::string order_text(const Computation& c) {
   SumOrder rest = c.order;
   rest.k_order.clear();
   const std::string words = rest == SumOrder() ? "" : rest.text();
-  if (c.order.k_order.empty() || std::ranges::is_sorted(c.order.k_order))
-    return words.empty() ? "ascending" : words;
+  if (c.order.k_order.empty()) return words.empty() ? "ascending" : words;
   const std::string steps = cut_off(fmt::format("{}", fmt::join(c.order.k_order, ":")), kMost);
   return words.empty() ? steps : fmt::format("{} {}", steps, words);
 }
