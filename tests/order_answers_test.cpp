@@ -53,6 +53,8 @@ class Question {
         a_(random_matrix(format_, m, k, 1)),
         b_(random_matrix(format_, k, n, 2)) {}
 
+  bool has_f16() const { return format_ == "f16"; }
+
   // D of this order: codes of its format.
   Matrix product(const std::string& order) const {
     MatrixOperands operands;
@@ -186,8 +188,10 @@ TEST_CASE("all descriptions of one sum are one answer, the likely one first", "[
     const Matrix d = question.product(row.order);
     const std::string file = question.file("d", d, 'f', 4);
     const Json answer = question.json(file);
-    REQUIRE(answer["found"].size() == 1);
+    REQUIRE_FALSE(answer["found"].empty());
     CHECK(answer["found"][0]["order"] == row.likely);
+    // The sums of wgmma have few bits, whose order in a merge does not show.
+    if (question.has_f16()) CHECK(answer["found"].size() == 1);
     if (row.same != nullptr) CHECK(says(answer["found"][0], row.same));
     CHECK(answer["split_k"] == row.split);
     const std::string text = question.ask(file).out;
@@ -270,7 +274,9 @@ TEST_CASE("a D of no order is answered in seconds, with the nearest", "[order]")
   CHECK_THAT(answer.out, Contains("explains all elements; there are more") && Contains("1535 of 1536") &&
                              Contains("split_k=4") && Contains("at (5, 7) it gives") &&
                              Contains("--exhaustive tries the others") && Contains("split-K: cannot be told"));
-  WARN(fmt::format("{:.1f} s", took.count()));
+#ifdef __OPTIMIZE__
+  CHECK(took.count() < 20);  // 5 on two free processors
+#endif
   const Json json = question.json(file);
   CHECK(json["found"].empty());
   CHECK(json["nearest"][0]["first_wrong"]["row"] == 5);

@@ -45,8 +45,8 @@ struct FindOrderOptions {
   std::vector<SumOrder> first = {};
   /// Which hypotheses are tried, counted in the order in which they are tried.
   Shard shard = {};
-  /// How many hypotheses are tried at most, by all shards together: as many as compute about so many products a b on the few
-  /// elements that are looked at. A search that finds nothing takes some seconds then.
+  /// How many hypotheses are tried at most, by all shards together: as many as take as long as about so many products a b. A
+  /// search that finds nothing takes some seconds then.
   double most_products = 1e10;
   /// How many sums are listed, of those that explain D and of the nearest.
   std::size_t most_found = 8;

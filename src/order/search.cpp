@@ -58,6 +58,7 @@ struct Candidate {
 };
 
 constexpr std::size_t kMostNear = 64;  // that are looked at closer
+constexpr double kOverhead = 1 << 16;  // of a hypothesis, beside its products a b, as so many of these
 
 class Search {
  public:
@@ -68,19 +69,19 @@ class Search {
   Result<OrderSearch> run() {
     for (const std::unique_ptr<Stored>& stored : stores_) {
       stored_ = stored.get();
-      rounds_tf32_ = needs_rounding();
+      rounds_tf32_ = needs_rounding();  // of all alike
       if (SumOrder& base = stored_->base; rounds_tf32_ && base.tf32 == Tf32Rounding::cut)
         base.tf32 = Tf32Rounding::nearest_even;
       if (Result<void> chosen = choose_elements(); !chosen) return chosen.error();
     }
     most_ = static_cast<std::uint64_t>(
-        std::min(std::max(o_.most_products / stores_[0]->groups[0].products(), 1.0), 1e18));
+        std::min(std::max(o_.most_products / (kOverhead + stores_[0]->groups[0].products()), 1.0), 1e18));
     share_.most_found = o_.most_found;
-    for (const auto& [stored, level] : passes()) {
+    for (const Pass& pass : passes()) {
       if (!share_.explaining.empty() || share_.is_limited) break;
-      stored_ = stored;
+      stored_ = pass.stored;
       share_.tried.push_back(0);
-      for (std::size_t i = 0; i < instructions_.size(); ++i) try_level(i, level);
+      try_level(pass.instruction, pass.level);
     }
     if (out_.found.empty()) find_nearest();
     out_.share = std::move(share_);
@@ -90,13 +91,19 @@ class Search {
   }
 
  private:
-  // What is tried, one after the other. Where D may have been stored in another format than it is given in, what is usual of
-  // that one comes first.
-  std::vector<std::pair<Stored*, int>> passes() const {
-    std::vector<std::pair<Stored*, int>> out;
-    for (const std::unique_ptr<Stored>& stored : stores_)
-      for (int level = -1; level < kLevels; ++level)
-        if (level < 1 || stores_.size() == 1 || stored != stores_[0]) out.emplace_back(stored.get(), level);
+  struct Pass {
+    int level;
+    std::size_t instruction;
+    Stored* stored;
+  };
+  // What is tried, one after the other: as plausible orders of all instructions, the most usual instruction first. Where D
+  // may have been stored in another format than it is given in, only what is usual is tried of that one.
+  std::vector<Pass> passes() const {
+    std::vector<Pass> out;
+    for (int level = -1; level < kLevels; ++level)
+      for (std::size_t i = 0; i < instructions_.size(); ++i)
+        for (const std::unique_ptr<Stored>& stored : stores_)
+          if (level < 1 || stores_.size() == 1 || stored != stores_[0]) out.push_back({level, i, stored.get()});
     return out;
   }
   const FoundProduct& product() const { return stored_->product; }
