@@ -54,8 +54,8 @@ void add_computation(py::module_& m) {
 next: Computation(instruction, order, depth). order: as of `gemm`, "descending", "1:0:3:2", "split_k=2", "promote=128",
 but for the words that are none of the sum along K. Errors: usage; view_mismatch for an order that does not fit.)")
       .def(py::init([](const Instruction& instruction, const std::string& order, std::size_t depth) {
-             return value_of(
-                 computation(instruction, order, depth == 0 ? static_cast<std::size_t>(instruction.terms()) : depth));
+             return value_of(computation(instruction, order,
+                                         depth == 0 ? static_cast<std::size_t>(instruction.terms()) : depth));
            }),
            "instruction"_a, "order"_a = "ascending", "depth"_a = 0)
       .def_readonly("instruction", &Computation::instruction, "The instruction of each step.")
@@ -66,11 +66,11 @@ but for the words that are none of the sum along K. Errors: usage; view_mismatch
              return "<Computation " + std::string(c.instruction.canonical()) + " on " +
                     std::string(c.instruction.target().name()) + ", " + order_text(c) + ">";
            })
-      .def(py::pickle([](const Computation& c) { return py::make_tuple(c.instruction, c.order.text()); },
-                      [](const py::tuple& s) {
-                        return Computation{s[0].cast<Instruction>(),
-                                           value_of(SumOrder::parse(s[1].cast<std::string>()))};
-                      }));
+      .def(py::pickle(
+          [](const Computation& c) { return py::make_tuple(c.instruction, c.order.text()); },
+          [](const py::tuple& s) {
+            return Computation{s[0].cast<Instruction>(), value_of(SumOrder::parse(s[1].cast<std::string>()))};
+          }));
 }
 
 void add_results(py::module_& m) {

@@ -270,8 +270,8 @@ py::tuple state_of_order(const FoundOrder& f) {
   py::object wrong = py::none();
   if (f.first_wrong)
     wrong = py::make_tuple(f.first_wrong->row, f.first_wrong->column, f.first_wrong->code, f.computed);
-  return py::make_tuple(f.instruction, f.order.text(), f.equal, f.elements, wrong, f.left_out, f.number,
-                        f.sum, sames_of(f));
+  return py::make_tuple(f.instruction, f.order.text(), f.equal, f.elements, wrong, f.left_out, f.number, f.sum,
+                        sames_of(f));
 }
 FoundOrder order_of_state(const py::tuple& s) {
   FoundOrder out{s[0].cast<Instruction>(), value_of(SumOrder::parse(s[1].cast<std::string>())),
@@ -346,8 +346,8 @@ void add_found_order(py::module_& m) {
       .def_readonly("elements", &FoundOrder::elements, "of so many.")
       .def_readonly("left_out", &FoundOrder::left_out, "Values at the end of K that are not in the sum.")
       .def_readonly("number", &FoundOrder::number, "Of the hypothesis, in the order in which they are tried.")
-      .def_property_readonly(
-          "same", &sames_of, "Other descriptions of the same sum for any data of these sizes: (form, order).")
+      .def_property_readonly("same", &sames_of,
+                             "Other descriptions of the same sum for any data of these sizes: (form, order).")
       .def("__repr__", [](const FoundOrder& f) {
         return "<FoundOrder " + std::string(f.instruction.canonical()) + ": " + f.order.text() + ", " +
                std::to_string(f.equal) + " of " + std::to_string(f.elements) + ">";

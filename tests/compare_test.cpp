@@ -736,12 +736,17 @@ TEST_CASE("promotions are explained", "[compare]") {
   ElementInputs e{Codes(16), Codes(16), 0};
   e.a[0] = 0x6C00, e.b[0] = 0x6C00;  // 2^12 2^12
   for (const std::size_t k : {8, 9, 10}) e.a[k] = e.b[k] = 0x3C00;
-  const Explanation by_chain = explain_element(plain, e).value(), by_outer = explain_element(promoted, e).value();
+  const Explanation by_chain = explain_element(plain, e).value(),
+                    by_outer = explain_element(promoted, e).value();
   CHECK(by_chain.code == 0x4B800001);  // 2^24 + 3, cut to 2^24 + 2
   CHECK(by_outer.code == 0x4B800002);  // to nearest even: 2^24 + 4
-  REQUIRE(by_outer.sums.size() == 3);
-  CHECK(by_outer.sums[2].step == "add in f32 rn");
-  CHECK(by_outer.sums[2].addends.size() == 2);
+  // The outer accumulator starts at C.
+  REQUIRE(by_outer.sums.size() == 4);
+  for (const std::size_t n : {1, 3}) {
+    CHECK(by_outer.sums[n].step == "add in f32 rn");
+    CHECK(by_outer.sums[n].addends.size() == 2);
+  }
+  CHECK(by_outer.sums[1].addends[0].name == "c");
 }
 
 // ---- Words and errors

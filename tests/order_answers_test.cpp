@@ -78,10 +78,8 @@ class Question {
   std::string b() const { return operand("b", b_); }
 
   Output ask(const std::string& d, std::vector<std::string> more = {}) const {
-    std::vector<std::string> words{"order",    a(),
-                                   b(),        d,
-                                   "--target", std::string(i_.target().name()),
-                                   "--types",  format_};
+    std::vector<std::string> words{"order",   a(),    b(), d, "--target", std::string(i_.target().name()),
+                                   "--types", format_};
     words.insert(words.end(), more.begin(), more.end());
     return run(words);
   }
@@ -109,7 +107,8 @@ class Question {
 // Codes of f16 or bf16 as the same numbers of f32.
 Matrix widened(Matrix m, const std::string& format) {
   const Codec from = Codec::find(format).value();
-  for (std::uint64_t& code : m.codes) code = std::bit_cast<std::uint32_t>(static_cast<float>(from.decode(code)));
+  for (std::uint64_t& code : m.codes)
+    code = std::bit_cast<std::uint32_t>(static_cast<float>(from.decode(code)));
   return m;
 }
 
@@ -175,13 +174,12 @@ TEST_CASE("all descriptions of one sum are one answer, the likely one first", "[
   struct Row {
     const char *form, *order, *likely, *same, *split;
   };
-  const Row rows[] = {
-      {"mma.m16n8k16.f32.f16", "split_k=4", "split_k=4", "promote=64", "yes"},
-      {"mma.m16n8k16.f32.f16", "split_k=2", "split_k=2", "promote=128", "yes"},
-      {"mma.m16n8k16.f32.f16", "ascending", "ascending", nullptr, "no"},
-      {"mma.m16n8k16.f32.f16", "descending", "descending", nullptr, "no"},
-      {"wgmma.m64n8k32.f32.e4m3", "promote=128", "promote=128", "split_k=2", "cannot be told"},
-      {"wgmma.m64n8k32.f32.e4m3", "split_k=3", "split_k=3", nullptr, "yes"}};
+  const Row rows[] = {{"mma.m16n8k16.f32.f16", "split_k=4", "split_k=4", "promote=64", "yes"},
+                      {"mma.m16n8k16.f32.f16", "split_k=2", "split_k=2", "promote=128", "yes"},
+                      {"mma.m16n8k16.f32.f16", "ascending", "ascending", nullptr, "no"},
+                      {"mma.m16n8k16.f32.f16", "descending", "descending", nullptr, "no"},
+                      {"wgmma.m64n8k32.f32.e4m3", "promote=128", "promote=128", "split_k=2", "cannot be told"},
+                      {"wgmma.m64n8k32.f32.e4m3", "split_k=3", "split_k=3", nullptr, "yes"}};
   for (const Row& row : rows) {
     INFO(row.form << " " << row.order);
     const Question question(row.form, "H100", 8, 16, 256);
@@ -202,11 +200,13 @@ TEST_CASE("all descriptions of one sum are one answer, the likely one first", "[
 
 TEST_CASE("data that do not tell sums apart", "[quick][order]") {
   const Directory directory;
-  const auto put = [&](const char* name, const std::string& text) { return write(directory.path / name, text); };
+  const auto put = [&](const char* name, const std::string& text) {
+    return write(directory.path / name, text);
+  };
   std::string row, column;
   for (int k = 0; k < 64; ++k) row += k == 0 ? "1" : " 1", column += "1\n";
-  const Output answer = run({"order", put("a.csv", row + "\n"), put("b.csv", column), put("d.csv", "64\n"), "--target",
-                             "H100", "--types", "f16"});
+  const Output answer = run({"order", put("a.csv", row + "\n"), put("b.csv", column), put("d.csv", "64\n"),
+                             "--target", "H100", "--types", "f16"});
   CHECK(answer.status == 0);
   CHECK_THAT(answer.out, Contains("which cannot be told apart by these data") &&
                              Contains("split-K: cannot be told") && Contains(": ascending"));
@@ -294,8 +294,8 @@ TEST_CASE("the word decides how f32 becomes tf32", "[quick][run]") {
   const std::filesystem::path file = directory.path / "x.npy", out = directory.path / "d.npy";
   REQUIRE(write_array(file, x).ok());
   const auto product = [&](const std::string& order) {
-    std::vector<std::string> words{"run",  "mma.m16n8k8.f32.tf32", "--target", "A100", "--a", file.string(), "--b",
-                                   file.string(), "--out", out.string()};
+    std::vector<std::string> words{"run", "mma.m16n8k8.f32.tf32", "--target", "A100",      "--a", file.string(),
+                                   "--b", file.string(),          "--out",    out.string()};
     if (!order.empty()) words.insert(words.end(), {"--order", order});
     const Output answer = run(words);
     CHECK(answer.status == 0);

@@ -61,7 +61,7 @@ TEST_CASE("names of products that there are not", "[quick][isa]") {
     return i.error().message();
   };
   CHECK_THAT(refused("tcgen05.f32.e4m3", "H100"), Contains("sm_90a"));
-  CHECK_THAT(refused("tcgen05.mma.kind::f16.f32.f16.bf16", "B200"), Contains("the type of B is .bf16"));
+  CHECK_THAT(refused("tcgen05.mma.kind::f16.f32.f16.bf16", "B200"), Contains("the type of A is .f16"));
   CHECK_THAT(refused("tcgen05.mma.m128n12k32.f32.e4m3", "B200"), Contains("m128n12k32"));
   CHECK_THAT(refused("tcgen05.f32.e2m1.ue8m0", "B200"),
              Contains("kind::mxf8f6f4") && Contains("kind::mxf4.") && Contains("kind::mxf4nvf4"));
@@ -88,8 +88,7 @@ TEST_CASE("elements that a B200 returned", "[quick][isa]") {
     const Result<Instruction> i = Instruction::parse(name_of(x.kind), Target::find("B200").value());
     REQUIRE((i ? "" : i.error().message()) == "");
     REQUIRE(i->terms() == x.kind.terms());
-    const Result<Element> element =
-        execute_element(*i, {x.in.a, x.in.b, x.in.c, x.in.scale_a, x.in.scale_b});
+    const Result<Element> element = execute_element(*i, {x.in.a, x.in.b, x.in.c, x.in.scale_a, x.in.scale_b});
     REQUIRE((element ? "" : element.error().message()) == "");
     CHECK(element->code == x.word);
     ++asked;
@@ -183,8 +182,8 @@ TEST_CASE("commands on products by types", "[quick][cli]") {
   CHECK_THAT(order.out, Contains("tcgen05.mma.kind::f8f6f4.f32.e4m3.e4m3: ascending"));
   CHECK_THAT(run({"order", a, a, d, "--target", "B200", "--types", "e4m3"}).out,
              Contains("tcgen05.mma.kind::f8f6f4.f32.e4m3.e4m3: ascending"));
-  const Output diagnosed = run({"diagnose", "tcgen05.f32.e4m3@B200", "--a", a, "--b", a, "--d",
-                                put("t.csv", "7 15\n10 22\n")});
+  const Output diagnosed =
+      run({"diagnose", "tcgen05.f32.e4m3@B200", "--a", a, "--b", a, "--d", put("t.csv", "7 15\n10 22\n")});
   CHECK(diagnosed.err == "");
   CHECK_THAT(diagnosed.out, Contains("rows and columns of D are exchanged"));
 }

@@ -71,9 +71,9 @@ struct FoundOrder {
   std::optional<ResultElement> first_wrong = {};  ///< with the code that D has
   std::uint64_t computed = 0;                     ///< and the one that the description gives
   std::size_t left_out = 0;                       ///< values at the end of K that the description does not sum
-  std::uint64_t number = 0;         ///< of the first such hypothesis, in the order in which they are tried
-  std::uint64_t sum = 0;            ///< equal for descriptions with the same additions and roundings
-  std::vector<SameSum> same = {};   ///< the others, as far as they were tried
+  std::uint64_t number = 0;        ///< of the first such hypothesis, in the order in which they are tried
+  std::uint64_t sum = 0;           ///< equal for descriptions with the same additions and roundings
+  std::vector<SameSum> same = {};  ///< the others, as far as they were tried
   bool explains() const { return equal == elements; }
 };
 

@@ -341,7 +341,7 @@ Result<Element> execute_element(const Instruction& instruction, const ElementCod
   const Tile* tile = std::get_if<Tile>(&instruction.decoded().kernel);
   if (tile == nullptr)
     return no_product(instruction, "its elements are no sums of products",
-                    "an instruction of the form D = A B + C");
+                      "an instruction of the form D = A B + C");
   const auto& [a, b, c, a_scale, b_scale] = element;
   const auto terms = static_cast<std::size_t>(tile->terms);
   if (a.size() != b.size() || a.size() > terms)

@@ -107,8 +107,7 @@ Result<SumFormats> find_sum_formats(const Instruction& i, const SumOrder& o, boo
                     of_d.is_integer ? fmt::format("{}, the format of the accumulators", of_d.name)
                                     : "f64, f32, f16 or bf16");
   };
-  if (of_d.is_integer &&
-      (o.promote != 0 || o.alpha != 1 || o.c_last || o.scales_last || has_bias))
+  if (of_d.is_integer && (o.promote != 0 || o.alpha != 1 || o.c_last || o.scales_last || has_bias))
     return mismatch(i, "accumulators of integers, with promote, alpha, c=last, scales=last or a bias",
                     "none of these");
   const Format& outer = o.promote == 0 ? of_d : of_d.id == FormatId::f64 ? of_d : format(FormatId::f32);

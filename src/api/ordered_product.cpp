@@ -74,7 +74,7 @@ class RowsOfProduct {
     Sums sums = SumTree(*p_.order, p_.formats, std::span(*p_.runs), *this).sum();
     if (p_.order->scales_last)
       sums = warpbit::promoted(Sums(scaled_format(), base_.rows, base_.columns), sums, a_scale_, p_.b_scale, 0,
-                      p_.order->scale_order, threads_);
+                               p_.order->scale_order, threads_);
     store({p_.order, p_.formats.stored, c_, bias_, d_}, sums, threads_);
   }
 

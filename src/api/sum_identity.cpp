@@ -88,9 +88,9 @@ bool is_never_negative_zero(const Plan& plan) {
 struct Node {
   std::uint64_t hash = 0;
   const Format* format = nullptr;
-  bool is_zero = false;                 // +0, from which outer accumulators start
+  bool is_zero = false;  // +0, from which outer accumulators start
   bool may_be_negative_zero = true;
-  std::uint64_t exact = 0;              // the hash without widening roundings
+  std::uint64_t exact = 0;  // the hash without widening roundings
 };
 
 // The operations of SumTree on nodes.

@@ -49,8 +49,9 @@ class SumTree {
     return do_.converted(RunMerge(
                              runs_.size(), [this](std::size_t run) { return run_sum(run); },
                              [this](auto x) { return do_.converted(std::move(x), *formats_.merged); },
-                             [this](auto x, const auto& y) { return do_.added(std::move(x), y, *formats_.merged); })(
-                             order_.merge_order),
+                             [this](auto x, const auto& y) {
+                               return do_.added(std::move(x), y, *formats_.merged);
+                             })(order_.merge_order),
                          *formats_.merged);
   }
 

@@ -76,12 +76,8 @@ void print_search(const OrderSearch& search, const NamedOrder& named, bool as_js
   ordered_json found = ordered_json::array(), nearest = ordered_json::array();
   for (const FoundOrder& f : search.found) found.push_back(found_json(f));
   for (const FoundOrder& f : search.nearest) nearest.push_back(found_json(f));
-  ordered_json out{{"found", found},
-                   {"nearest", nearest},
-                   {"split_k", name(search.split_k())},
-                   {"tried", search.tried},
-                   {"complete", search.complete},
-                   {"inferred", search.inferred}};
+  ordered_json out{{"found", found},        {"nearest", nearest},          {"split_k", name(search.split_k())},
+                   {"tried", search.tried}, {"complete", search.complete}, {"inferred", search.inferred}};
   if (named) out["kernel"] = {{"form", named->form}, {"order", named->order.text()}, {"explains", is_right}};
   print_json("order", out);
 }
@@ -91,15 +87,20 @@ void print_search(const OrderSearch& search, const NamedOrder& named, bool as_js
 ordered_json part_json(const FoundOrder& f) {
   ordered_json out{
       {"form", f.instruction.text()}, {"order", f.order.text()}, {"equal", f.equal}, {"elements", f.elements},
-      {"left_out", f.left_out},       {"number", f.number},      {"sum", f.sum},  {"wrong", nullptr}};
+      {"left_out", f.left_out},       {"number", f.number},      {"sum", f.sum},     {"wrong", nullptr}};
   if (f.first_wrong)
     out["wrong"] = {f.first_wrong->row, f.first_wrong->column, f.first_wrong->code, f.computed};
   return out;
 }
 ordered_json part_json(const OrderSearch& s) {
-  ordered_json out{{"target", ""},           {"found", ordered_json::array()}, {"near", ordered_json::array()},
-                   {"tried", s.share.tried}, {"limited", s.share.is_limited},  {"most", s.share.most_found},
-                   {"more", s.share.has_more}, {"explaining", ordered_json::array()}};
+  ordered_json out{{"target", ""},
+                   {"found", ordered_json::array()},
+                   {"near", ordered_json::array()},
+                   {"tried", s.share.tried},
+                   {"limited", s.share.is_limited},
+                   {"most", s.share.most_found},
+                   {"more", s.share.has_more},
+                   {"explaining", ordered_json::array()}};
   const auto add = [&](const char* list, ordered_json item, const FoundOrder& f) {
     out[list].push_back(std::move(item));
     out["target"] = f.instruction.target().name();
@@ -313,9 +314,12 @@ OrderSearch searched(const std::vector<Instruction>& instructions, const FoundPr
 }
 
 ordered_json question_of(const OrderArguments& o, const NamedOrder& named) {
-  ordered_json out{{"a", o.a},         {"b", o.b},           {"d", o.d},         {"elements", o.elements},
-                   {"c", o.c},         {"target", o.target}, {"types", o.types}, {"form", o.form},
-                   {"order", o.known}, {"limit", o.exhaustive ? kEverything : o.limit},   {"top", o.top}};
+  ordered_json out{{"a", o.a},         {"b", o.b},
+                   {"d", o.d},         {"elements", o.elements},
+                   {"c", o.c},         {"target", o.target},
+                   {"types", o.types}, {"form", o.form},
+                   {"order", o.known}, {"limit", o.exhaustive ? kEverything : o.limit},
+                   {"top", o.top}};
   out["kernel"] = named_json(named);
   return out;
 }
@@ -349,9 +353,10 @@ class OrderFiles {
     if (!d_) elements_ = read_elements(o.elements, of_d, notes_);
     // Other inputs have another D.
     if (!notes_.empty())
-      refuse("order", notes_[0],
-             "A, B, C and D as the library had them: numbers of their formats, or codes (unsigned integers; int16 for "
-             "bf16)");
+      refuse(
+          "order", notes_[0],
+          "A, B, C and D as the library had them: numbers of their formats, or codes (unsigned integers; int16 for "
+          "bf16)");
   }
   FoundProduct product() const {
     FoundProduct out{{shape().rows,
@@ -467,7 +472,8 @@ void add_order(CLI::App& command, int& status) {
           .add_option("--limit", o.limit,
                       "try as many orders as compute about so many products of two numbers: some seconds")
           ->capture_default_str();
-  command.add_flag("--exhaustive", o.exhaustive, "try all orders, for minutes where D is of none")->excludes(limit);
+  command.add_flag("--exhaustive", o.exhaustive, "try all orders, for minutes where D is of none")
+      ->excludes(limit);
   add_shard(command, o.shard, "try this share of the hypotheses");
   add_part(command, o.part);
   command.add_flag("--words", o.words, "list the words of an order");

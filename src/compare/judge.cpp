@@ -92,8 +92,7 @@ bool is_gemm(const Chain& chain) {
   const auto zeros = [&](const Format& f) {
     return Matrix{code_bytes(f.bits), std::vector<std::byte>((chain.depth + chain.terms()) * 8)};
   };
-  return product_of(chain, {1, 1, chain.depth, zeros(*t.a.format), zeros(*t.b.format),
-                            zeros(*t.c.format)})
+  return product_of(chain, {1, 1, chain.depth, zeros(*t.a.format), zeros(*t.b.format), zeros(*t.c.format)})
       .ok();
 }
 

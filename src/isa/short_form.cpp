@@ -175,7 +175,8 @@ void name_blocks(Statement& text, std::optional<Target> target) {
     if (row == std::end(kBlockNames))
       text.qualifiers.push_back(word);
     else
-      text.qualifiers.insert(text.qualifiers.end(), {row->kind, row->scale_vec, "f32", row->factor, row->scale});
+      text.qualifiers.insert(text.qualifiers.end(),
+                             {row->kind, row->scale_vec, "f32", row->factor, row->scale});
   }
 }
 

@@ -14,9 +14,9 @@
 namespace warpbit {
 namespace {
 
-constexpr std::size_t kMostNear = 64;      // that are looked at closer
-constexpr std::size_t kMostSame = 4;       // descriptions of a sum in its text
-constexpr std::size_t kUsualRuns = 16;     // of split-K in libraries
+constexpr std::size_t kMostNear = 64;   // that are looked at closer
+constexpr std::size_t kMostSame = 4;    // descriptions of a sum in its text
+constexpr std::size_t kUsualRuns = 16;  // of split-K in libraries
 
 bool is_fp8(const Instruction& i) {
   const Format& f = *find_format(i.find(Part::a)->format);

@@ -65,7 +65,8 @@ Result<std::string> store_of_items(const Instruction& i, const SumOrder& known, 
   if (kind == 'f') return std::string("f16");
   const std::string_view a = i.find(Part::a)->format;
   if (a == "f16" || a == "bf16") return std::string(a);
-  return Error{Errc::usage, "D", "codes of 16 bits", "store=bf16 or store=f16 in the order, as A and B do not tell"};
+  return Error{Errc::usage, "D", "codes of 16 bits",
+               "store=bf16 or store=f16 in the order, as A and B do not tell"};
 }
 
 Result<OrderSearch> find_order(std::span<const Instruction> instructions, const FoundProduct& product,
@@ -102,14 +103,12 @@ Result<OrderSearch> find_order(std::span<const Instruction> instructions, const 
   const std::string_view of_d = format_of_result(i, options.known),
                          of_c = options.known.c_last ? of_d : i.operands()[0].format;
   const order::ItemSizes sizes{item_of_format(a->format), item_of_format(b->format), item_of_format(of_c),
-                        item_of_format(of_d)};
+                               item_of_format(of_d)};
   const bool is_given = !options.known.store.empty() || options.known.c_last || g.bias.data != nullptr;
   SumOrder known = options.known;
-  if (known.store.empty() && !find_format(of_d)->is_integer)
-    known.store = of_d;  // of every instruction
+  if (known.store.empty() && !find_format(of_d)->is_integer) known.store = of_d;  // of every instruction
   std::vector<std::unique_ptr<order::Stored>> stores;
-  stores.push_back(
-      std::make_unique<order::Stored>(product, std::vector<std::byte>(), known, sizes, *factors));
+  stores.push_back(std::make_unique<order::Stored>(product, std::vector<std::byte>(), known, sizes, *factors));
   for (const std::string_view narrow : {"f16", "bf16"}) {
     if (is_given || of_d != "f32") break;
     auto codes = order::narrowed(product, *find_format(of_d), *find_format(narrow));
@@ -119,8 +118,7 @@ Result<OrderSearch> find_order(std::span<const Instruction> instructions, const 
     known.store = narrow;
     order::ItemSizes of_narrow = sizes;
     of_narrow.d = item_of_format(narrow);
-    stores.push_back(
-        std::make_unique<order::Stored>(in, std::move(codes->first), known, of_narrow, *factors));
+    stores.push_back(std::make_unique<order::Stored>(in, std::move(codes->first), known, of_narrow, *factors));
   }
   const SumInputs inputs{g.depth, g.c.data != nullptr, g.bias.data != nullptr,
                          g.a_scale.data != nullptr || g.b_scale.data != nullptr};

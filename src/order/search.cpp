@@ -16,8 +16,9 @@
 
 namespace warpbit::order {
 
-std::optional<std::pair<std::vector<std::byte>, std::vector<ResultElement>>> narrowed(
-    const FoundProduct& p, const Format& from, const Format& to) {
+std::optional<std::pair<std::vector<std::byte>, std::vector<ResultElement>>> narrowed(const FoundProduct& p,
+                                                                                      const Format& from,
+                                                                                      const Format& to) {
   const auto code_in = [&](std::uint64_t code) -> std::optional<std::uint64_t> {
     const std::uint64_t out = round(to, value_of(decode(from, code), from), Rounding::nearest_even);
     if (round(from, value_of(decode(to, out), to), Rounding::nearest_even) != code) return std::nullopt;
@@ -128,14 +129,14 @@ class Search {
     std::vector<ResultElement> right;
     std::size_t seen = 0;
     const std::size_t stride = std::max<std::size_t>(1, stored_->known.size() / (2 * kTogether));
-    const Result<void> done =
-        stored_->known.compare(instructions_[0], stored_->base, o_.execute, [&](const ResultElement& e, std::uint64_t code) {
-          if (code != e.code)
-            wrong[e.row].push_back(e);
-          else if (seen % stride == 0)
-            right.push_back(e);
-          ++seen;
-        });
+    const Result<void> done = stored_->known.compare(instructions_[0], stored_->base, o_.execute,
+                                                     [&](const ResultElement& e, std::uint64_t code) {
+                                                       if (code != e.code)
+                                                         wrong[e.row].push_back(e);
+                                                       else if (seen % stride == 0)
+                                                         right.push_back(e);
+                                                       ++seen;
+                                                     });
     if (!done) return done;
     std::vector<const std::vector<ResultElement>*> rows;
     for (const auto& [row, elements] : wrong) rows.push_back(&elements);
@@ -144,8 +145,8 @@ class Search {
     for (const auto* row : rows) {
       if (stored_->groups.size() >= kGroups) break;
       if (row->size() >= 3)
-        stored_->groups.push_back(
-            stored_->known.group({row->begin(), row->begin() + std::ptrdiff_t(std::min(kTogether, row->size()))}));
+        stored_->groups.push_back(stored_->known.group(
+            {row->begin(), row->begin() + std::ptrdiff_t(std::min(kTogether, row->size()))}));
       else
         scattered.insert(scattered.end(), row->begin(), row->end());
     }
@@ -154,10 +155,11 @@ class Search {
     return {};
   }
   void add_scattered(const std::vector<ResultElement>& elements) {
-    for (std::size_t first = 0; first < elements.size() && stored_->groups.size() < 2 * kGroups; first += kTogether)
-      stored_->groups.push_back(
-          stored_->known.group({elements.begin() + std::ptrdiff_t(first),
-                        elements.begin() + std::ptrdiff_t(std::min(first + kTogether, elements.size()))}));
+    for (std::size_t first = 0; first < elements.size() && stored_->groups.size() < 2 * kGroups;
+         first += kTogether)
+      stored_->groups.push_back(stored_->known.group(
+          {elements.begin() + std::ptrdiff_t(first),
+           elements.begin() + std::ptrdiff_t(std::min(first + kTogether, elements.size()))}));
   }
 
   // ---- Hypotheses
@@ -191,7 +193,7 @@ class Search {
       return;
     }
     const Question question{product().product.depth, static_cast<std::size_t>(i.terms()), stored_->base,
-                                   !find_format(i.operands()[0].format)->is_integer, rounds_tf32_};
+                            !find_format(i.operands()[0].format)->is_integer, rounds_tf32_};
     warpbit::order::for_each_hypothesis(question, level, visit);
   }
   void count_level(std::size_t instruction, int level) {

@@ -19,8 +19,7 @@ struct Stored {
   Stored(const FoundProduct& given, std::vector<std::byte> codes, SumOrder order, const ItemSizes& sizes,
          std::size_t factors)
       : d(std::move(codes)), product(given), base(std::move(order)), known(product, sizes, factors) {
-    if (!d.empty())
-      product.product.d = {d.data(), static_cast<std::ptrdiff_t>(given.product.columns), 1};
+    if (!d.empty()) product.product.d = {d.data(), static_cast<std::ptrdiff_t>(given.product.columns), 1};
   }
   Stored(const Stored&) = delete;
   Stored& operator=(const Stored&) = delete;
@@ -33,9 +32,8 @@ struct Stored {
 };
 
 /// The codes of D in a narrower format; nothing if not all are its numbers.
-std::optional<std::pair<std::vector<std::byte>, std::vector<ResultElement>>> narrowed(const FoundProduct& product,
-                                                                                  const Format& from,
-                                                                                  const Format& to);
+std::optional<std::pair<std::vector<std::byte>, std::vector<ResultElement>>> narrowed(
+    const FoundProduct& product, const Format& from, const Format& to);
 
 /// The answer; `stores` are the formats that D may have been stored in, that in which it is given first. Errors: those of
 /// gemm.

@@ -23,9 +23,9 @@ struct Row {
   std::string_view kind, scale_vec;
   int k;
   FormatSet factors, sums;
-  bool mixes;                // A and B may differ
-  FormatSet scales = {};     // types of scale factors
-  int blocks = 0;            // of a row of A
+  bool mixes;             // A and B may differ
+  FormatSet scales = {};  // types of scale factors
+  int blocks = 0;         // of a row of A
   Features needs = {};
 };
 
@@ -67,10 +67,9 @@ struct Choice {
 
 std::vector<OperandSpec> operands(const Row& row, const Choice& x) {
   const auto pack = [&](FormatId id) { return row.k == 64 ? kNibbles : packing(id); };
-  std::vector<OperandSpec> out = {matrix("d", Part::d, x.d, kM, x.n, packing(x.d)),
-                                  matrix("a", Part::a, x.a, kM, row.k, pack(x.a)),
-                                  matrix("b", Part::b, x.b, row.k, x.n, pack(x.b)),
-                                  matrix("c", Part::c, x.d, kM, x.n, packing(x.d))};
+  std::vector<OperandSpec> out = {
+      matrix("d", Part::d, x.d, kM, x.n, packing(x.d)), matrix("a", Part::a, x.a, kM, row.k, pack(x.a)),
+      matrix("b", Part::b, x.b, row.k, x.n, pack(x.b)), matrix("c", Part::c, x.d, kM, x.n, packing(x.d))};
   if (!x.scale) return out;
   const Packing bytes{32, 8, 0, 8, 0, row.blocks};
   out.push_back(matrix("scale_a", Part::scale_a, *x.scale, kM, row.blocks, bytes));
