@@ -51,28 +51,26 @@ void add_computation(py::module_& m) {
   py::class_<Computation>(
       m, "Computation",
       R"(An element of D over a K of any depth, by instructions in a chain, the D of one being the C of the
-next: Computation(instruction, k_order, depth). k_order: "ascending", "descending", the steps one after the
-other ("1:0:3:2"), "split_k=2", or one of the first three and the last ("descending+split_k=2"). Errors: usage;
-view_mismatch for no permutation of the steps.)")
-      .def(py::init([](const Instruction& instruction, const std::string& k_order, std::size_t depth) {
-             return value_of(computation(instruction, k_order,
+next: Computation(instruction, order, depth). order: as of `gemm`, "descending", "1:0:3:2", "split_k=2", "promote=128",
+but for the words that are none of the sum along K. Errors: usage; view_mismatch for an order that does not fit.)")
+      .def(py::init([](const Instruction& instruction, const std::string& order, std::size_t depth) {
+             return value_of(computation(instruction, order,
                                          depth == 0 ? static_cast<std::size_t>(instruction.terms()) : depth));
            }),
-           "instruction"_a, "k_order"_a = "ascending", "depth"_a = 0)
+           "instruction"_a, "order"_a = "ascending", "depth"_a = 0)
       .def_readonly("instruction", &Computation::instruction, "The instruction of each step.")
-      .def_property_readonly("k_order", &k_order_text, "The order in words.")
-      .def_readonly("steps", &Computation::k_order, "The order as a list; empty: ascending.")
-      .def_readonly("split_k", &Computation::split_k, "Into how many runs the steps are cut.")
+      .def_property_readonly(
+          "order", [](const Computation& c) { return c.order.text(); }, "The order in words.")
       .def("__repr__",
            [](const Computation& c) {
              return "<Computation " + std::string(c.instruction.canonical()) + " on " +
-                    std::string(c.instruction.target().name()) + ", " + k_order_text(c) + ">";
+                    std::string(c.instruction.target().name()) + ", " + order_text(c) + ">";
            })
-      .def(py::pickle([](const Computation& c) { return py::make_tuple(c.instruction, c.k_order, c.split_k); },
-                      [](const py::tuple& s) {
-                        return Computation{s[0].cast<Instruction>(), s[1].cast<std::vector<std::size_t>>(),
-                                           s[2].cast<std::size_t>()};
-                      }));
+      .def(py::pickle(
+          [](const Computation& c) { return py::make_tuple(c.instruction, c.order.text()); },
+          [](const py::tuple& s) {
+            return Computation{s[0].cast<Instruction>(), value_of(SumOrder::parse(s[1].cast<std::string>()))};
+          }));
 }
 
 void add_results(py::module_& m) {

@@ -62,6 +62,9 @@ std::string stored(Arguments& arguments, const Instruction& i, const py::object&
 
 // The operands of D = A B + C. Errors: view_mismatch.
 const Operand& operand_for(const Instruction& i, Part part) {
+  if (const std::string_view product = product_by_types(i); !product.empty())
+    refuse(std::string(i.canonical()), "its types are in an instruction descriptor",
+           "types in the name: " + std::string(product));
   if (const Operand* operand = i.find(part)) return *operand;
   refuse(std::string(i.canonical()), "it is no product of matrices", "an instruction D = A B + C");
 }
@@ -280,8 +283,8 @@ void add_find_order(py::module_& m) {
 a, b, d: as of `gemm`; a float16 D is stored as f16. types: the formats of A and B, "f16", "tf32", "e4m3.e5m2". order: what is
 known of the order, in words: c=last, alpha, or "store=bf16" where the dtype of D does not say it. first: orders to try before all others. elements: where
 not all of D is known, (row, column, value) of some elements; codes: as in `gemm`. shard: (i, n)
-for share i, from 1, of n shares of the hypotheses; `merge_orders` makes the answer of the whole of them. limit: about how
-many products of two numbers are computed, by all shares. progress: called now and then with the orders tried, and all. Errors: usage, view_mismatch.)");
+for share i, from 1, of n shares of the hypotheses; `merge_orders` makes the answer of the whole of them. limit: as many
+orders are tried as compute about so many products of two numbers, by all shares: some seconds; math.inf: all. progress: called now and then with the orders tried, and all. Errors: usage, view_mismatch.)");
 }
 
 }  // namespace

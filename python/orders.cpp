@@ -8,17 +8,28 @@ namespace {
 
 // ---- Pickles
 
+// (form, order) of the other descriptions of a sum.
+std::vector<std::pair<std::string, std::string>> sames_of(const FoundOrder& f) {
+  std::vector<std::pair<std::string, std::string>> out;
+  for (const SameSum& same : f.same) out.emplace_back(same.form, same.order.text());
+  return out;
+}
+
 py::tuple state_of_order(const FoundOrder& f) {
   py::object wrong = py::none();
   if (f.first_wrong)
     wrong = py::make_tuple(f.first_wrong->row, f.first_wrong->column, f.first_wrong->code, f.computed);
-  return py::make_tuple(f.instruction, f.order.text(), f.equal, f.elements, wrong, f.left_out, f.number);
+  return py::make_tuple(f.instruction, f.order.text(), f.equal, f.elements, wrong, f.left_out, f.number, f.sum,
+                        sames_of(f));
 }
 FoundOrder order_of_state(const py::tuple& s) {
   FoundOrder out{s[0].cast<Instruction>(), value_of(SumOrder::parse(s[1].cast<std::string>())),
                  s[2].cast<std::uint64_t>(), s[3].cast<std::uint64_t>()};
   out.left_out = s[5].cast<std::size_t>();
   out.number = s[6].cast<std::uint64_t>();
+  out.sum = s[7].cast<std::uint64_t>();
+  for (const auto& [form, order] : s[8].cast<std::vector<std::pair<std::string, std::string>>>())
+    out.same.push_back({form, value_of(SumOrder::parse(order))});
   if (s[4].is_none()) return out;
   const auto [row, column, code, computed] =
       s[4].cast<std::tuple<std::size_t, std::size_t, std::uint64_t, std::uint64_t>>();
@@ -45,7 +56,11 @@ py::tuple state_of_search(const OrderSearch& s) {
   py::list near;
   for (const OrderShare::Near& n : s.share.near)
     near.append(py::make_tuple(state_of_order(n.order), n.first_equal, n.looked_equal));
-  return py::make_tuple(answer_of(s), s.share.tried, s.share.is_limited, s.share.most_found, near);
+  py::list explaining;
+  for (const OrderShare::Explaining& e : s.share.explaining)
+    explaining.append(py::make_tuple(e.instruction, e.order.text(), e.sum, e.number));
+  return py::make_tuple(answer_of(s), s.share.tried, s.share.is_limited, s.share.most_found, near,
+                        s.share.has_more, explaining);
 }
 OrderSearch search_of_state(const py::tuple& s) {
   const auto answer = s[0].cast<py::tuple>();
@@ -58,6 +73,13 @@ OrderSearch search_of_state(const py::tuple& s) {
     const auto n = object.cast<py::tuple>();
     out.share.near.push_back(
         {order_of_state(n[0].cast<py::tuple>()), n[1].cast<std::uint64_t>(), n[2].cast<std::uint64_t>()});
+  }
+  out.share.has_more = s[5].cast<bool>();
+  for (const py::handle& object : s[6]) {
+    const auto e = object.cast<py::tuple>();
+    out.share.explaining.push_back({e[0].cast<Instruction>(),
+                                    value_of(SumOrder::parse(e[1].cast<std::string>())),
+                                    e[2].cast<std::uint64_t>(), e[3].cast<std::uint64_t>()});
   }
   return out;
 }
@@ -73,6 +95,8 @@ void add_found_order(py::module_& m) {
       .def_readonly("elements", &FoundOrder::elements, "of so many.")
       .def_readonly("left_out", &FoundOrder::left_out, "Values at the end of K that are not in the sum.")
       .def_readonly("number", &FoundOrder::number, "Of the hypothesis, in the order in which they are tried.")
+      .def_property_readonly("same", &sames_of,
+                             "Other descriptions of the same sum for any data of these sizes: (form, order).")
       .def("__repr__", [](const FoundOrder& f) {
         return "<FoundOrder " + std::string(f.instruction.canonical()) + ": " + f.order.text() + ", " +
                std::to_string(f.equal) + " of " + std::to_string(f.elements) + ">";
@@ -90,6 +114,9 @@ void add_orders(py::module_& m) {
       .def_readonly("tried", &OrderSearch::tried, "How many were tried.")
       .def_readonly("complete", &OrderSearch::complete, "Whether all as plausible as the first were tried.")
       .def_readonly("inferred", &OrderSearch::inferred, "Whether the arithmetic was not verified on hardware.")
+      .def_property_readonly(
+          "split_k", [](const OrderSearch& s) { return name(s.split_k()); },
+          "Was K split? \"yes\", \"no\" or \"cannot be told\".")
       .def("__str__", &OrderSearch::text);
   search.def(py::pickle(&state_of_search, &search_of_state));
   add_equality(search,

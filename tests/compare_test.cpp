@@ -216,8 +216,7 @@ Codes product(const Computation& computation, std::size_t rows, std::size_t colu
                      {d.data(), across, 1},
                      {d.data(), across, 1}};
   GemmOptions options;
-  options.order.k_order = computation.k_order;
-  options.order.split_k = computation.split_k;
+  options.order = computation.order;
   options.execute.threads = 1;
   REQUIRE(gemm(i, problem, options).ok());
   Codes out(c.size());
@@ -729,13 +728,34 @@ TEST_CASE("a product of a warpgroup is a form like others", "[compare]") {
   CHECK(c->results[1].differing == 0);
 }
 
+// ---- Promotions
+
+// 2^24 and then ones: the accumulators of the second step begin at 0 and keep 1, which the outer ones lose.
+TEST_CASE("promotions are explained", "[compare]") {
+  const Computation plain = make(kK8, "sm_90", "ascending", 16), promoted = make(kK8, "sm_90", "promote=8", 16);
+  ElementInputs e{Codes(16), Codes(16), 0};
+  e.a[0] = 0x6C00, e.b[0] = 0x6C00;  // 2^12 2^12
+  for (const std::size_t k : {8, 9, 10}) e.a[k] = e.b[k] = 0x3C00;
+  const Explanation by_chain = explain_element(plain, e).value(),
+                    by_outer = explain_element(promoted, e).value();
+  CHECK(by_chain.code == 0x4B800001);  // 2^24 + 3, cut to 2^24 + 2
+  CHECK(by_outer.code == 0x4B800002);  // to nearest even: 2^24 + 4
+  // The outer accumulator starts at C.
+  REQUIRE(by_outer.sums.size() == 4);
+  for (const std::size_t n : {1, 3}) {
+    CHECK(by_outer.sums[n].step == "add in f32 rn");
+    CHECK(by_outer.sums[n].addends.size() == 2);
+  }
+  CHECK(by_outer.sums[1].addends[0].name == "c");
+}
+
 // ---- Words and errors
 
 TEST_CASE("orders of K in words", "[compare]") {
   const Instruction mma = warp::parse(kK8, "sm_90");
   const auto made = [&](std::string_view order, std::size_t depth) {
     const Result<Computation> out = computation(mma, order, depth);
-    return out ? k_order_text(*out) : out.error().message();
+    return out ? order_text(*out) : out.error().message();
   };
   CHECK(made("ascending", 64) == "ascending");
   CHECK(made("0:1:2", 24) == "ascending");
@@ -743,12 +763,16 @@ TEST_CASE("orders of K in words", "[compare]") {
   CHECK(made("2:1:0", 20) == "descending");
   CHECK(made("1:0:2", 24) == "1:0:2");
   CHECK(made("split_k=3", 24) == "split_k=3");
-  CHECK(made("1:0:2+split_k=2", 24) == "1:0:2+split_k=2");
-  CHECK(computation(mma, "2:0:1", 24)->k_order == std::vector<std::size_t>{2, 0, 1});
-  for (const std::string_view wrong :
-       {"", "up", "split_k=", "split_k=2+descending", "1:0:", "+", "ascending+1:0"})
-    CHECK_THAT(made(wrong, 16),
-               Catch::Contains("'" + std::string(wrong) + "'; expected ascending, descending or"));
+  CHECK(made("1:0:2+split_k=2", 24) == "1:0:2 split_k=2");
+  CHECK(made("descending+split_k=2", 32) == "descending split_k=2");
+  CHECK(made("split_k=2 descending", 32) == "descending split_k=2");
+  CHECK(made("promote=16 split_k=2", 64) == "split_k=2 promote=16");
+  CHECK(computation(mma, "2:0:1", 24)->order.k_order == std::vector<std::size_t>{2, 0, 1});
+  for (const std::string_view wrong : {"", "up", "split_k=", "1:0:", "+", "ascending+1:0"})
+    CHECK_THAT(made(wrong, 16), Catch::Contains("'" + std::string(wrong) + "'; expected "));
+  for (const std::string_view beside : {"c=last", "c=last alpha=2", "scales=last"})
+    CHECK_THAT(made(beside, 16), Catch::Contains("expected words of the sum along K alone"));
+  CHECK_THAT(made("store=f16", 16), Catch::Contains("D is f16; expected f32"));
   CHECK_THAT(made("1:0", 24), Catch::Contains("2 steps in k_order; expected each of the 3 steps of K once"));
   CHECK_THAT(made("1:1", 16), Catch::Contains("step 1 twice in k_order"));
   CHECK_THAT(made("split_k=0", 16), Catch::Contains("split_k is 0; expected at least 1"));
@@ -791,7 +815,7 @@ TEST_CASE("what cannot be compared or be in a chain says why", "[compare]") {
   CHECK_THAT(refused({alone("movmatrix.sync.aligned.m8n8.trans.b16", "sm_90"), bf16}, 16),
              Catch::Contains("no sums of products"));
   Computation wrong = make(kK16, "sm_90");
-  wrong.k_order = {0, 0};
+  wrong.order.k_order = {0, 0};
   CHECK_THAT(refused({wrong, wrong}, 32), Catch::Contains("step 0 twice"));
   CHECK_FALSE(explain_element(make(kK16, "sm_90"), {Codes(16), Codes(15)}).ok());
 }

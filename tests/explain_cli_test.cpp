@@ -542,7 +542,7 @@ TEST_CASE("what cannot be compared is refused in one line", "[quick][cli]") {
   refused({kF16, "mma.sync.aligned.m16n8k17.row.col.f32.f16.f16.f32", "--targets", "sm_90", "--a", "1"},
           "did you mean\n  " + kF16);
   refused({kF16, "--targets", "sm_90", "--k-order", "ascending,backward", "--a", "1"},
-          "'backward'; expected ascending, descending or the steps (1:0:3:2), split_k=2,");
+          "'backward'; expected ascending, descending, 1:0:3:2, omit=");
   refused({kF16, "--targets", "sm_90", "--k-order", "ascending,1:0", "--depth", "64", "--random", "mixed"},
           "2 steps in k_order; expected each of the 4 steps of K once");
   refused(

@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include "isa/families/tensor_product.hpp"
 #include "isa/instruction.hpp"
 #include "isa/since.hpp"
 #include "warpbit/replay.hpp"
@@ -41,6 +42,7 @@ std::vector<Use> uses() {
   };
   for (const Family& family : families()) add(family);
   add(chain_family());
+  add(tensor_product_family());
   return out;
 }
 

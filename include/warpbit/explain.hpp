@@ -15,6 +15,7 @@
 
 #include "warpbit/execute.hpp"
 #include "warpbit/fragment.hpp"
+#include "warpbit/gemm.hpp"
 #include "warpbit/instruction.hpp"
 #include "warpbit/replay.hpp"
 #include "warpbit/result.hpp"
@@ -120,6 +121,8 @@ std::string mark(const Instruction& instruction);
 /// there, and how that differs; or what the bits do that lie beside elements in their bytes (src/target/NUMERICS.md). Empty if
 /// nothing is known.
 std::string note(const Instruction& instruction);
+/// The form that these use instead, on its target; nothing if the note speaks of none.
+std::optional<Instruction> used_by_products(const Instruction& instruction);
 
 /// Text for a person: the addends as aligned bits, in lines of at most `columns` (at least 60).
 std::string text(const Explanation& explanation, int columns);
@@ -143,18 +146,16 @@ std::string json(const Explanation& explanation);
 /// is not 0.
 struct Computation {
   Instruction instruction;
-  /// GemmOptions::k_order and GemmOptions::split_k. A step is Instruction::terms() deep: with a sparse A only
-  /// stored elements count.
-  std::vector<std::size_t> k_order = {};
-  std::size_t split_k = 1;
+  /// How its steps are summed along K, as of gemm(); with a sparse A only stored elements count. D has the format of the
+  /// instruction, and C is where the accumulators start: orders with c=last, alpha, scales=last, tf32 or another format of D are refused.
+  SumOrder order = {};
 };
 
-/// The computation over this K with an order given in words: "ascending", "descending", the sequence of steps
-/// ("1:0:3:2"), "split_k=2", or one of the first three combined with the last ("descending+split_k=2").
-/// Errors: usage; view_mismatch if the steps are not a permutation or split_k is 0.
-Result<Computation> computation(const Instruction& instruction, std::string_view k_order, std::size_t depth);
-/// The order in these words.
-std::string k_order_text(const Computation& computation);
+/// The computation over this K with an order given in words (SumOrder::parse): "descending split_k=2", "promote=128".
+/// Errors: usage; view_mismatch if the order does not fit the depth, or is none of those above.
+Result<Computation> computation(const Instruction& instruction, std::string_view order, std::size_t depth);
+/// The order in words, of steps one by one the first ones.
+std::string order_text(const Computation& computation);
 /// The shortest label that distinguishes each computation: differing qualifiers of the form (or the ones that
 /// only it lacks: "no satfinite"), the order of K, the target. If nothing differs, the target.
 std::vector<std::string> distinct_names(std::span<const Computation> computations);

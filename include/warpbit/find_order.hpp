@@ -38,16 +38,17 @@ struct FoundProduct {
 /// How to search.
 struct FindOrderOptions {
   /// What is known of the order: its words for C, alpha, beta, scale factors and the store are taken as they are, the
-  /// others are the first hypothesis.
+  /// others are the first hypothesis. Without a store D is of the accumulators' format; where all of its numbers of f32 are
+  /// those of f16 or bf16, too, a store in these is tried.
   SumOrder known = {};
   /// Orders to try before all others.
   std::vector<SumOrder> first = {};
   /// Which hypotheses are tried, counted in the order in which they are tried.
   Shard shard = {};
-  /// About how many products a b are computed at most, by all shards together: hypotheses beyond a number that follows from
-  /// this and from the product are not tried.
-  double most_products = 1e11;
-  /// How many descriptions are listed, of those that explain D and of the nearest.
+  /// How many hypotheses are tried at most, by all shards together: as many as take as long as about so many products a b. A
+  /// search that finds nothing takes some seconds then.
+  double most_products = 1e10;
+  /// How many sums are listed, of those that explain D and of the nearest.
   std::size_t most_found = 8;
   ExecuteOptions execute = {};
   /// Called from the searching thread from time to time: hypotheses that were tried, and how many there are at the levels of
@@ -55,7 +56,13 @@ struct FindOrderOptions {
   std::function<void(std::uint64_t tried, std::uint64_t of)> progress = {};
 };
 
-/// A description, and how it fits.
+/// Another description of a sum.
+struct SameSum {
+  std::string form;
+  SumOrder order;
+};
+
+/// A description, and how it fits: the likely one of all that are tried and give the same bits for any data of these sizes.
 struct FoundOrder {
   Instruction instruction;
   SumOrder order;
@@ -64,7 +71,9 @@ struct FoundOrder {
   std::optional<ResultElement> first_wrong = {};  ///< with the code that D has
   std::uint64_t computed = 0;                     ///< and the one that the description gives
   std::size_t left_out = 0;                       ///< values at the end of K that the description does not sum
-  std::uint64_t number = 0;                       ///< of the hypothesis, in the order in which they are tried
+  std::uint64_t number = 0;        ///< of the first such hypothesis, in the order in which they are tried
+  std::uint64_t sum = 0;           ///< equal for descriptions with the same additions and roundings
+  std::vector<SameSum> same = {};  ///< the others, as far as they were tried
   bool explains() const { return equal == elements; }
 };
 
@@ -76,26 +85,44 @@ struct OrderShare {
     FoundOrder order;
     std::uint64_t first_equal = 0, looked_equal = 0;
   };
+  /// A description that explains D as another one does, by its sum.
+  struct Explaining {
+    Instruction instruction;
+    SumOrder order;
+    std::uint64_t sum = 0, number = 0;
+  };
   std::vector<std::uint64_t> tried;  ///< at each level of plausibility that was begun
   bool is_limited = false;           ///< the last one was left: most_products
+  bool has_more = false;             ///< sums beyond most_found
   std::uint64_t most_found = 0;      ///< as asked
   std::vector<Near> near;            ///< where nothing was found
+  std::vector<Explaining> explaining;
+};
+
+/// Whether K was split into runs with accumulators of their own.
+enum class SplitAnswer : std::uint8_t {
+  no,
+  yes,
+  unknown,  ///< nothing explains D, or these data or no data tell it from another sum
 };
 
 /// The outcome.
 struct OrderSearch {
-  /// Those that give all elements, the most plausible first. D does not tell them apart.
+  /// The sums that give all elements, the most plausible first. Other data may tell them apart, these do not.
   std::vector<FoundOrder> found;
   /// If there are none: those that give most of the elements that were looked at.
   std::vector<FoundOrder> nearest;
   std::uint64_t tried = 0;  ///< hypotheses
-  /// All that are as plausible as the first one found were tried, or all that there are.
+  /// All that are as plausible as the first one found were tried, or all that there are, and all that explain D are listed.
   bool complete = false;
   /// The instruction's arithmetic was not verified on hardware.
   bool inferred = false;
   /// For merge_orders.
   OrderShare share = {};
 
+  /// Whether the answer is split-K, as the likely descriptions have it. Sums of promotions, as products of FP8 have them, are
+  /// not told from those of as many runs, if there are few.
+  SplitAnswer split_k() const;
   /// What was found, for a person, in lines.
   std::string text() const;
 };
@@ -106,10 +133,16 @@ struct OrderSearch {
 Result<std::vector<Instruction>> instructions_of_products(std::string_view a, std::string_view b,
                                                           Target target);
 
+/// The store (SumOrder::store) that items of D of so many bytes tell, where sums are of f32: NumPy's kind 'f' with two bytes is
+/// f16; 'u' and 'i' are codes, of the operands' format if that has two bytes, too. Empty: the order says it, or there is none
+/// but the sum's format. Errors: usage for codes of two bytes of any other operands.
+Result<std::string> store_of_items(const Instruction& instruction, const SumOrder& known, char kind,
+                                   std::size_t bytes);
+
 /// Searches the order in which a product was summed: the instruction and its depth, split-K in equal and unequal runs,
 /// sliced K, residues first, promotions, values that are left out, how sums of runs are merged, and how
 /// operands were rounded; of chains of FMA also threads that share a sum, and blocks of K of libraries for processors; the
-/// simple ones first. A hypothesis is tried on a few elements, chosen where hypotheses differ, and those left
+/// simple ones first, split-K among them. A hypothesis is tried on a few elements, chosen where hypotheses differ, and those left
 /// on all. The outcome depends on nothing else than the arguments. Errors: usage without instructions, view_mismatch
 /// for a product that gemm() refuses, or without elements of D.
 Result<OrderSearch> find_order(std::span<const Instruction> instructions, const FoundProduct& product,
@@ -118,6 +151,9 @@ Result<OrderSearch> find_order(std::span<const Instruction> instructions, const 
 /// The answer to the whole question, from those of all of its shards (FindOrderOptions::shard) in any order: the same as
 /// without shards. Errors: usage if there are none, or if they are of other questions.
 Result<OrderSearch> merge_orders(std::span<const OrderSearch> shares);
+
+/// "yes", "no", "cannot be told".
+std::string_view name(SplitAnswer answer);
 
 // ---- By the names of kernels
 //

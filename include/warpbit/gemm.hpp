@@ -202,6 +202,10 @@ struct GemmOptions {
 /// the instruction), inferred_plan, no_such_kernel.
 Result<Execution> gemm(const Instruction& instruction, const Gemm& problem, const GemmOptions& options = {});
 
+/// Products of matrices by a tcgen05.mma have forms of their own, in which its types stand and which no PTX has:
+/// tcgen05.mma.kind::f8f6f4.f32.e4m3.e4m3. One of them for the kind of this tcgen05.mma; empty for other instructions.
+std::string_view product_by_types(const Instruction& instruction);
+
 /// The format of D (a name of Operand::format), and of C with SumOrder::c_last.
 std::string_view format_of_result(const Instruction& instruction, const SumOrder& order);
 /// Factors in a row of a_scale and in a column of b_scale: 0 where there are none. Errors: view_mismatch for an order that

@@ -276,8 +276,8 @@ Result<CodeMatrix> run_matrices(const Instruction& instruction, const MatrixOper
 // ---- Files of matrices
 
 /// Reads a matrix into codes of a format (a name of Operand::format). A file whose name ends in .npy has one
-/// dimension (a row) or two; its floating-point and signed items are numbers, its unsigned ones codes. Any
-/// other file is text: cells separated by commas, semicolons, blanks or tabs, each a number or a code
+/// dimension (a row) or two; its floating-point and signed items are numbers, its unsigned ones codes, and so are int8
+/// and int16 for formats of floating-point numbers of that size, as NumPy has bfloat16. Any other file is text: cells separated by commas, semicolons, blanks or tabs, each a number or a code
 /// (parse_code); lines that are empty or start with '#' are ignored. Numbers that the format cannot represent
 /// are rounded to nearest even, and a note states their count and the first one; for integer formats they are
 /// refused. A format that an instruction makes of wider numbers (SumOrder) has these numbers as its codes.

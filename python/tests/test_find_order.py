@@ -28,6 +28,26 @@ def test_left_out_values_are_found():
     assert (again.view(np.uint16) == d.view(np.uint16)).all()
 
 
+def test_codes_of_bf16_are_int16_or_uint16():
+    random = np.random.default_rng(2)
+    a, b = (random.standard_normal(shape).astype(np.float32).view(np.uint32) >> 16 for shape in ((8, 64), (64, 12)))
+    a, b = a.astype(np.uint16), b.astype(np.uint16)
+    mma = warpbit.Instruction("mma.m16n8k16.f32.bf16", "H100")
+    d = warpbit.gemm(mma, a, b, order="store=bf16").d
+    for kind in (np.uint16, np.int16):
+        search = warpbit.find_order(a.view(kind), b.view(kind), d.view(kind), target="H100", types="bf16")
+        assert any(f.order == "store=bf16" for f in search.found)
+
+
+def test_descriptions_of_one_sum():
+    random = np.random.default_rng(3)
+    a, b = (random.standard_normal(shape).astype(np.float16) for shape in ((16, 256), (256, 24)))
+    d = warpbit.gemm(MMA, a, b, order="split_k=4").d
+    search = warpbit.find_order(a, b, d, target="H100", types="f16")
+    assert [f.order for f in search.found] == ["split_k=4"] and search.split_k == "yes"
+    assert "promote=64" in [order for form, order in search.found[0].same]
+
+
 def test_first_orders_are_tried_first():
     a, b = operands()
     d = warpbit.gemm(MMA, a, b, order="runs=100:484").d
@@ -62,7 +82,7 @@ def test_shards_are_pickled_and_merged():
     d = warpbit.gemm(MMA, a, b, order="split_k=5 unit=32 merge_order=descending").d
     wrong = d.copy()
     wrong[3, 4] += 1
-    for result, limit in ((d, 5e8), (wrong, 1e8)):
+    for result, limit in ((d, 5e9), (wrong, 1e9)):
         whole, *shares = (warpbit.find_order(a, b, result, target="H100", types="f16", shard=shard, limit=limit)
                           for shard in ((1, 1), (2, 3), (1, 3), (3, 3)))
         merged = warpbit.merge_orders(pickle.loads(pickle.dumps(shares)))

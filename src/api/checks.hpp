@@ -68,14 +68,5 @@ bool can_run_in_registers(const Instruction& instruction, Kernel kernel, const W
 void run_in_registers(const Instruction& instruction, Kernel kernel, const WarpgroupSources& sources,
                       std::span<const std::byte> memory, std::uint32_t* const* registers);
 
-/// The K steps, each as deep as an instruction, in the order of execution, and the length of a run (GemmOptions).
-struct KSteps {
-  std::vector<std::size_t> steps;
-  std::size_t run = 1;
-};
-/// Errors: view_mismatch if k_order is not a permutation or split_k is 0.
-Result<KSteps> find_k_steps(const Instruction& instruction, std::size_t depth,
-                            const std::vector<std::size_t>& k_order, std::size_t split_k);
-
 }  // namespace warpbit
 #pragma GCC visibility pop

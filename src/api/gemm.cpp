@@ -4,14 +4,15 @@
 #include <fmt/format.h>
 #include <algorithm>
 #include <limits>
-#include <numeric>
 #include <string>
 #include <utility>
 #include <variant>
 
 #include "api/checks.hpp"
+#include "api/no_product.hpp"
 #include "api/ordered_product.hpp"
 #include "api/sum_runs.hpp"
+#include "isa/families/tensor_product.hpp"
 #include "isa/instruction.hpp"
 #include "kernel/bodies.hpp"
 #include "kernel/gemm.hpp"
@@ -24,7 +25,7 @@ namespace {
 Result<const Tile*> find_tile(const Instruction& i) {
   const std::string accepted = "a dense product of matrices: mma, wmma or wgmma.mma_async";
   const Tile* tile = std::get_if<Tile>(&i.decoded().kernel);
-  if (tile == nullptr) return mismatch(i, "it is no product of matrices", accepted);
+  if (tile == nullptr) return no_product(i, "it is no product of matrices", accepted);
   if (tile->sparsity.is_sparse()) return mismatch(i, "its A is sparse", accepted);
   if (tile->c.format != tile->d.format)
     return mismatch(i, fmt::format("C is {} and D is {}", tile->c.format->name, tile->d.format->name),
@@ -71,13 +72,31 @@ Result<void> check_problem(const Instruction& i, const Tile& t, const Gemm& p, c
   return {};
 }
 
-// The formats of a sum on its way to D.
-struct SumFormats {
-  const Format *promoted = nullptr, *partials = nullptr, *merged = nullptr, *stored = nullptr;
-};
-Result<SumFormats> find_formats(const Instruction& i, const Tile& t, const Gemm& p, const SumOrder& o) {
-  const Format& of_d = *t.d.format;
+template <class View>
+ItemMatrix items(const View& view, const Format& format) {
+  const auto bytes = static_cast<unsigned>(code_bytes(format.bits));
+  // Only D is written.
+  auto* data = static_cast<std::byte*>(const_cast<void*>(static_cast<const void*>(view.data)));
+  return {data, view.row_stride, view.column_stride, bytes};
+}
+
+}  // namespace
+
+std::string_view product_by_types(const Instruction& instruction) {
+  return product_by_types(*instruction.decoded().form);
+}
+
+Error no_product(const Instruction& i, std::string seen, std::string accepted) {
+  if (const std::string_view product = product_by_types(i); !product.empty())
+    return mismatch(i, "its types are in an instruction descriptor",
+                    fmt::format("types in the name: {}", product));
+  return mismatch(i, std::move(seen), std::move(accepted));
+}
+
+Result<SumFormats> find_sum_formats(const Instruction& i, const SumOrder& o, bool has_bias) {
+  const Format& of_d = *find_format(i.operands()[0].format);
   SumFormats out;
+  out.accumulated = &of_d;
   const auto find = [&](const std::string& name, const Format& usual, const Format*& to) -> Result<void> {
     to = name.empty() ? &usual : find_format(name);
     const bool is_known =
@@ -88,8 +107,7 @@ Result<SumFormats> find_formats(const Instruction& i, const Tile& t, const Gemm&
                     of_d.is_integer ? fmt::format("{}, the format of the accumulators", of_d.name)
                                     : "f64, f32, f16 or bf16");
   };
-  if (of_d.is_integer &&
-      (o.promote != 0 || o.alpha != 1 || o.c_last || o.scales_last || p.bias.data != nullptr))
+  if (of_d.is_integer && (o.promote != 0 || o.alpha != 1 || o.c_last || o.scales_last || has_bias))
     return mismatch(i, "accumulators of integers, with promote, alpha, c=last, scales=last or a bias",
                     "none of these");
   const Format& outer = o.promote == 0 ? of_d : of_d.id == FormatId::f64 ? of_d : format(FormatId::f32);
@@ -102,41 +120,9 @@ Result<SumFormats> find_formats(const Instruction& i, const Tile& t, const Gemm&
   if (!o.c_last && !o.between.empty()) return mismatch(i, "between, and the accumulators start at C", "c=last");
   if (!o.c_last && o.beta != 1)
     return mismatch(i, fmt::format("beta is {}, and the accumulators start at C", o.beta), "c=last");
-  if (o.tf32 != Tf32Rounding::cut && (t.a.format->id != FormatId::tf32 || t.b.format->id != FormatId::tf32))
-    return mismatch(i, "a rounding to tf32",
-                    fmt::format("none: A is {}, B is {}", t.a.format->name, t.b.format->name));
-  return out;
-}
-
-template <class View>
-ItemMatrix items(const View& view, const Format& format) {
-  const auto bytes = static_cast<unsigned>(code_bytes(format.bits));
-  // Only D is written.
-  auto* data = static_cast<std::byte*>(const_cast<void*>(static_cast<const void*>(view.data)));
-  return {data, view.row_stride, view.column_stride, bytes};
-}
-
-}  // namespace
-
-Result<KSteps> find_k_steps(const Instruction& i, std::size_t depth, const std::vector<std::size_t>& k_order,
-                            std::size_t split_k) {
-  const auto terms = static_cast<std::size_t>(i.terms());
-  const std::size_t count = (depth + terms - 1) / terms;
-  if (split_k == 0) return mismatch(i, "split_k is 0", "at least 1");
-  KSteps out{k_order, std::max<std::size_t>(1, count / split_k + (count % split_k != 0))};
-  if (k_order.empty()) {
-    out.steps.resize(count);
-    std::iota(out.steps.begin(), out.steps.end(), std::size_t{0});
-    return out;
-  }
-  const std::string accepted = fmt::format("each of the {} steps of K once", count);
-  if (k_order.size() != count) return mismatch(i, fmt::format("{} steps in k_order", k_order.size()), accepted);
-  std::vector<bool> seen(count);
-  for (const std::size_t step : k_order) {
-    if (step >= count || seen[step])
-      return mismatch(i, fmt::format("step {}{} in k_order", step, step < count ? " twice" : ""), accepted);
-    seen[step] = true;
-  }
+  const std::string_view a = i.find(Part::a)->format, b = i.find(Part::b)->format;
+  if (o.tf32 != Tf32Rounding::cut && (a != "tf32" || b != "tf32"))
+    return mismatch(i, "a rounding to tf32", fmt::format("none: A is {}, B is {}", a, b));
   return out;
 }
 
@@ -168,7 +154,7 @@ Result<Execution> gemm(const Instruction& instruction, const Gemm& problem, cons
   const Tile& t = **tile;
   const SumOrder& order = options.order;
   if (Result<void> checked = check_problem(instruction, t, problem, order); !checked) return checked.error();
-  const Result<SumFormats> formats = find_formats(instruction, t, problem, order);
+  const Result<SumFormats> formats = find_sum_formats(instruction, order, problem.bias.data != nullptr);
   if (!formats) return formats.error();
   const Result<std::vector<SumRun>> runs = find_runs(instruction, problem.depth, order);
   if (!runs) return runs.error();
@@ -190,10 +176,7 @@ Result<Execution> gemm(const Instruction& instruction, const Gemm& problem, cons
   product.body = body;
   product.order = &order;
   product.runs = &*runs;
-  product.promoted = formats->promoted;
-  product.partials = formats->partials;
-  product.merged = formats->merged;
-  product.stored = formats->stored;
+  product.formats = *formats;
   product.c = items(problem.c, order.c_last ? *formats->stored : *t.c.format);
   product.bias = items(problem.bias, *formats->stored);
   product.d = items(problem.d, *formats->stored);

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "api/checks.hpp"
-#include "api/merged_runs.hpp"
 #include "api/sums.hpp"
 #include "kernel/conversion_table.hpp"
 
@@ -72,75 +71,53 @@ class RowsOfProduct {
       execute(p_.runs->front().front().front(), c_, d_);
       return;
     }
-    Sums sums = converted(merged(), *p_.merged, threads_);
+    Sums sums = SumTree(*p_.order, p_.formats, std::span(*p_.runs), *this).sum();
     if (p_.order->scales_last)
-      sums = promoted(Sums(scaled_format(), base_.rows, base_.columns), sums, a_scale_, p_.b_scale, 0,
-                      p_.order->scale_order, threads_);
-    store({p_.order, p_.stored, c_, bias_, d_}, sums, threads_);
+      sums = warpbit::promoted(Sums(scaled_format(), base_.rows, base_.columns), sums, a_scale_, p_.b_scale, 0,
+                               p_.order->scale_order, threads_);
+    store({p_.order, p_.formats.stored, c_, bias_, d_}, sums, threads_);
   }
 
  private:
   bool has_blocks() const { return base_.tile->a_scale.is_present(); }
   const Format& scaled_format() const {
-    return p_.merged->id == FormatId::f64 ? *p_.merged : format(FormatId::f32);
+    return p_.formats.merged->id == FormatId::f64 ? *p_.formats.merged : format(FormatId::f32);
   }
   // D is what one accumulator ends in.
   bool is_one_chain() const {
     const SumOrder& o = *p_.order;
     const Format* const of_d = base_.tile->d.format;
     return p_.runs->size() == 1 && p_.runs->front().size() == 1 && o.promote == 0 && !o.c_last &&
-           o.alpha == 1 && !o.scales_last && p_.bias.data == nullptr && p_.partials == of_d &&
-           p_.merged == of_d && p_.stored == of_d;
+           o.alpha == 1 && !o.scales_last && p_.bias.data == nullptr && p_.formats.partials == of_d &&
+           p_.formats.merged == of_d && p_.formats.stored == of_d;
   }
 
-  // ---- The sums of runs
+  // ---- The operations of SumTree
 
-  Sums merged() {
-    return RunMerge(
-        p_.runs->size(), [&](std::size_t run) { return sum_of_run(run); },
-        [&](Sums x) { return converted(std::move(x), *p_.merged, threads_); },
-        [&](Sums x, const Sums& y) { return added(*base_.tile, std::move(x), y, *p_.merged, threads_); })(
-        p_.order->merge_order);
+  friend class SumTree<RowsOfProduct>;
+
+  Sums chain(const SumBlock& steps, bool from_c) {
+    Sums out(*p_.formats.accumulated, base_.rows, base_.columns);
+    execute(steps, from_c ? c_ : ItemMatrix(), out.items());
+    return out;
   }
-
-  Sums sum_of_run(std::size_t run) {
-    const SumRun& slices = (*p_.runs)[run];
-    promotion_ = 0;
-    for (std::size_t i = 0; i < run; ++i)
-      for (const SumSlice& slice : (*p_.runs)[i]) promotion_ += slice.size();
-    const bool from_c = run == 0 && !p_.order->c_last;
-    Sums out = merged_slices(
-        *p_.order, slices.size(), [&](std::size_t i) { return sum_of_slice(slices[i], from_c && i == 0); },
-        [&](Sums x, const Sums& y) {
-          const Format& to = *x.format;
-          return added(*base_.tile, std::move(x), y, to, threads_);
-        });
-    return converted(std::move(out), *p_.partials, threads_);
-  }
-
-  Sums sum_of_slice(const SumSlice& blocks, bool from_c) {
-    const ItemMatrix start = from_c ? c_ : ItemMatrix();
-    const Format& of_d = *base_.tile->d.format;
-    if (p_.order->promote == 0) {
-      Sums out(of_d, base_.rows, base_.columns);
-      execute(blocks[0], start, out.items());
-      return out;
-    }
-    Sums outer(of_d, base_.rows, base_.columns);
-    if (start.data != nullptr)
+  Sums outer(bool from_c) {
+    Sums out(*p_.formats.accumulated, base_.rows, base_.columns);
+    if (from_c && c_.data != nullptr)
       for (std::size_t row = 0; row < base_.rows; ++row)
         for (std::size_t column = 0; column < base_.columns; ++column)
-          std::memcpy(outer.items().at(row, column), start.at(row, column), outer.item());
-    outer = converted(std::move(outer), *p_.promoted, threads_);
-    const bool scaled = !p_.order->scales_last && !has_blocks();
-    for (const SumBlock& block : blocks) {
-      Sums inner(of_d, base_.rows, base_.columns);
-      execute(block, {}, inner.items());
-      outer = promoted(std::move(outer), inner, scaled ? a_scale_ : ItemMatrix(),
-                       scaled ? p_.b_scale : ItemMatrix(), promotion_++, p_.order->scale_order, threads_);
-    }
-    return outer;
+          std::memcpy(out.items().at(row, column), c_.at(row, column), out.item());
+    return converted(std::move(out), *p_.formats.promoted);
   }
+  Sums promoted(Sums outer, const Sums& inner, std::size_t number) {
+    const bool scaled = !p_.order->scales_last && !has_blocks();
+    return warpbit::promoted(std::move(outer), inner, scaled ? a_scale_ : ItemMatrix(),
+                             scaled ? p_.b_scale : ItemMatrix(), number, p_.order->scale_order, threads_);
+  }
+  Sums added(Sums x, const Sums& y, const Format& to) {
+    return warpbit::added(*base_.tile, std::move(x), y, to, threads_);
+  }
+  Sums converted(Sums x, const Format& to) { return warpbit::converted(std::move(x), to, threads_); }
 
   // ---- One accumulator
 
@@ -171,7 +148,6 @@ class RowsOfProduct {
   MatrixProduct base_;
   ItemMatrix c_, bias_, d_, a_scale_;
   int threads_;
-  std::size_t promotion_ = 0;  // the number of the next one
 };
 
 // Sums of that many elements are held at once.

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "api/sum_runs.hpp"
+#include "api/sum_tree.hpp"
 #include "kernel/gemm.hpp"
 #include "numeric/formats.hpp"
 
@@ -17,7 +17,7 @@ struct OrderedProduct {
   const Body* body = nullptr;
   const SumOrder* order = nullptr;
   const std::vector<SumRun>* runs = nullptr;
-  const Format *promoted = nullptr, *partials = nullptr, *merged = nullptr, *stored = nullptr;
+  SumFormats formats;
   ItemMatrix c, bias, d, a_scale, b_scale;
 };
 

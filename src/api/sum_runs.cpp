@@ -9,6 +9,7 @@
 #include <string>
 
 #include "api/checks.hpp"
+#include "api/no_product.hpp"
 
 namespace warpbit {
 namespace {
@@ -239,6 +240,8 @@ std::size_t summed_depth(const Instruction& i, std::size_t given, const SumOrder
 
 Result<std::vector<SumRun>> find_runs(const Instruction& instruction, std::size_t depth,
                                       const SumOrder& order) {
+  if (instruction.terms() == 0)
+    return no_product(instruction, "it is no product of matrices", "an instruction D = A B + C");
   return RunFinder(instruction, depth, order).run();
 }
 

@@ -8,7 +8,9 @@
 #include <iterator>  // std::istream_iterator
 #include <sstream>
 
+#include "cli/help.hpp"
 #include "warpbit/format.hpp"
+#include "warpbit/gemm.hpp"
 #include "warpbit/instruction.hpp"
 #include "warpbit/layout.hpp"
 
@@ -167,16 +169,25 @@ void ElementOptions::add_to(CLI::App& command) {
   add("--b-scale", b_scale, "the same for the column of B");
 }
 
+std::string ElementOptions::typed() const {
+  std::string out;
+  const auto add = [&](std::string_view option, const std::string& value) {
+    if (!value.empty()) out += fmt::format(" {} '{}'", option, quoted(value));
+  };
+  add("--a", a), add("--b", b), add("--c", c), add("--a-scale", a_scale), add("--b-scale", b_scale);
+  return out;
+}
+
 ElementInputs ElementOptions::inputs(const Instruction& instruction, std::vector<std::string>& notes,
                                      int instructions) const {
   const Operand *left = instruction.find(Part::a), *right = instruction.find(Part::b),
                 *accumulator = instruction.find(Part::c);
+  if (const std::string_view product = product_by_types(instruction); !product.empty())
+    refuse(std::string(instruction.canonical()), "its types are in an instruction descriptor",
+           fmt::format("types in the name: {}", product), Errc::view_mismatch);
   if (left == nullptr || right == nullptr)
     refuse(std::string(instruction.canonical()), "its elements are no sums of products",
            "an instruction of the form D = A B + C", Errc::view_mismatch);
-  if (instruction.terms() == 0)
-    refuse(std::string(instruction.canonical()), "its shape and types are in an instruction descriptor",
-           "a form that says its own", Errc::view_mismatch);
   const int terms = instruction.terms();
   ElementInputs out;
   out.a = codes_of("a", left->format, a, terms * instructions, notes);

@@ -71,6 +71,8 @@ struct ElementOptions {
 
   void add_to(CLI::App& command);
   bool is_given() const { return !(a + b + c + a_scale + b_scale).empty(); }
+  /// The options as they are typed: " --a '1 2' --b '3'".
+  std::string typed() const;
   /// In the formats of the instruction, of a and b at most as many as it has terms, or `instructions` times as
   /// many; `notes` says what had to be rounded. Scale factors that are not given are 1. An instruction that is
   /// no D = A B + C is refused.

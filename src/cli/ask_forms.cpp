@@ -63,6 +63,8 @@ constexpr FamilyWords kFamilyWords[] = {
     {"movmatrix", "a transposition of a matrix in registers"},
     {"cvt", "a conversion of numbers"},
     {"fence", "a fence between kinds of accesses to memory"},
+    {"tcgen05.mma.kind", "a product of matrices by tcgen05.mma, with its types in the name"},
+    {"tcgen05.mma.m128", "a product of matrices by tcgen05.mma, with its types in the name"},
     {"tcgen05.mma", "a product in tensor memory, whose shape and types are in an instruction descriptor"},
     {"tcgen05.ld", "a load from tensor memory to registers"},
     {"tcgen05.st", "a store from registers to tensor memory"},
@@ -82,6 +84,11 @@ std::string words_of_form(const Instruction& i) {
 }
 
 // ---- Views
+
+// No form of PTX.
+bool is_typed_product(const Instruction& i) {
+  return i.family() == "tcgen05.mma by types";
+}
 
 // "^mma\.sync...$"
 std::string exactly(std::string_view form) {
@@ -134,8 +141,11 @@ void add_sum_view(std::vector<AskView>& out, const Instruction& i, const std::ve
   const std::string form(i.canonical());
   const Result<FormatInfo> format = find_format_info(a->format);
   const bool is_integer = !format || format->is_integer;
-  out.push_back(sum_view(form, compared_targets(form, given.empty() ? std::vector<Target>{} : given),
-                         is_integer ? "1 1" : "1 2^-12", "1 1"));
+  // Listings have no products by types.
+  const std::vector<Target> on = is_typed_product(i)
+                                     ? std::vector{i.target()}
+                                     : compared_targets(form, given.empty() ? std::vector<Target>{} : given);
+  out.push_back(sum_view(form, on, is_integer ? "1 1" : "1 2^-12", "1 1"));
 }
 
 void add_format_view(std::vector<AskView>& out, const Instruction& i) {
@@ -151,6 +161,10 @@ void add_format_view(std::vector<AskView>& out, const Instruction& i) {
 
 AskView gpu_view(const Instruction& i) {
   const std::string form(i.canonical());
+  if (is_typed_product(i))
+    return {"gpu",
+            "On what its results rest",
+            {{"check", fmt::format("{}@{}", form, i.target().name()), "--json"}}};
   return {
       "gpu",
       "Which GPU has it, what it becomes in machine code, and on what its results rest",

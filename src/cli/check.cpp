@@ -58,6 +58,11 @@ std::string evidence_text(const Evidence& e) {
          ground("specials", e.specials);
 }
 
+// No form of PTX.
+bool is_product_by_types(const Instruction& i) {
+  return i.family() == "tcgen05.mma by types";
+}
+
 int check_kernel_form(const std::string& text, Target target) {
   const Result<ptx::KernelForm> form = ptx::kernel_form(text, target);
   if (!form) {
@@ -78,8 +83,11 @@ int check_one(const std::string& text, Target target) {
   const Result<Instruction> i = Instruction::parse(text, target);
   if (!i) return check_kernel_form(text, target);
   const Kernel kernel = required(chosen_kernel());
-  fmt::print("accepted on {}: {}\n", target.name(), i->canonical());
-  for (const Operand& op : i->operands()) fmt::print("  {}: {}\n", op.role, operand_text(op));
+  const bool is_ptx = !is_product_by_types(*i);
+  fmt::print("{} on {}: {}\n", is_ptx ? "accepted" : "no form of PTX, a product of matrices", target.name(),
+             i->canonical());
+  for (const Operand& op : i->operands())
+    if (is_ptx) fmt::print("  {}: {}\n", op.role, operand_text(op));
   const auto row = [](std::string_view label, const std::string& value) {
     fmt::print("  {:<10}{}\n", label, fmt::join(broken(value, terminal().columns - 12), "\n            "));
   };
@@ -107,7 +115,10 @@ bool same(const Answer& x, const Answer& y) {
 Answer answer_of(const std::string& text, Target target) {
   const Result<Instruction> i = Instruction::parse(text, target);
   if (i)
-    return {{"accepted", std::string(name(i->evidence().overall())), i->machine(), i->plan()}, {}, {target}};
+    return {{is_product_by_types(*i) ? "no PTX" : "accepted", std::string(name(i->evidence().overall())),
+             i->machine(), i->plan()},
+            {},
+            {target}};
   const Result<ptx::KernelForm> form = ptx::kernel_form(text, target);
   if (form) return {{"accepted", "", "", fmt::format("{}, known to kernels", form->kind)}, {}, {target}};
   Error refusal = form.error();
@@ -303,7 +314,8 @@ int check(const CheckArguments& o) {
     return kNo;
   }
   if (!form->short_form.empty())
-    print_fitted(fmt::format("{} is short for {}; ptxas takes that only", form->short_form, form->text));
+    print_fitted(fmt::format("{} is short for {}{}", form->short_form, form->text,
+                             form->text.starts_with("tcgen05.mma.kind") ? "" : "; ptxas takes that only"));
   if (o.machine) return check_machine(form->text, form->target ? std::vector{*form->target} : Target::all());
   return form->target ? check_one(form->text, *form->target) : check_all(form->text, o.strict);
 }

@@ -11,6 +11,7 @@
 
 #include "cli/arguments.hpp"
 #include "cli/compare_output.hpp"
+#include "cli/help.hpp"
 #include "cli/parts.hpp"
 #include "cli/terminal.hpp"
 #include "warpbit/format.hpp"
@@ -68,15 +69,15 @@ Instructions find_instructions(const CompareArguments& o, const std::vector<std:
   return out;
 }
 
-// Instructions along K without which the order means nothing.
-std::size_t least_steps(const std::string& order) {
-  constexpr std::string_view kSplit = "split_k=";
-  std::size_t out = order.starts_with("descending") ? 2 : 1;
-  if (const auto steps = std::ranges::count(order, ':'); steps > 0) out = static_cast<std::size_t>(steps) + 1;
-  if (const std::size_t at = order.find(kSplit); at != order.npos)
-    out =
-        std::max(out, std::min(number<std::size_t>(order.substr(at + kSplit.size())).value_or(0), kMostDepth));
-  return out;
+// The least K at which the words of an order mean something.
+std::size_t least_depth(const SumOrder& o, std::size_t terms) {
+  std::size_t out = std::max<std::size_t>(o.descending ? 2 : 1, o.k_order.size()) * terms;
+  out = std::max(out, std::min(o.split_k, kMostDepth) * std::max(o.unit, terms));
+  if (o.promote != 0) out = std::max(out, 2 * std::min(o.promote, kMostDepth));
+  if (o.slices > 1) out = std::max(out, std::min(o.slices * o.slice_width, kMostDepth));
+  std::size_t runs = 0;
+  for (const std::size_t run : o.runs) runs += std::min(run, kMostDepth);
+  return std::max(out, runs);
 }
 
 // Each instruction in each order of K.
@@ -87,10 +88,10 @@ struct Compared {
 
 // Over this K; if there is none, over the least that the orders need.
 Compared find_computations(const CompareArguments& o, const Instructions& instructions, std::size_t depth) {
-  std::size_t steps = (depth + instructions.terms - 1) / instructions.terms;
+  std::size_t least = depth;
   for (const std::string& order : o.orders)
-    if (depth == 0) steps = std::max(steps, least_steps(order));
-  Compared out{{}, steps * instructions.terms};
+    if (depth == 0) least = std::max(least, least_depth(required(SumOrder::parse(order)), instructions.terms));
+  Compared out{{}, (least + instructions.terms - 1) / instructions.terms * instructions.terms};
   if (out.depth > kMostDepth)
     refuse("--depth", fmt::format("a K of {}", out.depth), fmt::format("at most {}", kMostDepth));
   for (const Instruction& instruction : instructions.list)
@@ -114,6 +115,17 @@ void print_notes(const std::vector<Computation>& computations) {
   for (std::size_t i = 0; i < names.size(); ++i)
     if (const std::string text = note(computations[i].instruction); !text.empty())
       print_wrapped(fmt::format("note: {}: {}", names[i], text));
+  for (const Computation& c : computations) {
+    const std::optional<Instruction> used = used_by_products(c.instruction);
+    if (!used || std::ranges::any_of(computations, [&](const Computation& other) {
+          return other.instruction.canonical() == used->canonical();
+        }))
+      continue;
+    const std::string command =
+        fmt::format("warpbit compare {}@{} {}@{} --random ordinary", c.instruction.canonical(),
+                    c.instruction.target().name(), used->canonical(), used->target().name());
+    return fmt::print("{}\n", shell_lines(command, terminal().columns));
+  }
 }
 
 void print_element(const ElementComparison& c, bool show) {
@@ -258,7 +270,7 @@ struct Sweep {
     for (const Computation& c : computations)
       out["computations"].push_back({{"statement", c.instruction.text()},
                                      {"target", c.instruction.target().name()},
-                                     {"k_order", k_order_text(c)}});
+                                     {"k_order", order_text(c)}});
     return out;
   }
   static Sweep of(const ordered_json& question) {

@@ -42,7 +42,7 @@ Json described(const Computation& c, const std::string& name) {
   Json out = {{"name", name},
               {"form", c.instruction.canonical()},
               {"target", c.instruction.target().name()},
-              {"k_order", k_order_text(c)},
+              {"k_order", order_text(c)},
               {"plan", c.instruction.plan()}};
   if (const std::string text = mark(c.instruction); !text.empty()) out["mark"] = text;
   if (const std::string text = note(c.instruction); !text.empty()) out["note"] = text;

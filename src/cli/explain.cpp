@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "cli/arguments.hpp"
+#include "cli/help.hpp"
 #include "cli/json.hpp"
 #include "cli/terminal.hpp"
 
@@ -65,6 +66,18 @@ ordered_json answer_json(const Explanation& explanation, const std::vector<std::
   return out;
 }
 
+// The same by the forms that matrix products use.
+void print_commands(const std::vector<Explanation>& explanations, const ElementOptions& values) {
+  for (const Explanation& e : explanations) {
+    const Result<Instruction> asked = Instruction::parse(e.form, e.target);
+    const std::optional<Instruction> used = asked ? used_by_products(*asked) : std::nullopt;
+    if (used)
+      fmt::print("{}\n", shell_lines(fmt::format("warpbit explain {}@{}{}", used->canonical(),
+                                                 used->target().name(), values.typed()),
+                                     terminal().columns));
+  }
+}
+
 void print_answers(const std::vector<Explanation>& explanations, const std::vector<std::string>& notes) {
   for (const std::string& note : notes) fmt::print("{}\n", note);
   for (const Explanation& e : explanations)
@@ -85,6 +98,7 @@ int explain(const ExplainArguments& o) {
       is_file(o.form) ? std::vector{explain_file(o)} : explain_values(o, notes);
   if (!o.svg.empty()) required(write_svg(o.svg, explanations));
   (o.json ? print_answers_json : print_answers)(explanations, notes);
+  if (!o.json && o.values.is_given()) print_commands(explanations, o.values);
   return std::ranges::all_of(explanations,
                              [](const Explanation& e) { return e.recorded.value_or(e.code) == e.code; })
              ? kYes

@@ -21,6 +21,8 @@ namespace {
 
 using nlohmann::ordered_json;
 
+constexpr double kEverything = 1e30;  // products
+
 struct OrderArguments {
   std::string a, b, c, d, elements, target, types, form, known, shape, part;
   std::vector<std::string> kernels;
@@ -28,7 +30,7 @@ struct OrderArguments {
   std::size_t top = FindOrderOptions().most_found;
   Shard shard;
   SumArguments sum;
-  bool words = false, json = false;
+  bool exhaustive = false, words = false, json = false;
 };
 
 // ---- What was found
@@ -38,7 +40,9 @@ ordered_json found_json(const FoundOrder& f) {
                    {"order", f.order.text()},
                    {"equal", f.equal},
                    {"elements", f.elements},
-                   {"left_out", f.left_out}};
+                   {"left_out", f.left_out},
+                   {"same", ordered_json::array()}};
+  for (const SameSum& same : f.same) out["same"].push_back({{"form", same.form}, {"order", same.order.text()}});
   if (f.first_wrong)
     out["first_wrong"] = {{"row", f.first_wrong->row},
                           {"column", f.first_wrong->column},
@@ -51,7 +55,11 @@ ordered_json found_json(const FoundOrder& f) {
 using NamedOrder = std::optional<KernelOrder>;
 
 bool is_as_named(const FoundOrder& f, const KernelOrder& named) {
-  return f.instruction.canonical() == named.form && f.order.text() == named.order.text();
+  const auto is_named = [&](std::string_view form, const SumOrder& order) {
+    return form == named.form && order.text() == named.order.text();
+  };
+  return is_named(f.instruction.canonical(), f.order) ||
+         std::ranges::any_of(f.same, [&](const SameSum& s) { return is_named(s.form, s.order); });
 }
 
 void print_search(const OrderSearch& search, const NamedOrder& named, bool as_json) {
@@ -60,6 +68,7 @@ void print_search(const OrderSearch& search, const NamedOrder& named, bool as_js
   if (!as_json) {
     std::istringstream lines(search.text());
     for (std::string line; std::getline(lines, line);) print_fitted(line);
+    if (search.found.empty() && !search.complete) print_fitted("--exhaustive tries the others");
     if (named)
       print_fitted(fmt::format(
           "{} {}: {}, {}", is_right ? "the kernel's name says so, too:" : "but the kernel's name says",
@@ -69,11 +78,8 @@ void print_search(const OrderSearch& search, const NamedOrder& named, bool as_js
   ordered_json found = ordered_json::array(), nearest = ordered_json::array();
   for (const FoundOrder& f : search.found) found.push_back(found_json(f));
   for (const FoundOrder& f : search.nearest) nearest.push_back(found_json(f));
-  ordered_json out{{"found", found},
-                   {"nearest", nearest},
-                   {"tried", search.tried},
-                   {"complete", search.complete},
-                   {"inferred", search.inferred}};
+  ordered_json out{{"found", found},        {"nearest", nearest},          {"split_k", name(search.split_k())},
+                   {"tried", search.tried}, {"complete", search.complete}, {"inferred", search.inferred}};
   if (named) out["kernel"] = {{"form", named->form}, {"order", named->order.text()}, {"explains", is_right}};
   print_json("order", out);
 }
@@ -83,14 +89,20 @@ void print_search(const OrderSearch& search, const NamedOrder& named, bool as_js
 ordered_json part_json(const FoundOrder& f) {
   ordered_json out{
       {"form", f.instruction.text()}, {"order", f.order.text()}, {"equal", f.equal}, {"elements", f.elements},
-      {"left_out", f.left_out},       {"number", f.number},      {"wrong", nullptr}};
+      {"left_out", f.left_out},       {"number", f.number},      {"sum", f.sum},     {"wrong", nullptr}};
   if (f.first_wrong)
     out["wrong"] = {f.first_wrong->row, f.first_wrong->column, f.first_wrong->code, f.computed};
   return out;
 }
 ordered_json part_json(const OrderSearch& s) {
-  ordered_json out{{"target", ""},           {"found", ordered_json::array()}, {"near", ordered_json::array()},
-                   {"tried", s.share.tried}, {"limited", s.share.is_limited},  {"most", s.share.most_found}};
+  ordered_json out{{"target", ""},
+                   {"found", ordered_json::array()},
+                   {"near", ordered_json::array()},
+                   {"tried", s.share.tried},
+                   {"limited", s.share.is_limited},
+                   {"most", s.share.most_found},
+                   {"more", s.share.has_more},
+                   {"explaining", ordered_json::array()}};
   const auto add = [&](const char* list, ordered_json item, const FoundOrder& f) {
     out[list].push_back(std::move(item));
     out["target"] = f.instruction.target().name();
@@ -98,6 +110,8 @@ ordered_json part_json(const OrderSearch& s) {
   for (const FoundOrder& f : s.found) add("found", part_json(f), f);
   for (const OrderShare::Near& n : s.share.near)
     add("near", {part_json(n.order), n.first_equal, n.looked_equal}, n.order);
+  for (const OrderShare::Explaining& e : s.share.explaining)
+    out["explaining"].push_back({e.instruction.text(), e.order.text(), e.sum, e.number});
   return out;
 }
 FoundOrder found_of(const ordered_json& j, Target target) {
@@ -105,6 +119,7 @@ FoundOrder found_of(const ordered_json& j, Target target) {
                  required(SumOrder::parse(j.at("order").get<std::string>())), j.at("equal"), j.at("elements")};
   out.left_out = j.at("left_out");
   out.number = j.at("number");
+  out.sum = j.at("sum");
   const ordered_json& wrong = j.at("wrong");
   if (wrong.is_null()) return out;
   out.first_wrong = ResultElement{wrong.at(0), wrong.at(1), wrong.at(2)};
@@ -116,11 +131,15 @@ OrderSearch search_of(const ordered_json& j) {
   out.share.tried = j.at("tried").get<std::vector<std::uint64_t>>();
   out.share.is_limited = j.at("limited");
   out.share.most_found = j.at("most");
+  out.share.has_more = j.at("more");
   if (j.at("found").empty() && j.at("near").empty()) return out;
   const Target target = required(Target::find(j.at("target").get<std::string>()));
   for (const ordered_json& f : j.at("found")) out.found.push_back(found_of(f, target));
   for (const ordered_json& n : j.at("near"))
     out.share.near.push_back({found_of(n.at(0), target), n.at(1), n.at(2)});
+  for (const ordered_json& e : j.at("explaining"))
+    out.share.explaining.push_back({required(Instruction::parse(e.at(0).get<std::string>(), target)),
+                                    required(SumOrder::parse(e.at(1).get<std::string>())), e.at(2), e.at(3)});
   return out;
 }
 
@@ -297,9 +316,12 @@ OrderSearch searched(const std::vector<Instruction>& instructions, const FoundPr
 }
 
 ordered_json question_of(const OrderArguments& o, const NamedOrder& named) {
-  ordered_json out{{"a", o.a},         {"b", o.b},           {"d", o.d},         {"elements", o.elements},
-                   {"c", o.c},         {"target", o.target}, {"types", o.types}, {"form", o.form},
-                   {"order", o.known}, {"limit", o.limit},   {"top", o.top}};
+  ordered_json out{{"a", o.a},         {"b", o.b},
+                   {"d", o.d},         {"elements", o.elements},
+                   {"c", o.c},         {"target", o.target},
+                   {"types", o.types}, {"form", o.form},
+                   {"order", o.known}, {"limit", o.exhaustive ? kEverything : o.limit},
+                   {"top", o.top}};
   out["kernel"] = named_json(named);
   return out;
 }
@@ -331,7 +353,12 @@ class OrderFiles {
     read("d", o.d, of_d, d_);
     read("c", o.c, known.c_last ? std::string_view(of_d) : i.operands()[0].format, c_);
     if (!d_) elements_ = read_elements(o.elements, of_d, notes_);
-    for (const std::string& note : notes_) fmt::print(stderr, "warpbit: {}\n", note);
+    // Other inputs have another D.
+    if (!notes_.empty())
+      refuse(
+          "order", notes_[0],
+          "A, B, C and D as the library had them: numbers of their formats, or codes (unsigned integers; int16 for "
+          "bf16)");
   }
   FoundProduct product() const {
     FoundProduct out{{shape().rows,
@@ -354,6 +381,13 @@ class OrderFiles {
   std::vector<ResultElement> elements_;
 };
 
+// What the type of D's items says of the store.
+std::string store_of_file(const std::string& file, const Instruction& i, const SumOrder& known) {
+  if (!file.ends_with(".npy")) return "";
+  const Array d = required(read_array(file));
+  return required(store_of_items(i, known, d.header.kind, d.header.item_bytes));
+}
+
 // With --kernel alone: what the name says.
 int answer_kernel(const OrderArguments& o, const Instruction& i, const SumOrder& known) {
   if (o.shape.empty()) refuse("order", "no --shape", "--shape MxNxK with --kernel, or --a, --b and --d");
@@ -371,7 +405,7 @@ int order_command(const OrderArguments& o) {
     refuse(std::string(i.canonical()), "no product", "an instruction D = A B + C", Errc::view_mismatch);
   FindOrderOptions options;
   if (!o.known.empty()) options.known = required(SumOrder::parse(o.known));
-  options.most_products = o.limit;
+  options.most_products = o.exhaustive ? kEverything : o.limit;
   options.most_found = o.top;
   options.shard = o.shard;
   if (!has_files) return answer_kernel(o, i, options.known);
@@ -383,6 +417,7 @@ int order_command(const OrderArguments& o) {
     options.known.c_last = options.known.c_last || named->order.c_last;
     try_first(*named, instructions, options);
   }
+  if (options.known.store.empty()) options.known.store = store_of_file(o.d, i, options.known);
   files.read_results(o, i, options.known);
   const auto search = [&] { return searched(instructions, files.product(), options, !o.json); };
   if (o.part.empty()) return answer_order(search(), named, o.json);
@@ -434,7 +469,7 @@ void add_order(CLI::App& command, int& status) {
   command.add_option("--form", o.form, "one form instead of all of these types");
   command.add_option(
       "--order", o.known,
-      "what is known of the order, in words: store=f16 where D is f16; c=last, alpha=2; the others "
+      "what is known of the order, in words: c=last, alpha=2, store=bf16 where the type of D does not say so; the others "
       "are tried first");
   command
       .add_option(
@@ -448,8 +483,13 @@ void add_order(CLI::App& command, int& status) {
                   "with --kernel, without matrices: MxNxK, D's rows and columns and the depth")
       ->type_name("MxNxK");
   command.add_option("--top", o.top, "descriptions to list")->check(whole_number(1))->capture_default_str();
-  command.add_option("--limit", o.limit, "about how many products of two numbers to compute")
-      ->capture_default_str();
+  CLI::Option* const limit =
+      command
+          .add_option("--limit", o.limit,
+                      "try as many orders as compute about so many products of two numbers: some seconds")
+          ->capture_default_str();
+  command.add_flag("--exhaustive", o.exhaustive, "try all orders, for minutes where D is of none")
+      ->excludes(limit);
   add_shard(command, o.shard, "try this share of the hypotheses");
   add_part(command, o.part);
   command.add_flag("--words", o.words, "list the words of an order");

@@ -106,7 +106,7 @@ class DifferenceFinder {
     const Result<Probes> all = probes(instruction);
     std::optional<ElementInputs> first;
     if (!all) return first;
-    const std::size_t steps = x_.k.steps.size();
+    const std::size_t steps = steps_of_k();
     for (const Probe& p : all->probes)
       for (std::size_t turn = 0; turn <= (steps > 1 ? steps : 0); ++turn) {
         ++tried;
@@ -137,9 +137,11 @@ class DifferenceFinder {
   std::uint64_t tried = 0;
 
  private:
+  std::size_t steps_of_k() const { return (x_.depth + x_.terms() - 1) / x_.terms(); }
+
   // The probe, and behind it zeros; for a turn from 1 on one product after the other in another step.
   ElementInputs over_k(const ElementInputs& p, std::size_t turn) const {
-    const std::size_t steps = x_.k.steps.size(), depth = steps * x_.terms();
+    const std::size_t steps = steps_of_k(), depth = steps * x_.terms();
     ElementInputs out = p;
     if (!out.a_scale.empty()) return out;
     for (const auto& [from, to] : {std::pair(&p.a, &out.a), std::pair(&p.b, &out.b)}) {

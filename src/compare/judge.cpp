@@ -54,8 +54,7 @@ Result<Matrix> product_of(const Chain& chain, const Matrices& m) {
                      {m.c.bytes.data(), across, 1},
                      {d.bytes.data(), across, 1}};
   GemmOptions options;
-  options.order.k_order = chain.computation->k_order;
-  options.order.split_k = chain.computation->split_k;
+  options.order = chain.computation->order;
   options.execute.threads = 1;
   const Result<Execution> executed = gemm(chain.computation->instruction, problem, options);
   if (!executed) return executed.error();
@@ -91,10 +90,9 @@ bool is_gemm(const Chain& chain) {
   if (t.terms != t.depth || t.a_scale.is_present() || t.negate_a || t.negate_b || t.starts_at_zero)
     return false;
   const auto zeros = [&](const Format& f) {
-    return Matrix{code_bytes(f.bits), std::vector<std::byte>(chain.terms() * chain.k.steps.size() * 8)};
+    return Matrix{code_bytes(f.bits), std::vector<std::byte>((chain.depth + chain.terms()) * 8)};
   };
-  return product_of(chain, {1, 1, chain.terms() * chain.k.steps.size(), zeros(*t.a.format), zeros(*t.b.format),
-                            zeros(*t.c.format)})
+  return product_of(chain, {1, 1, chain.depth, zeros(*t.a.format), zeros(*t.b.format), zeros(*t.c.format)})
       .ok();
 }
 
@@ -125,7 +123,7 @@ class Judge {
     for (const Chain& chain : chains_) {
       Source source;
       const Instruction& instruction = chain.computation->instruction;
-      if (captures_.size() == 1 && chain.k.steps.size() == 1 &&
+      if (captures_.size() == 1 && chain.instructions() == 1 && chain.computation->order == SumOrder() &&
           instruction.canonical() == captures_[0].instruction.canonical()) {
         LoadedCapture other = captures_[0];
         other.instruction = instruction;
@@ -163,7 +161,7 @@ class Judge {
     const Tile& t = *chains_[0].tile;
     Matrices m{rows,
                columns,
-               chains_[0].terms() * chains_[0].k.steps.size(),
+               chains_[0].depth,
                {code_bytes(t.a.format->bits), {}},
                {code_bytes(t.b.format->bits), {}},
                {code_bytes(t.c.format->bits), {}}};

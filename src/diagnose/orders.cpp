@@ -91,7 +91,8 @@ std::vector<Instruction> instructions_for(const Instruction& i) {
 }
 
 std::string order_words(const Instruction& plain, const FoundOrder& f) {
-  const std::string words = f.order.text();
+  std::string words = f.order.text();
+  if (!f.same.empty()) words += fmt::format(", the same as {}", f.same[0].order.text());
   if (f.instruction.canonical() == plain.canonical()) return words;
   return fmt::format("{}{}", f.instruction.canonical(), words == "ascending" ? "" : ", " + words);
 }

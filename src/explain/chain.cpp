@@ -3,64 +3,96 @@
 
 #include <fmt/format.h>
 
-#include <optional>
+#include <cstring>
 #include <tuple>
+#include <utility>
 #include <variant>
 #include <vector>
 
+#include "api/checks.hpp"
+#include "api/no_product.hpp"
+#include "api/sum_identity.hpp"
+#include "api/sums.hpp"
 #include "isa/instruction.hpp"
 
 namespace warpbit {
 namespace {
 
-// The products that a plan of one step adds to the running value before it rounds. Nothing for another plan.
-std::optional<std::size_t> products_of_node(const Plan& plan) {
-  if (plan.size() != 1) return std::nullopt;
-  const Step& step = *plan.begin();
-  if (const auto* fused = std::get_if<Fused>(&step);
-      fused && fused->start == Start::running && fused->k == KSet{})
-    return static_cast<std::size_t>(fused->products);
-  if (const auto* fma = std::get_if<FmaChain>(&step); fma && fma->start == Start::running) return 1;
-  if (std::holds_alternative<PairSums>(step)) return 2;
-  if (const auto* sum = std::get_if<IntegerSum>(&step); sum && sum->overflow == Overflow::saturate)
-    return static_cast<std::size_t>(sum->products);
-  return std::nullopt;
+// An operation of the epilogue, or on operands, which is none of the sum along K; nothing if the order has none.
+std::string_view beside_the_sum(const SumOrder& o) {
+  if (o.c_last) return "c=last";
+  if (o.alpha != 1 || o.beta != 1) return "alpha or beta";
+  if (o.scales_last) return "scales=last";
+  if (o.tf32 != Tf32Rounding::cut) return "tf32=";
+  return "";
 }
 
-// Products that are added without anything in between that depends on where an instruction begins.
-std::size_t unit_of(const Chain& chain) {
-  return std::min(products_of_node(*chain.tile->plan).value_or(chain.terms()), chain.terms());
-}
+// The operations of SumTree on one element.
+class ElementSums {
+ public:
+  ElementSums(const Chain& chain, const ElementCodes& codes) : chain_(chain), codes_(codes) {}
 
-// Of each run the units of K in the order in which they are added.
-std::vector<std::vector<std::size_t>> units_of_runs(const Chain& chain, std::size_t unit) {
-  std::vector<std::vector<std::size_t>> out;
-  for (std::size_t i = 0; i < chain.k.steps.size(); ++i) {
-    if (i % chain.k.run == 0) out.emplace_back();
-    const std::size_t first = chain.k.steps[i] * chain.terms();
-    for (std::size_t k = first; k < first + chain.terms(); k += unit) out.back().push_back(k);
+  Sums chain(const SumBlock& steps, bool from_c) const {
+    const std::atomic<bool>* const stop = stop_flag();
+    std::uint64_t running = from_c ? codes_.c : 0;
+    for (const SumStep& step : steps) {
+      end_if(stop);
+      running = run_element(*chain_.tile, codes_of_step(codes_, step, running));
+    }
+    return made(*chain_.formats.accumulated, running);
   }
-  return out;
-}
+  Sums outer(bool from_c) const {
+    return converted(made(*chain_.tile->c.format, from_c ? codes_.c : 0), *chain_.formats.promoted);
+  }
+  static Sums promoted(Sums outer, const Sums& inner, std::size_t) {
+    return warpbit::promoted(std::move(outer), inner, {}, {}, 0, FactorOrder::together, 1);
+  }
+  Sums added(Sums x, const Sums& y, const Format& to) const {
+    return warpbit::added(*chain_.tile, std::move(x), y, to, 1);
+  }
+  static Sums converted(Sums x, const Format& to) { return warpbit::converted(std::move(x), to, 1); }
 
-// Addition modulo 2^32, whose order does not count.
-bool only_wraps(const Plan& plan) {
-  if (plan.size() != 1) return false;
-  if (const auto* sum = std::get_if<IntegerSum>(plan.begin())) return sum->overflow == Overflow::ieee;
-  return std::holds_alternative<BitCount>(*plan.begin());
-}
+ private:
+  static Sums made(const Format& format, std::uint64_t code) {
+    Sums out(format, 1, 1);
+    std::memcpy(out.codes.data(), &code, out.item());
+    return out;
+  }
+
+  const Chain& chain_;
+  const ElementCodes& codes_;
+};
 
 }  // namespace
 
-Result<Chain> find_chain(const Computation& computation, std::size_t depth) {
+Result<void> check_order(const Computation& computation, std::size_t depth) {
+  const Instruction& i = computation.instruction;
+  const SumOrder& order = computation.order;
+  if (i.find(Part::a) == nullptr || i.terms() == 0)
+    return no_product(i, "its elements are no sums of products", "an instruction of the form D = A B + C");
+  if (const std::string_view word = beside_the_sum(order); !word.empty())
+    return mismatch(i, std::string(word), "words of the sum along K alone");
+  const std::string_view of_d = i.operands()[0].format;
+  if (format_of_result(i, order) != of_d)
+    return mismatch(i, fmt::format("D is {}", format_of_result(i, order)),
+                    fmt::format("{0}, the format of the accumulators: store={0}", of_d));
+  if (Result<SumFormats> formats = find_sum_formats(i, order); !formats) return formats.error();
+  if (const Result<std::vector<SumRun>> runs = find_runs(i, std::max<std::size_t>(depth, 1), order); !runs)
+    return runs.error();
+  return {};
+}
+
+Result<Chain> find_chain(const Computation& computation, std::size_t given) {
   const Instruction& i = computation.instruction;
   const Tile* tile = std::get_if<Tile>(&i.decoded().kernel);
   if (tile == nullptr)
-    return mismatch(i, "its elements are no sums of products", "an instruction of the form D = A B + C");
-  Result<KSteps> k = find_k_steps(i, std::max<std::size_t>(depth, 1), computation.k_order, computation.split_k);
-  if (!k) return k.error();
+    return no_product(i, "its elements are no sums of products", "an instruction of the form D = A B + C");
+  if (Result<void> checked = check_order(computation, given); !checked) return checked.error();
+  const std::size_t depth = std::max<std::size_t>(given, 1);
+  Chain out{&computation, tile, depth, *find_sum_formats(i, computation.order),
+            *find_runs(i, depth, computation.order)};
   const std::string once = fmt::format("a K of at most {}, the depth of one instruction", tile->terms);
-  if (k->steps.size() > 1) {
+  if (depth > out.terms() || out.instructions() > 1) {
     if (tile->c.format != tile->d.format)
       return mismatch(
           i, fmt::format("a K of {}, C is {} and D is {}", depth, tile->c.format->name, tile->d.format->name),
@@ -69,36 +101,29 @@ Result<Chain> find_chain(const Computation& computation, std::size_t depth) {
       return mismatch(i, fmt::format("a K of {}, and its blocks are scaled", depth), once);
     if (tile->starts_at_zero) return mismatch(i, fmt::format("a K of {}, and scale-d is 0", depth), once);
   }
-  return Chain{&computation, tile, std::move(*k)};
+  return out;
 }
 
-ElementCodes codes_of_step(const Chain& chain, const ElementCodes& codes, std::size_t step, std::uint64_t c) {
+ElementCodes codes_of_step(const ElementCodes& codes, const SumStep& step, std::uint64_t c) {
   const auto part = [&](std::span<const std::uint64_t> whole) {
-    const std::size_t first = std::min(step * chain.terms(), whole.size());
-    return whole.subspan(first, std::min(chain.terms(), whole.size() - first));
+    const std::size_t first = std::min(step.first, whole.size());
+    return whole.subspan(first, std::min(step.count, whole.size() - first));
   };
   return {part(codes.a), part(codes.b), c, codes.a_scale, codes.b_scale};
 }
 
 std::uint64_t run_chain(const Chain& chain, const ElementCodes& codes) {
-  return for_each_step(
-      chain, codes.c, std::uint64_t{0},
-      [&](std::size_t step, std::uint64_t c) {
-        return run_element(*chain.tile, codes_of_step(chain, codes, step, c));
-      },
-      [&](std::uint64_t x, std::uint64_t y) { return add_partial_sums(*chain.tile, x, y); });
+  ElementSums sums(chain, codes);
+  return SumTree(chain.computation->order, chain.formats, std::span(chain.runs), sums).sum().items().get(0, 0);
 }
 
 bool same_steps(const Chain& x, const Chain& y) {
-  const Tile &p = *x.tile, &q = *y.tile;
-  // A product of two negated factors is that of the factors; no plan that tells NaNs apart has negated ones.
-  const bool same_signs = (p.negate_a != p.negate_b) == (q.negate_a != q.negate_b);
-  if (!(*p.plan == *q.plan) || !same_signs || p.starts_at_zero != q.starts_at_zero) return false;
-  if (only_wraps(*p.plan)) return true;
-  const std::size_t unit = unit_of(x);
-  if (unit != unit_of(y)) return false;
-  return (products_of_node(*p.plan) || x.terms() == y.terms()) &&
-         units_of_runs(x, unit) == units_of_runs(y, unit);
+  if (x.tile->starts_at_zero != y.tile->starts_at_zero) return false;
+  const auto identity = [](const Chain& chain) {
+    return sum_identity(chain.computation->instruction, {chain.depth, true}, chain.computation->order);
+  };
+  const Result<std::uint64_t> of_x = identity(x), of_y = identity(y);
+  return of_x && of_y && *of_x == *of_y;
 }
 
 Result<void> check_formats(const Instruction& first, const Instruction& other) {
@@ -140,7 +165,7 @@ Result<Explanation> explain_checked(const Chain& chain, const ElementCodes& elem
   if (element.a.size() != element.b.size())
     return mismatch(i, fmt::format("{} elements of a and {} of b", element.a.size(), element.b.size()),
                     "the same number of both");
-  const Result<Element> executed = execute_element(i, codes_of_step(chain, element, 0, element.c));
+  const Result<Element> executed = execute_element(i, codes_of_step(element, {0, chain.terms()}, element.c));
   if (!executed) return executed.error();
   return explain(chain, element);
 }

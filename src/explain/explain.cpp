@@ -4,9 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
+#include <initializer_list>
+#include <utility>
 #include <variant>
 
 #include "api/checks.hpp"
+#include "api/sums.hpp"
 #include "explain/chain.hpp"
 #include "explain/dyadic.hpp"
 #include "isa/instruction.hpp"
@@ -25,6 +29,7 @@ Dyadic number_of(const Format& f, std::uint64_t code) {
 // A running value, and what is in it: C, and the products of some k.
 struct RunningSum {
   std::string name;
+  const Format* format = nullptr;
   std::uint64_t code = 0;
   bool has_c = false;
   std::vector<bool> products;
@@ -53,27 +58,68 @@ class ChainExplainer {
 
   // C and all products, exactly.
   Dyadic run() {
-    const auto execute = [this](std::size_t step, const RunningSum& c) { return executed(step, c); };
-    const auto add = [this](const RunningSum& d, const RunningSum& sum) { return added(d, sum); };
-    RunningSum c = zero_;
-    c.name = "c";
-    c.code = codes_.c;
-    c.has_c = true;
-    out_.instructions = chain_.k.steps.size();
-    out_.code = for_each_step(chain_, c, zero_, execute, add).code;
+    out_.instructions = chain_.instructions();
+    out_.code = SumTree(chain_.computation->order, chain_.formats, std::span(chain_.runs), *this).sum().code;
     return exact_;
   }
 
+  // ---- The operations of SumTree
+
+  RunningSum chain(const SumBlock& steps, bool from_c) {
+    RunningSum running = from_c ? c() : zero_;
+    for (const SumStep& step : steps) {
+      end_if(stop_);
+      running = executed(step, running);
+    }
+    return running;
+  }
+  RunningSum outer(bool from_c) {
+    RunningSum out = from_c ? c() : zero_;
+    return converted(std::move(out), *chain_.formats.promoted);
+  }
+  RunningSum promoted(const RunningSum& outer, const RunningSum& inner, std::size_t) {
+    const Format& to = *chain_.formats.promoted;
+    Sums code = warpbit::promoted(sums_of(outer), sums_of(inner), {}, {}, 0, FactorOrder::together, 1);
+    // The first one: +0 and a sum.
+    if (!outer.has_c && outer.name == zero_.name)
+      if (RunningSum same = converted(inner, to); same.code == code.items().get(0, 0)) return same;
+    return in_sum(fmt::format("add in {} rn", to.name), to, code, {&outer, &inner});
+  }
+  RunningSum added(const RunningSum& x, const RunningSum& y, const Format& to) {
+    const Sums code = warpbit::added(tile_, sums_of(x), sums_of(y), to, 1);
+    return in_sum(fmt::format("add in {}{}", to.name, to.is_integer ? "" : " rn"), to, code, {&x, &y});
+  }
+  RunningSum converted(RunningSum x, const Format& to) {
+    if (x.format == &to) return x;
+    const Sums code = warpbit::converted(sums_of(x), to, 1);
+    return in_sum(fmt::format("round to {} rn", to.name), to, code, {&x});
+  }
+
  private:
-  RunningSum executed(std::size_t step, const RunningSum& c) {
+  RunningSum c() const {
+    RunningSum out = zero_;
+    out.name = "c";
+    out.format = tile_.c.format;
+    out.code = codes_.c;
+    out.has_c = true;
+    return out;
+  }
+  static Sums sums_of(const RunningSum& x) {
+    Sums out(*x.format, 1, 1);
+    std::memcpy(out.codes.data(), &x.code, out.item());
+    return out;
+  }
+
+  RunningSum executed(const SumStep& step, const RunningSum& before) {
     ++instruction_;
     Trace trace;
     // What the first sum starts from, if it is not C.
     RunningSum running = zero_;
-    const std::uint64_t code = run_element(tile_, codes_of_step(chain_, codes_, step, c.code), &trace);
-    for (const TracedSum& sum : trace) running = explained(sum, step * chain_.terms(), c, running);
+    const std::uint64_t code = run_element(tile_, codes_of_step(codes_, step, before.code), &trace);
+    for (const TracedSum& sum : trace) running = explained(sum, step.first, before, running);
     add_products(trace);
     running.code = code;
+    running.format = tile_.d.format;
     return running;
   }
 
@@ -117,19 +163,20 @@ class ChainExplainer {
     return {sum.exact_number(), scale(tile_.a_scale, codes_.a_scale), scale(tile_.b_scale, codes_.b_scale)};
   }
 
-  // The sum of a run, added to that of the runs before it.
-  RunningSum added(const RunningSum& d, const RunningSum& run) {
-    const Format& f = *tile_.d.format;
-    ExplainedSum sum = next_sum(fmt::format("add in {}{}", f.name, f.is_integer ? "" : " rn"), f,
-                                add_partial_sums(tile_, d.code, run.code));
+  // An addition or a rounding beside the instructions.
+  RunningSum in_sum(std::string step, const Format& to, Sums code,
+                    std::initializer_list<const RunningSum*> addends) {
+    ExplainedSum sum = next_sum(std::move(step), to, code.items().get(0, 0));
     sum.instruction = 0;
-    for (const RunningSum* addend : {&d, &run}) {
-      const ExactNumber value = number_of(f, addend->code).exact_number();
+    RunningSum in = zero_;
+    for (const RunningSum* addend : addends) {
+      const ExactNumber value = number_of(*addend->format, addend->code).exact_number();
       sum.addends.push_back({addend->name, value, value, false});
+      in.add(*addend);
     }
-    RunningSum in = d;
-    in.add(run);
-    return finish(std::move(sum), std::move(in));
+    in = finish(std::move(sum), std::move(in));
+    in.format = &to;
+    return in;
   }
 
   static std::string name_of(const Addend& addend, std::size_t first, const RunningSum& c,
@@ -178,7 +225,9 @@ class ChainExplainer {
   const Chain& chain_;
   const Tile& tile_;
   const ElementCodes& codes_;
-  const RunningSum zero_{"zero", 0, false, std::vector<bool>(chain_.k.steps.size() * chain_.terms())};
+  // At most the values of the last step are beyond K.
+  const RunningSum zero_{"zero", tile_.d.format, 0, false, std::vector<bool>(chain_.depth + chain_.terms())};
+  const std::atomic<bool>* const stop_ = stop_flag();
   Dyadic exact_;
   std::size_t instruction_ = 0;
   Explanation& out_;
@@ -217,7 +266,10 @@ std::vector<std::string> assumed_by(const Evidence& evidence, const Explanation&
 
 Explanation explain(const Instruction& instruction, const ElementCodes& codes) {
   const Computation alone{instruction};
-  const Chain chain{&alone, &std::get<Tile>(instruction.decoded().kernel), {{0}, 1}};
+  const auto& tile = std::get<Tile>(instruction.decoded().kernel);
+  const auto depth = static_cast<std::size_t>(tile.terms);
+  const SumRun whole{SumSlice{SumBlock{SumStep{0, depth}}}};
+  const Chain chain{&alone, &tile, depth, find_sum_formats(instruction, alone.order).value(), {whole}};
   return explain(chain, codes);
 }
 

@@ -7,6 +7,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "isa/families/tensor_product.hpp"
+
 namespace warpbit {
 namespace {
 
@@ -17,6 +19,15 @@ bool has_mark(const Statement& statement, std::string_view mark) {
   });
 }
 
+// In PTX, where tcgen05.mma has operands, no type is in its name.
+bool is_tensor_product(const Statement& statement) {
+  return statement.opcode == "tcgen05" && statement.operands.empty() && !statement.qualifiers.empty() &&
+         statement.qualifiers.front() == "mma" &&
+         std::ranges::any_of(statement.qualifiers, [](std::string_view word) {
+           return word == "f32" || word == "f16" || word == "s32";
+         });
+}
+
 // The family of the opcode with the most marks, among those whose marks are all among the qualifiers ("sp",
 // also as "sp::...").
 const Family* find_family(const Statement& statement) {
@@ -25,6 +36,7 @@ const Family* find_family(const Statement& statement) {
     for (const Family& family : families()) out[family.opcode].push_back(&family);
     return out;
   }();
+  if (is_tensor_product(statement)) return &tensor_product_family();
   const auto found = by_opcode.find(statement.opcode);
   if (found == by_opcode.end()) return statement.opcode == chain_family().opcode ? &chain_family() : nullptr;
   const Family* best = nullptr;

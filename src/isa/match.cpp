@@ -196,8 +196,10 @@ Error wrong_slot(const Statement& s, const Family& family, const Assignment& giv
 Error no_form(const Statement& s, const Family& family, Target target, const Assignment& given) {
   for (std::size_t slot = 0; slot < given.text.size(); ++slot) {
     if (!family.slots[slot].required || !given.text[slot].empty()) continue;
+    const std::vector<std::string> all = values(documented(family), slot);
+    if (std::ranges::find(all, "") != all.end()) continue;  // of some forms
     std::vector<std::string> accepted;
-    for (const std::string& v : values(documented(family), slot)) accepted.push_back("." + v);
+    for (const std::string& v : all) accepted.push_back("." + v);
     return {Errc::missing_qualifier, spell(s), std::string(family.slots[slot].what), list(accepted, " or ")};
   }
   Nearest best = nearest(family, target, given);

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "isa/families/tensor_product.hpp"
 #include "isa/instruction.hpp"
 
 namespace warpbit {
@@ -58,7 +59,9 @@ class Reading {
   // After fits(): whether it leaves out what each form of the family has, or a part of a word.
   bool is_shorter() const {
     for (std::size_t slot = 0; slot < given_.size(); ++slot)
-      if (is_given(slot) ? given_[slot] != form_.qualifiers[slot] : family_.slots[slot].required) return true;
+      if (is_given(slot) ? given_[slot] != form_.qualifiers[slot]
+                         : family_.slots[slot].required && !form_.qualifiers[slot].empty())
+        return true;
     return false;
   }
 
@@ -82,19 +85,34 @@ class Reading {
   std::vector<std::string_view> given_;  // the word for each slot, or ""
 };
 
+std::vector<const Family*> families_of(std::string_view opcode) {
+  std::vector<const Family*> out;
+  for (const Family& family : families())
+    if (family.opcode == opcode) out.push_back(&family);
+  if (const Family& products = tensor_product_family(); products.opcode == opcode) out.push_back(&products);
+  return out;
+}
+
 // The documented forms that the text may be short for, without repetition, in the order of the tables. Types are meant from
 // that of D on: .f16.f16 are those of D and A, if there is such a form, and not those of A and B.
 std::vector<const Form*> readings(const Statement& text, Omission omission) {
   std::vector<const Form*> out, with_first_types;
-  for (const Family& family : families())
-    for (const Form& form : family.forms) {
-      if (family.opcode != text.opcode || !form.undocumented.empty()) continue;
+  for (const Family* family : families_of(text.opcode)) {
+    std::vector<std::string_view> words = text.qualifiers;
+    const auto is_ignored = [&](std::string_view word) {
+      const auto ignored = words_beside_product();
+      return family == &tensor_product_family() && std::ranges::find(ignored, word) != ignored.end();
+    };
+    const bool is_longer = std::erase_if(words, is_ignored) != 0;
+    for (const Form& form : family->forms) {
+      if (!form.undocumented.empty()) continue;
       if (!out.empty() && out.back()->canonical == form.canonical) continue;
-      Reading reading(family, form, omission);
-      if (!reading.fits(text.qualifiers) || !reading.is_shorter()) continue;
+      Reading reading(*family, form, omission);
+      if (!reading.fits(words) || !(is_longer || reading.is_shorter())) continue;
       out.push_back(&form);
       if (reading.has_first_types()) with_first_types.push_back(&form);
     }
+  }
   return with_first_types.empty() ? out : with_first_types;
 }
 
@@ -128,10 +146,38 @@ bool is_full(const Statement& text) {
         words.push_back(word);
     return std::ranges::is_permutation(words, text.qualifiers);
   };
-  return std::ranges::any_of(families(), [&](const Family& family) {
-    return family.opcode == text.opcode &&
-           std::ranges::any_of(family.forms, [&](const Form& form) { return has_words(family, form); });
+  return std::ranges::any_of(families_of(text.opcode), [&](const Family* family) {
+    return std::ranges::any_of(family->forms, [&](const Form& form) { return has_words(*family, form); });
   });
+}
+
+// Names of block formats, for the kind and the types that they mean.
+struct BlockName {
+  std::string_view name, kind, scale_vec, factor, scale;
+};
+constexpr std::string_view k1X = "scale_vec::1X", k2X = "scale_vec::2X", k4X = "scale_vec::4X";
+constexpr BlockName kBlockNames[] = {
+    {"nvfp4", "mxf4nvf4", k4X, "e2m1", "ue4m3"},      {"mxfp4", "mxf4", k2X, "e2m1", "ue8m0"},
+    {"mxf8", "mxf8f6f4", k1X, "e4m3", "ue8m0"},       {"mxfp8", "mxf8f6f4", k1X, "e4m3", "ue8m0"},
+    {"mxfp8_e4m3", "mxf8f6f4", k1X, "e4m3", "ue8m0"}, {"mxfp8_e5m2", "mxf8f6f4", k1X, "e5m2", "ue8m0"},
+    {"mxfp6_e3m2", "mxf8f6f4", k1X, "e3m2", "ue8m0"}, {"mxfp6_e2m3", "mxf8f6f4", k1X, "e2m3", "ue8m0"}};
+
+// "nvfp4" and "mma.m16n8k64.nvfp4" in the words of forms. Alone it is the product of the target.
+void name_blocks(Statement& text, std::optional<Target> target) {
+  std::vector<std::string_view> words = text.qualifiers;
+  if (std::ranges::find(kBlockNames, text.opcode, &BlockName::name) != std::end(kBlockNames)) {
+    words.insert(words.begin(), text.opcode);
+    text.opcode = target && target->row().features.has(Feature::tensor_memory) ? "tcgen05" : "mma";
+  }
+  text.qualifiers.clear();
+  for (const std::string_view word : words) {
+    const auto* const row = std::ranges::find(kBlockNames, word, &BlockName::name);
+    if (row == std::end(kBlockNames))
+      text.qualifiers.push_back(word);
+    else
+      text.qualifiers.insert(text.qualifiers.end(),
+                             {row->kind, row->scale_vec, "f32", row->factor, row->scale});
+  }
 }
 
 // True if another form differs in this word alone.
@@ -191,12 +237,18 @@ std::vector<std::string> short_forms(std::string_view form) {
 }
 
 Result<std::string> full_form(std::string_view text, std::optional<Target> target) {
-  const Result<Statement> given = split(text);
+  Result<Statement> given = split(text);
+  if (given) name_blocks(*given, target);
   if (!given || !given->operands.empty() || given->terminated || is_full(*given)) return std::string(text);
   std::vector<const Form*> forms = readings(*given, Omission::as_in_short_forms);
   prefer(forms, target);
   if (forms.size() == 1) return forms[0]->canonical;
-  if (!forms.empty()) return ambiguous(*given, fmt::format("is short for {} forms", forms.size()), forms);
+  if (!forms.empty()) {
+    Error out = ambiguous(*given, fmt::format("is short for {} forms", forms.size()), forms);
+    if (const std::string_view product = product_by_types(*forms[0]); !product.empty())
+      out.accepted += fmt::format("; of matrices with types in its name, as {}", product);
+    return out;
+  }
   const auto is_said = [&](std::string_view word) {
     return std::ranges::find(given->qualifiers, word) != given->qualifiers.end();
   };

@@ -414,6 +414,9 @@ Result<Instruction> parse_on_newest(std::string_view form_or_statement) {
 }
 
 Result<Layout> layout(const Instruction& instruction, const LayoutOptions& options) {
+  if (instruction.family() == "tcgen05.mma by types")
+    return Error{Errc::usage, std::string(instruction.canonical()), "a product of matrices without registers",
+                 "the tcgen05.mma with .cta_group and an instruction descriptor"};
   const Result<std::vector<Wanted>> wanted = find_wanted(instruction, options.operand);
   if (!wanted) return wanted.error();
   const auto in_memory = std::ranges::count_if(*wanted, &Wanted::by_descriptor);

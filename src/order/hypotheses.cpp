@@ -29,13 +29,13 @@ class Collection {
 
   void run() {
     switch (level_) {
-      case 0: simple(); break;
-      case 1:
+      case 0:
+        simple();
         if (is_chain()) lanes(), blocks();
         splits({{}});
         break;
-      case 2: slices(); break;
-      case 3: splits(extras(1)); break;
+      case 1: slices(); break;
+      case 2: splits(extras(1)); break;
       default: splits(extras(2)); two_runs();
     }
   }

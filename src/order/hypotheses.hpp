@@ -21,6 +21,6 @@ struct Question {
 /// Calls visit(order) for the orders of one level of plausibility, until it returns false.
 void for_each_hypothesis(const Question& question, int level,
                          const std::function<bool(const SumOrder&)>& visit);
-inline constexpr int kLevels = 5;
+inline constexpr int kLevels = 4;
 
 }  // namespace warpbit::order

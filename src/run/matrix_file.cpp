@@ -98,6 +98,11 @@ std::string number_text(const Format& format, std::uint64_t code) {
   return explain_code(format.name, code)->decimal;
 }
 
+// Integers of one or two bytes are how NumPy has the formats of floating-point numbers that it lacks.
+bool has_codes(const ArrayHeader& h, const Format& f) {
+  return h.kind == 'i' && !f.is_integer && h.item_bytes <= 2 && h.item_bytes == code_bytes(f.bits);
+}
+
 // The row of the format that items of that many bytes have, by NumPy.
 const Format& numpy_format(std::size_t bytes) {
   return format(bytes == 2 ? FormatId::f16 : bytes == 4 ? FormatId::f32 : FormatId::f64);
@@ -121,7 +126,7 @@ Result<CodeMatrix> from_array(std::string_view file, const Array& array, const F
       const Format& from = numpy_format(h.item_bytes);
       number = converted(from, item, format);
       if (number && !number->is_exact) word = number_text(from, item);
-    } else if (h.kind == 'i') {
+    } else if (h.kind == 'i' && !has_codes(h, format)) {
       const int unused = 64 - 8 * static_cast<int>(h.item_bytes);
       word = std::to_string(static_cast<std::int64_t>(item << unused) >> unused);
       number = encode_number(format.name, word);

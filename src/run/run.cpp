@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "api/checks.hpp"
+#include "api/no_product.hpp"
 #include "isa/instruction.hpp"
 #include "kernel/tile.hpp"
 #include "replay/execute_capture.hpp"
@@ -210,7 +211,7 @@ Result<CodeMatrix> run_matrices(const Instruction& instruction, const MatrixOper
   if (Result<void> sizes = check_sizes(instruction, operands); !sizes) return sizes.error();
   const Tile* tile = std::get_if<Tile>(&instruction.decoded().kernel);
   if (tile == nullptr)
-    return mismatch(instruction, "it is no product of matrices", "an instruction of the form D = A B + C");
+    return no_product(instruction, "it is no product of matrices", "an instruction of the form D = A B + C");
   if (!tile->sparsity.is_sparse() && tile->c.format == tile->d.format && !tile->starts_at_zero)
     return run_product(instruction, operands, options);
   if (options.order != SumOrder() || operands.bias)
