@@ -762,6 +762,17 @@ CuPy's RawModule have no meaning here and are refused, unless they are left empt
 which names all; that of the first instruction that it reaches and that cannot run.)")
       .def("get_global", &global_of, "name"_a,
            "The bytes of a variable in global or constant memory, to read and write. Errors: no_such_variable.")
+      .def(
+          "address_words",
+          [](const ptx::Module& module, const std::string& name) {
+            py::list out;
+            for (const ptx::AddressWord& one : value_of(module.address_words(name)))
+              out.append(py::make_tuple(one.at, one.bytes));
+            return As<"List[Tuple[int, int]]", py::list>(out);
+          },
+          "name"_a,
+          R"(Where a variable has addresses of others, or of functions, by its initial value: the first byte of each, and how many.
+A GPU has other ones there. PTX manual, "Initializers". Errors: no_such_variable.)")
       .def("check", &ptx::Module::check,
            "Everything that ptxas or a launch would refuse, with line and column: Errors that are not raised.")
       .def("__repr__", [](const ptx::Module& module) {

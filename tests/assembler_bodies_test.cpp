@@ -1,118 +1,83 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bodies of a kernel leave what an H100 left of them, as ptxas -O0 and -O3 assembled them (golden-digests/assembler): rules of
 // the assembler, statements that none changes, and its defects. These leave at -O3 what they leave at -O0, and have a note.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <catch2/catch.hpp>
-#include <fstream>
 #include <map>
 #include <set>
-#include <sstream>
 
-#include "../tools/random/launch.hpp"
+#include "golden_records.hpp"
+#include "warpbit/ptx.hpp"
 
 namespace assembler_bodies_test {
 
 using namespace warpbit;
-using random_kernels::Words;
+using golden_records::json, recording_files::required;
 
-const std::string kFolder = "golden-digests/assembler/";
+const std::filesystem::path kRecording = "golden-digests/assembler/sm_90a.zip";
 
-std::ifstream opened(const std::string& name) {
-  std::ifstream file(kFolder + name);
-  INFO(name);
-  REQUIRE(file);
-  return file;
+std::string text_of(const Recording& recording, const json& name) {
+  const auto bytes = required(recording.data(name.get<std::string>()));
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-/// The cells of the lines behind the heading.
-std::vector<std::vector<std::string>> table(const std::string& name) {
-  std::ifstream file = opened(name);
-  std::vector<std::vector<std::string>> out;
-  for (std::string line; std::getline(file, line);) {
-    if (line.starts_with('#') || line.starts_with("body\t")) continue;
-    std::istringstream cells(line);
-    std::vector<std::string>& row = out.emplace_back();
-    for (std::string cell; std::getline(cells, cell, '\t');) row.push_back(cell);
-  }
+/// The defects that a module has notes of.
+std::set<std::string> defects_of(const Recording& recording, const json& module) {
+  const auto loaded = ptx::Module::load(text_of(recording, module));
+  REQUIRE(loaded);
+  std::set<std::string> out;
+  for (const ptx::AssemblerNote& note : loaded->notes()) out.insert(note.defect);
   return out;
 }
-
-std::string kernel_with(const std::string& body) {
-  std::stringstream text;
-  text << opened("kernel.ptx").rdbuf();
-  std::string out = text.str();
-  return out.replace(out.find("BODY"), 4, body);
-}
-
-Words inputs() {
-  std::ifstream file = opened("inputs.txt");
-  Words out;
-  for (std::uint32_t word; file >> std::hex >> word;) out.push_back(word);
-  REQUIRE(out.size() == 256);
-  return out;
-}
-
-class Body {
- public:
-  Body(std::string defect, const std::string& text) : defect_(std::move(defect)) {
-    const Result<ptx::Module> module = ptx::Module::load(kernel_with(text));
-    if (!module) FAIL(module.error().message());
-    const Result<ptx::Function> function = module->function("k");
-    if (!function) FAIL(function.error().message());
-    function_ = *function;
-    for (const ptx::AssemblerNote& note : module->notes()) defects_.insert(note.defect);
-  }
-
-  bool is_wrong() const { return defect_ != "-"; }
-  std::set<std::string> expected() const { return is_wrong() ? std::set{defect_} : std::set<std::string>{}; }
-  /// That the module has notes of.
-  const std::set<std::string>& defects() const { return defects_; }
-
-  /// The digest of what it leaves.
-  std::string run(std::uint32_t constant, bool as_written) const {
-    const Words in = inputs(), constants = {constant};
-    Words out(in.size());
-    ptx::Launch how;
-    how.block = {static_cast<unsigned>(in.size())};
-    how.as_written = as_written;
-    const ptx::Report report =
-        function_->launch(how, {ptx::buffer(in), ptx::buffer(constants), ptx::buffer(out)});
-    if (report.fault) FAIL(report.fault->message());
-    CHECK(report.notes.empty() == (as_written || !is_wrong()));
-    return random_kernels::text_of(random_kernels::digest(out));
-  }
-
- private:
-  std::string defect_;
-  std::set<std::string> defects_;
-  std::optional<ptx::Function> function_;
-};
 
 TEST_CASE("bodies leave what an H100 left at -O0 and -O3, but for the defects that their notes name") {
-  std::map<std::string, Body> bodies;
-  for (const auto& row : table("bodies.tsv")) {
-    REQUIRE(row.size() == 3);
-    const Body& body = bodies.try_emplace(row[0], row[1], row[2]).first->second;
-    INFO(row[0]);
-    CHECK(body.defects() == body.expected());
-  }
-  CHECK(bodies.size() == 37);
+  const auto all = find_verifiable(std::span(&kRecording, 1));
+  const std::vector<FileReport> reports = verify_all(all);
   std::map<std::string, int> launches;
   int changed = 0;
-  for (const auto& row : table("sm_90a.tsv")) {
-    REQUIRE(row.size() == 4);
-    INFO(row[0] << ", " << row[1]);
-    const Body& body = bodies.at(row[0]);
-    const auto constant = static_cast<std::uint32_t>(std::stoul(row[1]));
-    const std::string &written = row[2], &assembled = row[3] == "=" ? written : row[3];
-    CHECK(body.run(constant, true) == written);
-    CHECK(body.run(constant, false) == (body.is_wrong() ? written : assembled));
-    if (body.is_wrong()) CHECK(assembled != written);
-    changed += !body.is_wrong() && assembled != written;
-    ++launches[row[0]];
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const FileReport& report = reports[i];
+    INFO(report.record << ": " << fmt::format("{}", fmt::join(report.notes, "\n"))
+                       << (report.error ? report.error->message() : ""));
+    const json record = json::parse(all[i].record().text);
+    const bool is_wrong = record.contains("defects");
+    CHECK(report.status == (is_wrong ? FileStatus::not_reproducible : FileStatus::replayed));
+    CHECK(report.mismatches == 0);
+    CHECK(report.elements == (is_wrong ? 256 : 512));
+    changed += !is_wrong && record.at("O0") != record.at("O3");
+    if (++launches[record.at("module")] != 1) continue;
+    const auto expected =
+        is_wrong ? record.at("defects").get<std::set<std::string>>() : std::set<std::string>();
+    CHECK(defects_of(*all[i].recording, record.at("module")) == expected);
   }
-  CHECK(launches.size() == bodies.size());
-  for (const auto& [name, count] : launches) CHECK(count == 3);
+  CHECK(launches.size() == 37);
+  for (const auto& [module, count] : launches) CHECK(count == 3);
   CHECK(changed > 0);
+}
+
+TEST_CASE("a body with a defect leaves here at -O3 what it leaves at -O0") {
+  std::size_t bodies = 0;
+  for (const Verifiable& one : find_verifiable(std::span(&kRecording, 1))) {
+    json record = json::parse(one.record().text);
+    if (!record.contains("defects")) continue;
+    INFO(one.record().name);
+    CHECK(record.at("O0") != record.at("O3"));
+    record["O3"] = record["O0"];
+    record.erase("defects");
+    const archive::Directory directory;
+    recording_files::Data data;
+    for (const char* const member : {"module", "before"})
+      data.emplace_back(record.at(member), text_of(*one.recording, record.at(member)));
+    const std::filesystem::path path =
+        recording_files::write_folder(directory.path / "one", recording_files::lines({record}), data);
+    for (const FileReport& report : verify_all(find_verifiable(std::span(&path, 1)))) {
+      CHECK((report.status == FileStatus::replayed && report.mismatches == 0 && report.cases == 2));
+      ++bodies;
+    }
+  }
+  CHECK(bodies >= 30);
 }
 
 }  // namespace assembler_bodies_test

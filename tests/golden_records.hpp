@@ -20,6 +20,14 @@ inline json record_of(const std::filesystem::path& path, const std::string& name
   return json::parse(record->text);
 }
 
+/// The records of a recording that `wanted` takes, verified.
+inline std::vector<warpbit::FileReport> verified_records(const std::filesystem::path& path, const auto& wanted,
+                                                         const warpbit::VerifyOptions& options = {}) {
+  std::vector<warpbit::Verifiable> all = warpbit::find_verifiable(std::span(&path, 1));
+  std::erase_if(all, [&](const warpbit::Verifiable& one) { return !wanted(one.record()); });
+  return verify_all(all, options);
+}
+
 /// The report of one record.
 inline warpbit::FileReport verified(const json& record) {
   const archive::Directory directory;

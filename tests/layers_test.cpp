@@ -56,11 +56,12 @@ const Arrows kArrows = {
     {"texture", {"scalar"}},
     {"grid", {"assembler", "async", "texture"}},
     // Programs.
-    {"verify", {"replay", "recording", "order", "grid"}},
+    {"reduction", {"format", "grid"}},
+    {"verify", {"replay", "recording", "order", "grid", "reduction"}},
     {"arbiter", {"verify", "assembler"}},
     {"cli",
-     {"arbiter", "verify", "grid", "tensor_map", "device", "explain", "compare", "order", "diagnose", "layout",
-      "run", "record"}},
+     {"arbiter", "verify", "reduction", "grid", "tensor_map", "device", "explain", "compare", "order",
+      "diagnose", "layout", "run", "record"}},
 };
 
 bool reaches(const std::string& from, const std::string& to) {
@@ -86,6 +87,7 @@ const std::map<std::string, std::string, std::less<>> kHeaders = {
     {"kernel_rules", "base"},     {"source", "base"},           {"letters", "base"},
     {"tensor_map", "tensor_map"}, {"tensor_memory", "machine"}, {"texture", "texture"},
     {"recording", "recording"},   {"verify", "verify"},         {"arbiter", "arbiter"},
+    {"reduction", "reduction"},
 };
 
 // "src/isa/families/mma.cpp" -> isa, "warpbit/target.hpp" -> target, "isa/form.hpp" -> isa.

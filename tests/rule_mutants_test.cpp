@@ -6,6 +6,7 @@
 #include <catch2/catch.hpp>
 
 #include "random_recordings.hpp"
+#include "warpbit/ptx.hpp"
 
 namespace rule_mutants_test {
 
@@ -17,8 +18,7 @@ TEST_CASE("each rule of the assembler that is called recorded is noticed by a re
     const auto by = random_recordings::first_that_needs(std::string(rule.name));
     INFO(rule.name << ": " << rule.evidence);
     fmt::print("{} off: {}\n", rule.name,
-               by ? fmt::format("noticed by {} {}", by->kind, by->seed)
-                  : "noticed by nobody; inferred from machine code");
+               by ? "noticed by " + *by : "noticed by nobody; inferred from machine code");
     CHECK((rule.evidence.find("golden") != rule.evidence.npos) == by.has_value());
     noticed += by.has_value();
   }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Scalar instructions where no freedom exists: limits, zeros, NaN. The ground of a row is a section of the PTX manual, or
 // `kRecorded`: the manual leaves it open, and an H100 does so (golden-digests/scalar/).
-#include "scalar_cases.hpp"
+#include "numeric/words.hpp"
+#include "scalar/operation.hpp"
+#include "scalar_table.hpp"
 #include "warpbit/ptx.hpp"
 
 namespace scalar_edges_test {
@@ -176,7 +178,8 @@ TEST_CASE("scalar instructions at their limits") {
     scalar::Sources sources;
     for (const std::uint64_t value : edge.sources)
       sources.value[static_cast<std::size_t>(sources.count++)] = value;
-    const scalar::Operation operation = scalar_cases::operation(edge.form);
+    const std::vector<std::string_view> words = words_between(edge.form, ".");
+    const scalar::Operation operation = scalar::operation(words[0], std::span(words).subspan(1));
     REQUIRE(operation.execute != nullptr);
     CHECK(scalar::execute(operation, sources).value == edge.result);
   }
@@ -201,7 +204,7 @@ bool is_inferred(const char* target, const std::string& statement) {
 TEST_CASE("forms that the manual does not have are refused") {
   for (const isa_table::Row& row : isa_table::read("scalar"))
     for (const std::string& name : scalar_table::names(row.at("form"))) {
-      if (!scalar_cases::undocumented().contains(name)) continue;
+      if (!scalar_table::undocumented().contains(name)) continue;
       CAPTURE(name);
       const auto module =
           ptx::Module::load(scalar_table::module(*scalar_table::statement(name, row.at("operands")) + "\n"));

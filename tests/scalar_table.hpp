@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <set>
 
 #include "isa_table.hpp"
 #include "ptx/forms.hpp"
@@ -67,6 +68,24 @@ inline std::string letter(const std::string& type) {
     return out;
   }();
   return kLetters.at(type);
+}
+
+/// Forms that the assembler takes, and the manual does not have: they are recorded, and nothing is computed for them.
+struct Undocumented {
+  const char* pattern;
+  const char* reason;
+};
+constexpr Undocumented kUndocumented[] = {
+    {"fma{.rz,.rm,.rp}{,.relu}{,.oob}{.bf16,.bf16x2}", "the manual has .rn alone"},
+    {"madc{.lo,.hi}{.u16,.s16}", "the manual has 32 and 64 bits"},
+    {"madc.hi.sat.s32", "the manual has no .sat"},
+    {"testp{.f32,.f64}", "the manual requires a test"},
+};
+inline std::set<std::string> undocumented() {
+  std::set<std::string> out;
+  for (const Undocumented& one : kUndocumented)
+    for (const std::string& name : names(one.pattern)) out.insert(name);
+  return out;
 }
 
 inline const std::map<std::string, std::string>& wide() {

@@ -1,151 +1,111 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scalar instructions are what a GPU made of them: golden-digests/scalar/, made by tools/capture/record_scalar.py.
-#include "scalar_cases.hpp"
-#include "warpbit/inputs.hpp"
-#include "warpbit/ptx.hpp"
+// Scalar instructions are what a GPU made of them: golden-digests/scalar/, made by tools/capture/record_scalar.py. All 2^32 inputs
+// of the approximate functions take `warpbit verify golden-digests/scalar`, which runs for hours.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+
+#include "golden_records.hpp"
+#include "scalar_table.hpp"
 
 namespace scalar_test {
 
 using namespace warpbit;
-using namespace scalar_cases;
+using golden_records::Changed, golden_records::json, golden_records::verified, golden_records::verified_records;
 
-struct Recorded {
-  Form form;
-  std::uint64_t elements;
-  Values digests;
+const std::filesystem::path kRecording = "golden-digests/scalar/sm_90a.zip";
 
-  bool is_exhaustive() const { return elements > ones(32); }
-};
-
-/// The rows; the header says which GPU it was.
-std::vector<Recorded> recorded() {
-  std::ifstream in("golden-digests/scalar/sm_90a.tsv");
-  std::vector<Recorded> out;
-  for (std::string line; std::getline(in, line);) {
-    if (line.starts_with('#') || line.starts_with("form\t")) continue;
-    const std::vector<std::string> cells = isa_table::cells(line);
-    REQUIRE(cells.size() == 4);
-    Recorded& one = out.emplace_back(form(cells[0], cells[1]), std::stoull(cells[2]), Values());
-    for (const std::string& digest : scalar_table::split(cells[3], ','))
-      one.digests.push_back(std::stoull(digest, nullptr, 16));
-  }
-  REQUIRE_FALSE(out.empty());
-  return out;
+/// Of the 2^24 inputs from one on.
+bool is_large(const Record& record) {
+  return record.name.find(" from 0x") != std::string::npos;
 }
 
-std::uint64_t word(const scalar::Results& got, bool is_carry, std::size_t i) {
-  return i == 0 ? got.value : is_carry ? got.carry : got.second;
-}
-
-/// The digests of a row, computed here; `elements` becomes the number of words.
-Values digests(const Form& form, std::uint64_t& elements) {
-  const scalar::Operation operation = scalar_cases::operation(form);
-  if (operation.execute == nullptr) return {};
-  const std::vector<Values> in = scalar_cases::inputs(form);
-  const Reading sources(form, in);
-  std::vector<bool> is_carry;
-  for (const std::string& type : form.results) is_carry.push_back(type == "carry");
-  Values out;
-  elements = 0;
-  for (std::size_t i = 0; i < in[0].size(); ++i) {
-    if (i % kBlock == 0) out.push_back(0);
-    const scalar::Results got = scalar::execute(operation, sources(i));
-    for (std::size_t j = 0; j < form.results.size(); ++j)
-      out.back() += warpbit::inputs::mix(elements++, word(got, is_carry[j], j));
+void require_equal(const std::vector<FileReport>& reports) {
+  for (const FileReport& report : reports) {
+    if (report.status == FileStatus::not_reproducible) continue;
+    INFO(report.record << ": " << fmt::format("{}", fmt::join(report.notes, "\n"))
+                       << (report.error ? report.error->message() : ""));
+    CHECK(report.status == FileStatus::replayed);
+    CHECK(report.mismatches == 0);
+    CHECK_FALSE(report.inferred);
   }
-  return out;
-}
-
-/// The digest of one block of all inputs of 32 bits.
-std::uint64_t large_digest(const Form& form, std::uint64_t block) {
-  const scalar::Operation operation = scalar_cases::operation(form);
-  scalar::Sources sources;
-  sources.count = 1;
-  std::uint64_t out = 0;
-  for (std::uint64_t x = block * kLargeBlock; x < (block + 1) * kLargeBlock; ++x) {
-    sources.value[0] = x;
-    out += warpbit::inputs::mix(x, scalar::execute(operation, sources).value);
-  }
-  return out;
 }
 
 TEST_CASE("every form of scalar.tsv that computes is what a GPU made of it", "[golden]") {
-  const std::vector<Recorded> rows = recorded();
-  const std::set<std::string> without = undocumented();
-  std::vector<std::string> differences;
+  const auto reports = verified_records(kRecording, [](const Record& record) { return !is_large(record); });
+  require_equal(reports);
   std::set<std::string> skipped;
   std::size_t forms = 0;
   std::uint64_t elements = 0;
-#pragma omp parallel for schedule(dynamic, 8) reduction(+ : forms, elements)
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const Recorded& row = rows[i];
-    if (row.is_exhaustive()) continue;
-    if (without.contains(row.form.name)) {
-#pragma omp critical
-      skipped.insert(row.form.name);
-      continue;
-    }
-    std::uint64_t count = 0;
-    const Values got = digests(row.form, count);
-    ++forms;
-    elements += count;
-    if (got == row.digests && count == row.elements) continue;
-    const auto first = std::ranges::mismatch(got, row.digests).in1 - got.begin();
-#pragma omp critical
-    differences.push_back(fmt::format("{} {}: {} elements, recorded {}; block {} of {} differs first",
-                                      row.form.name, row.form.operands, count, row.elements, first,
-                                      row.digests.size()));
+  for (const FileReport& report : reports) {
+    elements += report.elements;
+    forms += report.status == FileStatus::replayed;
+    if (report.status == FileStatus::not_reproducible) skipped.insert(report.header.statement);
   }
-  fmt::print("{} forms, {} elements: {} forms differ; {} forms are not in the manual\n", forms, elements,
-             differences.size(), skipped.size());
-  std::ranges::sort(differences);
-  INFO(fmt::format("{}", fmt::join(differences, "\n")));
-  CHECK(differences.empty());
+  fmt::print("{} forms, {} elements; {} forms are not in the manual\n", forms, elements, skipped.size());
   CHECK(forms >= 7000);
   CHECK(elements >= 103000000);
-  CHECK(skipped == without);  // each of them is recorded
-}
-
-/// Some blocks of every function whose 2^32 inputs are recorded.
-void require_blocks(std::uint64_t first, std::uint64_t step, const std::string& only = "") {
-  std::vector<Recorded> rows = recorded();
-  std::erase_if(rows, [&](const Recorded& row) {
-    return !row.is_exhaustive() || row.form.name.find(only) == row.form.name.npos;
-  });
-  struct Task {
-    const Recorded* row;
-    std::uint64_t block;
-  };
-  std::vector<Task> tasks;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    REQUIRE(rows[i].digests.size() == 256);
-    for (std::uint64_t block = (first + 37 * i) % step; block < 256; block += step)
-      tasks.push_back({&rows[i], block});
-  }
-  std::vector<std::string> differences;
-#pragma omp parallel for schedule(dynamic)
-  for (std::size_t i = 0; i < tasks.size(); ++i) {
-    const Task& task = tasks[i];
-    if (large_digest(task.row->form, task.block) == task.row->digests[task.block]) continue;
-#pragma omp critical
-    differences.push_back(
-        fmt::format("{}: inputs {:#010x} and up", task.row->form.name, task.block * kLargeBlock));
-  }
-  fmt::print("{} functions, {} blocks of 2^24 inputs: {} differ\n", rows.size(), tasks.size(),
-             differences.size());
-  std::ranges::sort(differences);
-  INFO(fmt::format("{}", fmt::join(differences, "\n")));
-  CHECK(differences.empty());
-  CHECK(!tasks.empty());
+  CHECK(skipped == scalar_table::undocumented());  // each of them is recorded
 }
 
 TEST_CASE("so is a block of all inputs of each approximate function", "[blocks]") {
-  require_blocks(63, 256);
+  constexpr std::size_t kBlocks = 256;  // of a function, which follow each other
+  std::size_t number = 0;
+  const auto reports = verified_records(kRecording, [&](const Record& record) {
+    if (!is_large(record)) return false;
+    const std::size_t function = number / kBlocks, block = number % kBlocks;
+    ++number;
+    return block == (63 + 37 * function) % kBlocks;
+  });
+  CHECK(number == 19 * kBlocks);
+  REQUIRE(reports.size() == 19);
+  std::set<std::string> functions;
+  for (const FileReport& report : reports) {
+    CHECK(report.status == FileStatus::replayed);
+    CHECK(report.elements == std::size_t{1} << 24);
+    functions.insert(report.header.statement);
+  }
+  CHECK(functions.size() == 19);
+  require_equal(reports);
 }
 
-TEST_CASE("so are all of their inputs", "[.][exhaustive]") {
-  const char* const only = std::getenv("WARPBIT_SCALAR_FUNCTION");
-  require_blocks(0, 1, only == nullptr ? "" : only);
+TEST_CASE("a record that says otherwise differs, and one that is wrong is refused") {
+  const auto golden = [](const std::string& name) { return golden_records::record_of(kRecording, name); };
+  const std::string sum = "add.s32 d:T a:T b:T", sine = "sin.approx.f32 d:T a:T from 0x3f000000";
+  json record = golden(sum);
+  CHECK(verified(record).mismatches == 0);
+  record["digests"][1] = "0123456789abcdef";
+  const FileReport report = verified(record);
+  CHECK(report.status == FileStatus::replayed);
+  CHECK(report.mismatches == 1);
+  REQUIRE(report.notes.size() == 1);
+  CHECK(report.notes[0] == fmt::format("cases 4096 to 5776: expected digest 0x0123456789abcdef, got 0x{}",
+                                       golden(sum)["digests"][1].get<std::string>()));
+  const Changed wrong[] = {
+      {sum.c_str(), "operands", "d:T a:X b:T",
+       "'operands': 'd:T a:X b:T' of 'add.s32'; expected those of an instruction"},
+      {sum.c_str(), "operands", "d:T", "expected those of an instruction"},
+      {sum.c_str(), "operands", "d:T a:T b:T #0x", "expected those of an instruction"},
+      {sum.c_str(), "elements", 5776, "'elements': 5776; expected 5777, as its inputs have"},
+      {sum.c_str(), "digests", json::array(), "'digests': 0; expected 2, as its inputs have"},
+      {sum.c_str(), "first", 0, "'first': inputs of 'add.s32'; expected a form with one source, of 32 bits"},
+      {sine.c_str(), "first", 4096, "'first': 0x1000; expected a multiple of 2^24 below 2^32"},
+  };
+  golden_records::require_refused(wrong, golden);
+  for (const auto& [member, value, says] :
+       {std::tuple("form", "sum.s32", "'sum' is not an instruction of this library"),
+        {"operands", "d:T a.b0:T b:T", "d:T a.b0:T b:T"},
+        {"operands", "d:T a:T b:T c:T", "d:T a:T b:T"}}) {
+    json other = golden(sum);
+    other[member] = value;
+    const FileReport refused = verified(other);
+    INFO(value);
+    CHECK(refused.status == FileStatus::unsupported);
+    REQUIRE(refused.error);
+    CHECK_THAT(refused.error->message(), Catch::Contains(says));
+  }
 }
 
 }  // namespace scalar_test

@@ -1,193 +1,100 @@
 // SPDX-License-Identifier: Apache-2.0
-// Texture instructions read what a GPU read: golden-digests/textures/, made by tools/capture/record_textures.py, which says how
-// the inputs are drawn.
-#include "texture/sample.hpp"
+// Texture instructions read what a GPU read: golden-digests/textures/, made by tools/capture/record_textures.py.
+#include <fmt/format.h>
 
 #include <bit>
 #include <cmath>
 #include <set>
 
-#include "scalar_cases.hpp"
-#include "texture/texture.hpp"
-#include "warpbit/inputs.hpp"
+#include "golden_records.hpp"
+#include "verify/cases/texture.hpp"
 #include "warpbit/ptx.hpp"
 
 namespace texture_test {
 
 using namespace warpbit;
-using scalar_cases::draw;
-using scalar_cases::ones;
+using golden_records::json, golden_records::verified;
 using texture::Place;
+using texture_cases::drawn, texture_cases::Drawn, texture_cases::kPlaces, texture_cases::place;
 
-constexpr std::uint64_t kPlaces = 4096;
+const std::filesystem::path kRecording = "golden-digests/textures/sm_90.zip";
 
-template <class Enum>
-Enum named(std::string_view wanted, int count) {
-  for (int i = 0; i < count; ++i)
-    if (ptx::name(static_cast<Enum>(i)) == wanted) return static_cast<Enum>(i);
-  FAIL("no " << wanted);
-  return {};
-}
-
-/// A row of the table.
 struct Row {
   std::string form, text;
   std::uint64_t digest;
 };
 
 std::vector<Row> recorded() {
-  std::ifstream in("golden-digests/textures/sm_90.tsv");
+  const Recording recording = recording_files::required(Recording::open(kRecording));
   std::vector<Row> out;
-  for (std::string line; std::getline(in, line);) {
-    if (line.starts_with('#') || line.starts_with("form\t")) continue;
-    const std::vector<std::string> cells = isa_table::cells(line);
-    REQUIRE(cells.size() == 4);
-    REQUIRE(cells[2] == std::to_string(4 * kPlaces));
-    out.push_back({cells[0], cells[1], std::stoull(cells[3], nullptr, 16)});
-  }
-  return out;
-}
-
-/// A texture with its texels.
-struct Drawn {
-  std::vector<std::byte> texels;
-  ptx::Texture texture;
-  int axes = 0;
-  bool is_array = false;
-};
-
-std::uint64_t texel(const ptx::Texture& of, std::uint64_t x, std::uint64_t y) {
-  const bool half = of.format == ptx::TexelFormat::f16;
-  if ((half || of.format == ptx::TexelFormat::f32) && y % 4 != 0) {
-    const int fraction = half ? 10 : 23, exponent = half ? 5 : 8;
-    const std::uint64_t near = (y >> 8) % 16 + ones(exponent - 1) - 8;
-    x = (x & ~(ones(exponent) << fraction)) | near << fraction;
-  }
-  return x;
-}
-
-float border(const ptx::Texture& of, std::uint64_t x) {
-  const int bits = 8 * ptx::texel_bytes(of.format);
-  if (of.floats) {
-    const auto code = static_cast<std::int64_t>(x & ones(bits));
-    if (name(of.format)[0] == 'u')
-      return static_cast<float>(static_cast<double>(code) / static_cast<double>(ones(bits)));
-    const auto number = static_cast<double>(code - ((code >> (bits - 1)) << bits));
-    return static_cast<float>(std::max(number / static_cast<double>(ones(bits - 1)), -1.0));
-  }
-  const auto out = static_cast<float>((static_cast<double>(x >> 40) - 0x1p22) / 0x1p23);
-  return of.format == ptx::TexelFormat::f16
-             ? std::bit_cast<float>(std::bit_cast<std::uint32_t>(out) & 0xFFFF'E000)
-             : out;
-}
-
-Drawn drawn(const std::string& text, std::uint64_t seed) {
-  std::vector<std::string> words = scalar_table::split(text, ' ');
-  Drawn out;
-  ptx::Texture& of = out.texture;
-  of.shape = named<ptx::TextureShape>(words[0], 8);
-  of.format = named<ptx::TexelFormat>(words[1], 8);
-  of.channels = std::stoi(words[2]);
-  const std::vector<std::string> extents = scalar_table::split(words[3], 'x');
-  of.width = static_cast<std::uint32_t>(std::stoul(extents[0]));
-  if (extents.size() > 1) of.height = static_cast<std::uint32_t>(std::stoul(extents[1]));
-  if (extents.size() > 2) of.depth = static_cast<std::uint32_t>(std::stoul(extents[2]));
-  const bool cube = words[0].ends_with("cube");
-  out.axes = cube ? 3 : static_cast<int>(extents.size());
-  out.is_array = words[0][0] == 'a';
-  if (out.is_array) of.layers = static_cast<std::uint32_t>(std::stoul(words[4]));
-  const std::size_t last = words.size();
-  of.addressing.fill(named<ptx::Addressing>(words[last - 4], 4));
-  of.linear = words[last - 3] == "linear";
-  of.normalized = words[last - 2] == "normalized";
-  of.floats = words[last - 1] == "floats";
-  const auto bytes = static_cast<std::size_t>(ptx::texel_bytes(of.format));
-  const std::uint64_t count = std::uint64_t{of.width} * of.height * of.depth * of.layers * (cube ? 6 : 1) *
-                              static_cast<std::uint64_t>(of.channels);
-  out.texels.resize(count * bytes);
-  for (std::uint64_t i = 0; i < count; ++i) {
-    const std::uint64_t code = texel(of, draw(seed, 2 * i), draw(seed, 2 * i + 1));
-    std::memcpy(out.texels.data() + i * bytes, &code, bytes);
-  }
-  of.texels = out.texels;
-  for (std::uint64_t i = 0; i < 4; ++i) of.border[i] = border(of, draw(seed, (std::uint64_t{1} << 40) + i));
-  return out;
-}
-
-std::uint32_t coordinate(const Drawn& from, bool integer, std::uint64_t j, std::uint64_t x, std::uint64_t y) {
-  const ptx::Texture& of = from.texture;
-  const bool is_layer = from.is_array && j == 0, cube = from.axes == 3 && of.depth == 1;
-  if (y % 32 == 0) {
-    const auto raw = static_cast<std::uint32_t>(x);
-    if (is_layer || !cube) return raw;
-    return (raw & 0x807F'FFFF) | static_cast<std::uint32_t>((x >> 40) % 128 + 63) << 23;
-  }
-  const std::array<std::uint32_t, 3> extents = {of.width, of.height, of.depth};
-  const std::uint64_t n = is_layer ? of.layers : extents[j - from.is_array];
-  if (is_layer || integer) return static_cast<std::uint32_t>(static_cast<std::int64_t>(x % (n + 6)) - 3);
-  const auto t = static_cast<double>(x >> 40);
-  const double out = cube            ? t / 0x1p23 - 1
-                     : of.normalized ? t / 0x1p22 - 1.5
-                                     : static_cast<double>(n + 4) * t / 0x1p24 - 2;
-  return std::bit_cast<std::uint32_t>(static_cast<float>(out));
-}
-
-Place place(const Row& row, const Drawn& from, std::uint64_t seed, std::uint64_t i) {
-  Place out{{}, row.form.ends_with(".s32")};
-  const std::uint64_t layers = from.is_array ? 1 : 0;
-  for (std::uint64_t j = 0; j < static_cast<std::uint64_t>(from.axes) + layers; ++j) {
-    const std::uint64_t k = (std::uint64_t{1} << 41) + 8 * i + 2 * j;
-    (j < layers ? out.layer : out.at[j - layers]) =
-        coordinate(from, out.integers, j, draw(seed, k), draw(seed, k + 1));
-  }
-  return out;
-}
-
-std::uint64_t seed_of(const Row& row) {
-  return scalar_cases::fnv(row.form + ' ' + row.text);
-}
-
-std::uint64_t digest(const Row& row) {
-  const std::uint64_t seed = seed_of(row);
-  const Drawn from = drawn(row.text, seed);
-  const bool gathers = row.form.starts_with("tld4.");
-  std::uint64_t out = 0;
-  for (std::uint64_t i = 0; i < kPlaces; ++i) {
-    const Place at = place(row, from, seed, i);
-    const texture::Texel got =
-        gathers ? gather(from.texture, at, static_cast<int>(std::string_view("rgba").find(row.form[5])))
-                : read(from.texture, at);
-    for (std::uint64_t c = 0; c < 4; ++c) out += inputs::mix(4 * i + c, got[c]);
+  for (const Record& record : recording.records()) {
+    const json one = json::parse(record.text);
+    out.push_back(
+        {one.at("form"), one.at("texture"), std::stoull(one.at("digest").get<std::string>(), nullptr, 16)});
   }
   return out;
 }
 
 /// Filtered textures of three dimensions with floats: how slices are added is not known to the last bit.
-bool is_refused(const Row& row) {
-  return row.text.starts_with("3d f") && row.text.find("linear") != std::string::npos;
+bool is_refused(const std::string& text) {
+  return text.starts_with("3d f") && text.find("linear") != std::string::npos;
 }
 
 TEST_CASE("every texture that a GPU has read is read so here", "[golden]") {
-  const std::vector<Row> rows = recorded();
-  REQUIRE(rows.size() >= 1300);
-  std::vector<std::string> differences;
-#pragma omp parallel for schedule(dynamic, 8)
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (is_refused(rows[i]) || digest(rows[i]) == rows[i].digest) continue;
-#pragma omp critical
-    differences.push_back(rows[i].form + " of " + rows[i].text);
+  const auto reports = verify_all(find_verifiable(std::span(&kRecording, 1)));
+  CHECK(reports.size() >= 1300);
+  std::size_t refused = 0;
+  for (const FileReport& report : reports) {
+    INFO(report.record << (report.error ? report.error->message() : ""));
+    INFO((report.notes.empty() ? "" : report.notes[0]));
+    if (is_refused(report.record.substr(report.record.find(' ') + 1))) {
+      ++refused;
+      CHECK(report.status == FileStatus::not_reproducible);
+      REQUIRE(report.notes.size() == 1);
+      CHECK_THAT(report.notes[0],
+                 Catch::Contains("how a GPU adds slices of floats is not known to the last bit"));
+      continue;
+    }
+    CHECK(report.status == FileStatus::replayed);
+    CHECK((report.cases == kPlaces && report.elements == 4 * kPlaces && report.mismatches == 0));
+    CHECK_FALSE(report.inferred);
   }
-  std::ranges::sort(differences);
-  INFO(fmt::format("{}", fmt::join(differences, "\n")));
-  CHECK(differences.empty());
-  CHECK(std::ranges::count_if(rows, is_refused) == 18);
-  for (const Row& row : rows) {
-    const Drawn from = drawn(row.text, seed_of(row));
-    const Result<std::uint64_t> handle = ptx::texture(from.texture);
-    INFO(row.text);
-    CHECK(static_cast<bool>(handle) != is_refused(row));
-    if (handle) CHECK(ptx::forget(*handle));
+  CHECK(refused == 18);
+}
+
+TEST_CASE("a record of a texture that says otherwise differs, and one that is wrong is refused", "[quick]") {
+  const json golden =
+      golden_records::record_of(kRecording, "tex.1d.v4.f32.f32 1d u8 2 10 wrap point normalized floats");
+  json record = golden;
+  CHECK(verified(record).mismatches == 0);
+  record["digest"] = "0123456789abcdef";
+  CHECK(verified(record).mismatches == 1);
+  CHECK(verified(record).notes.at(0) ==
+        "expected digest 0x0123456789abcdef, got 0x" + golden.at("digest").get<std::string>());
+  const auto said = [&](const char* member, const json& value, FileStatus status) {
+    json other = golden;
+    other[member] = value;
+    const FileReport report = verified(other);
+    CHECK(report.status == status);
+    return report.error ? report.error->message() : "-";
+  };
+  for (const char* const text :
+       {"", "1d", "4d u8 2 10 wrap point normalized floats", "1d u7 2 10 wrap point normalized floats",
+        "1d u8 2 10x6 wrap point normalized floats", "1d u8 2 10 wrap point normalized",
+        "1d u8 2 10 wrap dots normalized floats", "1d u8 2 0 wrap point normalized floats",
+        "3d u8 2 1000x1000x2 wrap point normalized floats", "a1d u8 2 10 wrap point normalized floats",
+        "1d u8 2 10 3 wrap point normalized floats"}) {
+    INFO(text);
+    CHECK_THAT(said("texture", text, FileStatus::unreadable),
+               Catch::Contains("expected a texture as in 'a2d u8 2 10x6 3 clamp linear normalized floats'"));
   }
+  CHECK_THAT(said("elements", 4096, FileStatus::unreadable),
+             Catch::Contains("'elements': 4096; expected 16384"));
+  CHECK_THAT(said("form", "tex.2d.v4.f32.f32", FileStatus::unsupported),
+             Catch::Contains("a texture of the instruction's shape"));
+  CHECK_THAT(said("form", "txq.width.b32", FileStatus::unsupported),
+             Catch::Contains("which tex or tld4 reads"));
+  CHECK_THAT(said("form", "tex.1d.v3.f32.f32", FileStatus::unsupported), Catch::Contains("tex.1d.v3"));
 }
 
 // ---- In a kernel
@@ -226,12 +133,11 @@ std::string kernel(const std::string& form, std::size_t words) {
 }
 
 std::uint64_t digest_of_launch(const Row& row) {
-  const std::uint64_t seed = seed_of(row);
-  const Drawn from = drawn(row.text, seed);
+  const Drawn from = drawn(row.form, row.text).value();
   const std::uint64_t handle = ptx::texture(from.texture).value();
   std::vector<std::uint32_t> in, out(4 * kPlaces);
   for (std::uint64_t i = 0; i < kPlaces; ++i) {
-    const Place at = place(row, from, seed, i);
+    const Place at = place(row.form, from, i);
     if (from.is_array) in.push_back(at.layer);
     in.insert(in.end(), at.at.begin(), at.at.begin() + from.axes);
   }
@@ -250,7 +156,8 @@ std::uint64_t digest_of_launch(const Row& row) {
 TEST_CASE("kernels read textures as a GPU's did") {
   std::set<std::string> forms;
   for (const Row& row : recorded()) {
-    if (is_refused(row) || !forms.insert(row.form + row.text.substr(0, row.text.find(' '))).second) continue;
+    if (is_refused(row.text) || !forms.insert(row.form + row.text.substr(0, row.text.find(' '))).second)
+      continue;
     INFO(row.form << " of " << row.text);
     CHECK(digest_of_launch(row) == row.digest);
   }

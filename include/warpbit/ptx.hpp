@@ -418,6 +418,12 @@ class Function {
   std::shared_ptr<const State> state_;
 };
 
+/// Bytes of a variable that its initial value makes the address of another one, or of a function: a GPU has other ones there.
+struct AddressWord {
+  std::size_t at = 0;  ///< the first of them
+  std::size_t bytes = 0;
+};
+
 /// A module (PTX manual, "PTX Module Structure"). Its variables in global and constant memory keep their values from
 /// launch to launch.
 class Module {
@@ -439,6 +445,8 @@ class Module {
   std::vector<AssemblerNote> notes() const;
   /// The bytes of a variable in global or constant memory. Errors: no_such_variable.
   Result<std::span<std::byte>> variable(std::string_view name) const;
+  /// Where addresses lie in a variable by its initial value (PTX manual, "Initializers"). Errors: no_such_variable.
+  Result<std::vector<AddressWord>> address_words(std::string_view name) const;
 
  private:
   friend class Function;

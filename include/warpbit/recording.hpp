@@ -152,6 +152,17 @@ struct RecordedProduct : RecordOrigin {
 /// Errors: as those of read_launch.
 Result<RecordedProduct> read_product(const Record& record);
 
+/// What a kernel made of the rows of one array (warpbit/reduction.hpp).
+struct RecordedReduction : RecordOrigin {
+  std::string op;                ///< "softmax"
+  RecordedMatrix x, d;           ///< two extents; D of sums has one
+  std::optional<unsigned> axis;  ///< which one is summed; nothing: all
+  double epsilon = 0;
+  std::string order;  ///< in words; empty if nobody knows
+};
+/// Errors: as those of read_launch.
+Result<RecordedReduction> read_reduction(const Record& record);
+
 /// Memory that changed between launches and products.
 struct RecordedCopy : RecordOrigin {
   std::uint64_t to = 0, bytes = 0;

@@ -285,6 +285,10 @@ Result<CodeMatrix> run_matrices(const Instruction& instruction, const MatrixOper
 Result<CodeMatrix> read_matrix(const std::filesystem::path& path, std::string_view format,
                                std::vector<std::string>& notes, const ReadOptions& options = {});
 
+/// The format whose codes the items of a .npy file are: f16, f32 or f64; bf16 of items of 16 bits without a type of their own, as NumPy
+/// has them. Errors: those of reading; member_dtype for all else.
+Result<std::string> format_of_file(const std::filesystem::path& path, const ReadOptions& options = {});
+
 /// The codes of a matrix row by row in items as gemm() takes them: a MatrixView is {data, columns, 1}. Precondition: a format
 /// of find_format_info().
 std::vector<std::byte> matrix_items(const CodeMatrix& matrix, std::string_view format);

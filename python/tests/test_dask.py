@@ -93,6 +93,21 @@ def test_digests_are_verified_by_two_workers_of_which_one_dies():
     assert warpbit.totals(whole) == warpbit.totals(one)
 
 
+def test_the_records_of_a_recording_are_verified_by_two_workers():
+    path = "golden-digests/textures/sm_90.zip"
+    one = warpbit.verify(path)
+    sys.path.insert(0, EXAMPLES)
+    import dask_search as search
+    with cluster_of_two() as cluster, Client(cluster) as client:
+        shares = search.sweep(client, lambda share: warpbit.verify(path, shard=share), 4)
+    assert all(0 < warpbit.totals(share).records < 1336 for share in shares)
+    whole = warpbit.merge_reports(shares)
+    assert [str(r) for r in whole] == [str(r) for r in one]
+    totals = warpbit.totals(whole)
+    assert totals == warpbit.totals(one)
+    assert (totals.records, totals.mismatches, totals.not_reproducible) == (1336, 0, 18)
+
+
 def test_an_order_is_found_by_two_workers_of_which_one_dies(tmp_path):
     random = np.random.default_rng(1)
     a, b = (random.standard_normal(shape).astype(np.float16) for shape in ((16, 300), (300, 12)))

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <fstream>
 
+#include "cli/arbiter_levels.hpp"
 #include "cli/arguments.hpp"
 #include "cli/json.hpp"
 #include "cli/terminal.hpp"
@@ -20,7 +21,7 @@ using nlohmann::ordered_json;
 struct ArbiterArguments {
   std::string recording, record, target, minimal;
   ArbiterOptions options;
-  bool json = false, quiet = false;
+  bool json = false, quiet = false, no_gpu = false;
 };
 
 // The record of that name; without one the only launch.
@@ -119,7 +120,16 @@ int arbiter(const ArbiterArguments& o) {
   options.target = find_target(o.target);
   const Recording recording = required(Recording::open(o.recording, options.read));
   const Record& record = asked_record(recording, o.record);
-  const Judgement verdict = required(arbitrate(recording, record, options));
+  Judgement verdict = required(arbitrate(recording, record, options));
+  std::vector<Level> levels;
+  if (!o.no_gpu && has_gpu()) {
+    const Result<std::vector<Level>> run = run_levels(o.recording, record, options);
+    if (run)
+      levels = *run;
+    else
+      verdict.notes.push_back("the GPU of this machine was not asked: " + run.error().message());
+    add_levels(levels, verdict);
+  }
   if (!o.minimal.empty()) {
     if (verdict.minimal.empty())
       fmt::print(stderr, "warpbit: no statement is to blame alone: {} is not written\n", printable(o.minimal));
@@ -127,9 +137,13 @@ int arbiter(const ArbiterArguments& o) {
       refuse(o.minimal, "a file that cannot be written", "a path that can", Errc::file_unreadable);
   }
   if (o.json) {
-    print_json("arbiter", verdict_json(verdict));
+    nlohmann::ordered_json out = verdict_json(verdict);
+    if (!levels.empty()) out["levels"] = levels_json(levels);
+    print_json("arbiter", out);
   } else {
     if (!o.quiet) print_verdict(verdict);
+    if (!o.quiet)
+      for (const std::string& one : level_lines(levels)) print_fitted(printable(one));
     print_fitted(heading(verdict));
   }
   return verdict.ruling == Ruling::as_ptx ? kYes : kNo;
@@ -147,6 +161,8 @@ void add_arbiter(CLI::App& command, int& status) {
   command.add_option("--tries", o.options.tries, "change statements that many times at most")
       ->check(whole_number(1))
       ->capture_default_str();
+  command.add_flag("--no-gpu", o.no_gpu,
+                   "do not run the launch on the GPU of this machine, where there is one");
   CLI::Option* json = add_json(command, o.json);
   command.add_flag("--quiet", o.quiet, "print the last line alone")->excludes(json);
   command.footer(examples({"warpbit arbiter examples/recordings/assembler bfe_position",

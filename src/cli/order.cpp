@@ -9,6 +9,7 @@
 
 #include "cli/arguments.hpp"
 #include "cli/json.hpp"
+#include "cli/order_sum.hpp"
 #include "cli/parts.hpp"
 #include "cli/terminal.hpp"
 #include "warpbit/find_order.hpp"
@@ -26,6 +27,7 @@ struct OrderArguments {
   double limit = FindOrderOptions().most_products;
   std::size_t top = FindOrderOptions().most_found;
   Shard shard;
+  SumArguments sum;
   bool words = false, json = false;
 };
 
@@ -359,6 +361,7 @@ int answer_kernel(const OrderArguments& o, const Instruction& i, const SumOrder&
 }
 
 int order_command(const OrderArguments& o) {
+  if (!o.sum.reduction.empty()) return order_sum(o.sum, o.a, o.b, o.known, o.words, o.json);
   if (o.words) return print_words(o.json);
   const bool has_files = !(o.a + o.b + o.d + o.elements).empty();
   if (o.kernels.empty() || has_files) require_files(o);
@@ -412,6 +415,19 @@ void add_order(CLI::App& command, int& status) {
           "--elements", o.elements,
           "known elements instead of all of D: lines of row,column,value, both from 0, numbers or codes (0x3c00)")
       ->type_name("FILE");
+  command
+      .add_option(
+          "--sum", o.sum.reduction,
+          "a reduction of one array, A, to D, the second file: sum, mean, norm, softmax, layer_norm, rms_norm")
+      ->type_name("NAME");
+  command.add_option("--axis", o.sum.axis, "of --sum: which axis is summed; all: one sum of all values")
+      ->check(CLI::IsMember({"0", "1", "all"}))
+      ->capture_default_str();
+  command.add_option(
+      "--epsilon", o.sum.epsilon,
+      "of --sum layer_norm and rms_norm: what is added to the variance, or to the mean of squares");
+  command.add_option("--threads", o.sum.hints.threads, "of --sum: threads of a block, if they are known");
+  command.add_option("--blocks", o.sum.hints.blocks, "of --sum: blocks that share a row, if they are known");
   command.add_option("--target", o.target, "the target on which it did");
   command.add_option("--types", o.types,
                      "the formats of A and B: f16, bf16, tf32, e4m3.e5m2, s8, f64; f32 without tensor cores");

@@ -5,15 +5,13 @@
 
 #include <cerrno>
 #include <cstdlib>
-#include <filesystem>
 #include <system_error>
 
 #include "cli/commands.hpp"
+#include "cli/script.hpp"
 
 namespace warpbit::cli {
 namespace {
-
-namespace fs = std::filesystem;
 
 // The options of tools/record/record: without a value's name one has no value.
 struct RecordOption {
@@ -43,21 +41,8 @@ struct RecordArguments {
   std::vector<std::pair<const RecordOption*, CLI::Option*>> options;
 };
 
-// The script: named by WARPBIT_RECORD, or installed beside the tool, or in the sources that the tool was built in.
-fs::path script() {
-  if (const char* const named = std::getenv("WARPBIT_RECORD")) return named;
-  std::error_code error;
-  const fs::path folder = fs::canonical("/proc/self/exe", error).parent_path();
-  const fs::path installed = folder / "../share/warpbit/record/record";
-  const fs::path sources = folder / "../../tools/record/record";
-  for (const fs::path& path : {installed, sources})
-    if (fs::exists(path, error)) return path;
-  refuse("record", "no " + installed.lexically_normal().string(),
-         "the recorder, which is installed with the tool; WARPBIT_RECORD may name it");
-}
-
 int record(const RecordArguments& o) {
-  std::vector<std::string> words{script().string(), "--out", o.out};
+  std::vector<std::string> words{find_script("record/record", "WARPBIT_RECORD").string(), "--out", o.out};
   for (const auto& [option, given] : o.options) {
     if (given->count() == 0) continue;
     words.emplace_back(option->name);

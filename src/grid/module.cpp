@@ -248,15 +248,34 @@ std::vector<AssemblerNote> Module::notes() const {
   return out;
 }
 
-Result<std::span<std::byte>> Module::variable(std::string_view name) const {
+namespace {
+
+Result<std::pair<const Variable*, std::uint64_t>> find_variable(const grid::Addresses& all,
+                                                                std::string_view name) {
   std::vector<std::string_view> others;
-  for (const auto& [variable, address] : state_->addresses) {
+  for (const auto& [variable, address] : all) {
+    if (variable->name == name) return std::pair(variable, address);
     others.push_back(variable->name);
-    if (variable->name != name) continue;
-    const auto bytes = static_cast<std::size_t>(variable->bytes);
-    return std::span(state_->variables().find(address, bytes)->data, bytes);
   }
   return Error{Errc::no_such_variable, {}, std::string(name), fmt::format("{}", fmt::join(others, ", "))};
+}
+
+}  // namespace
+
+Result<std::span<std::byte>> Module::variable(std::string_view name) const {
+  const auto found = find_variable(state_->addresses, name);
+  if (!found) return found.error();
+  const auto bytes = static_cast<std::size_t>(found->first->bytes);
+  return std::span(state_->variables().find(found->second, bytes)->data, bytes);
+}
+
+Result<std::vector<AddressWord>> Module::address_words(std::string_view name) const {
+  const auto found = find_variable(state_->addresses, name);
+  if (!found) return found.error();
+  std::vector<AddressWord> out;
+  for (const Relocation& one : found->first->relocations)
+    out.push_back({static_cast<std::size_t>(one.at), static_cast<std::size_t>(one.bytes)});
+  return out;
 }
 
 // ---- Kernels

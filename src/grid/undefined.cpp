@@ -87,7 +87,7 @@ Lanes Undefined::lanes_of(const Path& path, const Place& place, Lanes lanes) {
 // Once no register has undefined bits, nothing is followed any more.
 void Undefined::settle() {
   constexpr int kSteps = 64;
-  if (++steps_ % kSteps != 0) return;
+  if (++steps_ % kSteps != 0 || !open_.empty()) return;
   const auto has_some = [](std::uint32_t bits) { return bits != 0; };
   for (std::uint32_t i = 0; i < masks_.slots(); ++i)
     if (std::any_of(masks_.slot(i), masks_.slot(i) + kLanes, has_some)) return;
@@ -214,7 +214,50 @@ bool Undefined::fault(const Path& path, const Step& step, const Place& place, La
 bool Undefined::check_guard(Path& path, const Step& step, Lanes lanes) {
   const Place guard{Place::Kind::predicate, 1, step.guard_negated, static_cast<std::uint32_t>(step.guard)};
   const Lanes undefined = lanes_of(path, guard, lanes);
-  return undefined == 0 || fault(path, step, guard, undefined);
+  return undefined == 0 || decides(path, guard, undefined) || fault(path, step, guard, undefined);
+}
+
+// Whether nothing depends on a value that was read in a race but registers and local memory of these lanes, behind this step or
+// where the ways meet that it decides.
+bool Undefined::decides(const Path& path, const Place& place, Lanes lanes) {
+  const std::uint32_t cause = cause_of(path, place);
+  if (!causes_[cause].race) return false;
+  auto found = decided_.find(path.pc);
+  if (found == decided_.end()) found = decided_.emplace(path.pc, decided_by(warp_.program(), path.pc)).first;
+  if (!found->second) return false;
+  const Decided* const what = &*found->second;
+  const auto is_same = [&](const Open& one) { return one.what == what && one.frame == path.frame; };
+  if (const auto open = std::ranges::find_if(open_, is_same); open != open_.end())
+    open->lanes |= lanes;
+  else
+    open_.push_back({what, path.frame, lanes, cause});
+  return true;
+}
+
+void Undefined::arrive(const Path& path) {
+  LaneBits all;
+  all.fill(~std::uint64_t{0});
+  for (Open& one : open_) {
+    const Lanes lanes = one.lanes & path.lanes;
+    if (one.what->join != path.pc || one.frame != path.frame || lanes == 0) continue;
+    one.lanes &= ~lanes;
+    for (const Place& place : one.what->written) {
+      take(path, place, lanes, all);
+      cause_of(path, place) = one.cause;
+    }
+    if (one.what->stores) lose_frame(path, lanes, causes_[one.cause]);
+  }
+  std::erase_if(open_, [](const Open& one) { return one.lanes == 0; });
+}
+
+// Nobody knows what local memory has.
+void Undefined::lose_frame(const Path& path, Lanes lanes, const Cause& cause) {
+  const std::int64_t bytes = warp_.program().functions[static_cast<std::size_t>(path.function)].local_bytes;
+  for_each_lane(lanes, [&](int lane) {
+    if (std::byte* const defined = warp_.defined(lane, path.local, bytes))
+      std::fill_n(defined, bytes, std::byte{0});
+  });
+  local_.store(path.local, bytes, cause);
 }
 
 namespace {
@@ -241,6 +284,8 @@ bool Undefined::follow(Path& path, const Step& step, Lanes lanes) {
   causes_pending_.clear();
   uses_.sources.clear();
   uses_.results.clear();
+  const bool is_private = does(warp_.program(), step) == ptx::Does::load &&
+                          step.access.space == ptx::StateSpace::local && !step.access.generic;
   const Place* missing = nullptr;
   Place first;
   Lanes without = 0, any = 0;
@@ -252,7 +297,9 @@ bool Undefined::follow(Path& path, const Step& step, Lanes lanes) {
     uses_.sources.push_back(place);
     if (use == Use::matters && missing == nullptr) first = place, missing = &first, without = undefined;
   });
-  if (missing != nullptr && !fault(path, step, *missing, without)) return false;
+  if (missing != nullptr && !(is_private && decides(path, *missing, without)) &&
+      !fault(path, step, *missing, without))
+    return false;
   if (any != 0) {
     const std::uint32_t cause = cause_of(path, uses_.sources.front());
     for (const Place& place : uses_.results) causes_pending_.emplace_back(&cause_of(path, place), cause);

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "block/fault.hpp"
+#include "grid/decided.hpp"
 #include "grid/program.hpp"
 #include "grid/registers.hpp"
 #include "grid/written.hpp"
@@ -72,6 +73,8 @@ class Undefined {
   /// A step of a warp that is active: what it reads is checked, and what it does to undefined bits is found out, which
   /// `commit` does once the step is done. The lanes are those behind the guard, which has been checked. False after a fault.
   bool check_guard(Path& path, const Step& step, Lanes lanes);
+  /// Before that, wherever a path comes: what a race has decided on its way has no value.
+  void arrive(const Path& path);
   bool follow(Path& path, const Step& step, Lanes lanes);
   void commit();
   /// What the step has written to a register is no value.
@@ -114,6 +117,8 @@ class Undefined {
   void find_results(Path& path, const Step& step, Lanes lanes, Lanes any);
   void take(const Path& path, const Place& place, Lanes lanes, const LaneBits& bits);
   std::uint32_t& cause_of(const Path& path, const Place& place);
+  bool decides(const Path& path, const Place& place, Lanes lanes);
+  void lose_frame(const Path& path, Lanes lanes, const Cause& cause);
   Fault fault_of(const Path& path, const Step& step, const Place& place, Lanes lanes);
   void settle();
 
@@ -128,6 +133,15 @@ class Undefined {
   std::vector<Result> pending_;
   std::vector<std::pair<std::uint32_t*, std::uint32_t>> causes_pending_;
   Uses uses_;
+  // Lanes that have not come yet to the end of what a race decides, in a call whose registers begin there.
+  struct Open {
+    const Decided* what;
+    std::uint32_t frame;
+    Lanes lanes;
+    std::uint32_t cause;
+  };
+  std::vector<Open> open_;
+  std::map<int, std::optional<Decided>> decided_;  // by step
   int steps_ = 0;
 };
 

@@ -346,6 +346,7 @@ Next Warp::run_watched(Path& path, const Step& step, Lanes lanes) {
 
 // A step of a warp with undefined bits.
 Next Warp::run_followed(Path& path, const Step& step, Lanes lanes) {
+  undefined_.arrive(path);
   if (step.guard >= 0) {
     if (!undefined_.check_guard(path, step, path.lanes)) return Next::end;
   }

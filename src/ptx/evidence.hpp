@@ -11,6 +11,7 @@
 #include "ptx/forms.hpp"
 #include "target/target.hpp"
 
+#pragma GCC visibility push(default)  // warpbit's other libraries use it
 namespace warpbit::ptx {
 
 /// Results of one kind.
@@ -55,3 +56,4 @@ void for_each_form(const ScalarForm& row,
                    const std::function<void(std::string_view, std::span<const std::string_view>)>& visit);
 
 }  // namespace warpbit::ptx
+#pragma GCC visibility pop

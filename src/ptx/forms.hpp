@@ -14,6 +14,7 @@
 #include "target/target.hpp"
 #include "warpbit/result.hpp"
 
+#pragma GCC visibility push(default)  // warpbit's other libraries use it
 namespace warpbit::ptx {
 
 /// An operand of a form, by the notation of the rows:
@@ -120,3 +121,4 @@ Result<std::vector<MatchedForm>> match_scalar(std::string_view opcode,
                                               std::span<const std::string_view> qualifiers, Target target);
 
 }  // namespace warpbit::ptx
+#pragma GCC visibility pop

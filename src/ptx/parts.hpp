@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#pragma GCC visibility push(default)  // warpbit's other libraries use it
 namespace warpbit::ptx {
 
 /// Whether a word is one of a set that operands of forms have. Sets: `part`, a byte or a half; `halves` and `bytes`, as many
@@ -16,3 +17,4 @@ bool is_part(std::string_view set, std::string_view word);
 std::string parts_of(std::string_view set);
 
 }  // namespace warpbit::ptx
+#pragma GCC visibility pop

@@ -120,6 +120,21 @@ Result<RecordedProduct> read_product(const Record& record) {
   });
 }
 
+Result<RecordedReduction> read_reduction(const Record& record) {
+  return reading([&] {
+    const Fields fields = fields_of(record);
+    RecordedReduction out{origin_of(fields), fields.text("op"), read_matrix(fields.object("x")),
+                          read_matrix(fields.object("d"))};
+    if (out.x.shape.size() != 2)
+      fields.refuse("x", fmt::format("{} extents", out.x.shape.size()), "rows and columns");
+    if (fields.has("axis")) out.axis = static_cast<unsigned>(fields.number("axis"));
+    if (out.axis.value_or(0) > 1) fields.refuse("axis", fmt::format("{}", *out.axis), "0 or 1");
+    out.epsilon = fields.real_or("epsilon", 0);
+    out.order = fields.text_or_empty("order");
+    return out;
+  });
+}
+
 Result<RecordedCopy> read_copy(const Record& record) {
   return reading([&] {
     const Fields fields = fields_of(record);

@@ -177,6 +177,18 @@ Result<CodeMatrix> read_matrix(const fs::path& path, std::string_view format_nam
   return out;
 }
 
+Result<std::string> format_of_file(const fs::path& path, const ReadOptions& options) {
+  const Result<std::vector<std::byte>> bytes = capture::read_whole_file(path, options.max_bytes);
+  if (!bytes) return bytes.error();
+  const Result<Array> array = capture::parse_npy(path.string(), *bytes);
+  if (!array) return array.error();
+  const ArrayHeader& h = array->header;
+  if (h.kind == 'f') return std::string(numpy_format(h.item_bytes).name);
+  if (h.kind == 'u' && h.item_bytes == 2) return std::string("bf16");
+  return Error{Errc::member_dtype, path.string(), h.dtype(),
+               "float16, float32, float64; or uint16, which is bf16"};
+}
+
 Result<std::string> matrix_text(const CodeMatrix& matrix, std::string_view format_name, bool codes) {
   const Result<const Format*> format = known(format_name);
   if (!format) return format.error();

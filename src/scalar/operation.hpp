@@ -14,6 +14,7 @@
 #include "ptx/type.hpp"
 #include "scalar/function.hpp"
 
+#pragma GCC visibility push(default)  // warpbit's other libraries use it
 namespace warpbit::scalar {
 
 using ptx::Type;
@@ -152,3 +153,4 @@ inline bool is_video(Function function) {
 FormatId format_of(Type type);
 
 }  // namespace warpbit::scalar
+#pragma GCC visibility pop

@@ -143,20 +143,17 @@ constexpr std::array<PlanRow, 5> f64_rows(std::string_view machine, const F64Evi
 }
 constexpr std::string_view kDmmaByShape = "1, 2, 4 or 8 DMMA.884 by shape";
 
-// FMA on CUDA cores: IEEE 754, and which NaN.
+// FMA on CUDA cores: IEEE 754, and which NaN, as the instruction alone has it.
 constexpr Ground kH200Fma{Basis::captured, "golden/products, H200"};
+constexpr Evidence kFma{kH200Fma, kH200Fma, kH200Fma, {Basis::captured, "golden-digests/scalar, H100"}};
 constexpr PlanRow chain_of(FormatId factor) {
-  return {
-      {chain, f32, factor, factor, f32}, {FmaChain{f32, kNearest, NanRule::canonical}}, all(kH200Fma), "FFMA"};
+  return {{chain, f32, factor, factor, f32}, {FmaChain{f32, kNearest, NanRule::canonical}}, kFma, "FFMA"};
 }
 constexpr std::array kChainRows{
     chain_of(f32),
     chain_of(f16),
     chain_of(bf16),
-    PlanRow{{chain, f64, f64, f64, f64},
-            {FmaChain{f64, kNearest, NanRule::first_of_b_sum_a}},
-            all(kH200Fma),
-            "DFMA"},
+    PlanRow{{chain, f64, f64, f64, f64}, {FmaChain{f64, kNearest, NanRule::first_of_b_sum_a}}, kFma, "DFMA"},
 };
 
 // mma.m8n8k4 with f16 operands, which the toolkit emulates without the tensor core from sm_80 on.

@@ -7,6 +7,7 @@
 
 #include "warpbit/detail/texture.hpp"
 
+#pragma GCC visibility push(default)  // warpbit's other libraries use it
 namespace warpbit::texture {
 
 /// Four channels: r, g, b, a.
@@ -28,3 +29,4 @@ Texel read(const ptx::Texture& texture, const Place& place);
 Texel gather(const ptx::Texture& texture, const Place& place, int component);
 
 }  // namespace warpbit::texture
+#pragma GCC visibility pop

@@ -9,6 +9,7 @@
 
 #include "warpbit/detail/texture.hpp"
 
+#pragma GCC visibility push(default)  // warpbit's other libraries use it
 namespace warpbit::texture {
 
 /// What a shape is, and what CUDA takes of it (CUDA C++ Programming Guide, "Technical Specifications per Compute Capability").
@@ -31,3 +32,4 @@ bool forget(std::uint64_t handle);
 std::string describe(const ptx::Texture& texture);
 
 }  // namespace warpbit::texture
+#pragma GCC visibility pop

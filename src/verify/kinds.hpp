@@ -35,11 +35,15 @@ std::span<const Kind> kinds();
 Result<FileStatus> verify_launch(const Subject& subject, FileReport& report);
 Result<FileStatus> verify_product(const Subject& subject, FileReport& report);
 Result<FileStatus> verify_generated_product(const Subject& subject, FileReport& report);
+Result<FileStatus> verify_reduction(const Subject& subject, FileReport& report);
 Result<FileStatus> verify_tensor_map(const Subject& subject, FileReport& report);
 Result<FileStatus> verify_tensor_maps(const Subject& subject, FileReport& report);
 Result<FileStatus> verify_tensor_map_change(const Subject& subject, FileReport& report);
 Result<FileStatus> verify_tensor_copies(const Subject& subject, FileReport& report);
 Result<FileStatus> verify_tensor_copy(const Subject& subject, FileReport& report);
+Result<FileStatus> verify_scalar_digests(const Subject& subject, FileReport& report);
+Result<FileStatus> verify_texture_digests(const Subject& subject, FileReport& report);
+Result<FileStatus> verify_kernel_digests(const Subject& subject, FileReport& report);
 Result<FileStatus> verify_copy(const Subject& subject, FileReport& report);
 
 }  // namespace warpbit::verification

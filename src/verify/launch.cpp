@@ -51,8 +51,11 @@ Result<void> compare_variables(const Subject& subject, const RecordedLaunch& lau
     if (!place) return place.error();
     const Result<Bytes> expected = data_of(subject, *name, place->size(), "variable " + one.name);
     if (!expected) return expected.error();
+    const Result<std::vector<bool>> kept = addresses_of(module, one.name);
+    if (!kept) return kept.error();
     compare(
-        one.name, *expected, *place, [](std::size_t) { return true; }, subject.options.details, report);
+        one.name, *expected, *place, [&](std::size_t i) { return !(*kept)[i]; }, subject.options.details,
+        report);
   }
   return {};
 }
@@ -143,15 +146,17 @@ Result<ptx::Report> run(const Subject& subject, const RecordedLaunch& launch, co
   return kernel.function.launch(how_to_launch(subject, launch, parts), arguments);
 }
 
-// On the GPU something did lie where nothing lies here.
+// Something did lie on the GPU where nothing lies here.
 FileStatus status_of_fault(const Fault& fault, FileReport& report) {
-  if (fault.error.code != Errc::address_unknown) {
-    say("fault", fault, report);
-    return FileStatus::fault;
-  }
-  say("it reaches memory that the recording does not have, as that behind pointers in memory (record --follow)",
+  const bool is_memory = fault.error.code == Errc::address_unknown;
+  const bool is_code =
+      fault.error.code == Errc::undefined_operand && fault.error.where.find("call") != std::string::npos;
+  say(is_memory
+          ? "it reaches memory that the recording does not have, as that behind pointers in memory (record --follow)"
+      : is_code ? "it calls a function by an address of the GPU, where code lies elsewhere"
+                : "fault",
       fault, report);
-  return FileStatus::not_reproducible;
+  return is_memory || is_code ? FileStatus::not_reproducible : FileStatus::fault;
 }
 
 // Who stores there first: the launch is run again, and may not. An access that reaches across the edge of the bytes is out of

@@ -62,6 +62,17 @@ Result<std::vector<Part>> parts_of(const Subject& subject, const RecordedLaunch&
   return out;
 }
 
+Result<std::vector<bool>> addresses_of(const ptx::Module& module, std::string_view variable) {
+  const Result<std::span<std::byte>> bytes = module.variable(variable);
+  if (!bytes) return bytes.error();
+  const Result<std::vector<ptx::AddressWord>> words = module.address_words(variable);
+  if (!words) return words.error();
+  std::vector<bool> out(bytes->size());
+  for (const ptx::AddressWord& one : *words)
+    for (std::size_t i = one.at; i < one.at + one.bytes; ++i) out[i] = true;
+  return out;
+}
+
 Result<void> set_variables(const Subject& subject, const RecordedLaunch& launch, const ptx::Module& module) {
   for (const RecordedVariable& one : launch.variables) {
     const Result<std::span<std::byte>> place = module.variable(one.name);
@@ -69,7 +80,10 @@ Result<void> set_variables(const Subject& subject, const RecordedLaunch& launch,
     if (!one.before) continue;
     const Result<Bytes> before = data_of(subject, *one.before, place->size(), "variable " + one.name);
     if (!before) return before.error();
-    std::ranges::copy(*before, place->begin());
+    const Result<std::vector<bool>> kept = addresses_of(module, one.name);
+    if (!kept) return kept.error();
+    for (std::size_t i = 0; i < before->size(); ++i)
+      if (!(*kept)[i]) (*place)[i] = (*before)[i];
   }
   return {};
 }

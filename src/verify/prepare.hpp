@@ -30,7 +30,10 @@ Result<Bytes> data_of(const Subject& subject, const std::string& name, std::uint
                       std::string_view what);
 /// The memory of a launch. Errors: those of its data. Precondition: `launch` outlives the parts.
 Result<std::vector<Part>> parts_of(const Subject& subject, const RecordedLaunch& launch, Changed how);
-/// Gives variables of the module the values that the recording has. Errors: no_such_variable; those of data.
+/// The bytes of a variable that are addresses by its initial value. Errors: no_such_variable.
+Result<std::vector<bool>> addresses_of(const ptx::Module& module, std::string_view variable);
+/// Gives variables of the module the values that the recording has, but for those addresses: a GPU has other ones. Errors:
+/// no_such_variable; those of data.
 Result<void> set_variables(const Subject& subject, const RecordedLaunch& launch, const ptx::Module& module);
 /// The text of the module. Errors: those of its data.
 Result<std::string> module_text(const Subject& subject, const RecordedLaunch& launch);

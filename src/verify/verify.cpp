@@ -26,12 +26,16 @@ std::span<const Kind> kinds() {
       Kind{"launch", verify_launch},
       Kind{"product", verify_product},
       Kind{"generated_product", verify_generated_product},
+      Kind{"reduction", verify_reduction},
       Kind{"copy", verify_copy},
       Kind{"tensor_map", verify_tensor_map},
       Kind{"tensor_maps", verify_tensor_maps},
       Kind{"tensor_map_change", verify_tensor_map_change},
       Kind{"tensor_copies", verify_tensor_copies},
       Kind{"tensor_copy", verify_tensor_copy},
+      Kind{"scalar_digests", verify_scalar_digests},
+      Kind{"texture_digests", verify_texture_digests},
+      Kind{"kernel_digests", verify_kernel_digests},
   };
   return kAll;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A CUDA driver and a CUPTI without a GPU, as far as tools/record uses them: memory is the host's, and a kernel does what
 // its name says. It calls CUPTI's subscriber as the real ones do, and opens CUDA_INJECTION64_PATH in cuInit.
-//   add_one(f32* p, u32 n)           p[i] += 1
+//   add_one(f32* p, u32 n)           p[i] += 1; 2 where the module's image is "by two"
 //   through(u64* table, u32 n)       adds 1 to the word that table[0] points to
 //   count()                          adds 1 to the module's variable `counter`
 //   noisy(f32* p, u32 n)             p[0] is another number in each run
@@ -59,7 +59,7 @@ int run(const FakeFunction& f, void** parameters) {
   std::memcpy(&n, parameters[1], 4);
   auto* const p = reinterpret_cast<float*>(address);
   if (f.name == "noisy") p[0] = static_cast<float>(++noise);
-  for (std::uint32_t i = 0; i < n && f.name == "add_one"; ++i) p[i] += 1;
+  for (std::uint32_t i = 0; i < n && f.name == "add_one"; ++i) p[i] += f.module->image == "by two" ? 2 : 1;
   return 0;
 }
 
@@ -95,6 +95,15 @@ WARPBIT_FAKE int cuCtxGetCurrent(void** out) {
 }
 WARPBIT_FAKE int cuCtxGetDevice(int* out) {
   return *out = 0, 0;
+}
+WARPBIT_FAKE int cuDeviceGet(int* out, int) {
+  return *out = 0, 0;
+}
+WARPBIT_FAKE int cuDevicePrimaryCtxRetain(void** out, int) {
+  return *out = &status, 0;
+}
+WARPBIT_FAKE int cuCtxSetCurrent(void*) {
+  return 0;
 }
 WARPBIT_FAKE int cuDeviceGetAttribute(int* out, int which, int) {
   return *out = which == kMajor ? 9 : 0, 0;
@@ -162,6 +171,9 @@ WARPBIT_FAKE int cuMemcpyHtoD_v2(Address to, const void* from, std::size_t bytes
     return 0;
   });
 }
+WARPBIT_FAKE int cuMemcpyDtoH_v2(void* to, Address from, std::size_t bytes) {
+  return std::memcpy(to, reinterpret_cast<const void*>(from), bytes), 0;
+}
 WARPBIT_FAKE int cuMemsetD32_v2(Address to, unsigned value, std::size_t count) {
   return called(251, FillParameters{to, value, count, nullptr}, nullptr, [&] {
     for (std::size_t i = 0; i < count; ++i) reinterpret_cast<unsigned*>(to)[i] = value;
@@ -174,6 +186,9 @@ WARPBIT_FAKE int cuModuleLoadData(void** out, const void* image) {
     return 0;
   });
 }
+WARPBIT_FAKE int cuModuleUnload(void* module) {
+  return delete static_cast<FakeModule*>(module), 0;
+}
 WARPBIT_FAKE int cuModuleGetFunction(void** out, void* module, const char* name) {
   return *out = new FakeFunction{static_cast<FakeModule*>(module), name}, 0;
 }
@@ -181,6 +196,9 @@ WARPBIT_FAKE int cuModuleGetGlobal_v2(Address* out, std::size_t* size, void* mod
   if (std::strcmp(name, "counter") != 0) return kNotFound;
   *out = reinterpret_cast<Address>(&static_cast<FakeModule*>(module)->counter);
   return *size = 4, 0;
+}
+WARPBIT_FAKE int cuFuncSetAttribute(void*, int, int) {
+  return 0;
 }
 WARPBIT_FAKE int cuFuncGetName(const char** out, void* f) {
   return *out = static_cast<FakeFunction*>(f)->name.c_str(), 0;

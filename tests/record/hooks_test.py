@@ -66,7 +66,7 @@ class CompiledKernel:
 ''',
     "triton/runtime/__init__.py": "",
     "triton/runtime/autotuner.py": "class Autotuner:\n    def _bench(self, run): return run()",
-    "cupy/__init__.py": "__version__ = '14'\nallocator = 'the pool'\nfrom . import cuda\nfrom .cuda import compiler",
+    "cupy/__init__.py": "allocator = 'the pool'\nfrom . import cuda\nfrom .cuda import compiler\n__version__ = '14'",
     "cupy/cuda/__init__.py": "def set_allocator(one):\n    import cupy\n    cupy.allocator = one",
     "cupy/cuda/compiler.py": '''
 from common import *
@@ -75,9 +75,12 @@ class nvrtc:
 class _NVRTCProgram:
     ptr = 1
     def compile(self, options=()): return machine(5) + b"what lies behind", None
-class function:
-    class Module:
-        def load(self, program): self.ptr = load(program)
+from cupy.cuda import function
+''',
+    "cupy/cuda/function.py": '''
+from common import *
+class Module:
+    def load(self, program): self.ptr = load(program)
 ''',
     "numba/__init__.py": "__version__ = '0.6'", "numba/cuda/__init__.py": "",
     "numba/cuda/codegen.py": '''
@@ -189,8 +192,9 @@ whole = Tensor([1, 2, 3, 4, 5, 6], (6,))
         self.assertEqual(r.done.stdout, "False\n")
 
     def test_cupy(self):
-        r = self.recorded("import cupy\nfrom common import *\nprogram, _ = cupy.cuda.compiler._NVRTCProgram().compile()\n"
-                          "launch(function(load(program), 'add_one'), u64(p), u32(1)); print(cupy.allocator)")
+        r = self.recorded("import cupy\nfrom common import *\ncupy.cuda.compiler._NVRTCProgram().compile()\n"
+                          "module = cupy.cuda.compiler.function.Module(); module.load(machine(5))\n"
+                          "launch(function(module.ptr, 'add_one'), u64(p), u32(1)); print(cupy.allocator)")
         self.assertEqual(r.done.stdout, "None\n")
         self.assertEqual(r.records[0]["library"], "cupy 14")
         self.assertIn(b".entry add_one", r.data(r.records[0]["module"]))
@@ -199,7 +203,9 @@ whole = Tensor([1, 2, 3, 4, 5, 6], (6,))
         r = self.recorded("import cupy\nfrom common import *\ncompiler = cupy.cuda.compiler\n"
                           "for number in (6, 7):\n    if number == 6: compiler._NVRTCProgram().compile()\n"
                           "    module = compiler.function.Module(); module.load(machine(number))\n"
-                          "    launch(function(module.ptr, 'add_one'), u64(p), u32(1))")
+                          "    launch(function(module.ptr, 'add_one'), u64(p), u32(1))\n"
+                          "import cupy.cuda.function; print(cupy.cuda.function.Module.__module__)")
+        self.assertEqual(r.done.stdout, "cupy.cuda.function\n")
         self.assertEqual([("module" in x, x["library"]) for x in r.records], [(True, "cupy 14"), (False, "driver")])
 
     def test_numba(self):

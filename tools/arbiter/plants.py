@@ -18,6 +18,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "capture"))
+from driver import Driver  # noqa: E402
+
 THREADS, BLOCKS = 256, 8
 COUNT = THREADS * BLOCKS
 ARCH = "sm_90a"
@@ -190,42 +193,11 @@ def inputs():
     return bytes(out)
 
 
-class Gpu:
-    """What of the driver's interface is needed."""
-
-    def __init__(self):
-        self.cuda = ctypes.CDLL("libcuda.so.1")
-        self.call("cuInit", 0)
-        device, context = ctypes.c_int(), ctypes.c_void_p()
-        self.call("cuDeviceGet", ctypes.byref(device), 0)
-        self.call("cuDevicePrimaryCtxRetain", ctypes.byref(context), device)
-        self.call("cuCtxSetCurrent", context)
-        name = ctypes.create_string_buffer(100)
-        self.call("cuDeviceGetName", name, 100, device)
-        self.name = name.value.decode()
-
-    def call(self, function, *arguments):
-        status = getattr(self.cuda, function)(*arguments)
-        if status != 0:
-            raise RuntimeError(f"{function} returns {status}")
-
-    def allocate(self, count):
-        out = ctypes.c_uint64()
-        self.call("cuMemAlloc_v2", ctypes.byref(out), ctypes.c_size_t(count))
-        return out.value
-
-    def write(self, address, data):
-        self.call("cuMemcpyHtoD_v2", ctypes.c_uint64(address), data, ctypes.c_size_t(len(data)))
-
-    def read(self, address, count):
-        out = ctypes.create_string_buffer(count)
-        self.call("cuMemcpyDtoH_v2", out, ctypes.c_uint64(address), ctypes.c_size_t(count))
-        return out.raw
+class Gpu(Driver):
+    """Runs a kernel `k`."""
 
     def run(self, cubin, addresses):
-        module, function = ctypes.c_void_p(), ctypes.c_void_p()
-        self.call("cuModuleLoadData", ctypes.byref(module), cubin)
-        self.call("cuModuleGetFunction", ctypes.byref(function), module, b"k")
+        module, function = self.load(cubin, "k")
         values = [ctypes.c_uint64(one) for one in addresses]
         parameters = (ctypes.c_void_p * len(values))(*[ctypes.addressof(one) for one in values])
         self.call("cuLaunchKernel", function, BLOCKS, 1, 1, THREADS, 1, 1, 0, None, parameters, None)
@@ -271,7 +243,7 @@ def check():
 def record(to):
     gpu, before = Gpu(), (inputs(), bytes(4 * COUNT + 64))
     addresses = [gpu.allocate(len(one)) for one in before]
-    recording = Recording(to, gpu.name)
+    recording = Recording(to, gpu.name())
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         for plant in PLANTS:

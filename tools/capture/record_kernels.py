@@ -30,6 +30,7 @@ import numpy as np
 import hopper_cases  # adds its launches to the table
 import kernel_cases
 import recording
+from driver import Driver, DriverError
 from kernel_cases import Array, Scalar, Struct, TensorMap
 
 SOURCES = pathlib.Path(__file__).resolve().parents[2] / "tests/kernels/cuda"
@@ -77,29 +78,12 @@ class Access(ctypes.Structure):
     _fields_ = [("location", Location), ("flags", ctypes.c_int)]
 
 
-class Gpu:
-    """The first GPU, through the driver's library."""
+class Gpu(Driver):
+    """With a stack for deep recursion."""
 
     def __init__(self):
-        self.cuda = ctypes.CDLL("libcuda.so.1")
-        self.call("cuInit", 0)
-        self.device, context = ctypes.c_int(), ctypes.c_void_p()
-        self.call("cuDeviceGet", ctypes.byref(self.device), 0)
-        self.call("cuDevicePrimaryCtxRetain", ctypes.byref(context), self.device)
-        self.call("cuCtxSetCurrent", context)
+        super().__init__()
         self.call("cuCtxSetLimit", 0, ctypes.c_size_t(STACK_BYTES))
-
-    def call(self, function, *arguments):
-        code = getattr(self.cuda, function)(*arguments)
-        if code != 0:
-            name = ctypes.c_char_p()
-            self.cuda.cuGetErrorName(code, ctypes.byref(name))
-            raise Failure(f"{function}: {(name.value or b'an unknown error').decode()}")
-
-    def name(self):
-        text = ctypes.create_string_buffer(256)
-        self.call("cuDeviceGetName", text, len(text), self.device)
-        return text.value.decode()
 
     def function(self, ptx, entry, shared):
         """Loads a module of its own, so that variables of the module have their first values."""
@@ -109,8 +93,8 @@ class Gpu:
         module, function = ctypes.c_void_p(), ctypes.c_void_p()
         try:
             self.call("cuModuleLoadDataEx", ctypes.byref(module), ptx, 2, options, values)
-        except Failure as failure:
-            raise Failure(f"{failure}\n{log.value.decode(errors='replace')}") from None
+        except DriverError as error:
+            raise Failure(f"{error}\n{log.value.decode(errors='replace')}") from None
         self.call("cuModuleGetFunction", ctypes.byref(function), module, entry.encode())
         if shared > 48 * 1024:
             self.call("cuFuncSetAttribute", function, 8, shared)  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
@@ -128,12 +112,7 @@ class Gpu:
         self.call("cuMemCreate", ctypes.byref(handle), size, ctypes.byref(pinned), ctypes.c_uint64(0))
         self.call("cuMemMap", at, size, ctypes.c_size_t(0), handle, ctypes.c_uint64(0))
         self.call("cuMemSetAccess", at, size, ctypes.byref(Access(device, 3)), ctypes.c_size_t(1))
-        self.call("cuMemcpyHtoD_v2", at, data, ctypes.c_size_t(len(data)))
-
-    def download(self, address, size):
-        data = np.empty(size, np.uint8)
-        self.call("cuMemcpyDtoH_v2", data.ctypes.data_as(ctypes.c_void_p), ctypes.c_uint64(address), ctypes.c_size_t(size))
-        return data
+        self.write(address, data)
 
     def tensor_map(self, about, address):
         """The bytes of a map, by the arguments of TensorMap."""
@@ -187,7 +166,7 @@ def run(path, to):
             parameter[at : at + TENSOR_MAP_BYTES] = gpu.tensor_map(map["arguments"], int(map["address"], 16))
             made[f"{PARAMETER}{number}"] = np.frombuffer(parameter, np.uint8)
     gpu.launch(function, launch, [bytes(p) for p in parameters])
-    np.savez(to, **made, **{p["name"]: gpu.download(int(p["address"], 16), p["bytes"]) for p in outputs_of(launch)})
+    np.savez(to, **made, **{p["name"]: np.frombuffer(gpu.read(int(p["address"], 16), p["bytes"]), np.uint8) for p in outputs_of(launch)})
 
 
 def compile_cuda(case, fmad, to):
@@ -413,5 +392,5 @@ def main():
 if __name__ == "__main__":
     try:
         sys.exit(main())
-    except Failure as failure:
+    except (Failure, DriverError) as failure:
         sys.exit(f"record_kernels: {failure}")

@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a GPU answers to scalar instructions: each form of tests/isa/scalar.tsv that computes on registers, as digests.
 
-    record_scalar.py OUT.tsv [--target sm_90a] [--only REGEX] [--words FOLDER] [--no-exhaustive] [--dry-run]
+    record_scalar.py OUT.zip [--target sm_90a] [--only REGEX] [--words FOLDER] [--no-exhaustive] [--dry-run]
 
 Every form is launched twice on the same inputs; nothing is written if the two differ. It needs NumPy, CuPy, ptxas and a GPU;
---dry-run only assembles; --words also writes the sources and results of each row, for forms whose digests differ. scalar_test.cpp makes the same inputs, in the same order:
+--dry-run only assembles; --words also writes the sources and results of each form, for those whose digests differ. OUT is a
+recording (src/recording/FORMAT.md, scalar_digests); src/verify/cases/scalar.hpp makes the same inputs, in the same order:
 
 1.  Sources are a form's operands but for the result and constants, whole registers whatever part of them a statement takes;
     then the carry, of addc, subc and madc. A predicate and a carry are 0 or 1; the others are the numbers that are counted
@@ -20,15 +21,14 @@ Every form is launched twice on the same inputs; nothing is written if the two d
         integers of 32 and 64 bits   if y is odd, x is cut to its width and shifted right by (y / 256) modulo the width
         floating, a half h of it     z = y >> 32 h; if z is odd, the exponent becomes bias - 8 + (z / 256) modulo 16
     and the lowest bits of it count.
-5.  The functions of `EXHAUSTIVE` have a second row: all 2^32 inputs, in order.
+5.  The functions of `EXHAUSTIVE` have more records: all 2^32 inputs, in order, 2^24 each.
 
 Results are words: the result; then the second predicate, or the carry (of a subtraction the borrow), 0 or 1. `elements` counts
-them. A digest is the sum of warpbit::inputs::mix(position, word), modulo 2^64, over a block of 4096 cases, of the rows of 2^32
-over 2^24; positions count the words of a row.
+them. A digest is the sum of warpbit::inputs::mix(position, word), modulo 2^64, over a block of 4096 cases, of all 2^32
+over 2^24; positions count the words of a form.
 """
 import argparse
 import concurrent.futures
-import datetime
 import itertools
 import os
 import re
@@ -37,6 +37,8 @@ import sys
 import tempfile
 
 import numpy as np
+
+import recording
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..')
 OPCODES = set('''abs add addc and bfe bfi bfind bmsk brev clz cnot copysign cos cvt div dp2a dp4a ex2 fma fns lg2 lop3 mad mad24
@@ -314,22 +316,19 @@ class Device:
         return words.size, [int(mixed_[i:i + block].sum(dtype=np.uint64)) for i in range(0, words.size, block)]
 
     def exhaustive(self, kernel, form):
-        """The same of all inputs of 32 bits."""
-        out = []
+        """Of all inputs of 32 bits the first of each block, and the block's digest."""
         for start in range(0, 1 << 32, LARGE_BLOCK):
             source = self.cupy.arange(start, start + LARGE_BLOCK, dtype='u8')
             result = self.launch(kernel, form, [source.astype('u4')])[0]
-            out.append(int(self.mix(result.astype('u8'), source).sum(dtype='u8')))
-        return 1 << 32, out
+            yield start, int(self.mix(result.astype('u8'), source).sum(dtype='u8'))
 
 
-def provenance(target, program):
-    def said(command, pattern):
-        return re.search(pattern, subprocess.run(command, capture_output=True, text=True, check=True).stdout)[1]
-    query = ['nvidia-smi', '--query-gpu=name,driver_version', '--format=csv,noheader']
-    return (f'# device: {said(query, "(.*),")}\n# driver: {said(query, ", (.*)")}\n'
-            f'# toolkit: ptxas {said(["ptxas", "--version"], "release.* V([0-9.]+)")}\n# target: {target}\n'
-            f'# date: {datetime.date.today()}\n# program: tools/capture/{program}\n')
+def record(form, elements, digests, first=None):
+    """A line of the recording."""
+    name = f'{form.name} {form.operands}'
+    out = {'kind': 'scalar_digests', 'name': name, 'form': form.name, 'operands': form.operands, 'elements': elements,
+           'digests': [f'{digest:016x}' for digest in digests]}
+    return out if first is None else {**out, 'name': f'{name} from {first:#010x}', 'first': first}
 
 
 def main():
@@ -348,20 +347,17 @@ def main():
         print(f'{len(wanted)} forms in {len(paths)} modules', flush=True)
         if options.dry_run:
             return
-        device, rows, elements = Device(), [], 0
+        device, records = Device(), []
         for path, group in zip(paths, groups):
             module = device.cupy.RawModule(path=path)
             for i, form in enumerate(group):
                 kernel = module.get_function(f'f{i}')
-                recorded = [device.digests(kernel, form, options.words)]
+                records.append(record(form, *device.digests(kernel, form, options.words)))
                 if form.name in EXHAUSTIVE and not options.no_exhaustive:
-                    recorded.append(device.exhaustive(kernel, form))
-                for count, digests in recorded:
-                    elements += count
-                    rows.append(f'{form.name}\t{form.operands}\t{count}\t{",".join(f"{d:016x}" for d in digests)}\n')
-        with open(options.out, 'w') as file:
-            file.write(provenance(options.target, 'record_scalar.py') + 'form\toperands\telements\tdigests\n' + ''.join(rows))
-        print(f'{len(rows)} rows, {elements} elements, {os.path.getsize(options.out)} bytes')
+                    records += [record(form, LARGE_BLOCK, [digest], first) for first, digest in device.exhaustive(kernel, form)]
+        recording.Recording(recording.header(options.target, 'tools/capture/record_scalar.py'), records).write(options.out)
+        elements = sum(one['elements'] for one in records)
+        print(f'{len(records)} records, {elements} elements, {os.path.getsize(options.out)} bytes')
 
 
 if __name__ == '__main__':

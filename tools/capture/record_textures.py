@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a GPU answers to texture instructions, as digests.
 
-    record_textures.py OUT.tsv [--only REGEX] [--words FOLDER] [--dry-run]
+    record_textures.py OUT.zip [--only REGEX] [--words FOLDER] [--dry-run]
 
-A row is an instruction, a texture that it reads, and 4096 places there. It needs NumPy, CuPy, and a GPU; every row is launched
-twice, and nothing is written if the two differ. --words also writes inputs and results of each row. texture_test.cpp makes the
-same inputs:
+A record is an instruction, a texture that it reads, and 4096 places there. It needs NumPy, CuPy, and a GPU; every one is launched
+twice, and nothing is written if the two differ. --words also writes inputs and results of each. OUT is a recording
+(src/recording/FORMAT.md, texture_digests); src/verify/cases/texture.hpp makes the same inputs:
 
     texture   SHAPE FORMAT CHANNELS EXTENTS [LAYERS] ADDRESSING FILTER COORDINATES READ, as in
               "a2d u8 2 10x6 3 clamp linear normalized floats"; extents begin with the width
@@ -31,7 +31,8 @@ import sys
 import numpy as np
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from record_scalar import FLOATING, Device, draw, provenance, seed_of  # noqa: E402
+import recording  # noqa: E402
+from record_scalar import FLOATING, Device, draw, seed_of  # noqa: E402
 
 PLACES = 4096
 ADDRESSING = ('wrap', 'clamp', 'mirror', 'border')
@@ -210,6 +211,12 @@ class Textures(Device):
         return int(self.mix(words, self.cupy.arange(words.size, dtype='u8')).sum(dtype='u8'))
 
 
+def record(form, text, digest):
+    """A line of the recording."""
+    return {'kind': 'texture_digests', 'name': f'{form} {text}', 'form': form, 'texture': text, 'elements': 4 * PLACES,
+            'digest': f'{digest:016x}'}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('out')
@@ -229,14 +236,11 @@ def main():
     with open(options.out + '.ptx', 'w') as file:
         file.write(source)
     module = device.cupy.RawModule(path=options.out + '.ptx')
-    out = []
-    for form, texture in wanted:
-        digest = device.record(module.get_function(names[form, texture.shape]), form, texture, options.words)
-        out.append(f'{form}\t{texture.text}\t{4 * PLACES}\t{digest:016x}\n')
+    records = [record(form, texture.text, device.record(module.get_function(names[form, texture.shape]), form, texture, options.words))
+               for form, texture in wanted]
     os.remove(options.out + '.ptx')
-    with open(options.out, 'w') as file:
-        file.write(provenance('sm_90', 'record_textures.py') + 'form\ttexture\telements\tdigest\n' + ''.join(out))
-    print(f'{len(out)} rows, {4 * PLACES * len(out)} elements')
+    recording.Recording(recording.header('sm_90', 'tools/capture/record_textures.py'), records).write(options.out)
+    print(f'{len(records)} records, {4 * PLACES * len(records)} elements')
 
 
 if __name__ == '__main__':

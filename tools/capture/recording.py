@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Recordings of launches (src/recording/FORMAT.md): read, and written as zip archives, equal bytes for equal content."""
+import datetime
 import json
+import re
+import subprocess
 import zipfile
 
 LINES, DATA = "recording.jsonl", "data/"
+DATA_MEMBERS = ("module", "before", "after", "data")  # that name a data file
 # Where arrays lie: below what a process uses itself, each in pages of its own, as cuMemAddressReserve has them.
 FIRST_ADDRESS, PAGE = 0x0A00_0000_0000, 2 << 20
 
@@ -42,11 +46,24 @@ def read(path):
     return Recording(header, records, data)
 
 
-def data_names(record):
-    """The data files of a launch."""
-    yield record["module"]
-    for part in record["memory"]:
-        yield from (part[when] for when in ("before", "after") if part.get(when))
+def data_names(value):
+    """The data files that a record, or a part of it, names."""
+    if isinstance(value, list):
+        for one in value:
+            yield from data_names(one)
+    if isinstance(value, dict):
+        for name, one in value.items():
+            yield from [one] if name in DATA_MEMBERS and isinstance(one, str) else data_names(one)
+
+
+def header(target, program):
+    """That of what this machine's GPU does with ptxas's code."""
+    def said(command, pattern):
+        return re.search(pattern, subprocess.run(command, capture_output=True, text=True, check=True).stdout)[1]
+    query = ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]
+    return {"format": "recording-1", "target": target, "source": "hardware", "program": program, "device": said(query, "(.*),"),
+            "driver": said(query, ", (.*)"), "toolkit": "ptxas " + said(["ptxas", "--version"], "release.* V([0-9.]+)"),
+            "date": str(datetime.date.today())}
 
 
 class Layout:

@@ -21,6 +21,9 @@ import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve()
+sys.path.insert(0, str(HERE.parents[1] / "capture"))
+from driver import Driver  # noqa: E402
+
 TIMEOUT = 20  # seconds for a kernel, with all its launches
 FLOATS = {"f16": "<e", "f32": "<f", "f64": "<d"}
 MAP_TYPES = ["u8", "u16", "u32", "s32", "u64", "s64", "f16", "f32", "f64", "bf16"]
@@ -94,33 +97,20 @@ class LaunchConfig(ctypes.Structure):
                 ("attributes", ctypes.POINTER(LaunchAttribute)), ("count", ctypes.c_uint)]
 
 
-class Gpu:
-    """The first GPU, by the driver's functions."""
+class Gpu(Driver):
+    """That knows its compute capability, as 90 for 9.0."""
 
     def __init__(self):
-        self.cuda = ctypes.CDLL("libcuda.so.1")
-        self.call("cuInit", 0)
-        device, context = ctypes.c_int(), ctypes.c_void_p()
-        self.call("cuDeviceGet", ctypes.byref(device), 0)
-        self.call("cuDevicePrimaryCtxRetain", ctypes.byref(context), device)
-        self.call("cuCtxSetCurrent", context)
+        super().__init__()
         major, minor = ctypes.c_int(), ctypes.c_int()
-        self.call("cuDeviceGetAttribute", ctypes.byref(major), 75, device)
-        self.call("cuDeviceGetAttribute", ctypes.byref(minor), 76, device)
+        self.call("cuDeviceGetAttribute", ctypes.byref(major), 75, self.device)
+        self.call("cuDeviceGetAttribute", ctypes.byref(minor), 76, self.device)
         self.capability = major.value * 10 + minor.value
 
-    def call(self, name, *arguments):
-        status = getattr(self.cuda, name)(*arguments)
-        if status:
-            text = ctypes.c_char_p()
-            self.cuda.cuGetErrorName(status, ctypes.byref(text))
-            raise RuntimeError(f"{name}: {text.value.decode() if text.value else status}")
-
     def array(self, content):
-        at = ctypes.c_uint64()
-        self.call("cuMemAlloc_v2", ctypes.byref(at), ctypes.c_size_t(len(content)))
-        self.call("cuMemcpyHtoD_v2", at, content, ctypes.c_size_t(len(content)))
-        return at
+        at = self.allocate(len(content))
+        self.write(at, content)
+        return ctypes.c_uint64(at)
 
     def tensor_map(self, words, arrays):
         at, kind, lists, key = arrays[int(words[1])], words[2], {"dims": [], "box": [], "swizzle": ["none"]}, ""
@@ -143,9 +133,7 @@ class Gpu:
 
     def run(self, cubin, head):
         """Launches a fresh module; returns what is not as expected, or nothing."""
-        module, function = ctypes.c_void_p(), ctypes.c_void_p()
-        self.call("cuModuleLoadData", ctypes.byref(module), cubin)
-        self.call("cuModuleGetFunction", ctypes.byref(function), module, head.entry.encode())
+        module, function = self.load(cubin, head.entry)
         arrays = [self.array(argument[2]) for argument in head.arguments if argument[0] == "array"]
         given, parameters = iter(arrays), []
         for argument in head.arguments:
@@ -170,9 +158,8 @@ class Gpu:
         for argument in head.arguments:
             if argument[0] != "array" or wrong:
                 continue
-            got = ctypes.create_string_buffer(len(argument[3]))
-            self.call("cuMemcpyDtoH_v2", got, next(given), ctypes.c_size_t(len(got)))
-            wrong = difference(argument[1], got.raw, argument[3])
+            got = self.read(next(given).value, len(argument[3]))
+            wrong = difference(argument[1], got, argument[3])
         for at in arrays:
             self.call("cuMemFree_v2", at)
         self.call("cuModuleUnload", module)

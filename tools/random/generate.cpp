@@ -8,7 +8,7 @@
 #include <fstream>
 #include <iostream>
 
-#include "kernel.hpp"
+#include "verify/cases/random/kernel.hpp"
 
 int main(int argc, char** argv) {
   using namespace random_kernels;

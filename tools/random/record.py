@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What a GPU leaves of random kernels (kinds.hpp), assembled by ptxas -O0 and -O3.
+"""What a GPU leaves of random kernels (src/verify/cases/random/), assembled by ptxas -O0 and -O3.
 
-    record.py OUT [--kinds A,B] [--first 0] [--count 1200] [--whole 0] [--sass 0] [--seeds FILE] [--compile-only]
+    record.py OUT [--kinds A,B] [--first 0] [--count 1200] [--whole 0] [--sass 0] [--seeds FILE] [--known OLD.zip] [--compile-only]
 
-OUT/digests.tsv has a line for each kernel: kind, seed, the digests at -O0 and -O3. A digest is the sum of mixed(word + gamma *
-(place + 1)) of draw.hpp over the 8 words of each thread, modulo 2^64. Every kernel is launched twice; "unstable" stands where the
-two differ, "failed" where a module did not run. --whole N keeps every word of the first N kernels of each kind, in OUT/whole_*.npz:
+OUT/digests.zip is a recording (src/recording/FORMAT.md, kernel_digests). A digest is the sum of mixed(word + gamma * (place + 1)) of
+draw.hpp over the 8 words of each thread, modulo 2^64. Every kernel is launched twice; one whose launches differ, or whose module did
+not run, is named and left out. --known takes over what an older recording says of kernels that differ. --whole N keeps every word of the first N kernels of each kind, in OUT/whole_*.npz:
 KIND has the axes kernel, level (0: -O0, 1: -O3), word, and KIND_seeds says which. --sass N keeps the machine code at -O3 of the
 first N, in OUT/kernels.sass.xz. --seeds takes the kernels of a file instead, a line "KIND SEED" each. It needs g++, ptxas, NumPy and a
 GPU; --compile-only needs none.
@@ -14,12 +14,10 @@ GPU; --compile-only needs none.
 import argparse
 import concurrent.futures
 import ctypes
-import datetime
 import itertools
 import lzma
 import os
 import pathlib
-import re
 import subprocess
 import sys
 import tempfile
@@ -27,6 +25,11 @@ import tempfile
 import numpy as np
 
 HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+sys.path.insert(0, str(ROOT / 'tools' / 'capture'))
+import recording  # noqa: E402
+from driver import Driver  # noqa: E402
+
 LEVELS = ('O0', 'O3')
 WORDS = 8 * 128  # of a kernel, with room for 128 threads
 KERNELS = 50     # of a module
@@ -67,36 +70,19 @@ def disassembled(module):
 
 # ---- Launching, in a process of its own: a fault ends it
 
-class Gpu:
-    """The first GPU, through the driver's library."""
+class Gpu(Driver):
+    """With room for the words of a module's kernels."""
 
     def __init__(self):
-        self.cuda = ctypes.CDLL('libcuda.so.1')
-        self.call('cuInit', 0)
-        device, context = ctypes.c_int(), ctypes.c_void_p()
-        self.call('cuDeviceGet', ctypes.byref(device), 0)
-        self.call('cuDevicePrimaryCtxRetain', ctypes.byref(context), device)
-        self.call('cuCtxSetCurrent', context)
+        super().__init__()
         self.bytes = KERNELS * WORDS * 4
-        self.inputs, self.outputs = self.allocate(), self.allocate()
-
-    def call(self, function, *arguments):
-        code = getattr(self.cuda, function)(*arguments)
-        if code != 0:
-            name = ctypes.c_char_p()
-            self.cuda.cuGetErrorName(code, ctypes.byref(name))
-            raise RuntimeError(f'{function}: {(name.value or b"an unknown error").decode()}')
-
-    def allocate(self):
-        address = ctypes.c_uint64()
-        self.call('cuMemAlloc_v2', ctypes.byref(address), ctypes.c_size_t(self.bytes))
-        return address.value
+        self.inputs, self.outputs = self.allocate(self.bytes), self.allocate(self.bytes)
 
     def run(self, cubin, names, threads, data):
         """The words that each kernel leaves in a row of zeros."""
         loaded = ctypes.c_void_p()
         self.call('cuModuleLoadData', ctypes.byref(loaded), ctypes.c_char_p(cubin))
-        self.call('cuMemcpyHtoD_v2', ctypes.c_uint64(self.inputs), ctypes.c_char_p(data), ctypes.c_size_t(len(data)))
+        self.write(self.inputs, data)
         self.call('cuMemsetD8_v2', ctypes.c_uint64(self.outputs), ctypes.c_ubyte(0), ctypes.c_size_t(self.bytes))
         for i, (name, count) in enumerate(zip(names, threads)):
             function = ctypes.c_void_p()
@@ -106,9 +92,7 @@ class Gpu:
             shape = [ctypes.c_uint(n) for n in (1, 1, 1, count, 1, 1, 0)]
             self.call('cuLaunchKernel', function, *shape, None, pointers, None)
         self.call('cuCtxSynchronize')
-        words = np.empty((len(names), WORDS), np.uint32)
-        self.call('cuMemcpyDtoH_v2', words.ctypes.data_as(ctypes.c_void_p), ctypes.c_uint64(self.outputs),
-                  ctypes.c_size_t(words.nbytes))
+        words = np.frombuffer(self.read(self.outputs, len(names) * WORDS * 4), np.uint32).reshape(-1, WORDS)
         self.call('cuModuleUnload', loaded)
         return words
 
@@ -162,18 +146,35 @@ def digests(words, threads):
     return np.where(counted, numbers, np.uint64(0)).sum(axis=1, dtype=np.uint64)
 
 
-def lines_of(module):
-    """A line for each kernel."""
+def record(kind, seed, digests_):
+    """A line of the recording."""
+    return {'kind': 'kernel_digests', 'name': f'{kind} {seed}', 'generator': kind, 'seed': seed, **dict(zip(LEVELS, digests_))}
+
+
+def records_of(module):
+    """One for each kernel that ran and whose launches are equal; the others are named."""
     columns = []
     for level in LEVELS:
         if not module.file('O3.npy').exists():
-            columns.append(['failed'] * module.count)
-            continue
+            print(f'{module.path.name}: failed')
+            return
         first, second = np.load(module.file(f'{level}.npy'))
         stable = (first == second).all(axis=1)
-        columns.append([f'{d:016x}' if s else 'unstable' for d, s in zip(digests(first, module.threads()), stable)])
-    seeds = range(module.first, module.first + module.count)
-    return [f'{module.kind}\t{seed}\t{a}\t{b}\n' for seed, a, b in zip(seeds, *columns)]
+        columns.append([f'{d:016x}' if s else None for d, s in zip(digests(first, module.threads()), stable)])
+    for seed, *both in zip(range(module.first, module.first + module.count), *columns):
+        if None in both:
+            print(f'{module.kind} {seed}: unstable')
+        else:
+            yield record(module.kind, seed, both)
+
+
+def take_over(records, old):
+    """What an older recording says of kernels that leave the same."""
+    known = {one['name']: one for one in old.records}
+    for one in records:
+        before = known.get(one['name'], {})
+        if all(before.get(level) == one[level] for level in LEVELS):
+            one.update({name: before[name] for name in ('defects', 'differs') if name in before})
 
 
 def write_whole(out, kinds, modules, count):
@@ -196,15 +197,6 @@ def write_sass(out, modules, count, first, pool):
             file.write(text)
 
 
-def provenance():
-    def said(command, pattern):
-        return re.search(pattern, subprocess.run(command, capture_output=True, text=True, check=True).stdout)[1]
-    query = ['nvidia-smi', '--query-gpu=name,driver_version', '--format=csv,noheader']
-    return (f'# device: {said(query, "(.*),")}\n# driver: {said(query, ", (.*)")}\n'
-            f'# toolkit: ptxas {said(["ptxas", "--version"], "release.* V([0-9.]+)")}\n# date: {datetime.date.today()}\n'
-            '# program: tools/random/record.py\n')
-
-
 def options():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('out', type=pathlib.Path)
@@ -214,6 +206,7 @@ def options():
     parser.add_argument('--whole', type=int, default=0)
     parser.add_argument('--sass', type=int, default=0)
     parser.add_argument('--seeds', type=pathlib.Path)
+    parser.add_argument('--known', type=pathlib.Path)
     parser.add_argument('--compile-only', action='store_true')
     parser.add_argument('--jobs', type=int, default=os.cpu_count())
     return parser.parse_args()
@@ -233,7 +226,7 @@ def main():
     with tempfile.TemporaryDirectory() as work, concurrent.futures.ThreadPoolExecutor(o.jobs) as pool:
         folder = pathlib.Path(work)
         generator = folder / 'generate'
-        subprocess.run(['g++', '-std=c++20', '-O1', '-o', generator, HERE / 'generate.cpp'], check=True)
+        subprocess.run(['g++', '-std=c++20', '-O1', '-I', ROOT / 'src', '-o', generator, HERE / 'generate.cpp'], check=True)
         every = subprocess.run([generator, '--kinds'], check=True, capture_output=True, text=True).stdout.split()
         kinds = [kind for kind in every if not o.kinds or kind in o.kinds.split(',')]
         modules = modules_of(o, kinds, folder)
@@ -242,9 +235,11 @@ def main():
         if o.compile_only:
             return
         launch_all(modules)
-        lines = [line for module in modules for line in lines_of(module)]
-        (o.out / 'digests.tsv').write_text(provenance() + 'kind\tseed\tO0\tO3\n' + ''.join(lines))
-        print(f'{len(lines)} kernels, {sum("unstable" in x for x in lines)} unstable, {sum("failed" in x for x in lines)} failed')
+        records = [one for module in modules for one in records_of(module)]
+        if o.known:
+            take_over(records, recording.read(o.known))
+        recording.Recording(recording.header('sm_90a', 'tools/random/record.py'), records).write(o.out / 'digests.zip')
+        print(f'{len(records)} kernels')
         if o.whole or o.seeds:
             write_whole(o.out, kinds, modules, o.whole or None)
         if o.sass or o.seeds:

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <utility>
 
 #include "cuda_abi.hpp"
 #include "recorder.hpp"
@@ -59,14 +60,22 @@ Image read_file(const char* path) {
   return out;
 }
 
+// The image that this thread loads, of which a hook may know the PTX.
+Image loaded(Image image) {
+  ThreadState& thread = this_thread();
+  if (!thread.next_ptx.empty())
+    recorder().modules.known_ptx(image.hash, std::exchange(thread.next_ptx, {}), thread.next_library);
+  return image;
+}
+
 void on_load(const WatchedCall& watched, const void* parameters) {
   Modules& modules = recorder().modules;
   const auto& p = *static_cast<const LoadParameters*>(parameters);
   const char* const path = static_cast<const char*>(p.image);
   switch (watched.call) {
-    case Call::module_load: return modules.loaded_module(*p.handle, read_image(p.image));
+    case Call::module_load: return modules.loaded_module(*p.handle, loaded(read_image(p.image)));
     case Call::module_load_file: return modules.loaded_module(*p.handle, read_file(path));
-    case Call::library_load: return modules.loaded_library(*p.handle, read_image(p.image));
+    case Call::library_load: return modules.loaded_library(*p.handle, loaded(read_image(p.image)));
     case Call::library_load_file: return modules.loaded_library(*p.handle, read_file(path));
     case Call::library_kernel: {
       const auto& k = *static_cast<const LibraryKernelParameters*>(parameters);
@@ -242,6 +251,12 @@ WARPBIT_EXPORT void warpbit_record_ptx(const void* program, std::size_t size, co
                                        std::size_t length, const char* library) {
   recorder().modules.known_ptx(read_image(program, size).hash, std::string(text, length),
                                library != nullptr ? library : "");
+}
+
+/// The PTX of the image that this thread loads next, whatever its bytes are; an empty one: nobody knows.
+WARPBIT_EXPORT void warpbit_record_next_ptx(const char* text, std::size_t length, const char* library) {
+  this_thread().next_ptx.assign(text, length);
+  this_thread().next_library = library;
 }
 
 /// The name of the data file of GPU memory; empty if it cannot be read.

@@ -34,6 +34,7 @@ struct ThreadState {
   JsonList collected;  // of a product: the kernels that ran
   std::vector<Part> hints;
   std::string where, library, answer;
+  std::string next_ptx, next_library;  // of the image that is loaded next
 };
 
 inline ThreadState& this_thread() {

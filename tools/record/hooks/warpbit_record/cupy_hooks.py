@@ -17,12 +17,10 @@ def cupy_itself(cupy):
 
 def compiler(module):
     """_NVRTCProgram.compile returns PTX or a machine program, alone or before a mapping of names. What is loaded next in
-    this thread was made of it, whatever CuPy has done to it."""
+    this thread was made of it: the driver gets other bytes than these."""
     if not library.HAS_KERNELS:
         return
-    import cupy
-
-    original, made_by, latest = module._NVRTCProgram.compile, "cupy " + cupy.__version__, threading.local()
+    original, functions, latest = module._NVRTCProgram.compile, module.function, threading.local()
 
     @functools.wraps(original)
     def compile(self, *args, **kwargs):
@@ -31,16 +29,24 @@ def compiler(module):
         program = result[0] if isinstance(result, tuple) else result
         if isinstance(program, bytes) and program.startswith(b"\x7fELF"):
             latest.ptx = module.nvrtc.getPTX(self.ptr)
-            library.knows_ptx(program, latest.ptx, made_by)
         return result
 
-    class Module(module.function.Module):
+    class Module(functions.Module):
         def load(self, program):
-            ptx = getattr(latest, "ptx", None)
-            latest.ptx = None
-            if ptx is not None:
-                library.knows_ptx(program, ptx, made_by)
-            return super().load(program)
+            import cupy  # it is not whole yet when this module is
+
+            with library.NextPtx(getattr(latest, "ptx", None) or b"", "cupy " + cupy.__version__):
+                latest.ptx = None
+                return super().load(program)
+
+    class Functions:
+        """What this module calls `function`. Of the module itself nothing changes: Cython's modules look for its Module."""
+
+        def __init__(self):
+            self.Module = Module
+
+        def __getattr__(self, name):
+            return getattr(functions, name)
 
     module._NVRTCProgram.compile = compile
-    module.function.Module = Module
+    module.function = Functions()

@@ -28,6 +28,7 @@ _wants = _function("wants", ctypes.c_int, ctypes.c_void_p)
 _hint = _function("hint", None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int, _text, _text)
 _pause = _function("pause", None, ctypes.c_int)
 _ptx = _function("ptx", None, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_char_p, ctypes.c_size_t, _text)
+_next_ptx = _function("next_ptx", None, ctypes.c_char_p, ctypes.c_size_t, _text)
 _take = _function("take", _text, _u64, _u64, ctypes.c_int)
 _room = _function("room", ctypes.c_int, _u64)
 _collect = _function("collect", None)
@@ -52,6 +53,19 @@ def knows_ptx(program, text, library):
     text = text.encode() if isinstance(text, str) else bytes(text)
     text = text.rstrip(b"\0")
     _ptx(bytes(program), len(program), text, len(text), library.encode())
+
+
+class NextPtx:
+    """While it lasts, an image that this thread loads was made of this PTX, whatever its bytes are."""
+
+    def __init__(self, text, library):
+        self.text, self.library = (text.encode() if isinstance(text, str) else bytes(text)).rstrip(b"\0"), library.encode()
+
+    def __enter__(self):
+        _next_ptx(self.text, len(self.text), self.library)
+
+    def __exit__(self, *_):
+        _next_ptx(b"", 0, b"")
 
 
 class Paused:

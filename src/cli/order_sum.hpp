@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// warpbit order --sum: reductions of one array.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "warpbit/reduction.hpp"
+
+namespace warpbit::cli {
+
+struct SumArguments {
+  std::string reduction;  ///< empty: the command is about a product
+  std::string axis = "1";
+  double epsilon = 0;
+  ReductionHints hints;
+};
+
+/// x, d: files; `known`: an order in words, of which D is computed and compared, or empty; `words`: the words are listed.
+int order_sum(const SumArguments& o, const std::string& x, const std::string& d, const std::string& known,
+              bool words, bool as_json);
+
+}  // namespace warpbit::cli

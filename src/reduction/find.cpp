@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which orders explain D: all are tried on the first row, those that fit on the others. Likely ones come first in the answer:
+// those that libraries' kernels are known to have.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "reduction/candidates.hpp"
+#include "reduction/problem.hpp"
+#include "reduction/tree.hpp"
+#include "threads.hpp"
+
+namespace warpbit {
+namespace reduction {
+namespace {
+
+/// Leaves of a tree; those of squares that are rounded by themselves differ from those that are not.
+struct Leaves {
+  using Value = Tree;
+  std::uint64_t salt;
+  Tree value(std::size_t i) const { return {mixed(salt + i + 1) | 1}; }
+  Tree add(Tree sum, std::size_t i) const { return sum + value(i); }
+};
+
+std::uint64_t tree_of(const ReductionOrder& order, std::size_t columns) {
+  std::uint64_t salt = order.fused ? 1 : 2;
+  for (const char c : order.function) salt = mixed(salt + static_cast<std::uint8_t>(c));
+  return finish(begin(Leaves{salt}, columns, order), order).node;
+}
+
+/// Rows, and what is known of their sums.
+template <class Of>
+class Known {
+ public:
+  using Value = typename Of::Value;
+  Known(const ReductionProblem& problem, const Variant& variant)
+      : of(problem, variant), problem_(problem), known_(problem.rows) {}
+
+  /// Whether D is what becomes of the sum of a row.
+  bool explains(std::size_t row, const Value& sum) {
+    const std::scoped_lock lock(mutex_);
+    const auto [place, is_new] = known_[row].try_emplace(sum);
+    if (is_new) {
+      const std::vector<std::uint64_t> got = of.results(row, sum);
+      place->second = std::ranges::equal(got, problem_.d.subspan(row * got.size(), got.size()));
+    }
+    return place->second;
+  }
+  const Of of;
+
+ private:
+  // NaNs come last, all of them alike.
+  struct Less {
+    static bool is_nan(double x) { return x != x; }
+    static bool is_nan(const Moments& x) { return is_nan(x.mean) || is_nan(x.squares); }
+    bool operator()(const Value& a, const Value& b) const {
+      return is_nan(a) || is_nan(b) ? !is_nan(a) && is_nan(b) : a < b;
+    }
+  };
+  const ReductionProblem& problem_;
+  std::mutex mutex_;
+  std::vector<std::map<Value, bool, Less>> known_;
+};
+
+template <class Of>
+class Search {
+  using Value = typename Of::Value;
+
+ public:
+  Search(const ReductionProblem& problem, const ReductionOptions& options)
+      : problem_(problem), options_(options) {
+    for (const Variant& variant : variants_of(problem.reduction))
+      rows_.emplace_back(variant, std::make_unique<Known<Of>>(problem, variant));
+  }
+
+  ReductionSearch run() {
+    const std::vector<ReductionOrder> all = beginnings(problem_.columns, options_.hints);
+    std::vector<std::vector<ReductionOrder>> found(all.size());
+    std::atomic<std::uint64_t> tried = 0;
+    std::size_t begun = 0;
+    while (begun < all.size() && additions_ < options_.most_additions && found_ < kMostFound) {
+      const std::size_t first = std::exchange(begun, std::min(begun + kTogether, all.size()));
+      for_each_piece(0, begun - first, [&](std::size_t i) {
+        const ReductionOrder& beginning = all[first + i];
+        const std::vector<ReductionOrder> orders = endings(beginning);
+        tried += orders.size() * rows_.size();
+        for (auto& [variant, rows] : rows_) try_out(variant, *rows, beginning, orders, found[first + i]);
+      });
+    }
+    ReductionSearch out;
+    out.tried = tried;
+    out.complete = begun == all.size();
+    out.rows = problem_.rows;
+    std::vector<ReductionOrder> orders;
+    for (const std::vector<ReductionOrder>& some : found) orders.insert(orders.end(), some.begin(), some.end());
+    std::ranges::stable_sort(orders, {}, rank);
+    out.classes = classes_of(orders);
+    const std::size_t listed = std::min(out.classes.size(), options_.most_classes);
+    out.more_classes = out.classes.size() - listed;
+    out.classes.resize(listed);
+    out.nearest = nearest_;
+    out.nearest_rows = nearest_rows_;
+    return out;
+  }
+
+ private:
+  void try_out(const Variant& variant, Known<Of>& rows, const ReductionOrder& beginning,
+               const std::vector<ReductionOrder>& orders, std::vector<ReductionOrder>& found) {
+    const auto begun = begun_of(rows, 0, beginning);
+    additions_ += static_cast<double>(begun.threads.size() * orders.size());
+    for (ReductionOrder order : orders) {
+      if (!rows.explains(0, finish(begun, order))) continue;
+      order.function = variant.function;
+      order.fused = variant.fused;
+      std::size_t row = 1;
+      while (row < problem_.rows && rows.explains(row, finish(begun_of(rows, row, order), order))) ++row;
+      if (row == problem_.rows)
+        found.push_back(order), ++found_;
+      else
+        note_nearest(order, row);
+    }
+  }
+  Begun<Value> begun_of(const Known<Of>& rows, std::size_t row, const ReductionOrder& order) {
+    additions_ += static_cast<double>(problem_.columns);
+    return begin(rows.of.terms(row), problem_.columns, order);
+  }
+  void note_nearest(const ReductionOrder& order, std::size_t rows) {
+    const std::scoped_lock lock(mutex_);
+    if (rows < nearest_rows_ || (rows == nearest_rows_ && rank(order) >= rank(nearest_))) return;
+    nearest_ = order;
+    nearest_rows_ = rows;
+  }
+  std::vector<ReductionClass> classes_of(const std::vector<ReductionOrder>& orders) const {
+    std::vector<std::uint64_t> trees(orders.size());
+    for_each_piece(0, trees.size(), [&](std::size_t i) { trees[i] = tree_of(orders[i], problem_.columns); });
+    std::vector<ReductionClass> out;
+    std::map<std::uint64_t, std::size_t> at;
+    for (std::size_t i = 0; i < trees.size(); ++i) {
+      const auto [place, is_new] = at.emplace(trees[i], out.size());
+      if (is_new) out.emplace_back();
+      out[place->second].orders.push_back(orders[i]);
+    }
+    return out;
+  }
+
+  static constexpr std::size_t kMostFound = 1'000;  // more fit by chance, and tell nothing
+  static constexpr std::size_t kTogether =
+      128;  // beginnings that are tried before somebody looks at the limits
+
+  const ReductionProblem& problem_;
+  const ReductionOptions& options_;
+  std::atomic<std::size_t> found_ = 0;
+  std::atomic<double> additions_ = 0;
+  std::vector<std::pair<Variant, std::unique_ptr<Known<Of>>>> rows_;
+  std::mutex mutex_;
+  ReductionOrder nearest_;
+  std::size_t nearest_rows_ = 0;
+};
+
+// ---- What is asked
+
+std::optional<Error> refused(const ReductionProblem& p, bool has_d) {
+  const auto error = [](std::string seen, std::string accepted) {
+    return Error{Errc::usage, "a reduction", std::move(seen), std::move(accepted)};
+  };
+  for (const std::string& format : {p.x_format, p.d_format})
+    if (format != "f16" && format != "bf16" && format != "f32" && format != "f64")
+      return error(fmt::format("'{}'", format), "f16, bf16, f32 or f64");
+  if (p.rows == 0 || p.columns == 0) return error("an array without values", "one with rows and columns");
+  if (p.x.size() != p.rows * p.columns)
+    return error(fmt::format("{} values of x", p.x.size()), fmt::format("{} x {}", p.rows, p.columns));
+  const bool of_values = leaves_values(p.reduction);
+  const std::size_t wanted = of_values ? p.x.size() : p.rows;
+  if (has_d && p.d.size() != wanted)
+    return error(fmt::format("{} values of D", p.d.size()),
+                 fmt::format("{}, {}", wanted, of_values ? "as many as x has" : "one for each row"));
+  if (p.x_format == "f64" && of_values)
+    return error(fmt::format("{} of f64", name(p.reduction)),
+                 "f16, bf16 or f32: its functions are those of f32");
+  return std::nullopt;
+}
+
+template <class Of>
+std::vector<std::uint64_t> reduced(const ReductionProblem& problem, const ReductionOrder& order) {
+  const Of rows(problem, {order.function, order.fused});
+  std::vector<std::uint64_t> out;
+  for (std::size_t row = 0; row < problem.rows; ++row) {
+    const auto of_row = rows.results(row, finish(begin(rows.terms(row), problem.columns, order), order));
+    out.insert(out.end(), of_row.begin(), of_row.end());
+  }
+  return out;
+}
+
+}  // namespace
+}  // namespace reduction
+
+Result<std::vector<std::uint64_t>> reduce(const ReductionProblem& problem, const ReductionOrder& order) {
+  if (auto error = reduction::refused(problem, false)) return *std::move(error);
+  const std::vector<reduction::Variant> variants = reduction::variants_of(problem.reduction);
+  if (std::ranges::find(variants, order.function, &reduction::Variant::function) == variants.end()) {
+    std::set<std::string_view> functions;
+    for (const reduction::Variant& one : variants)
+      functions.insert(one.function.empty() ? "none" : one.function);
+    return Error{Errc::usage, "the order of a reduction",
+                 fmt::format("function={} of {}", order.function, name(problem.reduction)),
+                 fmt::format("{}", fmt::join(functions, ", "))};
+  }
+  using namespace reduction;
+  return problem.reduction == Reduction::layer_norm ? reduced<MomentRows>(problem, order)
+         : problem.x_format == "f64"                ? reduced<Rows<double>>(problem, order)
+                                                    : reduced<Rows<float>>(problem, order);
+}
+
+Result<ReductionSearch> find_reduction_order(const ReductionProblem& problem, const ReductionOptions& options) {
+  if (auto error = reduction::refused(problem, true)) return *std::move(error);
+  using namespace reduction;
+  return problem.reduction == Reduction::layer_norm ? Search<MomentRows>(problem, options).run()
+         : problem.x_format == "f64"                ? Search<Rows<double>>(problem, options).run()
+                                                    : Search<Rows<float>>(problem, options).run();
+}
+
+std::string ReductionSearch::text() const {
+  if (classes.empty())
+    return fmt::format("none of {} orders explains all {} rows{}\n", tried, rows,
+                       nearest_rows == 0
+                           ? ""
+                           : fmt::format("; {} explains the first {}", nearest.text(), nearest_rows)) +
+           (complete ? "" : "not all orders were tried: there are more\n");
+  const std::size_t all = classes.size() + more_classes;
+  std::string out =
+      all == 1 ? fmt::format("one order explains all {} rows:\n", rows)
+               : fmt::format("{} orders explain all {} rows; these data cannot tell them apart:\n", all, rows);
+  for (const ReductionClass& one : classes) {
+    out += fmt::format("  {}\n", one.orders.front().text());
+    if (one.orders.size() > 1)
+      out += fmt::format("    the same sum as {}{}\n", one.orders[1].text(),
+                         one.orders.size() > 2 ? fmt::format(" and {} more", one.orders.size() - 2) : "");
+  }
+  if (more_classes != 0) out += fmt::format("  and {} more\n", more_classes);
+  if (!complete) out += "not all orders were tried: there are more\n";
+  return out;
+}
+
+}  // namespace warpbit

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+// Orders as words.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <sstream>
+
+#include "warpbit/reduction.hpp"
+
+namespace warpbit {
+namespace {
+
+constexpr std::string_view kReductions[] = {"sum",     "mean",       "norm",
+                                            "softmax", "layer_norm", "rms_norm"};  // by number
+constexpr std::string_view kTogether[] = {"ascending", "pairs", "halves"};
+constexpr std::string_view kSpreads[] = {"up", "turns"};
+constexpr std::string_view kAccumulators[] = {"one", "each", "each:pairs", "step", "step:pairs"};
+
+constexpr ReductionWord kWords[] = {
+    {"blocks", "26", "how many blocks share the sum of a row; one unless given"},
+    {"spread", "up, turns",
+     "what a block takes: a run of values, their number by that of blocks and rounded up (unless given); or "
+     "turns, a step of its threads each time, as in a loop with a stride of the grid"},
+    {"loop", "1024", "a block sums so many values to one, then the next ones; these sums are added, ascending"},
+    {"threads", "128", "of a block; one unless given"},
+    {"vector", "4", "consecutive values that a thread takes; one unless given"},
+    {"unroll", "4",
+     "vectors that a thread takes in a step, which lie `threads` vectors apart; one unless given"},
+    {"accumulators", "one, each, each:pairs, step, step:pairs",
+     "what a thread adds its values to: one accumulator; each value of a step its own, which are added in the end, ascending "
+     "or in pairs; or one, to which the sum of a step goes"},
+    {"", "shared", "threads are added in halves first, until 32 are left"},
+    {"lanes", "pairs, halves",
+     "the order in which 32 threads are added: (0+1)+(2+3), or (0+2)+(1+3) unless given"},
+    {"warps", "ascending, pairs, halves", "the same of the sums of such 32 threads"},
+    {"merge_threads", "4",
+     "the sums of blocks go to so many threads by turns, each of which adds its own, ascending, before they are merged"},
+    {"merge_order", "ascending, pairs, halves", "the same of the sums of blocks"},
+    {"", "fused", "squares are not rounded before they are added"},
+    {"function", "reciprocal, expf, ex2, ex2:full, ex2:reciprocal, expf:reciprocal",
+     "a mean is the sum times 1 / n, rounded; the exponential function of softmax, CUDA's or ex2.approx of x log2(e), and its "
+     "quotient: rounded (unless given), div.full, or times a reciprocal"},
+};
+
+Error no_order(std::string_view seen, std::string accepted) {
+  return {Errc::usage, "the order of a reduction", fmt::format("'{}'", seen), std::move(accepted)};
+}
+
+std::optional<int> number_of(std::string_view text) {
+  int out = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
+  constexpr int kMost = 1 << 24;
+  return error == std::errc{} && end == text.data() + text.size() && out > 0 && out <= kMost
+             ? std::optional(out)
+             : std::nullopt;
+}
+
+template <class Enum, std::size_t N>
+bool set_named(Enum& to, const std::string_view (&names)[N], std::string_view value) {
+  const auto found = std::ranges::find(names, value);
+  if (found == std::end(names)) return false;
+  to = static_cast<Enum>(found - names);
+  return true;
+}
+
+struct NumberWord {
+  std::string_view name;
+  int ReductionOrder::*member;
+  int usual;
+};
+constexpr NumberWord kNumbers[] = {
+    {"blocks", &ReductionOrder::blocks, 1},   {"loop", &ReductionOrder::loop, 0},
+    {"threads", &ReductionOrder::threads, 1}, {"vector", &ReductionOrder::vector, 1},
+    {"unroll", &ReductionOrder::unroll, 1},   {"merge_threads", &ReductionOrder::merge_threads, 0}};
+struct TogetherWord {
+  std::string_view name;
+  Together ReductionOrder::*member;
+};
+constexpr TogetherWord kTogethers[] = {{"lanes", &ReductionOrder::lanes},
+                                       {"warps", &ReductionOrder::warps},
+                                       {"merge_order", &ReductionOrder::merge_order}};
+
+bool set(ReductionOrder& out, std::string_view name, std::string_view value) {
+  for (const NumberWord& one : kNumbers)
+    if (one.name == name) {
+      const std::optional<int> number = number_of(value);
+      out.*one.member = number.value_or(0);
+      return number.has_value();
+    }
+  for (const TogetherWord& one : kTogethers)
+    if (one.name == name)
+      return set_named(out.*one.member, kTogether, value) && !(name == "lanes" && value == "ascending");
+  if (name == "spread") return set_named(out.spread, kSpreads, value);
+  if (name == "accumulators") return set_named(out.accumulators, kAccumulators, value);
+  if (name != "function") return false;
+  out.function = value;
+  return true;
+}
+
+}  // namespace
+
+Result<Reduction> find_reduction(std::string_view name) {
+  Reduction out{};
+  if (set_named(out, kReductions, name)) return out;
+  return Error{Errc::usage, "the reduction", fmt::format("'{}'", name),
+               fmt::format("one of {}", fmt::join(kReductions, ", "))};
+}
+
+std::string_view name(Reduction reduction) {
+  return kReductions[static_cast<std::size_t>(reduction)];
+}
+
+bool leaves_values(Reduction reduction) {
+  return reduction >= Reduction::softmax;
+}
+
+std::span<const ReductionWord> reduction_words() {
+  return kWords;
+}
+
+std::string ReductionOrder::text() const {
+  const ReductionOrder usual;
+  std::vector<std::string> out;
+  const auto add = [&](std::string_view name, auto value) { out.push_back(fmt::format("{}={}", name, value)); };
+  for (const NumberWord& one : kNumbers)
+    if (this->*one.member != one.usual) add(one.name, this->*one.member);
+  if (spread != usual.spread) add("spread", kSpreads[static_cast<std::size_t>(spread)]);
+  if (accumulators != usual.accumulators)
+    add("accumulators", kAccumulators[static_cast<std::size_t>(accumulators)]);
+  if (shared) out.emplace_back("shared");
+  for (const TogetherWord& one : kTogethers)
+    if (this->*one.member != usual.*one.member)
+      add(one.name, kTogether[static_cast<std::size_t>(this->*one.member)]);
+  if (fused) out.emplace_back("fused");
+  if (!function.empty()) add("function", function);
+  return out.empty() ? "threads=1" : fmt::format("{}", fmt::join(out, " "));
+}
+
+Result<ReductionOrder> ReductionOrder::parse(std::string_view words) {
+  std::vector<std::string> names;
+  for (const ReductionWord& one : kWords)
+    names.push_back(one.name.empty() ? std::string(one.values) : fmt::format("{}=", one.name));
+  ReductionOrder out;
+  std::istringstream in{std::string(words)};
+  for (std::string word; in >> word;) {
+    const std::size_t equals = word.find('=');
+    const std::string name = word.substr(0, equals);
+    if (equals == std::string::npos && (word == "shared" || word == "fused")) {
+      (word == "shared" ? out.shared : out.fused) = true;
+      continue;
+    }
+    const auto known = std::ranges::find(kWords, name, &ReductionWord::name);
+    if (equals == std::string::npos || known == std::end(kWords))
+      return no_order(word, fmt::format("words of {}", fmt::join(names, ", ")));
+    if (!set(out, name, std::string_view(word).substr(equals + 1)))
+      return no_order(word, fmt::format("{}= with {}", name, known->values));
+  }
+  return out;
+}
+
+}  // namespace warpbit

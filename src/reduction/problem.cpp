@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reduction/problem.hpp"
+
+#include <algorithm>
+
+#include "reduction/functions.hpp"
+
+namespace warpbit::reduction {
+namespace {
+
+// Where a function has the argument or the result that belongs to f32 alone.
+template <class Number>
+std::vector<Number> applied(std::string_view function, const std::vector<Number>& a,
+                            const std::vector<Number>& b = {}) {
+  const std::vector<float> first(a.begin(), a.end()), second(b.begin(), b.end());
+  const std::vector<float> out = apply(function, first, second);
+  return {out.begin(), out.end()};
+}
+
+template <class Number>
+std::vector<Number> exponentials(const std::vector<Number>& x, std::string_view function) {
+  std::vector<Number> out = x;
+  const Number greatest = x.empty() ? Number{} : *std::ranges::max_element(x);
+  for (Number& one : out) one -= greatest;
+  return applied(function.substr(0, function.find(':')), out);
+}
+
+bool has(std::string_view function, std::string_view word) {
+  return function == word || (function.size() > word.size() && function.ends_with(word) &&
+                              function[function.size() - word.size() - 1] == ':');
+}
+
+}  // namespace
+
+std::vector<Variant> variants_of(Reduction reduction) {
+  switch (reduction) {
+    case Reduction::sum: return {{""}};
+    case Reduction::mean: return {{"reciprocal"}, {""}};
+    case Reduction::norm: return {{"", true}, {"", false}};
+    case Reduction::softmax:
+      return {{"expf"}, {"ex2:full"}, {"expf:full"}, {"expf:reciprocal"}, {"ex2"}, {"ex2:reciprocal"}};
+    case Reduction::layer_norm: return {{""}};
+    case Reduction::rms_norm: return {{"", true}, {"", false}, {"reciprocal", true}, {"reciprocal", false}};
+  }
+  return {};
+}
+
+namespace {
+
+template <class Number>
+std::vector<std::vector<Number>> numbers_of(const ReductionProblem& problem) {
+  const Codec from = *Codec::find(problem.x_format);
+  std::vector<std::vector<Number>> out(problem.rows);
+  for (std::size_t row = 0; row < problem.rows; ++row)
+    for (const std::uint64_t code : problem.x.subspan(row * problem.columns, problem.columns))
+      out[row].push_back(static_cast<Number>(from.decode(code)));
+  return out;
+}
+
+// A GPU's NaN has all bits of its fraction but the sign.
+template <class Number>
+std::vector<std::uint64_t> codes_of(const std::vector<Number>& numbers, std::string_view format) {
+  const Codec to = *Codec::find(format);
+  const std::uint64_t nan = format == "f64" ? 0x7FFF'FFFF'FFFF'FFFF : format == "f32" ? 0x7FFF'FFFF : 0x7FFF;
+  std::vector<std::uint64_t> out;
+  for (const Number one : numbers) out.push_back(std::isnan(one) ? nan : *to.encode(static_cast<double>(one)));
+  return out;
+}
+
+}  // namespace
+
+template <class Number>
+Rows<Number>::Rows(const ReductionProblem& problem, const Variant& variant)
+    : problem_(problem), variant_(variant), x_(numbers_of<Number>(problem)), terms_(problem.rows) {
+  const bool has_squares = problem.reduction == Reduction::norm || problem.reduction == Reduction::rms_norm;
+  for (std::size_t row = 0; row < problem.rows; ++row) {
+    terms_[row] = problem.reduction == Reduction::softmax ? exponentials(x_[row], variant.function) : x_[row];
+    if (has_squares && !variant.fused)
+      for (Number& one : terms_[row]) one *= one;
+  }
+}
+
+template <class Number>
+std::vector<Number> Rows<Number>::finished(std::size_t row, Number sum) const {
+  const auto n = static_cast<Number>(problem_.columns);
+  const bool by_reciprocal = has(variant_.function, "reciprocal");
+  const Number mean = by_reciprocal ? sum * (Number{1} / n) : sum / n;
+  std::vector<Number> out;
+  switch (problem_.reduction) {
+    case Reduction::sum: return {sum};
+    case Reduction::mean: return {mean};
+    case Reduction::norm: return {std::sqrt(sum)};
+    case Reduction::softmax:
+      out = terms_[row];
+      if (has(variant_.function, "full")) return applied("div_full", out, std::vector<Number>(out.size(), sum));
+      for (Number& one : out) one = by_reciprocal ? one * (Number{1} / sum) : one / sum;
+      return out;
+    case Reduction::layer_norm: break;  // Moments
+    case Reduction::rms_norm: {
+      const Number root = applied("rsqrt", std::vector{mean + static_cast<Number>(problem_.epsilon)})[0];
+      out = x_[row];
+      for (Number& one : out) one *= root;
+      return out;
+    }
+  }
+  return out;
+}
+
+template <class Number>
+std::vector<std::uint64_t> Rows<Number>::results(std::size_t row, Number sum) const {
+  return codes_of(finished(row, sum), problem_.d_format);
+}
+
+template class Rows<float>;
+template class Rows<double>;
+
+// ---- Means and variances
+
+Moments Moments::with(float value) const {
+  const float more = count + 1, off = value - mean, new_mean = std::fma(off, 1 / more, mean);
+  return {new_mean, std::fma(off, value - new_mean, squares), more};
+}
+
+Moments operator+(Moments to, Moments from) {
+  const float count = from.count + to.count;
+  if (!(count > 0)) return {};
+  const float off = to.mean - from.mean, part = 1 / count, of_from = from.count * part, of_to = to.count * part;
+  const float of_mean = of_to * to.mean, square = off * off, weighted = square * from.count,
+              squares = from.squares + to.squares;
+  return {std::fma(of_from, from.mean, of_mean), std::fma(weighted, of_to, squares), count};
+}
+
+MomentRows::MomentRows(const ReductionProblem& problem, const Variant& /*variant*/)
+    : problem_(problem), x_(numbers_of<float>(problem)) {}
+
+std::vector<std::uint64_t> MomentRows::results(std::size_t row, const Moments& sum) const {
+  const float variance = sum.squares / static_cast<float>(problem_.columns);
+  const float root = applied("rsqrt", std::vector{variance + static_cast<float>(problem_.epsilon)})[0];
+  std::vector<float> out = x_[row];
+  for (float& one : out) one = root * (one - sum.mean);
+  return codes_of(out, problem_.d_format);
+}
+
+}  // namespace warpbit::reduction

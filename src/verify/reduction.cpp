@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// A reduction in the order that its record has.
+#include "warpbit/reduction.hpp"
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <span>
+
+#include "verify/kinds.hpp"
+#include "warpbit/format.hpp"
+
+namespace warpbit::verification {
+namespace {
+
+/// The codes of an array, row by row.
+struct Codes {
+  std::size_t rows = 1, columns = 1;
+  std::vector<std::uint64_t> of;
+
+  void transpose() {
+    std::vector<std::uint64_t> out;
+    for (std::size_t column = 0; column < columns; ++column)
+      for (std::size_t row = 0; row < rows; ++row) out.push_back(of[row * columns + column]);
+    of = std::move(out);
+    std::swap(rows, columns);
+  }
+};
+
+Result<Codes> codes_of(const Subject& subject, const RecordedMatrix& from, std::string_view role) {
+  const Result<std::vector<std::byte>> data = subject.recording.data(from.data);
+  if (!data) return data.error();
+  const auto item = static_cast<std::size_t>(find_format_info(from.format)->bits + 7) / 8;
+  Codes out;
+  const std::size_t extents = from.shape.size();
+  if (extents >= 1) out.columns = from.shape[extents - 1];
+  if (extents >= 2) out.rows = from.shape[extents - 2];
+  for (std::size_t row = 0; row < out.rows; ++row)
+    for (std::size_t column = 0; column < out.columns; ++column) {
+      const std::size_t at = (extents >= 2 ? row * from.strides[extents - 2] : 0) +
+                             (extents >= 1 ? column * from.strides[extents - 1] : 0);
+      if ((at + 1) * item > data->size())
+        return Error{Errc::record_malformed, fmt::format("line {}: {}", subject.record.line, role),
+                     fmt::format("data of {} bytes", data->size()),
+                     fmt::format("at least {}", (at + 1) * item)};
+      std::uint64_t code = 0;
+      std::memcpy(&code, &(*data)[at * item], item);
+      out.of.push_back(code);
+    }
+  return out;
+}
+
+void compare(std::span<const std::uint64_t> expected, std::span<const std::uint64_t> got, std::size_t details,
+             FileReport& report) {
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    ++report.elements;
+    if (expected[i] == got[i]) continue;
+    if (report.mismatches++ < details)
+      report.notes.push_back(fmt::format("value {}: expected {:#x}, got {:#x}", i, expected[i], got[i]));
+  }
+}
+
+}  // namespace
+
+Result<FileStatus> verify_reduction(const Subject& subject, FileReport& report) {
+  const Result<RecordedReduction> read = read_reduction(subject.record);
+  if (!read) return read.error();
+  report.header.statement = read->op;
+  if (read->order.empty()) {
+    report.notes.emplace_back(
+        "the record has no order of the sum (warpbit order --sum finds those that explain it)");
+    return FileStatus::not_reproducible;
+  }
+  Result<Codes> x = codes_of(subject, read->x, "x"), d = codes_of(subject, read->d, "d");
+  if (!x) return x.error();
+  if (!d) return d.error();
+  const Result<Reduction> op = find_reduction(read->op);
+  if (!op) return op.error();
+  const Result<ReductionOrder> order = ReductionOrder::parse(read->order);
+  if (!order) return order.error();
+  if (read->axis == 0U) {
+    x->transpose();
+    if (d->rows > 1) d->transpose();
+  } else if (!read->axis) {
+    x->columns *= std::exchange(x->rows, 1);
+  }
+  const ReductionProblem problem{*op,   x->rows, x->columns,   read->x.format, read->d.format,
+                                 x->of, d->of,   read->epsilon};
+  const Result<std::vector<std::uint64_t>> got = reduce(problem, *order);
+  if (!got) return got.error();
+  if (got->size() != d->of.size())
+    return Error{Errc::record_malformed, fmt::format("line {}: d", subject.record.line),
+                 fmt::format("{} values", d->of.size()), fmt::format("{}", got->size())};
+  compare(d->of, *got, subject.options.details, report);
+  report.cases = 1;
+  return FileStatus::replayed;
+}
+
+}  // namespace warpbit::verification

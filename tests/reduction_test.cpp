@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+// Orders of reductions: sums by hand in each of them, their words, and what is found again of results of a GPU
+// (golden/reductions) and of sums that are made here.
+#include "warpbit/reduction.hpp"
+
+#include <bit>
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <numeric>
+
+#include "golden_records.hpp"
+
+namespace reduction_test {
+
+using namespace warpbit;
+using Catch::Contains;
+using Codes = std::vector<std::uint64_t>;
+
+Codes codes(const std::vector<float>& of) {
+  Codes out;
+  for (const float one : of) out.push_back(std::bit_cast<std::uint32_t>(one));
+  return out;
+}
+float number(std::uint64_t code) {
+  return std::bit_cast<float>(static_cast<std::uint32_t>(code));
+}
+ReductionOrder order(const std::string& words) {
+  return ReductionOrder::parse(words).value();
+}
+ReductionProblem problem(Reduction reduction, const Codes& x, std::size_t columns) {
+  return {reduction, x.size() / columns, columns, "f32", "f32", x};
+}
+
+// 2^30 swallows ones: what is left says which ones met it after -2^30 had.
+constexpr float kBig = 1 << 30;
+struct ByHand {
+  std::string words;
+  std::vector<float> x;
+  float sum;
+};
+const std::vector<ByHand> kByHand = {
+    // ((((B+1)+1)-B)+1)+1
+    {"threads=1", {kBig, 1, 1, -kBig, 1, 1}, 2},
+    // threads 0 to 3 have B, 1, 1, -B: (B+1)+(1-B)
+    {"threads=4", {kBig, 1, 1, -kBig}, 0},
+    {"threads=4 lanes=pairs", {kBig, 1, -kBig, 1}, 0},
+    {"threads=4 lanes=pairs", {kBig, -kBig, 1, 1}, 2},
+    {"threads=4", {kBig, 1, -kBig, 1}, 2},
+    // thread 0 has values 0, 1, 4, 5, thread 1 the others
+    {"threads=2 vector=2", {kBig, -kBig, 1, 1, 1, 1, 1, 1}, 6},
+    {"threads=2 vector=2", {kBig, 1, 1, 1, -kBig, 1, 1, 1}, 5},
+    // each: (B-B) + (1+1)
+    {"threads=2 vector=2 accumulators=each", {kBig, 1, 1, 1, -kBig, 1, 1, 1}, 6},
+    // step: (B+1) + (-B+1)
+    {"threads=2 vector=2 accumulators=step", {kBig, 1, 1, 1, -kBig, 1, 1, 1}, 4},
+    // four to a thread: (0+1)+(2+3), and ((0+1)+2)+3
+    {"vector=4 accumulators=each:pairs", {kBig, 1, 1, -kBig}, 0},
+    {"vector=4 accumulators=each", {kBig, -kBig, 1, 1}, 2},
+    {"vector=4 accumulators=step:pairs", {1, 1, kBig, -kBig}, 2},
+    {"vector=4 accumulators=step", {1, 1, kBig, -kBig}, 0},
+    // thread 0 has vectors 0 and 2 of a step
+    {"threads=2 vector=1 unroll=2 accumulators=each", {kBig, 1, -kBig, 1}, 2},
+    // two blocks: runs of three, and by turns
+    {"blocks=2", {kBig, 1, -kBig, 1, 1, 1}, 3},
+    {"blocks=2 spread=turns", {kBig, 1, -kBig, 1, 1, 1}, 4},
+    {"blocks=2 spread=turns threads=2", {kBig, 1, 1, 1, -kBig, 1, 1, 1}, 6},
+    {"blocks=4 merge_order=ascending", {kBig, -kBig, 1, 1}, 2},
+    {"blocks=4 merge_order=pairs", {kBig, 1, -kBig, 1}, 0},
+    {"blocks=4", {kBig, 1, -kBig, 1}, 2},
+    // blocks 0, 2 and 4 go to one thread
+    {"blocks=6 merge_threads=2", {kBig, 1, -kBig, 1, 1, 1}, 4},
+    // (B+1+1)+(-B+1+1)
+    {"loop=3", {kBig, 1, 1, -kBig, 1, 1}, 0},
+    {"loop=4", {kBig, 1, 1, -kBig, 1, 1}, 2},
+};
+
+TEST_CASE("sums by hand") {
+  for (const ByHand& one : kByHand) {
+    INFO(one.words);
+    const Codes x = codes(one.x);
+    const Result<Codes> got = reduce(problem(Reduction::sum, x, x.size()), order(one.words));
+    REQUIRE(got);
+    REQUIRE(got->size() == 1);
+    CHECK(number(got->front()) == one.sum);
+  }
+}
+
+// 64 threads: two groups of 32. The values that matter are those of threads 0, 1, 31, 32 and 33.
+TEST_CASE("threads beyond 32") {
+  const auto sum = [](const std::string& words, std::initializer_list<std::pair<std::size_t, float>> values) {
+    std::vector<float> x(64);
+    for (const auto& [at, value] : values) x[at] = value;
+    const Codes of = codes(x);
+    return number(reduce(problem(Reduction::sum, of, 64), order(words)).value().front());
+  };
+  // The group first: -B meets the one of its own group, or B.
+  CHECK(sum("threads=64", {{0, kBig}, {1, 1}, {32, -kBig}, {33, 1}}) == 0);
+  CHECK(sum("threads=64 shared", {{0, kBig}, {1, 1}, {32, -kBig}, {33, 1}}) == 2);
+  // Of three groups the last one comes last, or meets the first.
+  const auto three = [&](const std::string& words) {
+    std::vector<float> x(96);
+    x[0] = kBig, x[32] = 1, x[64] = -kBig;
+    const Codes of = codes(x);
+    return number(reduce(problem(Reduction::sum, of, 96), order(words)).value().front());
+  };
+  CHECK(three("threads=96 warps=ascending") == 0);
+  CHECK(three("threads=96 warps=pairs") == 0);
+  CHECK(three("threads=96") == 1);
+}
+
+TEST_CASE("what becomes of the sum") {
+  const Codes x = codes({1, 2, 2, 4});
+  const auto of = [&](Reduction reduction, const std::string& words) {
+    return reduce(problem(reduction, x, 4), order(words)).value();
+  };
+  CHECK(of(Reduction::mean, "") == codes({2.25F}));
+  CHECK(of(Reduction::norm, "") == codes({5}));
+  CHECK(of(Reduction::norm, "fused") == codes({5}));
+  // 1/3 is rounded: 3 (1/3) is not 1 in every rounding, and 0.1 * (1/3) is another number than 0.1 / 3.
+  const Codes tenth = codes({0.1F, 0, 0});
+  const ReductionProblem thirds = problem(Reduction::mean, tenth, 3);
+  CHECK(reduce(thirds, order("")).value() == codes({0.1F / 3.0F}));
+  CHECK(reduce(thirds, order("function=reciprocal")).value() == codes({0.1F * (1.0F / 3.0F)}));
+  // exp(0) is 1, whatever approximates it.
+  const Codes same = codes({3, 3, 3, 3});
+  for (const char* words : {"function=expf", "function=ex2", "function=ex2:full", "function=expf:reciprocal"})
+    CHECK(reduce(problem(Reduction::softmax, same, 4), order(words)).value() ==
+          codes({0.25F, 0.25F, 0.25F, 0.25F}));
+}
+
+TEST_CASE("squares that are not rounded before they are added") {
+  // (1 + 2^-12)^2 = 1 + 2^-11 + 2^-24: a tie that goes to even if it is rounded, and is not with -1 behind it.
+  const float x = 1 + std::ldexp(1.0F, -12);
+  const Codes of = codes({1, x});
+  ReductionProblem two = problem(Reduction::norm, of, 2);
+  const float rounded = x * x, sum = 1 + rounded, fused = std::fma(x, x, 1.0F);
+  CHECK(reduce(two, order("")).value() == codes({std::sqrt(sum)}));
+  CHECK(reduce(two, order("fused")).value() == codes({std::sqrt(fused)}));
+}
+
+TEST_CASE("means and variances by Welford") {
+  const Codes x = codes({1, 3, 5, 7, 1, 3, 5, 7});  // mean 4, variance 5
+  ReductionProblem rows = problem(Reduction::layer_norm, x, 4);
+  rows.epsilon = 11;  // 1 / sqrt(16)
+  for (const char* words : {"", "threads=2", "threads=4", "threads=4 lanes=pairs", "vector=4 accumulators=each", "blocks=2"})
+    CHECK(reduce(rows, order(words)).value() == codes({-0.75F, -0.25F, 0.25F, 0.75F, -0.75F, -0.25F, 0.25F, 0.75F}));
+}
+
+TEST_CASE("words are read as they are written") {
+  for (const ByHand& one : kByHand) CHECK(order(order(one.words).text()) == order(one.words));
+  for (const char* words : {"threads=512 vector=4 accumulators=each shared",
+                            "threads=256 lanes=pairs warps=ascending", "threads=128 fused function=reciprocal"})
+    CHECK(order(words).text() == words);
+  for (const auto& [words, says] :
+       std::vector<std::pair<std::string, std::string>>{{"thread=4", "words of blocks=, spread="},
+                                                        {"threads=0", "threads= with 128"},
+                                                        {"threads=x", "threads= with"},
+                                                        {"lanes=ascending", "lanes= with pairs, halves"},
+                                                        {"accumulators=both", "accumulators= with one, each"},
+                                                        {"half", "words of"},
+                                                        {"threads=99999999999", "threads= with"}}) {
+    const Result<ReductionOrder> got = ReductionOrder::parse(words);
+    REQUIRE_FALSE(got);
+    CHECK_THAT(got.error().message(), Contains(says) && Contains(words));
+  }
+}
+
+TEST_CASE("what does not fit is refused") {
+  const Codes x = codes({1, 2, 3, 4}), d = codes({3, 7});
+  ReductionProblem good = problem(Reduction::sum, x, 2);
+  good.d = d;
+  REQUIRE(find_reduction_order(good));
+  const auto refused = [&](const std::string& says, const auto& change) {
+    ReductionProblem bad = good;
+    change(bad);
+    const Result<ReductionSearch> got = find_reduction_order(bad);
+    REQUIRE_FALSE(got);
+    CHECK_THAT(got.error().message(), Contains(says));
+  };
+  refused("f16, bf16, f32 or f64", [](ReductionProblem& p) { p.x_format = "e4m3"; });
+  refused("4 values of x", [](ReductionProblem& p) { p.columns = 3; });
+  refused("one for each row", [](ReductionProblem& p) { p.d = p.d.first(1); });
+  refused("as many as x has", [](ReductionProblem& p) { p.reduction = Reduction::softmax; });
+  refused("an array without values", [](ReductionProblem& p) { p.rows = 0; });
+  CHECK_FALSE(reduce(good, order("function=expf")));
+  CHECK_FALSE(find_reduction("product"));
+}
+
+// Numbers of both signs, from 2^-15 to 2, whose sums are rounded.
+Codes some(std::size_t count) {
+  Codes out;
+  std::uint32_t state = 7;
+  for (std::size_t i = 0; i < count; ++i) {
+    state = state * 1664525 + 1013904223;
+    out.push_back((0x38000000 + (state >> 5 & 0x07FFFFFF)) | (state << 3 & 0x80000000));
+  }
+  return out;
+}
+
+TEST_CASE("an order that made a sum is in the answer") {
+  constexpr std::size_t kRows = 40, kColumns = 700;
+  const Codes x = some(kRows * kColumns);
+  for (const char* words : {"threads=1", "threads=128 vector=4", "threads=64 vector=4 accumulators=each shared",
+                            "threads=256 lanes=pairs warps=ascending",
+                            "blocks=7 threads=32 unroll=4 accumulators=each", "loop=256 threads=64 vector=4",
+                            "blocks=20 threads=4 unroll=4 merge_threads=4 spread=turns accumulators=each"}) {
+    INFO(words);
+    ReductionProblem one = problem(Reduction::sum, x, kColumns);
+    const Codes d = reduce(one, order(words)).value();
+    one.d = d;
+    const ReductionSearch search = find_reduction_order(one).value();
+    CHECK(search.complete);
+    REQUIRE(search.classes.size() == 1);
+    CHECK(search.more_classes == 0);
+    CHECK(std::ranges::find(search.classes[0].orders, order(words)) != search.classes[0].orders.end());
+    for (const ReductionOrder& same : search.classes[0].orders) CHECK(reduce(one, same).value() == d);
+  }
+}
+
+TEST_CASE("nothing is said to explain what nothing does") {
+  const Codes x = some(8 * 100);
+  ReductionProblem one = problem(Reduction::sum, x, 100);
+  Codes d = reduce(one, order("threads=32")).value();
+  d.back() ^= 1;
+  one.d = d;
+  const ReductionSearch search = find_reduction_order(one).value();
+  CHECK(search.classes.empty());
+  CHECK(search.nearest_rows == 7);
+  CHECK_THAT(search.text(), Contains("none of") && Contains("explains the first 7"));
+}
+
+}  // namespace reduction_test
