@@ -7,6 +7,7 @@
 #include <random>
 #include <set>
 
+#include "in_turn.hpp"
 #include "tool.hpp"
 
 namespace ask_test {
@@ -328,7 +329,7 @@ TEST_CASE("a descriptor is one of the target that is named", "[quick][cli]") {
 
 TEST_CASE("no line is too strange", "[quick][cli]") {
   std::vector<std::string> lines;
-  for (std::size_t i = 0; i < std::size(kAsked); i += 2)
+  for (std::size_t i = 0; i < std::size(kAsked); i += tries_all() ? 2 : 8)
     lines.push_back(kAsked[i].line.substr(0, kAsked[i].line.size() * (1 + i / 2 % 3) / 4));
   std::mt19937 random(1);
   const std::string_view kSigns = "0123456789abcdefxSM_<>{}[],;.:@%^*+-/ \"'mkn\n\\\xC3\x97\xFF";

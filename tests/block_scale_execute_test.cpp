@@ -281,18 +281,19 @@ std::vector<Codes> run(const Instruction& i, const Inputs& in) {
 }
 
 TEST_CASE("a tile with block scaling equals the oracle, whatever selects its scale factors") {
-  std::size_t literals = 0, in_registers = 0, pairs = 0, forms = 0;
+  std::size_t literals = 0, in_registers = 0, pairs = 0, forms = 0, number = 0;
   for (const Form& f : all_forms()) {
     CAPTURE(f.canonical);
+    const auto selectors = selector_pairs(f);
+    pairs += selectors.size();
+    if (!has_turn(number++, 0, 3)) continue;
     Stream s(11, 0);
     const Matrices matrices = random_matrices(f, s);
     const Codes wanted = expected(f, matrices);
     const Inputs elements(f, matrices);
     Inputs all = elements;
-    const auto selectors = selector_pairs(f);
     const std::size_t turns = std::min<std::size_t>(selectors.size(), 8), turn = forms++ % turns;
     for (std::size_t n = 0; n < selectors.size(); ++n) {
-      ++pairs;
       if (!has_turn(n, turn, turns)) continue;
       const auto& [of_a, of_b] = selectors[n];
       Inputs one = elements;
@@ -313,7 +314,7 @@ TEST_CASE("a tile with block scaling equals the oracle, whatever selects its sca
   // once with ue4m3.
   REQUIRE(pairs == 2 * (128 + 49 * 16 + 32 + 2 * 8 + 8 + 4));
   REQUIRE(literals == in_registers);
-  REQUIRE(literals >= (tries_all() ? pairs : pairs / 8));
+  REQUIRE(literals >= (tries_all() ? pairs : pairs / 24));
 }
 
 TEST_CASE("random tiles with block scaling equal the oracle", "[once]") {

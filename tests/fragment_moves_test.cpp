@@ -245,8 +245,9 @@ TEST_CASE("what is named fills and stores the fragments of all forms", "[quick][
   std::set<std::vector<std::tuple<std::string_view, FragmentMap>>> seen;
   std::size_t forms_tried = 0, moves_tried = 0, chains = 0, refused = 0;
   std::set<std::string> used;
+  std::size_t turn = 0;
   for (const FormInfo& info : forms()) {
-    if (!is_tried(info)) continue;
+    if (!is_tried(info) || !has_turn(turn++, 0, 5)) continue;
     const Result<Instruction> form = parse_on_newest(info.canonical);
     REQUIRE(form.ok());
     std::vector<std::tuple<std::string_view, FragmentMap>> maps;
@@ -280,10 +281,10 @@ TEST_CASE("what is named fills and stores the fragments of all forms", "[quick][
   }
   fmt::print("fragment moves: {} forms, {} moves by {} forms, {} refused, {} chains\n", forms_tried,
              moves_tried, used.size(), refused, chains);
-  CHECK(forms_tried >= 40);
-  CHECK(moves_tried >= (tries_all() ? 150 : 6));
+  CHECK(forms_tried >= (tries_all() ? 40 : 20));
+  CHECK(moves_tried >= (tries_all() ? 150 : 3));
   CHECK(used.size() >= 10);
-  CHECK(chains >= 10);
+  CHECK(chains >= (tries_all() ? 10 : 3));
 }
 
 // ---- Answers as people know them

@@ -116,7 +116,9 @@ TEST_CASE("every kernel equals the specification", "[equal]") {
       continue;
     }
     std::uint64_t compared = 0;
+    std::size_t form = 0;
     for (const Subject& x : rest) {
+      if (!has_turn(form++, 0, 3)) continue;
       const Outcome outcome = compare(x, count / rest.size() + 1, turn++, which == nullptr ? "" : which);
       INFO(outcome.first);
       CHECK(outcome.different == 0);

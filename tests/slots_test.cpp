@@ -15,6 +15,7 @@
 
 #include "grid/compile.hpp"
 #include "grid/written.hpp"
+#include "in_turn.hpp"
 #include "recorded_launch.hpp"
 #include "text_file.hpp"
 #include "warpbit/ptx.hpp"
@@ -307,11 +308,12 @@ TEST_CASE("each read of a compiler's kernel finds its register on every way") {
   for (const fs::path& file : recorded_launch::recordings())
     texts.emplace(file, recorded_launch::GoldenLaunch(file).text());
   int reads = 0, kernels = 0, before = 0, after = 0;
+  std::size_t turn = 0;
   for (const auto& [file, text] : texts) {
     const auto module = ptx::parse_module(text);
     REQUIRE(module);
     for (const ptx::FunctionText& function : (*module)->functions) {
-      if (!function.is_entry || !function.has_body) continue;
+      if (!function.is_entry || !function.has_body || !has_turn(turn++, 0, 3)) continue;
       INFO(file.string() << ": " << function.name);
       const Program apart = program_of(*module, function.name, {.shares_slots = false});
       const Program shared = program_of(*module, function.name, {});
@@ -330,8 +332,8 @@ TEST_CASE("each read of a compiler's kernel finds its register on every way") {
       }
     }
   }
-  CHECK(kernels > 60);
-  CHECK(reads > 50'000);
+  CHECK(kernels > (tries_all() ? 60 : 20));
+  CHECK(reads > (tries_all() ? 50'000 : 10'000));
   CHECK(after < before / 5);
 }
 
