@@ -154,11 +154,11 @@ Result<RecordedProduct> read_product(const Record& record);
 
 /// What a kernel made of the rows of one array (warpbit/reduction.hpp).
 struct RecordedReduction : RecordOrigin {
-  std::string op;                ///< "softmax"
-  RecordedMatrix x, d;           ///< two extents; D of sums has one
-  std::optional<unsigned> axis;  ///< which one is summed; nothing: all
+  std::string op;                     ///< "softmax"
+  RecordedMatrix x, d;                ///< two extents; D of sums has one
+  std::optional<unsigned> axis = {};  ///< which one is summed; nothing: all
   double epsilon = 0;
-  std::string order;  ///< in words; empty if nobody knows
+  std::string order = {};  ///< in words; empty if nobody knows
 };
 /// Errors: as those of read_launch.
 Result<RecordedReduction> read_reduction(const Record& record);
