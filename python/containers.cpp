@@ -34,8 +34,8 @@ bool is_array(const py::handle& object) {
 Items items_of_array(const py::array& array) {
   const py::dtype type = array.dtype();
   if (py::hasattr(array, "mask") || !type.attr("isnative").cast<bool>()) return {array, Kind::other, {}};
-  auto [kind, format] = meaning_of_items(type.kind(), type.attr("name").cast<std::string>(),
-                                         static_cast<std::size_t>(type.itemsize()));
+  const std::string dtype = type.kind() == 'u' ? "" : type.attr("name").cast<std::string>();  // slow
+  auto [kind, format] = meaning_of_items(type.kind(), dtype, static_cast<std::size_t>(type.itemsize()));
   return {array, kind, std::move(format)};
 }
 
