@@ -224,7 +224,7 @@ py::array_t<double> decoded(const Items& items) {
 }
 
 py::array as_format(const py::array& codes, std::string_view format) {
-  const std::string name = dtype_name(value_of(find_format_info(format)));
+  const std::string name = dtype_name(value_of(find_format_info(held(format))));
   if (name.empty() || code_bytes(format) != static_cast<std::size_t>(codes.itemsize())) return codes;
   if (py::hasattr(numpy(), name.c_str())) return codes.attr("view")(name);
   try {

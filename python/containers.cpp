@@ -34,8 +34,8 @@ bool is_array(const py::handle& object) {
 Items items_of_array(const py::array& array) {
   const py::dtype type = array.dtype();
   if (py::hasattr(array, "mask") || !type.attr("isnative").cast<bool>()) return {array, Kind::other, {}};
-  auto [kind, format] = meaning_of_items(type.kind(), type.attr("name").cast<std::string>(),
-                                         static_cast<std::size_t>(type.itemsize()));
+  const std::string dtype = type.kind() == 'u' ? "" : type.attr("name").cast<std::string>();  // slow
+  auto [kind, format] = meaning_of_items(type.kind(), dtype, static_cast<std::size_t>(type.itemsize()));
   return {array, kind, std::move(format)};
 }
 
@@ -73,7 +73,7 @@ std::optional<Items> items_of_tensor(const py::handle& tensor) {
   const auto bytes = tensor.attr("element_size")().cast<std::size_t>();
   const std::string type = tensor_type(tensor);
   const py::object values = tensor.attr("detach")();
-  if (py::hasattr(py::module_::import("numpy"), type.c_str())) return items_of_array(values.attr("numpy")());
+  if (type != "bool" && py::hasattr(py::module_::import("numpy"), type.c_str())) return items_of_array(values.attr("numpy")());
   auto [kind, format] = meaning_of_items('V', type, bytes);
   if (bytes > 2) refuse("tensor", "it is of torch." + type, "a type that NumPy or ml_dtypes has");
   const py::object as_integers = values.attr("view")(torch.attr(bytes == 1 ? "uint8" : "int16"));

@@ -11,7 +11,7 @@ namespace {
 
 // ---- Instructions
 
-constexpr std::string_view kPtxVersion = "9.0";
+constexpr std::string_view kPtxVersion = "9.4";
 
 // Of a format, what lies in memory and in registers.
 struct Place {
@@ -226,13 +226,14 @@ Errors: view_mismatch; those of the instruction where the target does not have i
       [](const std::string& function, const TargetName& target, const std::string& format) {
         const auto* row = std::ranges::find(kFunctions, std::string_view(function),
                                             [](const FunctionRow& r) { return std::string_view(r.name); });
-        const std::string f(value_of(find_format_info(format)).name);
-        const Element e = row != std::end(kFunctions)
-                              ? function_of(*row, f, false)
-                              : conversion("f32", f, rounding_of("f32", f, std::nullopt), true, false);
         if (row == std::end(kFunctions) && function != "cvt")
           refuse(Errc::usage, "inferences", "'" + function + "'",
                  "ex2, lg2, rcp, rsqrt, sqrt_approx, sin, cos, tanh or cvt");
+        const std::string f(value_of(find_format_info(format)).name);
+        const Element e = row != std::end(kFunctions)
+                              ? function_of(*row, f, false)
+                              : conversion("f32", f, rounding_of("f32", f, std::nullopt),
+                                           is_pair(place_of(f, "inferences", "the format")), false);
         const std::uint64_t x = 0;
         std::uint64_t y = 0;
         return launched(e, target, &x, &y, 1, true).inferences;

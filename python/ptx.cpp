@@ -367,7 +367,7 @@ std::uint64_t address_of(const AnyArray& object) {
 
 Dim3 dim3_of(const Extent& given, const char* what) {
   const auto refused = [&] {
-    refuse(Errc::launch_shape, what, py::repr(given).cast<std::string>(),
+    refuse(Errc::launch_shape, what, py::repr(given).cast<std::string>().substr(0, 80),
            "an integer, or one to three of them, from 1 on");
   };
   unsigned all[3] = {1, 1, 1};

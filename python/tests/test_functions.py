@@ -102,6 +102,8 @@ def test_conversions():
     assert half.dtype == np.float16 and half[0] == 1 + 2**-10 and warpbit.cvt(near, "f16", target="H100", rounding="rz")[0] == 1
     assert warpbit.cvt(np.float64([0.1]), "f32", target="H100")[0] == np.float32(0.1)
     assert warpbit.cvt(np.float16([0.1]), "f32", target="H100")[0] == np.float32(np.float16(0.1))
+    tf32 = warpbit.cvt(np.uint32([0x3F801FFF]).view(np.float32), "tf32", target="H100", rounding="rna")
+    assert tf32.dtype == np.float32 and tf32[0] == 1 + 2**-10
     assert warpbit.cvt(np.float32([2.5, -3.5]), "s32", target="H100").tolist() == [2, -4]
 
 

@@ -136,6 +136,34 @@ class Shared:
         return capsule
 
 
+class Versioned(ctypes.Structure):
+    """DLManagedTensorVersioned of DLPack 1.0."""
+
+    _fields_ = [("major", ctypes.c_uint32), ("minor", ctypes.c_uint32), ("context", ctypes.c_void_p), ("release", ctypes.c_void_p),
+                ("flags", ctypes.c_uint64), ("data", ctypes.c_void_p), ("device", ctypes.c_int32 * 2), ("dimensions", ctypes.c_int32),
+                ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16), ("shape", ctypes.c_void_p),
+                ("strides", ctypes.c_void_p), ("offset", ctypes.c_uint64)]
+
+
+class Newer:
+    """An array of float16 that a library with DLPack 1.0 shares: without strides, behind 4 bytes, and read-only if asked."""
+
+    def __init__(self, numpy, read_only=False):
+        self.memory = np.concatenate([np.zeros(2, np.float16), numpy.ravel()])
+        self.extents = (ctypes.c_int64 * numpy.ndim)(*numpy.shape)
+        self.tensor = Versioned(1, 0, None, None, read_only, self.memory.ctypes.data, (1, 0), numpy.ndim, 2, 16, 1,
+                                ctypes.addressof(self.extents), None, 4)
+
+    def __dlpack_device__(self):
+        return (1, 0)
+
+    def __dlpack__(self, *, max_version=None, stream=None):
+        assert max_version >= (1, 0)
+        new = ctypes.pythonapi.PyCapsule_New
+        new.restype, new.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
+        return new(ctypes.addressof(self.tensor), b"dltensor_versioned", None)
+
+
 class OnGpu:
     __cuda_array_interface__ = {"shape": (2, 2), "typestr": "<f2", "data": (0, False), "version": 3}
 
@@ -160,6 +188,16 @@ def test_dlpack(dtype, format):
         by_gemm(MMA[format], a, b)
     else:
         assert meaning in str(refusal(lambda: by_gemm(MMA[format], a, b)))
+
+
+def test_dlpack_1_0():
+    a, b = (Newer(np.float16(x)) for x in (A, B))
+    by_gemm(MMA["f16"], a, b)
+    twice = warpbit.RawModule(code=KERNEL).get_function("twice")
+    twice(1, 2, [a])
+    assert a.memory.tolist() == [0, 0, 1.125, 2.25, 3, 4]  # 128 more
+    fault = twice.launch(1, 2, [Newer(np.float16(A), read_only=True)]).fault
+    assert fault is not None and fault.error.code == "address_read_only"
 
 
 def test_dlpack_of_types_that_numpy_lacks():
