@@ -52,7 +52,7 @@ int floor_of_log2(double x) {
   return std::ilogb(x);
 }
 
-int power_of_two(const Quantizer& q, double amax) {
+int power_for(const Quantizer& q, double amax) {
   if (amax == 0) return kLeastPower;
   const int floor = floor_of_log2(amax);
   int out = floor - q.largest_exponent;
@@ -71,7 +71,7 @@ void quantize_block(const Quantizer& q, std::span<const double> numbers, std::by
   double amax = 0;
   for (const double x : numbers) amax = std::max(amax, std::abs(x));
   if (q.format.rule == ScaleRule::power_of_two) {
-    const int power = power_of_two(q, amax);
+    const int power = power_for(q, amax);
     *scale = static_cast<std::byte>(power - kLeastPower);
     const double inverse = std::ldexp(1.0, -power);  // products are exact: of powers of two
     for (const double x : numbers) *codes++ = static_cast<std::byte>(q.element.saturate(x * inverse));
