@@ -33,9 +33,9 @@ class Hash {
   std::uint64_t value_ = 0;
 };
 
-enum class Node : std::uint8_t { wraps, chain, zero, c, sum, promotion, rounding, stored };
+enum class NodeKind : std::uint8_t { wraps, chain, zero, c, sum, promotion, rounding, stored };
 
-std::uint64_t hash_of(Node kind, std::initializer_list<std::uint64_t> words) {
+std::uint64_t hash_of(NodeKind kind, std::initializer_list<std::uint64_t> words) {
   Hash out;
   out.add(static_cast<std::uint64_t>(kind));
   for (const std::uint64_t word : words) out.add(word);
@@ -113,7 +113,7 @@ class Nodes {
   Node chain(const SumBlock& steps, bool from_c) const {
     from_c = from_c && inputs_.has_c;
     Hash out;
-    out.add(hash_of(Node::chain, {arithmetic_, from_c ? 1U : 0U}));
+    out.add(hash_of(NodeKind::chain, {arithmetic_, from_c ? 1U : 0U}));
     for (const SumStep& step : steps)
       for (std::size_t at = 0; at < static_cast<std::size_t>(tile_.terms); at += unit_) {
         const std::size_t count = at < step.count ? std::min(unit_, step.count - at) : 0;
@@ -123,29 +123,29 @@ class Nodes {
   }
   Node outer(bool from_c) const {
     if (from_c && inputs_.has_c)
-      return converted(made(hash_of(Node::c, {}), *formats_.accumulated, true), *formats_.promoted);
-    Node out = made(hash_of(Node::zero, {}), *formats_.promoted, false);
+      return converted(made(hash_of(NodeKind::c, {}), *formats_.accumulated, true), *formats_.promoted);
+    Node out = made(hash_of(NodeKind::zero, {}), *formats_.promoted, false);
     out.is_zero = true;
     return out;
   }
   Node promoted(const Node& outer, const Node& inner, std::size_t number) const {
     const Format& to = *formats_.promoted;
     if (inputs_.has_scales)
-      return made(hash_of(Node::promotion, {outer.exact, inner.exact, word_of(to), number + 1}), to, true);
+      return made(hash_of(NodeKind::promotion, {outer.exact, inner.exact, word_of(to), number + 1}), to, true);
     if (to.id == FormatId::f32 || to.id == FormatId::f64) return added(outer, inner, to);
-    return made(hash_of(Node::promotion, {outer.exact, inner.exact, word_of(to)}), to, true);
+    return made(hash_of(NodeKind::promotion, {outer.exact, inner.exact, word_of(to)}), to, true);
   }
   Node added(const Node& x, const Node& y, const Format& to) const {
     if (x.is_zero && !y.may_be_negative_zero) return converted(y, to);
     const auto [least, most] = std::minmax(x.exact, y.exact);
-    return made(hash_of(Node::sum, {least, most, word_of(to)}), to,
+    return made(hash_of(NodeKind::sum, {least, most, word_of(to)}), to,
                 x.may_be_negative_zero && y.may_be_negative_zero);
   }
   Node converted(const Node& x, const Format& to) const {
     if (x.format->id == to.id) return x;
     Node out = x;
     out.format = &to;
-    out.hash = hash_of(Node::rounding, {x.exact, word_of(to)});
+    out.hash = hash_of(NodeKind::rounding, {x.exact, word_of(to)});
     if (!is_within(*x.format, to)) out.exact = out.hash, out.may_be_negative_zero = true;
     return out;
   }
@@ -167,7 +167,7 @@ class Nodes {
 std::uint64_t stored_hash(const Node& sum, const SumInputs& in, const SumOrder& o, const Format& stored) {
   const bool has_c = o.c_last && in.has_c, is_scaled = o.alpha != 1 || has_c;
   Hash out;
-  out.add(static_cast<std::uint64_t>(Node::stored)).add(sum.exact).add(word_of(stored));
+  out.add(static_cast<std::uint64_t>(NodeKind::stored)).add(sum.exact).add(word_of(stored));
   const bool rounds = is_scaled || in.has_bias || o.scales_last || !is_within(*sum.format, stored);
   out.add(rounds ? static_cast<std::uint64_t>(o.store_rounding) : 0).add(in.has_bias ? 1 : 0);
   out.add(o.scales_last ? 1 + static_cast<std::uint64_t>(o.scale_order) : 0);
@@ -187,7 +187,7 @@ Result<std::uint64_t> sum_identity(const Instruction& instruction, const SumInpu
   if (!runs) return runs.error();
   const auto& tile = std::get<Tile>(instruction.decoded().kernel);
   if (only_wraps(*tile.plan))
-    return hash_of(Node::wraps,
+    return hash_of(NodeKind::wraps,
                    {Hash().add(describe(*tile.plan)).value(), summed_depth(instruction, inputs.depth, order),
                     inputs.has_c ? 1U : 0U, tile.starts_at_zero ? 1U : 0U});
   Nodes nodes(instruction, order, inputs, *formats);

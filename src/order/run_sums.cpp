@@ -42,7 +42,7 @@ std::uint32_t f32_of(float x) {
   return std::isnan(x) ? static_cast<std::uint32_t>(format(FormatId::f32).canonical_nan)
                        : std::bit_cast<std::uint32_t>(x);
 }
-std::uint32_t code_of(const Format& f, float x) {
+std::uint32_t encoded(const Format& f, float x) {
   return f.id == FormatId::f16 ? f16_of(x) : f.id == FormatId::bf16 ? bf16_of(x) : f32_of(x);
 }
 
@@ -217,13 +217,13 @@ bool RunSums::find_run_sums(const SumOrder& order) {
 void RunSums::store(const SumOrder& order, const Format& merged, const Format& stored, const Values& sums) {
   const bool has_c = order.c_last && g_.c.data != nullptr;
   if (!has_c && g_.bias.data == nullptr && order.alpha == 1 && order.store_rounding == Rounding::nearest_even) {
-    for (std::size_t n = 0; n < places_.size(); ++n) codes_[n] = code_of(stored, sums[n]);
+    for (std::size_t n = 0; n < places_.size(); ++n) codes_[n] = encoded(stored, sums[n]);
     return;
   }
   // The small product again, of which most elements do not count.
   Sums all(merged, g_.rows, g_.columns);
   for (std::size_t n = 0; n < places_.size(); ++n) {
-    const std::uint32_t code = code_of(merged, sums[n]);
+    const std::uint32_t code = encoded(merged, sums[n]);
     std::memcpy(&all.codes[places_[n] * all.item()], &code, all.item());
   }
   const auto matrix = [&](const MatrixView& view) {
