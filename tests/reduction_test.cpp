@@ -3,10 +3,11 @@
 // (golden/reductions) and of sums that are made here.
 #include "warpbit/reduction.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <catch2/catch.hpp>
 #include <cmath>
-#include <numeric>
+#include <cstring>
 
 #include "golden_records.hpp"
 
@@ -142,8 +143,10 @@ TEST_CASE("means and variances by Welford") {
   const Codes x = codes({1, 3, 5, 7, 1, 3, 5, 7});  // mean 4, variance 5
   ReductionProblem rows = problem(Reduction::layer_norm, x, 4);
   rows.epsilon = 11;  // 1 / sqrt(16)
-  for (const char* words : {"", "threads=2", "threads=4", "threads=4 lanes=pairs", "vector=4 accumulators=each", "blocks=2"})
-    CHECK(reduce(rows, order(words)).value() == codes({-0.75F, -0.25F, 0.25F, 0.75F, -0.75F, -0.25F, 0.25F, 0.75F}));
+  for (const char* words :
+       {"", "threads=2", "threads=4", "threads=4 lanes=pairs", "vector=4 accumulators=each", "blocks=2"})
+    CHECK(reduce(rows, order(words)).value() ==
+          codes({-0.75F, -0.25F, 0.25F, 0.75F, -0.75F, -0.25F, 0.25F, 0.75F}));
 }
 
 TEST_CASE("words are read as they are written") {
@@ -227,6 +230,67 @@ TEST_CASE("nothing is said to explain what nothing does") {
   CHECK(search.classes.empty());
   CHECK(search.nearest_rows == 7);
   CHECK_THAT(search.text(), Contains("none of") && Contains("explains the first 7"));
+}
+
+// ---- Results of an H200
+
+TEST_CASE("recorded reductions come out bit for bit", "[once]") {
+  const std::filesystem::path path = "golden/reductions/sm_90a.zip";
+  std::size_t equal = 0, without = 0;
+  for (const FileReport& one : verify_all(find_verifiable(std::span(&path, 1)))) {
+    INFO(one.record);
+    CHECK(one.mismatches == 0);
+    if (one.status == FileStatus::not_reproducible)
+      ++without;
+    else if (one.status == FileStatus::replayed && one.elements > 0)
+      ++equal;
+  }
+  CHECK(equal == 101);
+  CHECK(without == 3);
+}
+
+// Of many rows of f32 one order explains all, and it is the kernel's: threads are those of the launch, and loops are known.
+const std::vector<std::pair<std::string, std::string>> kFound = {
+    {"torch.sum.f32.64x1000", "threads=32 vector=4 accumulators=each"},
+    {"torch.sum.f32.1000x64.axis0", "threads=8 unroll=4 accumulators=each"},
+    {"torch.mean.f32.64x1000", "threads=32 vector=4 accumulators=each function=reciprocal"},
+    {"torch.norm.f32.64x1000", "threads=32 vector=4 accumulators=each fused"},
+    {"torch.softmax.f32.64x100", "threads=32 function=expf"},
+    {"torch.layer_norm.f32.16x1000", "threads=128 vector=4"},
+    {"triton.tile4.w4.f32.32x500", "threads=128"},
+    {"cupy.sum.f32.64x1000", "threads=512 shared"},
+    {"cupy.sum.cub.f32.64x1000", "threads=256 lanes=pairs warps=ascending"},
+};
+
+Codes items(const Recording& recording, const RecordedMatrix& of) {
+  const std::vector<std::byte> data = recording.data(of.data).value();
+  Codes out(data.size() / 4);
+  for (std::size_t i = 0; i < out.size(); ++i) std::memcpy(&out[i], &data[4 * i], 4);
+  return out;
+}
+
+TEST_CASE("recorded reductions tell their order", "[once]") {
+  const Recording recording = Recording::open("golden/reductions/sm_90a.zip").value();
+  for (const auto& [name, words] : kFound) {
+    INFO(name);
+    const Record* const record = recording.find(name);
+    REQUIRE(record != nullptr);
+    const RecordedReduction r = read_reduction(*record).value();
+    Codes x = items(recording, r.x);
+    const Codes d = items(recording, r.d);
+    std::size_t rows = r.x.shape[0], columns = r.x.shape[1];
+    if (r.axis == 0U) {
+      Codes turned;
+      for (std::size_t column = 0; column < columns; ++column)
+        for (std::size_t row = 0; row < rows; ++row) turned.push_back(x[row * columns + column]);
+      x = turned;
+      std::swap(rows, columns);
+    }
+    const ReductionProblem problem{find_reduction(r.op).value(), rows, columns, "f32", "f32", x, d, r.epsilon};
+    const ReductionSearch search = find_reduction_order(problem).value();
+    REQUIRE(search.classes.size() == 1);
+    CHECK(std::ranges::find(search.classes[0].orders, order(words)) != search.classes[0].orders.end());
+  }
 }
 
 }  // namespace reduction_test
