@@ -109,7 +109,7 @@ ElementInputs element_of(const Instruction& instruction, const Codes& a, const C
 
 Computation computation_of(const py::handle& object) {
   if (py::isinstance<Computation>(object)) return object.cast<Computation>();
-  if (py::isinstance<Instruction>(object)) return {object.cast<Instruction>(), {}, 1};
+  if (py::isinstance<Instruction>(object)) return {object.cast<Instruction>(), {}};
   throw py::type_error("expected an Instruction or a Computation, got " + seen_text(object));
 }
 

@@ -12,7 +12,7 @@ namespace warpbit::python {
 namespace {
 
 using Extent = As<"_Extent">;
-using Arguments = As<"Sequence[_Argument]", py::sequence>;
+using LaunchArguments = As<"Sequence[_Argument]", py::sequence>;
 using Names = As<"Sequence[str]", py::sequence>;
 using Grades = As<"Mapping[str, str]", py::dict>;
 using AnyArray = As<"_Bits">;
@@ -406,7 +406,7 @@ std::vector<ptx::GradedRule> grades_of(const Grades& rules) {
 }
 
 LaunchReport launch(const ptx::Function& function, const Extent& grid, const Extent& block,
-                    const Arguments& args, std::uint64_t shared_mem, const As<"Optional[_Extent]">& cluster,
+                    const LaunchArguments& args, std::uint64_t shared_mem, const As<"Optional[_Extent]">& cluster,
                     bool contract, bool as_written, const Names& without, bool check_shared, bool check_global,
                     bool lenient, bool strict, const Grades& rules, std::uint64_t step_limit,
                     ptx::Cancel cancel, std::uint64_t cancel_seed, int threads, bool allow_inferred,
@@ -456,7 +456,7 @@ void warn(const LaunchFinding& finding) {
 }
 
 template <class... Options>
-void call(const ptx::Function& function, const Extent& grid, const Extent& block, const Arguments& args,
+void call(const ptx::Function& function, const Extent& grid, const Extent& block, const LaunchArguments& args,
           const Options&... options) {
   const LaunchReport report = launch(function, grid, block, args, options..., false, Callback(py::none()));
   if (!report.printed.empty()) py::print(report.printed, "end"_a = "");

@@ -163,7 +163,7 @@ std::vector<std::int64_t> naive_sources(const CopyCase& c) {
 TEST_CASE("runs of a load are what element after element is", "[tensor_copy]") {
   for (const bool im2col : {false, true})
     for (const bool interleave : {false, true})
-      for (const CopyCase& c : loads(900000, 150, im2col, interleave)) {
+      for (const CopyCase& c : copies(kLoad, 900000, 150, im2col, interleave)) {
         INFO(describe(c));
         const Result<std::vector<CopyRun>> runs = tensor_map::runs(map_of(c), copy_of(c));
         REQUIRE(runs);
