@@ -49,8 +49,8 @@ ReductionProblem problem_of(const std::string& reduction, const Summed& x, doubl
   return {value_of(find_reduction(reduction)), x.rows, x.columns, x.format, x.format, x.codes, {}, epsilon};
 }
 
-ReductionSearch find(const std::string& reduction, const Values& x, const Values& d, const Axis& axis,
-                     double epsilon, int threads, int blocks) {
+ReductionSearch find_reduction_in(const std::string& reduction, const Values& x, const Values& d,
+                                  const Axis& axis, double epsilon, int threads, int blocks) {
   Arguments arguments("find_reduction_order");
   const Summed of_x = summed(arguments, x, "x", axis);
   ReductionProblem problem = problem_of(reduction, of_x, epsilon);
@@ -61,9 +61,9 @@ ReductionSearch find(const std::string& reduction, const Values& x, const Values
   return interruptible([&] { return value_of(find_reduction_order(problem, {{threads, blocks}})); });
 }
 
-As<"NDArray[Any]", py::array> reduced(const std::string& reduction, const Values& x, const std::string& order,
-                                      const Axis& axis, double epsilon,
-                                      const std::optional<std::string>& d_format) {
+As<"NDArray[Any]", py::array> reduced_array(const std::string& reduction, const Values& x,
+                                            const std::string& order, const Axis& axis, double epsilon,
+                                            const std::optional<std::string>& d_format) {
   Arguments arguments("reduce");
   const Summed of_x = summed(arguments, x, "x", axis);
   ReductionProblem problem = problem_of(reduction, of_x, epsilon);
@@ -80,7 +80,7 @@ As<"NDArray[Any]", py::array> reduced(const std::string& reduction, const Values
   return out;
 }
 
-std::vector<std::vector<std::string>> classes_of(const ReductionSearch& search) {
+std::vector<std::vector<std::string>> reduction_classes(const ReductionSearch& search) {
   std::vector<std::vector<std::string>> out;
   for (const ReductionClass& one : search.classes) {
     out.emplace_back();
@@ -94,7 +94,7 @@ std::vector<std::vector<std::string>> classes_of(const ReductionSearch& search) 
 void add_reductions(py::module_& m) {
   py::class_<ReductionSearch>(m, "ReductionSearch", "What find_reduction_order found.")
       .def_property_readonly(
-          "classes", &classes_of,
+          "classes", &reduction_classes,
           "Orders in words that explain D, the likely ones first: a list for each sum; the orders of one list "
           "are the same tree of additions.")
       .def_readonly("more_classes", &ReductionSearch::more_classes, "How many lists are left out.")
@@ -110,7 +110,7 @@ void add_reductions(py::module_& m) {
           "The order that explains most rows, from the first one on, where some were not explained; or None.")
       .def_readonly("nearest_rows", &ReductionSearch::nearest_rows, "How many rows that are.")
       .def("__str__", &ReductionSearch::text);
-  m.def("find_reduction_order", &find, "reduction"_a, "x"_a, "d"_a, py::kw_only(), "axis"_a = -1,
+  m.def("find_reduction_order", &find_reduction_in, "reduction"_a, "x"_a, "d"_a, py::kw_only(), "axis"_a = -1,
         "epsilon"_a = 0.0, "threads"_a = 0, "blocks"_a = 0,
         R"(The orders in which a kernel may have added: those that explain D bit for bit.
 
@@ -118,8 +118,8 @@ reduction: "sum", "mean", "norm", "softmax", "layer_norm" or "rms_norm", along `
 float16, bfloat16, float32 or float64; d has no such axis, or all values of x for the last three. epsilon: of the norms. threads,
 blocks: of the kernel, where a profiler shows them. Sums are in float32, of float64 in float64. Errors: usage; view_mismatch.)");
   m.def(
-      "reduce", &reduced, "reduction"_a, "x"_a, "order"_a = "", py::kw_only(), "axis"_a = -1, "epsilon"_a = 0.0,
-      "d_format"_a = py::none(),
+      "reduce", &reduced_array, "reduction"_a, "x"_a, "order"_a = "", py::kw_only(), "axis"_a = -1,
+      "epsilon"_a = 0.0, "d_format"_a = py::none(),
       R"(D as a kernel computes it that adds in this order: words as `warpbit order --sum sum --words` lists them.
 
 d_format: "f16", "bf16", "f32" or "f64"; float32 unless given, of float64 float64. The others as of find_reduction_order.
