@@ -148,6 +148,7 @@ struct RecordedProduct : RecordOrigin {
       {};  ///< whether the library was allowed to round operands of single precision
   std::vector<RecordedKernel> kernels = {};
   std::optional<bool> stable = {};
+  std::string order = {};  ///< in words (SumOrder); empty if nobody knows
 };
 /// Errors: as those of read_launch.
 Result<RecordedProduct> read_product(const Record& record);

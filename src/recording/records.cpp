@@ -114,6 +114,7 @@ Result<RecordedProduct> read_product(const Record& record) {
                         fields.real_or("beta", 1)};
     for (const Fields& one : fields.objects_or_none("kernels"))
       out.kernels.push_back({one.text("name"), one.optional_extent("grid").value_or(Dim3{})});
+    out.order = fields.text_or_empty("order");
     out.may_round = fields.optional_flag("tf32");
     out.stable = fields.optional_flag("stable");
     return out;

@@ -188,6 +188,18 @@ std::optional<Way> by_names(const Product& p, Target target) {
   return {};
 }
 
+// What the record says, with the first instruction of these types.
+Result<std::optional<Way>> by_record(const Product& p, Target target) {
+  if (p.recorded.order.empty()) return std::optional<Way>();
+  Result<SumOrder> order = SumOrder::parse(p.recorded.order);
+  if (!order) return order.error();
+  const bool is_tf32 = p.recorded.a.format == "f32" && p.recorded.may_round.value_or(true);
+  const auto type_of = [&](const Matrices& m) { return is_tf32 ? std::string("tf32") : m.recorded->format; };
+  Result<std::vector<Instruction>> instructions = instructions_of_products(type_of(p.a), type_of(p.b), target);
+  if (!instructions) return instructions.error();
+  return std::optional(Way{instructions->front(), *std::move(order), "told by the record"});
+}
+
 // With operands as instructions have them.
 std::optional<Way> by_search(const Product& p, Target target, std::string_view a, std::string_view b) {
   const Result<std::vector<Instruction>> instructions = instructions_of_products(a, b, target);
@@ -237,7 +249,10 @@ Result<FileStatus> verify_product(const Subject& subject, FileReport& report) {
   if (!target) return target.error();
   report.target = target->name();
   if (const auto done = read_operands(subject, report, p); !done) return done.error();
-  std::optional<Way> way = by_names(p, *target);
+  const Result<std::optional<Way>> told = by_record(p, *target);
+  if (!told) return told.error();
+  std::optional<Way> way = *told;
+  if (!way) way = by_names(p, *target);
   if (!way) way = by_search(p, *target);
   if (!way) {
     report.notes.emplace_back("no order of the sum that is known gives D");
