@@ -112,7 +112,7 @@ def test_an_order_is_found_by_two_workers_of_which_one_dies(tmp_path):
     random = np.random.default_rng(1)
     a, b = (random.standard_normal(shape).astype(np.float16) for shape in ((16, 300), (300, 12)))
     d = warpbit.gemm(warpbit.Instruction("mma.m16n8k16.f32.f16", "H100"), a, b, order="split_k=4 unit=64 promote=32").d
-    question = {"a": a, "b": b, "d": d, "target": "H100", "types": "f16", "limit": 3e8}
+    question = {"a": a, "b": b, "d": d, "target": "H100", "types": "f16", "limit": 3e9}
     whole = warpbit.find_order(**question)
     assert whole.found and whole.tried > 1000
     sys.path.insert(0, EXAMPLES)
