@@ -18,11 +18,6 @@ struct Summed {
   std::vector<std::uint64_t> codes;
 };
 
-std::vector<std::uint64_t> wide(const py::array& items) {
-  const py::array_t<std::uint64_t, py::array::c_style | py::array::forcecast> out(items);
-  return {out.data(), out.data() + out.size()};
-}
-
 // `axis`: None flattens; nothing leaves the array as it is.
 Summed summed(Arguments& arguments, const py::handle& object, const std::string& name,
               const std::optional<Axis>& axis) {
@@ -37,10 +32,10 @@ Summed summed(Arguments& arguments, const py::handle& object, const std::string&
     array = array.attr("reshape")(-1);
   else if (axis)
     array = py::module_::import("numpy").attr("moveaxis")(array, *axis, -1);
-  const py::array dense(array);
-  out.shape.assign(dense.shape(), dense.shape() + dense.ndim());
+  const py::array moved(array);
+  out.shape.assign(moved.shape(), moved.shape() + moved.ndim());
   if (!out.shape.empty()) out.columns = static_cast<std::size_t>(out.shape.back());
-  out.codes = wide(dense);
+  out.codes = codes_in(moved);
   out.rows = out.columns == 0 ? 0 : out.codes.size() / out.columns;
   return out;
 }

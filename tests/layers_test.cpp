@@ -229,6 +229,7 @@ struct NamingPart {
 constexpr NamingPart kNamingParts[] = {{"execute.hpp", "// ---- tcgen05\n", ""},
                                        {"instruction.hpp", "// ---- Instruction descriptors\n", ""},
                                        {"layout.hpp", "// ---- Moves of fragments\n", ""},
+                                       {"reduction.hpp", "// Sums of one array", ""},
                                        {"gemm.hpp", "// ---- Orders of sums\n", "// ---- Products\n"}};
 
 // The text of a header; blank where it may name what it likes.

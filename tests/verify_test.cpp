@@ -169,7 +169,7 @@ TEST_CASE("records that fit no data, kernel, kind or target are unreadable or un
       {"module", "before", FileStatus::unsupported, "line 1, column 1: byte 0x01"},
       {"entry", "no_such_kernel", FileStatus::unreadable, "no_such_kernel"},
       {"kind", "dance", FileStatus::unreadable,
-       "line 2: 'kind': 'dance'; expected launch, product, generated_product, copy"},
+       "line 2: 'kind': 'dance'; expected launch, product, generated_product, reduction, copy"},
       {"target", "sm_12", FileStatus::unsupported, "sm_12"},
       {"parameters", json::array(), FileStatus::unreadable, "argument"},
   };

@@ -147,7 +147,7 @@ std::string json(const Explanation& explanation);
 struct Computation {
   Instruction instruction;
   /// How its steps are summed along K, as of gemm(); with a sparse A only stored elements count. D has the format of the
-  /// instruction, and C is where the accumulators start: orders with c=last, alpha, scales=last, tf32 or another format of D are refused.
+  /// instruction, and C is where the accumulators start: orders with c=last, alpha, scales=last, rounded operands or another format of D are refused.
   SumOrder order = {};
 };
 

@@ -38,8 +38,8 @@ struct FoundProduct {
 /// How to search.
 struct FindOrderOptions {
   /// What is known of the order: its words for C, alpha, beta, scale factors and the store are taken as they are, the
-  /// others are the first hypothesis. Without a store D is of the accumulators' format; where all of its numbers of f32 are
-  /// those of f16 or bf16, too, a store in these is tried.
+  /// others are the first hypothesis. Without a store D is of the accumulators' format; where all of its numbers are
+  /// those of a narrower format, too, a store in that is tried.
   SumOrder known = {};
   /// Orders to try before all others.
   std::vector<SumOrder> first = {};
@@ -133,9 +133,9 @@ struct OrderSearch {
 Result<std::vector<Instruction>> instructions_of_products(std::string_view a, std::string_view b,
                                                           Target target);
 
-/// The store (SumOrder::store) that items of D of so many bytes tell, where sums are of f32: NumPy's kind 'f' with two bytes is
-/// f16; 'u' and 'i' are codes, of the operands' format if that has two bytes, too. Empty: the order says it, or there is none
-/// but the sum's format. Errors: usage for codes of two bytes of any other operands.
+/// The store (SumOrder::store) that items of D of so many bytes tell, where sums are of single precision: NumPy's kind 'f' with
+/// two bytes is half precision; 'u' and 'i' are codes, of the operands' format if that has two bytes, too, and else of the one that
+/// NumPy has no type for. Empty: the order says it, or there is none but the sum's format.
 Result<std::string> store_of_items(const Instruction& instruction, const SumOrder& known, char kind,
                                    std::size_t bytes);
 

@@ -202,8 +202,8 @@ struct GemmOptions {
 /// the instruction), inferred_plan, no_such_kernel.
 Result<Execution> gemm(const Instruction& instruction, const Gemm& problem, const GemmOptions& options = {});
 
-/// Products of matrices by a tcgen05.mma have forms of their own, in which its types stand and which no PTX has:
-/// tcgen05.mma.kind::f8f6f4.f32.e4m3.e4m3. One of them for the kind of this tcgen05.mma; empty for other instructions.
+/// Products of matrices by an instruction whose types are in a descriptor have forms of their own, in which these stand and which no
+/// PTX has. One of them for an instruction of that kind; empty for other instructions.
 std::string_view product_by_types(const Instruction& instruction);
 
 /// The format of D (a name of Operand::format), and of C with SumOrder::c_last.

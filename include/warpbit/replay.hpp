@@ -276,8 +276,8 @@ Result<CodeMatrix> run_matrices(const Instruction& instruction, const MatrixOper
 // ---- Files of matrices
 
 /// Reads a matrix into codes of a format (a name of Operand::format). A file whose name ends in .npy has one
-/// dimension (a row) or two; its floating-point and signed items are numbers, its unsigned ones codes, and so are int8
-/// and int16 for formats of floating-point numbers of that size, as NumPy has bfloat16. Any other file is text: cells separated by commas, semicolons, blanks or tabs, each a number or a code
+/// dimension (a row) or two; its floating-point and signed items are numbers, its unsigned ones codes, and so are
+/// signed ones for formats of floating-point numbers of that size, as NumPy has what it has no type for. Any other file is text: cells separated by commas, semicolons, blanks or tabs, each a number or a code
 /// (parse_code); lines that are empty or start with '#' are ignored. Numbers that the format cannot represent
 /// are rounded to nearest even, and a note states their count and the first one; for integer formats they are
 /// refused. A format that an instruction makes of wider numbers (SumOrder) has these numbers as its codes.
@@ -285,8 +285,8 @@ Result<CodeMatrix> run_matrices(const Instruction& instruction, const MatrixOper
 Result<CodeMatrix> read_matrix(const std::filesystem::path& path, std::string_view format,
                                std::vector<std::string>& notes, const ReadOptions& options = {});
 
-/// The format whose codes the items of a .npy file are: f16, f32 or f64; bf16 of items of 16 bits without a type of their own, as NumPy
-/// has them. Errors: those of reading; member_dtype for all else.
+/// The format whose codes the items of a .npy file are, by their type; integers of 16 bits are codes of the one that NumPy has no type
+/// for. Errors: those of reading; member_dtype for all else.
 Result<std::string> format_of_file(const std::filesystem::path& path, const ReadOptions& options = {});
 
 /// The codes of a matrix row by row in items as gemm() takes them: a MatrixView is {data, columns, 1}. Precondition: a format

@@ -353,12 +353,15 @@ class OrderFiles {
     read("d", o.d, of_d, d_);
     read("c", o.c, known.c_last ? std::string_view(of_d) : i.operands()[0].format, c_);
     if (!d_) elements_ = read_elements(o.elements, of_d, notes_);
-    // Other inputs have another D.
-    if (!notes_.empty())
-      refuse(
-          "order", notes_[0],
-          "A, B, C and D as the library had them: numbers of their formats, or codes (unsigned integers; int16 for "
-          "bf16)");
+    // Other inputs have another D. Text has decimal numbers, which are those of formats as people write them.
+    for (const std::string& note : notes_)
+      if (note.find(".npy: ") != note.npos)
+        refuse(
+            "order", note,
+            "A, B, C and D as the library had them: numbers of their formats, or codes (unsigned integers; int16 for "
+            "bf16)");
+      else
+        fmt::print(stderr, "warpbit: {}\n", note);
   }
   FoundProduct product() const {
     FoundProduct out{{shape().rows,

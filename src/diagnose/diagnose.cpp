@@ -201,16 +201,18 @@ class Search {
   Judge wider_;   // that one and its neighbours
 };
 
-// A loop that leaves the end of K out is a mistake and an order; it is one explanation, the mistake.
+// A loop that leaves the end of K out is a mistake and an order, and so are orders that leave out as much; it is one explanation, the
+// mistake.
 void drop_twins(std::vector<Candidate>& candidates, std::vector<Finding>& orders) {
   const bool is_tail = std::ranges::any_of(candidates, [&](const Candidate& c) {
     return c.together.size() == 1 && c.together[0]->kind == "tail_missing" && !orders.empty() &&
            c.score.explained == orders[0].elements;
   });
-  if (is_tail)
-    std::erase_if(orders, [](const Finding& f) {
-      return f.order.starts_with("omit=") && f.order.find(' ') == f.order.npos;
-    });
+  const auto tail = std::ranges::find_if(orders, [](const Finding& f) {
+    return f.order.starts_with("omit=") && f.order.find(' ') == f.order.npos;
+  });
+  if (!is_tail || tail == orders.end()) return;
+  std::erase_if(orders, [left_out = tail->left_out](const Finding& f) { return f.left_out == left_out; });
 }
 
 // Looks for orders of the sum, given how many elements are right.

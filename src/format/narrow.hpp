@@ -48,7 +48,9 @@ class Narrow {
   }
 
  private:
-  std::uint64_t sign_of(double number) const { return std::bit_cast<std::uint64_t>(number) >> 63 << sign_bit_; }
+  std::uint64_t sign_of(double number) const {
+    return sign_bit_ < 0 ? 0 : std::bit_cast<std::uint64_t>(number) >> 63 << sign_bit_;
+  }
 
   //        52                       0
   //   1.fraction of float64         |

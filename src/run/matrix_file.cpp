@@ -189,7 +189,7 @@ Result<std::string> format_of_file(const fs::path& path, const ReadOptions& opti
   if (!array) return array.error();
   const ArrayHeader& h = array->header;
   if (h.kind == 'f') return std::string(numpy_format(h.item_bytes).name);
-  if (h.kind == 'u' && h.item_bytes == 2) return std::string("bf16");
+  if ((h.kind == 'u' || h.kind == 'i') && h.item_bytes == 2) return std::string("bf16");
   return Error{Errc::member_dtype, path.string(), h.dtype(),
                "float16, float32, float64; or uint16, which is bf16"};
 }
