@@ -32,6 +32,7 @@ const std::vector<Decision> kDecisions = {
     {false, kBit + "@%p4 bra SKIP; bar.warp.sync -1; SKIP:"},
     {false, kBit + "@%p4 bra SKIP; st.shared.u32 [flag], 1; SKIP:"},
     {false, kBit + "@%p4 ret;"},
+    {false, kBit + "@%p4 bra SKIP; ld.acquire.gpu.global.u32 %r6, [%rd2+512]; SKIP:"},
     {false, "and.b32 %r7, %r5, 3; mad.wide.u32 %rd3, %r7, 4, %rd2; ld.global.u32 %r6, [%rd3+512];"},
 };
 

@@ -156,12 +156,14 @@ TEST_CASE("words are read as they are written") {
     CHECK(order(words).text() == words);
   for (const auto& [words, says] :
        std::vector<std::pair<std::string, std::string>>{{"thread=4", "words of blocks=, spread="},
-                                                        {"threads=0", "threads= with 128"},
+                                                        {"threads=0", "threads= with a number from 1 to 1024"},
                                                         {"threads=x", "threads= with"},
                                                         {"lanes=ascending", "lanes= with pairs, halves"},
                                                         {"accumulators=both", "accumulators= with one, each"},
                                                         {"half", "words of"},
-                                                        {"threads=99999999999", "threads= with"}}) {
+                                                        {"threads=99999999999", "threads= with"},
+                                                        {"threads=1025", "from 1 to 1024"},
+                                                        {"=5", "words of"}}) {
     const Result<ReductionOrder> got = ReductionOrder::parse(words);
     REQUIRE_FALSE(got);
     CHECK_THAT(got.error().message(), Contains(says) && Contains(words));
@@ -186,6 +188,17 @@ TEST_CASE("what does not fit is refused") {
   refused("as many as x has", [](ReductionProblem& p) { p.reduction = Reduction::softmax; });
   refused("an array without values", [](ReductionProblem& p) { p.rows = 0; });
   CHECK_FALSE(reduce(good, order("function=expf")));
+  CHECK_FALSE(reduce(good, order("fused")));
+  for (const int threads : {0, -1, 1 << 20}) {
+    ReductionOrder wrong;
+    wrong.threads = threads;
+    CHECK_FALSE(reduce(good, wrong));
+    CHECK_FALSE(find_reduction_order(good, {{threads == 0 ? -5 : threads, 0}}));
+  }
+  CHECK_FALSE(ReductionOrder::parse("loop=64 threads=32 blocks=2 spread=turns"));
+  CHECK_FALSE(ReductionOrder::parse("blocks=65536 threads=1024"));
+  refused("4294967296 x 4294967296",
+          [](ReductionProblem& p) { p.rows = p.columns = std::size_t{1} << 32, p.x = {}; });
   CHECK_FALSE(find_reduction("product"));
 }
 

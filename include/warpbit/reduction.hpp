@@ -108,7 +108,7 @@ struct ReductionClass {
   std::vector<ReductionOrder> orders;  ///< the likely one first
 };
 
-/// What is known beforehand, as a profiler shows it; 0: nothing.
+/// What is known beforehand of the threads of a block and the blocks that share a row; 0: nothing.
 struct ReductionHints {
   int threads = 0, blocks = 0;
 };
@@ -135,7 +135,7 @@ struct ReductionOptions {
   std::size_t most_classes = 8;   ///< that are listed
 };
 
-/// Finds the orders. Errors: usage, for formats and sizes that do not fit; those of rows without a value are none.
+/// Finds the orders. Errors: usage, for formats, sizes and hints that do not fit.
 Result<ReductionSearch> find_reduction_order(const ReductionProblem& problem,
                                              const ReductionOptions& options = {});
 

@@ -100,6 +100,7 @@ Result<std::vector<Level>> run_levels(const std::string& recording, const Record
   Result<Recording> opened = Recording::open(to, options.read);
   const std::shared_ptr<const Recording> left =
       opened ? std::make_shared<const Recording>(*std::move(opened)) : nullptr;
+  if (left == nullptr && said->find("\"reason\"") == said->npos) return opened.error();
   std::vector<Level> out;
   std::istringstream lines(*said);
   for (std::string line; std::getline(lines, line);) {

@@ -17,6 +17,7 @@ bool is_private(const Program& program, const Step& step) {
   using enum ptx::Does;
   constexpr ptx::Does kPrivate[] = {compute, convert, move, logic, load, branch, window, is_space, policy};
   const ptx::Does what = does(program, step);
+  if (what == load && (step.access.strong || steps::matrix_move(program, step) != nullptr)) return false;
   if (what == store) return step.access.space == ptx::StateSpace::local && !step.access.generic;
   return std::ranges::find(kPrivate, what) != std::end(kPrivate) && steps::what_runs(step) != steps::tensor;
 }

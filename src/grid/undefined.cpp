@@ -250,14 +250,14 @@ void Undefined::arrive(const Path& path) {
   std::erase_if(open_, [](const Open& one) { return one.lanes == 0; });
 }
 
-// Nobody knows what local memory has.
+// Nobody knows what local memory has: of this call, and of those that may have passed an address of theirs.
 void Undefined::lose_frame(const Path& path, Lanes lanes, const Cause& cause) {
-  const std::int64_t bytes = warp_.program().functions[static_cast<std::size_t>(path.function)].local_bytes;
+  const std::int64_t bytes =
+      path.local + warp_.program().functions[static_cast<std::size_t>(path.function)].local_bytes;
   for_each_lane(lanes, [&](int lane) {
-    if (std::byte* const defined = warp_.defined(lane, path.local, bytes))
-      std::fill_n(defined, bytes, std::byte{0});
+    if (std::byte* const defined = warp_.defined(lane, 0, bytes)) std::fill_n(defined, bytes, std::byte{0});
   });
-  local_.store(path.local, bytes, cause);
+  local_.store(0, bytes, cause);
 }
 
 namespace {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 #include "warpbit/reduction.hpp"
@@ -15,6 +16,9 @@ std::vector<ReductionOrder> beginnings(std::size_t columns, const ReductionHints
 
 /// The orders that begin like this one.
 std::vector<ReductionOrder> endings(const ReductionOrder& begun);
+
+/// Why an order is none: members that are too small or too large, words that exclude each other.
+std::optional<Error> order_refusal(const ReductionOrder& order);
 
 /// Less is more likely: what libraries have, one block to a row, loads of 16 bytes.
 std::size_t rank(const ReductionOrder& order);

@@ -6,11 +6,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <utility>
 
 #include "reduction/candidates.hpp"
@@ -70,6 +70,18 @@ class Known {
   std::vector<std::map<Value, bool, Less>> known_;
 };
 
+// Those that some data can tell apart: by a power of two, a quotient is a product; squares of f16 are exact.
+std::vector<Variant> told_apart(const ReductionProblem& problem) {
+  std::vector<Variant> out = variants_of(problem.reduction);
+  const bool is_mean = problem.reduction == Reduction::mean || problem.reduction == Reduction::rms_norm;
+  const bool has_fused = std::ranges::any_of(out, &Variant::fused);
+  std::erase_if(out, [&](const Variant& one) {
+    return (is_mean && std::has_single_bit(problem.columns) && one.function == "reciprocal") ||
+           (problem.x_format == "f16" && !one.fused && has_fused);
+  });
+  return out;
+}
+
 template <class Of>
 class Search {
   using Value = typename Of::Value;
@@ -77,7 +89,7 @@ class Search {
  public:
   Search(const ReductionProblem& problem, const ReductionOptions& options)
       : problem_(problem), options_(options) {
-    for (const Variant& variant : variants_of(problem.reduction))
+    for (const Variant& variant : told_apart(problem))
       rows_.emplace_back(variant, std::make_unique<Known<Of>>(problem, variant));
   }
 
@@ -92,7 +104,9 @@ class Search {
         const ReductionOrder& beginning = all[first + i];
         const std::vector<ReductionOrder> orders = endings(beginning);
         tried += orders.size() * rows_.size();
-        for (auto& [variant, rows] : rows_) try_out(variant, *rows, beginning, orders, found[first + i]);
+        for (auto& [variant, rows] : rows_)
+          if (!variant.fused || !adds_steps(beginning))
+            try_out(variant, *rows, beginning, orders, found[first + i]);
       });
     }
     ReductionSearch out;
@@ -112,6 +126,10 @@ class Search {
   }
 
  private:
+  // The values of a step are added by themselves, so that squares are rounded.
+  static bool adds_steps(const ReductionOrder& order) {
+    return order.accumulators >= ReductionOrder::Accumulators::step;
+  }
   void try_out(const Variant& variant, Known<Of>& rows, const ReductionOrder& beginning,
                const std::vector<ReductionOrder>& orders, std::vector<ReductionOrder>& found) {
     const auto begun = begun_of(rows, 0, beginning);
@@ -134,7 +152,8 @@ class Search {
   }
   void note_nearest(const ReductionOrder& order, std::size_t rows) {
     const std::scoped_lock lock(mutex_);
-    if (rows < nearest_rows_ || (rows == nearest_rows_ && rank(order) >= rank(nearest_))) return;
+    const auto key = [](const ReductionOrder& o) { return std::pair(rank(o), o.text()); };
+    if (rows < nearest_rows_ || (rows == nearest_rows_ && key(order) >= key(nearest_))) return;
     nearest_ = order;
     nearest_rows_ = rows;
   }
@@ -175,7 +194,7 @@ std::optional<Error> refused(const ReductionProblem& p, bool has_d) {
     if (format != "f16" && format != "bf16" && format != "f32" && format != "f64")
       return error(fmt::format("'{}'", format), "f16, bf16, f32 or f64");
   if (p.rows == 0 || p.columns == 0) return error("an array without values", "one with rows and columns");
-  if (p.x.size() != p.rows * p.columns)
+  if (p.x.size() / p.columns != p.rows || p.x.size() % p.columns != 0)
     return error(fmt::format("{} values of x", p.x.size()), fmt::format("{} x {}", p.rows, p.columns));
   const bool of_values = leaves_values(p.reduction);
   const std::size_t wanted = of_values ? p.x.size() : p.rows;
@@ -204,14 +223,23 @@ std::vector<std::uint64_t> reduced(const ReductionProblem& problem, const Reduct
 
 Result<std::vector<std::uint64_t>> reduce(const ReductionProblem& problem, const ReductionOrder& order) {
   if (auto error = reduction::refused(problem, false)) return *std::move(error);
+  if (auto error = reduction::order_refusal(order)) return *std::move(error);
   const std::vector<reduction::Variant> variants = reduction::variants_of(problem.reduction);
-  if (std::ranges::find(variants, order.function, &reduction::Variant::function) == variants.end()) {
-    std::set<std::string_view> functions;
-    for (const reduction::Variant& one : variants)
-      functions.insert(one.function.empty() ? "none" : one.function);
+  const auto is_same = [&](const reduction::Variant& one) {
+    return one.function == order.function && one.fused == order.fused;
+  };
+  if (std::ranges::none_of(variants, is_same)) {
+    std::vector<std::string> words;
+    for (const reduction::Variant& one : variants) {
+      ReductionOrder with;
+      with.function = one.function;
+      with.fused = one.fused;
+      words.push_back(with.function.empty() && !with.fused ? "none of these words" : with.text());
+    }
     return Error{Errc::usage, "the order of a reduction",
-                 fmt::format("function={} of {}", order.function, name(problem.reduction)),
-                 fmt::format("{}", fmt::join(functions, ", "))};
+                 fmt::format("function={}{} of {}", order.function, order.fused ? " fused" : "",
+                             name(problem.reduction)),
+                 fmt::format("{}", fmt::join(words, ", "))};
   }
   using namespace reduction;
   return problem.reduction == Reduction::layer_norm ? reduced<MomentRows>(problem, order)
@@ -221,6 +249,10 @@ Result<std::vector<std::uint64_t>> reduce(const ReductionProblem& problem, const
 
 Result<ReductionSearch> find_reduction_order(const ReductionProblem& problem, const ReductionOptions& options) {
   if (auto error = reduction::refused(problem, true)) return *std::move(error);
+  ReductionOrder hinted;
+  if (options.hints.threads != 0) hinted.threads = options.hints.threads;
+  if (options.hints.blocks != 0) hinted.blocks = options.hints.blocks;
+  if (auto error = reduction::order_refusal(hinted)) return *std::move(error);
   using namespace reduction;
   return problem.reduction == Reduction::layer_norm ? Search<MomentRows>(problem, options).run()
          : problem.x_format == "f64"                ? Search<Rows<double>>(problem, options).run()

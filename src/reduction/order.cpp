@@ -8,7 +8,7 @@
 #include <optional>
 #include <sstream>
 
-#include "warpbit/reduction.hpp"
+#include "reduction/candidates.hpp"
 
 namespace warpbit {
 namespace {
@@ -40,7 +40,7 @@ constexpr ReductionWord kWords[] = {
      "the sums of blocks go to so many threads by turns, each of which adds its own, ascending, before they are merged"},
     {"merge_order", "ascending, pairs, halves", "the same of the sums of blocks"},
     {"", "fused", "squares are not rounded before they are added"},
-    {"function", "reciprocal, expf, ex2, ex2:full, ex2:reciprocal, expf:reciprocal",
+    {"function", "reciprocal, expf, expf:full, expf:reciprocal, ex2, ex2:full, ex2:reciprocal",
      "a mean is the sum times 1 / n, rounded; the exponential function of softmax, CUDA's or ex2.approx of x log2(e), and its "
      "quotient: rounded (unless given), div.full, or times a reciprocal"},
 };
@@ -52,10 +52,7 @@ Error no_order(std::string_view seen, std::string accepted) {
 std::optional<int> number_of(std::string_view text) {
   int out = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
-  constexpr int kMost = 1 << 24;
-  return error == std::errc{} && end == text.data() + text.size() && out > 0 && out <= kMost
-             ? std::optional(out)
-             : std::nullopt;
+  return error == std::errc{} && end == text.data() + text.size() ? std::optional(out) : std::nullopt;
 }
 
 template <class Enum, std::size_t N>
@@ -69,12 +66,16 @@ bool set_named(Enum& to, const std::string_view (&names)[N], std::string_view va
 struct NumberWord {
   std::string_view name;
   int ReductionOrder::*member;
-  int usual;
+  int least, most;
 };
-constexpr NumberWord kNumbers[] = {
-    {"blocks", &ReductionOrder::blocks, 1},   {"loop", &ReductionOrder::loop, 0},
-    {"threads", &ReductionOrder::threads, 1}, {"vector", &ReductionOrder::vector, 1},
-    {"unroll", &ReductionOrder::unroll, 1},   {"merge_threads", &ReductionOrder::merge_threads, 0}};
+constexpr NumberWord kNumbers[] = {{"blocks", &ReductionOrder::blocks, 1, 65'536},
+                                   {"loop", &ReductionOrder::loop, 0, 1 << 24},
+                                   {"threads", &ReductionOrder::threads, 1, 1'024},
+                                   {"vector", &ReductionOrder::vector, 1, 64},
+                                   {"unroll", &ReductionOrder::unroll, 1, 64},
+                                   {"merge_threads", &ReductionOrder::merge_threads, 0, 1'024}};
+constexpr std::int64_t kMostInStep = 1 << 24;  // values that all blocks take at once
+
 struct TogetherWord {
   std::string_view name;
   Together ReductionOrder::*member;
@@ -87,8 +88,8 @@ bool set(ReductionOrder& out, std::string_view name, std::string_view value) {
   for (const NumberWord& one : kNumbers)
     if (one.name == name) {
       const std::optional<int> number = number_of(value);
-      out.*one.member = number.value_or(0);
-      return number.has_value();
+      out.*one.member = number.value_or(one.least - 1);
+      return number && *number > 0 && *number <= one.most;
     }
   for (const TogetherWord& one : kTogethers)
     if (one.name == name)
@@ -126,7 +127,7 @@ std::string ReductionOrder::text() const {
   std::vector<std::string> out;
   const auto add = [&](std::string_view name, auto value) { out.push_back(fmt::format("{}={}", name, value)); };
   for (const NumberWord& one : kNumbers)
-    if (this->*one.member != one.usual) add(one.name, this->*one.member);
+    if (this->*one.member != usual.*one.member) add(one.name, this->*one.member);
   if (spread != usual.spread) add("spread", kSpreads[static_cast<std::size_t>(spread)]);
   if (accumulators != usual.accumulators)
     add("accumulators", kAccumulators[static_cast<std::size_t>(accumulators)]);
@@ -153,12 +154,31 @@ Result<ReductionOrder> ReductionOrder::parse(std::string_view words) {
       continue;
     }
     const auto known = std::ranges::find(kWords, name, &ReductionWord::name);
-    if (equals == std::string::npos || known == std::end(kWords))
+    if (equals == std::string::npos || known == std::end(kWords) || name.empty())
       return no_order(word, fmt::format("words of {}", fmt::join(names, ", ")));
-    if (!set(out, name, std::string_view(word).substr(equals + 1)))
-      return no_order(word, fmt::format("{}= with {}", name, known->values));
+    if (!set(out, name, std::string_view(word).substr(equals + 1))) {
+      const auto* const number = std::ranges::find(kNumbers, name, &NumberWord::name);
+      return no_order(word, number == std::end(kNumbers)
+                                ? fmt::format("{}= with {}", name, known->values)
+                                : fmt::format("{}= with a number from 1 to {}", name, number->most));
+    }
   }
+  if (auto error = reduction::order_refusal(out)) return *std::move(error);
   return out;
+}
+
+std::optional<Error> reduction::order_refusal(const ReductionOrder& order) {
+  for (const NumberWord& one : kNumbers)
+    if (const int value = order.*one.member; value < one.least || value > one.most)
+      return no_order(fmt::format("{}={}", one.name, value),
+                      fmt::format("a number from {} to {}", one.least, one.most));
+  if (order.loop != 0 && order.spread == ReductionOrder::Spread::turns)
+    return no_order("loop= and spread=turns",
+                    "one of them: blocks that take steps by turns have no loop of their own");
+  const std::int64_t in_step = std::int64_t{order.blocks} * order.threads * order.vector * order.unroll;
+  if (in_step > kMostInStep)
+    return no_order(order.text(), fmt::format("at most {} values that all blocks take at once", kMostInStep));
+  return std::nullopt;
 }
 
 }  // namespace warpbit

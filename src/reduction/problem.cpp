@@ -2,6 +2,7 @@
 #include "reduction/problem.hpp"
 
 #include <algorithm>
+#include <bit>
 
 #include "reduction/functions.hpp"
 
@@ -57,13 +58,18 @@ std::vector<std::vector<Number>> numbers_of(const ReductionProblem& problem) {
   return out;
 }
 
-// A GPU's NaN has all bits of its fraction but the sign.
+// A GPU's NaN has all bits of its fraction but the sign; of f64 that of an operand stays (NUMERICS.md).
 template <class Number>
 std::vector<std::uint64_t> codes_of(const std::vector<Number>& numbers, std::string_view format) {
   const Codec to = *Codec::find(format);
-  const std::uint64_t nan = format == "f64" ? 0x7FFF'FFFF'FFFF'FFFF : format == "f32" ? 0x7FFF'FFFF : 0x7FFF;
+  const std::uint64_t nan = format == "f32" ? 0x7FFF'FFFF : 0x7FFF;
   std::vector<std::uint64_t> out;
-  for (const Number one : numbers) out.push_back(std::isnan(one) ? nan : *to.encode(static_cast<double>(one)));
+  for (const Number one : numbers) {
+    if (format == "f64")
+      out.push_back(std::bit_cast<std::uint64_t>(static_cast<double>(one)));
+    else
+      out.push_back(std::isnan(one) ? nan : *to.encode(static_cast<double>(one)));
+  }
   return out;
 }
 

@@ -158,7 +158,8 @@ Value finish(Begun<Value> begun, const ReductionOrder& order) {
   std::vector<Value> sums(static_cast<std::size_t>(order.blocks));
   for (std::size_t part = 0; part < begun.block.size(); ++part) {
     Value& sum = sums[begun.block[part]];
-    sum = sum + add_threads(std::span(begun.threads).subspan(part * of_block, of_block), order);
+    const Value more = add_threads(std::span(begun.threads).subspan(part * of_block, of_block), order);
+    sum = part == 0 || begun.block[part] != begun.block[part - 1] ? more : sum + more;
   }
   const auto mergers = static_cast<std::size_t>(order.merge_threads);
   for (std::size_t i = mergers; mergers != 0 && i < sums.size(); ++i)

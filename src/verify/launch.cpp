@@ -149,8 +149,11 @@ Result<ptx::Report> run(const Subject& subject, const RecordedLaunch& launch, co
 // Something did lie on the GPU where nothing lies here.
 FileStatus status_of_fault(const Fault& fault, FileReport& report) {
   const bool is_memory = fault.error.code == Errc::address_unknown;
+  const std::string& statement = fault.error.where;  // "@%p1 call ..."; a call of nullptr is the kernel's own
+  const bool is_call = statement.starts_with("call") ||
+                       (statement.starts_with('@') && statement.find(" call") != statement.npos);
   const bool is_code =
-      fault.error.code == Errc::undefined_operand && fault.error.where.find("call") != std::string::npos;
+      is_call && fault.error.code == Errc::undefined_operand && !fault.error.seen.ends_with(" 0x0");
   say(is_memory
           ? "it reaches memory that the recording does not have, as that behind pointers in memory (record --follow)"
       : is_code ? "it calls a function by an address of the GPU, where code lies elsewhere"

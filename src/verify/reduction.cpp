@@ -13,6 +13,8 @@
 namespace warpbit::verification {
 namespace {
 
+constexpr std::size_t kMostValues = std::size_t{1} << 32;
+
 /// The codes of an array, row by row.
 struct Codes {
   std::size_t rows = 1, columns = 1;
@@ -35,16 +37,24 @@ Result<Codes> codes_of(const Subject& subject, const RecordedMatrix& from, std::
   const std::size_t extents = from.shape.size();
   if (extents >= 1) out.columns = from.shape[extents - 1];
   if (extents >= 2) out.rows = from.shape[extents - 2];
+  const std::uint64_t row_stride = extents >= 2 ? from.strides[extents - 2] : 0,
+                      stride = extents >= 1 ? from.strides[extents - 1] : 0, items = data->size() / item;
+  // The last place of an extent, without a product that wraps.
+  const auto reaches = [&](std::uint64_t extent, std::uint64_t step) {
+    return extent <= 1 || step == 0 || extent - 1 <= (items - 1) / step;
+  };
+  const bool fits = items != 0 && out.rows != 0 && out.columns != 0 && out.rows <= kMostValues / out.columns &&
+                    reaches(out.rows, row_stride) && reaches(out.columns, stride) &&
+                    (out.rows - 1) * row_stride + (out.columns - 1) * stride < items;
+  if (!fits || extents > 2)
+    return Error{Errc::record_malformed, fmt::format("line {}: {}", subject.record.line, role),
+                 fmt::format("data of {} bytes", data->size()),
+                 fmt::format("an element or more of up to two extents and {} values, all of them in the data",
+                             kMostValues)};
   for (std::size_t row = 0; row < out.rows; ++row)
     for (std::size_t column = 0; column < out.columns; ++column) {
-      const std::size_t at = (extents >= 2 ? row * from.strides[extents - 2] : 0) +
-                             (extents >= 1 ? column * from.strides[extents - 1] : 0);
-      if ((at + 1) * item > data->size())
-        return Error{Errc::record_malformed, fmt::format("line {}: {}", subject.record.line, role),
-                     fmt::format("data of {} bytes", data->size()),
-                     fmt::format("at least {}", (at + 1) * item)};
       std::uint64_t code = 0;
-      std::memcpy(&code, &(*data)[at * item], item);
+      std::memcpy(&code, &(*data)[(row * row_stride + column * stride) * item], item);
       out.of.push_back(code);
     }
   return out;
