@@ -73,7 +73,8 @@ std::optional<Items> items_of_tensor(const py::handle& tensor) {
   const auto bytes = tensor.attr("element_size")().cast<std::size_t>();
   const std::string type = tensor_type(tensor);
   const py::object values = tensor.attr("detach")();
-  if (type != "bool" && py::hasattr(py::module_::import("numpy"), type.c_str())) return items_of_array(values.attr("numpy")());
+  if (type != "bool" && py::hasattr(py::module_::import("numpy"), type.c_str()))
+    return items_of_array(values.attr("numpy")());
   auto [kind, format] = meaning_of_items('V', type, bytes);
   if (bytes > 2) refuse("tensor", "it is of torch." + type, "a type that NumPy or ml_dtypes has");
   const py::object as_integers = values.attr("view")(torch.attr(bytes == 1 ? "uint8" : "int16"));

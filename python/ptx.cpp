@@ -406,11 +406,12 @@ std::vector<ptx::GradedRule> grades_of(const Grades& rules) {
 }
 
 LaunchReport launch(const ptx::Function& function, const Extent& grid, const Extent& block,
-                    const LaunchArguments& args, std::uint64_t shared_mem, const As<"Optional[_Extent]">& cluster,
-                    bool contract, bool as_written, const Names& without, bool check_shared, bool check_global,
-                    bool lenient, bool strict, const Grades& rules, std::uint64_t step_limit,
-                    ptx::Cancel cancel, std::uint64_t cancel_seed, int threads, bool allow_inferred,
-                    Undefined undefined, bool profile, const Callback& progress) {
+                    const LaunchArguments& args, std::uint64_t shared_mem,
+                    const As<"Optional[_Extent]">& cluster, bool contract, bool as_written,
+                    const Names& without, bool check_shared, bool check_global, bool lenient, bool strict,
+                    const Grades& rules, std::uint64_t step_limit, ptx::Cancel cancel,
+                    std::uint64_t cancel_seed, int threads, bool allow_inferred, Undefined undefined,
+                    bool profile, const Callback& progress) {
   const std::vector<ptx::Parameter>& parameters = function.parameters();
   if (args.size() != parameters.size())
     refuse(Errc::argument_mismatch, function.name(), std::to_string(args.size()) + " arguments",
