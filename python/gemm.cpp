@@ -56,7 +56,8 @@ std::string stored(Arguments& arguments, const Instruction& i, const py::object&
       static_cast<std::size_t>(items->array.itemsize()) >= code_bytes(of_d->element_bits))
     return known;
   if (items->kind == Kind::numbers) return items->format;
-  if (items->kind == Kind::codes && items->array.itemsize() == 2 && i.find(Part::a) != nullptr)
+  if ((items->kind == Kind::codes || items->kind == Kind::integers) && items->array.itemsize() == 2 &&
+      i.find(Part::a) != nullptr)
     return value_of(store_of_items(i, SumOrder(), 'u', 2));
   arguments.refused(name, seen_text(d) + ", codes of another format than " + std::string(of_d->format),
                     "its dtype, x.view(np.float16), or the word for it: store=f16, store=bf16");

@@ -106,8 +106,8 @@ def test_bias_and_factors():
 def test_refusals():
     a, b = operands()
     d = warpbit.gemm(MMA, a, b).d
-    with pytest.raises(warpbit.Error, match="uint16 of shape .*, codes of another format than f32; expected its dtype"):
-        warpbit.find_order(a, b, d.astype(np.uint16), target="H200", types="f16")
+    with pytest.raises(warpbit.Error, match="uint8 of shape .*, codes of another format than f32; expected its dtype"):
+        warpbit.find_order(a, b, d.astype(np.uint8), target="H200", types="f16")
     with pytest.raises(warpbit.Error, match="expected shape"):
         warpbit.find_order(a, b, d[:3], target="H200", types="f16")
     with pytest.raises(warpbit.Error, match="operands of f16.s8"):
