@@ -56,7 +56,7 @@ const Arrows kArrows = {
     {"texture", {"scalar"}},
     {"grid", {"assembler", "async", "texture"}},
     // Programs.
-    {"reduction", {"format", "grid"}},
+    {"reduction", {"capture", "format", "grid"}},
     {"verify", {"replay", "recording", "order", "grid", "reduction"}},
     {"arbiter", {"verify", "assembler"}},
     {"cli",

@@ -293,10 +293,7 @@ TEST_CASE("recorded reductions tell their order", "[once]") {
     const Codes d = items(recording, r.d);
     std::size_t rows = r.x.shape[0], columns = r.x.shape[1];
     if (r.axis == 0U) {
-      Codes turned;
-      for (std::size_t column = 0; column < columns; ++column)
-        for (std::size_t row = 0; row < rows; ++row) turned.push_back(x[row * columns + column]);
-      x = turned;
+      x = transposed(x, rows, columns);
       std::swap(rows, columns);
     }
     const ReductionProblem problem{find_reduction(r.op).value(), rows, columns, "f32", "f32", x, d, r.epsilon};

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "warpbit/gemm.hpp"
 #include "warpbit/result.hpp"
 
 #pragma GCC visibility push(default)
@@ -32,11 +33,11 @@ std::string_view name(Reduction reduction);
 /// Whether its D has as many values as x, instead of one for each row.
 bool leaves_values(Reduction reduction);
 
-/// How the sums of two and more places are added.
+/// How the sums of two and more threads or blocks are added.
 enum class Together : std::uint8_t {
   ascending,  ///< ((0+1)+2)+3
   pairs,      ///< (0+1)+(2+3): neighbours first
-  halves,     ///< (0+2)+(1+3): each with the one half of them further on
+  halves,  ///< (0+2)+(1+3): each with the one a power of two further on, half of their number rounded up to one
 };
 
 /// The order of a sum, from the values to one: blocks, of each a loop, its threads, their values, and the way back.
@@ -84,11 +85,8 @@ struct ReductionOrder {
   friend bool operator==(const ReductionOrder&, const ReductionOrder&) = default;
 };
 
-/// A word of orders, its values and what they mean.
-struct ReductionWord {
-  std::string_view name, values, meaning;
-};
-std::span<const ReductionWord> reduction_words();
+/// The words of an order.
+std::span<const SumOrderWord> reduction_words();
 
 /// Rows of values and what became of them, as codes of their formats: "f16", "bf16", "f32", "f64". Sums are in f32; of f64, in f64.
 struct ReductionProblem {
@@ -99,6 +97,10 @@ struct ReductionProblem {
   std::span<const std::uint64_t> d = {};  ///< a code for each row; as many as x has where it leaves values
   double epsilon = 0;                     ///< of layer_norm and rms_norm
 };
+
+/// The codes of rows x columns, column by column.
+std::vector<std::uint64_t> transposed(std::span<const std::uint64_t> codes, std::size_t rows,
+                                      std::size_t columns);
 
 /// D by an order: codes of d_format. Errors: usage, for formats and sizes that do not fit.
 Result<std::vector<std::uint64_t>> reduce(const ReductionProblem& problem, const ReductionOrder& order);

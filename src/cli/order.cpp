@@ -152,21 +152,6 @@ NamedOrder named_of(const ordered_json& j) {
   return KernelOrder{j.at("form"), required(SumOrder::parse(j.at("order").get<std::string>()))};
 }
 
-int print_words(bool as_json) {
-  Table table{{"word", "meaning"}};
-  ordered_json list = ordered_json::array();
-  for (const SumOrderWord& w : sum_order_words()) {
-    table.push_back({w.name.empty() ? std::string(w.values) : fmt::format("{}={}", w.name, w.values),
-                     std::string(w.meaning)});
-    list.push_back({{"name", w.name}, {"values", w.values}, {"meaning", w.meaning}});
-  }
-  if (as_json)
-    print_json("order", {{"words", list}});
-  else
-    print(table, false);
-  return kYes;
-}
-
 // A matrix as gemm() takes it.
 struct OrderMatrix {
   OrderMatrix(const std::string& file, std::string_view format, std::vector<std::string>& notes)
@@ -405,7 +390,7 @@ int answer_kernel(const OrderArguments& o, const Instruction& i, const SumOrder&
 
 int order_command(const OrderArguments& o) {
   if (!o.sum.reduction.empty()) return order_sum(o.sum, o.a, o.b, o.known, o.words, o.json);
-  if (o.words) return print_words(o.json);
+  if (o.words) return print_order_words(sum_order_words(), o.json);
   const bool has_files = !(o.a + o.b + o.d + o.elements).empty();
   if (o.kernels.empty() || has_files) require_files(o);
   std::vector<Instruction> instructions = asked_instructions(o);

@@ -17,21 +17,6 @@ namespace {
 
 using nlohmann::ordered_json;
 
-int print_sum_words(bool as_json) {
-  Table table{{"word", "meaning"}};
-  ordered_json list = ordered_json::array();
-  for (const ReductionWord& w : reduction_words()) {
-    table.push_back({w.name.empty() ? std::string(w.values) : fmt::format("{}={}", w.name, w.values),
-                     std::string(w.meaning)});
-    list.push_back({{"name", w.name}, {"values", w.values}, {"meaning", w.meaning}});
-  }
-  if (as_json)
-    print_json("order", {{"words", list}});
-  else
-    print(table, false);
-  return kYes;
-}
-
 /// An array with the rows that are summed.
 struct SumFile {
   explicit SumFile(const std::string& file) : format(required(format_of_file(file))) {
@@ -39,11 +24,7 @@ struct SumFile {
     matrix = required(read_matrix(file, format, notes));
   }
   void transpose() {
-    CodeMatrix out{matrix.columns, matrix.rows, {}};
-    for (std::size_t row = 0; row < out.rows; ++row)
-      for (std::size_t column = 0; column < out.columns; ++column)
-        out.codes.push_back(matrix.codes[column * matrix.columns + row]);
-    matrix = std::move(out);
+    matrix = {matrix.columns, matrix.rows, transposed(matrix.codes, matrix.rows, matrix.columns)};
   }
   // One row of all values.
   void flatten() { matrix.columns *= std::exchange(matrix.rows, 1); }
@@ -90,9 +71,24 @@ int compare_known(const ReductionProblem& problem, const std::string& known, boo
 
 }  // namespace
 
+int print_order_words(std::span<const SumOrderWord> words, bool as_json) {
+  Table table{{"word", "meaning"}};
+  ordered_json list = ordered_json::array();
+  for (const SumOrderWord& w : words) {
+    table.push_back({w.name.empty() ? std::string(w.values) : fmt::format("{}={}", w.name, w.values),
+                     std::string(w.meaning)});
+    list.push_back({{"name", w.name}, {"values", w.values}, {"meaning", w.meaning}});
+  }
+  if (as_json)
+    print_json("order", {{"words", list}});
+  else
+    print(table, false);
+  return kYes;
+}
+
 int order_sum(const SumArguments& o, const std::string& x, const std::string& d, const std::string& known,
               bool words, bool as_json) {
-  if (words) return print_sum_words(as_json);
+  if (words) return print_order_words(reduction_words(), as_json);
   ReductionProblem problem;
   problem.reduction = required(find_reduction(o.reduction));
   if (x.empty() || d.empty())

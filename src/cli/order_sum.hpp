@@ -2,7 +2,7 @@
 // warpbit order --sum: reductions of one array.
 #pragma once
 
-#include <cstddef>
+#include <span>
 #include <string>
 
 #include "warpbit/reduction.hpp"
@@ -15,6 +15,9 @@ struct SumArguments {
   double epsilon = 0;
   ReductionHints hints;
 };
+
+/// The words of an order, and what they mean.
+int print_order_words(std::span<const SumOrderWord> words, bool as_json);
 
 /// x, d: files; `known`: an order in words, of which D is computed and compared, or empty; `words`: the words are listed.
 int order_sum(const SumArguments& o, const std::string& x, const std::string& d, const std::string& known,

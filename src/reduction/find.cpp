@@ -26,13 +26,13 @@ namespace {
 struct Leaves {
   using Value = Tree;
   std::uint64_t salt;
-  Tree value(std::size_t i) const { return {mixed(salt + i + 1) | 1}; }
+  Tree value(std::size_t i) const { return {mix(i, salt) | 1}; }
   Tree add(Tree sum, std::size_t i) const { return sum + value(i); }
 };
 
 std::uint64_t tree_of(const ReductionOrder& order, std::size_t columns) {
   std::uint64_t salt = order.fused ? 1 : 2;
-  for (const char c : order.function) salt = mixed(salt + static_cast<std::uint8_t>(c));
+  for (const char c : order.function) salt = mix(static_cast<std::uint8_t>(c), salt);
   return finish(begin(Leaves{salt}, columns, order), order).node;
 }
 
@@ -70,14 +70,13 @@ class Known {
   std::vector<std::map<Value, bool, Less>> known_;
 };
 
-// Those that some data can tell apart: by a power of two, a quotient is a product; squares of f16 are exact.
+// Those that some data can tell apart: by a power of two, a quotient is a product; squares of 11 bits are exact.
 std::vector<Variant> told_apart(const ReductionProblem& problem) {
-  std::vector<Variant> out = variants_of(problem.reduction);
-  const bool is_mean = problem.reduction == Reduction::mean || problem.reduction == Reduction::rms_norm;
-  const bool has_fused = std::ranges::any_of(out, &Variant::fused);
+  const ReductionRow& row = row_of(problem.reduction);
+  std::vector<Variant> out = row.variants;
   std::erase_if(out, [&](const Variant& one) {
-    return (is_mean && std::has_single_bit(problem.columns) && one.function == "reciprocal") ||
-           (problem.x_format == "f16" && !one.fused && has_fused);
+    return (row.divides_by_columns && std::has_single_bit(problem.columns) && one.function == "reciprocal") ||
+           (row.adds_squares && problem.x_format == "f16" && !one.fused);
   });
   return out;
 }
@@ -207,6 +206,14 @@ std::optional<Error> refused(const ReductionProblem& p, bool has_d) {
   return std::nullopt;
 }
 
+// work.operator()<the rows of the problem>()
+template <class Work>
+auto with_rows(const ReductionProblem& problem, const Work& work) {
+  if (problem.reduction == Reduction::layer_norm) return work.template operator()<MomentRows>();
+  if (problem.x_format == "f64") return work.template operator()<Rows<double>>();
+  return work.template operator()<Rows<float>>();
+}
+
 template <class Of>
 std::vector<std::uint64_t> reduced(const ReductionProblem& problem, const ReductionOrder& order) {
   const Of rows(problem, {order.function, order.fused});
@@ -221,10 +228,18 @@ std::vector<std::uint64_t> reduced(const ReductionProblem& problem, const Reduct
 }  // namespace
 }  // namespace reduction
 
+std::vector<std::uint64_t> transposed(std::span<const std::uint64_t> codes, std::size_t rows,
+                                      std::size_t columns) {
+  std::vector<std::uint64_t> out;
+  for (std::size_t column = 0; column < columns; ++column)
+    for (std::size_t row = 0; row < rows; ++row) out.push_back(codes[row * columns + column]);
+  return out;
+}
+
 Result<std::vector<std::uint64_t>> reduce(const ReductionProblem& problem, const ReductionOrder& order) {
   if (auto error = reduction::refused(problem, false)) return *std::move(error);
   if (auto error = reduction::order_refusal(order)) return *std::move(error);
-  const std::vector<reduction::Variant> variants = reduction::variants_of(problem.reduction);
+  const std::vector<reduction::Variant>& variants = reduction::row_of(problem.reduction).variants;
   const auto is_same = [&](const reduction::Variant& one) {
     return one.function == order.function && one.fused == order.fused;
   };
@@ -241,10 +256,7 @@ Result<std::vector<std::uint64_t>> reduce(const ReductionProblem& problem, const
                              name(problem.reduction)),
                  fmt::format("{}", fmt::join(words, ", "))};
   }
-  using namespace reduction;
-  return problem.reduction == Reduction::layer_norm ? reduced<MomentRows>(problem, order)
-         : problem.x_format == "f64"                ? reduced<Rows<double>>(problem, order)
-                                                    : reduced<Rows<float>>(problem, order);
+  return reduction::with_rows(problem, [&]<class Of>() { return reduction::reduced<Of>(problem, order); });
 }
 
 Result<ReductionSearch> find_reduction_order(const ReductionProblem& problem, const ReductionOptions& options) {
@@ -253,10 +265,8 @@ Result<ReductionSearch> find_reduction_order(const ReductionProblem& problem, co
   if (options.hints.threads != 0) hinted.threads = options.hints.threads;
   if (options.hints.blocks != 0) hinted.blocks = options.hints.blocks;
   if (auto error = reduction::order_refusal(hinted)) return *std::move(error);
-  using namespace reduction;
-  return problem.reduction == Reduction::layer_norm ? Search<MomentRows>(problem, options).run()
-         : problem.x_format == "f64"                ? Search<Rows<double>>(problem, options).run()
-                                                    : Search<Rows<float>>(problem, options).run();
+  return reduction::with_rows(problem,
+                              [&]<class Of>() { return reduction::Search<Of>(problem, options).run(); });
 }
 
 std::string ReductionSearch::text() const {

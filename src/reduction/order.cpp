@@ -13,13 +13,11 @@
 namespace warpbit {
 namespace {
 
-constexpr std::string_view kReductions[] = {"sum",     "mean",       "norm",
-                                            "softmax", "layer_norm", "rms_norm"};  // by number
 constexpr std::string_view kTogether[] = {"ascending", "pairs", "halves"};
 constexpr std::string_view kSpreads[] = {"up", "turns"};
 constexpr std::string_view kAccumulators[] = {"one", "each", "each:pairs", "step", "step:pairs"};
 
-constexpr ReductionWord kWords[] = {
+constexpr SumOrderWord kWords[] = {
     {"blocks", "26", "how many blocks share the sum of a row; one unless given"},
     {"spread", "up, turns",
      "what a block takes: a run of values, their number by that of blocks and rounded up (unless given); or "
@@ -103,22 +101,7 @@ bool set(ReductionOrder& out, std::string_view name, std::string_view value) {
 
 }  // namespace
 
-Result<Reduction> find_reduction(std::string_view name) {
-  Reduction out{};
-  if (set_named(out, kReductions, name)) return out;
-  return Error{Errc::usage, "the reduction", fmt::format("'{}'", name),
-               fmt::format("one of {}", fmt::join(kReductions, ", "))};
-}
-
-std::string_view name(Reduction reduction) {
-  return kReductions[static_cast<std::size_t>(reduction)];
-}
-
-bool leaves_values(Reduction reduction) {
-  return reduction >= Reduction::softmax;
-}
-
-std::span<const ReductionWord> reduction_words() {
+std::span<const SumOrderWord> reduction_words() {
   return kWords;
 }
 
@@ -142,7 +125,7 @@ std::string ReductionOrder::text() const {
 
 Result<ReductionOrder> ReductionOrder::parse(std::string_view words) {
   std::vector<std::string> names;
-  for (const ReductionWord& one : kWords)
+  for (const SumOrderWord& one : kWords)
     names.push_back(one.name.empty() ? std::string(one.values) : fmt::format("{}=", one.name));
   ReductionOrder out;
   std::istringstream in{std::string(words)};
@@ -153,7 +136,7 @@ Result<ReductionOrder> ReductionOrder::parse(std::string_view words) {
       (word == "shared" ? out.shared : out.fused) = true;
       continue;
     }
-    const auto known = std::ranges::find(kWords, name, &ReductionWord::name);
+    const auto known = std::ranges::find(kWords, name, &SumOrderWord::name);
     if (equals == std::string::npos || known == std::end(kWords) || name.empty())
       return no_order(word, fmt::format("words of {}", fmt::join(names, ", ")));
     if (!set(out, name, std::string_view(word).substr(equals + 1))) {

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reduction/problem.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
+#include <array>
 #include <bit>
 
 #include "reduction/functions.hpp"
@@ -33,17 +37,26 @@ bool has(std::string_view function, std::string_view word) {
 
 }  // namespace
 
-std::vector<Variant> variants_of(Reduction reduction) {
-  switch (reduction) {
-    case Reduction::sum: return {{""}};
-    case Reduction::mean: return {{"reciprocal"}, {""}};
-    case Reduction::norm: return {{"", true}, {"", false}};
-    case Reduction::softmax:
-      return {{"expf"}, {"ex2:full"}, {"expf:full"}, {"expf:reciprocal"}, {"ex2"}, {"ex2:reciprocal"}};
-    case Reduction::layer_norm: return {{""}};
-    case Reduction::rms_norm: return {{"", true}, {"", false}, {"reciprocal", true}, {"reciprocal", false}};
-  }
-  return {};
+namespace {
+
+// By number.
+const std::array<ReductionRow, 6> kReductions = {{
+    {"sum", false, false, false, {{""}}},
+    {"mean", false, false, true, {{"reciprocal"}, {""}}},
+    {"norm", false, true, false, {{"", true}, {"", false}}},
+    {"softmax",
+     true,
+     false,
+     false,
+     {{"expf"}, {"ex2:full"}, {"expf:full"}, {"expf:reciprocal"}, {"ex2"}, {"ex2:reciprocal"}}},
+    {"layer_norm", true, false, false, {{""}}},
+    {"rms_norm", true, true, true, {{"", true}, {"", false}, {"reciprocal", true}, {"reciprocal", false}}},
+}};
+
+}  // namespace
+
+const ReductionRow& row_of(Reduction reduction) {
+  return kReductions[static_cast<std::size_t>(reduction)];
 }
 
 namespace {
@@ -78,7 +91,7 @@ std::vector<std::uint64_t> codes_of(const std::vector<Number>& numbers, std::str
 template <class Number>
 Rows<Number>::Rows(const ReductionProblem& problem, const Variant& variant)
     : problem_(problem), variant_(variant), x_(numbers_of<Number>(problem)), terms_(problem.rows) {
-  const bool has_squares = problem.reduction == Reduction::norm || problem.reduction == Reduction::rms_norm;
+  const bool has_squares = row_of(problem.reduction).adds_squares;
   for (std::size_t row = 0; row < problem.rows; ++row) {
     terms_[row] = problem.reduction == Reduction::softmax ? exponentials(x_[row], variant.function) : x_[row];
     if (has_squares && !variant.fused)
@@ -148,3 +161,27 @@ std::vector<std::uint64_t> MomentRows::results(std::size_t row, const Moments& s
 }
 
 }  // namespace warpbit::reduction
+
+namespace warpbit {
+
+using reduction::kReductions;
+using reduction::ReductionRow;
+
+Result<Reduction> find_reduction(std::string_view name) {
+  const auto found = std::ranges::find(kReductions, name, &ReductionRow::name);
+  if (found != kReductions.end()) return static_cast<Reduction>(found - kReductions.begin());
+  std::vector<std::string_view> names;
+  for (const ReductionRow& one : kReductions) names.push_back(one.name);
+  return Error{Errc::usage, "the reduction", fmt::format("'{}'", name),
+               fmt::format("one of {}", fmt::join(names, ", "))};
+}
+
+std::string_view name(Reduction reduction) {
+  return reduction::row_of(reduction).name;
+}
+
+bool leaves_values(Reduction reduction) {
+  return reduction::row_of(reduction).leaves_values;
+}
+
+}  // namespace warpbit

@@ -31,7 +31,13 @@ struct Variant {
   std::string_view function;
   bool fused = false;
 };
-std::vector<Variant> variants_of(Reduction reduction);
+/// A reduction.
+struct ReductionRow {
+  std::string_view name;
+  bool leaves_values = false, adds_squares = false, divides_by_columns = false;
+  std::vector<Variant> variants;  ///< the likely one first
+};
+const ReductionRow& row_of(Reduction reduction);
 
 /// Rows as numbers: f32, or f64 if x is.
 template <class Number>

@@ -8,39 +8,45 @@
 #include <span>
 #include <vector>
 
+#include "warpbit/inputs.hpp"
 #include "warpbit/reduction.hpp"
 
 namespace warpbit::reduction {
+
+using inputs::mix;
 
 /// A node of a tree of sums; equal trees have equal numbers, and in all likelihood no others do. Addition commutes.
 struct Tree {
   std::uint64_t node = 0;  ///< 0: nothing was added
 };
-inline std::uint64_t mixed(std::uint64_t x) {  // the finalizer of SplitMix64
-  x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9;
-  x = (x ^ x >> 27) * 0x94D049BB133111EB;
-  return x ^ x >> 31;
-}
 inline Tree operator+(Tree a, Tree b) {
   if (a.node == 0 || b.node == 0) return {a.node | b.node};
   const auto [low, high] = std::minmax(a.node, b.node);
-  return {mixed(mixed(low + 0x9E3779B97F4A7C15) + high)};
+  return {mix(low, high) | 1};
+}
+
+/// Adds in halves, each with the one a power of two further on, until at most so many are left: how many that are.
+template <class Value>
+std::size_t add_halves(std::span<Value> of, std::size_t left) {
+  std::size_t n = of.size();
+  for (std::size_t half = std::bit_ceil(n) / 2; half >= left; half /= 2) {
+    for (std::size_t i = 0; i + half < n; ++i) of[i] = of[i] + of[i + half];
+    n = std::min(n, half);
+  }
+  return n;
 }
 
 /// Adds all to the first one.
 template <class Value>
 Value add_together(std::span<Value> of, Together how) {
   std::size_t n = of.size();
-  if (how == Together::ascending) {
+  if (how == Together::halves) {
+    add_halves(of, 1);
+  } else if (how == Together::ascending) {
     for (std::size_t i = 1; i < n; ++i) of[0] = of[0] + of[i];
-  } else if (how == Together::pairs) {
+  } else {
     for (; n > 1; n = (n + 1) / 2)
       for (std::size_t i = 0; i < n; i += 2) of[i / 2] = i + 1 < n ? of[i] + of[i + 1] : of[i];
-  } else {
-    for (std::size_t half = std::bit_ceil(n) / 2; half > 0; half /= 2) {
-      for (std::size_t i = 0; i + half < n; ++i) of[i] = of[i] + of[i + half];
-      n = std::min(n, half);
-    }
   }
   return of.empty() ? Value{} : of[0];
 }
@@ -49,12 +55,7 @@ Value add_together(std::span<Value> of, Together how) {
 template <class Value>
 Value add_threads(std::span<Value> threads, const ReductionOrder& order) {
   constexpr std::size_t kLanes = 32;
-  std::size_t n = threads.size();
-  if (order.shared)
-    for (std::size_t half = std::bit_ceil(n) / 2; half >= kLanes; half /= 2) {
-      for (std::size_t i = 0; i + half < n; ++i) threads[i] = threads[i] + threads[i + half];
-      n = std::min(n, half);
-    }
+  const std::size_t n = order.shared ? add_halves(threads, kLanes) : threads.size();
   std::size_t warps = 0;
   for (std::size_t i = 0; i < n; i += kLanes)
     threads[warps++] = add_together(threads.subspan(i, std::min(kLanes, n - i)), order.lanes);

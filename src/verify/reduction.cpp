@@ -21,10 +21,7 @@ struct Codes {
   std::vector<std::uint64_t> of;
 
   void transpose() {
-    std::vector<std::uint64_t> out;
-    for (std::size_t column = 0; column < columns; ++column)
-      for (std::size_t row = 0; row < rows; ++row) out.push_back(of[row * columns + column]);
-    of = std::move(out);
+    of = transposed(of, rows, columns);
     std::swap(rows, columns);
   }
 };
