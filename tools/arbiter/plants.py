@@ -10,7 +10,6 @@ A kernel is PTX or CUDA C++. `ran` is a replacement in its source, or in its PTX
 """
 
 import ctypes
-import hashlib
 import json
 import pathlib
 import re
@@ -19,6 +18,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "capture"))
+import recording  # noqa: E402
 from driver import Driver  # noqa: E402
 
 THREADS, BLOCKS = 256, 8
@@ -205,28 +205,18 @@ class Gpu(Driver):
         self.call("cuModuleUnload", module)
 
 
-class Recording:
-    def __init__(self, folder, device):
-        self.folder = pathlib.Path(folder)
-        (self.folder / "data").mkdir(parents=True, exist_ok=True)
-        self.lines = [{"format": "recording-1", "target": ARCH, "source": "hardware", "program": "tools/arbiter/plants.py",
-                       "device": device}]
-
-    def data(self, content):
-        name = hashlib.sha256(content).hexdigest()[:20]
-        (self.folder / "data" / name).write_bytes(content)
-        return name
+class Plants(recording.Recording):
+    def __init__(self, device):
+        super().__init__({"format": "recording-1", "target": ARCH, "source": "hardware", "program": "tools/arbiter/plants.py",
+                          "device": device})
 
     def launch(self, name, text, options, addresses, before, after, stable):
-        memory = [{"address": hex(address), "bytes": len(old), "name": of, "before": self.data(old), "after": self.data(new)}
+        memory = [{"address": hex(address), "bytes": len(old), "name": of, "before": self.keep(old), "after": self.keep(new)}
                   for of, address, old, new in zip(("in", "out"), addresses, before, after)]
-        self.lines.append({"kind": "launch", "name": name, "entry": "k", "module": self.data(text.encode()),
-                           "grid": [BLOCKS, 1, 1], "block": [THREADS, 1, 1], "memory": memory, "stable": stable,
-                           "parameters": [{"bytes": one.to_bytes(8, "little").hex()} for one in addresses],
-                           "ptxas": " ".join(options)})
-
-    def close(self):
-        (self.folder / "recording.jsonl").write_text("".join(json.dumps(one) + "\n" for one in self.lines))
+        self.records.append({"kind": "launch", "name": name, "entry": "k", "module": self.keep(text.encode()),
+                             "grid": [BLOCKS, 1, 1], "block": [THREADS, 1, 1], "memory": memory, "stable": stable,
+                             "parameters": [{"bytes": one.to_bytes(8, "little").hex()} for one in addresses],
+                             "ptxas": " ".join(options)})
 
 
 def check():
@@ -243,7 +233,7 @@ def check():
 def record(to):
     gpu, before = Gpu(), (inputs(), bytes(4 * COUNT + 64))
     addresses = [gpu.allocate(len(one)) for one in before]
-    recording = Recording(to, gpu.name())
+    plants = Plants(gpu.name())
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         for plant in PLANTS:
@@ -254,9 +244,9 @@ def record(to):
                     gpu.write(address, data)
                 gpu.run(cubin, addresses)
                 left.append([gpu.read(address, len(data)) for address, data in zip(addresses, before)])
-            recording.launch(plant[0], seen, plant[3], addresses, before, left[0], left[0] == left[1])
+            plants.launch(plant[0], seen, plant[3], addresses, before, left[0], left[0] == left[1])
             print(f"{plant[0]}: {'stable' if left[0] == left[1] else 'not stable'}")
-    recording.close()
+    plants.write(to)
 
 
 def is_right(plant, verdict):

@@ -7,18 +7,12 @@ of the kind `product` whose records have their `order`:
 
 Needs PyTorch and Triton. Numbers repeat themselves after some thousand, as in reductions.py.
 """
-import argparse
-import json
-
 import torch
 import triton
 import triton.language as tl
 
 import reductions
-
-f32, f16, bf16, e4m3, s8 = torch.float32, torch.float16, torch.bfloat16, torch.float8_e4m3fn, torch.int8
-NAMES = {f32: "f32", f16: "f16", bf16: "bf16", e4m3: "e4m3", s8: "s8", torch.int32: "s32"}
-VIEWS = {bf16: torch.int16, e4m3: torch.uint8}
+from reductions import NAMES, bf16, e4m3, f16, f32
 
 
 @triton.jit
@@ -84,37 +78,18 @@ CASES += [(f16, f32, 512, {"block_k": 16, "back": True}, "descending"), (bf16, f
           (f32, f32, 512, {"each": True}, "tf32=rz")]
 
 
-class Recording(reductions.Recording):
-    def matrix(self, t):
-        out = self.array(t.view(VIEWS.get(t.dtype, t.dtype)).contiguous())
-        return dict(out, dtype=NAMES[t.dtype])
-
-
-reductions.NAMES.update({torch.int16: "", torch.uint8: "", s8: "s8", torch.int32: "s32"})
-
-
-def main():
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("folder")
-    options.add_argument("--driver", default="")
-    options.add_argument("--date", default="")
-    options = options.parse_args()
-    r = Recording(options.folder, options.driver, options.date)
-    r.lines[0]["program"] = "tools/capture/ordered_products.py"
+def products(r):
     for dtype, out, K, how, words in CASES:
         name = f"{NAMES[dtype]}.{NAMES[out]}.{K}." + (".".join(f"{key}={NAMES.get(how[key], how[key])}" for key in how) or "plain")
         try:
             a, b = (reductions.numbers(shape, f32).to(dtype) for shape in ((64, K), (K, 128)))
             d = product(a, b, out, **how)
-            words = " ".join(filter(None, [words, "" if out == f32 else f"store={NAMES[out]}"])) or "ascending"
-            r.lines.append({"kind": "product", "name": name, "op": "mm", "a": r.matrix(a), "b": r.matrix(b), "d": r.matrix(d), "kernels": [],
-                            "order": words, "library": f"triton {triton.__version__}", "stable": bool(torch.equal(d, product(a, b, out, **how)))})
-        except Exception as error:
+            order = " ".join(filter(None, [words, "" if out == f32 else f"store={NAMES[out]}"])) or "ascending"
+            r.records.append({"kind": "product", "name": name, "op": "mm", "a": r.array(a), "b": r.array(b), "d": r.array(d), "kernels": [],
+                              "order": order, "library": f"triton {triton.__version__}", "stable": bool(torch.equal(d, product(a, b, out, **how)))})
+        except Exception as error:  # a type that this GPU or Triton has not
             r.failed.append(f"{name}: {error!r}"[:300])
-    r.close()
-    print(len(r.lines) - 1, "products")
-    print(*r.failed, sep="\n")
 
 
 if __name__ == "__main__":
-    main()
+    reductions.run("tools/capture/ordered_products.py", __doc__, (products,))

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Recordings of launches (src/recording/FORMAT.md): read, and written as zip archives, equal bytes for equal content."""
+"""Recordings of launches (src/recording/FORMAT.md): read, and written as folders or zip archives, equal bytes for equal content."""
 import datetime
+import hashlib
 import json
+import os
 import re
 import subprocess
 import zipfile
@@ -26,12 +28,22 @@ class Recording:
             raise ValueError(f"data '{name}' is there already, with other bytes")
         return found
 
+    def keep(self, content):
+        """The name of a data file that has these bytes, which is made of them."""
+        return self.add_data(hashlib.sha256(content).hexdigest()[:20], content)
+
     def write(self, path):
-        """A zip archive."""
+        """A zip archive, if the path ends so, or a new folder."""
         used = {name for record in self.records for name in data_names(record)}
         lines = "".join(json.dumps(line, separators=(",", ":"), allow_nan=False) + "\n" for line in [self.header, *self.records])
+        files = {LINES: lines.encode(), **{DATA + name: content for name, content in self.data.items() if name in used}}
+        if not str(path).endswith(".zip"):
+            os.makedirs(os.path.join(path, DATA))
+            for name in reversed(files):  # data files before the lines that name them
+                with open(os.path.join(path, name), "wb") as file:
+                    file.write(files[name])
+            return
         with zipfile.ZipFile(path, "w") as archive:
-            files = {LINES: lines.encode(), **{DATA + name: content for name, content in self.data.items() if name in used}}
             for name, content in files.items():
                 member = zipfile.ZipInfo(name)  # of 1980, whatever the day
                 member.external_attr = 0o644 << 16
@@ -39,11 +51,18 @@ class Recording:
 
 
 def read(path):
-    """The recording in a zip archive."""
-    with zipfile.ZipFile(path) as archive:
-        header, *records = map(json.loads, archive.read(LINES).splitlines())
-        data = {name[len(DATA):]: archive.read(name) for name in archive.namelist() if name.startswith(DATA)}
-    return Recording(header, records, data)
+    """The recording in a folder, or in a zip archive of one."""
+    if os.path.isdir(path):
+        names = [LINES, *(DATA + name for name in os.listdir(os.path.join(path, DATA)))]
+        files = {}
+        for name in names:
+            with open(os.path.join(path, name), "rb") as file:
+                files[name] = file.read()
+    else:
+        with zipfile.ZipFile(path) as archive:
+            files = {name: archive.read(name) for name in archive.namelist() if not name.endswith("/")}
+    header, *records = map(json.loads, filter(str.strip, files[LINES].decode().splitlines()))
+    return Recording(header, records, {name[len(DATA):]: content for name, content in files.items() if name.startswith(DATA)})
 
 
 def data_names(value):

@@ -9,15 +9,17 @@ an array differ, and yet it takes little room in an archive.
 """
 import argparse
 import functools
-import hashlib
 import json
-import pathlib
 import tempfile
 
 import torch
 
+import recording
+
 f32, f16, bf16, f64 = torch.float32, torch.float16, torch.bfloat16, torch.float64
-NAMES = {f32: "f32", f16: "f16", bf16: "bf16", f64: "f64"}
+e4m3 = torch.float8_e4m3fn
+NAMES = {f32: "f32", f16: "f16", bf16: "bf16", f64: "f64", e4m3: "e4m3"}
+VIEWS = {bf16: torch.int16, e4m3: torch.uint8}  # of what NumPy has no type for
 EPSILON = 1e-6
 PERIOD = 4093
 
@@ -32,21 +34,19 @@ def numbers(shape, dtype):
     return stream(dtype).repeat(count // PERIOD + 1)[:count].reshape(shape).cuda()
 
 
-class Recording:
-    def __init__(self, folder, driver, date):
-        self.folder = pathlib.Path(folder)
-        (self.folder / "data").mkdir(parents=True)
-        self.lines = [{"format": "recording-1", "target": "sm_90a", "source": "hardware", "program": "tools/capture/reductions.py",
-                       "device": torch.cuda.get_device_name(), "driver": driver,
-                       "toolkit": f"PyTorch {torch.__version__}, CUDA {torch.version.cuda}", "date": date}]
+class Results(recording.Recording):
+    """A recording, and what failed."""
+
+    def __init__(self, options, program):
+        super().__init__({"format": "recording-1", "target": "sm_90a", "source": "hardware", "program": program,
+                          "device": torch.cuda.get_device_name(), "driver": options.driver,
+                          "toolkit": f"PyTorch {torch.__version__}, CUDA {torch.version.cuda}", "date": options.date})
         self.failed = []
 
     def array(self, t):
         t = t.contiguous().cpu()
-        raw = (t.view(torch.int16) if t.dtype == bf16 else t).numpy().tobytes()
-        name = hashlib.sha256(raw).hexdigest()[:16]
-        (self.folder / "data" / name).write_bytes(raw)
-        return {"dtype": NAMES[t.dtype], "shape": list(t.shape), "strides": list(t.stride()), "data": name}
+        items = t.view(VIEWS.get(t.dtype, t.dtype)).numpy()
+        return {"dtype": NAMES[t.dtype], "shape": list(t.shape), "strides": list(t.stride()), "data": self.keep(items.tobytes())}
 
     def add(self, library, name, op, shape, dtype, axis, call, **more):
         """call(x): of a matrix, its rows (axis 1), its columns (0) or all of it (None)."""
@@ -63,10 +63,7 @@ class Recording:
             line["axis"] = axis
         if op in ("layer_norm", "rms_norm"):
             line["epsilon"] = EPSILON
-        self.lines.append(line)
-
-    def close(self):
-        (self.folder / "recording.jsonl").write_text("".join(json.dumps(line) + "\n" for line in self.lines))
+        self.records.append(line)
 
 
 def kernels(call):
@@ -163,22 +160,23 @@ def cupy_sums(r):
             r.add(f"cupy {cupy.__version__}", "".join(["sum", *("." + one for one in accelerators)]), "sum", shape, f32, 1, sums)
 
 
-def main():
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("folder")
+def run(program, description, parts):
+    """Options of the command line; a recording of what parts(results) add, each of which may need a library that is not there."""
+    options = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("folder", help="where the recording goes: a new folder, or a .zip")
     options.add_argument("--driver", default="")
     options.add_argument("--date", default="")
     options = options.parse_args()
-    r = Recording(options.folder, options.driver, options.date)
-    for part in (pytorch, inductor, triton_kernels, cupy_sums):
+    r = Results(options, program)
+    for part in parts:
         try:
             part(r)
         except ImportError as error:
             r.failed.append(f"{part.__name__}: {error}")
-    r.close()
-    print(len(r.lines) - 1, "reductions")
+    r.write(options.folder)
+    print(len(r.records), "records")
     print(*r.failed, sep="\n")
 
 
 if __name__ == "__main__":
-    main()
+    run("tools/capture/reductions.py", __doc__, (pytorch, inductor, triton_kernels, cupy_sums))
