@@ -24,7 +24,7 @@ struct SumFile {
     matrix = required(read_matrix(file, format, notes));
   }
   void transpose() {
-    matrix = {matrix.columns, matrix.rows, transposed(matrix.codes, matrix.rows, matrix.columns)};
+    matrix = {matrix.columns, matrix.rows, warpbit::transposed(matrix.codes, matrix.rows, matrix.columns)};
   }
   // One row of all values.
   void flatten() { matrix.columns *= std::exchange(matrix.rows, 1); }
