@@ -486,15 +486,22 @@ END: ret;)";
   CHECK_THAT(out.report.fault->message(), Catch::Contains("a.cu:12: k") && Catch::Contains("`i < 5`"));
 }
 
+// Block 17 and those before it have stored, once a thread; what blocks behind it have done is not counted.
 TEST_CASE("the first faulty block is reported, whatever the number of host threads") {
-  for (const int threads : {1, 2, 5}) {
+  std::uint64_t steps = 0;  // on one host thread
+  for (const int threads : {1, 2, 5, 5, 5, 5}) {
     ptx::Launch how;
     how.grid = {64};
     how.execute.threads = threads;
-    const Outcome out =
-        run(kernel_text("mov.u32 %r4, %ctaid.x; setp.ge.u32 %p1, %r4, 17; @%p1 trap;"), 32, how);
+    const Outcome out = run(
+        kernel_text("st.shared.u32 [%r2], %r1; mov.u32 %r4, %ctaid.x; setp.ge.u32 %p1, %r4, 17; @%p1 trap;"),
+        32, how);
     REQUIRE(out.report.fault);
     CHECK(out.report.fault->block.x == 17);
+    CHECK(out.report.blocks == 17);
+    CHECK(out.report.checked.shared == 18 * 32);
+    if (threads == 1) steps = out.report.steps;
+    CHECK(out.report.steps == steps);
   }
 }
 

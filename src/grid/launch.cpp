@@ -8,7 +8,6 @@
 #include <deque>
 #include <exception>
 #include <limits>
-#include <map>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -167,9 +166,7 @@ class Queue {
   Turn turn_of(std::unique_ptr<Cluster> cluster);
   bool is_alone(const Cluster& cluster) const;
   void note_changes(const Turn& turn, Outcome outcome);
-  void record(Cluster& cluster);
-  void print(std::uint64_t block, Printed text);
-  void record_findings(std::uint64_t block, const std::vector<Finding>& found);
+  void record(Cluster& cluster, bool has_ended);
   void report_races();
 
   const Grid& grid_;
@@ -182,10 +179,9 @@ class Queue {
   std::size_t begun_ = 0;                 // clusters that have not ended
   std::uint64_t turns_that_changed_ = 0;  // anything
   std::set<std::uint64_t> stuck_;  // clusters whose last turn changed nothing, nor has any other one since
-  std::uint64_t patience_, idle_work_ = 0;    // that changes nothing: at most, since the last change
-  std::map<std::uint64_t, Printed> printed_;  // by block: the last ones, as much as is kept
-  std::uint64_t kept_ = 0, dropped_ = 0;      // bytes of them, and before them
-  std::map<std::uint64_t, std::vector<Finding>> findings_;  // by block
+  std::uint64_t patience_, idle_work_ = 0;  // that changes nothing: at most, since the last change
+  TotalsByCluster totals_;
+  std::uint64_t ended_ = 0;  // blocks
   Report report_;
   std::exception_ptr exception_;
 };
@@ -239,53 +235,19 @@ std::optional<Extent> Queue::give(std::uint64_t cluster) {
   return first_of(*taken);
 }
 
-void Queue::record(Cluster& cluster) {
+// Of what blocks have done that are behind a faulty one nothing is told: it depends on the schedule.
+void Queue::record(Cluster& cluster, bool has_ended) {
+  if (cluster.number() > faulty_) return;
+  Totals out;
   for (const std::unique_ptr<Block>& block : cluster.blocks()) {
-    report_.steps += block->steps();
     block->checked.barriers += block->async().mbarriers.phases();
-    report_.checked += block->checked;
-    if (block->inferred >= 0 && (report_.inferred < 0 || block->inferred < report_.inferred))
-      report_.inferred = block->inferred;
-    if (block->watch() != nullptr) {
-      const std::vector<ptx::Counts>& counts = block->watch()->counts();
-      report_.counts.resize(counts.size());
-      for (std::size_t i = 0; i < counts.size(); ++i) report_.counts[i] += counts[i];
-    }
-    const std::uint64_t number = number_of(block->index(), grid_.blocks);
-    print(number, std::move(block->printed));
-    record_findings(number, block->findings());
+    Totals one{block->inferred,  has_ended ? 1U : 0U,       block->steps(),
+               block->checked,   std::move(block->printed), {},
+               block->findings()};
+    if (block->watch() != nullptr) one.counts = block->watch()->counts();
+    out.add(one);
   }
-}
-
-// The text of all blocks, one after another, has an end that is kept: no block that ends later makes it reach further back.
-void Queue::print(std::uint64_t block, Printed text) {
-  if (text.empty()) return;
-  kept_ += text.text().size();
-  printed_[block] = std::move(text);
-  for (auto first = printed_.begin(); kept_ - first->second.text().size() >= Printed::kBytes;
-       first = printed_.erase(first)) {
-    kept_ -= first->second.text().size();
-    dropped_ += first->second.text().size() + first->second.dropped();
-  }
-}
-
-// What all blocks do is reported of the first one.
-void Queue::record_findings(std::uint64_t block, const std::vector<Finding>& found) {
-  for (Finding one : found) {
-    bool is_known = false;
-    for (auto& [number, others] : findings_) {
-      const auto same =
-          std::ranges::find_if(others, [&](const Finding& other) { return are_same(other.fault, one.fault); });
-      if (same == others.end()) continue;
-      is_known = number < block;
-      Finding& first = is_known ? *same : one;
-      add(first, is_known ? one : *same);
-      first.blocks += is_known ? one.blocks : same->blocks;
-      if (!is_known) others.erase(same);
-      break;
-    }
-    if (!is_known) findings_[block].push_back(std::move(one));
-  }
+  totals_.add(cluster.number(), std::move(out));
 }
 
 void Queue::put(Turn turn, Outcome outcome) {
@@ -296,14 +258,15 @@ void Queue::put(Turn turn, Outcome outcome) {
   if (outcome != Outcome::yields || cluster->has_waited_long()) lines_.pass(number);
   if (outcome == Outcome::yields) {  // with a fault elsewhere it may wait for ever
     if (faulty_ == std::numeric_limits<std::uint64_t>::max()) return waiting_.push_back(std::move(cluster));
-    return record(*cluster);
+    return record(*cluster, false);
   }
-  record(*cluster);
+  record(*cluster, outcome != Outcome::fault);
   if (outcome != Outcome::fault) {
-    report_.blocks += cluster->blocks().size();
-    if (progress_) progress_(report_.blocks + report_.cancelled, count_);
+    ended_ += cluster->blocks().size();
+    if (progress_) progress_(ended_ + report_.cancelled, count_);
   } else if (is_wanted(number)) {
     faulty_ = number;
+    totals_.forget_behind(number);
     for (const std::unique_ptr<Block>& block : cluster->blocks()) {
       if (!block->has_fault()) continue;
       report_.fault = block->found();
@@ -324,24 +287,27 @@ void Queue::fail(std::exception_ptr exception) {
 // launch with a fault has seen of it.
 void Queue::report_races() {
   if (grid_.races == nullptr || report_.fault || report_.stopped) return;
+  std::vector<Finding> found_too = report_.findings;
   for (const GlobalConflict& one : grid_.races->all()) {
     Fault found = fault_between(grid_, one);
     const Grade grade = grid_.grades[static_cast<std::size_t>(found.rule)];
     if (grade == Grade::fault && !report_.fault)
       report_.fault = std::move(found);
     else if (grade == Grade::finding || grade == Grade::note)
-      record_findings(number_of({found.block.x, found.block.y, found.block.z}, grid_.blocks),
-                      {{std::move(found), 1, grade}});
+      found_too.push_back({std::move(found), 1, grade});
   }
+  const auto number = [&](const Finding& one) {
+    return number_of({one.fault.block.x, one.fault.block.y, one.fault.block.z}, grid_.blocks);
+  };
+  std::ranges::stable_sort(found_too, {}, number);
+  report_.findings.clear();
+  for (const Finding& one : found_too) report_.add(one);
 }
 
 Report Queue::finish() {
   if (exception_) std::rethrow_exception(exception_);
+  static_cast<Totals&>(report_) = totals_.all();
   report_races();
-  report_.printed.drop(dropped_);
-  for (const auto& [number, text] : printed_) report_.printed.add(text);
-  for (const auto& [number, found] : findings_)
-    report_.findings.insert(report_.findings.end(), found.begin(), found.end());
   find_causes(report_.findings, report_.fault);
   return std::move(report_);
 }

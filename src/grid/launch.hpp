@@ -6,6 +6,7 @@
 
 #include "grid/cluster.hpp"
 #include "grid/compile.hpp"
+#include "grid/totals.hpp"
 
 namespace warpbit::grid {
 
@@ -14,17 +15,11 @@ Result<Addresses> place_variables(const ptx::ModuleText& module, GlobalMemory& m
 /// Gives them their bytes and their initial values. Throws std::bad_alloc.
 void fill_variables(const ptx::ModuleText& module, const Addresses& addresses, GlobalMemory& memory);
 
-struct Report {
-  std::optional<Fault> fault;   ///< of the first faulty block
-  std::int32_t inferred = -1;   ///< as in Block, of all of them the first
-  std::uint64_t blocks = 0;     ///< that have ended
-  std::uint64_t cancelled = 0;  ///< that have not begun: their clusters were taken
-  std::uint64_t steps = 0;
-  ptx::Checked checked;
-  Printed printed;
-  std::vector<ptx::Counts> counts;  ///< if they are wanted
-  bool stopped = false;             ///< by what observes it
-  std::vector<Finding> findings;    ///< of a launch that is lenient, by cluster
+struct Report : Totals {
+  std::optional<Fault>
+      fault;  ///< of the first faulty block; then the totals are those of the clusters up to its own
+  std::uint64_t cancelled = 0;  ///< blocks that have not begun: their clusters were taken
+  bool stopped = false;         ///< by what observes it
 };
 
 /// Runs the clusters on as many host threads. A cluster that waits for others lets them go first.

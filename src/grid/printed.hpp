@@ -17,8 +17,6 @@ class Printed {
   static constexpr std::size_t kBytes = 1 << 20;
   void add(std::string_view text);
   void add(const Printed& later);
-  /// So many bytes came before.
-  void drop(std::uint64_t bytes) { all_ += bytes; }
   /// The last kBytes of all that was added.
   std::string_view text() const {
     return std::string_view(text_).substr(text_.size() - std::min(text_.size(), kBytes));
