@@ -136,6 +136,24 @@ TEST_CASE("orders of random products are found", "[find_order]") {
   }
 }
 
+TEST_CASE("words that are known are a question", "[quick][find_order]") {
+  Product p(kForms[0], 16, 24, 512, 5);
+  p.make(SumOrder::parse("split_k=4").value());
+  const auto search = [&](const char* words) {
+    FindOrderOptions options;
+    options.known = SumOrder::parse(words).value();
+    return find_order(std::span(&p.instruction, 1), {p.problem()}, options).value();
+  };
+  const OrderSearch right = search("split_k=4"), other = search("split_k=8");
+  REQUIRE_FALSE(right.found.empty());
+  CHECK(right.found[0].order.text() == "split_k=4");
+  CHECK_FALSE(right.complete);  // orders without the word were not tried
+  CHECK(right.split_k() == SplitAnswer::unknown);
+  CHECK(other.found.empty());
+  for (const FoundOrder& near : other.nearest) CHECK(near.order.split_k == 8);
+  CHECK_FALSE(other.nearest.empty());
+}
+
 TEST_CASE("some elements of D are enough", "[quick][find_order]") {
   Product p(kForms[0], 40, 30, 328, 5);
   p.make(SumOrder::parse("split_k=5 unit=64 spread=cut").value());

@@ -37,8 +37,7 @@ struct FoundProduct {
 
 /// How to search.
 struct FindOrderOptions {
-  /// What is known of the order: its words for C, alpha, beta, scale factors and the store are taken as they are, the
-  /// others are the first hypothesis. Without a store D is of the accumulators' format; where all of its numbers are
+  /// What is known of the order: only orders with all of its words are tried. Without a store D is of the accumulators' format; where all of its numbers are
   /// those of a narrower format, too, a store in that is tried.
   SumOrder known = {};
   /// Orders to try before all others.
@@ -93,7 +92,7 @@ struct OrderShare {
   };
   std::vector<std::uint64_t> tried;  ///< at each level of plausibility that was begun
   bool is_limited = false;           ///< the last one was left: most_products
-  bool has_more = false;             ///< sums beyond most_found
+  bool has_more = false;             ///< sums beyond most_found, or other ones than the known words allow
   std::uint64_t most_found = 0;      ///< as asked
   std::vector<Near> near;            ///< where nothing was found
   std::vector<Explaining> explaining;

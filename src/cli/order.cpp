@@ -68,7 +68,7 @@ void print_search(const OrderSearch& search, const NamedOrder& named, bool as_js
   if (!as_json) {
     std::istringstream lines(search.text());
     for (std::string line; std::getline(lines, line);) print_fitted(line);
-    if (search.found.empty() && !search.complete) print_fitted("--exhaustive tries the others");
+    if (search.found.empty() && search.share.is_limited) print_fitted("--exhaustive tries the others");
     if (named)
       print_fitted(fmt::format(
           "{} {}: {}, {}", is_right ? "the kernel's name says so, too:" : "but the kernel's name says",
@@ -463,8 +463,8 @@ void add_order(CLI::App& command, int& status) {
   command.add_option("--form", o.form, "one form instead of all of these types");
   command.add_option(
       "--order", o.known,
-      "what is known of the order, in words: c=last, alpha=2, store=bf16 where the type of D does not say so; the others "
-      "are tried first");
+      "what is known of the order, in words: only orders with all of them are tried (split_k=4 asks whether it was "
+      "that); c=last, alpha=2, store=bf16 where the type of D does not say so");
   command
       .add_option(
           "--kernel", o.kernels,

@@ -22,6 +22,19 @@ constexpr std::size_t kLanes[] = {32, 16, 8, 4, 2, 64, 128, 256}, kNeighbours[] 
 constexpr std::size_t kMostThreads = 128, kThreadBlocks[] = {16, 31, 32, 64};
 constexpr std::size_t kBlocks[] = {384, 256, 320, 192, 352, 512, 240, 448, 640, 768, 1024};
 
+/// Whether an order has all words of another one that hypotheses change.
+template <class... Members>
+bool has_words(const SumOrder& order, const SumOrder& of, Members... members) {
+  const SumOrder plain;
+  return ((of.*members == plain.*members || order.*members == of.*members) && ...);
+}
+bool has_words(const SumOrder& order, const SumOrder& of) {
+  using O = SumOrder;
+  return has_words(order, of, &O::descending, &O::omit, &O::tf32, &O::split_k, &O::unit, &O::spread, &O::runs,
+                   &O::short_first, &O::slices, &O::slice_width, &O::slice_order, &O::promote,
+                   &O::promote_format, &O::partials, &O::merge, &O::merge_order);
+}
+
 class Collection {
  public:
   Collection(const Question& question, int level, const std::function<bool(const SumOrder&)>& visit)
@@ -81,9 +94,9 @@ class Collection {
   // ---- Partitions
 
   void simple() {
-    merges(1, q_.known);
+    merges(1, q_.begin);
     for (const std::vector<Change>& change : extras(1)) {
-      SumOrder order = q_.known;
+      SumOrder order = q_.begin;
       for (const Change& c : change) c(order);
       // The same steps as without: the part that comes first is whole steps, or all of K; one step alone.
       const bool is_twin = (order.short_first != 0 &&
@@ -124,7 +137,7 @@ class Collection {
           if (count < 2 || !seen.insert(std::move(partition)).second) continue;
           if (!goes_on_) return;
           for (const std::vector<Change>& set : sets) {
-            SumOrder order = q_.known;
+            SumOrder order = q_.begin;
             order.split_k = runs;
             order.unit = given;
             order.spread = spread;
@@ -140,7 +153,7 @@ class Collection {
     for (std::size_t count = 2; count <= 32 && goes_on_; ++count)
       for (const std::size_t width : kWidths) {
         if (count * width >= 2 * q_.depth || width >= q_.depth) continue;
-        SumOrder order = q_.known;
+        SumOrder order = q_.begin;
         order.slices = count;
         order.slice_width = width;
         merges(1, order);
@@ -168,7 +181,7 @@ class Collection {
       std::set<std::size_t> widths;
       const auto with = [&](std::size_t width) {
         if (width >= q_.depth || !widths.insert(width).second) return;
-        SumOrder order = q_.known;
+        SumOrder order = q_.begin;
         order.slices = count;
         order.slice_width = width;
         if (count > 2) order.slice_order = SliceOrder::halves;
@@ -196,7 +209,7 @@ class Collection {
     std::set<Lengths> seen;
     for (const std::size_t block : kBlocks)
       for (const std::size_t unroll : {std::size_t{0}, std::size_t{4}, std::size_t{8}, std::size_t{16}}) {
-        SumOrder order = q_.known;
+        SumOrder order = q_.begin;
         for (std::size_t left = q_.depth; left != 0; left -= order.runs.back()) {
           const bool halves = unroll != 0 && left > block && left < 2 * block;
           order.runs.push_back(halves ? (left / 2 + unroll - 1) / unroll * unroll : std::min(left, block));
@@ -209,7 +222,7 @@ class Collection {
   void two_runs() {
     const std::size_t step = std::min<std::size_t>(q_.terms, 8);
     for (std::size_t at = step; at < q_.depth && goes_on_; at += step) {
-      SumOrder order = q_.known;
+      SumOrder order = q_.begin;
       order.runs = {at, q_.depth - at};
       merges(2, order);
     }
@@ -238,7 +251,10 @@ class Collection {
           put(other);
         }
   }
-  void put(const SumOrder& order) { goes_on_ = goes_on_ && visit_(order); }
+  void put(const SumOrder& order) {
+    const bool is_again = order == q_.begin && std::exchange(has_begun_, true);
+    if (goes_on_ && !is_again && has_words(order, q_.given)) goes_on_ = visit_(order);
+  }
   static std::vector<std::string> narrow(bool is_narrow, const std::string& store) {
     return is_narrow ? std::vector<std::string>{"", store} : std::vector<std::string>{""};
   }
@@ -246,10 +262,14 @@ class Collection {
   const Question& q_;
   int level_;
   const std::function<bool(const SumOrder&)>& visit_;
-  bool goes_on_ = true;
+  bool goes_on_ = true, has_begun_ = false;  // with q_.begin
 };
 
 }  // namespace
+
+bool are_narrower(const SumOrder& given) {
+  return !has_words(SumOrder(), given);
+}
 
 void for_each_hypothesis(const Question& question, int level,
                          const std::function<bool(const SumOrder&)>& visit) {

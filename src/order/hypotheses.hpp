@@ -13,10 +13,14 @@ namespace warpbit::order {
 struct Question {
   std::size_t depth = 0;
   std::size_t terms = 0;     ///< of the instruction
-  SumOrder known;            ///< with the store
+  SumOrder begin;            ///< what orders have that hypotheses do not change: with the store
+  SumOrder given;            ///< words that all of them have
   bool is_number = true;     ///< accumulators of floating-point numbers
   bool rounds_tf32 = false;  ///< operands have bits below tf32
 };
+
+/// Whether words leave out any hypothesis.
+bool are_narrower(const SumOrder& given);
 
 /// Calls visit(order) for the orders of one level of plausibility, until it returns false.
 void for_each_hypothesis(const Question& question, int level,

@@ -78,6 +78,7 @@ class Search {
     most_ = static_cast<std::uint64_t>(
         std::min(std::max(o_.most_products / (kOverhead + stores_[0]->groups[0].products()), 1.0), 1e18));
     share_.most_found = o_.most_found;
+    share_.has_more = order::are_narrower(o_.known);
     for (const Pass& pass : passes()) {
       if (!share_.explaining.empty() || share_.is_limited) break;
       stored_ = pass.stored;
@@ -192,8 +193,12 @@ class Search {
       }
       return;
     }
-    const Question question{product().product.depth, static_cast<std::size_t>(i.terms()), stored_->base,
-                            !find_format(i.operands()[0].format)->is_integer, rounds_tf32_};
+    const Question question{product().product.depth,
+                            static_cast<std::size_t>(i.terms()),
+                            stored_->base,
+                            o_.known,
+                            !find_format(i.operands()[0].format)->is_integer,
+                            rounds_tf32_};
     warpbit::order::for_each_hypothesis(question, level, visit);
   }
   void count_level(std::size_t instruction, int level) {
