@@ -41,12 +41,13 @@ enum class MergeOrder {
   fours,  ///< four sums by turns, each ascending, and then these: (0 + 4 + 8) + (1 + 5) + (2 + 6) + (3 + 7)
 };
 
-/// The order in which the sums of a run's accumulators are added. Those that had no values are left out; in halves they are a
-/// power of two.
+/// The order in which the sums of a run's accumulators are added. Those that had no values are left out; but for `ascending` they
+/// are a power of two.
 enum class SliceOrder {
   ascending,
   halves,       ///< as threads exchange their sums: (0 + 2) + (1 + 3)
   pair_halves,  ///< two of a thread first: ((0 + 1) + (4 + 5)) + ((2 + 3) + (6 + 7))
+  pairs,        ///< neighbours first: ((0 + 1) + (2 + 3)) + ((4 + 5) + (6 + 7))
 };
 
 /// Which of the products of alpha sum + beta C is not rounded before the addition.

@@ -114,3 +114,37 @@ def test_refusals():
         warpbit.find_order(a, b, d, target="H200", types="f16.s8")
     with pytest.raises(warpbit.Error, match="'backward'"):
         warpbit.find_order(a, b, d, target="H200", types="f16", order="backward")
+
+
+def looped(a, b, ks):
+    """A product and an addition after the other, in the type of the arrays."""
+    d = np.zeros((a.shape[0], b.shape[1]), a.dtype)
+    for k in ks:
+        d += a[:, k : k + 1] * b[k]
+    return d
+
+
+def in_runs(a, b, *lasts):
+    runs = [looped(a, b, range(*run)) for run in zip((0, *lasts), (*lasts, a.shape[1]))]
+    return sum(runs[1:], runs[0])
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+@pytest.mark.parametrize(("by", "order", "split"), [
+    (lambda a, b: looped(a, b, range(256)), "ascending", "no"),
+    (lambda a, b: looped(a, b, reversed(range(256))), "descending", "no"),
+    (lambda a, b: in_runs(a, b, 128), "split_k=2", "yes"),
+    (lambda a, b: in_runs(a, b, 64, 128, 192), "split_k=4", "yes"),
+    (lambda a, b: np.stack([(a * b[:, j]).sum(axis=1) for j in range(b.shape[1])], axis=1), "split_k=2 unit=8 sliced=8x1:pairs", "yes"),
+])
+def test_orders_of_numpy(kind, by, order, split):
+    random = np.random.default_rng(4)
+    a, b = (random.standard_normal(shape).astype(kind) for shape in ((12, 256), (256, 16)))
+    d = by(a, b)
+    search = warpbit.find_order(a, b, d, target="H100", types={4: "f32", 8: "f64"}[a.itemsize])
+    assert f"chain.mul_add.rn.{'f32' if kind is np.float32 else 'f64'}" == search.found[0].instruction.canonical
+    orders = [o for f in search.found for o in [f.order, *(order for form, order in f.same)]]
+    assert order in orders
+    assert search.split_k in (split, "cannot be told")
+    for found in search.found:
+        assert np.array_equal(warpbit.gemm(found.instruction, a, b, order=found.order).d.view(np.uint8), d.view(np.uint8))

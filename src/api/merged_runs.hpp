@@ -90,11 +90,22 @@ auto exchanged(std::size_t lanes, std::size_t count, const Lane& lane, const Add
   return add(std::move(out), exchanged(lanes, count, lane, add, first + distance, 2 * distance));
 }
 
+/// The same, neighbours first.
+template <class Lane, class Add>
+auto paired(std::size_t lanes, std::size_t count, const Lane& lane, const Add& add, std::size_t first = 0)
+    -> decltype(lane(first)) {
+  if (lanes == 1) return lane(first);
+  auto out = paired(lanes / 2, count, lane, add, first);
+  if (first + lanes / 2 >= count) return out;
+  return add(std::move(out), paired(lanes / 2, count, lane, add, first + lanes / 2));
+}
+
 /// The sums of the `count` slices that have values as one, count >= 1: slice(i) gives one of them, add(x, y) a sum.
 template <class Slice, class Add>
 auto merged_slices(const SumOrder& order, std::size_t count, const Slice& slice, const Add& add)
     -> decltype(slice(count)) {
   if (order.slice_order == SliceOrder::halves) return exchanged(order.slices, count, slice, add);
+  if (order.slice_order == SliceOrder::pairs) return paired(order.slices, count, slice, add);
   if (order.slice_order == SliceOrder::pair_halves)
     return exchanged(
         order.slices / 2, (count + 1) / 2,

@@ -54,8 +54,10 @@ constexpr Name<MergeOrder> kMergeOrders[] = {
     {"ascending", MergeOrder::ascending}, {"descending", MergeOrder::descending},
     {"pairs", MergeOrder::pairs},         {"halves", MergeOrder::halves},
     {"tree", MergeOrder::tree},           {"fours", MergeOrder::fours}};
-constexpr Name<SliceOrder> kSliceOrders[] = {
-    {"", SliceOrder::ascending}, {"halves", SliceOrder::halves}, {"pair_halves", SliceOrder::pair_halves}};
+constexpr Name<SliceOrder> kSliceOrders[] = {{"", SliceOrder::ascending},
+                                             {"halves", SliceOrder::halves},
+                                             {"pair_halves", SliceOrder::pair_halves},
+                                             {"pairs", SliceOrder::pairs}};
 constexpr Name<FusedScaling> kFused[] = {
     {"alpha", FusedScaling::alpha}, {"beta", FusedScaling::beta}, {"none", FusedScaling::none}};
 constexpr Name<FactorOrder> kFactorOrders[] = {
@@ -201,9 +203,10 @@ constexpr Word kWords[] = {
     {{"short_first", "32", "in each run the (length mod this) values come first, not last"},
      read_number_of<&O::short_first>,
      number_of<&O::short_first>},
-    {{"sliced", "2x32, 32x4:halves, 256x1:pair_halves",
+    {{"sliced", "2x32, 32x4:halves, 256x1:pair_halves, 8x1:pairs",
       "so many accumulators in a run take so many values by turns, and are added in the end, ascending; halves: as "
-      "threads exchange sums, each with the one half of them further on; pair_halves: neighbours first"},
+      "threads exchange sums, each with the one half of them further on; pair_halves: the same of sums of two neighbours; "
+      "pairs: (0+1)+(2+3), as NumPy's sum"},
      read_slices,
      slices_text},
     {{"promote", "128, 128:f32",

@@ -77,8 +77,9 @@ class RunFinder {
       return refused(fmt::format("{} slices of {}", o.slices, o.slice_width), "at least 1 slice, with a width");
     const bool is_exchange = o.slice_order != SliceOrder::ascending;
     if (is_exchange && !std::has_single_bit(o.slices))
-      return refused(fmt::format("{} slices added in halves", o.slices), "a power of two");
-    if (is_exchange && o.promote != 0) return refused("promote with slices added in halves", "one of them");
+      return refused(fmt::format("{} slices added in halves or pairs", o.slices), "a power of two");
+    if (is_exchange && o.promote != 0)
+      return refused("promote with slices added in halves or pairs", "one of them");
     if (o.promote % terms_ != 0)
       return refused(fmt::format("promote is {}", o.promote),
                      fmt::format("a multiple of {}, the depth of the instruction", terms_));

@@ -303,6 +303,7 @@ struct NativeProgram {
 /// Blocks of D, a panel by some pairs of rows, from one product a b to the next.
 struct ChainBlocks {
   bool is_double;           ///< numbers of f64, else of f32
+  bool is_fused;            ///< else a b is rounded before it is added
   const void* a;            ///< [pair][step][2]
   std::size_t pair_stride;  ///< numbers from a pair to the next
   const void* b;            ///< [step][8]

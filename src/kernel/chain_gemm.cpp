@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products in chains of FMA by the bodies: A and B become numbers of f32 or f64, pairs of rows and panels of eight columns.
+// Products in chains of FMA, or of products and sums, by the bodies: A and B become numbers of f32 or f64, pairs of rows and panels of eight columns.
 //
 //     A: [pair][step][2]      B: [panel][step][8]
 #include <algorithm>
@@ -52,8 +52,9 @@ class ChainEngine : public GemmEngine {
           std::memcpy(&sums[pair * kBlock + 8 * row + column],
                       running.block(range.first_pair + pair, panel) + place * sizeof(T), sizeof(T));
         });
-      body_.chain({std::is_same_v<T, double>, &slots_[s.slot].a[range.first_pair * most_.steps * 2],
-                   most_.steps * 2, &slots_[s.slot].b[panel * most_.steps * 8], s.steps, pairs, sums.data()});
+      body_.chain({std::is_same_v<T, double>, chain_step(*p_.tile)->fused,
+                   &slots_[s.slot].a[range.first_pair * most_.steps * 2], most_.steps * 2,
+                   &slots_[s.slot].b[panel * most_.steps * 8], s.steps, pairs, sums.data()});
       for (std::size_t pair = 0; pair < pairs; ++pair)
         for_each_of_block([&](std::size_t row, std::size_t column, std::size_t place) {
           std::byte* const to = running.block(range.first_pair + pair, panel) + place * sizeof(T);
@@ -125,7 +126,7 @@ class ChainEngine : public GemmEngine {
 bool is_chain(const Tile& tile) {
   const FmaChain* const step = chain_step(tile);
   return tile.terms == 1 && step != nullptr && step->rounding == Rounding::nearest_even &&
-         step->start == Start::running && step->fused;
+         step->start == Start::running;
 }
 
 std::unique_ptr<GemmEngine> make_chain_engine(const MatrixProduct& product, const Body& body) {

@@ -119,7 +119,7 @@ struct FmaChain {
   Rounding rounding;
   NanRule nan;
   Start start = Start::running;
-  bool fused = true;  ///< false: a[k] b[k] is rounded before it is added; not used by any target
+  bool fused = true;  ///< false: a[k] b[k] is rounded before it is added
   friend bool operator==(const FmaChain&, const FmaChain&) = default;
 };
 

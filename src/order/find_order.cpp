@@ -51,8 +51,10 @@ Result<std::vector<Instruction>> instructions_of_products(std::string_view a, st
   for (const std::string& form : forms)
     if (Result<Instruction> i = Instruction::parse(form, target)) out.push_back(*std::move(i));
   std::ranges::stable_sort(out, {}, [](const Instruction& i) { return i.operands()[0].format == "f16"; });
+  // Those of f64 are the same chain of FMA, whatever their depth; their units are tried, too.
+  if (left->id == FormatId::f64 && out.size() > 1) out.erase(out.begin() + 1, out.end());
   if (left == right)
-    for (const std::string_view chain : {"chain.fma.rn.", "chain.fma.rn.f32."})
+    for (const std::string_view chain : {"chain.fma.rn.", "chain.fma.rn.f32.", "chain.mul_add.rn."})
       if (Result<Instruction> i = Instruction::parse(fmt::format("{}{}", chain, left->name), target))
         out.push_back(*std::move(i));
   if (!out.empty()) return out;

@@ -44,7 +44,7 @@ class Collection {
     switch (level_) {
       case 0:
         simple();
-        if (is_chain()) lanes(), blocks();
+        if (is_chain()) lanes(), blocks(), pairwise();
         splits({{}});
         break;
       case 1: slices(); break;
@@ -216,6 +216,30 @@ class Collection {
         }
         if (order.runs.size() > 1 && seen.insert(order.runs).second) put(order);
       }
+  }
+
+  // NumPy's sum: eight accumulators, and halves of what has more than 128 values, as multiples of 8.
+  void pairwise() {
+    std::vector<std::size_t> runs{q_.depth};
+    while (runs[0] > 128) {
+      std::vector<std::size_t> halves;
+      for (const std::size_t run : runs) {
+        const std::size_t half = run / 2 / 8 * 8;
+        halves.insert(halves.end(), {half, run - half});
+      }
+      runs = std::move(halves);
+    }
+    SumOrder order = q_.begin;
+    order.slices = 8;
+    order.slice_width = 1;
+    order.slice_order = SliceOrder::pairs;
+    order.merge_order = runs.size() > 2 ? MergeOrder::pairs : order.merge_order;
+    const bool are_even = std::ranges::adjacent_find(runs, std::not_equal_to()) == runs.end();
+    if (are_even)
+      order.split_k = runs.size(), order.unit = runs.size() > 1 ? 8 : 0;
+    else
+      order.runs = runs;
+    if (q_.depth % 8 == 0 && q_.depth >= 16 && std::ranges::max(runs) <= 128) put(order);
   }
 
   // One cut at any step.

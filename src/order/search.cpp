@@ -59,7 +59,8 @@ struct Candidate {
 };
 
 constexpr std::size_t kMostNear = 64;  // that are looked at closer
-constexpr double kOverhead = 1 << 16;  // of a hypothesis, beside its products a b, as so many of these
+// Of a hypothesis, beside its products a b, as so many of these; for sums in f64 gemm() is called (RunSums).
+constexpr double kOverhead = 1 << 16, kOverheadOfDoubles = 1 << 18;
 
 class Search {
  public:
@@ -75,14 +76,15 @@ class Search {
         base.tf32 = Tf32Rounding::nearest_even;
       if (Result<void> chosen = choose_elements(); !chosen) return chosen.error();
     }
+    const double overhead = instructions_[0].operands()[0].format == "f64" ? kOverheadOfDoubles : kOverhead;
     most_ = static_cast<std::uint64_t>(
-        std::min(std::max(o_.most_products / (kOverhead + stores_[0]->groups[0].products()), 1.0), 1e18));
+        std::min(std::max(o_.most_products / (overhead + stores_[0]->groups[0].products()), 1.0), 1e18));
     share_.most_found = o_.most_found;
     share_.has_more = order::are_narrower(o_.known);
     for (const Pass& pass : passes()) {
-      if (!share_.explaining.empty() || share_.is_limited) break;
+      if (share_.is_limited || (pass.begins && !share_.explaining.empty())) break;
       stored_ = pass.stored;
-      share_.tried.push_back(0);
+      if (pass.begins) share_.tried.push_back(0);
       try_level(pass.instruction, pass.level);
     }
     if (out_.found.empty()) find_nearest();
@@ -97,15 +99,18 @@ class Search {
     int level;
     std::size_t instruction;
     Stored* stored;
+    bool begins;  // nothing has explained D before
   };
-  // What is tried, one after the other: as plausible orders of all instructions, the most usual instruction first. Where D
-  // may have been stored in another format than it is given in, only what is usual is tried of that one.
+  // What is tried, one after the other: as plausible orders of all instructions, the most usual instruction first. Usual orders
+  // are tried of all instructions: of D in f16 several may explain all elements. Where D may have been stored in another format
+  // than it is given in, only what is usual is tried of that one.
   std::vector<Pass> passes() const {
     std::vector<Pass> out;
     for (int level = -1; level < kLevels; ++level)
       for (std::size_t i = 0; i < instructions_.size(); ++i)
         for (const std::unique_ptr<Stored>& stored : stores_)
-          if (level < 1 || stores_.size() == 1 || stored != stores_[0]) out.push_back({level, i, stored.get()});
+          if (level < 1 || stores_.size() == 1 || stored != stores_[0])
+            out.push_back({level, i, stored.get(), level > 0 || (i == 0 && stored == stores_[0])});
     return out;
   }
   const FoundProduct& product() const { return stored_->product; }

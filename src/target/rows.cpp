@@ -145,7 +145,8 @@ constexpr std::string_view kDmmaByShape = "1, 2, 4 or 8 DMMA.884 by shape";
 
 // FMA on CUDA cores: IEEE 754, and which NaN, as the instruction alone has it.
 constexpr Ground kH200Fma{Basis::captured, "golden/products, H200"};
-constexpr Evidence kFma{kH200Fma, kH200Fma, kH200Fma, {Basis::captured, "golden-digests/scalar, H100"}};
+constexpr Ground kH100Scalar{Basis::captured, "golden-digests/scalar, H100"};
+constexpr Evidence kFma{kH200Fma, kH200Fma, kH200Fma, kH100Scalar};
 constexpr PlanRow chain_of(FormatId factor) {
   return {{chain, f32, factor, factor, f32}, {FmaChain{f32, kNearest, NanRule::canonical}}, kFma, "FFMA"};
 }
@@ -154,6 +155,14 @@ constexpr std::array kChainRows{
     chain_of(f16),
     chain_of(bf16),
     PlanRow{{chain, f64, f64, f64, f64}, {FmaChain{f64, kNearest, NanRule::first_of_b_sum_a}}, kFma, "DFMA"},
+    PlanRow{{chain, f32, f32, f32, f32, Modifier::separate},
+            {FmaChain{f32, kNearest, NanRule::canonical, Start::running, false}},
+            all(kH100Scalar),
+            "FMUL, FADD"},
+    PlanRow{{chain, f64, f64, f64, f64, Modifier::separate},
+            {FmaChain{f64, kNearest, NanRule::first_of_b_sum_a, Start::running, false}},
+            {kH100Scalar, kH100Scalar, kH100Scalar, {Basis::inferred, "which NaN: assumed as of DFMA"}},
+            "DMUL, DADD"},
 };
 
 // mma.m8n8k4 with f16 operands, which the toolkit emulates without the tensor core from sm_80 on.

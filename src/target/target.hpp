@@ -129,6 +129,7 @@ enum class Modifier : std::uint8_t {
   and_popc,
   packed_fp4,   ///< .kind::mxf4 and .kind::mxf4nvf4, in which e2m1 fills the registers
   packed_nvf4,  ///< tcgen05's .kind::mxf4nvf4 with scale factors of ue4m3
+  separate,     ///< products are rounded before they are added
 };
 
 /// The lookup key of a plan: an instruction's unit, element formats (for a move: the moved format; for cvt: d

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A product in a chain of FMA, as kernels on CUDA cores sum: no form of PTX, so listings do not have it. It is for whole
-// products, where it is an instruction of depth 1:
+// A product in a chain of FMA, as kernels on CUDA cores sum, or of products and sums as plain loops have it: no form of PTX, so
+// listings do not have it. It is for whole products, where it is an instruction of depth 1:
 //
 //   chain.fma.rn.dtype{.atype}    d = a b + c, rounded once to dtype; a and b are of atype, converted exactly
+//   chain.mul_add.rn.dtype        a b is rounded to dtype before it is added
 #include "isa/families/operands.hpp"
 
 namespace warpbit {
@@ -17,9 +18,16 @@ constexpr QualifierSlot kFactorSlot{.what = "type of A and B", .group = "type", 
 constexpr std::array kSlots{kOperationSlot, kRoundingSlot, kTypeOfD, kFactorSlot};
 
 struct Row {
+  std::string_view operation;
   FormatId sum, factor;
+  Modifier modifier = Modifier::none;
 };
-constexpr Row kRows[] = {{f32, f32}, {f64, f64}, {f32, f16}, {f32, bf16}};
+constexpr Row kRows[] = {{"fma", f32, f32},
+                         {"fma", f64, f64},
+                         {"fma", f32, f16},
+                         {"fma", f32, bf16},
+                         {"mul_add", f32, f32, Modifier::separate},
+                         {"mul_add", f64, f64, Modifier::separate}};
 
 // One element in one register of one lane.
 OperandSpec element(std::string_view role, Part part, FormatId id) {
@@ -30,9 +38,9 @@ OperandSpec element(std::string_view role, Part part, FormatId id) {
 }
 
 Form make_form(const Row& row) {
-  Form out =
-      make_form("chain", {"fma", "rn", qualifier(row.sum), row.factor == row.sum ? "" : qualifier(row.factor)},
-                {1, 1, 1}, Feature::sm_70, {Unit::chain, row.sum, row.factor, row.factor, row.sum});
+  Form out = make_form(
+      "chain", {row.operation, "rn", qualifier(row.sum), row.factor == row.sum ? "" : qualifier(row.factor)},
+      {1, 1, 1}, Feature::sm_70, {Unit::chain, row.sum, row.factor, row.factor, row.sum, row.modifier});
   out.operands = {element("d", Part::d, row.sum), element("a", Part::a, row.factor),
                   element("b", Part::b, row.factor), element("c", Part::c, row.sum)};
   return out;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chains of FMA on blocks: a running value of each element, one product a b after the other.
+// Chains of FMA, or of products and sums, on blocks: a running value of each element, one product a b after the other.
 #pragma once
 
 #include "kernel/body.hpp"
@@ -36,7 +36,7 @@ inline EightDoubles fused_row(EightDoubles x, EightDoubles y, EightDoubles z) {
 }
 
 // Some pairs of rows of D at once, as each sum waits for the one before.
-template <class T, int kPairs>
+template <class T, bool kFused, int kPairs>
 void chain_pairs(const ChainBlocks& c, std::size_t pair) {
   using Row = typename VectorOf<T, 8>::type;
   const T* a = static_cast<const T*>(c.a) + pair * c.pair_stride;
@@ -50,21 +50,24 @@ void chain_pairs(const ChainBlocks& c, std::size_t pair) {
       const Row left =
           Row{} +
           a[static_cast<std::size_t>(row / 2) * c.pair_stride + 2 * k + static_cast<std::size_t>(row % 2)];
-      sums[row] = fused_row(left, right, sums[row]);
+      sums[row] = kFused ? fused_row(left, right, sums[row]) : left * right + sums[row];
     }
   }
   for (int row = 0; row < 2 * kPairs; ++row) store(running + 8 * row, sums[row]);
 }
 
-template <class T>
+template <class T, bool kFused>
 void chain_of(const ChainBlocks& c) {
   std::size_t pair = 0;
-  for (; pair + 4 <= c.pairs; pair += 4) chain_pairs<T, 4>(c, pair);
-  for (; pair < c.pairs; ++pair) chain_pairs<T, 1>(c, pair);
+  for (; pair + 4 <= c.pairs; pair += 4) chain_pairs<T, kFused, 4>(c, pair);
+  for (; pair < c.pairs; ++pair) chain_pairs<T, kFused, 1>(c, pair);
 }
 
 void chain(const ChainBlocks& c) {
-  c.is_double ? chain_of<double>(c) : chain_of<float>(c);
+  if (c.is_double)
+    c.is_fused ? chain_of<double, true>(c) : chain_of<double, false>(c);
+  else
+    c.is_fused ? chain_of<float, true>(c) : chain_of<float, false>(c);
 }
 
 }  // namespace
