@@ -175,8 +175,13 @@ void check_work(const CompareArguments& o, const Instructions& instructions, con
                        o.max_products));
 }
 
+void check_show(bool show, std::size_t depths) {
+  if (show && depths > 1) refuse("--explain", "several K, of which no element is explained", "one K");
+}
+
 Sweep find_sweep(const CompareArguments& o, const Instructions& instructions) {
   Sweep out{{}, {o.seed, profile_of(o.random)}};
+  check_show(o.show, o.depths.size());
   if (o.depths.size() > kMostDepths)
     refuse("--depth", fmt::format("{} numbers", o.depths.size()), fmt::format("at most {}", kMostDepths));
   for (const std::size_t depth : o.depths.empty() ? std::vector<std::size_t>{0} : o.depths) {
@@ -188,8 +193,6 @@ Sweep find_sweep(const CompareArguments& o, const Instructions& instructions) {
     out.depths.push_back(compared.depth);
     out.computations = std::move(compared.computations);
   }
-  if (o.show && out.depths.size() > 1)
-    refuse("--explain", "several K, of which no element is explained", "one K");
   out.cases = cases_of(o, instructions, out);
   check_work(o, instructions, out);
   return out;
@@ -228,6 +231,7 @@ int compare_random(const CompareArguments& o, const Instructions& instructions) 
 int merge_compare(const MergeArguments& o, const std::vector<SavedPart>& parts) {
   return read_part(o.files[0], [&] {
     const Sweep sweep = Sweep::of(o.files[0], parts[0].question);
+    check_show(o.show, sweep.depths.size());
     std::vector<std::vector<Comparison>> shares(sweep.depths.size());  // by K
     std::vector<std::optional<std::uint64_t>> first(sweep.depths.size());
     for (const SavedPart& part : parts) {
