@@ -302,22 +302,22 @@ The GIL is released. Errors: view_mismatch; usage.)");
   m.def(
       "compare_depths",
       [](const Computations& computations, const std::vector<std::size_t>& depths, std::uint64_t cases,
-         std::uint64_t seed, inputs::Profile profile, Share shard, const Callback& progress) {
+         std::uint64_t seed, inputs::Profile profile, Share shard, bool zero_c, const Callback& progress) {
         const std::vector<Computation> list = computations_of(computations);
         const Shard of = shard_of(shard);
         const auto [first, own] = of.range(cases);
         Progress told(progress);
         return interruptible(
             [&, count = own] {
-              return compare_depths(list, {seed, profile}, cases, depths, of,
+              return compare_depths(list, {seed, profile}, cases, depths, of, zero_c,
                                     [&](std::uint64_t done) { told.set(done, count); });
             },
             INFINITY, &told);
       },
       "computations"_a, "depths"_a, "cases"_a, "seed"_a = 0, "profile"_a = inputs::Profile::ordinary,
-      "shard"_a = Share{1, 1}, "progress"_a = py::none(),
+      "shard"_a = Share{1, 1}, "zero_c"_a = false, "progress"_a = py::none(),
       R"(What `compare_generated` gives for each K, which ascend: the errors of orders and targets against K, as data, as
-a table (print) and as a plot. The inputs of a K are the first ones of a larger K. Errors: view_mismatch; usage.)");
+a table (print) and as a plot. The inputs of a K are the first ones of a larger K. zero_c: C is zero, as of most products. Errors: view_mismatch; usage.)");
   m.def(
       "merge", [](const std::vector<Comparison>& shares) { return merge(shares); }, "shares"_a,
       "What comparing all cases gives, from its shares in any order. Error: usage.");

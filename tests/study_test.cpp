@@ -37,13 +37,14 @@ constexpr const char *kHopper = "wgmma.m64n8k32.f32.e4m3", *kBlackwell = "tcgen0
 std::vector<Computation> fp8(std::size_t depth) {
   std::vector<Computation> out;
   for (const auto& [form, target] : {std::pair(kHopper, "H100"), std::pair(kBlackwell, "B200")})
-    for (const char* order : {"", "promote=128", "split_k=4"}) out.push_back(made(form, target, order, depth));
+    for (const char* order : {"ascending", "promote=128", "split_k=4"})
+      out.push_back(made(form, target, order, depth));
   return out;
 }
 
 DepthStudy studied(const std::vector<Computation>& computations, const InputChoice& choice, std::uint64_t cases,
-                   const Depths& depths, Shard shard = {}) {
-  Result<DepthStudy> out = compare_depths(computations, choice, cases, depths, shard);
+                   const Depths& depths, bool zero_c = false) {
+  Result<DepthStudy> out = compare_depths(computations, choice, cases, depths, {}, zero_c);
   REQUIRE((out ? "" : out.error().message()) == "");
   return *std::move(out);
 }
@@ -117,54 +118,63 @@ Product product_of(const std::vector<Computation>& computations, const InputChoi
   return out;
 }
 
-TEST_CASE("each row of a study is what gemm gives in its order, against rational sums", "[quick][study]") {
-  const Depths depths = {128, 256, 512};
-  const InputChoice choice{11, inputs::Profile::ordinary};
-  const std::vector<Computation> computations = fp8(512);
-  const DepthStudy study = studied(computations, choice, 1, depths);
-  const Product p = product_of(computations, choice, 512);
-  REQUIRE(study.comparisons.size() == 3);
-  constexpr const char* kOrders[] = {"", "promote=128", "split_k=4"};
-  for (std::size_t i = 0; i < depths.size(); ++i) {
-    const Comparison& c = study.comparisons[i];
-    CHECK(c.depth == depths[i]);
-    CHECK(c.elements == p.c.size());
-    const std::vector<std::uint32_t> first = p.by(computations[0].instruction, "", depths[i]);
-    for (std::size_t n = 0; n < computations.size(); ++n) {
-      INFO(study.computations[n].name << ", K " << depths[i]);
-      const std::vector<std::uint32_t> d = p.by(computations[n].instruction, kOrders[n % 3], depths[i]);
-      std::vector<Rational> errors;
-      std::uint64_t differing = 0, exact = 0;
-      for (std::size_t e = 0; e < d.size(); ++e) {
-        const Rational sum = p.exact(e / p.columns, e % p.columns, depths[i]);
-        errors.push_back((value(d[e], 8, 23) - sum) / f32_ulp(sum));
-        differing += d[e] != first[e] ? 1 : 0;
-        exact += errors.back() == 0 ? 1 : 0;
-      }
-      std::ranges::sort(errors);
-      const ComparedResults& r = c.results[n];
-      REQUIRE(r.errors.size() == errors.size());
-      std::size_t wrong = 0;
-      // Doubles hold these errors: all are multiples of a power of two with few bits.
-      for (std::size_t e = 0; e < errors.size(); ++e) wrong += Rational(r.errors[e]) != errors[e] ? 1 : 0;
-      CHECK(wrong == 0);
-      CHECK(r.differing == differing);
-      CHECK(static_cast<std::uint64_t>(std::ranges::count(r.errors, 0.0)) == exact);
-      // The ranks of half and of 99 % of the elements.
-      std::vector<Rational> magnitudes;
-      for (const Rational& error : errors) magnitudes.push_back(abs(error));
-      std::ranges::sort(magnitudes);
-      CHECK(Rational(statistics(r).p50) == magnitudes[(magnitudes.size() + 1) / 2 - 1]);
-      CHECK(Rational(statistics(r).p99) == magnitudes[(99 * magnitudes.size() + 99) / 100 - 1]);
-      CHECK(Rational(statistics(r).max) == magnitudes.back());
-    }
+// The errors of results in ascending order, and how many are none.
+struct Errors {
+  std::vector<Rational> list, magnitudes;
+  Errors(const Product& p, const std::vector<std::uint32_t>& d, const std::vector<Rational>& exact) {
+    for (std::size_t i = 0; i < p.c.size(); ++i)
+      list.push_back((value(d[i], 8, 23) - exact[i]) / f32_ulp(exact[i]));
+    for (const Rational& error : list) magnitudes.push_back(abs(error));
+    std::ranges::sort(list);
+    std::ranges::sort(magnitudes);
   }
-  // What the study is for: a Hopper loses bits, more of them with K; promotion mends it; a Blackwell loses few.
-  const auto median = [&](std::size_t i, std::size_t n) {
-    return statistics(study.comparisons[i].results[n]).p50;
-  };
-  CHECK(median(2, 0) > 2 * median(2, 1));
-  CHECK(median(2, 3) < median(2, 1) / 100);
+};
+
+// Doubles hold these errors: all are multiples of a power of two with few bits.
+void check_errors(const ComparedResults& got, const Errors& expected) {
+  REQUIRE(got.errors.size() == expected.list.size());
+  std::size_t wrong = 0;
+  for (std::size_t i = 0; i < got.errors.size(); ++i)
+    wrong += Rational(got.errors[i]) != expected.list[i] ? 1 : 0;
+  CHECK(wrong == 0);
+  const std::size_t count = expected.list.size();
+  CHECK(Rational(statistics(got).p50) == expected.magnitudes[(count + 1) / 2 - 1]);
+  CHECK(Rational(statistics(got).p99) == expected.magnitudes[(99 * count + 99) / 100 - 1]);
+  CHECK(Rational(statistics(got).max) == expected.magnitudes.back());
+}
+
+TEST_CASE("each row of a study is what gemm gives in its order, against rational sums", "[quick][study]") {
+  const Depths depths = {128, 256};
+  const InputChoice choice{11, inputs::Profile::ordinary};
+  const std::vector<Computation> computations = fp8(256);
+  constexpr const char* kOrders[] = {"ascending", "promote=128", "split_k=4"};
+  Product p = product_of(computations, choice, 256);
+  for (const bool zero_c : {false, true}) {
+    if (zero_c) std::ranges::fill(p.c, 0);
+    const DepthStudy study = studied(computations, choice, 1, depths, zero_c);
+    REQUIRE(study.comparisons.size() == depths.size());
+    for (std::size_t i = 0; i < depths.size(); ++i) {
+      const Comparison& c = study.comparisons[i];
+      CHECK(c.depth == depths[i]);
+      CHECK(c.elements == p.c.size());
+      std::vector<Rational> exact;
+      for (std::size_t e = 0; e < p.c.size(); ++e)
+        exact.push_back(p.exact(e / p.columns, e % p.columns, depths[i]));
+      const std::vector<std::uint32_t> first = p.by(computations[0].instruction, "ascending", depths[i]);
+      for (std::size_t n = 0; n < computations.size(); ++n) {
+        INFO(study.computations[n].name << ", K " << depths[i] << (zero_c ? ", C is zero" : ""));
+        const std::vector<std::uint32_t> d = p.by(computations[n].instruction, kOrders[n % 3], depths[i]);
+        check_errors(c.results[n], Errors(p, d, exact));
+        std::uint64_t differing = 0;
+        for (std::size_t e = 0; e < d.size(); ++e) differing += d[e] != first[e] ? 1 : 0;
+        CHECK(c.results[n].differing == differing);
+      }
+    }
+    // What the study is for: promotion mends some of what a Hopper loses, and a Blackwell loses less.
+    const auto median = [&](std::size_t n) { return statistics(study.comparisons[1].results[n]).p50; };
+    CHECK(median(0) > median(1));
+    CHECK(median(3) < median(0));
+  }
 }
 
 // ---- One K at a time
@@ -202,14 +212,16 @@ TEST_CASE("a study has what each K has alone", "[quick][study]") {
                        *kInteger = "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32",
                        *kScaled = "mma.m16n8k64.nvfp4";
   const std::vector<Row> rows = {
-      {{made(kF16, "sm_80", "", 48), made(kShallow, "sm_90", "descending", 48)},
+      {{made(kF16, "sm_80", "ascending", 48), made(kShallow, "sm_90", "descending", 48)},
        {16, 32, 48},
        inputs::Profile::mixed},
-      {{made(kSparse, "sm_90", "", 64), made(kSparse, "sm_90", "split_k=2", 64)},
+      {{made(kSparse, "sm_90", "ascending", 64), made(kSparse, "sm_90", "split_k=2", 64)},
        {32, 64},
        inputs::Profile::ordinary},
-      {{made(kInteger, "sm_90", "", 64), made(kInteger, "sm_80", "", 64)}, {32, 64}, inputs::Profile::mixed},
-      {{made(kScaled, "RTX 5090", "", 64), made(kScaled, "RTX 5090", "", 64)},
+      {{made(kInteger, "sm_90", "ascending", 64), made(kInteger, "sm_80", "ascending", 64)},
+       {32, 64},
+       inputs::Profile::mixed},
+      {{made(kScaled, "RTX 5090", "ascending", 64), made(kScaled, "RTX 5090", "ascending", 64)},
        {64},
        inputs::Profile::ordinary}};
   for (const Row& row : rows) {
@@ -231,11 +243,12 @@ TEST_CASE("computations of a study have short names", "[quick][study]") {
   using Names = std::vector<std::string>;
   CHECK(names(fp8(512)) == Names{"sm_90a ascending", "sm_90a promote=128", "sm_90a split_k=4",
                                  "sm_100a ascending", "sm_100a promote=128", "sm_100a split_k=4"});
-  CHECK(names({made(kHopper, "H100", "", 32), made(kBlackwell, "B200", "", 32)}) == Names{"sm_90a", "sm_100a"});
-  CHECK(names({made(kHopper, "H100", "", 64), made(kHopper, "H100", "split_k=2", 64)}) ==
+  CHECK(names({made(kHopper, "H100", "ascending", 32), made(kBlackwell, "B200", "ascending", 32)}) ==
+        Names{"sm_90a", "sm_100a"});
+  CHECK(names({made(kHopper, "H100", "ascending", 64), made(kHopper, "H100", "split_k=2", 64)}) ==
         Names{"ascending", "split_k=2"});
   constexpr const char* kMma = "mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32";
-  CHECK(names({made(kHopper, "H100", "", 32), made(kMma, "H100", "", 32)}) ==
+  CHECK(names({made(kHopper, "H100", "ascending", 32), made(kMma, "H100", "ascending", 32)}) ==
         Names{"wgmma.mma_async.m64n8k32", "mma.m16n8k32.row.col"});
 }
 
@@ -256,7 +269,7 @@ const std::vector<std::string> kCommand = {"compare",
                                            kHopper + std::string("@H100"),
                                            kBlackwell + std::string("@B200"),
                                            "--order",
-                                           "",
+                                           "ascending",
                                            "--order",
                                            "promote=128,split_k=4",
                                            "--random",
@@ -387,14 +400,18 @@ TEST_CASE("studies that there are not", "[quick][cli]") {
   refused(with("512,128"), "--depth: a K of 128 behind one of 512; expected numbers that ascend");
   refused(with("100,128"), "--depth: a K of 128 behind one of 128");
   refused(with("128,16416"), "16416");
+  refused({"compare", kHopper, "--targets", "H100", "--order", "ascending,split_k=2", "--a", "1", "--zero-c"},
+          "--zero-c: a comparison without generated inputs; expected it with --random PROFILE");
   refused(with("128,512", {"--explain"}),
           "--explain: several K, of which no element is explained; expected one K");
   refused(with("128,512", {"--svg", "errors.png"}), "--svg: 'errors.png'; expected a name that ends in .svg");
   refused(with("128,512", {"--order", "promote=100"}), "promote");
-  refused({"compare", kHopper, "--targets", "H100", "--order", ",split_k=2", "--depth", "64,128", "--a", "1"},
+  refused({"compare", kHopper, "--targets", "H100", "--order", "ascending,split_k=2", "--depth", "64,128",
+           "--a", "1"},
           "--depth: 2 numbers; expected one, or several with --random PROFILE");
-  refused({"compare", kHopper, "--targets", "H100", "--order", ",split_k=2", "--a", "1", "--svg", "x.svg"},
-          "--svg: a comparison without statistics; expected it with --random PROFILE");
+  refused(
+      {"compare", kHopper, "--targets", "H100", "--order", "ascending,split_k=2", "--a", "1", "--svg", "x.svg"},
+      "--svg: a comparison without statistics; expected it with --random PROFILE");
   refused(with("4096,8192,16384", {"--cases", "100000"}), "--cases: 100000 with a K of 4096,8192,16384");
   refused({"compare", "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32", "--targets", "sm_80,sm_90", "--random",
            "mixed", "--cases", "1", "--depth", "32,64", "--svg", "x.svg"},

@@ -36,9 +36,11 @@ struct DepthStudy {
 
 /// What compare_generated gives for each K. The inputs of a K are the first ones of a larger K: they are generated once, and the exact
 /// sums go on from one K to the next. Errors: those of compare_generated; usage without a K, and for K that do not ascend once
-/// they are rounded up to whole instructions. Preconditions: those of compare_generated.
+/// they are rounded up to whole instructions. With `zero_c` all C are +0, as of most products: else they are numbers of the
+/// profile with all their bits, which an order may keep or cut. Preconditions: those of compare_generated.
 Result<DepthStudy> compare_depths(std::span<const Computation> computations, const InputChoice& choice,
                                   std::uint64_t cases, std::span<const std::size_t> depths, Shard shard = {},
+                                  bool zero_c = false,
                                   const std::function<void(std::uint64_t done)>& progress = {});
 
 /// A study of comparisons that are there already. Precondition: they are of these computations, by ascending K.

@@ -104,6 +104,8 @@ int compare(const CompareArguments& o) {
     refuse("--part", "a comparison without generated inputs", "it with --random PROFILE");
   if (o.csv && !generates && !is_file(o.forms[0]))
     refuse("--csv", "one element", "it with --random PROFILE or a capture file; --json");
+  if (o.zero_c && !generates)
+    refuse("--zero-c", "a comparison without generated inputs", "it with --random PROFILE");
   if (!o.svg.empty() && !generates && !is_file(o.forms[0]))
     refuse("--svg", "a comparison without statistics",
            "it with --random PROFILE or a capture file; explain --svg draws one element");
@@ -134,7 +136,7 @@ void add_compare(CLI::App& command, int& status) {
        "warpbit compare mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 --targets sm_90 "
        "--order ascending,descending,split_k=2 --random ordinary --cases 64 --depth 64",
        "warpbit compare wgmma.m64n8k32.f32.e4m3@H100 tcgen05.f32.e4m3@B200 --order ascending --order promote=128 "
-       "--order split_k=4 --random ordinary --depth 512,1024,2048 --cases 16 --svg errors.svg",
+       "--order split_k=4 --random ordinary --zero-c --depth 512,1024,2048 --cases 16 --svg errors.svg",
        "warpbit compare mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 --targets sm_80,sm_90 --random mixed "
        "--cases 100000 --shard 3/100",
        "warpbit compare mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 --targets sm_80,sm_90 --a '1 2^-12' "
@@ -175,6 +177,8 @@ void add_compare(CLI::App& command, int& status) {
           "how many of them; unless given as many as have 131072 elements (1024 of m16n8), of several K fewer")
       ->check(whole_number(1));
   command.add_option("--seed", o.seed, "other generated inputs")->check(whole_number(0));
+  command.add_flag("--zero-c", o.zero_c,
+                   "with --random: C is zero, as of most products, and no number whose bits an order may cut");
   command
       .add_option("--max-products", o.max_products,
                   "refuse a comparison that takes more products a b (default 2^30)")

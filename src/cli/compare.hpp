@@ -23,7 +23,7 @@ struct CompareArguments {
   std::uint64_t cases = 0, seed = 0, max_products = kMaxProducts;
   std::vector<std::size_t> depths;
   Shard shard;
-  bool show = false, json = false, csv = false;
+  bool zero_c = false, show = false, json = false, csv = false;
 
   /// 0 unless given. Refuses several.
   std::size_t depth() const;

@@ -72,11 +72,12 @@ struct Sweep {
   InputChoice choice;
   std::uint64_t cases = 0;
   std::vector<std::size_t> depths;
+  bool zero_c = false;
 
   DepthStudy compared(Shard shard, bool shows) const {
     ProgressBar bar(shows);
     const std::uint64_t all = shard.range(cases).second;
-    return required(compare_depths(computations, choice, cases, depths, shard,
+    return required(compare_depths(computations, choice, cases, depths, shard, zero_c,
                                    [&](std::uint64_t done) { bar.show(done, all); }));
   }
   ordered_json question() const {
@@ -84,7 +85,8 @@ struct Sweep {
                         {"profile", inputs::kProfileNames[static_cast<std::size_t>(choice.profile)]},
                         {"seed", choice.seed},
                         {"cases", cases},
-                        {"depths", depths}};
+                        {"depths", depths},
+                        {"zero_c", zero_c}};
     for (const Computation& c : computations)
       out["computations"].push_back({{"statement", c.instruction.text()},
                                      {"target", c.instruction.target().name()},
@@ -95,7 +97,8 @@ struct Sweep {
     Sweep out{{},
               {question.at("seed"), profile_of(question.at("profile"))},
               question.at("cases"),
-              question.at("depths")};
+              question.at("depths"),
+              question.at("zero_c")};
     if (out.depths.empty()) refuse_part(file, "no K");
     for (const ordered_json& c : question.at("computations")) {
       const Target target = required(Target::find(c.at("target").get<std::string>()));
@@ -127,7 +130,7 @@ struct Sweep {
   // The first element that differs, from its case alone.
   void find_first(DepthStudy& to, std::size_t depth, std::uint64_t index) const {
     const DepthStudy found =
-        required(compare_depths(computations, choice, cases, {&depths[depth], 1}, {index + 1, cases}));
+        required(compare_depths(computations, choice, cases, {&depths[depth], 1}, {index + 1, cases}, zero_c));
     to.comparisons[depth].first = found.comparisons[0].first;
   }
 };
@@ -181,6 +184,7 @@ void check_show(bool show, std::size_t depths) {
 
 Sweep find_sweep(const CompareArguments& o, const Instructions& instructions) {
   Sweep out{{}, {o.seed, profile_of(o.random)}};
+  out.zero_c = o.zero_c;
   check_show(o.show, o.depths.size());
   if (o.depths.size() > kMostDepths)
     refuse("--depth", fmt::format("{} numbers", o.depths.size()), fmt::format("at most {}", kMostDepths));

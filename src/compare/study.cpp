@@ -37,6 +37,14 @@ Result<std::vector<std::size_t>> whole_depths(std::span<const Computation> compu
   return out;
 }
 
+// C is an operand of its own, or what D holds before.
+void clear_c(LoadedCapture& capture) {
+  if (capture.before) std::ranges::fill(capture.before->data, std::byte{0});
+  for (std::size_t i = 0; i < capture.sources.size(); ++i)
+    if (capture.instruction.operands()[i + 1].part == Part::c)
+      std::ranges::fill(capture.sources[i].data, std::byte{0});
+}
+
 bool are_the_same(const std::vector<std::string>& list) {
   return std::ranges::adjacent_find(list, std::ranges::not_equal_to()) == list.end();
 }
@@ -85,18 +93,18 @@ std::vector<Cells> rows_of(const DepthStudy& study, bool is_measured) {
 
 // The last column is on the left of its place, and broken where the line ends.
 std::string table_of(const std::vector<Cells>& rows, std::size_t columns) {
-  constexpr std::size_t kGap = 2, kLeast = 12;
+  constexpr std::size_t kBlanks = 2, kLeastName = 12;
   const std::size_t last = rows[0].size() - 1;
   std::vector<std::size_t> widths(last);
   std::size_t left = 0;
   for (std::size_t i = 0; i < last; ++i) {
     for (const Cells& row : rows) widths[i] = std::max(widths[i], row[i].size());
-    left += widths[i] + kGap;
+    left += widths[i] + kBlanks;
   }
   std::string out;
   for (const Cells& row : rows) {
-    for (std::size_t i = 0; i < last; ++i) out += fmt::format("{:>{}}{:{}}", row[i], widths[i], "", kGap);
-    const std::string name = wrapped(row[last], std::max(columns, left + kLeast) - left);
+    for (std::size_t i = 0; i < last; ++i) out += fmt::format("{:>{}}{:{}}", row[i], widths[i], "", kBlanks);
+    const std::string name = wrapped(row[last], std::max(columns, left + kLeastName) - left);
     std::size_t indent = 0;
     for (const std::string_view line : words_between(std::string_view(name).substr(0, name.size() - 1), "\n")) {
       out += fmt::format("{:{}}{}\n", "", indent, line);
@@ -122,13 +130,14 @@ std::string left_out(const DepthStudy& study) {
 
 Result<DepthStudy> compare_depths(std::span<const Computation> computations, const InputChoice& choice,
                                   std::uint64_t cases, std::span<const std::size_t> depths, Shard shard,
-                                  const std::function<void(std::uint64_t)>& progress) {
+                                  bool zero_c, const std::function<void(std::uint64_t)>& progress) {
   const Result<std::vector<std::size_t>> whole = whole_depths(computations, depths);
   if (!whole) return whole.error();
   const auto [first, own] = shard.range(cases);
-  const Result<std::vector<LoadedCapture>> captures =
+  Result<std::vector<LoadedCapture>> captures =
       inputs_along_steps(computations, choice, first, own, whole->back());
   if (!captures) return captures.error();
+  if (zero_c) clear_c(captures->front());
   Result<std::vector<Comparison>> found = compare_inputs(*captures, computations, *whole, {}, progress);
   if (!found) return found.error();
   for (Comparison& c : *found)

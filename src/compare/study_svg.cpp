@@ -23,7 +23,7 @@
 namespace warpbit {
 namespace {
 
-constexpr int kWidth = 900, kMargin = 16, kTop = 76, kPanel = 380, kHeight = 260, kLeft = 64, kGap = 32,
+constexpr int kWidth = 900, kMargin = 16, kTop = 76, kPanel = 380, kHeight = 260, kLeft = 64, kBetween = 32,
               kLine = 18;
 constexpr std::size_t kCharacters = 120;  // of a line
 // Each has a contrast of 3.5 or more with both backgrounds.
@@ -237,7 +237,7 @@ Result<std::string> svg(const DepthStudy& study) {
   const Scale scale(errors);
   const bool is_one = study.comparisons.size() == 1;
   for (std::size_t i = 0; i < std::size(kPanels); ++i) {
-    const Panel panel{study, errors, scale, kPanels[i], kLeft + static_cast<int>(i) * (kPanel + kGap)};
+    const Panel panel{study, errors, scale, kPanels[i], kLeft + static_cast<int>(i) * (kPanel + kBetween)};
     draw_frame(picture, panel, i == 0);
     (is_one ? draw_bars : draw_lines)(picture, panel);
   }
