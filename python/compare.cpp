@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where targets, forms or orders of K differ.
-#include "warpbit/explain.hpp"
+#include "warpbit/study.hpp"
+
+#include <algorithm>
 
 #include "records.hpp"
 #include "warpbit/format.hpp"
@@ -73,6 +75,61 @@ but for the words that are none of the sum along K. Errors: usage; view_mismatch
           }));
 }
 
+// A row for each K and computation.
+py::list rows_of(const DepthStudy& study) {
+  py::list out;
+  for (const Comparison& c : study.comparisons)
+    for (std::size_t i = 0; i < c.results.size(); ++i) {
+      const StudiedComputation& of = study.computations[i];
+      const ErrorStatistics s = statistics(c.results[i]);
+      const auto exact = static_cast<std::uint64_t>(std::ranges::count(c.results[i].errors, 0.0));
+      out.append(py::dict("depth"_a = c.depth, "target"_a = of.target, "order"_a = of.order, "form"_a = of.form,
+                          "inferred"_a = of.mark, "elements"_a = s.elements, "bias"_a = s.bias, "p50"_a = s.p50,
+                          "p90"_a = s.p90, "p99"_a = s.p99, "max"_a = s.max, "exact"_a = exact,
+                          "correctly_rounded"_a = c.results[i].correctly_rounded,
+                          "differing"_a = c.results[i].differing));
+    }
+  return out;
+}
+
+void add_study(py::module_& m) {
+  add_record(m, "StudiedComputation", "A computation of a study in words.",
+             field("name", &StudiedComputation::name, "What tells it apart from the others."),
+             field("form", &StudiedComputation::form, "The form in full."),
+             field("target", &StudiedComputation::target, "The target."),
+             field("order", &StudiedComputation::order, "The order of the sum in words."),
+             field("plan", &StudiedComputation::plan, "The arithmetic."),
+             field("mark", &StudiedComputation::mark,
+                   "What of it no result of that GPU shows: \"inferred: ...\"; empty if nothing."));
+  auto study =
+      add_record(m, "DepthStudy", "Errors of several computations over several K. A notebook shows a plot.",
+                 field("computations", &DepthStudy::computations, "A StudiedComputation for each."),
+                 field("comparisons", &DepthStudy::comparisons, "A Comparison for each K."));
+  study.def_property_readonly(
+      "rows", &rows_of,
+      R"(A dict for each K and computation: depth, target, order, form, inferred, elements, bias, p50,
+p90, p99, max (ulp), exact and correctly_rounded (elements), differing (from the first computation).)");
+  study.def(
+      "text", [](const DepthStudy& s, int columns) { return text(s, columns); }, "columns"_a = kColumns,
+      "A table for a person.");
+  study.def(
+      "svg", [](const DepthStudy& s) { return svg(s); },
+      "The median and the 99th percentile against K, as a picture. Error: view_mismatch for integers.");
+  study.def(
+      "write_svg", [](const DepthStudy& s, const std::filesystem::path& path) { return write_svg(path, s); },
+      "path"_a, "Writes that picture. Errors: view_mismatch, file_unwritable.");
+  set_repr(study, [](const DepthStudy& s) {
+    return "DepthStudy: " + std::to_string(s.computations.size()) + " computations, " +
+           std::to_string(s.comparisons.size()) + " K";
+  });
+  study.def("__str__", [](const DepthStudy& s) { return text(s, kColumns); });
+  study.def("_repr_html_", [](const DepthStudy& s) {
+    const Result<std::string> picture =
+        svg(s);  // from <svg on: what stands before is for a document of its own
+    return picture ? std::optional(picture->substr(picture->find("<svg"))) : std::nullopt;
+  });
+}
+
 void add_results(py::module_& m) {
   auto element = add_record(
       m, "ElementComparison",
@@ -140,7 +197,7 @@ sum, emin and p are the minimum exponent and the fraction bits of D's format.)",
       field("results", &Comparison::results, "For each computation; the first differs nowhere from itself."),
       field("first", &Comparison::first, "The first difference, or None."),
       field("names", &Comparison::names, "What tells the computations apart."),
-      field("format", &Comparison::format, "The format of D."));
+      field("format", &Comparison::format, "The format of D."), field("depth", &Comparison::depth, "K."));
   comparison.def_property_readonly("histogram", &histogram,
                                    "An ErrorBin for each power of two from 1/8 to the largest error.");
   comparison.def("text", &text_of, "columns"_a = kColumns,
@@ -196,6 +253,7 @@ sum, emin and p are the minimum exponent and the fraction bits of D's format.)",
 void add_compare(py::module_& m) {
   add_computation(m);
   add_results(m);
+  add_study(m);
   m.def(
       "compare",
       [](const Computations& computations, const Codes& a, const Codes& b, const Code& c,
@@ -241,6 +299,25 @@ profile: "uniform", "ordinary", "narrow", "wide", "underflow", "overflow", "spec
 i, from 1, of n shares of the cases; `merge` makes the whole of them. All inputs of a share are held at once. progress: called
 now and then with the cases done, and all.
 The GIL is released. Errors: view_mismatch; usage.)");
+  m.def(
+      "compare_depths",
+      [](const Computations& computations, const std::vector<std::size_t>& depths, std::uint64_t cases,
+         std::uint64_t seed, inputs::Profile profile, Share shard, bool zero_c, const Callback& progress) {
+        const std::vector<Computation> list = computations_of(computations);
+        const Shard of = shard_of(shard);
+        const auto [first, own] = of.range(cases);
+        Progress told(progress);
+        return interruptible(
+            [&, count = own] {
+              return compare_depths(list, {seed, profile}, cases, depths, of, zero_c,
+                                    [&](std::uint64_t done) { told.set(done, count); });
+            },
+            INFINITY, &told);
+      },
+      "computations"_a, "depths"_a, "cases"_a, "seed"_a = 0, "profile"_a = inputs::Profile::ordinary,
+      "shard"_a = Share{1, 1}, "zero_c"_a = false, "progress"_a = py::none(),
+      R"(What `compare_generated` gives for each K, which ascend: the errors of orders and targets against K, as data, as
+a table (print) and as a plot. The inputs of a K are the first ones of a larger K. zero_c: C is zero, as of most products. Errors: view_mismatch; usage.)");
   m.def(
       "merge", [](const std::vector<Comparison>& shares) { return merge(shares); }, "shares"_a,
       "What comparing all cases gives, from its shares in any order. Error: usage.");

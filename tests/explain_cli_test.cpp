@@ -93,11 +93,11 @@ TEST_CASE("explanations fit the terminal and have no colour codes", "[quick][cli
        "--b", "1e-300 3"},
       {"compare", kF16, "--find-difference", "sm_80,sm_90", "--explain"},
       {"compare", kCapture, "--targets", "sm_90,sm_80"},
-      {"compare", kF16, kShallow, "--targets", "sm_80,sm_90", "--k-order", "ascending,descending+split_k=2",
+      {"compare", kF16, kShallow, "--targets", "sm_80,sm_90", "--order", "ascending,descending+split_k=2",
        "--random", "mixed", "--cases", "9", "--explain"},
-      {"compare", kF16, "--k-order", "ascending,split_k=2", "--find-difference", "sm_90"},
+      {"compare", kF16, "--order", "ascending,split_k=2", "--find-difference", "sm_90"},
       {"compare", "mma.sync.aligned.m16n8k16.row.col.f64.f64.f64.f64",
-       "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64", "--targets", "sm_90", "--k-order",
+       "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64", "--targets", "sm_90", "--order",
        "descending+split_k=2,ascending", "--random", "uniform", "--cases", "4"},
       {"explain", "mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32", "--target", "sm_90", "--a",
        "448 0.001 1", "--b", "448 448 nan"}};
@@ -293,7 +293,7 @@ m16n8k8 is 1 ulp off: it rounds 16777217 to 0x4b800000 (16777216) after k = 8,
   CHECK(same.status == 0);
   CHECK_THAT(same.out, Contains("m16n8k8      0x4b800000 (16777216)  1\n"));
   // Two runs: 2^24 + 1, cut, and 1 are added to nearest even.
-  const Output orders = compared({kShallow, "--targets", "sm_90", "--k-order", "ascending,split_k=2,1:0"});
+  const Output orders = compared({kShallow, "--targets", "sm_90", "--order", "ascending,split_k=2,1:0"});
   CHECK(orders.status == 0);
   CHECK_THAT(orders.out, Contains("\nsplit_k=2    0x4b800000 (16777216)  1\ndescending   0x4b800000 "));
   const Output explained = compared({kF16, kShallow, "--targets", "sm_90", "--explain"});
@@ -303,7 +303,7 @@ m16n8k8 is 1 ulp off: it rounds 16777217 to 0x4b800000 (16777216) after k = 8,
 }
 
 TEST_CASE("generated inputs and captures by several forms and in several orders of K", "[quick][cli]") {
-  const Output random = run({"compare", kF16, kShallow, "--targets", "sm_90", "--k-order",
+  const Output random = run({"compare", kF16, kShallow, "--targets", "sm_90", "--order",
                              "ascending,split_k=2", "--depth", "33", "--random", "ordinary", "--cases", "8"});
   CHECK(random.status == 1);
   CHECK_THAT(random.out, Contains("differs from m16n8k16 ascending") && Contains("\nm16n8k8 split_k=2 ") &&
@@ -374,7 +374,7 @@ TEST_CASE("statistics of generated inputs, as text, JSON and CSV", "[quick][cli]
   CHECK(json["schema"] == "compare/1");
   CHECK(json["elements"] == 1024);
   CHECK(json["computations"][1]["target"] == "sm_90");
-  CHECK(json["computations"][1]["k_order"] == "ascending");
+  CHECK(json["computations"][1]["order"] == "ascending");
   CHECK(json["computations"][1]["measured"] == 1024);
   CHECK(json["first"]["explanations"].size() == 2);
   std::uint64_t counted = 0;
@@ -385,9 +385,9 @@ TEST_CASE("statistics of generated inputs, as text, JSON and CSV", "[quick][cli]
   REQUIRE(csv.lines().size() == 3);
   CHECK(
       csv.lines()[0] ==
-      "name,form,target,k_order,differing,most_codes,special,overflowed,measured,correctly_rounded,bias,deviation,"
+      "name,form,target,order,depth,differing,most_codes,special,overflowed,measured,correctly_rounded,bias,deviation,"
       "mean,p50,p90,p99,p99.9,max");
-  CHECK_THAT(csv.lines()[2], Catch::StartsWith("sm_90," + kF16 + ",sm_90,ascending," +
+  CHECK_THAT(csv.lines()[2], Catch::StartsWith("sm_90," + kF16 + ",sm_90,ascending,16," +
                                                json["computations"][1]["differing"].dump() + ","));
   CHECK_THAT(csv.lines()[2], Catch::EndsWith("," + json["computations"][1]["max"].dump()));
   // One element, and a search.
@@ -517,10 +517,10 @@ TEST_CASE("a search for what tells two forms or orders of K apart", "[quick][cli
   CHECK(equal.status == 0);
   CHECK_THAT(equal.out, Contains("equal: m16n8k16 and m16n8k8 both compute every element as fused L 8, F 24"));
   const Output order =
-      run({"compare", kF16, "--k-order", "ascending,descending", "--find-difference", "sm_80"});
+      run({"compare", kF16, "--order", "ascending,descending", "--find-difference", "sm_80"});
   CHECK(order.status == 1);
   CHECK_THAT(order.out, Contains("\ndescending "));
-  const Output integers = run({"compare", "mma.sync.aligned.m16n8k16.row.col.s32.s8.s8.s32", "--k-order",
+  const Output integers = run({"compare", "mma.sync.aligned.m16n8k16.row.col.s32.s8.s8.s32", "--order",
                                "ascending,descending+split_k=2", "--find-difference", "sm_90"});
   CHECK(integers.status == 0);
   CHECK_THAT(integers.out, Contains("integer sum, wrapped"));
@@ -541,17 +541,17 @@ TEST_CASE("what cannot be compared is refused in one line", "[quick][cli]") {
           "A is bf16; expected f16, as " + kF16);
   refused({kF16, "mma.sync.aligned.m16n8k17.row.col.f32.f16.f16.f32", "--targets", "sm_90", "--a", "1"},
           "did you mean\n  " + kF16);
-  refused({kF16, "--targets", "sm_90", "--k-order", "ascending,backward", "--a", "1"},
+  refused({kF16, "--targets", "sm_90", "--order", "ascending,backward", "--a", "1"},
           "'backward'; expected ascending, descending, 1:0:3:2, omit=");
-  refused({kF16, "--targets", "sm_90", "--k-order", "ascending,1:0", "--depth", "64", "--random", "mixed"},
+  refused({kF16, "--targets", "sm_90", "--order", "ascending,1:0", "--depth", "64", "--random", "mixed"},
           "2 steps in k_order; expected each of the 4 steps of K once");
   refused(
-      {kF16, "--targets", "sm_90", "--k-order", "ascending,descending,split_k=2", "--find-difference", "sm_90"},
+      {kF16, "--targets", "sm_90", "--order", "ascending,descending,split_k=2", "--find-difference", "sm_90"},
       "3 computations; expected two");
   refused({kF16, "--targets", "sm_80,sm_90", "--depth", "4096", "--cases", "100000", "--random", "mixed"},
           "--cases: 100000 with a K of 4096; expected at most 390, or as many in each share (--shard)");
   refused({"wgmma.mma_async.sync.aligned.m64n256k16.f32.f16.f16", "--targets", "sm_90a", "--depth", "256",
-           "--random", "mixed", "--k-order", "ascending,descending", "--cases", "1024"},
+           "--random", "mixed", "--order", "ascending,descending", "--cases", "1024"},
           "--cases: 1024 with 16384 elements, a K of 256 and 2 computations; expected at most 128 of these "
           "(1073741824 products), or more with --shard or --max-products");
   refused({kF16, "--targets", "sm_80,sm_90", "--a", "1", "--shard", "1/2"},

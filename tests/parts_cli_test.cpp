@@ -51,8 +51,9 @@ Words comparison(const Words& more, const std::string& cases = "7", const std::s
 
 TEST_CASE("parts of a comparison make the whole", "[quick][cli][once]") {
   for (const Words& of :
-       {Words{"--targets", "sm_80,sm_90"}, Words{"--targets", "sm_90", "--k-order", "ascending,split_k=2"},
-        Words{"--targets", "sm_90,sm_90a"}}) {
+       {Words{"--targets", "sm_80,sm_90"}, Words{"--targets", "sm_90", "--order", "ascending,split_k=2"},
+        Words{"--targets", "sm_90,sm_90a"},
+        Words{"--targets", "sm_80,sm_90", "--depth", "16,48", "--zero-c"}}) {
     const Words command = comparison(of);
     const Directory directory;
     Words parts = parts_of(command, 3, directory.path);

@@ -10,6 +10,7 @@
 #include "tool.hpp"
 #include "warpbit/diagnose.hpp"
 #include "warpbit/execute.hpp"
+#include "warpbit/explain.hpp"
 #include "warpbit/gemm.hpp"
 
 namespace typed_products_test {
@@ -33,6 +34,10 @@ TEST_CASE("names of products by types", "[quick][isa]") {
       {"tcgen05.mma.cta_group::1.kind::f8f6f4.f32.e4m3.e4m3", "B200", "tcgen05.mma.kind::f8f6f4.f32.e4m3.e4m3"},
       {"tcgen05.mma.cta_group::2.f32.e4m3", "B200", "tcgen05.mma.kind::f8f6f4.f32.e4m3.e4m3"},
       {"tcgen05.m128n256k32.f32.e2m1", "B200", "tcgen05.mma.m128n256k32.kind::f8f6f4.f32.e2m1.e2m1"},
+      {"tcgen05.m64n200k32.f32.e4m3", "B200", "tcgen05.mma.m64n200k32.kind::f8f6f4.f32.e4m3.e4m3"},
+      {"tcgen05.m256n256k16.f32.bf16", "B200", "tcgen05.mma.m256n256k16.kind::f16.f32.bf16.bf16"},
+      {"tcgen05.m256n128k64.f32.e2m1.ue4m3", "B200",
+       "tcgen05.mma.m256n128k64.kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.ue4m3"},
       {"tcgen05.m128n8k16.f32.f16", "B200", "tcgen05.mma.m128n8k16.kind::f16.f32.f16.f16"},
       {"nvfp4", "B200", "tcgen05.mma.kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.ue4m3"},
       {"mxfp4", "B200", "tcgen05.mma.kind::mxf4.block_scale.scale_vec::2X.f32.e2m1.e2m1.ue8m0"},
@@ -63,6 +68,7 @@ TEST_CASE("names of products that there are not", "[quick][isa]") {
   CHECK_THAT(refused("tcgen05.f32.e4m3", "H100"), Contains("sm_90a"));
   CHECK_THAT(refused("tcgen05.mma.kind::f16.f32.f16.bf16", "B200"), Contains("the type of A is .f16"));
   CHECK_THAT(refused("tcgen05.mma.m128n12k32.f32.e4m3", "B200"), Contains("m128n12k32"));
+  CHECK_THAT(refused("tcgen05.mma.m256n24k32.f32.e4m3", "B200"), Contains("m256n24k32"));
   CHECK_THAT(refused("tcgen05.f32.e2m1.ue8m0", "B200"),
              Contains("kind::mxf8f6f4") && Contains("kind::mxf4.") && Contains("kind::mxf4nvf4"));
   CHECK_THAT(refused("tcgen05.mma.f8f6f4", "B200"),
@@ -94,6 +100,45 @@ TEST_CASE("elements that a B200 returned", "[quick][isa]") {
     ++asked;
   }
   CHECK(asked >= 40);
+}
+
+// M and N say how many elements there are, and nothing of their arithmetic.
+TEST_CASE("products by types of every M are the same sums", "[quick][isa]") {
+  std::size_t asked = 0;
+  for (const tensor_words::Published& x : tensor_words::published()) {
+    if (x.kind.sparse) continue;
+    const std::string name = name_of(x.kind);
+    for (const char* shape : {"m64n8", "m64n256", "m256n16", "m256n256"}) {
+      const std::string shaped = fmt::format("tcgen05.mma.{}k{}{}", shape, x.kind.terms(),
+                                             name.substr(std::string("tcgen05.mma").size()));
+      INFO(x.name << ", " << shaped);
+      const Result<Instruction> i = Instruction::parse(shaped, Target::find("B200").value());
+      REQUIRE((i ? "" : i.error().message()) == "");
+      const Result<Element> element = execute_element(*i, {x.in.a, x.in.b, x.in.c, x.in.scale_a, x.in.scale_b});
+      REQUIRE((element ? "" : element.error().message()) == "");
+      CHECK(element->code == x.word);
+      ++asked;
+    }
+  }
+  CHECK(asked >= 160);
+}
+
+// Registers of 64 and of 256 lanes, by whatever executes them, against gemm.
+TEST_CASE("products by types of every M execute as gemm does", "[quick][isa]") {
+  for (const char* form : {"m64n24k32.f32.e4m3", "m256n32k32.f32.e4m3", "m64n8k16.f32.f16",
+                           "m256n16k8.f32.tf32", "m64n8k32.s32.s8"}) {
+    INFO(form);
+    const Instruction i = Instruction::parse(fmt::format("tcgen05.{}", form), "B200").value();
+    const std::vector<Computation> both = {
+        {i},
+        {Instruction::parse(fmt::format("tcgen05{}", std::string(form).substr(std::string(form).find('.'))),
+                            "B200")
+             .value()}};
+    const Result<Comparison> c = compare_generated(both, {1, inputs::Profile::mixed}, 2);
+    REQUIRE((c ? "" : c.error().message()) == "");
+    CHECK(c->elements == 2 * static_cast<std::uint64_t>(i.rows()) * static_cast<std::uint64_t>(i.columns()));
+    CHECK(c->results[1].differing == 0);
+  }
 }
 
 // The same elements in a product of matrices, each in its place.

@@ -218,6 +218,7 @@ struct Comparison {
   std::optional<First> first;
   std::vector<std::string> names = {};  ///< of the computations: distinct_names()
   std::string_view format = {};         ///< of D
+  std::size_t depth = 0;                ///< K
 };
 /// What the errors of a computation are like; all zero if there are none.
 struct ErrorStatistics {

@@ -177,7 +177,6 @@ std::string value_word(const CLI::Option& option) {
       {"--find-difference", "X,Y"},
       {"--form", "FORM"},
       {"--grid", "X,Y,Z"},
-      {"--k-order", "ORDER"},
       {"--max-bytes", "BYTES"},
       {"--operand", "OPERAND"},
       {"--out", "FILE"},

@@ -63,33 +63,69 @@ std::vector<ElementInputs> inputs_along_k(std::span<const LoadedCapture> capture
   return out;
 }
 
-Result<Comparison> compare_inputs(std::span<const LoadedCapture> captures,
-                                  std::span<const Computation> computations, const ExecuteOptions& options,
-                                  const std::function<void(std::uint64_t)>& progress) {
-  const Instruction& source = captures[0].instruction;
-  const std::size_t depth = captures.size() * static_cast<std::size_t>(source.terms());
-  const Result<std::vector<Chain>> chains = find_chains(computations, depth);
-  if (!chains) return chains.error();
-  if (const Result<void> fits = check_formats(source, computations[0].instruction); !fits) return fits.error();
-  const Result<std::vector<Judged>> judged = judge(captures, *chains, options, progress);
-  if (!judged) return judged.error();
+namespace {
+
+// What was found over one K, with the first element that is not the same everywhere.
+Result<Comparison> comparison_of(std::span<const LoadedCapture> captures,
+                                 std::span<const Computation> computations, std::span<const Chain> chains,
+                                 std::span<const Judged> judged) {
   Comparison out;
   out.cases = captures[0].cases;
-  out.elements = judged->front().elements;
+  out.elements = judged.front().elements;
+  out.depth = chains[0].depth;
   out.names = distinct_names(computations);
-  out.format = (*chains)[0].tile->d.format->name;
+  out.format = chains[0].tile->d.format->name;
   const Mismatch* first = nullptr;
-  for (const Judged& j : *judged) {
+  for (const Judged& j : judged) {
     out.results.push_back(j.results);
     if (j.first && (first == nullptr || j.first->index < first->index)) first = &*j.first;
   }
   if (first == nullptr) return out;
   const Coordinate at{std::max(first->row, 0), std::max(first->column, 0), first->product};
-  const ElementInputs inputs = inputs_along_k(captures, first->index, {&at, 1})[0];
+  ElementInputs inputs = inputs_along_k(captures, first->index, {&at, 1})[0];
+  if (inputs.a.size() > chains[0].depth) {
+    inputs.a.resize(chains[0].depth);
+    inputs.b.resize(chains[0].depth);
+  }
   const Result<ElementComparison> comparison = compare_element(computations, inputs);
   if (!comparison) return comparison.error();
   out.first = {first->index, at, *comparison, inputs};
   return out;
+}
+
+}  // namespace
+
+Result<std::vector<Comparison>> compare_inputs(std::span<const LoadedCapture> captures,
+                                               std::span<const Computation> computations,
+                                               std::span<const std::size_t> depths,
+                                               const ExecuteOptions& options,
+                                               const std::function<void(std::uint64_t)>& progress) {
+  std::vector<std::vector<Chain>> chains;
+  for (const std::size_t depth : depths) {
+    Result<std::vector<Chain>> of_depth = find_chains(computations, depth);
+    if (!of_depth) return of_depth.error();
+    chains.push_back(*std::move(of_depth));
+  }
+  if (const Result<void> fits = check_formats(captures[0].instruction, computations[0].instruction); !fits)
+    return fits.error();
+  const Result<std::vector<std::vector<Judged>>> judged = judge(captures, chains, options, progress);
+  if (!judged) return judged.error();
+  std::vector<Comparison> out;
+  for (std::size_t i = 0; i < depths.size(); ++i) {
+    Result<Comparison> comparison = comparison_of(captures, computations, chains[i], (*judged)[i]);
+    if (!comparison) return comparison.error();
+    out.push_back(*std::move(comparison));
+  }
+  return out;
+}
+
+Result<Comparison> compare_inputs(std::span<const LoadedCapture> captures,
+                                  std::span<const Computation> computations, const ExecuteOptions& options,
+                                  const std::function<void(std::uint64_t)>& progress) {
+  const std::size_t depth = captures.size() * static_cast<std::size_t>(captures[0].instruction.terms());
+  Result<std::vector<Comparison>> out = compare_inputs(captures, computations, {&depth, 1}, options, progress);
+  if (!out) return out.error();
+  return std::move(out->front());
 }
 
 Result<Comparison> compare_capture(const std::filesystem::path& path, std::span<const Computation> computations,

@@ -23,7 +23,14 @@ Result<std::vector<LoadedCapture>> inputs_along_steps(std::span<const Computatio
 std::vector<ElementInputs> inputs_along_k(std::span<const LoadedCapture> captures, std::uint64_t index,
                                           std::span<const Coordinate> elements);
 
-/// All elements. `progress` and errors: those of compare_generated.
+/// All elements, over each of these K, which ascend; the captures have the inputs of the largest. `progress` and errors:
+/// those of compare_depths.
+Result<std::vector<Comparison>> compare_inputs(std::span<const LoadedCapture> captures,
+                                               std::span<const Computation> computations,
+                                               std::span<const std::size_t> depths,
+                                               const ExecuteOptions& options,
+                                               const std::function<void(std::uint64_t)>& progress = {});
+/// Over the K of the captures.
 Result<Comparison> compare_inputs(std::span<const LoadedCapture> captures,
                                   std::span<const Computation> computations, const ExecuteOptions& options,
                                   const std::function<void(std::uint64_t)>& progress = {});

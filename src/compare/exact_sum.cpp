@@ -120,10 +120,15 @@ std::vector<Factor> factors_of(const Tile& tile, const TileOperand& operand, con
   return out;
 }
 
-void ExactElement::set(std::span<const Factor> a, std::span<const Factor> b, std::uint64_t c) {
+void ExactElement::start(std::uint64_t c) {
   products_.clear();
   c_ = decode(*tile_.c.format, c);
-  is_special_ = !std::ranges::all_of(a, &Factor::is_finite) || !std::ranges::all_of(b, &Factor::is_finite);
+  is_special_ = false;
+}
+
+void ExactElement::add(std::span<const Factor> a, std::span<const Factor> b) {
+  is_special_ =
+      is_special_ || !std::ranges::all_of(a, &Factor::is_finite) || !std::ranges::all_of(b, &Factor::is_finite);
   for (std::size_t k = 0; k < a.size() && !is_special_; ++k) {
     const bool negative = a[k].negative != b[k].negative;
     const int exponent = a[k].exponent + b[k].exponent;

@@ -71,8 +71,10 @@ std::vector<Factor> factors_of(const Tile& tile, const TileOperand& operand, con
 class ExactElement {
  public:
   explicit ExactElement(const Tile& tile);
+  /// Without products.
+  void start(std::uint64_t c);
   /// Precondition: as many factors of A as of B.
-  void set(std::span<const Factor> a, std::span<const Factor> b, std::uint64_t c);
+  void add(std::span<const Factor> a, std::span<const Factor> b);
   /// True if a factor, a scale or C (unless scale-d is 0) is NaN or Inf.
   bool is_special(const Tile& tile) const;
   /// Nothing if the result is NaN or Inf. The tile may negate factors, and ignore C. Precondition: not special.

@@ -3,100 +3,26 @@
 #include "compare/judge.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <mutex>
 #include <utility>
 
-#include "compare/compare_inputs.hpp"
 #include "compare/exact_sum.hpp"
+#include "compare/row_inputs.hpp"
 #include "replay/execute_capture.hpp"
 #include "threads.hpp"
-#include "warpbit/gemm.hpp"
 
 namespace warpbit {
 namespace {
 
 constexpr std::size_t kHeldFactors = std::size_t{1} << 20;  // of the elements that are read at once
 
-// ---- One product of one case
-
-// Codes of a matrix, row by row, as gemm takes them.
-struct Matrix {
-  std::size_t item;
-  std::vector<std::byte> bytes;
-
-  void set(std::size_t at, std::uint64_t code) {
-    if (bytes.size() < (at + 1) * item) bytes.resize((at + 1) * item);
-    std::memcpy(&bytes[at * item], &code, item);
-  }
-  std::uint64_t get(std::size_t at) const {
-    std::uint64_t out = 0;
-    std::memcpy(&out, &bytes[at * item], item);
-    return out;
-  }
-};
-
-// Matrices A, B (column by column) and C of a product.
-struct Matrices {
-  std::size_t rows, columns, depth;
-  Matrix a, b, c;
-};
-
-Result<Matrix> product_of(const Chain& chain, const Matrices& m) {
-  const auto across = static_cast<std::ptrdiff_t>(m.columns), down = static_cast<std::ptrdiff_t>(m.depth);
-  Matrix d{code_bytes(chain.tile->d.format->bits), {}};
-  d.bytes.resize(m.rows * m.columns * d.item);
-  const Gemm problem{m.rows,
-                     m.columns,
-                     m.depth,
-                     {m.a.bytes.data(), down, 1},
-                     {m.b.bytes.data(), 1, down},
-                     {m.c.bytes.data(), across, 1},
-                     {d.bytes.data(), across, 1}};
-  GemmOptions options;
-  options.order = chain.computation->order;
-  options.execute.threads = 1;
-  const Result<Execution> executed = gemm(chain.computation->instruction, problem, options);
-  if (!executed) return executed.error();
-  return d;
-}
-
-// The factors of the elements of a row. Those of a dense A, and all of B, are the same in each.
-class Factors {
- public:
-  explicit Factors(const Tile& tile) : tile_(tile), is_dense_(!tile.sparsity.is_sparse()) {}
-
-  void set_row(std::span<const ElementInputs> inputs) {
-    const Tile& t = tile_;
-    a_.clear();
-    if (!is_dense_) b_.clear();
-    for (const ElementInputs& in : inputs) {
-      if (!is_dense_ || a_.empty()) a_.push_back(factors_of(t, t.a, t.a_scale, in.a, in.a_scale));
-      if (b_.size() < inputs.size()) b_.push_back(factors_of(t, t.b, t.b_scale, in.b, in.b_scale));
-    }
-  }
-  std::span<const Factor> a_of(std::size_t column) const { return a_[is_dense_ ? 0 : column]; }
-  std::span<const Factor> b_of(std::size_t column) const { return b_[column]; }
-
- private:
-  const Tile& tile_;
-  bool is_dense_;
-  std::vector<std::vector<Factor>> a_, b_;
-};
-
 // True if gemm computes what the chain does: a dense product of matrices that nothing negates.
-bool is_gemm(const Chain& chain) {
+bool is_gemm(const Chain& chain, std::span<const LoadedCapture> captures) {
   const Tile& t = *chain.tile;
   if (t.terms != t.depth || t.a_scale.is_present() || t.negate_a || t.negate_b || t.starts_at_zero)
     return false;
-  const auto zeros = [&](const Format& f) {
-    return Matrix{code_bytes(f.bits), std::vector<std::byte>((chain.depth + chain.terms()) * 8)};
-  };
-  return product_of(chain, {1, 1, chain.depth, zeros(*t.a.format), zeros(*t.b.format), zeros(*t.c.format)})
-      .ok();
+  return RowInputs(captures, t, {0, 0, 0, 1, 1}, chain.depth).product(chain).ok();
 }
-
-// ---- All cases
 
 // Where the results of a computation come from.
 struct Source {
@@ -104,10 +30,13 @@ struct Source {
   bool is_gemm = false;           // or else, or by the specification
 };
 
+// By K, by computation.
+using JudgedTable = std::vector<std::vector<Judged>>;
+
 class Judge {
  public:
-  Judge(std::span<const LoadedCapture> captures, std::span<const Chain> chains)
-      : captures_(captures), chains_(chains), d_(captures[0].instruction.operands()[0]) {
+  Judge(std::span<const LoadedCapture> captures, std::span<const std::vector<Chain>> depths)
+      : captures_(captures), depths_(depths), d_(captures[0].instruction.operands()[0]) {
     const Instruction& i = captures[0].instruction;
     is_one_ = captures[0].header.layout == CaptureLayout::elements;
     end_ = is_one_ ? Coordinate{1, 1, 1} : Coordinate{i.rows(), i.columns(), i.products()};
@@ -120,33 +49,53 @@ class Judge {
 
   // Errors: those of execute.
   Result<void> prepare(const ExecuteOptions& options) {
-    for (const Chain& chain : chains_) {
-      Source source;
-      const Instruction& instruction = chain.computation->instruction;
-      if (captures_.size() == 1 && chain.instructions() == 1 && chain.computation->order == SumOrder() &&
-          instruction.canonical() == captures_[0].instruction.canonical()) {
-        LoadedCapture other = captures_[0];
-        other.instruction = instruction;
-        Result<Array> got = execute(other, options);
-        if (!got) return got.error();
-        source.executed = std::move(*got);
-      } else {
-        source.is_gemm = !is_one_ && is_gemm(chain);
+    for (const std::vector<Chain>& chains : depths_) {
+      std::vector<Source>& sources = sources_.emplace_back();
+      for (const Chain& chain : chains) {
+        Result<Source> source = source_of(chain, options);
+        if (!source) return source.error();
+        sources.push_back(*std::move(source));
       }
-      sources_.push_back(std::move(source));
     }
     return {};
   }
 
-  std::vector<Judged> judge_case(std::uint64_t index) const {
-    std::vector<Judged> out(chains_.size());
-    for (int product = 0; product < end_.product; ++product) judge_product(index, product, out);
+  JudgedTable judge_case(std::uint64_t index) const {
+    JudgedTable out(depths_.size(), std::vector<Judged>(depths_[0].size()));
+    const Tile& tile = *depths_[0][0].tile;
+    const std::size_t depth = depths_.back()[0].depth, rows = static_cast<std::size_t>(end_.row),
+                      columns = static_cast<std::size_t>(end_.column);
+    // Each reading of the inputs goes over the whole case.
+    const std::size_t at_once = RowInputs::are_shared(captures_[0], tile)
+                                    ? rows
+                                    : std::max<std::size_t>(1, kHeldFactors / (columns * depth));
+    for (int product = 0; product < end_.product; ++product)
+      for (std::size_t first = 0; first < rows; first += at_once) {
+        const RowRange range{index, product, first, std::min(rows, first + at_once), columns};
+        judge_rows(RowInputs(captures_, tile, range, depth), out);
+      }
     return out;
   }
 
  private:
   // Results of a computation, in order of rows.
   using Codes = std::vector<std::uint64_t>;
+
+  Result<Source> source_of(const Chain& chain, const ExecuteOptions& options) const {
+    Source out;
+    const Instruction& instruction = chain.computation->instruction;
+    if (captures_.size() == 1 && chain.instructions() == 1 && chain.computation->order == SumOrder() &&
+        instruction.canonical() == captures_[0].instruction.canonical()) {
+      LoadedCapture other = captures_[0];
+      other.instruction = instruction;
+      Result<Array> got = execute(other, options);
+      if (!got) return got.error();
+      out.executed = std::move(*got);
+    } else {
+      out.is_gemm = !is_one_ && is_gemm(chain, captures_);
+    }
+    return out;
+  }
 
   std::size_t item_of(std::uint64_t index, std::size_t element) const {
     if (is_one_) return index;
@@ -155,88 +104,57 @@ class Judge {
                static_cast<std::uint64_t>(d_.registers) +
            static_cast<std::uint64_t>(place.reg);
   }
+  // The first of all elements of a case.
+  std::size_t first_of(const RowRange& range) const {
+    return (static_cast<std::size_t>(range.product * end_.row) + range.first) * range.columns;
+  }
 
-  void judge_product(std::uint64_t index, int product, std::vector<Judged>& out) const {
-    const auto columns = static_cast<std::size_t>(end_.column), rows = static_cast<std::size_t>(end_.row);
-    const Tile& t = *chains_[0].tile;
-    Matrices m{rows,
-               columns,
-               chains_[0].depth,
-               {code_bytes(t.a.format->bits), {}},
-               {code_bytes(t.b.format->bits), {}},
-               {code_bytes(t.c.format->bits), {}}};
-    std::vector<Codes> results(chains_.size(), Codes(rows * columns));
-    std::vector<ExactElement> exact(t.d.format->is_integer ? 0 : rows * columns, ExactElement(t));
-    Factors factors(t);
-    const bool needs_matrices = std::ranges::any_of(sources_, &Source::is_gemm);
-    // Each reading of the inputs goes over the whole case.
-    const std::size_t at_once = std::max<std::size_t>(1, kHeldFactors / (columns * m.depth));
-    for (std::size_t first = 0; first < rows; first += at_once) {
-      const std::size_t end = std::min(rows, first + at_once);
-      std::vector<Coordinate> elements;
-      for (std::size_t row = first; row < end; ++row)
-        for (int column = 0; column < end_.column; ++column)
-          elements.push_back({static_cast<int>(row), column, product});
-      const std::vector<ElementInputs> inputs = inputs_along_k(captures_, index, elements);
-      for (std::size_t row = first; row < end; ++row) {
-        const std::span of_row = std::span(inputs).subspan((row - first) * columns, columns);
-        if (!exact.empty()) {
-          factors.set_row(of_row);
-          for (std::size_t column = 0; column < columns; ++column)
-            exact[row * columns + column].set(factors.a_of(column), factors.b_of(column), of_row[column].c);
-        }
-        run_chains(of_row, row * columns, results);
-        if (needs_matrices) take(m, row, of_row);
+  // For each K from the least: the exact sums of one go on to the next.
+  void judge_rows(const RowInputs& in, JudgedTable& out) const {
+    const Tile& tile = *depths_[0][0].tile;
+    std::vector<ExactElement> exact(tile.d.format->is_integer ? 0 : in.range().elements(), ExactElement(tile));
+    std::size_t done = 0;
+    for (std::size_t i = 0; i < depths_.size(); ++i) {
+      const std::vector<Chain>& chains = depths_[i];
+      in.add_products(exact, done, chains[0].depth);
+      done = chains[0].depth;
+      std::vector<Codes> results;
+      for (std::size_t n = 0; n < chains.size(); ++n)
+        results.push_back(results_of(in, chains[n], sources_[i][n]));
+      judge_elements(in.range(), chains, results, exact, out[i]);
+    }
+  }
+
+  Codes results_of(const RowInputs& in, const Chain& chain, const Source& source) const {
+    if (source.is_gemm) return *in.product(chain);
+    Codes out(in.range().elements());
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      if (!source.executed) {  // by the specification, where nothing faster computes it
+        out[i] = run_chain(chain, in.of(i, chain.depth));
+        continue;
       }
+      const std::size_t element = first_of(in.range()) + i;
+      const std::uint64_t item = source.executed->at(item_of(in.range().index, element));
+      out[i] = is_one_ ? item : item >> places_[element].low_bit & places_[element].mask();
     }
-    for (std::size_t n = 0; n < chains_.size(); ++n) read_results(m, n, index, product, results[n]);
-    judge_elements(index, product, results, exact, out);
+    return out;
   }
 
-  // By the specification, where nothing faster computes it.
-  void run_chains(std::span<const ElementInputs> inputs, std::size_t first, std::vector<Codes>& results) const {
-    for (std::size_t n = 0; n < chains_.size(); ++n)
-      for (std::size_t i = 0; i < inputs.size() && !sources_[n].executed && !sources_[n].is_gemm; ++i)
-        results[n][first + i] = run_chain(chains_[n], inputs[i]);
-  }
-
-  static void take(Matrices& m, std::size_t row, std::span<const ElementInputs> inputs) {
-    for (std::size_t column = 0; column < m.columns; ++column) {
-      m.c.set(row * m.columns + column, inputs[column].c);
-      for (std::size_t k = 0; k < m.depth && row == 0; ++k) m.b.set(column * m.depth + k, inputs[column].b[k]);
-    }
-    for (std::size_t k = 0; k < m.depth; ++k) m.a.set(row * m.depth + k, inputs[0].a[k]);
-  }
-
-  // Those that were executed, or that gemm computes.
-  void read_results(const Matrices& m, std::size_t n, std::uint64_t index, int product, Codes& out) const {
-    if (sources_[n].executed) {
-      for (std::size_t i = 0; i < out.size(); ++i) {
-        const std::size_t element = static_cast<std::size_t>(product) * out.size() + i;
-        const std::uint64_t item = sources_[n].executed->at(item_of(index, element));
-        out[i] = is_one_ ? item : item >> places_[element].low_bit & places_[element].mask();
-      }
-    } else if (sources_[n].is_gemm) {
-      const Result<Matrix> d = product_of(chains_[n], m);
-      for (std::size_t i = 0; i < out.size(); ++i) out[i] = d->get(i);
-    }
-  }
-
-  void judge_elements(std::uint64_t index, int product, const std::vector<Codes>& results,
-                      const std::vector<ExactElement>& exact, std::vector<Judged>& out) const {
+  void judge_elements(const RowRange& range, const std::vector<Chain>& chains,
+                      const std::vector<Codes>& results, const std::vector<ExactElement>& exact,
+                      std::vector<Judged>& out) const {
     Mismatch m = place_of(captures_[0], 0);
-    m.index = index;
-    m.product = product;
+    m.index = range.index;
+    m.product = range.product;
     for (std::size_t i = 0; i < results[0].size(); ++i) {
-      const std::size_t element = static_cast<std::size_t>(product) * results[0].size() + i;
-      if (!captures_[0].compared(item_of(index, element))) continue;
-      m.row = static_cast<int>(i) / end_.column;
-      m.column = static_cast<int>(i) % end_.column;
+      if (!captures_[0].compared(item_of(range.index, first_of(range) + i))) continue;
+      m.row = static_cast<int>(range.first + i / range.columns);
+      m.column = static_cast<int>(i % range.columns);
       m.expected = results[0][i];
-      for (std::size_t n = 0; n < chains_.size(); ++n) {
+      for (std::size_t n = 0; n < chains.size(); ++n) {
         m.got = results[n][i];
         judge_result(m, out[n]);
-        if (!exact.empty()) judge_error(exact[i], *chains_[n].tile, m.got, out[n].results);
+        if (!exact.empty()) judge_error(exact[i], *chains[n].tile, m.got, out[n].results);
       }
     }
   }
@@ -263,12 +181,12 @@ class Judge {
   }
 
   std::span<const LoadedCapture> captures_;
-  std::span<const Chain> chains_;
+  std::span<const std::vector<Chain>> depths_;
   const Operand& d_;
   bool is_one_;
   Coordinate end_;
-  std::vector<Place> places_;  // (product, row, column)
-  std::vector<Source> sources_;
+  std::vector<Place> places_;                 // (product, row, column)
+  std::vector<std::vector<Source>> sources_;  // as depths_
 };
 
 // Without the order of errors.
@@ -281,6 +199,20 @@ void append(ComparedResults& to, const ComparedResults& x) {
   to.errors.insert(to.errors.end(), x.errors.begin(), x.errors.end());
 }
 
+void append(Judged& to, const Judged& x) {
+  to.elements += x.elements;
+  append(to.results, x.results);
+  if (!to.first) to.first = x.first;
+}
+
+void sort_errors(std::vector<double>& errors) {
+  std::uint64_t compared = 0;
+  std::ranges::sort(errors, [&, stop = stop_flag()](double x, double y) {
+    if (++compared % (1 << 16) == 0) end_if(stop);
+    return x < y;
+  });
+}
+
 }  // namespace
 
 void add(ComparedResults& to, const ComparedResults& x) {
@@ -289,14 +221,15 @@ void add(ComparedResults& to, const ComparedResults& x) {
   std::inplace_merge(to.errors.begin(), to.errors.begin() + own, to.errors.end());
 }
 
-Result<std::vector<Judged>> judge(std::span<const LoadedCapture> captures, std::span<const Chain> chains,
-                                  const ExecuteOptions& options,
-                                  const std::function<void(std::uint64_t)>& progress) {
-  Judge all(captures, chains);
+Result<std::vector<std::vector<Judged>>> judge(std::span<const LoadedCapture> captures,
+                                               std::span<const std::vector<Chain>> depths,
+                                               const ExecuteOptions& options,
+                                               const std::function<void(std::uint64_t)>& progress) {
+  Judge all(captures, depths);
   if (const Result<void> prepared = all.prepare(options); !prepared) return prepared.error();
   for (const LoadedCapture& capture : captures)  // refuses what cannot be read
     if (const Result<Array> executed = execute(capture, options); !executed) return executed.error();
-  std::vector<std::vector<Judged>> cases(captures[0].cases);
+  std::vector<JudgedTable> cases(captures[0].cases);
   std::uint64_t done = 0;
   std::mutex mutex;
   for_each_piece(0, cases.size(), [&](std::uint64_t i) {
@@ -305,22 +238,15 @@ Result<std::vector<Judged>> judge(std::span<const LoadedCapture> captures, std::
     const std::lock_guard lock(mutex);
     progress(++done);
   });
-  std::vector<Judged> out(chains.size());
-  for (std::vector<Judged>& of_case : cases) {
+  JudgedTable out(depths.size(), std::vector<Judged>(depths[0].size()));
+  for (JudgedTable& of_case : cases) {
     end_if(stop_flag());
-    for (std::size_t n = 0; n < out.size(); ++n) {
-      out[n].elements += of_case[n].elements;
-      append(out[n].results, of_case[n].results);
-      if (!out[n].first) out[n].first = of_case[n].first;
-    }
+    for (std::size_t i = 0; i < out.size(); ++i)
+      for (std::size_t n = 0; n < out[i].size(); ++n) append(out[i][n], of_case[i][n]);
     of_case.clear();
   }
-  std::uint64_t compared = 0;
-  const auto is_less = [&, stop = stop_flag()](double x, double y) {
-    if (++compared % (1 << 16) == 0) end_if(stop);
-    return x < y;
-  };
-  for (Judged& of_chain : out) std::ranges::sort(of_chain.results.errors, is_less);
+  for (std::vector<Judged>& of_depth : out)
+    for (Judged& of_chain : of_depth) sort_errors(of_chain.results.errors);
   return out;
 }
 

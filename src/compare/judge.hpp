@@ -10,11 +10,16 @@
 #include "explain/chain.hpp"
 #include "replay/loaded_capture.hpp"
 #include "warpbit/explain.hpp"
+#include "warpbit/study.hpp"
 
 namespace warpbit {
 
 /// Takes in the results of other elements.
 void add(ComparedResults& to, const ComparedResults& x);
+
+/// Whether any element has an error: of sums of integers none has.
+bool has_errors(const Comparison& c);
+bool has_errors(const DepthStudy& study);
 
 /// What one computation gives, against what the first gives and the exact sums.
 struct Judged {
@@ -23,10 +28,12 @@ struct Judged {
   std::optional<Mismatch> first;
 };
 
-/// By chain, over all elements of the captures, one for each instruction along K (inputs_along_steps). `progress` as in
-/// compare_generated. Errors: those of execute.
-Result<std::vector<Judged>> judge(std::span<const LoadedCapture> captures, std::span<const Chain> chains,
-                                  const ExecuteOptions& options,
-                                  const std::function<void(std::uint64_t)>& progress);
+/// By K and chain, over all elements of the captures, one for each instruction along K (inputs_along_steps), as many as
+/// the largest K takes. `progress` as in compare_generated. Errors: those of execute. Precondition: the chains of each K are
+/// of the same computations, and K ascends.
+Result<std::vector<std::vector<Judged>>> judge(std::span<const LoadedCapture> captures,
+                                               std::span<const std::vector<Chain>> depths,
+                                               const ExecuteOptions& options,
+                                               const std::function<void(std::uint64_t)>& progress);
 
 }  // namespace warpbit

@@ -6,6 +6,7 @@
 #include <cmath>  // statistics of errors, which are exact before they are doubles
 #include <string>
 
+#include "compare/judge.hpp"
 #include "text/wrapped.hpp"
 #include "warpbit/explain.hpp"
 
@@ -33,10 +34,6 @@ double mean_of(const std::vector<double>& numbers) {
   long double sum = 0;
   for (const double x : numbers) sum += x;
   return static_cast<double>(sum / static_cast<long double>(numbers.size()));
-}
-
-bool has_errors(const Comparison& c) {
-  return std::ranges::any_of(c.results, [](const ComparedResults& r) { return !r.errors.empty(); });
 }
 
 // ---- Text
@@ -133,6 +130,14 @@ std::string histogram_text(const Comparison& c, std::size_t columns) {
 }
 
 }  // namespace
+
+bool has_errors(const Comparison& c) {
+  return std::ranges::any_of(c.results, [](const ComparedResults& r) { return !r.errors.empty(); });
+}
+
+bool has_errors(const DepthStudy& study) {
+  return std::ranges::any_of(study.comparisons, [](const Comparison& c) { return has_errors(c); });
+}
 
 ErrorStatistics statistics(const ComparedResults& results) {
   ErrorStatistics out;

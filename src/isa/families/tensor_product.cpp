@@ -44,35 +44,39 @@ constexpr Row kRows[] = {
 
 // ---- Operands: rows in lanes, columns in registers
 
-constexpr int kM = 128, kUsualN = 16;
+// M of one block and of a pair, and the step of N.
+struct Rows {
+  int m, step;
+};
+constexpr Rows kRowsOfD[] = {{64, 8}, {128, 8}, {256, 16}};
+constexpr int kUsualM = 128, kUsualN = 16;
 constexpr Packing kNibbles{32, 4, 0, 4};
 
 // Fewer rows than lanes are there again in the lanes behind them.
-FragmentMap in_rows(int rows, int columns, const Packing& packing) {
+FragmentMap in_rows(int all_lanes, int rows, int columns, const Packing& packing) {
   std::vector<FragmentMap::Digit> lanes = {{rows, {1, 0}}};
-  if (rows < kM) lanes.push_back({kM / rows, {0, 0}});
+  if (rows < all_lanes) lanes.push_back({all_lanes / rows, {0, 0}});
   return {rows, columns, 1, packing, std::move(lanes), {{columns, {0, 1}}}};
-}
-
-OperandSpec matrix(std::string_view role, Part part, FormatId id, int rows, int columns,
-                   const Packing& packing) {
-  return vector_operand(role, part, kAnyWord, id, in_rows(rows, columns, packing));
 }
 
 struct Choice {
   FormatId a, b, d;
   std::optional<FormatId> scale;
-  int n;
+  int m = kUsualM, n = kUsualN;
 };
 
 std::vector<OperandSpec> operands(const Row& row, const Choice& x) {
   const auto pack = [&](FormatId id) { return row.k == 64 ? kNibbles : packing(id); };
+  const auto matrix = [&](std::string_view role, Part part, FormatId id, int rows, int columns,
+                          const Packing& packing) {
+    return vector_operand(role, part, kAnyWord, id, in_rows(x.m, rows, columns, packing));
+  };
   std::vector<OperandSpec> out = {
-      matrix("d", Part::d, x.d, kM, x.n, packing(x.d)), matrix("a", Part::a, x.a, kM, row.k, pack(x.a)),
-      matrix("b", Part::b, x.b, row.k, x.n, pack(x.b)), matrix("c", Part::c, x.d, kM, x.n, packing(x.d))};
+      matrix("d", Part::d, x.d, x.m, x.n, packing(x.d)), matrix("a", Part::a, x.a, x.m, row.k, pack(x.a)),
+      matrix("b", Part::b, x.b, row.k, x.n, pack(x.b)), matrix("c", Part::c, x.d, x.m, x.n, packing(x.d))};
   if (!x.scale) return out;
   const Packing bytes{32, 8, 0, 8, 0, row.blocks};
-  out.push_back(matrix("scale_a", Part::scale_a, *x.scale, kM, row.blocks, bytes));
+  out.push_back(matrix("scale_a", Part::scale_a, *x.scale, x.m, row.blocks, bytes));
   out.push_back(matrix("scale_b", Part::scale_b, *x.scale, row.blocks, x.n, packing(*x.scale)));
   return out;
 }
@@ -105,9 +109,10 @@ void add_forms(const Row& row, const FreeQualifiers& free, Choice x, std::vector
   const Modifier modifier = !scaled || row.k != 64 ? free.modifier
                             : *x.scale == ue4m3    ? Modifier::packed_nvf4
                                                    : Modifier::packed_fp4;
-  const auto add = [&](int n, bool says_shape) {
+  const auto add = [&](int m, int n, bool says_shape) {
+    x.m = m;
     x.n = n;
-    const Shape shape{kM, n, row.k};
+    const Shape shape{m, n, row.k};
     const std::string text = shape.text();
     Form form = make_form(
         "tcgen05",
@@ -118,8 +123,9 @@ void add_forms(const Row& row, const FreeQualifiers& free, Choice x, std::vector
     form.operands = operands(row, x);
     out.push_back(std::move(form));
   };
-  add(kUsualN, false);
-  for (int n = 8; n <= 256; n += 8) add(n, true);
+  add(kUsualM, kUsualN, false);
+  for (const Rows& rows : kRowsOfD)
+    for (int n = rows.step; n <= 256; n += rows.step) add(rows.m, n, true);
 }
 
 std::vector<Form> expand() {
@@ -129,8 +135,8 @@ std::vector<Form> expand() {
       if (a != b && !row.mixes) continue;
       for (const FormatId d : types_in(row.sums))
         for (const FreeQualifiers& free : free_qualifiers(a)) {
-          if (row.blocks == 0) add_forms(row, free, {a, b, d, {}, 0}, out);
-          for (const FormatId scale : types_in(row.scales)) add_forms(row, free, {a, b, d, scale, 0}, out);
+          if (row.blocks == 0) add_forms(row, free, {a, b, d, {}}, out);
+          for (const FormatId scale : types_in(row.scales)) add_forms(row, free, {a, b, d, scale}, out);
         }
     }
   return out;
