@@ -447,7 +447,8 @@ void add_order(CLI::App& command, int& status) {
   command
       .add_option(
           "--sum", o.sum.reduction,
-          "a reduction of one array, A, to D, the second file: sum, mean, norm, softmax, layer_norm, rms_norm")
+          "a reduction of one array, A, to D, the second file: sum, mean, norm, softmax, layer_norm, rms_norm; all_reduce and "
+          "all_reduce_mean, of A with a row for each rank")
       ->type_name("NAME");
   command.add_option("--axis", o.sum.axis, "of --sum: which axis is summed; all: one sum of all values")
       ->check(CLI::IsMember({"0", "1", "all"}))

@@ -71,6 +71,8 @@ std::vector<std::vector<Number>> numbers_of(const ReductionProblem& problem) {
   return out;
 }
 
+}  // namespace
+
 // A GPU's NaN has all bits of its fraction but the sign; of f64 that of an operand stays (NUMERICS.md).
 template <class Number>
 std::vector<std::uint64_t> codes_of(const std::vector<Number>& numbers, std::string_view format) {
@@ -86,7 +88,8 @@ std::vector<std::uint64_t> codes_of(const std::vector<Number>& numbers, std::str
   return out;
 }
 
-}  // namespace
+template std::vector<std::uint64_t> codes_of(const std::vector<float>&, std::string_view);
+template std::vector<std::uint64_t> codes_of(const std::vector<double>&, std::string_view);
 
 template <class Number>
 Rows<Number>::Rows(const ReductionProblem& problem, const Variant& variant)

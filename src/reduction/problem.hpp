@@ -6,6 +6,7 @@
 #include <compare>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "warpbit/format.hpp"
@@ -38,6 +39,10 @@ struct ReductionRow {
   std::vector<Variant> variants;  ///< the likely one first
 };
 const ReductionRow& row_of(Reduction reduction);
+
+/// The codes of numbers, with the NaNs of a GPU. Precondition: the format is known.
+template <class Number>
+std::vector<std::uint64_t> codes_of(const std::vector<Number>& numbers, std::string_view format);
 
 /// Rows as numbers: f32, or f64 if x is.
 template <class Number>
