@@ -45,11 +45,23 @@ ReductionProblem problem_of(const std::string& reduction, const Summed& x, doubl
   return {value_of(find_reduction(reduction)), x.rows, x.columns, x.format, x.format, x.codes, {}, epsilon};
 }
 
+// v of attention, in `of_v`, which must live as long.
+void set_v(ReductionProblem& problem, Arguments& arguments, const py::handle& v, Summed& of_v) {
+  if (v.is_none()) return;
+  of_v = summed(arguments, v, "v", std::nullopt);
+  problem.v_format = of_v.format;
+  problem.v_columns = of_v.columns;
+  problem.v = of_v.codes;
+}
+
 ReductionSearch find_reduction_in(const std::string& reduction, const Values& x, const Values& d,
-                                  const Axis& axis, double epsilon, int threads, int blocks) {
+                                  const Axis& axis, double epsilon, int threads, int blocks,
+                                  const std::optional<Values>& v) {
   Arguments arguments("find_reduction_order");
   const Summed of_x = summed(arguments, x, "x", axis);
   ReductionProblem problem = problem_of(reduction, of_x, epsilon);
+  Summed of_v;
+  if (v) set_v(problem, arguments, *v, of_v);
   const bool has_values = leaves_values(problem.reduction);
   const Summed of_d = summed(arguments, d, "d", has_values ? std::optional(axis) : std::nullopt);
   problem.d_format = of_d.format;
@@ -59,15 +71,19 @@ ReductionSearch find_reduction_in(const std::string& reduction, const Values& x,
 
 As<"NDArray[Any]", py::array> reduced_array(const std::string& reduction, const Values& x,
                                             const std::string& order, const Axis& axis, double epsilon,
-                                            const std::optional<std::string>& d_format) {
+                                            const std::optional<std::string>& d_format,
+                                            const std::optional<Values>& v) {
   Arguments arguments("reduce");
   const Summed of_x = summed(arguments, x, "x", axis);
   ReductionProblem problem = problem_of(reduction, of_x, epsilon);
+  Summed of_v;
+  if (v) set_v(problem, arguments, *v, of_v);
   problem.d_format = d_format.value_or(of_x.format == "f64" ? "f64" : "f32");
   const ReductionOrder parsed = value_of(ReductionOrder::parse(order));
   const std::vector<std::uint64_t> codes = interruptible([&] { return value_of(reduce(problem, parsed)); });
   std::vector<py::ssize_t> shape = of_x.shape;
   if (!leaves_values(problem.reduction)) shape.pop_back();
+  if (problem.v_columns != 0) shape.push_back(static_cast<py::ssize_t>(problem.v_columns));
   const py::array_t<std::uint64_t> items(shape, codes.data());
   py::array out =
       as_format(items.attr("astype")(unsigned_dtype(code_bytes(problem.d_format))), problem.d_format);
@@ -172,7 +188,9 @@ void add_reductions(py::module_& m) {
       .def_readonly("more_classes", &ReductionSearch::more_classes, "How many lists are left out.")
       .def_readonly("tried", &ReductionSearch::tried, "How many orders were tried.")
       .def_readonly("complete", &ReductionSearch::complete, "Whether all were.")
-      .def_readonly("rows", &ReductionSearch::rows, "How many rows D has.")
+      .def_readonly("rows", &ReductionSearch::rows,
+                    "How many rows of D were compared: of large arrays the first ones.")
+      .def_readonly("all_rows", &ReductionSearch::all_rows, "How many rows D has.")
       .def_property_readonly(
           "nearest",
           [](const ReductionSearch& s) -> std::optional<std::string> {
@@ -183,15 +201,16 @@ void add_reductions(py::module_& m) {
       .def_readonly("nearest_rows", &ReductionSearch::nearest_rows, "How many rows that are.")
       .def("__str__", &ReductionSearch::text);
   m.def("find_reduction_order", &find_reduction_in, "reduction"_a, "x"_a, "d"_a, py::kw_only(), "axis"_a = -1,
-        "epsilon"_a = 0.0, "threads"_a = 0, "blocks"_a = 0,
+        "epsilon"_a = 0.0, "threads"_a = 0, "blocks"_a = 0, "v"_a = py::none(),
         R"(The orders in which a kernel may have added: those that explain D bit for bit.
 
-reduction: "sum", "mean", "norm", "softmax", "layer_norm" or "rms_norm", along `axis`; None: of all values. x, d: arrays or tensors of
-float16, bfloat16, float32 or float64; d has no such axis, or all values of x for the last three. epsilon: of the norms. threads,
+reduction: "sum", "mean", "norm", "softmax", "layer_norm", "rms_norm", "logsumexp", "log_softmax" or "attention", along `axis`; None: of
+all values. x, d: arrays or tensors of float16, bfloat16, float32 or float64; d has no such axis, or all values of x for softmax,
+log_softmax and the norms of rows. v: the values of attention, a row for each column of x; d has its columns. epsilon: of the norms. threads,
 blocks: of the kernel, where a profiler shows them. Sums are in float32, of float64 in float64. Errors: usage; view_mismatch.)");
   m.def(
       "reduce", &reduced_array, "reduction"_a, "x"_a, "order"_a = "", py::kw_only(), "axis"_a = -1,
-      "epsilon"_a = 0.0, "d_format"_a = py::none(),
+      "epsilon"_a = 0.0, "d_format"_a = py::none(), "v"_a = py::none(),
       R"(D as a kernel computes it that adds in this order: words as `warpbit order --sum sum --words` lists them.
 
 d_format: "f16", "bf16", "f32" or "f64"; float32 unless given, of float64 float64. The others as of find_reduction_order.

@@ -4,8 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <sstream>
+#include <system_error>
 
 #include "cli/commands.hpp"
 #include "cli/json.hpp"
@@ -18,9 +21,17 @@ namespace {
 
 using nlohmann::ordered_json;
 
+constexpr std::uintmax_t kMostBytes = std::uintmax_t{1} << 28;
+
 /// An array with the rows that are summed.
 struct SumFile {
   explicit SumFile(const std::string& file) : format(required(format_of_file(file))) {
+    std::error_code unknown;
+    const std::uintmax_t bytes = std::filesystem::file_size(file, unknown);
+    if (!unknown && bytes > kMostBytes)
+      refuse(file, fmt::format("{} bytes", bytes),
+             fmt::format("at most {}: some rows of a large array tell as much as all", kMostBytes),
+             Errc::usage);
     std::vector<std::string> notes;
     matrix = required(read_matrix(file, format, notes));
   }
@@ -44,6 +55,7 @@ ordered_json search_json(const ReductionSearch& search) {
   return {{"classes", classes},
           {"more_classes", search.more_classes},
           {"rows", search.rows},
+          {"all_rows", search.all_rows},
           {"tried", search.tried},
           {"complete", search.complete},
           {"nearest", search.nearest_rows == 0
@@ -153,6 +165,13 @@ int order_sum(const SumArguments& o, const std::string& x, const std::string& d,
   problem.x = of_x.matrix.codes;
   problem.d = of_d.matrix.codes;
   problem.epsilon = o.epsilon;
+  std::optional<SumFile> of_v;
+  if (!o.v.empty()) {
+    of_v.emplace(o.v);
+    problem.v_format = of_v->format;
+    problem.v_columns = of_v->matrix.columns;
+    problem.v = of_v->matrix.codes;
+  }
   if (!known.empty()) {
     const ReductionOrder order = required(ReductionOrder::parse(known));
     return compare_known(problem.d, required(reduce(problem, order)), order.text(), as_json);

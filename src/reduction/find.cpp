@@ -260,7 +260,9 @@ std::vector<std::uint64_t> reduced_online(const ReductionProblem& problem, const
   const OnlineRows rows(problem);
   std::vector<std::uint64_t> out;
   for (std::size_t row = 0; row < problem.rows; ++row) {
-    const std::vector<std::uint64_t> of_row = rows.results(tiles_of(rows.x(row), order), order);
+    std::vector<Online> blocks;
+    rows.add_blocks(tiles_of(rows.x(row), order), order, blocks);
+    const std::vector<std::uint64_t> of_row = codes_of(merged(std::move(blocks), order), problem.d_format);
     out.insert(out.end(), of_row.begin(), of_row.end());
   }
   return out;

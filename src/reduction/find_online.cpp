@@ -17,20 +17,19 @@
 namespace warpbit::reduction {
 namespace {
 
-constexpr int kLoops[] = {128, 64, 32, 256, 512, 16, 1024, 2048, 4096, 0};
+constexpr int kLoops[] = {128, 64, 32, 256, 512, 16, 1024, 2048, 0};
 constexpr int kOnlineThreads[] = {128, 256, 64, 32, 512};
 constexpr int kOnlineVectors[] = {1, 2, 4, 8};
 constexpr int kValueLanes[] = {8, 4, 16, 2, 32, 1};
 constexpr Together kOnlineMerges[] = {Together::ascending, Together::pairs, Together::halves};
-constexpr std::size_t kMostOnline = 300;  // more fit by chance
+constexpr std::size_t kOfExponential = 50;  // additions take as long as one
+constexpr std::size_t kMostOnline = 300;    // more fit by chance
 
 /// An order without what is on the way back, and how its exponentials are made.
 std::vector<ReductionOrder> splits(const ReductionProblem& problem, const ReductionHints& hints) {
   std::vector<int> blocks{hints.blocks};
   if (hints.blocks == 0) {
-    blocks = {1, 2, 4, 8, 16, 32, 64};
-    for (int i = 3; i <= 32; ++i)
-      if (std::ranges::find(blocks, i) == blocks.end()) blocks.push_back(i);
+    blocks = {1, 2, 4, 8, 3, 5, 6, 7, 16, 12, 10, 24, 32, 64};
   }
   std::vector<ReductionOrder> out;
   for (const int count : blocks)
@@ -156,34 +155,48 @@ class OnlineSearch {
         how.function = variant.function;
         how.merge_order = merge;
         const std::vector<std::uint64_t> got = codes_of(merged(pairs.blocks, how), problem_.d_format);
-        tried_ += got.size();
-        for (std::size_t i = 0; i < got.size(); ++i)
-          if (got[i] == problem_.d[0])
-            for (ReductionOrder one : pairs.orders[i]) {
-              one.function = variant.function;
-              one.merge_order = merge;
-              if (found_ < kMostOnline && explains(one, tiles)) out.push_back(one), ++found_;
-            }
+        additions_ += static_cast<double>(2 * got.size() * pairs.blocks.size() * kOfExponential);
+        std::vector<ReductionOrder> fit;
+        for (std::size_t i = 0; i < got.size(); ++i) {
+          tried_ += pairs.orders[i].size();
+          for (ReductionOrder one : pairs.orders[i]) {
+            one.function = variant.function;
+            one.merge_order = merge;
+            if (got[i] == problem_.d[0]) fit.push_back(one);
+          }
+        }
+        keep_explaining(fit, tiles);
+        found_ += fit.size();
+        out.insert(out.end(), fit.begin(), fit.end());
       }
     }
     return out;
   }
 
-  bool explains(const ReductionOrder& order, std::vector<Tiles>& tiles) {
+  // Row by row, all orders together; they differ in their threads.
+  void keep_explaining(std::vector<ReductionOrder>& orders, std::vector<Tiles>& tiles) {
     const std::size_t each = std::max<std::size_t>(problem_.v_columns, 1);
-    std::size_t row = 0;
-    for (; row < problem_.rows; ++row) {
-      if (row == tiles.size()) tiles.push_back(tiles_of(rows_.x(row), order));
-      additions_ += static_cast<double>(each * problem_.columns);
-      if (!std::ranges::equal(rows_.results(tiles[row], order), problem_.d.subspan(row * each, each))) break;
+    for (std::size_t row = 0; row < problem_.rows && !orders.empty(); ++row) {
+      if (row == tiles.size()) tiles.push_back(tiles_of(rows_.x(row), orders[0]));
+      additions_ += static_cast<double>((orders.size() * each + kOfExponential) * problem_.columns);
+      std::vector<Online> blocks;
+      for (const ReductionOrder& one : orders) rows_.add_blocks(tiles[row], one, blocks);
+      const std::vector<std::uint64_t> got = codes_of(merged(std::move(blocks), orders[0]), problem_.d_format);
+      std::vector<ReductionOrder> left;
+      for (std::size_t i = 0; i < orders.size(); ++i)
+        if (std::ranges::equal(std::span(got).subspan(i * each, each), problem_.d.subspan(row * each, each)))
+          left.push_back(orders[i]);
+        else
+          note_nearest(orders[i], row);
+      orders = std::move(left);
     }
-    if (row == problem_.rows) return true;
+  }
+  void note_nearest(const ReductionOrder& order, std::size_t rows) {
     const std::scoped_lock lock(mutex_);
-    if (row > nearest_rows_ || (row == nearest_rows_ && row != 0 && order.text() < nearest_.text())) {
-      nearest_ = order;
-      nearest_rows_ = row;
-    }
-    return false;
+    if (rows < nearest_rows_ || (rows == nearest_rows_ && (rows == 0 || order.text() >= nearest_.text())))
+      return;
+    nearest_ = order;
+    nearest_rows_ = rows;
   }
 
   const ReductionProblem& problem_;

@@ -172,28 +172,26 @@ std::vector<std::vector<float>> floats(std::span<const std::uint64_t> codes, std
 }  // namespace
 
 OnlineRows::OnlineRows(const ReductionProblem& problem)
-    : problem_(problem), x_(floats(problem.x, problem.x_format, problem.rows, problem.columns)) {
+    : x_(floats(problem.x, problem.x_format, problem.rows, problem.columns)) {
   if (problem.v_columns != 0)
     v_ = floats(transposed(problem.v, problem.columns, problem.v_columns), problem.v_format, problem.v_columns,
                 problem.columns);
 }
 
-std::vector<std::uint64_t> OnlineRows::results(const Tiles& tiles, const ReductionOrder& order) const {
-  const Terms<float> terms{tiles.e};
-  const std::vector<float> totals = totals_of(tiles, begin(terms, problem_.columns, order), order);
-  const std::size_t columns = std::max<std::size_t>(v_.size(), 1);
-  std::vector<Online> blocks;
-  for (std::size_t block = 0; block < totals.size(); ++block)
-    blocks.push_back({std::vector(columns, tiles.greatest[block]),
-                      std::vector(columns, totals[block]),
-                      {},
-                      exponential_of(order.function)});
+void OnlineRows::add_blocks(const Tiles& tiles, const ReductionOrder& order, std::vector<Online>& to) const {
+  const std::vector<float> totals =
+      totals_of(tiles, begin(Terms<float>{tiles.e}, tiles.e.size(), order), order);
+  to.resize(totals.size());
+  for (std::size_t block = 0; block < to.size(); ++block) {
+    Online& one = to[block];
+    one.function = exponential_of(order.function);
+    one.greatest.resize(one.greatest.size() + std::max<std::size_t>(v_.size(), 1), tiles.greatest[block]);
+    one.total.resize(one.greatest.size(), totals[block]);
+  }
   for (const std::vector<float>& column : v_) {
     const std::vector<float> products = products_of(tiles, column, order);
-    for (std::size_t block = 0; block < blocks.size(); ++block)
-      blocks[block].products.push_back(products[block]);
+    for (std::size_t block = 0; block < to.size(); ++block) to[block].products.push_back(products[block]);
   }
-  return codes_of(merged(std::move(blocks), order), problem_.d_format);
 }
 
 }  // namespace warpbit::reduction

@@ -43,11 +43,10 @@ class OnlineRows {
   std::span<const float> x(std::size_t row) const { return x_[row]; }
   /// A column of v.
   std::span<const float> v(std::size_t column) const { return v_[column]; }
-  /// The codes of D for a row whose tiles are these.
-  std::vector<std::uint64_t> results(const Tiles& tiles, const ReductionOrder& order) const;
+  /// What blocks have of a row whose tiles are these, one of all columns behind those of others.
+  void add_blocks(const Tiles& tiles, const ReductionOrder& order, std::vector<Online>& to) const;
 
  private:
-  const ReductionProblem& problem_;
   std::vector<std::vector<float>> x_, v_;
 };
 

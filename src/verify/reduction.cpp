@@ -70,18 +70,26 @@ void compare(std::span<const std::uint64_t> expected, std::span<const std::uint6
   }
 }
 
-Result<std::vector<std::uint64_t>> reduced_rows(const RecordedReduction& read, Codes& x, Codes& d) {
+Result<std::vector<std::uint64_t>> reduced_rows(const Subject& subject, const RecordedReduction& read, Codes& x,
+                                                Codes& d) {
   const Result<Reduction> op = find_reduction(read.op);
   if (!op) return op.error();
   const Result<ReductionOrder> order = ReductionOrder::parse(read.order);
   if (!order) return order.error();
   if (read.axis == 0U) {
     x.transpose();
-    if (d.rows > 1) d.transpose();
+    if (leaves_values(*op)) d.transpose();
   } else if (!read.axis) {
     x.columns *= std::exchange(x.rows, 1);
   }
-  return reduce({*op, x.rows, x.columns, read.x.format, read.d.format, x.of, d.of, read.epsilon}, *order);
+  ReductionProblem problem{*op, x.rows, x.columns, read.x.format, read.d.format, x.of, d.of, read.epsilon};
+  if (!read.v) return reduce(problem, *order);
+  const Result<Codes> v = codes_of(subject, *read.v, "v");
+  if (!v) return v.error();
+  problem.v_format = read.v->format;
+  problem.v_columns = v->columns;
+  problem.v = v->of;
+  return reduce(problem, *order);
 }
 
 Result<std::vector<std::uint64_t>> reduced_over_ranks(const RecordedReduction& read, bool is_mean,
@@ -107,7 +115,7 @@ Result<FileStatus> verify_reduction(const Subject& subject, FileReport& report) 
   if (!d) return d.error();
   const std::optional<bool> is_mean = is_all_reduce_mean(read->op);
   const Result<std::vector<std::uint64_t>> got =
-      is_mean ? reduced_over_ranks(*read, *is_mean, *x) : reduced_rows(*read, *x, *d);
+      is_mean ? reduced_over_ranks(*read, *is_mean, *x) : reduced_rows(subject, *read, *x, *d);
   if (!got) return got.error();
   if (got->size() != d->of.size())
     return Error{Errc::record_malformed, fmt::format("line {}: d", subject.record.line),
