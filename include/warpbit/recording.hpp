@@ -155,9 +155,10 @@ Result<RecordedProduct> read_product(const Record& record);
 
 /// What a kernel made of the rows of one array (warpbit/reduction.hpp).
 struct RecordedReduction : RecordOrigin {
-  std::string op;                     ///< "softmax"
-  RecordedMatrix x, d;                ///< two extents; D of sums has one
-  std::optional<unsigned> axis = {};  ///< which one is summed; nothing: all
+  std::string op;                        ///< "softmax"
+  RecordedMatrix x, d;                   ///< two extents; D of sums has one
+  std::optional<RecordedMatrix> v = {};  ///< of attention
+  std::optional<unsigned> axis = {};     ///< which one is summed; nothing: all
   double epsilon = 0;
   std::string order = {};  ///< in words; empty if nobody knows
 };

@@ -19,12 +19,15 @@ namespace warpbit {
 
 /// What is computed of each row x of n values.
 enum class Reduction : std::uint8_t {
-  sum,         ///< the sum of x
-  mean,        ///< sum / n
-  norm,        ///< the square root of the sum of x^2
-  softmax,     ///< e / (sum of e), where e = exp(x - the greatest x): n values
-  layer_norm,  ///< (x - mean) / sqrt(variance + epsilon), by Welford's sums as PyTorch has them: n values
-  rms_norm,    ///< x / sqrt((sum of x^2) / n + epsilon): n values
+  sum,          ///< the sum of x
+  mean,         ///< sum / n
+  norm,         ///< the square root of the sum of x^2
+  softmax,      ///< e / (sum of e), where e = exp(x - the greatest x): n values
+  layer_norm,   ///< (x - mean) / sqrt(variance + epsilon), by Welford's sums as PyTorch has them: n values
+  rms_norm,     ///< x / sqrt((sum of x^2) / n + epsilon): n values
+  logsumexp,    ///< the greatest x + log(sum of e)
+  log_softmax,  ///< (x - the greatest x) - log(sum of e): n values
+  attention,    ///< (sum of e v) / (sum of e), of each column of a matrix v
 };
 /// The one of that name. Errors: usage.
 Result<Reduction> find_reduction(std::string_view name);
@@ -74,8 +77,16 @@ struct ReductionOrder {
   int merge_threads = 0;                    ///< sums of blocks go to so many threads by turns first; 0: to none
   Together merge_order = Together::halves;  ///< of the sums of blocks, or of these threads
   bool fused = false;                       ///< squares are not rounded before they are added: fma
+  /// Exponentials are those of x minus the greatest x so far: a block that goes on to the next `loop` values multiplies what it has
+  /// by exp(the greatest one before - that of now). Blocks leave their own log(sum of e), and quotients, of which a sum is made in
+  /// the same way. Of logsumexp and attention.
+  bool online = false;
+  int value_lanes =
+      0;  ///< of attention: so many of 32 threads share the sum of e v of a column, each adding to it what it
+          ///< has first: e0 v0 + (e1 v1), rounded, in one step, and so on
   /// The other words: how a mean is scaled ("reciprocal": by 1 / n, rounded), which exponential function ("expf": CUDA's; "ex2":
-  /// ex2.approx of x log2(e), as Triton has it), how softmax divides ("div": rounded, "full": div.full, "reciprocal").
+  /// ex2.approx of x log2(e), as Triton has it), how softmax and attention divide ("div": rounded, "full": div.full, "reciprocal"),
+  /// and "steps", that each step leaves numbers of x's type. Logarithms are CUDA's logf.
   std::string function = {};
 
   /// Words as in "threads=512 vector=4 accumulators=each"; what no word names is as above.
@@ -96,6 +107,9 @@ struct ReductionProblem {
   std::span<const std::uint64_t> x = {};  ///< rows times columns
   std::span<const std::uint64_t> d = {};  ///< a code for each row; as many as x has where it leaves values
   double epsilon = 0;                     ///< of layer_norm and rms_norm
+  std::string v_format = "f32";
+  std::size_t v_columns = 0;              ///< of attention; D has as many for each row
+  std::span<const std::uint64_t> v = {};  ///< columns times v_columns
 };
 
 /// The codes of rows x columns, column by column.
@@ -121,7 +135,9 @@ struct ReductionSearch {
   std::size_t more_classes = 0;              ///< that are not listed
   std::uint64_t tried = 0;
   bool complete = true;  ///< all orders were tried; false once `most_additions` was reached
-  std::size_t rows = 0;  ///< how many rows D has: the fewer, the more orders agree by chance
+  std::size_t rows = 0;  ///< how many rows of D were compared: the fewer, the more orders agree by chance
+  std::size_t all_rows =
+      0;  ///< how many it has; of large arrays the first ones are compared, some millions of values
   /// Of the order that explains most rows where none explains all, and how many that are.
   ReductionOrder nearest = {};
   std::size_t nearest_rows = 0;

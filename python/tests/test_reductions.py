@@ -47,3 +47,19 @@ def test_refusals(change, message):
     asked = {"reduction": "sum", "x": np.ones((2, 4), np.float32), "d": np.full(2, 4, np.float32), **change}
     assert message in str(refusal(lambda: warpbit.find_reduction_order(**asked)))
     assert "threads=" in str(refusal(lambda: warpbit.reduce("sum", np.ones(4, np.float32), "thread=4")))
+
+
+def test_all_reduces_by_hand():
+    """2^30 swallows ones, which are left if it has gone before they come."""
+    x = np.zeros((3, 8), np.float32)
+    x[0], x[1], x[2] = BIG, -BIG, 1
+    ring = warpbit.all_reduce(x, "ring=0,1,2 sizes=2")  # (1+2)+0, (2+0)+1, (0+1)+2, and again
+    assert ring.tolist() == [0, 0, 0, 0, 1, 1, 0, 0]
+    assert warpbit.all_reduce(x, "trees=0(1,2)").tolist() == [1] * 8
+    search = warpbit.find_all_reduce_order(x, np.ones(8, np.float32))
+    assert (search.ranges, search.complete, search.tried) == ([(0, 8, "(0+1)+2", 0)], True, 3)
+    search = warpbit.find_all_reduce_order(x, np.full(8, 5, np.float32))
+    assert (search.name, search.order, search.explained) == (None, None, 0)
+    assert warpbit.all_reduce(x.astype(np.float16)[1:], "ring=0,1", mean=True).dtype == np.float16
+    assert "each of the ranks 0 to 2 once" in str(refusal(lambda: warpbit.all_reduce(x, "ring=0,1")))
+    assert "the type of x" in str(refusal(lambda: warpbit.find_all_reduce_order(x, np.ones(8))))

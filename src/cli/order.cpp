@@ -447,7 +447,9 @@ void add_order(CLI::App& command, int& status) {
   command
       .add_option(
           "--sum", o.sum.reduction,
-          "a reduction of one array, A, to D, the second file: sum, mean, norm, softmax, layer_norm, rms_norm")
+          "a reduction of one array, A, to D, the second file: sum, mean, norm, softmax, layer_norm, rms_norm, logsumexp, "
+          "log_softmax, attention; all_reduce and "
+          "all_reduce_mean, of A with a row for each rank")
       ->type_name("NAME");
   command.add_option("--axis", o.sum.axis, "of --sum: which axis is summed; all: one sum of all values")
       ->check(CLI::IsMember({"0", "1", "all"}))
@@ -455,6 +457,8 @@ void add_order(CLI::App& command, int& status) {
   command.add_option(
       "--epsilon", o.sum.epsilon,
       "of --sum layer_norm and rms_norm: what is added to the variance, or to the mean of squares");
+  command.add_option("--v", o.sum.v, "of --sum attention: the values, a row for each column of A")
+      ->type_name("FILE");
   command.add_option("--threads", o.sum.hints.threads, "of --sum: threads of a block, if they are known");
   command.add_option("--blocks", o.sum.hints.blocks, "of --sum: blocks that share a row, if they are known");
   command.add_option("--target", o.target, "the target on which it did");

@@ -13,6 +13,7 @@ struct SumArguments {
   std::string reduction;  ///< empty: the command is about a product
   std::string axis = "1";
   double epsilon = 0;
+  std::string v;  ///< the file of attention's values
   ReductionHints hints;
 };
 

@@ -128,6 +128,7 @@ Result<RecordedReduction> read_reduction(const Record& record) {
                           read_matrix(fields.object("d"))};
     if (out.x.shape.size() != 2)
       fields.refuse("x", fmt::format("{} extents", out.x.shape.size()), "rows and columns");
+    out.v = optional_matrix(fields, "v");
     if (fields.has("axis")) out.axis = static_cast<unsigned>(fields.number("axis"));
     if (out.axis.value_or(0) > 1) fields.refuse("axis", fmt::format("{}", *out.axis), "0 or 1");
     out.epsilon = fields.real_or("epsilon", 0);

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "reduction/candidates.hpp"
+#include "reduction/online.hpp"
 #include "reduction/problem.hpp"
 #include "reduction/tree.hpp"
 #include "threads.hpp"
@@ -21,6 +22,8 @@
 namespace warpbit {
 namespace reduction {
 namespace {
+
+constexpr std::size_t kMostValues = std::size_t{1} << 22;  // that are compared, if several rows have them
 
 /// Leaves of a tree; those of squares that are rounded by themselves differ from those that are not.
 struct Leaves {
@@ -30,10 +33,29 @@ struct Leaves {
   Tree add(Tree sum, std::size_t i) const { return sum + value(i); }
 };
 
+// Online sums depend on where tiles begin, and on who adds the products.
 std::uint64_t tree_of(const ReductionOrder& order, std::size_t columns) {
   std::uint64_t salt = order.fused ? 1 : 2;
   for (const char c : order.function) salt = mix(static_cast<std::uint8_t>(c), salt);
+  if (order.online) {
+    salt = mix(static_cast<std::uint64_t>(order.loop), mix(static_cast<std::uint64_t>(order.blocks), salt));
+    salt = mix(static_cast<std::uint64_t>(order.value_lanes), salt);
+    if (order.value_lanes != 0) salt = mix(static_cast<std::uint64_t>(order.threads), salt);
+  }
   return finish(begin(Leaves{salt}, columns, order), order).node;
+}
+
+std::vector<ReductionClass> classes_of(const std::vector<ReductionOrder>& orders, std::size_t columns) {
+  std::vector<std::uint64_t> trees(orders.size());
+  for_each_piece(0, trees.size(), [&](std::size_t i) { trees[i] = tree_of(orders[i], columns); });
+  std::vector<ReductionClass> out;
+  std::map<std::uint64_t, std::size_t> at;
+  for (std::size_t i = 0; i < trees.size(); ++i) {
+    const auto [place, is_new] = at.emplace(trees[i], out.size());
+    if (is_new) out.emplace_back();
+    out[place->second].orders.push_back(orders[i]);
+  }
+  return out;
 }
 
 /// Rows, and what is known of their sums.
@@ -76,7 +98,8 @@ std::vector<Variant> told_apart(const ReductionProblem& problem) {
   std::vector<Variant> out = row.variants;
   std::erase_if(out, [&](const Variant& one) {
     return (row.divides_by_columns && std::has_single_bit(problem.columns) && one.function == "reciprocal") ||
-           (row.adds_squares && problem.x_format == "f16" && !one.fused);
+           (row.adds_squares && problem.x_format == "f16" && !one.fused) ||
+           (has(one.function, "steps") && problem.x_format != "f16" && problem.x_format != "bf16");
   });
   return out;
 }
@@ -92,7 +115,7 @@ class Search {
       rows_.emplace_back(variant, std::make_unique<Known<Of>>(problem, variant));
   }
 
-  ReductionSearch run() {
+  Found run() {
     const std::vector<ReductionOrder> all = beginnings(problem_.columns, options_.hints);
     std::vector<std::vector<ReductionOrder>> found(all.size());
     std::atomic<std::uint64_t> tried = 0;
@@ -108,19 +131,9 @@ class Search {
             try_out(variant, *rows, beginning, orders, found[first + i]);
       });
     }
-    ReductionSearch out;
-    out.tried = tried;
-    out.complete = begun == all.size();
-    out.rows = problem_.rows;
-    std::vector<ReductionOrder> orders;
-    for (const std::vector<ReductionOrder>& some : found) orders.insert(orders.end(), some.begin(), some.end());
-    std::ranges::stable_sort(orders, {}, rank);
-    out.classes = classes_of(orders);
-    const std::size_t listed = std::min(out.classes.size(), options_.most_classes);
-    out.more_classes = out.classes.size() - listed;
-    out.classes.resize(listed);
-    out.nearest = nearest_;
-    out.nearest_rows = nearest_rows_;
+    Found out{{}, tried, begun == all.size(), nearest_, nearest_rows_};
+    for (const std::vector<ReductionOrder>& some : found)
+      out.orders.insert(out.orders.end(), some.begin(), some.end());
     return out;
   }
 
@@ -156,19 +169,6 @@ class Search {
     nearest_ = order;
     nearest_rows_ = rows;
   }
-  std::vector<ReductionClass> classes_of(const std::vector<ReductionOrder>& orders) const {
-    std::vector<std::uint64_t> trees(orders.size());
-    for_each_piece(0, trees.size(), [&](std::size_t i) { trees[i] = tree_of(orders[i], problem_.columns); });
-    std::vector<ReductionClass> out;
-    std::map<std::uint64_t, std::size_t> at;
-    for (std::size_t i = 0; i < trees.size(); ++i) {
-      const auto [place, is_new] = at.emplace(trees[i], out.size());
-      if (is_new) out.emplace_back();
-      out[place->second].orders.push_back(orders[i]);
-    }
-    return out;
-  }
-
   static constexpr std::size_t kMostFound = 1'000;  // more fit by chance, and tell nothing
   static constexpr std::size_t kTogether =
       128;  // beginnings that are tried before somebody looks at the limits
@@ -185,22 +185,44 @@ class Search {
 
 // ---- What is asked
 
+// Values of D that a row without as many as x has.
+std::size_t each_row(const ReductionProblem& p) {
+  return p.reduction == Reduction::attention ? p.v_columns : 1;
+}
+
+// The first rows, which are compared: some millions of values.
+ReductionProblem first_rows(const ReductionProblem& p) {
+  ReductionProblem out = p;
+  out.rows = std::clamp<std::size_t>(kMostValues / (p.columns * each_row(p)), 1, p.rows);
+  out.x = p.x.first(out.rows * p.columns);
+  out.d = p.d.first(leaves_values(p.reduction) ? out.x.size() : out.rows * each_row(p));
+  return out;
+}
+
 std::optional<Error> refused(const ReductionProblem& p, bool has_d) {
   const auto error = [](std::string seen, std::string accepted) {
     return Error{Errc::usage, "a reduction", std::move(seen), std::move(accepted)};
   };
-  for (const std::string& format : {p.x_format, p.d_format})
+  for (const std::string& format : {p.x_format, p.d_format, p.v_format})
     if (format != "f16" && format != "bf16" && format != "f32" && format != "f64")
       return error(fmt::format("'{}'", format), "f16, bf16, f32 or f64");
   if (p.rows == 0 || p.columns == 0) return error("an array without values", "one with rows and columns");
   if (p.x.size() / p.columns != p.rows || p.x.size() % p.columns != 0)
     return error(fmt::format("{} values of x", p.x.size()), fmt::format("{} x {}", p.rows, p.columns));
-  const bool of_values = leaves_values(p.reduction);
-  const std::size_t wanted = of_values ? p.x.size() : p.rows;
+  const bool of_values = leaves_values(p.reduction), has_v = p.reduction == Reduction::attention;
+  if (has_v ? p.v_columns == 0 || p.v.size() / p.v_columns != p.columns || p.v.size() % p.v_columns != 0
+            : !p.v.empty() || p.v_columns != 0)
+    return error(
+        fmt::format("{} values of v in {} columns", p.v.size(), p.v_columns),
+        has_v ? fmt::format("{} rows, as many as x has columns", p.columns) : "no v, which attention has");
+  const std::size_t wanted = of_values ? p.x.size() : p.rows * each_row(p);
   if (has_d && p.d.size() != wanted)
     return error(fmt::format("{} values of D", p.d.size()),
-                 fmt::format("{}, {}", wanted, of_values ? "as many as x has" : "one for each row"));
-  if (p.x_format == "f64" && of_values)
+                 fmt::format("{}, {}", wanted,
+                             of_values ? "as many as x has"
+                             : has_v   ? "the columns of v for each row"
+                                       : "one for each row"));
+  if (p.x_format == "f64" && (of_values || has_v || p.reduction == Reduction::logsumexp))
     return error(fmt::format("{} of f64", name(p.reduction)),
                  "f16, bf16 or f32: its functions are those of f32");
   return std::nullopt;
@@ -214,14 +236,91 @@ auto with_rows(const ReductionProblem& problem, const Work& work) {
   return work.template operator()<Rows<float>>();
 }
 
+// A row of a problem without D.
+ReductionProblem row_alone(const ReductionProblem& problem, std::size_t row) {
+  ReductionProblem out = problem;
+  out.rows = 1;
+  out.x = problem.x.subspan(row * problem.columns, problem.columns);
+  return out;
+}
+
 template <class Of>
 std::vector<std::uint64_t> reduced(const ReductionProblem& problem, const ReductionOrder& order) {
-  const Of rows(problem, {order.function, order.fused});
   std::vector<std::uint64_t> out;
   for (std::size_t row = 0; row < problem.rows; ++row) {
-    const auto of_row = rows.results(row, finish(begin(rows.terms(row), problem.columns, order), order));
+    const ReductionProblem one = row_alone(problem, row);
+    const Of rows(one, {order.function, order.fused});
+    const auto of_row = rows.results(0, finish(begin(rows.terms(0), one.columns, order), order));
     out.insert(out.end(), of_row.begin(), of_row.end());
   }
+  return out;
+}
+
+std::vector<std::uint64_t> reduced_online(const ReductionProblem& problem, const ReductionOrder& order) {
+  const OnlineRows rows(problem);
+  std::vector<std::uint64_t> out;
+  for (std::size_t row = 0; row < problem.rows; ++row) {
+    std::vector<Online> blocks;
+    rows.add_blocks(tiles_of(rows.x(row), order), order, blocks);
+    const std::vector<std::uint64_t> of_row = codes_of(merged(std::move(blocks), order), problem.d_format);
+    out.insert(out.end(), of_row.begin(), of_row.end());
+  }
+  return out;
+}
+
+// Why a reduction has no such order.
+std::optional<Error> refused(const ReductionProblem& problem, const ReductionOrder& order) {
+  const bool has_v = problem.reduction == Reduction::attention,
+             may_be_online = has_v || problem.reduction == Reduction::logsumexp;
+  const auto error = [&](std::string seen, std::string accepted) {
+    return Error{Errc::usage, "the order of a reduction",
+                 fmt::format("{} of {}", seen, name(problem.reduction)), std::move(accepted)};
+  };
+  if (order.online ? !may_be_online : has_v)
+    return error(order.text(), has_v ? "an online order" : "an order that is not online");
+  if ((order.value_lanes != 0) != has_v)
+    return error(order.text(), has_v ? "value_lanes=" : "an order without value_lanes=");
+  if (order.online && has(order.function, "steps")) return error(order.text(), "online without steps");
+  const std::vector<Variant>& variants = row_of(problem.reduction).variants;
+  const auto is_same = [&](const Variant& one) {
+    return one.function == order.function && one.fused == order.fused;
+  };
+  if (std::ranges::any_of(variants, is_same)) return std::nullopt;
+  std::vector<std::string> words;
+  for (const Variant& one : variants) {
+    ReductionOrder with;
+    with.function = one.function;
+    with.fused = one.fused;
+    words.push_back(with.function.empty() && !with.fused ? "none of these words" : with.text());
+  }
+  return error(fmt::format("function={}{}", order.function, order.fused ? " fused" : ""),
+               fmt::format("{}", fmt::join(words, ", ")));
+}
+
+ReductionSearch answer(Found found, std::size_t columns, std::size_t most_classes) {
+  std::ranges::stable_sort(found.orders, {}, rank);
+  ReductionSearch out;
+  out.classes = classes_of(found.orders, columns);
+  const std::size_t listed = std::min(out.classes.size(), most_classes);
+  out.more_classes = out.classes.size() - listed;
+  out.classes.resize(listed);
+  out.tried = found.tried;
+  out.complete = found.complete;
+  out.nearest = found.nearest;
+  out.nearest_rows = found.nearest_rows;
+  return out;
+}
+
+Found searched(const ReductionProblem& problem, const ReductionOptions& options) {
+  if (problem.reduction == Reduction::attention) return find_online(problem, options);
+  Found out = with_rows(problem, [&]<class Of>() { return Search<Of>(problem, options).run(); });
+  if (problem.reduction != Reduction::logsumexp) return out;
+  const Found online = find_online(problem, options);
+  out.orders.insert(out.orders.end(), online.orders.begin(), online.orders.end());
+  out.tried += online.tried;
+  out.complete = out.complete && online.complete;
+  if (online.nearest_rows > out.nearest_rows) out.nearest = online.nearest;
+  out.nearest_rows = std::max(out.nearest_rows, online.nearest_rows);
   return out;
 }
 
@@ -239,23 +338,8 @@ std::vector<std::uint64_t> transposed(std::span<const std::uint64_t> codes, std:
 Result<std::vector<std::uint64_t>> reduce(const ReductionProblem& problem, const ReductionOrder& order) {
   if (auto error = reduction::refused(problem, false)) return *std::move(error);
   if (auto error = reduction::order_refusal(order)) return *std::move(error);
-  const std::vector<reduction::Variant>& variants = reduction::row_of(problem.reduction).variants;
-  const auto is_same = [&](const reduction::Variant& one) {
-    return one.function == order.function && one.fused == order.fused;
-  };
-  if (std::ranges::none_of(variants, is_same)) {
-    std::vector<std::string> words;
-    for (const reduction::Variant& one : variants) {
-      ReductionOrder with;
-      with.function = one.function;
-      with.fused = one.fused;
-      words.push_back(with.function.empty() && !with.fused ? "none of these words" : with.text());
-    }
-    return Error{Errc::usage, "the order of a reduction",
-                 fmt::format("function={}{} of {}", order.function, order.fused ? " fused" : "",
-                             name(problem.reduction)),
-                 fmt::format("{}", fmt::join(words, ", "))};
-  }
+  if (auto error = reduction::refused(problem, order)) return *std::move(error);
+  if (order.online) return reduction::reduced_online(problem, order);
   return reduction::with_rows(problem, [&]<class Of>() { return reduction::reduced<Of>(problem, order); });
 }
 
@@ -265,21 +349,27 @@ Result<ReductionSearch> find_reduction_order(const ReductionProblem& problem, co
   if (options.hints.threads != 0) hinted.threads = options.hints.threads;
   if (options.hints.blocks != 0) hinted.blocks = options.hints.blocks;
   if (auto error = reduction::order_refusal(hinted)) return *std::move(error);
-  return reduction::with_rows(problem,
-                              [&]<class Of>() { return reduction::Search<Of>(problem, options).run(); });
+  const ReductionProblem compared = reduction::first_rows(problem);
+  ReductionSearch out =
+      reduction::answer(reduction::searched(compared, options), problem.columns, options.most_classes);
+  out.rows = compared.rows;
+  out.all_rows = problem.rows;
+  return out;
 }
 
 std::string ReductionSearch::text() const {
+  const std::string all_of = rows == all_rows ? fmt::format("all {} rows", rows)
+                                              : fmt::format("the first {} of {} rows", rows, all_rows);
   if (classes.empty())
-    return fmt::format("none of {} orders explains all {} rows{}\n", tried, rows,
+    return fmt::format("none of {} orders explains {}{}\n", tried, all_of,
                        nearest_rows == 0
                            ? ""
                            : fmt::format("; {} explains the first {}", nearest.text(), nearest_rows)) +
            (complete ? "" : "not all orders were tried: there are more\n");
   const std::size_t all = classes.size() + more_classes;
   std::string out =
-      all == 1 ? fmt::format("one order explains all {} rows:\n", rows)
-               : fmt::format("{} orders explain all {} rows; these data cannot tell them apart:\n", all, rows);
+      all == 1 ? fmt::format("one order explains {}:\n", all_of)
+               : fmt::format("{} orders explain {}; these data cannot tell them apart:\n", all, all_of);
   for (const ReductionClass& one : classes) {
     out += fmt::format("  {}\n", one.orders.front().text());
     if (one.orders.size() > 1)

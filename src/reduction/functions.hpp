@@ -8,7 +8,7 @@
 
 namespace warpbit::reduction {
 
-/// `expf`, `ex2`, `rsqrt` of one argument; `div_full` of two. Precondition: it is one of these, and the arguments are alike long.
-std::vector<float> apply(std::string_view function, std::span<const float> a, std::span<const float> b = {});
+/// `expf`, `ex2`, `logf`, `rsqrt` of one argument; `div_full` of two. Precondition: it is one of these, and the arguments are alike long.
+std::vector<float> computed(std::string_view function, std::span<const float> a, std::span<const float> b = {});
 
 }  // namespace warpbit::reduction

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
 #include <optional>
 #include <sstream>
@@ -38,9 +39,13 @@ constexpr SumOrderWord kWords[] = {
      "the sums of blocks go to so many threads by turns, each of which adds its own, ascending, before they are merged"},
     {"merge_order", "ascending, pairs, halves", "the same of the sums of blocks"},
     {"", "fused", "squares are not rounded before they are added"},
-    {"function", "reciprocal, expf, expf:full, expf:reciprocal, ex2, ex2:full, ex2:reciprocal",
+    {"", "online",
+     "exponentials are those of x minus the greatest x so far; what a block has is multiplied when it goes on to the next `loop` values, "
+     "and blocks leave their own log(sum of exp) and quotients"},
+    {"value_lanes", "8", "of attention: how many of 32 threads share the sum of a column of v"},
+    {"function", "reciprocal, expf, expf:full, expf:reciprocal, expf:steps, ex2, ex2:full, ex2:reciprocal",
      "a mean is the sum times 1 / n, rounded; the exponential function of softmax, CUDA's or ex2.approx of x log2(e), and its "
-     "quotient: rounded (unless given), div.full, or times a reciprocal"},
+     "quotient: rounded (unless given), div.full, or times a reciprocal; steps: each step is rounded to the type of x"},
 };
 
 Error no_order(std::string_view seen, std::string accepted) {
@@ -71,8 +76,17 @@ constexpr NumberWord kNumbers[] = {{"blocks", &ReductionOrder::blocks, 1, 65'536
                                    {"threads", &ReductionOrder::threads, 1, 1'024},
                                    {"vector", &ReductionOrder::vector, 1, 64},
                                    {"unroll", &ReductionOrder::unroll, 1, 64},
-                                   {"merge_threads", &ReductionOrder::merge_threads, 0, 1'024}};
+                                   {"merge_threads", &ReductionOrder::merge_threads, 0, 1'024},
+                                   {"value_lanes", &ReductionOrder::value_lanes, 0, 32}};
 constexpr std::int64_t kMostInStep = 1 << 24;  // values that all blocks take at once
+
+struct FlagWord {
+  std::string_view name;
+  bool ReductionOrder::*member;
+};
+constexpr FlagWord kFlags[] = {{"shared", &ReductionOrder::shared},
+                               {"fused", &ReductionOrder::fused},
+                               {"online", &ReductionOrder::online}};
 
 struct TogetherWord {
   std::string_view name;
@@ -118,7 +132,8 @@ std::string ReductionOrder::text() const {
   for (const TogetherWord& one : kTogethers)
     if (this->*one.member != usual.*one.member)
       add(one.name, kTogether[static_cast<std::size_t>(this->*one.member)]);
-  if (fused) out.emplace_back("fused");
+  for (const FlagWord& one : kFlags)
+    if (one.name != "shared" && this->*one.member) out.emplace_back(one.name);
   if (!function.empty()) add("function", function);
   return out.empty() ? "threads=1" : fmt::format("{}", fmt::join(out, " "));
 }
@@ -132,8 +147,8 @@ Result<ReductionOrder> ReductionOrder::parse(std::string_view words) {
   for (std::string word; in >> word;) {
     const std::size_t equals = word.find('=');
     const std::string name = word.substr(0, equals);
-    if (equals == std::string::npos && (word == "shared" || word == "fused")) {
-      (word == "shared" ? out.shared : out.fused) = true;
+    if (const auto* const flag = std::ranges::find(kFlags, word, &FlagWord::name); flag != std::end(kFlags)) {
+      out.*flag->member = true;
       continue;
     }
     const auto known = std::ranges::find(kWords, name, &SumOrderWord::name);
@@ -158,6 +173,11 @@ std::optional<Error> reduction::order_refusal(const ReductionOrder& order) {
   if (order.loop != 0 && order.spread == ReductionOrder::Spread::turns)
     return no_order("loop= and spread=turns",
                     "one of them: blocks that take steps by turns have no loop of their own");
+  if (order.online && (order.spread == ReductionOrder::Spread::turns || order.merge_threads != 0))
+    return no_order(order.text(), "online without spread=turns and merge_threads=");
+  const auto lanes = static_cast<unsigned>(order.value_lanes);
+  if (lanes != 0 && (!order.online || order.threads % 32 != 0 || !std::has_single_bit(lanes)))
+    return no_order(order.text(), "value_lanes= with a power of two, online and threads=, a multiple of 32");
   const std::int64_t in_step = std::int64_t{order.blocks} * order.threads * order.vector * order.unroll;
   if (in_step > kMostInStep)
     return no_order(order.text(), fmt::format("at most {} values that all blocks take at once", kMostInStep));

@@ -18,16 +18,14 @@ template <class Number>
 std::vector<Number> applied(std::string_view function, const std::vector<Number>& a,
                             const std::vector<Number>& b = {}) {
   const std::vector<float> first(a.begin(), a.end()), second(b.begin(), b.end());
-  const std::vector<float> out = apply(function, first, second);
+  const std::vector<float> out = computed(function, first, second);
   return {out.begin(), out.end()};
 }
 
-template <class Number>
-std::vector<Number> exponentials(const std::vector<Number>& x, std::string_view function) {
-  std::vector<Number> out = x;
-  const Number greatest = x.empty() ? Number{} : *std::ranges::max_element(x);
-  for (Number& one : out) one -= greatest;
-  return applied(function.substr(0, function.find(':')), out);
+}  // namespace
+
+std::string_view exponential_of(std::string_view function) {
+  return function.substr(0, function.find(':'));
 }
 
 bool has(std::string_view function, std::string_view word) {
@@ -35,12 +33,10 @@ bool has(std::string_view function, std::string_view word) {
                               function[function.size() - word.size() - 1] == ':');
 }
 
-}  // namespace
-
 namespace {
 
 // By number.
-const std::array<ReductionRow, 6> kReductions = {{
+const std::array<ReductionRow, 9> kReductions = {{
     {"sum", false, false, false, {{""}}},
     {"mean", false, false, true, {{"reciprocal"}, {""}}},
     {"norm", false, true, false, {{"", true}, {"", false}}},
@@ -51,6 +47,13 @@ const std::array<ReductionRow, 6> kReductions = {{
      {{"expf"}, {"ex2:full"}, {"expf:full"}, {"expf:reciprocal"}, {"ex2"}, {"ex2:reciprocal"}}},
     {"layer_norm", true, false, false, {{""}}},
     {"rms_norm", true, true, true, {{"", true}, {"", false}, {"reciprocal", true}, {"reciprocal", false}}},
+    {"logsumexp", false, false, false, {{"expf"}, {"ex2"}, {"expf:steps"}}},
+    {"log_softmax", true, false, false, {{"expf"}, {"ex2"}}},
+    {"attention",
+     false,
+     false,
+     false,
+     {{"ex2:full"}, {"expf:full"}, {"ex2"}, {"expf"}, {"ex2:reciprocal"}, {"expf:reciprocal"}}},
 }};
 
 }  // namespace
@@ -71,6 +74,8 @@ std::vector<std::vector<Number>> numbers_of(const ReductionProblem& problem) {
   return out;
 }
 
+}  // namespace
+
 // A GPU's NaN has all bits of its fraction but the sign; of f64 that of an operand stays (NUMERICS.md).
 template <class Number>
 std::vector<std::uint64_t> codes_of(const std::vector<Number>& numbers, std::string_view format) {
@@ -86,17 +91,43 @@ std::vector<std::uint64_t> codes_of(const std::vector<Number>& numbers, std::str
   return out;
 }
 
-}  // namespace
+template std::vector<std::uint64_t> codes_of(const std::vector<float>&, std::string_view);
+template std::vector<std::uint64_t> codes_of(const std::vector<double>&, std::string_view);
 
 template <class Number>
 Rows<Number>::Rows(const ReductionProblem& problem, const Variant& variant)
     : problem_(problem), variant_(variant), x_(numbers_of<Number>(problem)), terms_(problem.rows) {
   const bool has_squares = row_of(problem.reduction).adds_squares;
+  const bool has_exponentials = problem.reduction == Reduction::softmax ||
+                                problem.reduction == Reduction::logsumexp ||
+                                problem.reduction == Reduction::log_softmax;
   for (std::size_t row = 0; row < problem.rows; ++row) {
-    terms_[row] = problem.reduction == Reduction::softmax ? exponentials(x_[row], variant.function) : x_[row];
+    terms_[row] = has_exponentials ? exponentials(row) : x_[row];
     if (has_squares && !variant.fused)
       for (Number& one : terms_[row]) one *= one;
   }
+}
+
+// Numbers as a step leaves them.
+template <class Number>
+std::vector<Number> Rows<Number>::stepped(std::vector<Number> x) const {
+  if (!has(variant_.function, "steps")) return x;
+  const Codec to = *Codec::find(problem_.x_format);
+  for (Number& one : x) one = static_cast<Number>(to.decode(*to.encode(static_cast<double>(one))));
+  return x;
+}
+
+template <class Number>
+Number Rows<Number>::greatest(std::size_t row) const {
+  return *std::ranges::max_element(x_[row]);
+}
+
+template <class Number>
+std::vector<Number> Rows<Number>::exponentials(std::size_t row) const {
+  std::vector<Number> out = x_[row];
+  const Number most = greatest(row);
+  for (Number& one : out) one -= most;
+  return stepped(applied(exponential_of(variant_.function), stepped(std::move(out))));
 }
 
 template <class Number>
@@ -114,7 +145,18 @@ std::vector<Number> Rows<Number>::finished(std::size_t row, Number sum) const {
       if (has(variant_.function, "full")) return applied("div_full", out, std::vector<Number>(out.size(), sum));
       for (Number& one : out) one = by_reciprocal ? one * (Number{1} / sum) : one / sum;
       return out;
+    case Reduction::logsumexp: {
+      const Number log = stepped(applied("logf", stepped({sum})))[0];
+      return {log + greatest(row)};
+    }
+    case Reduction::log_softmax: {
+      const Number log = applied("logf", std::vector{sum})[0], most = greatest(row);
+      out = x_[row];
+      for (Number& one : out) one = (one - most) - log;
+      return out;
+    }
     case Reduction::layer_norm: break;  // Moments
+    case Reduction::attention: break;   // online
     case Reduction::rms_norm: {
       const Number root = applied("rsqrt", std::vector{mean + static_cast<Number>(problem_.epsilon)})[0];
       out = x_[row];

@@ -6,6 +6,7 @@
 #include <compare>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "warpbit/format.hpp"
@@ -38,6 +39,13 @@ struct ReductionRow {
   std::vector<Variant> variants;  ///< the likely one first
 };
 const ReductionRow& row_of(Reduction reduction);
+/// Of "ex2:full": "ex2"; whether "full" is one of the words.
+std::string_view exponential_of(std::string_view function);
+bool has(std::string_view function, std::string_view word);
+
+/// The codes of numbers, with the NaNs of a GPU. Precondition: the format is known.
+template <class Number>
+std::vector<std::uint64_t> codes_of(const std::vector<Number>& numbers, std::string_view format);
 
 /// Rows as numbers: f32, or f64 if x is.
 template <class Number>
@@ -54,6 +62,9 @@ class Rows {
 
  private:
   std::vector<Number> finished(std::size_t row, Number sum) const;
+  std::vector<Number> stepped(std::vector<Number> x) const;
+  Number greatest(std::size_t row) const;
+  std::vector<Number> exponentials(std::size_t row) const;
 
   const ReductionProblem& problem_;
   Variant variant_;

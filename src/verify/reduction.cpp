@@ -5,9 +5,12 @@
 #include <fmt/format.h>
 
 #include <cstring>
+#include <optional>
 #include <span>
+#include <utility>
 
 #include "verify/kinds.hpp"
+#include "warpbit/all_reduce.hpp"
 #include "warpbit/format.hpp"
 
 namespace warpbit::verification {
@@ -67,6 +70,35 @@ void compare(std::span<const std::uint64_t> expected, std::span<const std::uint6
   }
 }
 
+Result<std::vector<std::uint64_t>> reduced_rows(const Subject& subject, const RecordedReduction& read, Codes& x,
+                                                Codes& d) {
+  const Result<Reduction> op = find_reduction(read.op);
+  if (!op) return op.error();
+  const Result<ReductionOrder> order = ReductionOrder::parse(read.order);
+  if (!order) return order.error();
+  if (read.axis == 0U) {
+    x.transpose();
+    if (leaves_values(*op)) d.transpose();
+  } else if (!read.axis) {
+    x.columns *= std::exchange(x.rows, 1);
+  }
+  ReductionProblem problem{*op, x.rows, x.columns, read.x.format, read.d.format, x.of, d.of, read.epsilon};
+  if (!read.v) return reduce(problem, *order);
+  const Result<Codes> v = codes_of(subject, *read.v, "v");
+  if (!v) return v.error();
+  problem.v_format = read.v->format;
+  problem.v_columns = v->columns;
+  problem.v = v->of;
+  return reduce(problem, *order);
+}
+
+Result<std::vector<std::uint64_t>> reduced_over_ranks(const RecordedReduction& read, bool is_mean,
+                                                      const Codes& x) {
+  const Result<AllReduceOrder> order = AllReduceOrder::parse(read.order);
+  if (!order) return order.error();
+  return all_reduce({x.rows, x.columns, read.x.format, is_mean, x.of, {}}, *order);
+}
+
 }  // namespace
 
 Result<FileStatus> verify_reduction(const Subject& subject, FileReport& report) {
@@ -81,19 +113,9 @@ Result<FileStatus> verify_reduction(const Subject& subject, FileReport& report) 
   Result<Codes> x = codes_of(subject, read->x, "x"), d = codes_of(subject, read->d, "d");
   if (!x) return x.error();
   if (!d) return d.error();
-  const Result<Reduction> op = find_reduction(read->op);
-  if (!op) return op.error();
-  const Result<ReductionOrder> order = ReductionOrder::parse(read->order);
-  if (!order) return order.error();
-  if (read->axis == 0U) {
-    x->transpose();
-    if (d->rows > 1) d->transpose();
-  } else if (!read->axis) {
-    x->columns *= std::exchange(x->rows, 1);
-  }
-  const ReductionProblem problem{*op,   x->rows, x->columns,   read->x.format, read->d.format,
-                                 x->of, d->of,   read->epsilon};
-  const Result<std::vector<std::uint64_t>> got = reduce(problem, *order);
+  const std::optional<bool> is_mean = is_all_reduce_mean(read->op);
+  const Result<std::vector<std::uint64_t>> got =
+      is_mean ? reduced_over_ranks(*read, *is_mean, *x) : reduced_rows(subject, *read, *x, *d);
   if (!got) return got.error();
   if (got->size() != d->of.size())
     return Error{Errc::record_malformed, fmt::format("line {}: d", subject.record.line),

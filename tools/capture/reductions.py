@@ -111,6 +111,17 @@ def pytorch(r):
         add("rms_norm", "rms_norm", shape, dtype, 1, lambda x: torch.nn.functional.rms_norm(x, x.shape[1:], eps=EPSILON))
 
 
+def pytorch_logs(r):
+    add = functools.partial(r.add, f"torch {torch.__version__}")
+    for shape, dtype in (((64, 1000), f32), ((16, 4096), f32), ((8, 20000), f32), ((32, 1024), bf16)):
+        add("logsumexp", "logsumexp", shape, dtype, 1, lambda x: x.logsumexp(1))
+        add("log_softmax", "log_softmax", shape, dtype, 1, lambda x: x.log_softmax(1))
+        add("var", "var", shape, dtype, 1, lambda x: x.var(1, correction=0))
+    for shape in (8, 1000), (4, 4096), (1, 20000), (300, 64):
+        add("cumsum", "cumsum", shape, f32, 1, lambda x: x.cumsum(1))
+        add("cumsum", "cumsum", shape, f32, 0, lambda x: x.cumsum(0))
+
+
 def inductor(r):
     add = functools.partial(r.add, f"inductor {torch.__version__}")
     compiled = functools.partial(torch.compile, dynamic=False)
@@ -121,7 +132,11 @@ def inductor(r):
     add("mean", "mean", (64, 3000), f32, 1, compiled(lambda x: x.mean(1)))
     for shape in (32, 1000), (8, 9000):
         add("softmax", "softmax", shape, f32, 1, compiled(lambda x: x.softmax(1)))
-    add("rms_norm", "rms_norm", (32, 768), f32, 1, compiled(lambda x: torch.nn.functional.rms_norm(x, x.shape[1:], eps=EPSILON)))
+    for shape in (32, 768), (16, 3000):
+        add("rms_norm", "rms_norm", shape, f32, 1, compiled(lambda x: torch.nn.functional.rms_norm(x, x.shape[1:], eps=EPSILON)))
+        add("layer_norm", "layer_norm", shape, f32, 1, compiled(lambda x: torch.nn.functional.layer_norm(x, x.shape[1:], eps=EPSILON)))
+        add("logsumexp", "logsumexp", shape, f32, 1, compiled(lambda x: x.logsumexp(1)))
+        add("log_softmax", "log_softmax", shape, f32, 1, compiled(lambda x: x.log_softmax(1)))
 
 
 # ---- Triton: kernels whose loops are known
@@ -145,6 +160,20 @@ def triton_kernels(r):
         add(f"split{split}", "sum", (4, 6144), f32, 1, lambda x, split=split: t.split(x, split, 512, 4))
     add("softmax.w4", "softmax", (8, 1000), f32, 1, lambda x: t.same(t.softmax, x, 1024, 4))
     add("softmax.w8", "softmax", (4, 4096), f32, 1, lambda x: t.same(t.softmax, x, 4096, 8))
+
+
+def triton_attention(r):
+    """Softmax split over KV: how each row's log(sum of exp) and its values came about."""
+    import triton
+
+    import triton_sums as t
+
+    add = functools.partial(r.add, f"triton {triton.__version__}")
+    for K, V, count, block, warps in ((1024, 16, 1, 128, 4), (4096, 16, 4, 128, 4), (4096, 64, 8, 64, 4), (6000, 16, 5, 128, 2), (2048, 32, 2, 32, 1)):
+        v = numbers((K, V), f32)
+        name = f"split_kv{count}.b{block}.w{warps}"
+        add(name, "logsumexp", (16, K), f32, 1, lambda x, v=v, a=(count, block, warps): t.attention(x, v, *a)[1])
+        add(name + f".v{V}", "attention", (16, K), f32, 1, lambda x, v=v, a=(count, block, warps): t.attention(x, v, *a)[0], v=r.array(v))
 
 
 def cupy_sums(r):
@@ -179,4 +208,4 @@ def run(program, description, parts):
 
 
 if __name__ == "__main__":
-    run("tools/capture/reductions.py", __doc__, (pytorch, inductor, triton_kernels, cupy_sums))
+    run("tools/capture/reductions.py", __doc__, (pytorch, pytorch_logs, inductor, triton_kernels, triton_attention, cupy_sums))
