@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "cli/commands.hpp"
+#include "cli/compare_output.hpp"
 #include "cli/help.hpp"
 #include "cli/json.hpp"
 #include "cli/terminal.hpp"
@@ -149,10 +150,31 @@ ordered_json views_json(const std::vector<AskView>& views) {
   return out;
 }
 
+// Of each form and target what it makes of a sum.
+ordered_json answers_json(const AskReading& reading) {
+  ordered_json out = ordered_json::array();
+  for (const ElementComparison& answer : reading.answers)
+    for (const Explanation& e : answer.explanations) {
+      out.push_back({{"form", e.form},
+                     {"target", e.target},
+                     {"code", hexadecimal(e.code)},
+                     {"value", e.result.decimal()},
+                     {"exact", e.exact.decimal()}});
+      ordered_json& one = out.back();
+      one["nearest"] = e.nearest ? ordered_json(hexadecimal(*e.nearest)) : ordered_json();
+      one["ulps"] = e.ulps ? ordered_json(e.ulps->decimal()) : ordered_json();
+      if (const std::string text = mark(e); !text.empty()) one["mark"] = text;
+      if (!e.note.empty()) one["note"] = e.note;
+    }
+  return out;
+}
+
 ordered_json reading_json(const AskReading& reading) {
   ordered_json out{{"understood", reading.understood}, {"kind", reading.kind}};
   if (!reading.form.empty()) out["form"] = reading.form;
   if (reading.target) out["target"] = reading.target->name();
+  if (!reading.answers.empty()) out["answers"] = answers_json(reading);
+  if (!reading.notes.empty()) out["notes"] = reading.notes;
   return out;
 }
 
@@ -188,10 +210,23 @@ std::string shell_line(const AskCommand& command) {
   return out;
 }
 
+void print_results(const AskReading& reading) {
+  for (const std::string& note : reading.notes) print_fitted(note);
+  for (const ElementComparison& answer : reading.answers) {
+    fmt::print("\n");
+    if (reading.answers.size() > 1) fmt::print("{}\n", answer.explanations[0].form);
+    print_results(answer);
+    for (const Explanation& e : answer.explanations)
+      if (!e.note.empty()) print_fitted(fmt::format("note: {}: {}", e.name, e.note));
+  }
+  if (!reading.answers.empty()) fmt::print("\n");
+}
+
 void print_answer(const AskReadings& readings) {
   for (const AskReading& reading : readings) {
     const std::string what = fmt::format("{}: {}", reading.kind, printable(reading.understood));
     fmt::print("{}{}\n", &reading == readings.data() ? "" : "\n", fmt::join(broken(what), "\n"));
+    print_results(reading);
     for (const AskView& view : reading.views) {
       fmt::print("{}\n", fmt::join(broken(fmt::format("  {}: {}", view.view, view.title)), "\n"));
       for (const AskCommand& command : view.commands)

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "warpbit/explain.hpp"
 #include "warpbit/instruction.hpp"
 #include "warpbit/target.hpp"
 
@@ -41,6 +42,8 @@ struct AskReading {
   std::vector<AskSuggestion> suggestions = {};
   std::string form = {};  ///< in full, if there is one
   std::optional<Target> target = {};
+  std::vector<ElementComparison> answers = {};  ///< of a sum: by each form, on each target
+  std::vector<std::string> notes = {};          ///< what was rounded before it was added
 };
 using AskReadings = std::vector<AskReading>;
 
@@ -96,6 +99,8 @@ AskReading no_form(const std::string& form, const Error& error, const std::vecto
 /// The views of sums: terms a[i] b[i] in the form, on each of the targets.
 AskView sum_view(const std::string& form, const std::vector<Target>& targets, const std::string& a,
                  const std::string& b);
+/// Whether the target has the form.
+bool has_form(Target target, std::string_view form);
 /// Targets that differ in their sums and have the form, or at most `most` of the given ones that do.
 std::vector<Target> compared_targets(const std::string& form, const std::vector<Target>& given);
 /// The form and the instruction descriptor of tcgen05.mma that stand for others in examples.

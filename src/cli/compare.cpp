@@ -129,17 +129,9 @@ void print_notes(const std::vector<Computation>& computations) {
 }
 
 void print_element(const ElementComparison& c, bool show) {
-  const bool are_targets =
-      std::ranges::all_of(c.explanations, [](const auto& e) { return e.name == e.target; });
-  Table table = {{are_targets ? "target" : "computation", "result", "ulp off"}};
-  for (const Explanation& e : c.explanations)
-    table.push_back({e.name, code_text(e.format, e.code),
-                     e.ulps ? fmt::format("{:.4g}", std::strtod(e.ulps->decimal().c_str(), nullptr)) : "-"});
-  print_narrow(table);
-  const auto columns = static_cast<int>(terminal().columns);
-  fmt::print("{}", text(c, columns));
+  print_results(c);
   if (!show) return;
-  for (const Explanation& e : c.explanations) fmt::print("\n{}", text(e, columns));
+  for (const Explanation& e : c.explanations) fmt::print("\n{}", text(e, static_cast<int>(terminal().columns)));
 }
 
 int compare_values(const CompareArguments& o, const Instructions& instructions) {

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
@@ -76,6 +78,17 @@ Json inputs_json(const ElementInputs& in) {
 }
 
 }  // namespace
+
+void print_results(const ElementComparison& comparison) {
+  const bool are_targets =
+      std::ranges::all_of(comparison.explanations, [](const auto& e) { return e.name == e.target; });
+  Table table = {{are_targets ? "target" : "computation", "result", "ulp off"}};
+  for (const Explanation& e : comparison.explanations)
+    table.push_back({e.name, code_text(e.format, e.code),
+                     e.ulps ? fmt::format("{:.4g}", std::strtod(e.ulps->decimal().c_str(), nullptr)) : "-"});
+  print_narrow(table);
+  fmt::print("{}", text(comparison, static_cast<int>(terminal().columns)));
+}
 
 void print_json(const ElementComparison& comparison, const std::vector<Computation>& computations) {
   Json out = {{"computations", described(computations)}};
