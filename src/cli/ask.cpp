@@ -43,6 +43,7 @@ constexpr Recogniser kRecognisers[] = {
     {"a machine instruction", "HMMA.16816.F32", ask_machine, true},
     {"another machine instruction", "UTMALDG.2D", ask_machine_name, true},
     {"a name of a library", "__shfl_xor_sync", ask_name, true},
+    {"products on a GPU", "H100 fp8 gemm", ask_product, true},
     {"a sum", "1 + 2^-12 - 3.5 on A100 and H100", ask_sum, true},
     {"numbers or codes in a format", "e4m3 0x7e", ask_format, true},
     {"a code", "0x3c00", ask_code, true},
@@ -175,6 +176,7 @@ ordered_json reading_json(const AskReading& reading) {
   if (reading.target) out["target"] = reading.target->name();
   if (!reading.answers.empty()) out["answers"] = answers_json(reading);
   if (!reading.notes.empty()) out["notes"] = reading.notes;
+  if (!reading.with_files.empty()) out["with_files"] = reading.with_files;
   return out;
 }
 
@@ -210,7 +212,7 @@ std::string shell_line(const AskCommand& command) {
   return out;
 }
 
-void print_results(const AskReading& reading) {
+void print_answers(const AskReading& reading) {
   for (const std::string& note : reading.notes) print_fitted(note);
   for (const ElementComparison& answer : reading.answers) {
     fmt::print("\n");
@@ -226,13 +228,16 @@ void print_answer(const AskReadings& readings) {
   for (const AskReading& reading : readings) {
     const std::string what = fmt::format("{}: {}", reading.kind, printable(reading.understood));
     fmt::print("{}{}\n", &reading == readings.data() ? "" : "\n", fmt::join(broken(what), "\n"));
-    print_results(reading);
+    print_answers(reading);
     for (const AskView& view : reading.views) {
       fmt::print("{}\n", fmt::join(broken(fmt::format("  {}: {}", view.view, view.title)), "\n"));
       for (const AskCommand& command : view.commands)
         fmt::print("  {}\n", shell_lines(printable(shell_line(command)),
                                          terminal().is_one ? terminal().columns - 2 : kNoLimit));
     }
+    if (!reading.with_files.empty()) fmt::print("  With matrices in files or arrays\n");
+    for (const std::string& one : reading.with_files)
+      fmt::print("    {}\n", shell_lines(one, terminal().is_one ? terminal().columns - 4 : kNoLimit));
     for (const AskSuggestion& s : reading.suggestions)
       print_fitted(fmt::format("  or {}  ({})", printable(s.line), s.why));
   }

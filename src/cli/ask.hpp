@@ -33,8 +33,8 @@ struct AskSuggestion {
   std::string line, why;
 };
 
-/// One meaning. `kind`: form, statement, atom, name, layout, machine, descriptor, idesc, tensormap, code, number, sum, format,
-/// target; or error, where it is seen what is meant and that it does not exist.
+/// One meaning. `kind`: form, statement, atom, name, layout, machine, descriptor, idesc, tensormap, code, number, sum, product,
+/// format, target; or error, where it is seen what is meant and that it does not exist.
 struct AskReading {
   std::string_view kind;
   std::string understood;  ///< a sentence
@@ -44,6 +44,7 @@ struct AskReading {
   std::optional<Target> target = {};
   std::vector<ElementComparison> answers = {};  ///< of a sum: by each form, on each target
   std::vector<std::string> notes = {};          ///< what was rounded before it was added
+  std::vector<std::string> with_files = {};     ///< lines of the shell and of Python for matrices that one has
 };
 using AskReadings = std::vector<AskReading>;
 
@@ -76,6 +77,7 @@ AskReadings ask_machine_name(const AskedLine& line);
 AskReadings ask_name(const AskedLine& line);
 AskReadings ask_descriptor(const AskedLine& line);
 AskReadings ask_sum(const AskedLine& line);
+AskReadings ask_product(const AskedLine& line);
 AskReadings ask_format(const AskedLine& line);
 AskReadings ask_code(const AskedLine& line);
 AskReadings ask_number(const AskedLine& line);
