@@ -11,6 +11,7 @@
 #include <limits>
 
 #include "format/number.hpp"
+#include "numeric/format_names.hpp"
 #include "numeric/formats.hpp"
 #include "warpbit/detail/letters.hpp"
 

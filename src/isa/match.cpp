@@ -10,6 +10,7 @@
 
 #include "isa/instruction.hpp"
 #include "isa/memo.hpp"
+#include "numeric/format_names.hpp"
 #include "warpbit/detail/letters.hpp"
 
 namespace warpbit {

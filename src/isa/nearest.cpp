@@ -10,6 +10,7 @@
 #include "isa/form.hpp"
 #include "isa/short_form.hpp"
 #include "isa/statement.hpp"
+#include "numeric/format_names.hpp"
 #include "numeric/formats.hpp"
 
 namespace warpbit {

@@ -12,6 +12,7 @@
 
 #include "isa/families/tensor_product.hpp"
 #include "isa/short_form.hpp"
+#include "numeric/format_names.hpp"
 #include "numeric/formats.hpp"
 #include "warpbit/instruction.hpp"
 

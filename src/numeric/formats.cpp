@@ -170,13 +170,6 @@ const Format* find_format(std::string_view name) {
   return at == kFormats.end() ? nullptr : &*at;
 }
 
-std::vector<std::string_view> formats_called(std::string_view word) {
-  for (const SharedFormat& shared : kSharedFormats)
-    if (shared.name == word) return {shared.taken, shared.other};
-  const Format* const found = find_format(word);
-  return found == nullptr || found->name == word ? std::vector<std::string_view>{} : std::vector{found->name};
-}
-
 bool has_word(std::string_view words, std::string_view word) {
   for (std::size_t at = 0; at < words.size();) {
     const std::size_t end = std::min(words.find(' ', at), words.size());

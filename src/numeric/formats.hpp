@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
-#include <vector>
 
 #include "warpbit/detail/rounding.hpp"
 
@@ -114,14 +113,6 @@ struct Format {
 const Format& format(FormatId id);
 std::span<const Format> formats();
 const Format* find_format(std::string_view name);
-
-/// A name that people use for two formats of a size, and what it is taken as.
-struct SharedFormat {
-  std::string_view name, taken, other;
-};
-inline constexpr SharedFormat kSharedFormats[] = {{"fp8", "e4m3", "e5m2"}, {"fp6", "e3m2", "e2m3"}};
-/// The formats that people mean by a word: f16 by "fp16", e4m3 and e5m2 by "fp8"; none by a format's own name.
-std::vector<std::string_view> formats_called(std::string_view word);
 
 /// What a GPU reads of the byte that holds an element of less than eight bits above others; nullptr if these do not count.
 const Format* container_of(FormatId id);

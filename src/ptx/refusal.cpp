@@ -12,6 +12,7 @@
 #include <string>
 
 #include "isa/statement.hpp"
+#include "numeric/format_names.hpp"
 #include "numeric/formats.hpp"
 #include "ptx/forms.hpp"
 #include "ptx/rows/opcodes.hpp"
