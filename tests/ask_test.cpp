@@ -189,6 +189,26 @@ const Asked kAsked[] = {
     {"0.5 - 0.25", "sum", kMma, ""},
     {"sum 1,2^-12", "sum", kMma, ""},
     {"\"1 + 2^-12\"", "sum", kMma, ""},
+    {"1 + 2^-24 on V100", "sum", "mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32", ""},
+    {"1 + 2 in s8 on T4", "sum", "mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32", ""},
+    {"1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1 on H100", "sum", kMma, ""},
+    // Products
+    {"H100 fp8 gemm", "product", "wgmma.mma_async.sync.aligned.m64n128k32.f32.e4m3.e4m3", ""},
+    {"fp8 gemm on H100", "product", "wgmma.mma_async.sync.aligned.m64n128k32.f32.e4m3.e4m3", ""},
+    {"B200 nvfp4 gemm", "product", "tcgen05.mma.kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.ue4m3",
+     ""},
+    {"RTX 5090 fp8 gemm", "product", "mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.e4m3.e4m3.f32", ""},
+    {"NVFP4 matmul RTX 5090", "product",
+     "mma.sync.aligned.m16n8k64.row.col.kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.ue4m3", ""},
+    {"A100 int8 matmul", "product", "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32", ""},
+    {"int8 matmul on T4", "product", "mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32", ""},
+    {"which instruction does a bf16 gemm use on B200?", "product", "tcgen05.mma.kind::f16.f32.bf16.bf16", ""},
+    {"tf32 matmul A100", "product", "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32", ""},
+    {"V100 fp16 GEMM", "product", "mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32", ""},
+    {"H100 gemm", "product", "wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16", ""},
+    {"fp8 gemm", "product", "mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32", ""},
+    {"A100 fp8 gemm", "error", "", ""},
+    {"H100 gemm of fish", "error", "", ""},
     // No sums
     {"<text x=\"116\" y=\"220\">+</text>", "error", "", ""},
     {"<text x=\"467\" y=\"160\">0</text>", "error", "", ""},
@@ -306,6 +326,60 @@ TEST_CASE("what is asked is answered as text, too, and words need no quotes", "[
   CHECK_THAT(run({"ask", "-inf"}).out, Catch::StartsWith("number: The number -inf"));
   CHECK_THAT(run({"ask", "ue8m0", "3"}).out,
              Catch::Contains("cvt to ue8m0 does not do; it has") && Catch::Contains("rz, rp"));
+}
+
+// By hand. 2^-24 beside 1 is kept by neither: f32 has 23 bits behind the point, and rounds to zero.
+TEST_CASE("a sum is answered on each target, with what compare prints", "[quick][cli]") {
+  const json one = asked("1 + 2^-24 on H100")["answers"];
+  REQUIRE(one.size() == 1);
+  CHECK(one[0]["form"] == kMma);
+  CHECK(one[0]["target"] == "sm_90a");
+  CHECK(one[0]["code"] == "0x3f800000");
+  CHECK(one[0]["value"] == "1");
+  CHECK(one[0]["exact"] == "1.000000059604644775390625");
+  CHECK(one[0]["nearest"] == "0x3f800000");
+  CHECK(one[0]["ulps"] == "0.5");
+  const Output text = run({"ask", "1 + 2^-24 on H100"});
+  CHECK_THAT(text.out, Catch::Contains("sm_90a  0x3f800000 (1)  0.5\n") &&
+                           Catch::Contains("exact: 1.000000059604644775390625\n"));
+  // -1 + 2^-25: an A100 cuts what an H100 keeps.
+  const json two = asked("-1 + 2^-25 on A100 and H100")["answers"];
+  REQUIRE(two.size() == 2);
+  CHECK(two[0]["code"] == "0xbf800000");
+  CHECK(two[1]["code"] == "0xbf7fffff");
+  const Output asks = run({"ask", "-1 + 2^-25 on A100 and H100"}),
+               compares = run({"compare", kMma, "--targets", "A100,H100", "--a", "-1 2^-25", "--b", "1 1"});
+  CHECK_FALSE(compares.out.empty());
+  CHECK_THAT(asks.out, Catch::Contains(compares.out));
+}
+
+TEST_CASE("in f16 may be the factors or the accumulators", "[quick][cli]") {
+  const json found = asked("2048 + 1 in f16");
+  std::set<std::string> narrow, wide;  // 2049 is no number of f16, and halfway: 2048 is even
+  for (const json& answer : found["answers"])
+    (answer["form"] == kMma ? wide : narrow).insert(answer["value"].get<std::string>());
+  CHECK(wide == std::set<std::string>{"2049"});
+  CHECK(narrow == std::set<std::string>{"2048"});
+  CHECK(found["views"].size() == 2);
+  CHECK_THAT(run({"ask", "2048 + 1 in f16"}).out,
+             Catch::Contains("in accumulators of f32: mma") && Catch::Contains("in accumulators of f16: mma"));
+  CHECK(asked("2048 + 1 on H100")["answers"].size() == 1);
+  CHECK(asked("0.1 + 0.2 in f16 on H100")["notes"].size() == 2);
+}
+
+TEST_CASE("products are told with commands for one's own matrices", "[quick][cli]") {
+  const json found = asked("H100 fp8 gemm");
+  CHECK_THAT(found["understood"], Catch::StartsWith("Products of e4m3 on H100 (sm_90a) use wgmma.mma_async"));
+  std::set<std::string> commands;
+  for (const std::string line : found["with_files"])
+    commands.insert(line.substr(0, line.find_first_of(" (", 8)));
+  CHECK(commands == std::set<std::string>{"warpbit run", "warpbit order", "warpbit diagnose", "warpbit.gemm"});
+  CHECK_THAT(run({"ask", "H100 fp8 gemm"}).out,
+             Catch::Contains("\n    warpbit order a.npy b.npy d.npy --form "));
+  CHECK(asked("B200 nvfp4 gemm")["with_files"].size() == 2);
+  CHECK_THAT(asked("A100 fp8 gemm")["understood"],
+             Catch::Contains("A100 (sm_80) has no product of e4m3; it has f16, "));
+  CHECK_FALSE(asked("H100 gemm")["suggestions"].empty());
 }
 
 TEST_CASE("a descriptor is one of the target that is named", "[quick][cli]") {

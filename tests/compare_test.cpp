@@ -813,7 +813,7 @@ TEST_CASE("what cannot be compared or be in a chain says why", "[compare]") {
             "sm_120a");
   CHECK_THAT(refused({scaled, scaled}, 65), Catch::Contains("a K of 128, and its blocks are scaled"));
   CHECK_THAT(refused({alone("movmatrix.sync.aligned.m8n8.trans.b16", "sm_90"), bf16}, 16),
-             Catch::Contains("no sums of products"));
+             Catch::Contains("no product of matrices"));
   Computation wrong = make(kK16, "sm_90");
   wrong.order.k_order = {0, 0};
   CHECK_THAT(refused({wrong, wrong}, 32), Catch::Contains("step 0 twice"));

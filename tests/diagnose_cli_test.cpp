@@ -164,6 +164,46 @@ TEST_CASE("diagnose takes whole matrices", "[quick][diagnose]") {
   CHECK_THAT(run({"diagnose", form, "--target", "sm_90", "--a", a, "--b", b}).err, Contains("no --d"));
 }
 
+// D of 0, 1, ... 15 instead of 1: nothing explains it; of the right D nothing is wrong.
+TEST_CASE("the arrays of an .npz are whole matrices behind a form", "[quick][diagnose]") {
+  const Directory directory;
+  const auto f32 = [](std::initializer_list<float> values, const std::string& shape) {
+    std::string data;
+    for (const float value : values) data.append(reinterpret_cast<const char*>(&value), sizeof value);
+    return archive::npy(archive::dictionary("'<f4'", shape), data);
+  };
+  const std::string a = f32({1, 2, 3, 4}, "(2, 2)"), c = f32({1, 1, 1, 1}, "(2, 2)");
+  const auto file = [&](const std::string& name, const Members& members) {
+    return write(directory.path / name, archive::zip_of(members));
+  };
+  const std::string form = "mma.m16n8k8.f32.f16@H100",
+                    right = file("right.npz",
+                                 {{"a.npy", a}, {"b.npy", a}, {"d.npy", f32({7, 10, 15, 22}, "(2, 2)")}}),
+                    with_c = file(
+                        "c.npz",
+                        {{"a.npy", a}, {"b.npy", a}, {"c.npy", c}, {"d.npy", f32({8, 11, 16, 23}, "(2, 2)")}}),
+                    turned = file("turned.npz",
+                                  {{"a.npy", a}, {"b.npy", a}, {"d.npy", f32({7, 15, 10, 22}, "(2, 2)")}});
+  CHECK_THAT(run({"diagnose", form, right}).out, Catch::StartsWith("correct: all 4 elements"));
+  CHECK_THAT(run({"diagnose", form, with_c}).out, Catch::StartsWith("correct: all 4 elements"));
+  CHECK(run({"diagnose", form, turned}).status == 1);
+  CHECK_THAT(run({"diagnose", form, "--a", right + ":a", "--b", right + ":b", "--d", with_c + ":d"}).out,
+             !Catch::StartsWith("correct"));
+  CHECK_THAT(run({"run", form, "--a", right + ":a", "--b", right + ":b"}).out, Contains("7,10\n15,22\n"));
+  const std::pair<std::vector<std::string>, std::string> refused[] = {
+      {{right}, "of matrices a, b and d a form before it: warpbit diagnose mma.m16n8k16.f32.f16@H100 "},
+      {{form, file("none.npz", {{"a.npy", a}, {"b.npy", a}})}, "no array 'd'; expected one of a, b"},
+      {{form, "x.csv"}, "an .npz with the arrays a, b and d"},
+      {{form, right, "--a", right + ":a"}, "beside other operands"}};
+  for (const auto& [arguments, why] : refused) {
+    std::vector<std::string> all{"diagnose"};
+    all.insert(all.end(), arguments.begin(), arguments.end());
+    const Output out = run(all);
+    CHECK(out.status == 2);
+    CHECK_THAT(out.err, Contains(why));
+  }
+}
+
 TEST_CASE("diagnose takes products of wgmma, and says where they are wrong", "[quick][diagnose]") {
   const Directory directory;
   constexpr int kDepth = 16;

@@ -241,7 +241,7 @@ TEST_CASE("what cannot be explained is refused in one line", "[quick][cli]") {
   refused({"explain", kF16, "--target", "sm_90", "--c", "1 2"}, "c: 2 values; expected at most 1");
   refused({"explain", kF16, "--target", "sm_90", "--a-scale", "1"}, "the form has no block scaling");
   refused({"explain", "movmatrix.sync.aligned.m8n8.trans.b16", "--target", "sm_90", "--a", "1"},
-          "no sums of products");
+          "no product of matrices");
   refused({"explain", kCapture, "--case", "100000"}, "case: 100000");
   refused({"explain", kCapture, "--element", "16,0"}, "a row below 16");
   refused({"explain", kCapture, "--element", "1;2"}, "row,column");

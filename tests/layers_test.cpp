@@ -153,6 +153,21 @@ TEST_CASE("includes follow the arrows", "[quick][layers]") {
   REQUIRE(checked >= 80);
 }
 
+TEST_CASE("warpbit.hpp includes all headers but those that its head names", "[quick][layers]") {
+  const std::string text = content("include/warpbit/warpbit.hpp"),
+                    head = text.substr(0, text.find("#pragma once"));
+  std::size_t included = 0;
+  for (const auto& entry : fs::directory_iterator("include/warpbit")) {
+    const std::string name = "warpbit/" + entry.path().filename().string();
+    if (entry.path().extension() != ".hpp" || name == "warpbit/warpbit.hpp") continue;
+    INFO(name);
+    const bool is_included = text.find("#include \"" + name + "\"") != text.npos;
+    CHECK(is_included != (head.find("(" + name + ")") != head.npos));
+    included += is_included;
+  }
+  CHECK(included >= 20);
+}
+
 TEST_CASE("the arrows have no way back", "[quick][layers]") {
   for (const auto& [layer, below] : kArrows)
     for (const std::string& other : below) CHECK_FALSE(reaches(other, layer));

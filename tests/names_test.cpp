@@ -173,7 +173,6 @@ TEST_CASE("what a short form leaves open is refused with what it may be", "[quic
   CHECK_THAT(refusal("mma.m8n8k4.f32.f16"), Catch::Contains("is short for 4 forms"));
   CHECK_THAT(refusal("mma"), Catch::Contains(", and ") && Catch::EndsWith(" more"));
   // What changes the instruction must be said.
-  CHECK_THAT(refusal("mma.m16n8k32.f32.f16"), Catch::Contains("leaves out what a short form must say: mma.sp"));
   CHECK_THAT(refusal("mma.m16n8k64.mxf4nvf4.f32.e2m1"),
              Catch::Contains("scale_vec::2X") && Catch::Contains("scale_vec::4X"));
   CHECK_THAT(refusal("mma.m16n8k32.f32.e2m1"), Catch::Contains("kind::f8f6f4"));
@@ -181,13 +180,79 @@ TEST_CASE("what a short form leaves open is refused with what it may be", "[quic
 }
 
 TEST_CASE("any other text is what it is", "[quick][names]") {
-  for (const char* text : {"", ";", "...", "frobnicate", "mma.f32.m16n8k16.f16", "mma.m16n8k17.f32.f16",
-                           "mma.m16n8k16.f32.f16;", "mma.m16n8k16.f32.f16 {d}, {a}, {b}, {c};",
-                           "mma.m16n8k16.f32.f16 {d}", "mma.sync.aligned.m16n8k16.row.f32.col.f16.f16.f32",
-                           "cvt.f16.f32", "wgmma.fence.sync", "MMA.m16n8k16.f32.f16"}) {
+  for (const char* text :
+       {"", ";", "...", "frobnicate", "mma.m16n8k16.f32.f16;", "mma.m16n8k16.f32.f16 {d}, {a}, {b}, {c};",
+        "mma.m16n8k16.f32.f16 {d}", "mma.sync.aligned.m16n8k16.row.f32.col.f16.f16.f32", "cvt.f16.f32",
+        "wgmma.fence.sync", "MMA.m16n8k16.f32.f16"}) {
     INFO(text);
     CHECK(full_form(text).value() == text);
   }
+}
+
+TEST_CASE("a product that is short for no form is refused by its wrong word", "[quick][names]") {
+  struct Wrong {
+    std::string text, message;
+  };
+  const Wrong kWrong[] = {
+      // Shapes: those that differ in the fewest numbers, the nearest first
+      {"mma.m16n8k15.f32.f16", "mma: m16n8k15 does not exist for f32 and f16; it has m16n8k16 and m16n8k8"},
+      {"mma.m16n8k17.f32.f16", "mma: m16n8k17 does not exist for f32 and f16; it has m16n8k16 and m16n8k8"},
+      {"m16n8k32.f32.f16", "mma: m16n8k32 does not exist for f32 and f16; it has m16n8k16 and m16n8k8"},
+      {"mma.m16n8k32.f32.f16", "mma: m16n8k32 does not exist for f32 and f16; it has m16n8k16 and m16n8k8"},
+      {"mma.m15n8k16.f32.f16", "mma: m15n8k16 does not exist for f32 and f16; it has m16n8k16"},
+      {"mma.m16n9k16.f32.f16", "mma: m16n9k16 does not exist for f32 and f16; it has m16n8k16"},
+      {"mma.sp.m16n8k64.f32.f16",
+       "mma: m16n8k64 does not exist for sp, f32 and f16; it has m16n8k32 and m16n8k16"},
+      {"wgmma.m64n9k16.f32.f16",
+       "wgmma: m64n9k16 does not exist for f32 and f16; it has m64n8k16, m64n16k16, m64n24k16, m64n32k16, "
+       "m64n40k16, m64n48k16 and 26 more"},
+      {"wgmma.m64n8k15.f32.f16", "wgmma: m64n8k15 does not exist for f32 and f16; it has m64n8k16"},
+      {"tcgen05.m128n9k16.f32.f16",
+       "tcgen05: m128n9k16 does not exist for f32 and f16; it has m128n8k16, m128n16k16, m128n24k16, "
+       "m128n32k16, m128n40k16, m128n48k16 and 26 more"},
+      // What people call types
+      {"mma.m16n8k16.f32.fp16",
+       "mma.m16n8k16.f32.fp16: '.fp16' is not a qualifier of this instruction; it takes .f16"},
+      {"mma.m16n8k16.f32.float16",
+       "mma.m16n8k16.f32.float16: '.float16' is not a qualifier of this instruction; it takes .f16"},
+      {"mma.m16n8k16.f32.half",
+       "mma.m16n8k16.f32.half: '.half' is not a qualifier of this instruction; it takes .f16"},
+      {"mma.m16n8k16.fp32.f16",
+       "mma.m16n8k16.fp32.f16: '.fp32' is not a qualifier of this instruction; it takes .f32"},
+      {"m16n8k16.f32.bfloat16",
+       "mma.m16n8k16.f32.bfloat16: '.bfloat16' is not a qualifier of this instruction; it takes .bf16"},
+      {"mma.m16n8k32.f32.fp8",
+       "mma.m16n8k32.f32.fp8: '.fp8' is not a qualifier of this instruction; it takes .e5m2 and .e4m3"},
+      {"mma.m16n8k32.s32.int8",
+       "mma.m16n8k32.s32.int8: '.int8' is not a qualifier of this instruction; it takes .s8"},
+      {"wgmma.m64n64k16.f32.fp16",
+       "wgmma.m64n64k16.f32.fp16: '.fp16' is not a qualifier of this instruction; it takes .f16"},
+      {"tcgen05.f32.fp8",
+       "tcgen05.f32.fp8: '.fp8' is not a qualifier of this instruction; it takes .e5m2 and .e4m3"},
+      // Other words
+      {"mma.m16n8k16.f32.foo",
+       "mma.m16n8k16.f32.foo: '.foo' is not a qualifier of this instruction; it takes .f16, .bf16 and .f32"},
+      {"mma.f32.m16n8k16.f16",
+       "mma.f32.m16n8k16.f16: its words stand in another order; accepted is "
+       "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"},
+  };
+  for (const auto& [text, message] : kWrong) {
+    INFO(text);
+    const auto found = full_form(text);
+    REQUIRE_FALSE(found.ok());
+    CHECK(found.error().message() == message);
+    const auto parsed = Instruction::parse(text, "B200");
+    REQUIRE_FALSE(parsed.ok());
+    CHECK(parsed.error().message() == message);
+  }
+}
+
+TEST_CASE("a shape alone is that of a product, and nvfp4 has sums of f32", "[quick][names]") {
+  CHECK(full_form("m16n8k16.f32.f16").value() == "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32");
+  CHECK(full_form("m64n64k16.f32.bf16").value() == "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16");
+  CHECK(full_form("m128n64k16.f32.f16").value() == full_form("tcgen05.m128n64k16.f32.f16").value());
+  CHECK(full_form("tcgen05.f32.nvfp4").value() == full_form("tcgen05.nvfp4").value());
+  CHECK(full_form("mma.f32.nvfp4").value() == full_form("mma.nvfp4").value());
 }
 
 TEST_CASE("of several forms those of the target are meant", "[quick][names]") {

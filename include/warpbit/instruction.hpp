@@ -196,10 +196,10 @@ class Instruction {
 ///     the types of B, C                          where they are those of A, D
 ///     kind::, scale_vec::, ...                   the part of a word up to "::"
 ///
-/// and nothing that changes what the instruction does (.sp, .trans, .satfinite, .rn, ...). Of several forms those of
-/// `target` are meant. Any other text, among them each full form and each statement with operands, is returned as
-/// it is. ptxas takes no short forms, nor do parse() with a Target and ptx::Module. Error: ambiguous_form, which
-/// lists forms.
+/// and nothing that changes what the instruction does (.sp, .trans, .satfinite, .rn, ...). A shape alone is that of a product. Of
+/// several forms those of `target` are meant. Other texts, full forms and statements with operands are returned as they are. ptxas
+/// takes no short forms, nor do parse() with a Target and ptx::Module. Errors: ambiguous_form, which lists forms; of a product
+/// that is short for none unknown_qualifier, qualifier_order or no_such_form, which name the wrong word and what may stand there.
 Result<std::string> full_form(std::string_view text, std::optional<Target> target = {});
 
 /// Short texts for a form, for which full_form() gives it: with and without its shape and its first types, as far as one form is

@@ -275,7 +275,7 @@ Result<CodeMatrix> run_matrices(const Instruction& instruction, const MatrixOper
 
 // ---- Files of matrices
 
-/// Reads a matrix into codes of a format (a name of Operand::format). A file whose name ends in .npy has one
+/// Reads a matrix into codes of a format (a name of Operand::format). What ends in .npy, or is the array NAME of FILE.npz:NAME, has one
 /// dimension (a row) or two; its floating-point and signed items are numbers, its unsigned ones codes, and so are
 /// signed ones for formats of floating-point numbers of that size, as NumPy has what it has no type for. Any other file is text: cells separated by commas, semicolons, blanks or tabs, each a number or a code
 /// (parse_code); lines that are empty or start with '#' are ignored. Numbers that the format cannot represent
@@ -306,8 +306,8 @@ Result<void> write_matrix(const std::filesystem::path& path, const CodeMatrix& m
 
 // ---- Files of arrays
 
-/// Reads a .npy file of any dimensions, in C order; a matrix may be in Fortran order. Errors: those of reading; member_dtype,
-/// member_shape, member_malformed.
+/// Reads a .npy file, or FILE.npz:NAME, of any dimensions, in C order; a matrix may be in Fortran order. Errors: those of reading;
+/// member_dtype, member_shape, member_malformed; usage, which lists the names, if the .npz has no such array.
 Result<Array> read_array(const std::filesystem::path& path, const ReadOptions& options = {});
 
 /// Writes a .npy file, which is complete or untouched. Errors: file_unwritable.

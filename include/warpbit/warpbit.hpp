@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// All of warpbit for C++, except kernels under test (warpbit/device.hpp), Eigen's matrices
+// All of warpbit for C++, except what the source of kernels includes (warpbit/device.hpp), Eigen's matrices
 // (warpbit/eigen.hpp) and the matchers of test frameworks (warpbit/matchers/).
 #pragma once
 
+#include "warpbit/arbiter.hpp"
 #include "warpbit/capture.hpp"
 #include "warpbit/descriptor.hpp"
 #include "warpbit/diagnose.hpp"
@@ -17,10 +18,14 @@
 #include "warpbit/instruction.hpp"
 #include "warpbit/layout.hpp"
 #include "warpbit/machine.hpp"
+#include "warpbit/ptx.hpp"
 #include "warpbit/record.hpp"
+#include "warpbit/recording.hpp"
+#include "warpbit/reduction.hpp"
 #include "warpbit/replay.hpp"
 #include "warpbit/result.hpp"
 #include "warpbit/state.hpp"
 #include "warpbit/target.hpp"
 #include "warpbit/tensor_map.hpp"
 #include "warpbit/tensor_memory.hpp"
+#include "warpbit/verify.hpp"

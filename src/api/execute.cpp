@@ -340,8 +340,7 @@ Result<Element> execute_element(const Instruction& instruction, const ElementCod
   if (Result<void> basis = check_basis(instruction, options); !basis) return basis.error();
   const Tile* tile = std::get_if<Tile>(&instruction.decoded().kernel);
   if (tile == nullptr)
-    return no_product(instruction, "its elements are no sums of products",
-                      "an instruction of the form D = A B + C");
+    return no_product(instruction, "it is no product of matrices", "an instruction of the form D = A B + C");
   const auto& [a, b, c, a_scale, b_scale] = element;
   const auto terms = static_cast<std::size_t>(tile->terms);
   if (a.size() != b.size() || a.size() > terms)

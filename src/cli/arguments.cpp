@@ -186,7 +186,7 @@ ElementInputs ElementOptions::inputs(const Instruction& instruction, std::vector
     refuse(std::string(instruction.canonical()), "its types are in an instruction descriptor",
            fmt::format("types in the name: {}", product), Errc::view_mismatch);
   if (left == nullptr || right == nullptr)
-    refuse(std::string(instruction.canonical()), "its elements are no sums of products",
+    refuse(std::string(instruction.canonical()), "it is no product of matrices",
            "an instruction of the form D = A B + C", Errc::view_mismatch);
   const int terms = instruction.terms();
   ElementInputs out;

@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "cli/commands.hpp"
+#include "cli/compare_output.hpp"
 #include "cli/help.hpp"
 #include "cli/json.hpp"
 #include "cli/terminal.hpp"
@@ -42,6 +43,7 @@ constexpr Recogniser kRecognisers[] = {
     {"a machine instruction", "HMMA.16816.F32", ask_machine, true},
     {"another machine instruction", "UTMALDG.2D", ask_machine_name, true},
     {"a name of a library", "__shfl_xor_sync", ask_name, true},
+    {"products on a GPU", "H100 fp8 gemm", ask_product, true},
     {"a sum", "1 + 2^-12 - 3.5 on A100 and H100", ask_sum, true},
     {"numbers or codes in a format", "e4m3 0x7e", ask_format, true},
     {"a code", "0x3c00", ask_code, true},
@@ -149,10 +151,32 @@ ordered_json views_json(const std::vector<AskView>& views) {
   return out;
 }
 
+// Of each form and target what it makes of a sum.
+ordered_json answers_json(const AskReading& reading) {
+  ordered_json out = ordered_json::array();
+  for (const ElementComparison& answer : reading.answers)
+    for (const Explanation& e : answer.explanations) {
+      out.push_back({{"form", e.form},
+                     {"target", e.target},
+                     {"code", hexadecimal(e.code)},
+                     {"value", e.result.decimal()},
+                     {"exact", e.exact.decimal()}});
+      ordered_json& one = out.back();
+      one["nearest"] = e.nearest ? ordered_json(hexadecimal(*e.nearest)) : ordered_json();
+      one["ulps"] = e.ulps ? ordered_json(e.ulps->decimal()) : ordered_json();
+      if (const std::string text = mark(e); !text.empty()) one["mark"] = text;
+      if (!e.note.empty()) one["note"] = e.note;
+    }
+  return out;
+}
+
 ordered_json reading_json(const AskReading& reading) {
   ordered_json out{{"understood", reading.understood}, {"kind", reading.kind}};
   if (!reading.form.empty()) out["form"] = reading.form;
   if (reading.target) out["target"] = reading.target->name();
+  if (!reading.answers.empty()) out["answers"] = answers_json(reading);
+  if (!reading.notes.empty()) out["notes"] = reading.notes;
+  if (!reading.with_files.empty()) out["with_files"] = reading.with_files;
   return out;
 }
 
@@ -188,16 +212,32 @@ std::string shell_line(const AskCommand& command) {
   return out;
 }
 
+void print_answers(const AskReading& reading) {
+  for (const std::string& note : reading.notes) print_fitted(note);
+  for (const ElementComparison& answer : reading.answers) {
+    fmt::print("\n");
+    if (reading.answers.size() > 1) fmt::print("{}\n", answer.explanations[0].form);
+    print_element(answer, false);
+    for (const Explanation& e : answer.explanations)
+      if (!e.note.empty()) print_fitted(fmt::format("note: {}: {}", e.name, e.note));
+  }
+  if (!reading.answers.empty()) fmt::print("\n");
+}
+
 void print_answer(const AskReadings& readings) {
   for (const AskReading& reading : readings) {
     const std::string what = fmt::format("{}: {}", reading.kind, printable(reading.understood));
     fmt::print("{}{}\n", &reading == readings.data() ? "" : "\n", fmt::join(broken(what), "\n"));
+    print_answers(reading);
     for (const AskView& view : reading.views) {
       fmt::print("{}\n", fmt::join(broken(fmt::format("  {}: {}", view.view, view.title)), "\n"));
       for (const AskCommand& command : view.commands)
         fmt::print("  {}\n", shell_lines(printable(shell_line(command)),
                                          terminal().is_one ? terminal().columns - 2 : kNoLimit));
     }
+    if (!reading.with_files.empty()) fmt::print("  With matrices in files or arrays\n");
+    for (const std::string& one : reading.with_files)
+      fmt::print("    {}\n", shell_lines(one, terminal().is_one ? terminal().columns - 4 : kNoLimit));
     for (const AskSuggestion& s : reading.suggestions)
       print_fitted(fmt::format("  or {}  ({})", printable(s.line), s.why));
   }

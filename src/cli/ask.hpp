@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "warpbit/explain.hpp"
 #include "warpbit/instruction.hpp"
 #include "warpbit/target.hpp"
 
@@ -32,8 +33,8 @@ struct AskSuggestion {
   std::string line, why;
 };
 
-/// One meaning. `kind`: form, statement, atom, name, layout, machine, descriptor, idesc, tensormap, code, number, sum, format,
-/// target; or error, where it is seen what is meant and that it does not exist.
+/// One meaning. `kind`: form, statement, atom, name, layout, machine, descriptor, idesc, tensormap, code, number, sum, product,
+/// format, target; or error, where it is seen what is meant and that it does not exist.
 struct AskReading {
   std::string_view kind;
   std::string understood;  ///< a sentence
@@ -41,6 +42,9 @@ struct AskReading {
   std::vector<AskSuggestion> suggestions = {};
   std::string form = {};  ///< in full, if there is one
   std::optional<Target> target = {};
+  std::vector<ElementComparison> answers = {};  ///< of a sum: by each form, on each target
+  std::vector<std::string> notes = {};          ///< what was rounded before it was added
+  std::vector<std::string> with_files = {};     ///< lines of the shell and of Python for matrices that one has
 };
 using AskReadings = std::vector<AskReading>;
 
@@ -73,6 +77,7 @@ AskReadings ask_machine_name(const AskedLine& line);
 AskReadings ask_name(const AskedLine& line);
 AskReadings ask_descriptor(const AskedLine& line);
 AskReadings ask_sum(const AskedLine& line);
+AskReadings ask_product(const AskedLine& line);
 AskReadings ask_format(const AskedLine& line);
 AskReadings ask_code(const AskedLine& line);
 AskReadings ask_number(const AskedLine& line);
@@ -96,6 +101,8 @@ AskReading no_form(const std::string& form, const Error& error, const std::vecto
 /// The views of sums: terms a[i] b[i] in the form, on each of the targets.
 AskView sum_view(const std::string& form, const std::vector<Target>& targets, const std::string& a,
                  const std::string& b);
+/// Whether the target has the form.
+bool has_form(Target target, std::string_view form);
 /// Targets that differ in their sums and have the form, or at most `most` of the given ones that do.
 std::vector<Target> compared_targets(const std::string& form, const std::vector<Target>& given);
 /// The form and the instruction descriptor of tcgen05.mma that stand for others in examples.

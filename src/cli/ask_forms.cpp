@@ -380,6 +380,11 @@ AskReading no_form(const std::string& form, const Error& error, const std::vecto
   return out;
 }
 
+bool has_form(Target target, std::string_view form) {
+  const std::vector<Target> having = targets_with(std::string(form));
+  return std::ranges::find(having, target) != having.end();
+}
+
 std::vector<Target> compared_targets(const std::string& form, const std::vector<Target>& given) {
   const std::vector<Target> having = targets_with(form);
   const auto has = [&](Target target) { return std::ranges::find(having, target) != having.end(); };

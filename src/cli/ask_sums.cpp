@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "cli/arguments.hpp"
 #include "cli/ask.hpp"
 #include "warpbit/detail/letters.hpp"
 #include "warpbit/format.hpp"
@@ -121,34 +122,41 @@ std::optional<AskedSum> read_sum(const AskedLine& line) {
   return out.terms.size() >= 2 ? std::optional(out) : std::nullopt;
 }
 
-// ---- The form that adds them
+// ---- The forms that add them
 
+// Of a format and an accumulator the first form counts that most of the targets have.
 struct SumForm {
-  std::string_view format, form;
+  std::string_view format, accumulator, form;
   std::size_t terms;
 };
 constexpr SumForm kSumForms[] = {
-    {"f16", "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", 16},
-    {"bf16", "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32", 16},
-    {"tf32", "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32", 8},
-    {"e4m3", "mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32", 32},
-    {"e5m2", "mma.sync.aligned.m16n8k32.row.col.f32.e5m2.e5m2.f32", 32},
-    {"e3m2", "mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.e3m2.e3m2.f32", 32},
-    {"e2m3", "mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.e2m3.e2m3.f32", 32},
-    {"e2m1", "mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.e2m1.e2m1.f32", 32},
-    {"f64", "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64", 4},
-    {"s8", "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32", 32},
+    {"f16", "f32", "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", 16},
+    {"f16", "f32", "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32", 8},
+    {"f16", "f32", "mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32", 4},
+    {"f16", "f16", "mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16", 16},
+    {"f16", "f16", "mma.sync.aligned.m16n8k8.row.col.f16.f16.f16.f16", 8},
+    {"f16", "f16", "mma.sync.aligned.m8n8k4.row.col.f16.f16.f16.f16", 4},
+    {"bf16", "f32", "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32", 16},
+    {"tf32", "f32", "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32", 8},
+    {"e4m3", "f32", "mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32", 32},
+    {"e5m2", "f32", "mma.sync.aligned.m16n8k32.row.col.f32.e5m2.e5m2.f32", 32},
+    {"e3m2", "f32", "mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.e3m2.e3m2.f32", 32},
+    {"e2m3", "f32", "mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.e2m3.e2m3.f32", 32},
+    {"e2m1", "f32", "mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.e2m1.e2m1.f32", 32},
+    {"f64", "f64", "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64", 4},
+    {"s8", "s32", "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32", 32},
+    {"s8", "s32", "mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32", 16},
 };
-constexpr std::size_t kFloatForms = 3;  // from which one is chosen if none is said
+constexpr std::string_view kGuessed[] = {"f16", "bf16", "tf32"};  // from which one is chosen if none is said
+constexpr int kLost = 1'000, kUnwritable = 1'000'000;
 
 // How badly numbers fit a format: those that become 0 or infinite count most, those that are rounded less.
 int loss(const AskedSum& sum, std::string_view format) {
-  constexpr int kLost = 1000;
   int out = 0;
   for (const Term& term : sum.terms)
     for (const std::string& value : {term.a, term.b}) {
       const Result<EncodedNumber> n = parse_code(format, value);
-      if (!n) return kLost * kLost;
+      if (!n) return kUnwritable;
       const Result<ExplainedCode> e = explain_code(format, n->code);
       const bool is_lost = !n->is_exact && (n->is_beyond_largest || (e && e->cls == CodeClass::zero));
       out += is_lost ? kLost : n->is_exact ? 0 : 1;
@@ -156,14 +164,27 @@ int loss(const AskedSum& sum, std::string_view format) {
   return out;
 }
 
-const SumForm* form_of(const AskedSum& sum) {
-  const std::span<const SumForm> all(kSumForms);
-  if (!sum.format.empty()) {
-    const auto said = std::ranges::find(all, sum.format, &SumForm::format);
-    return said == all.end() ? nullptr : &*said;
+std::string_view format_of(const AskedSum& sum) {
+  if (!sum.format.empty()) return sum.format;
+  return *std::ranges::min_element(kGuessed, {}, [&](std::string_view format) { return loss(sum, format); });
+}
+
+// "in f16" may be said of the factors or of the sum: a form for each accumulator. Where nothing is said the widest is meant.
+std::vector<SumForm> forms_of(const AskedSum& sum, const std::vector<Target>& targets) {
+  const std::string_view format = format_of(sum);
+  const auto having = [&](const SumForm& row) {
+    return std::ranges::count_if(targets, [&](Target target) { return has_form(target, row.form); });
+  };
+  std::vector<SumForm> out;
+  for (const SumForm& row : kSumForms) {
+    if (row.format != format) continue;
+    const auto known = std::ranges::find(out, row.accumulator, &SumForm::accumulator);
+    if (known == out.end() && (out.empty() || !sum.format.empty()))
+      out.push_back(row);
+    else if (known != out.end() && having(row) > having(*known))
+      *known = row;
   }
-  const auto floats = all.first(kFloatForms);
-  return &*std::ranges::min_element(floats, {}, [&](const SumForm& form) { return loss(sum, form.format); });
+  return out;
 }
 
 // The sum as a line, with factors in the format.
@@ -181,36 +202,77 @@ std::string joined_values(const AskedSum& sum, std::string Term::*factor) {
   return out;
 }
 
+// ---- The answer
+
+constexpr std::size_t kMostTerms = 4096;  // of a chain
+
+// What the form makes of the sum on each of the targets.
+Result<ElementComparison> answer_of(const AskedSum& sum, const SumForm& form,
+                                    const std::vector<Target>& targets, std::vector<std::string>& notes) {
+  std::vector<Computation> computations;
+  for (const Target target : targets) {
+    Result<Instruction> instruction = Instruction::parse(form.form, target);
+    if (!instruction) return instruction.error();
+    computations.push_back({*instruction});
+  }
+  ElementOptions values;
+  values.a = joined_values(sum, &Term::a), values.b = joined_values(sum, &Term::b);
+  notes.clear();  // the same of each form
+  const auto instructions = static_cast<int>(kMostTerms / form.terms);
+  return compare_element(computations, values.inputs(computations[0].instruction, notes, instructions));
+}
+
+AskReading no_sum(const AskedSum& sum, const std::string& why) {
+  return {"error", fmt::format("A sum of {} terms{}", sum.terms.size(), why)};
+}
+
+// "f16, which fits the numbers best, as FORM adds it"
+std::string understood_of(const AskedSum& sum, const std::vector<SumForm>& forms) {
+  std::vector<std::string> ways;
+  for (const SumForm& form : forms)
+    ways.push_back(forms.size() == 1 ? fmt::format("as {} adds it", form.form)
+                                     : fmt::format("in accumulators of {}: {}", form.accumulator, form.form));
+  return fmt::format("A sum of {} terms in {}{}, {}", sum.terms.size(), forms[0].format,
+                     sum.format.empty() ? ", which fits the numbers best" : "", fmt::join(ways, "; or "));
+}
+
+// Adds the answer of a form, and the commands that say more.
+Result<void> add_form(AskReading& out, const AskedSum& sum, const SumForm& form, const AskedLine& line) {
+  const std::vector<Target> targets = compared_targets(std::string(form.form), line.targets);
+  Result<ElementComparison> answer = answer_of(sum, form, targets, out.notes);
+  if (!answer) return answer.error();
+  out.answers.push_back(*std::move(answer));
+  const std::string a = joined_values(sum, &Term::a), b = joined_values(sum, &Term::b);
+  AskView view = sum_view(std::string(form.form), targets, a, b);
+  if (sum.terms.size() > form.terms)  // only a chain has so many
+    view.commands = {{"compare", std::string(form.form), "--targets", view.commands[0][3], "--k-order",
+                      "ascending,descending", "--a", a, "--b", b, "--json"}};
+  out.views.push_back(view);
+  return {};
+}
+
 }  // namespace
 
 AskReadings ask_sum(const AskedLine& line) {
   const std::optional<AskedSum> sum = read_sum(line);
   if (!sum) return {};
-  const SumForm* form = form_of(*sum);
   if (!sum->is_said && !sum->has_operators) return {};  // numbers one beside the other
-  if (form == nullptr)
-    return {{"error", fmt::format("A sum of {} terms in {}, of which no instruction adds products",
-                                  sum->terms.size(), sum->format)}};
-  if (loss(*sum, form->format) >= 1000 * 1000)
-    return {{"error", fmt::format("A sum of {} terms, of which not all can be written in {}", sum->terms.size(),
-                                  form->format)}};
-  const std::vector<Target> targets = compared_targets(std::string(form->form), line.targets);
-  AskReading out{"sum", fmt::format("A sum of {} term{} in {}{}, as {} adds it", sum->terms.size(),
-                                    sum->terms.size() == 1 ? "" : "s", form->format,
-                                    sum->format.empty() ? ", which fits the numbers best" : "", form->form)};
-  out.form = form->form;
-  AskView view = sum_view(out.form, targets, joined_values(*sum, &Term::a), joined_values(*sum, &Term::b));
-  if (sum->terms.size() > form->terms)
-    view.commands.erase(view.commands.begin());  // only a chain has so many terms
-  if (view.commands.empty())
-    return {
-        {"error", fmt::format("A sum of {} terms, of which {} adds {}; several targets are compared on more",
-                              sum->terms.size(), form->form, form->terms)}};
-  out.views.push_back(view);
-  for (const SumForm& other : kSumForms)
-    if (other.format != form->format && loss(*sum, other.format) < 1000 && out.suggestions.size() < 2)
-      out.suggestions.push_back({line_of(*sum, other.format, line.targets),
-                                 fmt::format("the same with factors in {}", other.format)});
+  const std::vector<SumForm> forms = forms_of(*sum, line.targets);
+  if (forms.empty())
+    return {no_sum(*sum, fmt::format(" in {}, of which no instruction adds products", sum->format))};
+  if (loss(*sum, forms[0].format) >= kUnwritable)
+    return {no_sum(*sum, fmt::format(", of which not all can be written in {}", forms[0].format))};
+  if (sum->terms.size() > kMostTerms)
+    return {no_sum(*sum, fmt::format("; accepted are at most {}", kMostTerms))};
+  AskReading out{"sum", understood_of(*sum, forms)};
+  out.form = forms[0].form;
+  for (const SumForm& form : forms)
+    if (const Result<void> added = add_form(out, *sum, form, line); !added)
+      return {no_sum(*sum, fmt::format(": {}", added.error().message()))};
+  for (const std::string_view other : kGuessed)
+    if (other != forms[0].format && loss(*sum, other) < kLost)
+      out.suggestions.push_back(
+          {line_of(*sum, other, line.targets), fmt::format("the same with factors in {}", other)});
   return {out};
 }
 

@@ -40,10 +40,11 @@ std::vector<std::string> near_forms(const Error& error, std::string_view text, s
   // Of an instruction that is known, forms of another one are no help.
   const std::string_view begun = text.substr(std::min(text.find_first_not_of(" \t"), text.size()));
   const std::string_view given = begun.substr(0, begun.find('.'));
+  const bool is_shape_alone = given.size() > 1 && given[0] == 'm' && given[1] >= '0' && given[1] <= '9';
   std::erase_if(near, [&](std::string_view form) {
     const std::string_view opcode = form.substr(0, form.find('.'));
     return error.code == Errc::unknown_instruction ? 2 * letters_apart(given, opcode) >= given.size()
-                                                   : opcode != given;
+                                                   : opcode != given && !is_shape_alone;
   });
   return near;
 }

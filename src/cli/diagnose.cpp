@@ -19,7 +19,7 @@ namespace {
 using nlohmann::ordered_json;
 
 struct DiagnoseArguments {
-  std::string what, target, a, b, c, d, store, memory;
+  std::string what, arrays, target, a, b, c, d, store, memory;
   std::size_t top = 5;
   bool json = false, single = false, wanted = false;
 };
@@ -168,14 +168,38 @@ void warn_of_padding(const std::string& file) {
   }
 }
 
-int diagnose_command(const DiagnoseArguments& o) {
+// FORM FILE.npz: its arrays a, b and d, and c if there is one, as the matrices.
+DiagnoseArguments with_arrays(DiagnoseArguments o) {
+  if (o.arrays.empty()) return o;
+  if (!(o.a + o.b + o.c + o.d).empty() || !o.memory.empty())
+    refuse("diagnose", fmt::format("{} beside other operands", o.arrays),
+           "an .npz with a, b and d, or options");
+  if (!o.arrays.ends_with(".npz")) refuse(o.arrays, "another file", "an .npz with the arrays a, b and d");
+  o.a = o.arrays + ":a", o.b = o.arrays + ":b", o.d = o.arrays + ":d";
+  const std::string c = o.arrays + ":c";
+  if (const Result<Array> there = read_array(c); there || there.error().code != Errc::usage) o.c = c;
+  return o;
+}
+
+// Of an .npz that is no capture, how it is one of matrices.
+Diagnosis diagnose_file(const std::string& file, const DiagnoseOptions& options) {
+  Result<Diagnosis> out = diagnose(file, options);
+  if (out || out.error().code != Errc::member_missing) return required(std::move(out));
+  Error error = out.error();
+  error.accepted += fmt::format(
+      "; of matrices a, b and d a form before it: warpbit diagnose mma.m16n8k16.f32.f16@H100 {}", file);
+  throw Refusal{error};
+}
+
+int diagnose_command(const DiagnoseArguments& given) {
+  const DiagnoseArguments o = with_arrays(given);
   if (!o.memory.empty()) return diagnose_memory(o);
   DiagnoseOptions options;
   options.pairs = !o.single;
   options.target = find_target(o.target);
   options.store = o.store;
   const bool is_file = (o.a + o.b + o.c + o.d).empty();
-  const Diagnosis d = is_file ? required(diagnose(o.what, options)) : diagnose_product(o, options);
+  const Diagnosis d = is_file ? diagnose_file(o.what, options) : diagnose_product(o, options);
   if (is_file) warn_of_padding(o.what);
   (o.json ? print_diagnosis_json : print_diagnosis)(d, o.top);
   return d.verdict == Verdict::correct ? kYes : kNo;
@@ -190,7 +214,9 @@ void add_diagnose(CLI::App& command, int& status) {
           "file", o.what,
           "a capture of the layout registers, of an instruction D = A B + C; with matrices or --memory a form (mma, wgmma; tcgen05.mma), also short or FORM@TARGET")
       ->required();
-  command.add_option("--a", o.a, "A as a whole matrix: .npy, or text with a row in each line");
+  command.add_option("arrays", o.arrays,
+                     "behind a form: an .npz with the matrices a, b and d, and c where there is one");
+  command.add_option("--a", o.a, "A as a whole matrix: .npy, FILE.npz:NAME, or text with a row in each line");
   command.add_option("--b", o.b, "B, the same");
   command.add_option("--c", o.c, "C; 0 unless given");
   CLI::Option* const d = command.add_option("--d", o.d, "the kernel's D");

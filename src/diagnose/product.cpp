@@ -144,15 +144,26 @@ Result<const Format*> stored_format(const Instruction& i, std::string_view name)
                                  : fmt::format("{}, or f16 or bf16 where it is narrower", sum.name));
 }
 
+// What an instruction is instead of a dense product whose steps follow each other.
+std::string_view other_than_product(const Instruction& i, const Tile* tile) {
+  if (tile == nullptr || i.find(Part::a) == nullptr || i.find(Part::b) == nullptr)
+    return "it is no product of matrices";
+  if (i.find(Part::scale_a) != nullptr) return "its blocks are scaled";
+  if (i.terms() != i.depth()) return "its A is sparse";
+  if (i.products() != 1) return "it is several products";
+  return "its C is not of the format of D";
+}
+
 Result<Matrices> matrices_of(const Instruction& i, const Gemm& g, const Format* store) {
   const std::string accepted =
-      "a dense product of matrices, of a warp or of a warpgroup, C in the format of D, without block scaling";
+      "a dense product of matrices, of a warp or of a warpgroup, C in the format of D, without block scaling, as "
+      "mma.m16n8k16.f32.f16";
   const Operand *a = i.find(Part::a), *b = i.find(Part::b), *c = i.find(Part::c);
   const Operand& d = i.operands()[0];
   const Tile* tile = std::get_if<Tile>(&i.decoded().kernel);
   const bool known = tile != nullptr && a && b && i.terms() == i.depth() && i.find(Part::scale_a) == nullptr &&
                      i.products() == 1 && (i.uses_memory() || (c && c->registers > 0 && c->format == d.format));
-  if (!known) return mismatch(i, "it is no such product", accepted);
+  if (!known) return mismatch(i, std::string(other_than_product(i, tile)), accepted);
   if (tile->starts_at_zero)
     return mismatch(i, "scale-d is 0", "1 or a predicate: D of one step is C of the next");
   for (const Operand& operand : i.operands())

@@ -69,7 +69,7 @@ Result<void> check_order(const Computation& computation, std::size_t depth) {
   const Instruction& i = computation.instruction;
   const SumOrder& order = computation.order;
   if (i.find(Part::a) == nullptr || i.terms() == 0)
-    return no_product(i, "its elements are no sums of products", "an instruction of the form D = A B + C");
+    return no_product(i, "it is no product of matrices", "an instruction of the form D = A B + C");
   if (const std::string_view word = beside_the_sum(order); !word.empty())
     return mismatch(i, std::string(word), "words of the sum along K alone");
   const std::string_view of_d = i.operands()[0].format;
@@ -86,7 +86,7 @@ Result<Chain> find_chain(const Computation& computation, std::size_t given) {
   const Instruction& i = computation.instruction;
   const Tile* tile = std::get_if<Tile>(&i.decoded().kernel);
   if (tile == nullptr)
-    return no_product(i, "its elements are no sums of products", "an instruction of the form D = A B + C");
+    return no_product(i, "it is no product of matrices", "an instruction of the form D = A B + C");
   if (Result<void> checked = check_order(computation, given); !checked) return checked.error();
   const std::size_t depth = std::max<std::size_t>(given, 1);
   Chain out{&computation, tile, depth, *find_sum_formats(i, computation.order),

@@ -11,6 +11,7 @@
 #include <limits>
 
 #include "format/number.hpp"
+#include "numeric/format_names.hpp"
 #include "numeric/formats.hpp"
 #include "warpbit/detail/letters.hpp"
 
@@ -131,14 +132,12 @@ bool is_beyond_largest(const Format& f, const Number& n) {
   return c.code < c.number;
 }
 
-constexpr SharedName kSharedNames[] = {{"fp8", "e4m3", "e5m2"}, {"fp6", "e3m2", "e2m3"}};
-
 // The row of a format, by name, synonym or shared name.
 Result<const Format*> find_row(std::string_view name) {
   if (const Format* f = find_format(name)) return f;
   const std::string small = in_small_letters(name);
-  const auto shared = std::ranges::find(kSharedNames, small, &SharedName::name);
-  if (const Format* f = find_format(shared == std::end(kSharedNames) ? small : shared->taken)) return f;
+  const auto* const shared = std::ranges::find(kSharedFormats, small, &SharedFormat::name);
+  if (const Format* f = find_format(shared == std::end(kSharedFormats) ? small : shared->taken)) return f;
   std::string known;
   for (const Format& f : formats()) known += fmt::format("{}{}", known.empty() ? "" : ", ", f.name);
   return Error{Errc::usage, "format", fmt::format("'{}'", name), "one of " + known};
@@ -174,7 +173,12 @@ Result<FormatInfo> find_format_info(std::string_view name) {
 }
 
 std::span<const SharedName> shared_names() {
-  return kSharedNames;
+  static const auto all = [] {
+    std::vector<SharedName> out;
+    for (const auto& [name, taken, other] : kSharedFormats) out.push_back({name, taken, other});
+    return out;
+  }();
+  return all;
 }
 
 std::string_view name(CodeClass c) {

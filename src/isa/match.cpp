@@ -4,11 +4,14 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>  // std::back_inserter
 #include <unordered_map>
 #include <utility>
 
 #include "isa/instruction.hpp"
 #include "isa/memo.hpp"
+#include "numeric/format_names.hpp"
+#include "warpbit/detail/letters.hpp"
 
 namespace warpbit {
 namespace {
@@ -80,20 +83,65 @@ Error repeated(const Statement& s, const Family& family, std::string_view group,
   return {Errc::repeated_qualifier, spell(s), fmt::format("'.{}' is one too many", qualifier), list(slots)};
 }
 
+// The qualifiers of some forms that the statement has not, in the order of the table.
+std::vector<std::string> other_words(const Statement& s, const Family& family,
+                                     const std::vector<const Form*>& forms) {
+  std::vector<std::string> out;
+  for (std::size_t slot = 0; slot < family.slots.size(); ++slot)
+    for (const std::string& word : values(forms, slot)) {
+      const bool is_given = std::ranges::find(s.qualifiers, word) != s.qualifiers.end();
+      if (!word.empty() && !is_given && std::ranges::find(out, word) == out.end()) out.push_back(word);
+    }
+  return out;
+}
+
+// The forms that have as many of the other words as any.
+std::vector<const Form*> forms_with_most(const Statement& s, const Family& family) {
+  std::vector<const Form*> out;
+  std::ptrdiff_t most = 0;
+  for (const Form* form : documented(family)) {
+    const auto count = std::ranges::count_if(s.qualifiers, [&](std::string_view word) {
+      return std::ranges::find(form->qualifiers, word) != form->qualifiers.end();
+    });
+    if (count > most) out.clear();
+    most = std::max(most, count);
+    if (count == most) out.push_back(form);
+  }
+  return out;
+}
+
+// What an unknown qualifier may be: the format that people call so, a word that differs in a letter or two, or what the others
+// leave open.
+Error no_such_qualifier(const Statement& s, const Family& family, std::string_view qualifier) {
+  constexpr std::size_t kMost = 12;
+  std::vector<std::string> fit;
+  const std::vector<std::string_view> called = formats_called(qualifier);
+  const std::vector<std::string> open = other_words(s, family, forms_with_most(s, family));
+  for (const std::string_view format : called)
+    if (std::ranges::any_of(documented(family), [&](const Form* form) {
+          return std::ranges::find(form->qualifiers, format) != form->qualifiers.end();
+        }))
+      fit.emplace_back(format);
+  if (fit.empty())
+    std::ranges::copy_if(open, std::back_inserter(fit), [&](const std::string& word) {
+      return 3 * letters_apart(qualifier, word) < std::min(word.size(), qualifier.size());
+    });
+  if (fit.empty()) fit = open;
+  if (fit.empty()) return {Errc::unknown_qualifier, spell(s), std::string(qualifier), "none beside the others"};
+  const std::size_t more = fit.size() - std::min(fit.size(), kMost);
+  fit.resize(fit.size() - more);
+  for (std::string& word : fit) word.insert(0, ".");
+  if (more > 0) fit.push_back(fmt::format("{} more", more));
+  return {Errc::unknown_qualifier, spell(s), std::string(qualifier), list(fit)};
+}
+
 Result<Assignment> assign(const Statement& s, const Family& family, const Index& index) {
   const std::size_t n = family.slots.size();
   Assignment out{std::vector<int>(n, -1), std::vector<std::string_view>(n)};
   for (std::size_t i = 0; i < s.qualifiers.size(); ++i) {
     const std::string_view q = s.qualifiers[i];
     const int group = group_of(index, family, q);
-    if (group < 0) {
-      std::vector<std::string> all;
-      const std::vector<const Form*> forms = documented(family);
-      for (std::size_t slot = 0; slot < n; ++slot)
-        for (const std::string& v : values(forms, slot))
-          if (!v.empty() && std::ranges::find(all, "." + v) == all.end()) all.push_back("." + v);
-      return Error{Errc::unknown_qualifier, spell(s), std::string(q), list(all)};
-    }
+    if (group < 0) return no_such_qualifier(s, family, q);
     std::size_t slot = 0;
     const auto taken = [&] {
       return out.index[slot] >= 0 && !(family.slots[slot].repeatable && out.text[slot] == q);

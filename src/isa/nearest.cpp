@@ -8,7 +8,10 @@
 #include <vector>
 
 #include "isa/form.hpp"
+#include "isa/short_form.hpp"
 #include "isa/statement.hpp"
+#include "numeric/format_names.hpp"
+#include "numeric/formats.hpp"
 
 namespace warpbit {
 namespace {
@@ -101,11 +104,21 @@ Candidate compared(Costs& costs, const Form& form) {
   return out;
 }
 
+// With the names of PTX for those that people use, and the opcode of a shape alone.
+void name_as_ptx(Statement& text) {
+  for (std::string_view& word : text.qualifiers)
+    if (const auto called = formats_called(word); !called.empty()) word = called[0];
+  if (!looks_like_shape(text.opcode)) return;
+  text.qualifiers.insert(text.qualifiers.begin(), text.opcode);
+  text.opcode = opcode_of_shape(text.opcode);
+}
+
 }  // namespace
 
 std::vector<std::string> nearest_forms(std::string_view text, std::optional<Target> target, std::size_t most) {
-  const Result<Statement> given = split_name(text);
+  Result<Statement> given = split_name(text);
   if (!given) return {};
+  name_as_ptx(*given);
   Costs costs(*given);
   std::vector<Candidate> all;
   const int tolerated = kExtra / 2 * static_cast<int>(given->qualifiers.size() + 1);

@@ -9,22 +9,16 @@
 
 #include "isa/families/tensor_product.hpp"
 #include "isa/instruction.hpp"
+#include "isa/short_form.hpp"
 
 namespace warpbit {
 namespace {
-
-using GivenWords = std::span<const std::string_view>;
 
 // "kind::mxf4" is also written "mxf4".
 bool is_word(std::string_view qualifier, std::string_view given) {
   return qualifier == given ||
          (qualifier.ends_with(given) && qualifier.substr(0, qualifier.size() - given.size()).ends_with("::"));
 }
-
-enum class Omission {
-  as_in_short_forms,
-  any,  // to find what a text may have left out
-};
 
 // A form, and which of its slots a text fills.
 class Reading {
@@ -84,14 +78,6 @@ class Reading {
   const Omission omission_;
   std::vector<std::string_view> given_;  // the word for each slot, or ""
 };
-
-std::vector<const Family*> families_of(std::string_view opcode) {
-  std::vector<const Family*> out;
-  for (const Family& family : families())
-    if (family.opcode == opcode) out.push_back(&family);
-  if (const Family& products = tensor_product_family(); products.opcode == opcode) out.push_back(&products);
-  return out;
-}
 
 // The documented forms that the text may be short for, without repetition, in the order of the tables. Types are meant from
 // that of D on: .f16.f16 are those of D and A, if there is such a form, and not those of A and B.
@@ -155,7 +141,7 @@ bool is_full(const Statement& text) {
 struct BlockName {
   std::string_view name, kind, scale_vec, factor, scale;
 };
-constexpr std::string_view k1X = "scale_vec::1X", k2X = "scale_vec::2X", k4X = "scale_vec::4X";
+constexpr std::string_view kSum = "f32", k1X = "scale_vec::1X", k2X = "scale_vec::2X", k4X = "scale_vec::4X";
 constexpr BlockName kBlockNames[] = {
     {"nvfp4", "mxf4nvf4", k4X, "e2m1", "ue4m3"},      {"mxfp4", "mxf4", k2X, "e2m1", "ue8m0"},
     {"mxf8", "mxf8f6f4", k1X, "e4m3", "ue8m0"},       {"mxfp8", "mxf8f6f4", k1X, "e4m3", "ue8m0"},
@@ -169,14 +155,20 @@ void name_blocks(Statement& text, std::optional<Target> target) {
     words.insert(words.begin(), text.opcode);
     text.opcode = target && target->row().features.has(Feature::tensor_memory) ? "tcgen05" : "mma";
   }
+  const auto block_of = [](std::string_view word) {
+    return std::ranges::find(kBlockNames, word, &BlockName::name);
+  };
+  if (std::ranges::all_of(words,
+                          [&](std::string_view word) { return block_of(word) == std::end(kBlockNames); }))
+    return;
   text.qualifiers.clear();
+  std::erase(words, kSum);  // that it means anyway
   for (const std::string_view word : words) {
-    const auto* const row = std::ranges::find(kBlockNames, word, &BlockName::name);
+    const auto* const row = block_of(word);
     if (row == std::end(kBlockNames))
       text.qualifiers.push_back(word);
     else
-      text.qualifiers.insert(text.qualifiers.end(),
-                             {row->kind, row->scale_vec, "f32", row->factor, row->scale});
+      text.qualifiers.insert(text.qualifiers.end(), {row->kind, row->scale_vec, kSum, row->factor, row->scale});
   }
 }
 
@@ -216,7 +208,31 @@ std::string shorter(const Family& family, const Form& form, bool with_shape, boo
   return fmt::format("{}", fmt::join(words, "."));
 }
 
+// A shape alone is that of the product with such a shape.
+void name_product(Statement& text) {
+  if (!looks_like_shape(text.opcode)) return;
+  text.qualifiers.insert(text.qualifiers.begin(), text.opcode);
+  text.opcode = opcode_of_shape(text.opcode);
+}
+
 }  // namespace
+
+std::vector<const Family*> families_of(std::string_view opcode) {
+  std::vector<const Family*> out;
+  for (const Family& family : families())
+    if (family.opcode == opcode) out.push_back(&family);
+  if (const Family& products = tensor_product_family(); products.opcode == opcode) out.push_back(&products);
+  return out;
+}
+
+bool fits(const Family& family, const Form& form, GivenWords words, Omission omission) {
+  return Reading(family, form, omission).fits(words);
+}
+
+bool is_meant(const Form& form, const Statement& text) {
+  const auto is_sp = [](std::string_view word) { return word == "sp" || word.starts_with("sp::"); };
+  return !form.sparsity.is_sparse() || std::ranges::any_of(text.qualifiers, is_sp);
+}
 
 std::vector<std::string> short_forms(std::string_view form) {
   std::vector<std::string> out;
@@ -238,7 +254,7 @@ std::vector<std::string> short_forms(std::string_view form) {
 
 Result<std::string> full_form(std::string_view text, std::optional<Target> target) {
   Result<Statement> given = split(text);
-  if (given) name_blocks(*given, target);
+  if (given) name_product(*given), name_blocks(*given, target);
   if (!given || !given->operands.empty() || given->terminated || is_full(*given)) return std::string(text);
   std::vector<const Form*> forms = readings(*given, Omission::as_in_short_forms);
   prefer(forms, target);
@@ -255,6 +271,9 @@ Result<std::string> full_form(std::string_view text, std::optional<Target> targe
   if (is_said("sync")) return std::string(text);  // a form in full is meant
   forms = readings(*given, Omission::any);
   prefer(forms, target);
+  const bool is_product = names_product(*given);
+  if (is_product && std::ranges::none_of(forms, [&](const Form* form) { return is_meant(*form, *given); }))
+    return wrong_word(*given);
   if (forms.empty()) return std::string(text);
   return ambiguous(*given, "leaves out what a short form must say", forms);
 }

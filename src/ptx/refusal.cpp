@@ -12,6 +12,7 @@
 #include <string>
 
 #include "isa/statement.hpp"
+#include "numeric/format_names.hpp"
 #include "numeric/formats.hpp"
 #include "ptx/forms.hpp"
 #include "ptx/rows/opcodes.hpp"
@@ -117,9 +118,12 @@ class Nearest {
     std::ranges::stable_sort(begins, {}, [](const Begin& one) { return one.change.cost; });
     for (Begin& one : begins) search(*one.form, 0, one.change, {});
   }
-  /// Known ones that a slip of two letters makes of it.
+  /// Known ones that people call so, or that a slip of two letters makes of it.
   Words near_words(std::string_view word) const {
     Words out;
+    std::ranges::copy_if(formats_called(word), std::back_inserter(out),
+                         [&](std::string_view called) { return is_known(called); });
+    if (!out.empty()) return out;
     std::ranges::copy_if(known_, std::back_inserter(out), [&](std::string_view known) {
       return std::min(word.size(), known.size()) > 4 && letters_apart(word, known) <= 2;
     });

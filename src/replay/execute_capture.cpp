@@ -163,8 +163,8 @@ Result<void> check_element(const LoadedCapture& capture, std::uint64_t index, Co
   const Instruction& instruction = capture.instruction;
   const Tile* tile = std::get_if<Tile>(&instruction.decoded().kernel);
   if (tile == nullptr)
-    return Error{Errc::view_mismatch, std::string(instruction.canonical()),
-                 "its elements are no sums of products", "an instruction of the form D = A B + C"};
+    return Error{Errc::view_mismatch, std::string(instruction.canonical()), "it is no product of matrices",
+                 "an instruction of the form D = A B + C"};
   if (index >= capture.cases)
     return Error{Errc::usage, "case", std::to_string(index), fmt::format("0..{}", capture.cases - 1)};
   if (capture.header.layout == CaptureLayout::elements) return {};

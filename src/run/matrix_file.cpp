@@ -2,10 +2,14 @@
 #include "warpbit/replay.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <bit>
+#include <optional>
+#include <utility>
 
+#include "capture/archive.hpp"
 #include "capture/npy.hpp"
 #include "capture/text.hpp"
 #include "capture/whole_file.hpp"
@@ -158,23 +162,54 @@ std::string cell(const Format& f, std::uint64_t code, bool codes) {
   return d.cls == Class::infinity ? (d.negative ? "-inf" : "inf") : number_text(f, code);
 }
 
+// "x.npz:a" -> "x.npz", "a". Nothing of other names.
+std::optional<std::pair<fs::path, std::string>> member_of_npz(const fs::path& path) {
+  constexpr std::string_view kEnd = ".npz:";
+  const std::string text = path.string();
+  const std::size_t at = text.rfind(kEnd);
+  if (at == text.npos) return std::nullopt;
+  return std::pair(fs::path(text.substr(0, at + kEnd.size() - 1)), text.substr(at + kEnd.size()));
+}
+
+Result<Array> array_of_npz(const fs::path& path, std::string_view name, std::uint64_t max_bytes) {
+  const Result<capture::Archive> archive = capture::Archive::open(path, max_bytes);
+  if (!archive) return archive.error();
+  std::vector<std::string_view> names;
+  for (const capture::Member& member : archive->members()) {
+    names.push_back(capture::stem(member.name));
+    if (names.back() != name) continue;
+    Result<capture::MemberStream> stream = archive->stream(member);
+    if (!stream) return stream.error();
+    std::vector<std::byte> bytes(member.bytes);
+    if (Result<void> read = stream->read(bytes); !read) return read.error();
+    if (Result<void> finished = stream->finish(); !finished) return finished.error();
+    return capture::parse_npy(fmt::format("{}:{}", path.string(), name), bytes);
+  }
+  return Error{Errc::usage, path.string(), fmt::format("no array '{}'", name),
+               names.empty() ? "an .npz with arrays" : fmt::format("one of {}", fmt::join(names, ", "))};
+}
+
+bool has_array(const fs::path& path) {
+  return is_npy(path) || member_of_npz(path);
+}
+
 }  // namespace
 
 Result<CodeMatrix> read_matrix(const fs::path& path, std::string_view format_name,
                                std::vector<std::string>& notes, const ReadOptions& options) {
   const Result<const Format*> format = known(format_name);
   if (!format) return format.error();
-  const Result<std::vector<std::byte>> bytes = capture::read_whole_file(path, options.max_bytes);
-  if (!bytes) return bytes.error();
   const std::string file = path.string();
   const Format& as = held(**format);
   Encoder encoder(file, as);
   Result<CodeMatrix> out = CodeMatrix{};
-  if (is_npy(path)) {
-    const Result<Array> array = capture::parse_npy(file, *bytes);
+  if (has_array(path)) {
+    const Result<Array> array = read_array(path, options);
     if (!array) return array.error();
     out = from_array(file, *array, as, encoder);
   } else {
+    const Result<std::vector<std::byte>> bytes = capture::read_whole_file(path, options.max_bytes);
+    if (!bytes) return bytes.error();
     const std::string_view text(reinterpret_cast<const char*>(bytes->data()), bytes->size());
     out = from_text(file, text, as, encoder);
   }
@@ -183,9 +218,7 @@ Result<CodeMatrix> read_matrix(const fs::path& path, std::string_view format_nam
 }
 
 Result<std::string> format_of_file(const fs::path& path, const ReadOptions& options) {
-  const Result<std::vector<std::byte>> bytes = capture::read_whole_file(path, options.max_bytes);
-  if (!bytes) return bytes.error();
-  const Result<Array> array = capture::parse_npy(path.string(), *bytes);
+  const Result<Array> array = read_array(path, options);
   if (!array) return array.error();
   const ArrayHeader& h = array->header;
   if (h.kind == 'f') return std::string(numpy_format(h.item_bytes).name);
@@ -228,6 +261,8 @@ Result<void> write_matrix(const fs::path& path, const CodeMatrix& matrix, std::s
 }
 
 Result<Array> read_array(const fs::path& path, const ReadOptions& options) {
+  if (const auto member = member_of_npz(path))
+    return array_of_npz(member->first, member->second, options.max_bytes);
   const Result<std::vector<std::byte>> bytes = capture::read_whole_file(path, options.max_bytes);
   return bytes ? capture::parse_npy(path.string(), *bytes) : bytes.error();
 }
