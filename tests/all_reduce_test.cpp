@@ -2,6 +2,7 @@
 // Orders of all-reduces: sums by hand, their words, and what is found of results of NCCL on an H200 (golden/reductions).
 #include "warpbit/all_reduce.hpp"
 
+#include <array>
 #include <bit>
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -166,6 +167,37 @@ TEST_CASE("nothing explains an all-reduce that nothing has made") {
   CHECK(search.name.empty());
   CHECK(search.explained == 60);
   CHECK_THAT(search.text(), Contains("none of 15 orders") && Contains("value 60"));
+}
+
+// ---- Results of an H200
+
+TEST_CASE("recorded all-reduces tell their ring or tree", "[once]") {
+  const Recording recording = Recording::open("golden/reductions/sm_90a_nccl.zip").value();
+  for (const auto& [name, found, words] : std::vector<std::array<std::string, 3>>{
+           {"nccl.ring.simple.all_reduce.f32.2x1000", "any", "trees=0(1)"},
+           {"nccl.ring.simple.all_reduce_mean.f32.3x1000", "ring 0 1 2", "ring=0,1,2 sizes=336"},
+           {"nccl.tree.ll.all_reduce_mean.f32.3x1000", "tree", "trees=0(2(1))"},
+           {"nccl.default.default.all_reduce.f32.4x32768", "ring 0 1 2 3", "ring=0,1,2,3 sizes=4096"},
+           {"nccl.tree.simple.all_reduce.f32.4x32768", "tree", "trees=0(2(1,3)),3(1(2,0)) sizes=16384"},
+           {"nccl.ring.simple.all_reduce.f32.8x1000", "ring 0 1 2 3 4 5 6 7", "ring=0,1,2,3,4,5,6,7 sizes=128"},
+           {"nccl.tree.ll.all_reduce.f32.8x1000", "tree", "trees=0(4(2(1,3),6(5,7)))"}}) {
+    INFO(name);
+    const Record* const record = recording.find(name);
+    REQUIRE(record != nullptr);
+    const RecordedReduction r = read_reduction(*record).value();
+    const auto items = [&](const RecordedMatrix& of) {
+      const std::vector<std::byte> data = recording.data(of.data).value();
+      Codes out(data.size() / 4);
+      for (std::size_t i = 0; i < out.size(); ++i) std::memcpy(&out[i], &data[4 * i], 4);
+      return out;
+    };
+    const Codes x = items(r.x), d = items(r.d);
+    AllReduceProblem made = problem(x, r.x.shape[0], r.op == "all_reduce_mean");
+    made.d = d;
+    const AllReduceSearch search = find_all_reduce_order(made).value();
+    CHECK(search.name == found);
+    CHECK(search.order == order(words));
+  }
 }
 
 }  // namespace all_reduce_test

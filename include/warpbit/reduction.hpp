@@ -137,7 +137,7 @@ struct ReductionSearch {
   bool complete = true;  ///< all orders were tried; false once `most_additions` was reached
   std::size_t rows = 0;  ///< how many rows of D were compared: the fewer, the more orders agree by chance
   std::size_t all_rows =
-      0;  ///< how many it has; of large arrays the first ones are compared, some millions of values
+      0;  ///< how many it has; of large arrays the first ones are compared, about a million values
   /// Of the order that explains most rows where none explains all, and how many that are.
   ReductionOrder nearest = {};
   std::size_t nearest_rows = 0;

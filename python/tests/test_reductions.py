@@ -63,3 +63,15 @@ def test_all_reduces_by_hand():
     assert warpbit.all_reduce(x.astype(np.float16)[1:], "ring=0,1", mean=True).dtype == np.float16
     assert "each of the ranks 0 to 2 once" in str(refusal(lambda: warpbit.all_reduce(x, "ring=0,1")))
     assert "the type of x" in str(refusal(lambda: warpbit.find_all_reduce_order(x, np.ones(8))))
+
+
+def test_attention_by_hand():
+    """Equal scores: each exponential is 1."""
+    x, v = np.zeros((1, 4), np.float32), np.array([[BIG, 1], [1, 2], [-BIG, 3], [1, 4]], np.float32)
+    order = "threads=32 value_lanes=4 online function=ex2"
+    assert warpbit.reduce("attention", x, order, v=v).tolist() == [[0.5, 2.5]]
+    assert warpbit.reduce("attention", x, order.replace("=4", "=1"), v=v).tolist() == [[0.25, 2.5]]
+    search = warpbit.find_reduction_order("attention", x, [[0.5, 2.5]] * np.ones((1, 1), np.float32), v=v, threads=32, blocks=1)
+    assert any(order in one for one in search.classes) or search.more_classes
+    assert "v of" not in str(search) and search.all_rows == 1
+    assert "as many as x has columns" in str(refusal(lambda: warpbit.reduce("attention", x, order)))

@@ -152,7 +152,7 @@ ordered_json views_json(const std::vector<AskView>& views) {
 }
 
 // Of each form and target what it makes of a sum.
-ordered_json answers_json(const AskReading& reading) {
+ordered_json sums_json(const AskReading& reading) {
   ordered_json out = ordered_json::array();
   for (const ElementComparison& answer : reading.answers)
     for (const Explanation& e : answer.explanations) {
@@ -174,7 +174,7 @@ ordered_json reading_json(const AskReading& reading) {
   ordered_json out{{"understood", reading.understood}, {"kind", reading.kind}};
   if (!reading.form.empty()) out["form"] = reading.form;
   if (reading.target) out["target"] = reading.target->name();
-  if (!reading.answers.empty()) out["answers"] = answers_json(reading);
+  if (!reading.answers.empty()) out["answers"] = sums_json(reading);
   if (!reading.notes.empty()) out["notes"] = reading.notes;
   if (!reading.with_files.empty()) out["with_files"] = reading.with_files;
   return out;
@@ -212,7 +212,7 @@ std::string shell_line(const AskCommand& command) {
   return out;
 }
 
-void print_answers(const AskReading& reading) {
+void print_sums(const AskReading& reading) {
   for (const std::string& note : reading.notes) print_fitted(note);
   for (const ElementComparison& answer : reading.answers) {
     fmt::print("\n");
@@ -228,7 +228,7 @@ void print_answer(const AskReadings& readings) {
   for (const AskReading& reading : readings) {
     const std::string what = fmt::format("{}: {}", reading.kind, printable(reading.understood));
     fmt::print("{}{}\n", &reading == readings.data() ? "" : "\n", fmt::join(broken(what), "\n"));
-    print_answers(reading);
+    print_sums(reading);
     for (const AskView& view : reading.views) {
       fmt::print("{}\n", fmt::join(broken(fmt::format("  {}: {}", view.view, view.title)), "\n"));
       for (const AskCommand& command : view.commands)

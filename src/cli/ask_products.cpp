@@ -49,7 +49,7 @@ const std::vector<ProductRow>& products() {
   return all;
 }
 
-struct NamedProduct {
+struct AskedProduct {
   std::string type;  // empty: not said
   std::vector<Target> targets;
 };
@@ -72,7 +72,7 @@ bool is_filler(std::string_view word) {
 }
 
 // The longest name of a target that begins with this word; how many words it has.
-std::size_t target_words(std::span<const std::string> words, std::vector<Target>& out) {
+std::size_t targets_at(std::span<const std::string> words, std::vector<Target>& out) {
   for (std::size_t count = std::min<std::size_t>(words.size(), 4); count > 0; --count)
     if (const Result<Target> found = Target::find(fmt::format("{}", fmt::join(words.first(count), " ")))) {
       if (std::ranges::find(out, *found) == out.end()) out.push_back(*found);
@@ -87,14 +87,14 @@ std::string product_type(const std::string& word) {
 }
 
 // Nothing if the line has words of something else.
-std::optional<NamedProduct> read_product(const AskedLine& line) {
-  NamedProduct out{"", line.targets};
+std::optional<AskedProduct> read_product(const AskedLine& line) {
+  AskedProduct out{"", line.targets};
   bool is_product = false;
   const std::span<const std::string> words(line.words);
   for (std::size_t i = 0; i < words.size();) {
     std::string word(up_to(words[i], ",?"));
     const std::string small = in_small_letters(word);
-    const std::size_t count = target_words(words.subspan(i), out.targets);
+    const std::size_t count = targets_at(words.subspan(i), out.targets);
     const std::string type = count == 0 ? product_type(word) : "";
     is_product = is_product || names_multiplication(small);
     if (!type.empty() && out.type.empty())
@@ -169,7 +169,7 @@ AskReading product_reading(const ProductRow& row, Target target) {
 }  // namespace
 
 AskReadings ask_product(const AskedLine& line) {
-  std::optional<NamedProduct> named = read_product(line);
+  std::optional<AskedProduct> named = read_product(line);
   if (!named || (named->type.empty() && named->targets.empty())) return {};
   const bool is_said = !named->type.empty();
   const auto row = std::ranges::find(products(), is_said ? named->type : "f16", &ProductRow::type);

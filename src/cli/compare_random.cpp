@@ -183,7 +183,8 @@ void check_show(bool show, std::size_t depths) {
 }
 
 Sweep find_sweep(const CompareArguments& o, const Instructions& instructions) {
-  Sweep out{{}, {o.seed, profile_of(o.random)}};
+  Sweep out;
+  out.choice = {o.seed, profile_of(o.random)};
   out.zero_c = o.zero_c;
   check_show(o.show, o.depths.size());
   if (o.depths.size() > kMostDepths)

@@ -21,16 +21,16 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr std::uintmax_t kMostBytes = std::uintmax_t{1} << 28;
+constexpr std::uintmax_t kMostArrayBytes = std::uintmax_t{1} << 28;
 
 /// An array with the rows that are summed.
 struct SumFile {
   explicit SumFile(const std::string& file) : format(required(format_of_file(file))) {
     std::error_code unknown;
     const std::uintmax_t bytes = std::filesystem::file_size(file, unknown);
-    if (!unknown && bytes > kMostBytes)
+    if (!unknown && bytes > kMostArrayBytes)
       refuse(file, fmt::format("{} bytes", bytes),
-             fmt::format("at most {}: some rows of a large array tell as much as all", kMostBytes),
+             fmt::format("at most {}: some rows of a large array tell as much as all", kMostArrayBytes),
              Errc::usage);
     std::vector<std::string> notes;
     matrix = required(read_matrix(file, format, notes));

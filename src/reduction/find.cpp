@@ -23,7 +23,7 @@ namespace warpbit {
 namespace reduction {
 namespace {
 
-constexpr std::size_t kMostValues = std::size_t{1} << 22;  // that are compared, if several rows have them
+constexpr std::size_t kMostValues = std::size_t{1} << 20;  // that are compared, if several rows have them
 
 /// Leaves of a tree; those of squares that are rounded by themselves differ from those that are not.
 struct Leaves {
@@ -190,7 +190,7 @@ std::size_t each_row(const ReductionProblem& p) {
   return p.reduction == Reduction::attention ? p.v_columns : 1;
 }
 
-// The first rows, which are compared: some millions of values.
+// The first rows, which are compared: about a million values.
 ReductionProblem first_rows(const ReductionProblem& p) {
   ReductionProblem out = p;
   out.rows = std::clamp<std::size_t>(kMostValues / (p.columns * each_row(p)), 1, p.rows);

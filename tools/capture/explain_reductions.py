@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Gives the records of reductions.py their orders: explain_reductions.py RECORDING WARPBIT OUT.zip
+"""Gives the records of reductions.py and all_reduce.py their orders: explain_reductions.py RECORDING WARPBIT OUT.zip
 
 The tool WARPBIT finds them (`warpbit order --sum`). Where several explain D, and data cannot tell them apart, it is one whose blocks have as many
 threads as the kernel's. Needs NumPy.
@@ -26,10 +26,15 @@ def array(r, of):
 
 def orders(tool, r, record, folder):
     """Orders that explain a record: of as many threads as a block of its kernel has, or its first or second extent; else any."""
-    for name in "x", "d":
+    for name in {"x", "d", "v"} & record.keys():
         numpy.save(folder / f"{name}.npy", array(r, record[name]))
     command = [tool, "order", "--sum", record["op"], folder / "x.npy", folder / "d.npy", "--json", "--axis", str(record.get("axis", "all")),
                "--epsilon", str(record.get("epsilon", 0))]
+    if "v" in record:
+        command += ["--v", folder / "v.npy"]
+    if record["op"].startswith("all_reduce"):
+        order = json.loads(subprocess.run(command, stdout=subprocess.PIPE).stdout or "{}").get("order")
+        return [order] if order else []
     block, grid = (record["kernels"][0][name] for name in ("block", "grid"))
     counts = dict.fromkeys((math.prod(block), block[0], block[1]))
     hints = [["--threads", str(count), "--blocks", str(blocks)] for blocks in dict.fromkeys((1, grid[0], grid[1])) for count in counts]
