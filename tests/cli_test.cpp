@@ -372,6 +372,18 @@ TEST_CASE("check answers for one target, for all, and for lines", "[quick][cli]"
              Catch::StartsWith("line 1: accepted; operands not looked at"));
 }
 
+TEST_CASE("check knows the scalar forms that launch runs", "[quick][cli]") {
+  for (const std::string form : {"ex2.approx.ftz.f32", "cvt.rzi.s32.f32", "cvt.rn.f32.f64",
+                                 "mbarrier.init.shared.b64", "cp.async.cg.shared.global", "add.f32"}) {
+    INFO(form);
+    const Output one = run({"check", form, "--target", "H100"});
+    CHECK(one.status == 0);
+    CHECK_THAT(one.out,
+               Catch::StartsWith("accepted on sm_90a: " + form) && Catch::Contains("launch executes it"));
+    CHECK(run({"check", form}).status == 0);
+  }
+}
+
 TEST_CASE("check says since when a form is there, and where", "[quick][cli]") {
   CHECK_THAT(run({"check", "add.u32", "--target", "sm_90a"}).out,
              Catch::Contains("PTX 8.0, the first with sm_90a\n"));

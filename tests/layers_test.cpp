@@ -168,6 +168,29 @@ TEST_CASE("warpbit.hpp includes all headers but those that its head names", "[qu
   CHECK(included >= 20);
 }
 
+// Rows of the last table of tests/README.md: promise | case, case | file.
+TEST_CASE("each promise has its case", "[quick][layers]") {
+  const std::string text = content("tests/README.md");
+  const std::size_t begin = text.find("## Which case holds which promise");
+  REQUIRE(begin != text.npos);
+  static const std::regex kRow("\\n\\| [^|]* \\| ([^|]*) \\| ([^| ]*) \\|");
+  const std::string rows = text.substr(begin);
+  std::size_t checked = 0;
+  for (std::sregex_iterator at(rows.begin(), rows.end(), kRow), end; at != end; ++at) {
+    const std::string file = (*at)[2].str();
+    if (file == "in") continue;
+    const std::string cases = (*at)[1].str(), source = content("tests/" + file);
+    INFO(file << ": " << cases);
+    const bool is_python = file.ends_with(".py");
+    static const std::regex kName("test_[a-z0-9_]+");
+    if (!is_python) CHECK(source.find("TEST_CASE(\"" + cases + "\"") != source.npos);
+    for (std::sregex_iterator name(cases.begin(), cases.end(), kName), last; is_python && name != last; ++name)
+      CHECK(source.find("def " + name->str() + "(") != source.npos);
+    ++checked;
+  }
+  CHECK(checked >= 15);
+}
+
 TEST_CASE("the arrows have no way back", "[quick][layers]") {
   for (const auto& [layer, below] : kArrows)
     for (const std::string& other : below) CHECK_FALSE(reaches(other, layer));

@@ -30,16 +30,22 @@ class Error(ValueError):
     __hash__ = ValueError.__hash__
 
 
-def explained_import(error: ImportError) -> ImportError:
-    """The error with the Python that the extension was built for, and this one."""
-    folder = pathlib.Path(__file__).parent
+def explained_import(error: ImportError, folder: pathlib.Path = pathlib.Path(__file__).parent, version: "tuple[int, int]" = sys.version_info[:2]) -> ImportError:
+    """The error with the Python that the extension in the folder was built for, this one, and what helps."""
     tags = [re.findall(r"cpython-(\d)(\d+)", path.name) for path in folder.glob("_core.*.so")]
     versions = sorted({".".join(found) for tag in tags for found in tag})
+    here = "{}.{}".format(*version)
+    this = f"this is {sys.executable} {here}"
+    if not versions:
+        return ImportError(f"the extension of warpbit is not in {folder}; {this} ({error})", name=error.name, path=error.path)
     try:
-        from ._built_for import EXECUTABLE
-    except ImportError:  # a wheel
-        EXECUTABLE = "python" + (versions[0] if versions else "3")
-    built = f"warpbit was built for {EXECUTABLE} {', '.join(versions)}" if versions else "the extension of warpbit is not here"
-    here = f"this is {sys.executable} {sys.version_info.major}.{sys.version_info.minor}"
-    why = ", which has no NumPy" if error.name == "numpy" else ""
-    return ImportError(f"{built}; {here}{why} ({error})", name=error.name, path=error.path)
+        python = re.findall(r'"(.*)"', (folder / "_built_for.py").read_text())[0]
+    except OSError:  # a wheel
+        python = "python" + versions[0]
+    if here not in versions:
+        why, cure = "", f"run {python}, or build it for this one: python3 -m pip install . in a clone"
+    elif error.name == "numpy":
+        why, cure = ", which has no NumPy", f"run {python}, or {sys.executable} -m pip install numpy"
+    else:
+        why, cure = "", f"run {python}"
+    return ImportError(f"warpbit was built for {python} {', '.join(versions)}; {this}{why}: {cure} ({error})", name=error.name, path=error.path)

@@ -106,9 +106,15 @@ std::optional<AskedProduct> read_product(const AskedLine& line) {
   return is_product ? std::optional(out) : std::nullopt;
 }
 
-std::string target_name(Target target) {
-  for (const TargetNames& row : target_names())
-    if (row.target == target) return fmt::format("{} ({})", row.names.front(), target.name());
+// As the line calls it, or by its first name.
+std::string target_name(Target target, const AskedLine& line) {
+  const std::string said = in_small_letters(line.line);
+  for (const TargetNames& row : target_names()) {
+    if (row.target != target) continue;
+    const auto name = std::ranges::find_if(
+        row.names, [&](std::string_view one) { return said.find(in_small_letters(one)) != said.npos; });
+    return fmt::format("{} ({})", name == row.names.end() ? row.names.front() : *name, target.name());
+  }
   return std::string(target.name());
 }
 
@@ -152,15 +158,15 @@ void add_comparison(AskReading& out, const ProductRow& row, Target target) {
   out.views.push_back({"sum", "How other instructions of this GPU add the same types", {command}});
 }
 
-AskReading product_reading(const ProductRow& row, Target target) {
+AskReading product_reading(const ProductRow& row, Target target, const AskedLine& line) {
   const std::optional<std::string> form = product_on(row, target);
   if (!form)
-    return {"error", fmt::format("{} has no product of {}; it has {}", target_name(target), row.type,
+    return {"error", fmt::format("{} has no product of {}; it has {}", target_name(target, line), row.type,
                                  fmt::join(types_on(target), ", "))};
   Result<AskReading> out = form_reading("product", *form, {target});
   if (!out) return {"error", out.error().message()};
-  out->understood =
-      fmt::format("Products of {} on {} use {}, {}", row.type, target_name(target), *form, out->understood);
+  out->understood = fmt::format("Products of {} on {} use {}, {}", row.type, target_name(target, line), *form,
+                                out->understood);
   add_comparison(*out, row, target);
   out->with_files = lines_with_files(*form, target, find_block_format(row.type).ok());
   return *out;
@@ -182,7 +188,7 @@ AskReadings ask_product(const AskedLine& line) {
       if (const Target target = *Target::find_ptx(name); product_on(*row, target))
         named->targets.push_back(target);
   AskReadings out;
-  for (const Target target : named->targets) out.push_back(product_reading(*row, target));
+  for (const Target target : named->targets) out.push_back(product_reading(*row, target, line));
   if (!is_said)
     for (const std::string_view type : types_on(named->targets[0]))
       if (type != row->type)

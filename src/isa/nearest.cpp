@@ -11,7 +11,7 @@
 #include "isa/short_form.hpp"
 #include "isa/statement.hpp"
 #include "numeric/format_names.hpp"
-#include "numeric/formats.hpp"
+#include "warpbit/instruction.hpp"
 
 namespace warpbit {
 namespace {
@@ -104,13 +104,23 @@ Candidate compared(Costs& costs, const Form& form) {
   return out;
 }
 
-// With the names of PTX for those that people use, and the opcode of a shape alone.
-void name_as_ptx(Statement& text) {
+// With the names of PTX for those that people use, and the opcode of a shape alone. Whether names have changed.
+bool name_as_ptx(Statement& text) {
+  bool changes = false;
   for (std::string_view& word : text.qualifiers)
-    if (const auto called = formats_called(word); !called.empty()) word = called[0];
-  if (!looks_like_shape(text.opcode)) return;
-  text.qualifiers.insert(text.qualifiers.begin(), text.opcode);
-  text.opcode = opcode_of_shape(text.opcode);
+    if (const auto called = formats_called(word); !called.empty()) word = called[0], changes = true;
+  if (looks_like_shape(text.opcode)) {
+    text.qualifiers.insert(text.qualifiers.begin(), text.opcode);
+    text.opcode = opcode_of_shape(text.opcode);
+  }
+  return changes;
+}
+
+// The form that a text is short for, if it is for one.
+std::vector<std::string> form_of_short(const Statement& text, std::optional<Target> target) {
+  const std::string spelled = spell(text);
+  const Result<std::string> full = full_form(spelled, target);
+  return full && *full != spelled ? std::vector{*full} : std::vector<std::string>();
 }
 
 }  // namespace
@@ -118,14 +128,14 @@ void name_as_ptx(Statement& text) {
 std::vector<std::string> nearest_forms(std::string_view text, std::optional<Target> target, std::size_t most) {
   Result<Statement> given = split_name(text);
   if (!given) return {};
-  name_as_ptx(*given);
+  const bool has_names = name_as_ptx(*given);
   Costs costs(*given);
   std::vector<Candidate> all;
   const int tolerated = kExtra / 2 * static_cast<int>(given->qualifiers.size() + 1);
-  for (const Family& family : families()) {
-    const int opcode = difference(given->opcode, family.opcode);
+  for (const Family* family : families_near(*given)) {
+    const int opcode = difference(given->opcode, family->opcode);
     if (opcode > 50) continue;
-    for (const Form& form : family.forms) {
+    for (const Form& form : family->forms) {
       if (!form.undocumented.empty() || least_cost(costs, form) > tolerated) continue;
       Candidate candidate = compared(costs, form);
       if (candidate.of_given > tolerated) continue;
@@ -135,7 +145,8 @@ std::vector<std::string> nearest_forms(std::string_view text, std::optional<Targ
     }
   }
   std::ranges::stable_sort(all, {}, [](const Candidate& c) { return std::pair(c.cost, c.moved); });
-  std::vector<std::string> out;
+  std::vector<std::string> out =
+      has_names && most > 0 ? form_of_short(*given, target) : std::vector<std::string>();
   for (auto at = all.begin(); at != all.end() && out.size() < most; ++at)
     if (std::ranges::find(out, at->form->canonical) == out.end()) out.push_back(at->form->canonical);
   return out;

@@ -27,6 +27,8 @@ bool is_meant(const Form& form, const Statement& text);
 
 /// Whether the text is a product without operands: of an opcode that has products, with a shape or a type.
 bool names_product(const Statement& text);
+/// The families whose forms may be meant: of a product those of its opcode, of any other text all.
+std::vector<const Family*> families_near(const Statement& text);
 /// The opcode whose products have such a shape, by its rows: mma, wgmma, tcgen05.
 std::string_view opcode_of_shape(std::string_view shape);
 /// The word of such a text for which it is short for no form, and what may stand there.

@@ -132,9 +132,10 @@ Error no_such_shape(const Statement& text, std::size_t at, const Words& shapes) 
 
 // For .fp16 .f16: of the formats that people call so those that fit the other words, or all.
 Error wrong_name(const Statement& text, std::size_t at) {
-  const std::vector<std::string_view> called = formats_called(text.qualifiers[at]);
-  Words fit = replacement(text, at).words;
-  std::erase_if(fit, [&](std::string_view word) { return std::ranges::find(called, word) == called.end(); });
+  const Words called = formats_called(text.qualifiers[at]), possible = replacement(text, at).words;
+  Words fit = called;
+  std::erase_if(fit,
+                [&](std::string_view word) { return std::ranges::find(possible, word) == possible.end(); });
   return {Errc::unknown_qualifier, spell(text), std::string(text.qualifiers[at]),
           listed(fit.empty() ? called : fit, ".")};
 }
@@ -150,14 +151,25 @@ bool is_known(const Statement& text, std::string_view word) {
 }  // namespace
 
 bool names_product(const Statement& text) {
-  const std::vector<const Family*> families = products_of(text.opcode);
-  const bool has_products = std::ranges::any_of(families, [](const Family* family) {
+  const auto is_of_product = [](std::string_view word) { return looks_like_shape(word) || is_type(word); };
+  const Family& by_types = tensor_product_family();
+  if (text.opcode == by_types.opcode && !text.qualifiers.empty()) {  // beside loads, copies, ...
+    const std::string_view first = text.qualifiers[0];
+    if (first != "mma" && !first.starts_with("kind::") && !is_of_product(first)) return false;
+  }
+  const auto has_types = [](const Family* family) {
     return std::ranges::any_of(family->slots,
                                [](const QualifierSlot& slot) { return slot.role == SlotRole::factor_type; });
-  });
-  return has_products && std::ranges::any_of(text.qualifiers, [](std::string_view word) {
-           return looks_like_shape(word) || is_type(word);
-         });
+  };
+  return std::ranges::any_of(products_of(text.opcode), has_types) &&
+         std::ranges::any_of(text.qualifiers, is_of_product);
+}
+
+std::vector<const Family*> families_near(const Statement& text) {
+  if (names_product(text)) return products_of(text.opcode);
+  std::vector<const Family*> out;
+  for (const Family& family : families()) out.push_back(&family);
+  return out;
 }
 
 std::string_view opcode_of_shape(std::string_view shape) {
