@@ -449,8 +449,8 @@ void add_order(CLI::App& command, int& status) {
           "--sum", o.sum.reduction,
           "a reduction of one array, A, to D, the second file: sum, mean, norm, softmax, layer_norm, rms_norm")
       ->type_name("NAME");
-  command.add_option("--axis", o.sum.axis, "of --sum: which axis is summed; all: one sum of all values")
-      ->check(CLI::IsMember({"0", "1", "all"}))
+  command.add_option("--axis", o.sum.axis, "of --sum: which axis is summed, 1 or -1 the last one; all: one sum of all values")
+      ->check(CLI::IsMember({"0", "1", "-1", "all"}))
       ->capture_default_str();
   command.add_option(
       "--epsilon", o.sum.epsilon,

@@ -19,7 +19,8 @@ using nlohmann::ordered_json;
 
 /// An array with the rows that are summed.
 struct SumFile {
-  explicit SumFile(const std::string& file) : format(required(format_of_file(file))) {
+  explicit SumFile(const std::string& file)
+      : format(required(format_of_file(file))), dimensions(required(read_array(file)).header.shape.size()) {
     std::vector<std::string> notes;
     matrix = required(read_matrix(file, format, notes));
   }
@@ -30,6 +31,7 @@ struct SumFile {
   void flatten() { matrix.columns *= std::exchange(matrix.rows, 1); }
 
   std::string format;
+  std::size_t dimensions;
   CodeMatrix matrix;
 };
 
@@ -95,7 +97,7 @@ int order_sum(const SumArguments& o, const std::string& x, const std::string& d,
     refuse("order --sum", x.empty() ? "no array" : "no result", "X.npy and D.npy, or --words");
   SumFile of_x(x), of_d(d);
   const bool has_values = leaves_values(problem.reduction);
-  if (o.axis == "0") {
+  if (o.axis == "0" && of_x.dimensions > 1) {  // of one dimension it is the last axis, too
     of_x.transpose();
     if (has_values) of_d.transpose();
   } else if (o.axis == "all") {
