@@ -244,6 +244,8 @@ TEST_CASE("arrays of NumPy in and out", "[quick][run]") {
   CHECK(bench.read("d.csv") == "1.5\n");
   CHECK(d(npy(dictionary("'<f8'", "(1,)"), bytes({0, 0, 0, 0, 0, 0, 0xF8, 0x3F})), "d.csv").status == 0);
   CHECK(bench.read("d.csv") == "1.5\n");
+  CHECK(d(npy(dictionary("'<f4'", "()"), bytes({0, 0, 0xC0, 0x3F})), "d.csv").status == 0);
+  CHECK(bench.read("d.csv") == "1.5\n");
   CHECK(d(npy(dictionary("'|i1'", "(1, 1)"), bytes({0xFD})), "d.csv").status == 0);
   CHECK(bench.read("d.csv") == "-3\n");
   const Output written = d(npy(dictionary("'<u2'", "(1, 1)"), bytes({0, 0x40})), "d.npy");
@@ -265,6 +267,34 @@ TEST_CASE("arrays of NumPy in and out", "[quick][run]") {
         npy(dictionary("'<f4'", "(1, 1)"), bytes({0, 0})), std::string("\x93NUM"), std::string()})
     CHECK(d(bad, "e.npy").status == 2);
   CHECK_FALSE(fs::exists(bench.path("e.npy")));
+}
+
+// 1 + 2 + 3 + 4 as NumPy sums it: x.sum(0), x.sum(-1) and x.sum() are one number, of shape ().
+TEST_CASE("an array of one dimension has one axis, and its sum no dimension", "[quick][run]") {
+  using archive::dictionary, archive::npy;
+  const Bench bench;
+  const auto f32 = [](std::initializer_list<float> values) {
+    std::string out;
+    for (const float value : values) out.append(reinterpret_cast<const char*>(&value), sizeof value);
+    return out;
+  };
+  const std::string x = bench.put("x.npy", npy(dictionary("'<f4'", "(4,)"), f32({1, 2, 3, 4})));
+  for (const std::string shape : {"()", "(1,)", "(1, 1)"})
+    for (const std::string axis : {"0", "1", "-1", "all"}) {
+      INFO(shape << " " << axis);
+      const std::string d = bench.put("d.npy", npy(dictionary("'<f4'", shape), f32({10})));
+      const Output found = run({"order", "--sum", "sum", x, d, "--axis", axis});
+      CHECK(found.status == 0);
+      CHECK_THAT(found.out, Catch::Contains("explain all 1 rows"));
+    }
+  // Of two dimensions axis 0 is summed in columns.
+  const std::string both = bench.put("both.npy", npy(dictionary("'<f4'", "(2, 2)"), f32({1, 2, 3, 4})));
+  const std::string columns = bench.put("columns.npy", npy(dictionary("'<f4'", "(2,)"), f32({4, 6})));
+  CHECK(run({"order", "--sum", "sum", both, columns, "--axis", "0"}).status == 0);
+  CHECK(run({"order", "--sum", "sum", both, columns, "--axis", "1"}).status == 1);
+  // A B of one dimension is a row, as A is.
+  CHECK_THAT(run({"run", kHalf, "--target", "sm_90", "--a", x, "--b", x}).err,
+             Catch::Contains("A is 1 x 4, B is 1 x 4") && Catch::Contains("b.reshape(-1, 1) a column"));
 }
 
 TEST_CASE("the order says how f32 numbers become tf32", "[quick][run]") {

@@ -275,8 +275,8 @@ Result<CodeMatrix> run_matrices(const Instruction& instruction, const MatrixOper
 
 // ---- Files of matrices
 
-/// Reads a matrix into codes of a format (a name of Operand::format). What ends in .npy, or is the array NAME of FILE.npz:NAME, has one
-/// dimension (a row) or two; its floating-point and signed items are numbers, its unsigned ones codes, and so are
+/// Reads a matrix into codes of a format (a name of Operand::format). What ends in .npy, or is the array NAME of FILE.npz:NAME, has no
+/// dimension (one element), one (a row) or two; its floating-point and signed items are numbers, its unsigned ones codes, and so are
 /// signed ones for formats of floating-point numbers of that size, as NumPy has what it has no type for. Any other file is text: cells separated by commas, semicolons, blanks or tabs, each a number or a code
 /// (parse_code); lines that are empty or start with '#' are ignored. Numbers that the format cannot represent
 /// are rounded to nearest even, and a note states their count and the first one; for integer formats they are

@@ -451,8 +451,8 @@ void add_order(CLI::App& command, int& status) {
           "log_softmax, attention; all_reduce and "
           "all_reduce_mean, of A with a row for each rank")
       ->type_name("NAME");
-  command.add_option("--axis", o.sum.axis, "of --sum: which axis is summed; all: one sum of all values")
-      ->check(CLI::IsMember({"0", "1", "all"}))
+  command.add_option("--axis", o.sum.axis, "of --sum: which axis is summed, 1 or -1 the last one; all: one sum of all values")
+      ->check(CLI::IsMember({"0", "1", "-1", "all"}))
       ->capture_default_str();
   command.add_option(
       "--epsilon", o.sum.epsilon,

@@ -32,6 +32,7 @@ struct SumFile {
       refuse(file, fmt::format("{} bytes", bytes),
              fmt::format("at most {}: some rows of a large array tell as much as all", kMostArrayBytes),
              Errc::usage);
+    dimensions = required(read_array(file)).header.shape.size();
     std::vector<std::string> notes;
     matrix = required(read_matrix(file, format, notes));
   }
@@ -42,6 +43,7 @@ struct SumFile {
   void flatten() { matrix.columns *= std::exchange(matrix.rows, 1); }
 
   std::string format;
+  std::size_t dimensions;
   CodeMatrix matrix;
 };
 
@@ -151,7 +153,7 @@ int order_sum(const SumArguments& o, const std::string& x, const std::string& d,
   SumFile of_x(x), of_d(d);
   if (is_mean) return order_all_reduce(*is_mean, of_x, of_d, known, as_json);
   const bool has_values = leaves_values(problem.reduction);
-  if (o.axis == "0") {
+  if (o.axis == "0" && of_x.dimensions > 1) {  // of one dimension it is the last axis, too
     of_x.transpose();
     if (has_values) of_d.transpose();
   } else if (o.axis == "all") {

@@ -157,11 +157,13 @@ bool names_product(const Statement& text) {
     const std::string_view first = text.qualifiers[0];
     if (first != "mma" && !first.starts_with("kind::") && !is_of_product(first)) return false;
   }
-  const auto has_types = [](const Family* family) {
-    return std::ranges::any_of(family->slots,
-                               [](const QualifierSlot& slot) { return slot.role == SlotRole::factor_type; });
+  const auto has_products = [](const Family* family) {  // a conversion has types, and no shape
+    const auto has = [&](SlotRole role) {
+      return std::ranges::find(family->slots, role, &QualifierSlot::role) != family->slots.end();
+    };
+    return has(SlotRole::shape) && has(SlotRole::factor_type);
   };
-  return std::ranges::any_of(products_of(text.opcode), has_types) &&
+  return std::ranges::any_of(products_of(text.opcode), has_products) &&
          std::ranges::any_of(text.qualifiers, is_of_product);
 }
 

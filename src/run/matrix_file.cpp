@@ -117,11 +117,13 @@ Result<CodeMatrix> from_array(std::string_view file, const Array& array, const F
   const ArrayHeader& h = array.header;
   if (h.kind == 'S' || h.kind == 'b')
     return Error{Errc::member_dtype, std::string(file), h.dtype(), "numbers, or unsigned codes"};
-  if (h.shape.empty() || h.shape.size() > 2 || h.items() == 0)
-    return Error{Errc::member_shape, std::string(file), h.shape_text(), "(rows, columns)"};
-  CodeMatrix out{static_cast<std::size_t>(h.shape.size() == 1 ? 1 : h.shape[0]),
-                 static_cast<std::size_t>(h.shape.back()),
-                 {}};
+  if (h.shape.size() > 2 || h.items() == 0)
+    return Error{Errc::member_shape, std::string(file), h.shape_text(), "(rows, columns), (columns,) or ()"};
+  const auto size = [&](std::size_t from_behind) {
+    return from_behind > h.shape.size() ? std::size_t{1}
+                                        : static_cast<std::size_t>(h.shape[h.shape.size() - from_behind]);
+  };
+  CodeMatrix out{size(2), size(1), {}};
   for (std::uint64_t i = 0; i < h.items(); ++i) {
     const std::uint64_t item = array.at(i);
     Result<EncodedNumber> number = EncodedNumber{item, true, "", false};

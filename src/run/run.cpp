@@ -50,7 +50,10 @@ Result<void> check_sizes(const Instruction& i, const MatrixOperands& m) {
       return mismatch(i, fmt::format("{} codes", matrix->codes.size()), size_text(*matrix));
   if (m.a.columns != m.b.rows)
     return mismatch(i, fmt::format("A is {}, B is {}", size_text(m.a), size_text(m.b)),
-                    "as many rows of B as A has columns");
+                    fmt::format("as many rows of B as A has columns{}",
+                                m.b.rows == 1 && m.b.columns == m.a.columns
+                                    ? "; an array of one dimension is a row, and b.reshape(-1, 1) a column"
+                                    : ""));
   if (m.c && !has_size(*m.c, m.a.rows, m.b.columns))
     return mismatch(i, fmt::format("C is {}", size_text(*m.c)), size_text(m.a.rows, m.b.columns));
   if (m.bias && !has_size(*m.bias, m.a.rows, m.b.columns) && !has_size(*m.bias, 1, m.b.columns))
