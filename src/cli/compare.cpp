@@ -168,7 +168,7 @@ void add_compare(CLI::App& command, int& status) {
       ->type_name("NUMBERS")
       ->delimiter(',')
       ->allow_extra_args(false)
-      ->check(CLI::Range(std::size_t{1}, kMostDepth));
+      ->check(CLI::Range(std::size_t{1}, kMostDepth).description(""));
   o.values.add_to(command);
   command.add_option("--random", o.random, "compare on generated inputs of a profile: mixed, ordinary, ...");
   command
