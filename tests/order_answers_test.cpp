@@ -126,7 +126,7 @@ const std::string kF16 = "mma.m16n8k16.f32.f16", kBf16 = "mma.m16n8k16.f32.bf16"
 
 // ---- The store
 
-TEST_CASE("the store follows from the type of D, or its values", "[quick][order]") {
+TEST_CASE("the store follows from the type of D, or its values", "[quick][order][once]") {
   const Question f16(kF16, "H100", 8, 12, 64), bf16(kBf16, "H100", 8, 12, 64);
   const Matrix half = f16.product("split_k=2 store=f16"), narrow = bf16.product("store=bf16");
   struct Row {
@@ -168,7 +168,7 @@ TEST_CASE("an order is not searched of rounded inputs", "[quick][order]") {
 
 // ---- One sum in several descriptions
 
-TEST_CASE("all descriptions of one sum are one answer, the likely one first", "[quick][order]") {
+TEST_CASE("all descriptions of one sum are one answer, the likely one first", "[quick][order][once]") {
   struct Row {
     const char *form, *order, *likely, *same, *split;
   };
