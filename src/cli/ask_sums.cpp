@@ -245,7 +245,7 @@ Result<void> add_form(AskReading& out, const AskedSum& sum, const SumForm& form,
   const std::string a = joined_values(sum, &Term::a), b = joined_values(sum, &Term::b);
   AskView view = sum_view(std::string(form.form), targets, a, b);
   if (sum.terms.size() > form.terms)  // only a chain has so many
-    view.commands = {{"compare", std::string(form.form), "--targets", view.commands[0][3], "--k-order",
+    view.commands = {{"compare", std::string(form.form), "--targets", view.commands[0][3], "--order",
                       "ascending,descending", "--a", a, "--b", b, "--json"}};
   out.views.push_back(view);
   return {};
