@@ -50,7 +50,7 @@ std::vector<FoundOrder> orders_of(const py::handle& states) {
 }
 
 py::tuple answer_of(const OrderSearch& s) {
-  return py::make_tuple(states_of(s.found), states_of(s.nearest), s.tried, s.complete, s.inferred);
+  return py::make_tuple(states_of(s.found), states_of(s.nearest), s.tried, s.complete, s.inferred, s.narrowed);
 }
 py::tuple state_of_search(const OrderSearch& s) {
   py::list near;
@@ -60,12 +60,12 @@ py::tuple state_of_search(const OrderSearch& s) {
   for (const OrderShare::Explaining& e : s.share.explaining)
     explaining.append(py::make_tuple(e.instruction, e.order.text(), e.sum, e.number));
   return py::make_tuple(answer_of(s), s.share.tried, s.share.is_limited, s.share.most_found, near,
-                        s.share.has_more, explaining);
+                        s.share.has_more, explaining, s.share.is_narrowed);
 }
 OrderSearch search_of_state(const py::tuple& s) {
   const auto answer = s[0].cast<py::tuple>();
-  OrderSearch out{orders_of(answer[0]), orders_of(answer[1]), answer[2].cast<std::uint64_t>(),
-                  answer[3].cast<bool>(), answer[4].cast<bool>()};
+  OrderSearch out{orders_of(answer[0]),   orders_of(answer[1]),   answer[2].cast<std::uint64_t>(),
+                  answer[3].cast<bool>(), answer[4].cast<bool>(), answer[5].cast<bool>()};
   out.share.tried = s[1].cast<std::vector<std::uint64_t>>();
   out.share.is_limited = s[2].cast<bool>();
   out.share.most_found = s[3].cast<std::uint64_t>();
@@ -75,6 +75,7 @@ OrderSearch search_of_state(const py::tuple& s) {
         {order_of_state(n[0].cast<py::tuple>()), n[1].cast<std::uint64_t>(), n[2].cast<std::uint64_t>()});
   }
   out.share.has_more = s[5].cast<bool>();
+  out.share.is_narrowed = s[7].cast<bool>();
   for (const py::handle& object : s[6]) {
     const auto e = object.cast<py::tuple>();
     out.share.explaining.push_back({e[0].cast<Instruction>(),
@@ -114,6 +115,7 @@ void add_orders(py::module_& m) {
       .def_readonly("tried", &OrderSearch::tried, "How many were tried.")
       .def_readonly("complete", &OrderSearch::complete, "Whether all as plausible as the first were tried.")
       .def_readonly("inferred", &OrderSearch::inferred, "Whether the arithmetic was not verified on hardware.")
+      .def_readonly("narrowed", &OrderSearch::narrowed, "Whether only orders with the known words were tried.")
       .def_property_readonly(
           "split_k", [](const OrderSearch& s) { return name(s.split_k()); },
           "Was K split? \"yes\", \"no\" or \"cannot be told\".")

@@ -140,7 +140,10 @@ TEST_CASE("an order that made an all-reduce is found again") {
     std::string words, name;
   };
   for (const Case& one :
-       {Case{3, "ring=0,1,2 sizes=100", "ring 0 1 2"}, Case{4, "ring=3,2,1,0 sizes=64", "ring 3 2 1 0"},
+       {Case{3, "ring=0,1,2 sizes=100", "ring 0 1 2"}, Case{4, "ring=0,2,1,3 sizes=150", "ring 0 2 1 3"},
+        Case{6, "ring=0,5,2,4,1,3 sizes=80", "ring 0 5 2 4 1 3"},
+        Case{8, "ring=0,2,4,6,1,3,5,7 sizes=60", "ring 0 2 4 6 1 3 5 7"},
+        Case{4, "ring=3,2,1,0 sizes=64", "ring 3 2 1 0"},
         Case{5, "trees=0(4(2(1,3))),1(0(3(2,4))) sizes=256", "tree"}, Case{4, "trees=0(1,2(3))", "other"},
         Case{7, "ring=6,0,3,1,4,2,5 sizes=80", "ring 6 0 3 1 4 2 5"}})
     for (const bool is_mean : {false, true}) {

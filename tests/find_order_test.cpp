@@ -147,9 +147,10 @@ TEST_CASE("words that are known are a question", "[quick][find_order]") {
   const OrderSearch right = search("split_k=4"), other = search("split_k=8");
   REQUIRE_FALSE(right.found.empty());
   CHECK(right.found[0].order.text() == "split_k=4");
-  CHECK_FALSE(right.complete);  // orders without the word were not tried
+  CHECK(right.narrowed);
   CHECK(right.split_k() == SplitAnswer::unknown);
   CHECK(other.found.empty());
+  CHECK(other.text().find(" orders with these words explains all elements\n") != std::string::npos);
   for (const FoundOrder& near : other.nearest) CHECK(near.order.split_k == 8);
   CHECK_FALSE(other.nearest.empty());
 }

@@ -92,7 +92,8 @@ struct OrderShare {
   };
   std::vector<std::uint64_t> tried;  ///< at each level of plausibility that was begun
   bool is_limited = false;           ///< the last one was left: most_products
-  bool has_more = false;             ///< sums beyond most_found, or other ones than the known words allow
+  bool has_more = false;             ///< sums beyond most_found
+  bool is_narrowed = false;          ///< only orders with the known words were tried
   std::uint64_t most_found = 0;      ///< as asked
   std::vector<Near> near;            ///< where nothing was found
   std::vector<Explaining> explaining;
@@ -116,10 +117,12 @@ struct OrderSearch {
   bool complete = false;
   /// The instruction's arithmetic was not verified on hardware.
   bool inferred = false;
+  /// Only orders with the known words were tried (FindOrderOptions::known).
+  bool narrowed = false;
   /// For merge_orders.
   OrderShare share = {};
 
-  /// Whether the answer is split-K, as the likely descriptions have it. Sums of promotions, as products of FP8 have them, are
+  /// Whether the answer is split-K, as the likely descriptions have it; unknown where the search was narrowed. Sums of promotions, as products of FP8 have them, are
   /// not told from those of as many runs, if there are few.
   SplitAnswer split_k() const;
   /// What was found, for a person, in lines.

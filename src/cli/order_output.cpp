@@ -58,8 +58,13 @@ void print_search(const OrderSearch& search, const NamedOrder& named, bool as_js
   ordered_json found = ordered_json::array(), nearest = ordered_json::array();
   for (const FoundOrder& f : search.found) found.push_back(found_json(f));
   for (const FoundOrder& f : search.nearest) nearest.push_back(found_json(f));
-  ordered_json out{{"found", found},        {"nearest", nearest},          {"split_k", name(search.split_k())},
-                   {"tried", search.tried}, {"complete", search.complete}, {"inferred", search.inferred}};
+  ordered_json out{{"found", found},
+                   {"nearest", nearest},
+                   {"split_k", name(search.split_k())},
+                   {"tried", search.tried},
+                   {"complete", search.complete},
+                   {"inferred", search.inferred},
+                   {"narrowed", search.narrowed}};
   if (named) out["kernel"] = {{"form", named->form}, {"order", named->order.text()}, {"explains", is_right}};
   print_json("order", out);
 }
@@ -99,6 +104,7 @@ ordered_json part_json(const OrderSearch& s) {
                    {"limited", s.share.is_limited},
                    {"most", s.share.most_found},
                    {"more", s.share.has_more},
+                   {"narrowed", s.share.is_narrowed},
                    {"explaining", ordered_json::array()}};
   const auto add = [&](const char* list, ordered_json item, const FoundOrder& f) {
     out[list].push_back(std::move(item));
@@ -117,6 +123,7 @@ OrderSearch search_of(const ordered_json& j) {
   out.share.is_limited = j.at("limited");
   out.share.most_found = j.at("most");
   out.share.has_more = j.at("more");
+  out.share.is_narrowed = j.at("narrowed");
   if (j.at("found").empty() && j.at("near").empty()) return out;
   const Target target = required(Target::find(j.at("target").get<std::string>()));
   for (const ordered_json& f : j.at("found")) out.found.push_back(found_of(f, target));

@@ -136,6 +136,16 @@ class StepCollection {
                [n](int s) { return std::min(n - 1, s + 1); });
     other_step("all steps have the data of the first", [](int) { return 0; });
     other_step("all steps have the data of the last", [n](int) { return n - 1; });
+    constexpr int kMostAhead = 8;
+    for (int ahead = 1; ahead < n && ahead <= kMostAhead; ++ahead) {
+      const std::string steps = ahead == 1 ? "a step" : fmt::format("{} steps", ahead);
+      other_step(
+          fmt::format("each step has the data of {} further on, the last ones those of the first", steps),
+          [=](int s) { return (s + ahead) % n; });
+      if (2 * ahead != n)
+        other_step(fmt::format("each step has the data of {} before, the first ones those of the last", steps),
+                   [=](int s) { return (s + n - ahead) % n; });
+    }
     for (int two = 1; two < n; two *= 2)
       other_step(fmt::format("steps {} apart are exchanged", two),
                  [=](int s) { return (s ^ two) < n ? s ^ two : s; });

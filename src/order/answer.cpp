@@ -77,7 +77,7 @@ std::string_view name(SplitAnswer answer) {
 }
 
 SplitAnswer OrderSearch::split_k() const {
-  if (found.empty()) return SplitAnswer::unknown;
+  if (found.empty() || narrowed) return SplitAnswer::unknown;
   const SplitAnswer first = split_of(found[0]);
   for (const FoundOrder& f : found)
     if (split_of(f) != first) return SplitAnswer::unknown;
@@ -94,14 +94,18 @@ std::string OrderSearch::text() const {
       if (!f.same.empty()) add("    the same sum for any data: " + same_line(f));
     }
     if (found.size() > 1) add("which cannot be told apart by these data");
-    add(fmt::format("split-K: {}", name(split_k())));
+    if (!narrowed) add(fmt::format("split-K: {}", name(split_k())));
     if (found[0].left_out != 0)
       add(fmt::format("the last {} values of K are not in the sum: a mistake of the kernel",
                       found[0].left_out));
-    if (!complete) add(fmt::format("others may explain them, too: {} were tried", tried));
+    if (narrowed)
+      add("orders without these words were not tried");
+    else if (!complete)
+      add(fmt::format("others may explain them, too: {} were tried", tried));
   } else {
-    add(fmt::format("none of {} orders explains all elements{}", tried, complete ? "" : "; there are more"));
-    add(fmt::format("split-K: {}", name(split_k())));
+    add(fmt::format("none of {} orders{} explains all elements{}", tried, narrowed ? " with these words" : "",
+                    complete ? "" : "; there are more"));
+    if (!narrowed) add(fmt::format("split-K: {}", name(split_k())));
     for (const FoundOrder& f : nearest) {
       add(fmt::format("  {} of {}: {}", f.equal, f.elements, line_of(f)));
       if (f.first_wrong)
@@ -131,6 +135,7 @@ Result<OrderSearch> merge_orders(std::span<const OrderSearch> shares) {
   }
   OrderSearch out;
   out.complete = true;
+  out.narrowed = shares[0].share.is_narrowed;
   std::vector<OrderShare::Near> near;
   std::vector<OrderShare::Explaining> explaining;
   for (const OrderSearch& s : shares) {

@@ -45,10 +45,10 @@ class Collection {
       case 0:
         simple();
         if (is_chain()) lanes(), blocks(), pairwise();
-        splits({{}});
         break;
-      case 1: slices(); break;
-      case 2: splits(extras(1)); break;
+      case 1: splits({{}}); break;
+      case 2: slices(); break;
+      case 3: splits(extras(1)); break;
       default: splits(extras(2)); two_runs();
     }
   }

@@ -25,6 +25,6 @@ bool are_narrower(const SumOrder& given);
 /// Calls visit(order) for the orders of one level of plausibility, until it returns false.
 void for_each_hypothesis(const Question& question, int level,
                          const std::function<bool(const SumOrder&)>& visit);
-inline constexpr int kLevels = 4;
+inline constexpr int kLevels = 5, kUsualLevels = 2;
 
 }  // namespace warpbit::order

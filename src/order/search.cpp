@@ -80,7 +80,7 @@ class Search {
     most_ = static_cast<std::uint64_t>(
         std::min(std::max(o_.most_products / (overhead + stores_[0]->groups[0].products()), 1.0), 1e18));
     share_.most_found = o_.most_found;
-    share_.has_more = order::are_narrower(o_.known);
+    share_.is_narrowed = order::are_narrower(o_.known);
     for (const Pass& pass : passes()) {
       if (share_.is_limited || (pass.begins && !share_.explaining.empty())) break;
       stored_ = pass.stored;
@@ -101,16 +101,19 @@ class Search {
     Stored* stored;
     bool begins;  // nothing has explained D before
   };
-  // What is tried, one after the other: as plausible orders of all instructions, the most usual instruction first. Usual orders
-  // are tried of all instructions: of D in f16 several may explain all elements. Where D may have been stored in another format
-  // than it is given in, only what is usual is tried of that one.
+  // What is tried, one after the other: as plausible orders of all instructions, the most usual instruction first. The simplest
+  // orders of all and the runs of the first are one: of D in f16 several may explain all elements. Where D may have been stored
+  // in another format than it is given in, only what is usual is tried of that one.
   std::vector<Pass> passes() const {
     std::vector<Pass> out;
-    for (int level = -1; level < kLevels; ++level)
+    for (int level = -1; level < order::kLevels; ++level)
       for (std::size_t i = 0; i < instructions_.size(); ++i)
-        for (const std::unique_ptr<Stored>& stored : stores_)
-          if (level < 1 || stores_.size() == 1 || stored != stores_[0])
-            out.push_back({level, i, stored.get(), level > 0 || (i == 0 && stored == stores_[0])});
+        for (const std::unique_ptr<Stored>& stored : stores_) {
+          const bool is_first = i == 0 && stored == stores_[0];
+          const bool begins = level < 1 ? is_first : level > 1 || i > 0;
+          if (level < order::kUsualLevels || stores_.size() == 1 || stored != stores_[0])
+            out.push_back({level, i, stored.get(), begins});
+        }
     return out;
   }
   const FoundProduct& product() const { return stored_->product; }

@@ -143,7 +143,8 @@ class RankSearch {
     return {
         family_of_ring(up), {"tree", {}, double_tree(static_cast<int>(problem_.ranks))}, family_of_ring(down)};
   }
-  // Of few ranks all trees; of more of them, all chains. One that explains the first values may be of a ring.
+  // Of few ranks all rings and all trees; of more of them, all chains. One that explains the first values may be of a ring; which of
+  // the two ranks comes first that are added first, it does not say.
   void add_others(std::vector<Family>& families) const {
     const bool has_all = problem_.ranks <= kMostOfAllTrees;
     if (!has_all && problem_.ranks > kMostOfAllChains) return;
@@ -151,13 +152,20 @@ class RankSearch {
         "other", {}, has_all ? all_trees(static_cast<int>(problem_.ranks)) : all_chains(problem_.ranks)};
     other.trees = distinct(std::move(other.trees), problem_.is_mean, problem_.ranks);
     const Fit first = longest(other, 0);
-    if (!has_all && first.count < problem_.values && first.count >= kFewest) {
+    if (has_all) {
+      std::vector<int> ring(problem_.ranks);
+      std::iota(ring.begin(), ring.end(), 0);
+      while (problem_.ranks > 3 && std::ranges::next_permutation(ring.begin() + 1, ring.end()).found)
+        families.push_back(family_of_ring(ring));
+    } else if (first.count < problem_.values && first.count >= kFewest) {
       std::vector<int> ring;
       for (const RankTree* at = &other.trees[first.tree]; at != nullptr;
            at = at->from.empty() ? nullptr : at->from.data())
         ring.insert(ring.begin(), at->rank);
-      std::ranges::rotate(ring, ring.end() - 1);
-      families.push_back(family_of_ring(ring));
+      for (int i = 0; i < 2; ++i) {
+        families.push_back(family_of_ring(ring));
+        std::swap(ring[0], ring[1]);
+      }
     }
     families.push_back(std::move(other));
   }
