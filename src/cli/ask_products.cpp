@@ -67,7 +67,7 @@ bool is_filler(std::string_view word) {
   constexpr std::string_view kWords[] = {"what",   "which",  "instruction", "does", "do",   "use",   "uses",
                                          "how",    "is",     "a",           "an",   "the",  "of",    "in",
                                          "on",     "for",    "with",        "and",  "core", "cores", "kernel",
-                                         "tensor", "matrix", "dense",       "x",    "are",  "?"};
+                                         "tensor", "matrix", "dense",       "x",    "are",  ""};
   return is_one_of(kWords, word);
 }
 
@@ -90,16 +90,17 @@ std::string product_type(const std::string& word) {
 std::optional<AskedProduct> read_product(const AskedLine& line) {
   AskedProduct out{"", line.targets};
   bool is_product = false;
-  const std::span<const std::string> words(line.words);
+  std::vector<std::string> words;
+  for (const std::string& word : line.words) words.emplace_back(up_to(word, ",?"));
   for (std::size_t i = 0; i < words.size();) {
-    std::string word(up_to(words[i], ",?"));
-    const std::string small = in_small_letters(word);
-    const std::size_t count = targets_at(words.subspan(i), out.targets);
-    const std::string type = count == 0 ? product_type(word) : "";
+    const std::string small = in_small_letters(words[i]);
+    const std::size_t count = targets_at(std::span(words).subspan(i), out.targets);
+    const std::string type = count == 0 ? product_type(words[i]) : "";
     is_product = is_product || names_multiplication(small);
     if (!type.empty() && out.type.empty())
       out.type = type;
-    else if (count == 0 && type != out.type && !names_multiplication(small) && !is_filler(small))
+    else if (count == 0 && (type.empty() || type != out.type) && !names_multiplication(small) &&
+             !is_filler(small))
       return std::nullopt;
     i += std::max<std::size_t>(count, 1);
   }
