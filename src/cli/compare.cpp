@@ -170,7 +170,11 @@ void add_compare(CLI::App& command, int& status) {
       ->allow_extra_args(false)
       ->check(CLI::Range(std::size_t{1}, kMostDepth).description(""));
   o.values.add_to(command);
-  command.add_option("--random", o.random, "compare on generated inputs of a profile: mixed, ordinary, ...");
+  command.add_option(
+      "--random", o.random,
+      "compare on generated inputs of a profile: ordinary (numbers near 1, the exponents of a case few apart), narrow, wide "
+      "(far apart), cancellation, alignment, underflow, overflow, specials, uniform (any codes), mixed (these by "
+      "turns)");
   command
       .add_option(
           "--cases", o.cases,
