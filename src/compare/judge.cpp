@@ -84,6 +84,7 @@ class Judge {
   Result<Source> source_of(const Chain& chain, const ExecuteOptions& options) const {
     Source out;
     const Instruction& instruction = chain.computation->instruction;
+    if (captures_[0].cases == 0) return out;  // an empty share
     if (captures_.size() == 1 && chain.instructions() == 1 && chain.computation->order == SumOrder() &&
         instruction.canonical() == captures_[0].instruction.canonical()) {
       LoadedCapture other = captures_[0];
