@@ -204,7 +204,7 @@ void add_reductions(py::module_& m) {
         "epsilon"_a = 0.0, "threads"_a = 0, "blocks"_a = 0, "v"_a = py::none(),
         R"(The orders in which a kernel may have added: those that explain D bit for bit.
 
-reduction: "sum", "mean", "norm", "softmax", "layer_norm", "rms_norm", "logsumexp", "log_softmax" or "attention", along `axis`; None: of
+reduction: "sum", "mean", "norm", "softmax", "layer_norm", "rms_norm", "logsumexp", "log_softmax", "cumsum" or "attention", along `axis`; None: of
 all values. x, d: arrays or tensors of float16, bfloat16, float32 or float64; d has no such axis, or all values of x for softmax,
 log_softmax and the norms of rows. v: the values of attention, a row for each column of x; d has its columns. epsilon: of the norms. threads,
 blocks: of the kernel, where a profiler shows them. Sums are in float32, of float64 in float64. Errors: usage; view_mismatch.)");

@@ -354,6 +354,7 @@ TEST_CASE("recorded reductions come out bit for bit", "[once]") {
   check_recording("golden/reductions/sm_90a.zip", 101, 3);
   check_recording("golden/reductions/sm_90a_logs.zip", 20, 0);
   check_recording("golden/reductions/sm_90a_nccl.zip", 64, 0);
+  check_recording("golden/reductions/sm_90a_scans.zip", 6, 0);
 }
 
 // Of many rows of f32 one order explains all, and it is the kernel's: threads are those of the launch, and loops are known.
@@ -376,24 +377,71 @@ Codes items(const Recording& recording, const RecordedMatrix& of) {
   return out;
 }
 
+// The orders that explain what a record has.
+ReductionSearch search_of(const Recording& recording, const Record& record) {
+  const RecordedReduction r = read_reduction(record).value();
+  Codes x = items(recording, r.x), d = items(recording, r.d);
+  std::size_t rows = r.x.shape[0], columns = r.x.shape[1];
+  if (r.axis == 0U) {
+    x = transposed(x, rows, columns);
+    if (d.size() == x.size()) d = transposed(d, rows, columns);
+    std::swap(rows, columns);
+  }
+  const ReductionProblem problem{find_reduction(r.op).value(), rows, columns, "f32", "f32", x, d, r.epsilon};
+  return find_reduction_order(problem).value();
+}
+
 TEST_CASE("recorded reductions tell their order", "[once]") {
   const Recording recording = Recording::open("golden/reductions/sm_90a.zip").value();
   for (const auto& [name, words] : kFound) {
     INFO(name);
     const Record* const record = recording.find(name);
     REQUIRE(record != nullptr);
-    const RecordedReduction r = read_reduction(*record).value();
-    Codes x = items(recording, r.x);
-    const Codes d = items(recording, r.d);
-    std::size_t rows = r.x.shape[0], columns = r.x.shape[1];
-    if (r.axis == 0U) {
-      x = transposed(x, rows, columns);
-      std::swap(rows, columns);
-    }
-    const ReductionProblem problem{find_reduction(r.op).value(), rows, columns, "f32", "f32", x, d, r.epsilon};
-    const ReductionSearch search = find_reduction_order(problem).value();
+    const ReductionSearch search = search_of(recording, *record);
     REQUIRE(search.classes.size() == 1);
     CHECK(std::ranges::find(search.classes[0].orders, order(words)) != search.classes[0].orders.end());
+  }
+}
+
+// ---- Cumulative sums
+
+TEST_CASE("cumulative sums by hand") {
+  const struct {
+    const char* words;
+    std::vector<float> x, sums;
+  } cases[] = {
+      {"threads=1", {kBig, 1, -kBig, 1}, {kBig, kBig, 0, 1}},
+      {"threads=2", {kBig, 1, -kBig, 1}, {kBig, kBig, 0, 0}},           // (B+1) + (-B+1)
+      {"threads=2", {1, kBig, -kBig, 1, 1, 1}, {1, kBig, 0, 0, 1, 2}},  // 0 goes on to the next four
+      {"threads=4", {1, kBig, -kBig, 1, 1, 1}, {1, kBig, 0, 0, 1, 2}},  // (0) + 1, (0) + (1+1)
+      {"threads=1", {-0.0F, -0.0F, 1}, {0, 0, 1}},                      // it begins with 0
+      {"threads=1024", {1, 1, 1}, {1, 2, 3}},
+  };
+  for (const auto& one : cases) {
+    INFO(one.words);
+    const Codes x = codes(one.x);
+    CHECK(reduce(problem(Reduction::cumsum, x, x.size()), order(one.words)).value() == codes(one.sums));
+  }
+  const Codes x = codes({1, 2});
+  for (const char* words :
+       {"threads=3", "threads=2 vector=2", "blocks=2", "shared", "fused", "threads=32 loop=64"}) {
+    INFO(words);
+    const auto refused = reduce(problem(Reduction::cumsum, x, 2), order(words));
+    REQUIRE_FALSE(refused.ok());
+    CHECK_THAT(refused.error().message(), Contains("threads= alone, with a power of two up to 1024"));
+  }
+}
+
+TEST_CASE("recorded cumulative sums tell the threads of their scan") {
+  const Recording recording = Recording::open("golden/reductions/sm_90a_scans.zip").value();
+  for (const auto& [name, words] :
+       {std::pair{"torch.cumsum.f32.8x1000", "threads=256"},
+        std::pair{"torch.cumsum.f32.4x4096", "threads=512"}, std::pair{"torch.cumsum.f32.300x64", "threads=16"},
+        std::pair{"torch.cumsum.f32.300x64.axis0", "threads=1"}}) {
+    INFO(name);
+    const ReductionSearch search = search_of(recording, *recording.find(name));
+    REQUIRE(search.classes.size() == 1);
+    CHECK(search.classes[0].orders[0] == order(words));
   }
 }
 

@@ -27,6 +27,7 @@ enum class Reduction : std::uint8_t {
   rms_norm,     ///< x / sqrt((sum of x^2) / n + epsilon): n values
   logsumexp,    ///< the greatest x + log(sum of e)
   log_softmax,  ///< (x - the greatest x) - log(sum of e): n values
+  cumsum,       ///< the sums of x[0] to x[i], for each i: n values
   attention,    ///< (sum of e v) / (sum of e), of each column of a matrix v
 };
 /// The one of that name. Errors: usage.

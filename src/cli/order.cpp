@@ -330,7 +330,7 @@ void add_order(CLI::App& command, int& status) {
       .add_option(
           "--sum", o.sum.reduction,
           "a reduction of one array, A, to D, the second file: sum, mean, norm, softmax, layer_norm, rms_norm, logsumexp, "
-          "log_softmax, attention; all_reduce and "
+          "log_softmax, cumsum, attention; all_reduce and "
           "all_reduce_mean, of A with a row for each rank")
       ->type_name("NAME");
   command

@@ -15,6 +15,7 @@
 
 #include "reduction/candidates.hpp"
 #include "reduction/online.hpp"
+#include "reduction/prefix.hpp"
 #include "reduction/problem.hpp"
 #include "reduction/tree.hpp"
 #include "threads.hpp"
@@ -34,7 +35,8 @@ struct Leaves {
 };
 
 // Online sums depend on where tiles begin, and on who adds the products.
-std::uint64_t tree_of(const ReductionOrder& order, std::size_t columns) {
+std::uint64_t tree_of(const ReductionOrder& order, Reduction reduction, std::size_t columns) {
+  if (reduction == Reduction::cumsum) return prefix_identity(order, columns);
   std::uint64_t salt = order.fused ? 1 : 2;
   for (const char c : order.function) salt = mix(static_cast<std::uint8_t>(c), salt);
   if (order.online) {
@@ -45,9 +47,10 @@ std::uint64_t tree_of(const ReductionOrder& order, std::size_t columns) {
   return finish(begin(Leaves{salt}, columns, order), order).node;
 }
 
-std::vector<ReductionClass> classes_of(const std::vector<ReductionOrder>& orders, std::size_t columns) {
+std::vector<ReductionClass> classes_of(const std::vector<ReductionOrder>& orders, Reduction reduction,
+                                       std::size_t columns) {
   std::vector<std::uint64_t> trees(orders.size());
-  for_each_piece(0, trees.size(), [&](std::size_t i) { trees[i] = tree_of(orders[i], columns); });
+  for_each_piece(0, trees.size(), [&](std::size_t i) { trees[i] = tree_of(orders[i], reduction, columns); });
   std::vector<ReductionClass> out;
   std::map<std::uint64_t, std::size_t> at;
   for (std::size_t i = 0; i < trees.size(); ++i) {
@@ -222,7 +225,8 @@ std::optional<Error> refused(const ReductionProblem& p, bool has_d) {
                              of_values ? "as many as x has"
                              : has_v   ? "the columns of v for each row"
                                        : "one for each row"));
-  if (p.x_format == "f64" && (of_values || has_v || p.reduction == Reduction::logsumexp))
+  if (p.x_format == "f64" && p.reduction != Reduction::cumsum &&
+      (of_values || has_v || p.reduction == Reduction::logsumexp))
     return error(fmt::format("{} of f64", name(p.reduction)),
                  "f16, bf16 or f32: its functions are those of f32");
   return std::nullopt;
@@ -281,6 +285,7 @@ std::optional<Error> refused(const ReductionProblem& problem, const ReductionOrd
   if ((order.value_lanes != 0) != has_v)
     return error(order.text(), has_v ? "value_lanes=" : "an order without value_lanes=");
   if (order.online && has(order.function, "steps")) return error(order.text(), "online without steps");
+  if (problem.reduction == Reduction::cumsum) return prefix_refusal(order);
   const std::vector<Variant>& variants = row_of(problem.reduction).variants;
   const auto is_same = [&](const Variant& one) {
     return one.function == order.function && one.fused == order.fused;
@@ -297,10 +302,10 @@ std::optional<Error> refused(const ReductionProblem& problem, const ReductionOrd
                fmt::format("{}", fmt::join(words, ", ")));
 }
 
-ReductionSearch answer(Found found, std::size_t columns, std::size_t most_classes) {
+ReductionSearch answer(Found found, Reduction reduction, std::size_t columns, std::size_t most_classes) {
   std::ranges::stable_sort(found.orders, {}, rank);
   ReductionSearch out;
-  out.classes = classes_of(found.orders, columns);
+  out.classes = classes_of(found.orders, reduction, columns);
   const std::size_t listed = std::min(out.classes.size(), most_classes);
   out.more_classes = out.classes.size() - listed;
   out.classes.resize(listed);
@@ -313,6 +318,7 @@ ReductionSearch answer(Found found, std::size_t columns, std::size_t most_classe
 
 Found searched(const ReductionProblem& problem, const ReductionOptions& options) {
   if (problem.reduction == Reduction::attention) return find_online(problem, options);
+  if (problem.reduction == Reduction::cumsum) return find_prefix_sums(problem, options);
   Found out = with_rows(problem, [&]<class Of>() { return Search<Of>(problem, options).run(); });
   if (problem.reduction != Reduction::logsumexp) return out;
   const Found online = find_online(problem, options);
@@ -340,6 +346,7 @@ Result<std::vector<std::uint64_t>> reduce(const ReductionProblem& problem, const
   if (auto error = reduction::order_refusal(order)) return *std::move(error);
   if (auto error = reduction::refused(problem, order)) return *std::move(error);
   if (order.online) return reduction::reduced_online(problem, order);
+  if (problem.reduction == Reduction::cumsum) return reduction::prefix_sums(problem, order);
   return reduction::with_rows(problem, [&]<class Of>() { return reduction::reduced<Of>(problem, order); });
 }
 
@@ -350,8 +357,8 @@ Result<ReductionSearch> find_reduction_order(const ReductionProblem& problem, co
   if (options.hints.blocks != 0) hinted.blocks = options.hints.blocks;
   if (auto error = reduction::order_refusal(hinted)) return *std::move(error);
   const ReductionProblem compared = reduction::first_rows(problem);
-  ReductionSearch out =
-      reduction::answer(reduction::searched(compared, options), problem.columns, options.most_classes);
+  ReductionSearch out = reduction::answer(reduction::searched(compared, options), problem.reduction,
+                                          problem.columns, options.most_classes);
   out.rows = compared.rows;
   out.all_rows = problem.rows;
   return out;

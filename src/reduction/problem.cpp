@@ -36,7 +36,7 @@ bool has(std::string_view function, std::string_view word) {
 namespace {
 
 // By number.
-const std::array<ReductionRow, 9> kReductions = {{
+const std::array<ReductionRow, 10> kReductions = {{
     {"sum", false, false, false, {{""}}},
     {"mean", false, false, true, {{"reciprocal"}, {""}}},
     {"norm", false, true, false, {{"", true}, {"", false}}},
@@ -49,6 +49,7 @@ const std::array<ReductionRow, 9> kReductions = {{
     {"rms_norm", true, true, true, {{"", true}, {"", false}, {"reciprocal", true}, {"reciprocal", false}}},
     {"logsumexp", false, false, false, {{"expf"}, {"ex2"}, {"expf:steps"}}},
     {"log_softmax", true, false, false, {{"expf"}, {"ex2"}}},
+    {"cumsum", true, false, false, {{""}}},
     {"attention",
      false,
      false,
@@ -157,6 +158,7 @@ std::vector<Number> Rows<Number>::finished(std::size_t row, Number sum) const {
     }
     case Reduction::layer_norm: break;  // Moments
     case Reduction::attention: break;   // online
+    case Reduction::cumsum: break;      // prefix
     case Reduction::rms_norm: {
       const Number root = applied("rsqrt", std::vector{mean + static_cast<Number>(problem_.epsilon)})[0];
       out = x_[row];
