@@ -144,7 +144,9 @@ TEST_CASE("an order that made an all-reduce is found again") {
         Case{6, "ring=0,5,2,4,1,3 sizes=80", "ring 0 5 2 4 1 3"},
         Case{8, "ring=0,2,4,6,1,3,5,7 sizes=60", "ring 0 2 4 6 1 3 5 7"},
         Case{4, "ring=3,2,1,0 sizes=64", "ring 3 2 1 0"},
-        Case{5, "trees=0(4(2(1,3))),1(0(3(2,4))) sizes=256", "tree"}, Case{4, "trees=0(1,2(3))", "other"},
+        Case{5, "trees=0(4(2(1,3))),1(0(3(2,4))) sizes=256", "tree"}, Case{4, "trees=0(2,1(3))", "other"},
+        Case{4, "trees=0(1,2(3))", "tree of 2 hosts"},
+        Case{8, "trees=0(1,4(5(2(3)),6(7))),6(7,2(3(4(5)),0(1))) sizes=300", "tree of 4 hosts"},
         Case{7, "ring=6,0,3,1,4,2,5 sizes=80", "ring 6 0 3 1 4 2 5"}})
     for (const bool is_mean : {false, true}) {
       INFO(one.words);
@@ -183,7 +185,9 @@ TEST_CASE("recorded all-reduces tell their ring or tree", "[once]") {
            {"nccl.default.default.all_reduce.f32.4x32768", "ring 0 1 2 3", "ring=0,1,2,3 sizes=4096"},
            {"nccl.tree.simple.all_reduce.f32.4x32768", "tree", "trees=0(2(1,3)),3(1(2,0)) sizes=16384"},
            {"nccl.ring.simple.all_reduce.f32.8x1000", "ring 0 1 2 3 4 5 6 7", "ring=0,1,2,3,4,5,6,7 sizes=128"},
-           {"nccl.tree.ll.all_reduce.f32.8x1000", "tree", "trees=0(4(2(1,3),6(5,7)))"}}) {
+           {"nccl.tree.ll.all_reduce.f32.8x1000", "tree", "trees=0(4(2(1,3),6(5,7)))"},
+           {"nccl.tree.simple.all_reduce.f32.4x1000.x2", "tree of 2 hosts", "trees=0(1,2(3))"},
+           {"nccl.tree.simple.all_reduce.f32.8x1000.x2", "tree of 4 hosts", "trees=0(1,4(5(2(3)),6(7)))"}}) {
     INFO(name);
     const Record* const record = recording.find(name);
     REQUIRE(record != nullptr);

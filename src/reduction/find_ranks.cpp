@@ -140,8 +140,13 @@ class RankSearch {
     std::vector<int> up(problem_.ranks);
     std::iota(up.begin(), up.end(), 0);
     const std::vector<int> down(up.rbegin(), up.rend());
-    return {
-        family_of_ring(up), {"tree", {}, double_tree(static_cast<int>(problem_.ranks))}, family_of_ring(down)};
+    const auto ranks = static_cast<int>(problem_.ranks);
+    std::vector<Family> out{family_of_ring(up), {"tree", {}, double_tree(ranks)}, family_of_ring(down)};
+    for (int each = 2; each <= ranks / 2; ++each)
+      if (ranks % each == 0)
+        out.push_back(
+            {fmt::format("tree of {} hosts", ranks / each), {}, double_tree_of_hosts(ranks / each, each)});
+    return out;
   }
   // Of few ranks all rings and all trees; of more of them, all chains. One that explains the first values may be of a ring; which of
   // the two ranks comes first that are added first, it does not say.

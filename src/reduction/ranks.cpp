@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <iterator>
 #include <numeric>
 #include <utility>
 
@@ -57,6 +58,36 @@ std::vector<RankTree> double_tree(int ranks) {
   return {binary_tree(ranks, 0, [](int rank) { return rank; }), binary_tree(ranks, 0, [&](int rank) {
             return ranks % 2 == 0 ? ranks - 1 - rank : (rank + 1) % ranks;
           })};
+}
+
+namespace {
+
+RankTree with_ranks_of_hosts(const RankTree& hosts, int each) {
+  std::vector<RankTree> others;
+  for (const RankTree& one : hosts.from) others.push_back(with_ranks_of_hosts(one, each));
+  const int head = hosts.rank * each;
+  RankTree chain{head + each - 1};
+  for (int rank = head + each - 2; rank > head; --rank) {
+    RankTree next{rank};
+    next.from.push_back(std::move(chain));
+    chain = std::move(next);
+  }
+  if (others.size() == 2) {
+    chain.from.push_back(std::move(others[0]));
+    others.erase(others.begin());
+  }
+  RankTree out{head};
+  out.from.push_back(std::move(chain));
+  std::ranges::move(others, std::back_inserter(out.from));
+  return out;
+}
+
+}  // namespace
+
+std::vector<RankTree> double_tree_of_hosts(int hosts, int each) {
+  std::vector<RankTree> out;
+  for (const RankTree& one : double_tree(hosts)) out.push_back(with_ranks_of_hosts(one, each));
+  return out;
 }
 
 namespace {

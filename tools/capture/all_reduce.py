@@ -4,8 +4,8 @@
 
     tools/capture/all_reduce.py FOLDER [--driver VERSION] [--date DAY] [--most RANKS]
 
-Needs PyTorch. Each rank has a GPU of its own where there are enough; else all share the first one, as if each were a host of its own, and
-speak through sockets: what is added, and in which order, NCCL decides in the same way.
+Needs PyTorch. Each rank has a GPU of its own where there are enough; else as many ranks as there are GPUs are a host (NCCL_HOSTID), and
+hosts speak through sockets: what is added, and in which order, NCCL decides as for hosts that have these GPUs each.
 """
 import datetime
 import itertools
@@ -34,14 +34,14 @@ def numbers(rank, count, dtype):
     return stream.to(dtype).repeat(count // reductions.PERIOD + 1)[:count]
 
 
-def work(rank, ranks, folder, share, algorithm, protocol):
+def work(rank, ranks, folder, gpus, algorithm, protocol):
     """One rank: it writes what it has after each of CASES to a file of the folder."""
     os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT="29553", NCCL_NVLS_ENABLE="0")
     if algorithm:
         os.environ.update(NCCL_ALGO=algorithm, NCCL_PROTO=protocol)
-    if share:
-        os.environ.update(NCCL_HOSTID=str(rank), NCCL_SOCKET_IFNAME="lo", NCCL_NET="Socket")
-    device = torch.device("cuda", 0 if share else rank)
+    if gpus < ranks:
+        os.environ.update(NCCL_HOSTID=str(rank // gpus), NCCL_SOCKET_IFNAME="lo", NCCL_NET="Socket")
+    device = torch.device("cuda", rank % gpus)
     torch.cuda.set_device(device)
     distributed.init_process_group("nccl", rank=rank, world_size=ranks, timeout=datetime.timedelta(seconds=60))
     out = []
@@ -59,12 +59,12 @@ def work(rank, ranks, folder, share, algorithm, protocol):
 def all_reduces(r):
     version = ".".join(map(str, torch.cuda.nccl.version()))
     for ranks, ways in ALGORITHMS.items():
-        share = torch.cuda.device_count() < ranks
+        gpus = min(torch.cuda.device_count(), ranks)
         for algorithm, protocol in ways:
             name = f"nccl.{algorithm or 'default'}.{protocol or 'default'}".lower()
             try:
                 with tempfile.TemporaryDirectory() as folder:
-                    multiprocessing.spawn(work, (ranks, folder, share, algorithm, protocol), ranks)
+                    multiprocessing.spawn(work, (ranks, folder, gpus, algorithm, protocol), ranks)
                     results = [torch.load(os.path.join(folder, str(rank))) for rank in range(ranks)]
             except Exception as error:  # NCCL has no such algorithm for these ranks
                 r.failed.append(f"{name} of {ranks}: {error!r}"[-600:])
@@ -76,7 +76,7 @@ def all_reduces(r):
                 x = torch.stack([numbers(rank, len(d), d.dtype) for rank in range(ranks)])
                 r.records.append({"kind": "reduction", "name": f"{name}.{op}.{reductions.NAMES[d.dtype]}.{ranks}x{len(d)}", "op": op,
                                   "x": r.array(x), "d": r.array(d), "axis": 0, "library": f"NCCL {version}", "stable": stable,
-                                  "ranks_agree": agree, "shared_gpu": share})
+                                  "ranks_agree": agree, "gpus": gpus})
 
 
 if __name__ == "__main__":
