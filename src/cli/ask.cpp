@@ -237,7 +237,7 @@ void print_answer(const AskReadings& readings) {
     }
     if (!reading.with_files.empty()) fmt::print("  With matrices in files or arrays\n");
     for (const std::string& one : reading.with_files)
-      fmt::print("    {}\n", shell_lines(one, terminal().is_one ? terminal().columns - 4 : kNoLimit));
+      fmt::print("  {}\n", shell_lines(one, terminal().is_one ? terminal().columns - 2 : kNoLimit));
     for (const AskSuggestion& s : reading.suggestions)
       print_fitted(fmt::format("  or {}  ({})", printable(s.line), s.why));
   }
