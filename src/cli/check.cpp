@@ -309,7 +309,9 @@ int check(const CheckArguments& o) {
   const Result<AskedForm> form = find_form(o.text, o.target);
   if (o.json) return check_json(o, form);
   if (!form) {
-    fmt::print("refused: {}\n", printable(form.error().message()));
+    const bool is_everywhere =
+        form.error().code != Errc::ambiguous_form && o.target.empty() && o.text.find('@', 1) == o.text.npos;
+    fmt::print("refused{}: {}\n", is_everywhere ? " on every target" : "", printable(form.error().message()));
     suggest_forms(form.error(), o.text, find_target(o.target));
     return kNo;
   }
