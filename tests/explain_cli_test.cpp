@@ -303,8 +303,8 @@ m16n8k8 is 1 ulp off: it rounds 16777217 to 0x4b800000 (16777216) after k = 8,
 }
 
 TEST_CASE("generated inputs and captures by several forms and in several orders of K", "[quick][cli]") {
-  const Output random = run({"compare", kF16, kShallow, "--targets", "sm_90", "--order",
-                             "ascending,split_k=2", "--depth", "33", "--random", "ordinary", "--cases", "8"});
+  const Output random = run({"compare", kF16, kShallow, "--targets", "sm_90", "--order", "ascending,split_k=2",
+                             "--depth", "33", "--random", "ordinary", "--cases", "8"});
   CHECK(random.status == 1);
   CHECK_THAT(random.out, Contains("differs from m16n8k16 ascending") && Contains("\nm16n8k8 split_k=2 ") &&
                              Contains(" of 1024 elements") &&
@@ -516,8 +516,7 @@ TEST_CASE("a search for what tells two forms or orders of K apart", "[quick][cli
   const Output equal = run({"compare", kF16, kShallow, "--find-difference", "sm_80"});
   CHECK(equal.status == 0);
   CHECK_THAT(equal.out, Contains("equal: m16n8k16 and m16n8k8 both compute every element as fused L 8, F 24"));
-  const Output order =
-      run({"compare", kF16, "--order", "ascending,descending", "--find-difference", "sm_80"});
+  const Output order = run({"compare", kF16, "--order", "ascending,descending", "--find-difference", "sm_80"});
   CHECK(order.status == 1);
   CHECK_THAT(order.out, Contains("\ndescending "));
   const Output integers = run({"compare", "mma.sync.aligned.m16n8k16.row.col.s32.s8.s8.s32", "--order",
