@@ -26,7 +26,7 @@ def ulp(x):
 
 
 def test_rows_are_what_gemm_gives():
-    """Cases are one of four blocks of the first element's inputs; the row of data is judged by the element that the study shows."""
+    """Of the element that a study shows, whose exact sum and results `explain` has as fractions."""
     shown = study(zero_c=True)
     assert [(row["depth"], row["target"], row["order"]) for row in shown.rows] == [
         (depth, target, order) for depth in DEPTHS for target in ("sm_90a", "sm_100a") for order in ORDERS]
@@ -61,7 +61,7 @@ def test_pictures_and_tables(tmp_path):
     assert shown.svg().startswith("<?xml") and shown._repr_html_().startswith("<svg")
     shown.write_svg(tmp_path / "errors.svg")
     assert (tmp_path / "errors.svg").read_text() == shown.svg()
-    assert repr(shown) == "DepthStudy: 6 computations, 2 K"
+    assert repr(shown) == "<DepthStudy: 6 computations, 2 K>"
     integers = warpbit.compare_depths([warpbit.Instruction("mma.m16n8k32.s32.s8.s8", t) for t in ("sm_80", "sm_90")], [32], 1)
     assert integers._repr_html_() is None
     with pytest.raises(warpbit.Error, match="no element has an error"):

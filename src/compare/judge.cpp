@@ -16,10 +16,10 @@ namespace {
 
 constexpr std::size_t kHeldFactors = std::size_t{1} << 20;  // of the elements that are read at once
 
-// True if gemm computes what the chain does: a dense product of matrices that nothing negates.
+// True if gemm computes what the chain does: a dense product of matrices whose sign nothing changes.
 bool is_gemm(const Chain& chain, std::span<const LoadedCapture> captures) {
   const Tile& t = *chain.tile;
-  if (t.terms != t.depth || t.a_scale.is_present() || t.negate_a || t.negate_b || t.starts_at_zero)
+  if (t.terms != t.depth || t.a_scale.is_present() || t.negate_a != t.negate_b || t.starts_at_zero)
     return false;
   return RowInputs(captures, t, {0, 0, 0, 1, 1}, chain.depth).product(chain).ok();
 }
