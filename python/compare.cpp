@@ -76,8 +76,8 @@ but for the words that are none of the sum along K. Errors: usage; view_mismatch
 }
 
 // A row for each K and computation.
-py::list rows_of(const DepthStudy& study) {
-  py::list out;
+As<"list[dict[str, int | float | str]]", py::list> rows_of(const DepthStudy& study) {
+  As<"list[dict[str, int | float | str]]", py::list> out;
   for (const Comparison& c : study.comparisons)
     for (std::size_t i = 0; i < c.results.size(); ++i) {
       const StudiedComputation& of = study.computations[i];

@@ -66,7 +66,8 @@ TEST_CASE("names of products that there are not", "[quick][isa]") {
     return i.error().message();
   };
   CHECK_THAT(refused("tcgen05.f32.e4m3", "H100"), Contains("sm_90a"));
-  CHECK_THAT(refused("tcgen05.mma.kind::f16.f32.f16.bf16", "B200"), Contains("the type of A is .f16"));
+  CHECK_THAT(refused("tcgen05.mma.kind::f16.f32.f16.bf16", "B200"),
+             Contains("'.f16' does not fit the other words; there can be .bf16"));
   CHECK_THAT(refused("tcgen05.mma.m128n12k32.f32.e4m3", "B200"), Contains("m128n12k32"));
   CHECK_THAT(refused("tcgen05.mma.m256n24k32.f32.e4m3", "B200"), Contains("m256n24k32"));
   CHECK_THAT(refused("tcgen05.f32.e2m1.ue8m0", "B200"),
