@@ -2,9 +2,7 @@
 """What is between this module and its process: fork, signals, objects without a value, arrays that are refused."""
 
 import _thread
-import pathlib
 import pickle
-import shutil
 import subprocess
 import sys
 import threading
@@ -132,19 +130,3 @@ def test_what_progress_raises_ends_the_call():
 
     with pytest.raises(StopIteration, match="enough"):
         long_compare(stop)
-
-
-# ---- Pythons that it was not built for
-
-def test_another_python_is_told(tmp_path):
-    package = tmp_path / "warpbit"
-    package.mkdir()
-    for name in ("__init__.py", "_error.py", "_built_for.py"):
-        shutil.copy(pathlib.Path(warpbit.__file__).parent / name, package)
-    (package / "_core.cpython-39-x86_64-linux-gnu.so").touch()
-    done = subprocess.run([sys.executable, "-c", "import warpbit"], cwd=tmp_path, env={}, capture_output=True, text=True)
-    version = f"{sys.version_info.major}.{sys.version_info.minor}"
-    said = done.stderr.splitlines()[-1]
-    assert done.returncode == 1 and said.startswith("ImportError: warpbit was built for ") and f" 3.9; this is {sys.executable} {version}" in said
-    done = subprocess.run([sys.executable, "-S", "-c", "import warpbit"], cwd=tmp_path, env={}, capture_output=True, text=True)  # no NumPy
-    assert "which has no NumPy" in done.stderr.splitlines()[-1]

@@ -48,7 +48,7 @@ void print_search(const OrderSearch& search, const NamedOrder& named, bool as_js
   if (!as_json) {
     std::istringstream lines(search.text());
     for (std::string line; std::getline(lines, line);) print_fitted(line);
-    if (search.found.empty() && search.share.is_limited) print_fitted("--exhaustive tries the others");
+    if (search.found.empty() && !search.complete) print_fitted("--exhaustive tries the others");
     if (named)
       print_fitted(fmt::format(
           "{} {}: {}, {}", is_right ? "the kernel's name says so, too:" : "but the kernel's name says",
