@@ -87,7 +87,7 @@ const std::map<std::string, std::string, std::less<>> kHeaders = {
     {"kernel_rules", "base"},     {"source", "base"},           {"letters", "base"},
     {"tensor_map", "tensor_map"}, {"tensor_memory", "machine"}, {"texture", "texture"},
     {"recording", "recording"},   {"verify", "verify"},         {"arbiter", "arbiter"},
-    {"reduction", "reduction"},
+    {"reduction", "reduction"},   {"all_reduce", "reduction"},  {"study", "compare"},
 };
 
 // "src/isa/families/mma.cpp" -> isa, "warpbit/target.hpp" -> target, "isa/form.hpp" -> isa.
@@ -268,6 +268,7 @@ constexpr NamingPart kNamingParts[] = {{"execute.hpp", "// ---- tcgen05\n", ""},
                                        {"instruction.hpp", "// ---- Instruction descriptors\n", ""},
                                        {"layout.hpp", "// ---- Moves of fragments\n", ""},
                                        {"reduction.hpp", "// Sums of one array", ""},
+                                       {"all_reduce.hpp", "// Sums over ranks", ""},
                                        {"gemm.hpp", "// ---- Orders of sums\n", "// ---- Products\n"}};
 
 // The text of a header; blank where it may name what it likes.

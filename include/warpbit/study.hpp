@@ -19,8 +19,7 @@ namespace warpbit {
 
 /// A computation of a study in words.
 struct StudiedComputation {
-  /// Target and order, "sm_90a promote=128", as far as they are not the same in all; the distinct_names() where forms differ beside
-  /// them.
+  /// Target and order, as far as they are not the same in all; the distinct_names() where forms differ beside them.
   std::string name;
   std::string form, target, order, plan;
   std::string mark;  ///< mark(instruction): what of it no result of that GPU shows; empty if nothing
@@ -46,7 +45,7 @@ Result<DepthStudy> compare_depths(std::span<const Computation> computations, con
 /// A study of comparisons that are there already. Precondition: they are of these computations, by ascending K.
 DepthStudy study_of(std::span<const Computation> computations, std::vector<Comparison> comparisons);
 
-/// Each form on each target once: "FORM on sm_100a: fused L 32, F 25, no floor -> f32 rz (inferred: no result of that GPU)".
+/// Each form on each target once, with its arithmetic, and what of it no result of that GPU shows.
 std::vector<std::string> forms_of(const DepthStudy& study);
 
 /// Text for a person, in lines of `columns` (at least 60) where possible: a row for each K and computation, and behind them the forms,

@@ -3,6 +3,7 @@
 // (warpbit/eigen.hpp) and the matchers of test frameworks (warpbit/matchers/).
 #pragma once
 
+#include "warpbit/all_reduce.hpp"
 #include "warpbit/arbiter.hpp"
 #include "warpbit/capture.hpp"
 #include "warpbit/descriptor.hpp"
@@ -25,6 +26,7 @@
 #include "warpbit/replay.hpp"
 #include "warpbit/result.hpp"
 #include "warpbit/state.hpp"
+#include "warpbit/study.hpp"
 #include "warpbit/target.hpp"
 #include "warpbit/tensor_map.hpp"
 #include "warpbit/tensor_memory.hpp"

@@ -43,7 +43,7 @@ std::string text(const WindowedGroups& s) {
                      format(s.result).name, name(s.rounding));
 }
 std::string text(const FmaChain& s) {
-  return fmt::format("{} chain{} in {} {}{}", s.fused ? "fma" : "mul, add", start(s.start),
+  return fmt::format("{}{} in {} {}{}", s.fused ? "fma chain" : "chain of mul and add", start(s.start),
                      format(s.format).name, name(s.rounding),
                      s.nan == NanRule::first_of_b_sum_a ? ", first NaN of b, sum, a" : "");
 }
