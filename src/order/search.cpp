@@ -102,15 +102,20 @@ class Search {
     bool begins;  // nothing has explained D before
   };
   // What is tried, one after the other: as plausible orders of all instructions, the most usual instruction first. The simplest
-  // orders of all and the runs of the first are one: of D in f16 several may explain all elements. Where D may have been stored
+  // orders of all and the runs of the first are one, and with them those of chains in f32 and f64: of D in f16 several may explain all
+  // elements, and promotions and runs differ little. Where D may have been stored
   // in another format than it is given in, only what is usual is tried of that one.
+  static bool is_wide(const Instruction& i) {
+    const std::string_view format = i.find(Part::a)->format;
+    return format == "f32" || format == "f64";
+  }
   std::vector<Pass> passes() const {
     std::vector<Pass> out;
     for (int level = -1; level < order::kLevels; ++level)
       for (std::size_t i = 0; i < instructions_.size(); ++i)
         for (const std::unique_ptr<Stored>& stored : stores_) {
           const bool is_first = i == 0 && stored == stores_[0];
-          const bool begins = level < 1 ? is_first : level > 1 || i > 0;
+          const bool begins = level < 1 ? is_first : level > 1 || (i > 0 && !is_wide(instructions_[i]));
           if (level < order::kUsualLevels || stores_.size() == 1 || stored != stores_[0])
             out.push_back({level, i, stored.get(), begins});
         }
