@@ -101,14 +101,14 @@ class Search {
     Stored* stored;
     bool begins;  // nothing has explained D before
   };
-  // What is tried, one after the other: as plausible orders of all instructions, the most usual instruction first. The simplest
-  // orders of all and the runs of the first are one, and with them those of chains in f32 and f64: of D in f16 several may explain all
-  // elements, and promotions and runs differ little. Where D may have been stored
-  // in another format than it is given in, only what is usual is tried of that one.
   static bool is_wide(const Instruction& i) {
     const std::string_view format = i.find(Part::a)->format;
     return format == "f32" || format == "f64";
   }
+  // What is tried, one after the other: as plausible orders of all instructions, the most usual instruction first. The simplest
+  // orders of all and the runs of the first are one, and with them those of chains in f32 and f64: of D in f16 several may explain all
+  // elements, and promotions and runs differ little. Where D may have been stored in another format than it is given in, only what
+  // is usual is tried of that one.
   std::vector<Pass> passes() const {
     std::vector<Pass> out;
     for (int level = -1; level < order::kLevels; ++level)
