@@ -260,13 +260,16 @@ void Queue::put(Turn turn, Outcome outcome) {
     if (faulty_ == std::numeric_limits<std::uint64_t>::max()) return waiting_.push_back(std::move(cluster));
     return record(*cluster, false);
   }
+  const bool is_first_fault = outcome == Outcome::fault && is_wanted(number);
+  if (is_first_fault) {
+    faulty_ = number;
+    totals_.forget_behind(number);  // before its own join them
+  }
   record(*cluster, outcome != Outcome::fault);
   if (outcome != Outcome::fault) {
     ended_ += cluster->blocks().size();
     if (progress_) progress_(ended_ + report_.cancelled, count_);
-  } else if (is_wanted(number)) {
-    faulty_ = number;
-    totals_.forget_behind(number);
+  } else if (is_first_fault) {
     for (const std::unique_ptr<Block>& block : cluster->blocks()) {
       if (!block->has_fault()) continue;
       report_.fault = block->found();

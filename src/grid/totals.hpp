@@ -32,7 +32,7 @@ struct Totals {
 class TotalsByCluster {
  public:
   void add(std::uint64_t cluster, Totals left);
-  /// Leaves those out that are behind a cluster.
+  /// Leaves those out that are behind a cluster, which was not added so far.
   void forget_behind(std::uint64_t cluster);
   Totals all() const;
 

@@ -289,6 +289,8 @@ class RankSearch {
     out.name = problem_.ranks > 2 ? family.name : "any";
     out.order.sizes = sizes_of(ranges);
     set_trees(family, ranges, out);
+    if (problem_.ranks > 2 && !out.order.ring.empty())
+      out.name = fmt::format("ring {}", fmt::join(out.order.ring, " "));
     out.explained = problem_.values;
     for (const Fit& one : ranges) {
       Range range{one.first, one.count, 0};

@@ -24,8 +24,9 @@ NAMES = ("T4", "sm_75", "A100", "sm_80", "H100", "H200", "sm_90a", "sm_90", "B20
 HOPPER = NAMES.index("H100")
 NAMED = re.compile(r"(?<![\w/])(" + "|".join(NAMES) + r")(?![\w/])")
 # What matrix products of a GPU use: instead of forms that it does not have, and instead of those that it has beside them.
-MISSING = {"B200": {"wgmma.m64n8k32.f32.e4m3": "tcgen05.f32.e4m3"},
-           "RTX 5090": {"wgmma.m64n8k32.f32.e4m3": "mma.m16n8k32.f32.e4m3"}}
+MISSING = {"H100": {"tcgen05.f32.e4m3": "mma.m16n8k32.f32.e4m3"},
+           "B200": {"wgmma.m64n8k32.f32.e4m3": "tcgen05.f32.e4m3"},
+           "RTX 5090": {"wgmma.m64n8k32.f32.e4m3": "mma.m16n8k32.f32.e4m3", "tcgen05.f32.e4m3": "mma.m16n8k32.f8f6f4.f32.e4m3"}}
 USED = {"H100": {"mma.m16n8k16.f32.f16": "wgmma.m64n8k16.f32.f16", "mma.m16n8k32.f32.e4m3": "wgmma.m64n8k32.f32.e4m3"},
         "B200": {"mma.m16n8k16.f32.f16": "tcgen05.f32.f16", "mma.m16n8k32.f32.e4m3": "tcgen05.f32.e4m3"}}
 
