@@ -45,11 +45,12 @@ void name_sum(FoundOrder& found, std::vector<OrderShare::Explaining> all) {
 }
 
 SplitAnswer split_of(const FoundOrder& f) {
-  const bool is = is_split(f.order);
-  if (!is_fp8(f.instruction)) return is ? SplitAnswer::yes : SplitAnswer::no;
-  // Which of both made these bits, no data tell.
+  const bool is = is_split(f.order), promotes = is_fp8(f.instruction);
+  // Which of both made these bits, no data tell. Promotions are usual of FP8 alone.
   const auto is_other = [&](const SameSum& same) {
-    return is ? same.order.promote != 0 : is_split(same.order) && same.order.split_k <= kUsualRuns;
+    if (promotes && is) return same.order.promote != 0;
+    if (!promotes && same.order.promote != 0) return false;
+    return is_split(same.order) != is && same.order.split_k <= kUsualRuns;
   };
   if (std::ranges::any_of(f.same, is_other)) return SplitAnswer::unknown;
   return is ? SplitAnswer::yes : SplitAnswer::no;
