@@ -11,21 +11,6 @@
 namespace warpbit::reduction {
 namespace {
 
-/// Tiles in their order, and of which block each is.
-struct Tile {
-  std::size_t first, last, block;
-};
-std::vector<Tile> split(std::size_t n, const ReductionOrder& order) {
-  const auto blocks = static_cast<std::size_t>(order.blocks);
-  const std::size_t run = (n + blocks - 1) / blocks,
-                    loop = order.loop == 0 ? run : static_cast<std::size_t>(order.loop);
-  std::vector<Tile> out;
-  for (std::size_t block = 0; block < blocks; ++block)
-    for (std::size_t at = block * run, end = std::min(n, at + run); at < end; at += loop)
-      out.push_back({at, std::min(end, at + loop), block});
-  return out;
-}
-
 /// What a thread adds of products: the first one waits for the second, which is rounded.
 struct Products {
   float sum = 0, e = 0, v = 0;
@@ -63,7 +48,7 @@ Tiles tiles_of(std::span<const float> x, const ReductionOrder& order) {
   Tiles out;
   std::vector<float> steps;
   std::size_t block = SIZE_MAX;
-  for (const Tile& tile : split(x.size(), order)) {
+  for (const BlockPart& tile : parts_of(x.size(), order)) {
     if (tile.block != block) out.greatest.push_back(-INFINITY);
     block = tile.block;
     float& greatest = out.greatest.back();
@@ -157,25 +142,11 @@ std::vector<float> merged(std::vector<Online> blocks, const ReductionOrder& orde
 
 // ---- Rows
 
-namespace {
-
-std::vector<std::vector<float>> floats(std::span<const std::uint64_t> codes, std::string_view format,
-                                       std::size_t rows, std::size_t columns) {
-  const Codec from = *Codec::find(format);
-  std::vector<std::vector<float>> out(rows);
-  for (std::size_t row = 0; row < rows; ++row)
-    for (const std::uint64_t code : codes.subspan(row * columns, columns))
-      out[row].push_back(static_cast<float>(from.decode(code)));
-  return out;
-}
-
-}  // namespace
-
 OnlineRows::OnlineRows(const ReductionProblem& problem)
-    : x_(floats(problem.x, problem.x_format, problem.rows, problem.columns)) {
+    : x_(numbers_of<float>(problem.x, problem.x_format, problem.columns)) {
   if (problem.v_columns != 0)
-    v_ = floats(transposed(problem.v, problem.columns, problem.v_columns), problem.v_format, problem.v_columns,
-                problem.columns);
+    v_ = numbers_of<float>(transposed(problem.v, problem.columns, problem.v_columns), problem.v_format,
+                           problem.columns);
 }
 
 void OnlineRows::add_blocks(const Tiles& tiles, const ReductionOrder& order, std::vector<Online>& to) const {

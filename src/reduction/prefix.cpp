@@ -15,10 +15,8 @@ constexpr int kMostScanThreads = 1024;
 
 template <class Number>
 std::vector<std::uint64_t> sums_of_row(const ReductionProblem& problem, std::size_t row, int threads) {
-  const Codec from = *Codec::find(problem.x_format);
-  std::vector<Number> numbers;
-  for (const std::uint64_t code : problem.x.subspan(row * problem.columns, problem.columns))
-    numbers.push_back(static_cast<Number>(from.decode(code)));
+  std::vector<Number> numbers = numbers_of<Number>(problem.x.subspan(row * problem.columns, problem.columns),
+                                                   problem.x_format, problem.columns)[0];
   add_prefixes(std::span(numbers), static_cast<std::size_t>(threads));
   return codes_of(numbers, problem.d_format);
 }

@@ -63,19 +63,19 @@ const ReductionRow& row_of(Reduction reduction) {
   return kReductions[static_cast<std::size_t>(reduction)];
 }
 
-namespace {
-
 template <class Number>
-std::vector<std::vector<Number>> numbers_of(const ReductionProblem& problem) {
-  const Codec from = *Codec::find(problem.x_format);
-  std::vector<std::vector<Number>> out(problem.rows);
-  for (std::size_t row = 0; row < problem.rows; ++row)
-    for (const std::uint64_t code : problem.x.subspan(row * problem.columns, problem.columns))
-      out[row].push_back(static_cast<Number>(from.decode(code)));
+std::vector<std::vector<Number>> numbers_of(std::span<const std::uint64_t> codes, std::string_view format,
+                                            std::size_t columns) {
+  const Codec from = *Codec::find(format);
+  std::vector<std::vector<Number>> out(codes.size() / columns);
+  for (std::size_t i = 0; i < codes.size(); ++i)
+    out[i / columns].push_back(static_cast<Number>(from.decode(codes[i])));
   return out;
 }
-
-}  // namespace
+template std::vector<std::vector<float>> numbers_of(std::span<const std::uint64_t>, std::string_view,
+                                                    std::size_t);
+template std::vector<std::vector<double>> numbers_of(std::span<const std::uint64_t>, std::string_view,
+                                                     std::size_t);
 
 // A GPU's NaN has all bits of its fraction but the sign; of f64 that of an operand stays (NUMERICS.md).
 template <class Number>
@@ -97,7 +97,10 @@ template std::vector<std::uint64_t> codes_of(const std::vector<double>&, std::st
 
 template <class Number>
 Rows<Number>::Rows(const ReductionProblem& problem, const Variant& variant)
-    : problem_(problem), variant_(variant), x_(numbers_of<Number>(problem)), terms_(problem.rows) {
+    : problem_(problem),
+      variant_(variant),
+      x_(numbers_of<Number>(problem.x, problem.x_format, problem.columns)),
+      terms_(problem.rows) {
   const bool has_squares = row_of(problem.reduction).adds_squares;
   const bool has_exponentials = problem.reduction == Reduction::softmax ||
                                 problem.reduction == Reduction::logsumexp ||
@@ -194,7 +197,7 @@ Moments operator+(Moments to, Moments from) {
 }
 
 MomentRows::MomentRows(const ReductionProblem& problem, const Variant& /*variant*/)
-    : problem_(problem), x_(numbers_of<float>(problem)) {}
+    : problem_(problem), x_(numbers_of<float>(problem.x, problem.x_format, problem.columns)) {}
 
 std::vector<std::uint64_t> MomentRows::results(std::size_t row, const Moments& sum) const {
   const float variance = sum.squares / static_cast<float>(problem_.columns);

@@ -43,6 +43,11 @@ const ReductionRow& row_of(Reduction reduction);
 std::string_view exponential_of(std::string_view function);
 bool has(std::string_view function, std::string_view word);
 
+/// Rows of codes as numbers. Precondition: the format is known.
+template <class Number>
+std::vector<std::vector<Number>> numbers_of(std::span<const std::uint64_t> codes, std::string_view format,
+                                            std::size_t columns);
+
 /// The codes of numbers, with the NaNs of a GPU. Precondition: the format is known.
 template <class Number>
 std::vector<std::uint64_t> codes_of(const std::vector<Number>& numbers, std::string_view format);

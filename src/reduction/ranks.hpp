@@ -19,7 +19,7 @@ RankTree chain(std::span<const int> ring, std::size_t last);
 /// NCCL's double binary tree: the two halves of an array.
 std::vector<RankTree> double_tree(int ranks);
 /// The same of hosts with so many ranks each. The first rank of a host, its head, adds what the next ones send along a chain, and then
-/// what other hosts send. Where these are two, as an H200 shows, the first one goes to the host's second rank.
+/// what other hosts send. Where these are two, the first one goes to the host's second rank. Hosts of two ranks were recorded; of more it is assumed.
 ///
 ///     two hosts of two     0(1,2(3))        four, the first half     0(1,4(5(2(3)),6(7)))
 std::vector<RankTree> double_tree_of_hosts(int hosts, int each);

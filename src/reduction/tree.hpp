@@ -123,6 +123,22 @@ class ThreadSums {
   std::vector<Value> parts_;
 };
 
+/// Values [first, last) that a block sums to one before it goes on.
+struct BlockPart {
+  std::size_t first, last, block;
+};
+/// Of runs of a block each (Spread::up), in their order.
+inline std::vector<BlockPart> parts_of(std::size_t n, const ReductionOrder& order) {
+  const auto blocks = static_cast<std::size_t>(order.blocks);
+  const std::size_t run = (n + blocks - 1) / blocks,
+                    loop = order.loop == 0 ? run : static_cast<std::size_t>(order.loop);
+  std::vector<BlockPart> out;
+  for (std::size_t block = 0; block < blocks; ++block)
+    for (std::size_t at = block * run, end = std::min(n, at + run); at < end; at += loop)
+      out.push_back({at, std::min(end, at + loop), block});
+  return out;
+}
+
 /// What threads have added up: their sums, part after part, and of each part the block that it belongs to.
 template <class Value>
 struct Begun {
@@ -141,14 +157,11 @@ Begun<typename Source::Value> begin(const Source& source, std::size_t n, const R
     return out;
   }
   ThreadSums<Source> sums(source, order, threads);
-  const std::size_t run = (n + blocks - 1) / blocks,
-                    loop = order.loop == 0 ? run : static_cast<std::size_t>(order.loop);
-  for (std::size_t block = 0; block < blocks; ++block)
-    for (std::size_t at = block * run, end = std::min(n, at + run); at < end; at += loop) {
-      const auto of = sums.of(at, std::min(end, at + loop));
-      out.threads.insert(out.threads.end(), of.begin(), of.end());
-      out.block.push_back(block);
-    }
+  for (const BlockPart& part : parts_of(n, order)) {
+    const auto of = sums.of(part.first, part.last);
+    out.threads.insert(out.threads.end(), of.begin(), of.end());
+    out.block.push_back(part.block);
+  }
   return out;
 }
 
