@@ -58,7 +58,8 @@ const Arrows kArrows = {
     // Programs.
     {"reduction", {"capture", "format", "grid"}},
     {"verify", {"replay", "recording", "order", "grid", "reduction"}},
-    {"arbiter", {"verify", "assembler"}},
+    {"edit", {"assembler"}},
+    {"arbiter", {"verify", "edit"}},
     {"cli",
      {"arbiter", "verify", "reduction", "grid", "tensor_map", "device", "explain", "compare", "order",
       "diagnose", "layout", "run", "record"}},

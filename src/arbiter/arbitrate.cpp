@@ -124,7 +124,7 @@ bool Arbiter::tells(std::string_view hypothesis, const Way& way, const std::stri
 
 CodePlace Arbiter::place_of(int line) const {
   const auto found = std::ranges::find(code_.sites(), line, &Site::line);
-  return found == code_.sites().end() ? CodePlace{line, {}} : found->place();
+  return found == code_.sites().end() ? CodePlace{line, {}} : place(*found);
 }
 
 void Arbiter::add_fault(const Fault& fault) {
@@ -182,7 +182,7 @@ void Arbiter::find_slices() {
     out_.notes.emplace_back("the thread executes more statements than were looked at");
   for (const Slice& one : slices_)
     for (const int site : one.sites) lines_.insert(code_.site(site).line);
-  for (const int site : slices_.front().sites) out_.slice.push_back(code_.site(site).place());
+  for (const int site : slices_.front().sites) out_.slice.push_back(place(code_.site(site)));
 }
 
 // What breaks a rule, or leaves something open, where the wrong element comes from.
@@ -254,7 +254,7 @@ void Arbiter::try_defects() {
       const assembler::DefectRow& row = *defect->row;
       add(Ruling::assembler, row.name,
           fmt::format("ptxas ({}) {}; by the PTX manual {}", row.seen, row.result, row.manual),
-          {code_.site(defect->site).place()});
+          {place(code_.site(defect->site))});
       if (out_.minimal.empty()) out_.minimal = minimal_of(defect->site, text, row.name);
     }
     return;
@@ -288,7 +288,7 @@ void Arbiter::try_statement(int site, const Evidence& evidence) {
     count(row.name, all.size());
     for (std::size_t i = 0; i < all.size(); ++i) {
       if (!fits[i] || told++ >= kOfOneStatement) continue;
-      add(row.ruling, row.name, all[i].sentence, {code_.site(site).place()});
+      add(row.ruling, row.name, all[i].sentence, {place(code_.site(site))});
       blamed_.insert(site);
       const Site& of = code_.site(site);
       if (out_.minimal.empty() && all[i].edit.at == of.at && all[i].edit.length == of.length)

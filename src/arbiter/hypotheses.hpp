@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "arbiter/code.hpp"
 #include "arbiter/solve.hpp"
 #include "assembler/defects.hpp"
+#include "edit/code.hpp"
 
 namespace warpbit::arbiter {
 

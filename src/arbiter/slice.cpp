@@ -130,14 +130,6 @@ std::optional<std::uint64_t> Event::result(std::string_view name) const {
   return find_value(results, name);
 }
 
-bool is_load(const Site& site) {
-  return site.does() == ptx::Does::load || site.does() == ptx::Does::atomic;
-}
-bool is_store(const Site& site) {
-  return site.does() == ptx::Does::store || site.does() == ptx::Does::atomic ||
-         site.does() == ptx::Does::reduction;
-}
-
 std::optional<Cell> accessed(const Site& site, const Event& event) {
   const OperandText* const operand = address_operand(site);
   if (operand == nullptr || operand->parts.empty() || !event.is_executed || !(is_load(site) || is_store(site)))

@@ -13,10 +13,18 @@
 #include <string>
 #include <vector>
 
-#include "arbiter/code.hpp"
 #include "arbiter/experiment.hpp"
+#include "edit/code.hpp"
+#include "warpbit/arbiter.hpp"
 
 namespace warpbit::arbiter {
+
+using edit::Code, edit::Edit, edit::Site, edit::is_among, edit::guarded;
+
+/// What a verdict says of a statement.
+inline CodePlace place(const Site& site) {
+  return {site.line, site.text};
+}
 
 /// Bytes that a statement accesses: from an address, or from a symbol on.
 struct Cell {
@@ -53,8 +61,6 @@ struct Trace {
 
 /// What a statement loads or stores, with the values of its sources; nothing of others.
 std::optional<Cell> accessed(const Site& site, const Event& event);
-bool is_load(const Site& site);
-bool is_store(const Site& site);
 
 /// What a thread executes, statement by statement as they are written.
 Trace trace(const Experiment& experiment, const Code& code, const Thread& thread);

@@ -306,21 +306,4 @@ void solve(const Experiment& experiment, const Code& code, const Slice& slice, S
   Solver(experiment, code, slice, to).run();
 }
 
-bool is_literal(const Site& site, std::size_t operand) {
-  return operand < site.parts.operands.size() &&
-         site.parts.operands[operand].kind == OperandText::Kind::literal;
-}
-
-std::uint64_t literal_of(const Site& site, std::size_t operand) {
-  const auto type = ptx::find_type(site.type());
-  return ptx::literal_bits(site.parts.operands[operand].literal, type.value_or(ptx::Type::b64));
-}
-
-std::string literal_text(const Site& site, std::size_t operand, std::uint64_t bits) {
-  const bool is_real = site.parts.operands[operand].literal.is_float;
-  if (is_real && site.type() == "f64") return fmt::format("0d{:016X}", bits);
-  if (is_real && site.bits() == 32) return fmt::format("0f{:08X}", bits);
-  return bits < 4096 ? fmt::format("{}", bits) : fmt::format("{:#x}", bits);
-}
-
 }  // namespace warpbit::arbiter

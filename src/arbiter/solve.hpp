@@ -22,10 +22,4 @@ using Solutions = std::map<std::pair<int, std::size_t>, std::vector<std::uint64_
 /// Adds those of the slice of an element that the GPU left at an address.
 void solve(const Experiment& experiment, const Code& code, const Slice& slice, Solutions& to);
 
-/// The bits of a literal in the type of a statement.
-std::uint64_t literal_of(const Site& site, std::size_t operand);
-/// A literal with these bits, as PTX has it.
-std::string literal_text(const Site& site, std::size_t operand, std::uint64_t bits);
-bool is_literal(const Site& site, std::size_t operand);
-
 }  // namespace warpbit::arbiter

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "arbiter/code.hpp"
+#include "edit/code.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -9,7 +9,7 @@
 #include "assembler/flow.hpp"
 #include "ptx/type.hpp"
 
-namespace warpbit::arbiter {
+namespace warpbit::edit {
 namespace {
 
 Site site_of(const ptx::ModuleText& module, const ptx::FunctionText& function, int index) {
@@ -91,6 +91,31 @@ std::string Code::changed(std::vector<Edit> edits) const {
   return out;
 }
 
+bool is_literal(const Site& site, std::size_t operand) {
+  return operand < site.parts.operands.size() &&
+         site.parts.operands[operand].kind == OperandText::Kind::literal;
+}
+
+std::uint64_t literal_of(const Site& site, std::size_t operand) {
+  const auto type = ptx::find_type(site.type());
+  return ptx::literal_bits(site.parts.operands[operand].literal, type.value_or(ptx::Type::b64));
+}
+
+std::string literal_text(const Site& site, std::size_t operand, std::uint64_t bits) {
+  const bool is_real = site.parts.operands[operand].literal.is_float;
+  if (is_real && site.type() == "f64") return fmt::format("0d{:016X}", bits);
+  if (is_real && site.bits() == 32) return fmt::format("0f{:08X}", bits);
+  return bits < 4096 ? fmt::format("{}", bits) : fmt::format("{:#x}", bits);
+}
+
+bool is_load(const Site& site) {
+  return site.does() == ptx::Does::load || site.does() == ptx::Does::atomic;
+}
+bool is_store(const Site& site) {
+  return site.does() == ptx::Does::store || site.does() == ptx::Does::atomic ||
+         site.does() == ptx::Does::reduction;
+}
+
 Edit replaced(const Site& site, std::string text) {
   return {site.at, site.length, std::move(text)};
 }
@@ -109,4 +134,4 @@ std::string guarded(std::string text, std::string_view guard) {
   return text;
 }
 
-}  // namespace warpbit::arbiter
+}  // namespace warpbit::edit

@@ -12,9 +12,9 @@
 
 #include "isa/statement.hpp"
 #include "ptx/module.hpp"
-#include "warpbit/arbiter.hpp"
+#include "warpbit/result.hpp"
 
-namespace warpbit::arbiter {
+namespace warpbit::edit {
 
 /// A statement, and where its text stands.
 ///
@@ -37,7 +37,6 @@ struct Site {
   std::string_view type() const;
   /// The bits of that type; 32 without one.
   int bits() const;
-  CodePlace place() const { return {line, text}; }
   /// The text of operand n; empty if it has none.
   std::string operand(std::size_t n) const;
   /// The statement with other operands.
@@ -77,9 +76,15 @@ class Code {
 Edit replaced(const Site& site, std::string text);
 /// Statements in place of one and its guard, which comes wherever they have `$G`.
 Edit whole(const Site& site, const std::string& text);
+/// The bits of a literal operand in the type of the statement, and a literal with such bits as PTX has it.
+std::uint64_t literal_of(const Site& site, std::size_t operand);
+std::string literal_text(const Site& site, std::size_t operand, std::uint64_t bits);
+bool is_literal(const Site& site, std::size_t operand);
+bool is_load(const Site& site);
+bool is_store(const Site& site);
 /// Whether a word is one of some, which blanks part.
 bool is_among(std::string_view word, std::string_view words);
 /// The text with `guard` for each `$G`.
 std::string guarded(std::string text, std::string_view guard);
 
-}  // namespace warpbit::arbiter
+}  // namespace warpbit::edit
