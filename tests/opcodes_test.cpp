@@ -114,7 +114,7 @@ constexpr Exception kExceptions[] = {
     // Other meanings.
     {"src/kernel/kernel.cpp", "a feature of processors"},
     {"src/target/target.cpp", "units"},
-    {"src/grid/module.cpp", "kinds of faults"},
+    {"src/grid/function.cpp", "kinds of faults"},
     {"src/block/fault_words.cpp", "an English word"},
     {"src/ptx/evidence.cpp", "kinds of results"},
     {"src/diagnose/places.cpp", "a bit that is set"},
