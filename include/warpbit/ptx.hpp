@@ -414,6 +414,7 @@ class Function {
  private:
   friend class Module;
   struct State;
+  Report launch_once(const Launch& how, std::span<const Argument> arguments) const;
   explicit Function(std::shared_ptr<const State> state) : state_(std::move(state)) {}
   std::shared_ptr<const State> state_;
 };
@@ -452,6 +453,7 @@ class Module {
   friend class Function;
   struct State;
   explicit Module(std::shared_ptr<State> state) : state_(std::move(state)) {}
+  static Result<std::shared_ptr<State>> read(std::string text, std::optional<Target> target);
   std::shared_ptr<State> state_;
 };
 

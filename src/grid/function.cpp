@@ -14,7 +14,9 @@
 #include "grid/grades.hpp"
 #include "grid/launch_memory.hpp"
 #include "grid/module_state.hpp"
+#include "grid/twin_launch.hpp"
 #include "ptx/source.hpp"
+#include "test_process.hpp"
 #include "threads.hpp"
 
 namespace warpbit::ptx {
@@ -216,6 +218,21 @@ std::optional<Error> check_inferred(const grid::Program& program) {
 }  // namespace
 
 Report Function::launch(const Launch& how, std::span<const Argument> arguments) const {
+  const TestProcess* const process = TestProcess::self();
+  if (process == nullptr || how.observe) return launch_once(how, arguments);
+  const grid::TwinLaunch what{*process, state_->name, state_->parameters, how, arguments};
+  const auto once = [](const Function& of) {
+    return [of](const Launch& as, std::span<const Argument> with) { return of.launch_once(as, with); };
+  };
+  if (!state_->original)
+    return process->mistake() ? launch_once(how, arguments)
+                              : grid::launch_recorded(what, state_->module->key, once(*this));
+  const Function original(state_->original);
+  return grid::launch_twins(what, {once(*this), state_->module->variables().ranges()},
+                            {once(original), state_->original->module->variables().ranges()});
+}
+
+Report Function::launch_once(const Launch& how, std::span<const Argument> arguments) const {
   Report out;
   const auto fail = [&](Error error) {
     out.fault = block::refused(std::move(error));

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <nlohmann/json.hpp>
 
 #include "assembler/defects.hpp"
 #include "grid/evidence.hpp"
@@ -14,13 +15,14 @@
 #include "grid/module_target.hpp"
 #include "isa/since.hpp"
 #include "ptx/source.hpp"
+#include "test_process.hpp"
 
 namespace warpbit::ptx {
 
 /// Of a module. Those of compilers have at most a few MiB.
 constexpr std::size_t kMostText = std::size_t{1} << 28;
 
-Result<Module> Module::load(std::string text, std::optional<Target> target) {
+Result<std::shared_ptr<Module::State>> Module::read(std::string text, std::optional<Target> target) {
   if (text.size() > kMostText)
     return Error{Errc::statement_syntax, "module", fmt::format("a text of {} bytes", text.size()),
                  fmt::format("at most {}", kMostText)};
@@ -32,7 +34,30 @@ Result<Module> Module::load(std::string text, std::optional<Target> target) {
   Result<grid::Addresses> addresses = grid::place_variables(*state->text, state->memory);
   if (!addresses) return addresses.error();
   state->addresses = *std::move(addresses);
-  return Module(state);
+  return state;
+}
+
+// In a test that is watched the module may get a mistake, and knows what it was without.
+Result<Module> Module::load(std::string text, std::optional<Target> target) {
+  Result<std::shared_ptr<State>> state = read(std::move(text), target);
+  if (!state) return state.error();
+  const TestProcess* const process = TestProcess::self();
+  if (process == nullptr) return Module(*state);
+  const ModuleText& module = *(*state)->text;
+  (*state)->key = module_key(module.text, (*state)->target.name());
+  process->keep((*state)->key, module.text);
+  process->write({{"event", "module"}, {"module", (*state)->key}, {"target", (*state)->target.name()}});
+  const std::optional<PlantedMistake>& mistake = process->mistake();
+  if (!mistake || mistake->module != (*state)->key || mistake->at > module.text.size()) return Module(*state);
+  std::string changed = module.text;
+  changed.replace(mistake->at, mistake->length, mistake->text);
+  if (const Result<Target> other = Target::find_ptx(mistake->target); other && *other != (*state)->target)
+    target = *other;
+  Result<std::shared_ptr<State>> planted = read(std::move(changed), target);
+  if (!planted) return planted.error();
+  process->write({{"event", "planted"}, {"module", (*state)->key}});
+  (*planted)->original = *state;
+  return Module(*planted);
 }
 
 Result<Module> Module::load_file(const std::filesystem::path& path, std::optional<Target> target) {
@@ -157,8 +182,14 @@ Result<Function> Module::function(std::string_view name) const {
     if (std::optional<AssemblerNote> note = grid::computed_otherwise_later(*usual))
       notes.push_back(*std::move(note));
   std::ranges::stable_sort(notes, {}, &AssemblerNote::line);
-  return Function(std::shared_ptr<const Function::State>(new Function::State{
-      state_, found, std::string(name), parameters_of(*found), *std::move(usual), std::move(notes)}));
+  std::shared_ptr<const Function::State> original;
+  if (state_->original) {
+    const Result<Function> found_there = Module(state_->original).function(name);
+    if (found_there) original = found_there->state_;
+  }
+  return Function(std::shared_ptr<const Function::State>(
+      new Function::State{state_, found, std::string(name), parameters_of(*found), *std::move(usual),
+                          std::move(original), std::move(notes)}));
 }
 
 }  // namespace warpbit::ptx

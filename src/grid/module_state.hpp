@@ -25,6 +25,9 @@ struct Module::State {
   std::once_flag filling = {};
   std::unique_ptr<grid::Heap> heap = {};  // once a kernel has used it
   grid::Turns launches = {};
+  // In a test that `warpbit notice` runs: what it is called, and with a mistake what it was without.
+  std::string key = {};
+  std::shared_ptr<State> original = {};
 
   /// Its variables with their bytes, which nothing needs before.
   const grid::GlobalMemory& variables() {
@@ -39,7 +42,8 @@ struct Function::State {
   std::string name;
   std::vector<Parameter> parameters;
   grid::Program usual;
-  std::vector<AssemblerNote> notes = {};  // of the functions that it may call, too
+  std::shared_ptr<const State> original = {};  ///< without the mistake that is planted in it
+  std::vector<AssemblerNote> notes = {};       // of the functions that it may call, too
   // Compiled when they are asked for.
   mutable std::mutex compiling = {};
   mutable std::map<grid::CompileOptions, Result<grid::Program>> others = {};

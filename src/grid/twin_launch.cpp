@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "grid/twin_launch.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <utility>
+#include <variant>
+
+#include "grid/launch_memory.hpp"
+
+namespace warpbit::grid {
+namespace {
+
+using Bytes = std::span<std::byte>;
+
+/// Launches whose memory is larger are not compared.
+constexpr std::size_t kMostBytes = std::size_t{1} << 30;
+/// So many launches of a kernel that leave the same are repeated with other inputs.
+constexpr int kTriedLaunches = 4;
+
+/// What of the mistake is known in this process.
+struct Known {
+  std::mutex mutex;
+  bool differs = false;
+  std::map<std::string, int> tried;               // launches, by kernel
+  std::map<std::string, std::set<int>> executed;  // lines, by module and kernel
+};
+Known& known() {
+  static Known one;
+  return one;
+}
+
+// ---- Memory
+
+/// Memory that a launch may write, without parts that are there twice.
+std::vector<Bytes> writable(const TwinLaunch& what) {
+  std::vector<Bytes> out;
+  const auto add = [&](Bytes bytes) {
+    if (std::ranges::none_of(
+            out, [&](Bytes one) { return one.data() == bytes.data() && one.size() >= bytes.size(); }))
+      out.push_back(bytes);
+  };
+  for (const ptx::Argument& one : what.arguments) {
+    if (const auto* array = std::get_if<Bytes>(&one)) add(*array);
+    if (const auto* array = std::get_if<ptx::Unwritten>(&one)) add(array->bytes);
+  }
+  for (const ptx::PlacedMemory& one : what.how.memory)
+    if (one.is_writable) add(one.bytes);
+  for (const auto& [address, array] : ptx::named_arrays()) add(array);
+  return out;
+}
+
+std::vector<Bytes> bytes_of(std::span<const GlobalMemory::Range> ranges) {
+  std::vector<Bytes> out;
+  for (const GlobalMemory::Range& one : ranges) out.emplace_back(one.data, one.bytes);
+  return out;
+}
+
+std::size_t size_of(const std::vector<Bytes>& all) {
+  std::size_t out = 0;
+  for (const Bytes one : all) out += one.size();
+  return out;
+}
+
+using Copy = std::vector<std::byte>;
+
+Copy copy_of(const std::vector<Bytes>& all) {
+  Copy out;
+  out.reserve(size_of(all));
+  for (const Bytes one : all) out.insert(out.end(), one.begin(), one.end());
+  return out;
+}
+
+void put(const Copy& copy, const std::vector<Bytes>& to) {
+  std::size_t at = 0;
+  for (const Bytes one : to) {
+    if (!one.empty()) std::memcpy(one.data(), &copy[at], one.size());
+    at += one.size();
+  }
+}
+
+// ---- Other inputs
+
+/// Another input of the same kind: words of 16 bits with other bits, none of which is of the exponent of f16, bf16 or f32; numbers
+/// of other bits, or one integer less by one.
+///
+///     f16  s eeeee mmmmmmmmmm    bf16  s eeeeeeee mmmmmmm
+///     mask 1 00000 0001111111          1 00000000 1111111
+struct Change {
+  std::string_view outcome;
+  std::uint16_t mask = 0, zeros = 0;  ///< `zeros`: what words that are 0 become first
+  std::size_t smaller = 0;            ///< the number of the parameter + 1; 0: none
+};
+constexpr std::uint16_t kMantissas = 0x807f;
+
+std::uint16_t random_word(std::uint64_t& state) {
+  state = state * 6'364'136'223'846'793'005 + 1'442'695'040'888'963'407;
+  return static_cast<std::uint16_t>(state >> 40);
+}
+
+void change_bytes(Bytes of, const Change& change, std::uint64_t& state) {
+  for (std::size_t i = 0; i + 1 < of.size(); i += 2) {
+    std::uint16_t word = 0;
+    std::memcpy(&word, &of[i], 2);
+    word = static_cast<std::uint16_t>((word == 0 ? change.zeros : word) ^ (random_word(state) & change.mask));
+    std::memcpy(&of[i], &word, 2);
+  }
+}
+
+bool is_integer(const ptx::Parameter& one) {
+  return (one.bytes == 4 || one.bytes == 8) && (one.type[0] == 'u' || one.type[0] == 's' || one.type[0] == 'b');
+}
+
+/// The number of a parameter; 0 if it is no integer that may be less.
+std::uint64_t size_argument(const ptx::Parameter& parameter, const ptx::Argument& argument) {
+  const auto* const bytes = std::get_if<std::vector<std::byte>>(&argument);
+  std::uint64_t out = 0;
+  if (bytes == nullptr || !is_integer(parameter) || bytes->size() > sizeof out) return 0;
+  std::memcpy(&out, bytes->data(), bytes->size());
+  return out >= 2 && out < (std::uint64_t{1} << 31) ? out : 0;
+}
+
+std::vector<Change> changes_of(const TwinLaunch& what) {
+  std::vector<Change> out{{"values", kMantissas, 0x3c00}, {"values", kMantissas, 0}, {"values", 0x0101, 0}};
+  for (std::size_t i = 0; i < what.parameters.size(); ++i)
+    if (size_argument(what.parameters[i], what.arguments[i]) != 0) out.push_back({"sizes", 0, 0, i + 1});
+  return out;
+}
+
+/// The arguments with a change; arrays that are only read are copied to `held`.
+std::vector<ptx::Argument> changed(const TwinLaunch& what, const Change& change, std::uint64_t& state,
+                                   std::vector<Copy>& held) {
+  std::vector<ptx::Argument> out(what.arguments.begin(), what.arguments.end());
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    if (const auto* array = std::get_if<std::span<const std::byte>>(&out[i])) {
+      Copy& copy = held.emplace_back(array->begin(), array->end());
+      change_bytes(copy, change, state);
+      out[i] = std::span<const std::byte>(copy);
+    } else if (auto* number = std::get_if<std::vector<std::byte>>(&out[i])) {
+      if (change.smaller == i + 1) {
+        const std::uint64_t less = size_argument(what.parameters[i], what.arguments[i]) - 1;
+        std::memcpy(number->data(), &less, number->size());
+      } else if (what.parameters[i].type[0] == 'f') {
+        change_bytes(*number, change, state);
+      }
+    }
+  }
+  return out;
+}
+
+// ---- Both launches
+
+class Twins {
+ public:
+  Twins(const TwinLaunch& what, const Twin& with, const Twin& without)
+      : what_(what),
+        with_(with),
+        without_(without),
+        arrays_(writable(what)),
+        own_(bytes_of(with.variables)),
+        others_(bytes_of(without.variables)) {}
+
+  bool are_small() const { return size_of(arrays_) + size_of(own_) <= kMostBytes; }
+
+  /// Both, on the memory as it is, which then has what the mistake left.
+  std::string_view launch(std::span<const ptx::Argument> arguments, ptx::Report& report, bool& is_valid) {
+    const Copy before = copy_of(arrays_);
+    put(copy_of(own_), others_);
+    ptx::Launch how = alone(what_.how);
+    const ptx::Report right = without_.launch(how, arguments);
+    is_valid = !right.fault;
+    const Copy right_arrays = copy_of(arrays_), right_variables = copy_of(others_);
+    put(before, arrays_);
+    if (how.step_limit == 0) how.step_limit = right.steps * 4 + 10'000;
+    report = with_.launch(how, arguments);
+    if (report.fault && right.fault) return report.fault->rule == right.fault->rule ? "same" : "bytes";
+    if (report.fault) return "fault";
+    const bool is_same = !right.fault && report.printed == right.printed && copy_of(arrays_) == right_arrays &&
+                         copy_of(own_) == right_variables;
+    return is_same ? "same" : "bytes";
+  }
+
+  /// The first change with which the mistake leaves other bytes; "same" if none does. `before`: the arrays.
+  std::string_view with_other_inputs(const Copy& before, const Copy& variables, int& tried) {
+    const Copy arrays_left = copy_of(arrays_), variables_left = copy_of(own_);
+    std::string_view out = "same";
+    std::uint64_t state = 54;
+    for (const Change& change : changes_of(what_)) {
+      put(before, arrays_);
+      put(variables, own_);
+      for (const Bytes one : arrays_) change_bytes(one, change, state);
+      std::vector<Copy> held;
+      ptx::Report report;
+      bool is_valid = false;
+      const std::vector<ptx::Argument> arguments = changed(what_, change, state, held);
+      const std::string_view outcome = launch(arguments, report, is_valid);
+      tried += is_valid ? 1 : 0;
+      if (!is_valid || outcome == "same") continue;
+      out = change.outcome;
+      break;
+    }
+    put(arrays_left, arrays_);
+    put(variables_left, own_);
+    return out;
+  }
+
+  Copy arrays() const { return copy_of(arrays_); }
+  Copy variables() const { return copy_of(own_); }
+
+  /// On one host thread: what order leaves open is the same then.
+  static ptx::Launch alone(const ptx::Launch& how) {
+    ptx::Launch out = how;
+    out.execute.threads = 1;
+    return out;
+  }
+
+ private:
+  const TwinLaunch& what_;
+  const Twin &with_, &without_;
+  std::vector<Bytes> arrays_, own_, others_;
+};
+
+bool is_to_be_tried(const std::string& kernel) {
+  const std::lock_guard lock(known().mutex);
+  return known().tried[kernel]++ < kTriedLaunches;
+}
+
+}  // namespace
+
+ptx::Report launch_twins(const TwinLaunch& what, const Twin& with, const Twin& without) {
+  constexpr std::uint64_t kSteps = 100'000'000;
+  Twins twins(what, with, without);
+  const bool differs = [] {
+    const std::lock_guard lock(known().mutex);
+    return known().differs;
+  }();
+  if (differs || !twins.are_small() || what.arguments.size() != what.parameters.size()) {
+    ptx::Launch how = Twins::alone(what.how);
+    if (how.step_limit == 0) how.step_limit = kSteps;
+    return with.launch(how, what.arguments);
+  }
+  const Copy before = twins.arrays(), variables = twins.variables();
+  ptx::Report out;
+  bool is_valid = false;
+  int tried = 0;
+  std::string_view outcome = twins.launch(what.arguments, out, is_valid);
+  if (outcome == "same" && is_valid && is_to_be_tried(what.kernel))
+    outcome = twins.with_other_inputs(before, variables, tried);
+  if (outcome == "fault" || outcome == "bytes") {
+    const std::lock_guard lock(known().mutex);
+    known().differs = true;
+  }
+  what.process.write({{"event", "launch"},
+                      {"kernel", what.kernel},
+                      {"outcome", outcome},
+                      {"inputs", tried},
+                      {"what", out.fault ? out.fault->message() : std::string()}});
+  return out;
+}
+
+ptx::Report launch_recorded(const TwinLaunch& what, const std::string& module, const LaunchOnce& launch) {
+  ptx::Launch how = what.how;
+  how.profile = true;
+  ptx::Report out = launch(how, what.arguments);
+  std::vector<int> lines;
+  {
+    const std::lock_guard lock(known().mutex);
+    std::set<int>& seen = known().executed[module + what.kernel];
+    for (const ptx::LineCounts& one : out.profile)
+      if (one.lanes != 0 && seen.insert(one.line).second) lines.push_back(one.line);
+  }
+  what.process.write(
+      {{"event", "launch"}, {"kernel", what.kernel}, {"module", module}, {"lines", lines}, {"ok", out.ok()}});
+  if (!what.how.profile) out.profile.clear();
+  return out;
+}
+
+}  // namespace warpbit::grid
