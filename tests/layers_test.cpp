@@ -60,8 +60,9 @@ const Arrows kArrows = {
     {"verify", {"replay", "recording", "order", "grid", "reduction"}},
     {"edit", {"assembler"}},
     {"arbiter", {"verify", "edit"}},
+    {"notice", {"edit", "grid", "replay"}},
     {"cli",
-     {"arbiter", "verify", "reduction", "grid", "tensor_map", "device", "explain", "compare", "order",
+     {"notice", "arbiter", "verify", "reduction", "grid", "tensor_map", "device", "explain", "compare", "order",
       "diagnose", "layout", "run", "record"}},
 };
 
@@ -89,6 +90,7 @@ const std::map<std::string, std::string, std::less<>> kHeaders = {
     {"tensor_map", "tensor_map"}, {"tensor_memory", "machine"}, {"texture", "texture"},
     {"recording", "recording"},   {"verify", "verify"},         {"arbiter", "arbiter"},
     {"reduction", "reduction"},   {"all_reduce", "reduction"},  {"study", "compare"},
+    {"notice", "notice"},
 };
 
 // "src/isa/families/mma.cpp" -> isa, "warpbit/target.hpp" -> target, "isa/form.hpp" -> isa.

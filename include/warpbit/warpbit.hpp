@@ -19,6 +19,7 @@
 #include "warpbit/instruction.hpp"
 #include "warpbit/layout.hpp"
 #include "warpbit/machine.hpp"
+#include "warpbit/notice.hpp"
 #include "warpbit/ptx.hpp"
 #include "warpbit/record.hpp"
 #include "warpbit/recording.hpp"

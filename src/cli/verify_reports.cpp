@@ -10,6 +10,7 @@
 
 #include "cli/arguments.hpp"
 #include "cli/json.hpp"
+#include "cli/junit.hpp"
 #include "cli/parts.hpp"
 #include "cli/terminal.hpp"
 
@@ -171,20 +172,6 @@ void print_report(const FileReport& r) {
 
 // ---- JUnit
 
-// &, < and the like as XML has them; what XML cannot hold as \xNN.
-std::string xml(std::string_view text) {
-  std::string out;
-  for (const char c : printable(text)) {
-    const char* const entity = c == '&'   ? "&amp;"
-                               : c == '<' ? "&lt;"
-                               : c == '>' ? "&gt;"
-                               : c == '"' ? "&quot;"
-                                          : nullptr;
-    entity != nullptr ? out += entity : out += c;
-  }
-  return out;
-}
-
 std::string said(const FileReport& r) {
   if (r.error) return r.error->message();
   std::string out;
@@ -201,28 +188,18 @@ std::string_view junit_word(const FileReport& r) {
   return "";
 }
 
-std::string junit_text(const std::vector<FileReport>& reports) {
-  std::string cases;
-  std::size_t failures = 0, errors = 0, skipped = 0;
-  for (const FileReport& r : reports) {
-    const std::string_view word = junit_word(r);
-    failures += word == "failure";
-    errors += word == "error";
-    skipped += word == "skipped";
-    cases += fmt::format("  <testcase classname=\"{}\" name=\"{}\"", xml(r.path.string()),
-                         xml(r.record.empty() ? r.header.statement : r.record));
-    cases += word.empty() ? "/>\n" : fmt::format("><{} message=\"{}\"/></testcase>\n", word, xml(said(r)));
-  }
-  return fmt::format(
-      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"warpbit verify\" tests=\"{}\" failures=\"{}\" "
-      "errors=\"{}\" skipped=\"{}\">\n{}</testsuite>\n",
-      reports.size(), failures, errors, skipped, cases);
+std::string junit_of(const std::vector<FileReport>& reports) {
+  std::vector<JunitCase> cases;
+  for (const FileReport& r : reports)
+    cases.push_back(
+        {r.path.string(), r.record.empty() ? r.header.statement : r.record, junit_word(r), said(r)});
+  return junit_text("warpbit verify", cases);
 }
 
 }  // namespace
 
 int print_reports(const std::vector<FileReport>& reports, const ReportOutput& output) {
-  if (!output.junit.empty()) write_text(output.junit, junit_text(reports));
+  if (!output.junit.empty()) write_text(output.junit, junit_of(reports));
   ReplayTotals totals;
   for (const FileReport& r : reports) {
     totals.add(r);

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// warpbit notice
+#include "warpbit/notice.hpp"
+
+#include "cli/arguments.hpp"
+#include "cli/json.hpp"
+#include "cli/notice_output.hpp"
+#include "cli/parts.hpp"
+#include "cli/terminal.hpp"
+
+namespace warpbit::cli {
+namespace {
+
+constexpr int kNoKernel = 3;
+
+struct NoticeArguments {
+  std::vector<std::string> command;
+  NoticeOptions options;
+  bool json = false, list = false;
+  NoticeOutput output;
+};
+
+int notice_command(const NoticeArguments& o) {
+  if (o.list) {
+    print_mistake_kinds();
+    return kYes;
+  }
+  ProgressBar bar(!o.json);
+  NoticeOptions options = o.options;
+  options.progress = [&](std::size_t done, std::size_t all) { bar.show(done, all); };
+  const NoticeReport report = required(notice(o.command, options));
+  if (report.state == NoticeReport::State::tried && !o.output.junit.empty())
+    write_text(o.output.junit, junit_of(report));
+  if (o.json)
+    print_notice_json(report, o.command, options);
+  else
+    print_notice(report, o.command, options, o.output);
+  if (report.state == NoticeReport::State::no_kernel) return kNoKernel;
+  if (report.state != NoticeReport::State::tried) return kNoAnswer;
+  const bool is_open = report.out_of_time != 0 || report.count(Noticed::not_planted) != 0;
+  return report.survivors() != 0 ? kNo : is_open ? kNoAnswer : kYes;
+}
+
+}  // namespace
+
+void add_notice(CLI::App& command, int& status) {
+  NoticeArguments& o = add_arguments(command, status, notice_command);
+  command.add_option("test", o.command, "the command of the test, with its arguments, behind --");
+  command.add_option("--most", o.options.most, "try that many mistakes, of each kind about as many; 0: all")
+      ->capture_default_str();
+  command.add_option("--seed", o.options.seed, "choose others")->capture_default_str();
+  command.add_option("--time", o.options.seconds, "begin none after so many seconds")
+      ->check(CLI::PositiveNumber)
+      ->type_name("SECONDS");
+  command
+      .add_option("--jobs", o.options.jobs, "run that many tests at a time (default: one for each processor)")
+      ->check(whole_number(1));
+  command.add_option("--kinds", o.options.kinds, "these kinds of mistakes alone (--list-kinds)")
+      ->delimiter(',');
+  command.add_option("--kernels", o.options.kernels, "mistakes in these functions alone")->delimiter(',');
+  add_shard(command, o.options.shard, "try one of N shares of the chosen mistakes");
+  command.add_flag("--all", o.output.all, "also print the mistakes that are noticed");
+  command.add_option("--junit", o.output.junit, "also write a report as JUnit's XML")->type_name("FILE");
+  command.add_flag("--list-kinds", o.list, "print the kinds of mistakes, and run nothing");
+  add_json(command, o.json);
+  command.footer(
+      "The test is run once as it is, and once for each mistake, which is planted when it loads the PTX: by "
+      "RawModule of Python, ptx::Module of C++, the functions of C, or the command launch. No file is changed. "
+      "Exit status: 0 if each mistake that changes something is noticed, 1 if one survives, 2 if the test does not "
+      "run, fails as it is, or the time was too short, 3 if it launches no kernel.\n" +
+      examples(
+          {"warpbit notice --most 4 -- warpbit launch examples/ptx_kernel.ptx --entry gemm --grid 1,1 --block 32 "
+           "--arg zeros:f16:16x16 --arg zeros:f16:8x16 --arg zeros:f32:16x8 --arg i32:8 --arg i32:16",
+           "warpbit notice --list-kinds"}));
+}
+
+}  // namespace warpbit::cli

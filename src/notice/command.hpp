@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Running the command of a test, with its own environment and a limit of time.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace warpbit::noticing {
+
+/// A new folder, which goes with what is in it.
+class Folder {
+ public:
+  Folder();
+  ~Folder();
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+struct Ended {
+  enum class How { exited, not_found, out_of_time } how = How::exited;
+  int status = 0;  ///< the exit status, or 128 + the signal
+  double seconds = 0;
+};
+
+/// Runs a command with the variable of test processes and with what makes pytest leave no files; `first_failure`: it ends
+/// there. Its output goes to `folder`/output. `limit`: in seconds; 0: none. The end of the time ends all of its processes.
+Ended run_command(std::span<const std::string> command, const std::filesystem::path& folder, bool first_failure,
+                  double limit);
+
+}  // namespace warpbit::noticing

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+// warpbit/notice.hpp
+#include "warpbit/notice.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "notice/choice.hpp"
+#include "notice/command.hpp"
+#include "notice/mistakes.hpp"
+#include "threads.hpp"
+
+namespace warpbit {
+
+namespace fs = std::filesystem;
+using noticing::Candidate, noticing::Ended;
+
+std::span<const MistakeKind> mistake_kinds() {
+  static const std::vector<MistakeKind> all = [] {
+    std::vector<MistakeKind> out;
+    for (const noticing::KindRow& one : noticing::kind_rows()) out.push_back({one.name, one.sentence});
+    out.push_back({"target", "the kernel runs as on another generation of GPUs"});
+    return out;
+  }();
+  return all;
+}
+
+std::span<const NoticedRow> noticed_rows() {
+  using enum Noticed;
+  static constexpr NoticedRow kRows[] = {
+      {by_test, "by_test", "the test fails", "", true, false},
+      {by_fault, "by_fault", "a launch has a fault, and the test fails", "", true, false},
+      {endless, "endless", "the test does not end", "", true, false},
+      {bytes, "bytes", "launches leave other bytes, and the test passes",
+       "compare all bytes of the result; a tolerance, or an assertion on less, hides them", false, true},
+      {fault, "fault", "a launch has a fault, and the test passes",
+       "let the test fail where a launch reports a fault", false, true},
+      {values, "values", "launches leave the same bytes; with other values they do not",
+       "use inputs that all differ, of both signs", false, true},
+      {sizes, "sizes", "launches leave the same bytes; where an integer argument is one less they do not",
+       "add a case of other sizes, such as one that is no multiple of the block", false, true},
+      {not_executed, "not_executed", "no launch executes the statement", "add a case that comes there", false,
+       true},
+      {same, "same", "launches leave the same bytes, with other values and sizes, too: it may change nothing",
+       "", false, false},
+      {not_planted, "not_planted", "the test did not load that module again: nothing is known", "", false,
+       false},
+  };
+  return kRows;
+}
+
+const NoticedRow& row(Noticed value) {
+  return *std::ranges::find(noticed_rows(), value, &NoticedRow::value);
+}
+
+std::size_t NoticeReport::count(Noticed outcome) const {
+  return static_cast<std::size_t>(std::ranges::count(tried, outcome, &TriedMistake::outcome));
+}
+std::size_t NoticeReport::noticed() const {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(tried, [](const TriedMistake& one) { return row(one.outcome).is_noticed; }));
+}
+std::size_t NoticeReport::survivors() const {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(tried, [](const TriedMistake& one) { return row(one.outcome).is_survivor; }));
+}
+double NoticeReport::score() const {
+  const std::size_t all = noticed() + survivors();
+  return all == 0 ? 1 : static_cast<double>(noticed()) / static_cast<double>(all);
+}
+
+namespace {
+
+std::string read_file(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// Lines that are no objects, as of a process that was killed while it wrote, are left out.
+std::vector<nlohmann::json> events_of(const fs::path& folder) {
+  std::vector<nlohmann::json> out;
+  std::ifstream file(folder / TestProcess::kEvents);
+  for (std::string line; std::getline(file, line);)
+    if (nlohmann::json one = nlohmann::json::parse(line, nullptr, false); one.is_object())
+      out.push_back(std::move(one));
+  return out;
+}
+
+bool is_event(const nlohmann::json& one, std::string_view name) {
+  return one.value("event", "") == name;
+}
+
+std::optional<Error> check(std::span<const std::string> command, const NoticeOptions& options) {
+  if (command.empty()) return Error{Errc::usage, "the command", "none", "a command that runs a test"};
+  if (std::getenv(TestProcess::kVariable) != nullptr)
+    return Error{Errc::usage, "notice", "it is run by a test that is watched itself", "a process that is not"};
+  if (options.shard.number < 1 || options.shard.number > options.shard.count)
+    return Error{Errc::usage, "the shard", fmt::format("{}/{}", options.shard.number, options.shard.count),
+                 "1/N to N/N"};
+  std::vector<std::string_view> names;
+  for (const MistakeKind& one : mistake_kinds()) names.push_back(one.name);
+  for (const std::string& one : options.kinds)
+    if (std::ranges::find(names, one) == names.end())
+      return Error{Errc::usage, "the kind of mistakes", fmt::format("'{}'", one),
+                   fmt::format("{}", fmt::join(names, ", "))};
+  return std::nullopt;
+}
+
+class Run {
+ public:
+  Run(std::span<const std::string> command, const NoticeOptions& options)
+      : command_(command), options_(options) {}
+
+  Result<NoticeReport> run() {
+    if (folder_.path().empty())
+      return Error{Errc::file_unreadable, "the folder for temporary files", "it cannot be written",
+                   "one that can"};
+    if (!run_as_it_is()) return std::move(out_);
+    const std::vector<noticing::SeenModule> modules = seen();
+    if (modules.empty()) {
+      out_.state = NoticeReport::State::no_kernel;
+      return std::move(out_);
+    }
+    noticing::Choice choice = noticing::choose(modules, options_);
+    out_.possible = choice.possible;
+    out_.statements = choice.statements;
+    out_.executed = choice.executed;
+    out_.chosen = choice.chosen.size();
+    const auto [first, count] = options_.shard.range(choice.chosen.size());
+    try_all(std::span(choice.chosen).subspan(first, count));
+    return std::move(out_);
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  bool run_as_it_is() {
+    const Ended ended = noticing::run_command(command_, folder_.path(), false, 0);
+    out_.status = ended.status;
+    out_.seconds = ended.seconds;
+    if (ended.how == Ended::How::exited && ended.status == 0) return true;
+    constexpr std::size_t kShown = 2000;
+    out_.output = read_file(folder_.path() / "output");
+    if (out_.output.size() > kShown) out_.output.erase(0, out_.output.size() - kShown);
+    out_.state = ended.how == Ended::How::not_found ? NoticeReport::State::not_run : NoticeReport::State::fails;
+    return false;
+  }
+
+  // The modules of which a kernel was launched.
+  std::vector<noticing::SeenModule> seen() {
+    std::map<std::string, noticing::SeenModule> all;
+    std::set<std::string> kernels;
+    for (const nlohmann::json& one : events_of(folder_.path())) {
+      if (is_event(one, "source")) ++out_.source_launches;
+      noticing::SeenModule& module = all[one.value("module", "")];
+      module.key = one.value("module", "");
+      if (is_event(one, "module")) module.target = one.value("target", "");
+      if (!is_event(one, "launch")) continue;
+      ++out_.launches;
+      module.kernels.insert(one.value("kernel", ""));
+      kernels.insert(one.value("kernel", ""));
+      for (const int line : one.value("lines", std::vector<int>())) module.lines.insert(line);
+    }
+    out_.kernels.assign(kernels.begin(), kernels.end());
+    std::vector<noticing::SeenModule> out;
+    for (auto& [key, module] : all) {
+      if (module.kernels.empty()) continue;
+      module.text = read_file(folder_.path() / TestProcess::kModules / key);
+      out.push_back(std::move(module));
+    }
+    return out;
+  }
+
+  void try_all(std::span<const Candidate> all) {
+    const auto begin = Clock::now();
+    out_.tried.resize(all.size());
+    std::vector<char> is_tried(all.size(), 0);  // not bits, as threads write them
+    std::size_t done = 0;
+    std::mutex telling;
+    const int jobs =
+        options_.jobs > 0 ? options_.jobs : static_cast<int>(std::max(std::thread::hardware_concurrency(), 1U));
+    for_each_piece(jobs, all.size(), [&](std::uint64_t i) {
+      const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+      if (options_.seconds > 0 && seconds > options_.seconds) return;
+      out_.tried[i] = try_one(all[i], i);
+      is_tried[i] = 1;
+      const std::lock_guard lock(telling);
+      if (options_.progress) options_.progress(++done, all.size());
+    });
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < all.size(); ++i)
+      if (is_tried[i] != 0) out_.tried[kept++] = std::move(out_.tried[i]);
+    out_.tried.resize(kept);
+    out_.out_of_time = all.size() - kept;
+  }
+
+  TriedMistake try_one(const Candidate& one, std::size_t number) const {
+    TriedMistake out;
+    static_cast<Mistake&>(out) = one.mistake;
+    if (!one.is_executed) {
+      out.outcome = Noticed::not_executed;
+      return out;
+    }
+    const fs::path folder = folder_.path() / std::to_string(number);
+    fs::create_directory(folder);
+    std::ofstream(folder / TestProcess::kMistake) << one.planted.json();
+    const Ended ended = noticing::run_command(command_, folder, true, 10 + 10 * out_.seconds);
+    out.seconds = ended.seconds;
+    judge(ended, events_of(folder), out);
+    std::error_code ignored;
+    fs::remove_all(folder, ignored);
+    return out;
+  }
+
+  static void judge(const Ended& ended, const std::vector<nlohmann::json>& events, TriedMistake& out) {
+    // The outcomes of launches, the one that says most first.
+    constexpr std::pair<std::string_view, Noticed> kOutcomes[] = {{"fault", Noticed::fault},
+                                                                  {"bytes", Noticed::bytes},
+                                                                  {"values", Noticed::values},
+                                                                  {"sizes", Noticed::sizes},
+                                                                  {"same", Noticed::same}};
+    bool is_planted = false;
+    std::size_t best = std::size(kOutcomes);
+    for (const nlohmann::json& one : events) {
+      is_planted = is_planted || is_event(one, "planted");
+      const auto* const found =
+          std::ranges::find(kOutcomes, one.value("outcome", ""), [](const auto& row) { return row.first; });
+      if (is_event(one, "launch"))
+        best = std::min(best, static_cast<std::size_t>(found - std::begin(kOutcomes)));
+      out.inputs += one.value("inputs", 0);
+      if (out.fault.empty() && one.value("outcome", "") == "fault") out.fault = one.value("what", "");
+    }
+    out.outcome = best == std::size(kOutcomes) ? Noticed::same : kOutcomes[best].second;
+    if (!is_planted)
+      out.outcome = Noticed::not_planted;
+    else if (ended.how == Ended::How::out_of_time)
+      out.outcome = Noticed::endless;
+    else if (ended.status != 0)
+      out.outcome = out.fault.empty() ? Noticed::by_test : Noticed::by_fault;
+  }
+
+  std::span<const std::string> command_;
+  const NoticeOptions& options_;
+  noticing::Folder folder_;
+  NoticeReport out_;
+};
+
+}  // namespace
+
+Result<NoticeReport> notice(std::span<const std::string> command, const NoticeOptions& options) {
+  if (std::optional<Error> refused = check(command, options)) return *std::move(refused);
+  return Run(command, options).run();
+}
+
+}  // namespace warpbit
