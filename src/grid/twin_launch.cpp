@@ -25,14 +25,14 @@ constexpr std::size_t kMostBytes = std::size_t{1} << 30;
 constexpr int kTriedLaunches = 4;
 
 /// What of the mistake is known in this process.
-struct Known {
+struct OfMistake {
   std::mutex mutex;
   bool differs = false;
   std::map<std::string, int> tried;               // launches, by kernel
   std::map<std::string, std::set<int>> executed;  // lines, by module and kernel
 };
-Known& known() {
-  static Known one;
+OfMistake& of_mistake() {
+  static OfMistake one;
   return one;
 }
 
@@ -227,8 +227,8 @@ class Twins {
 };
 
 bool is_to_be_tried(const std::string& kernel) {
-  const std::lock_guard lock(known().mutex);
-  return known().tried[kernel]++ < kTriedLaunches;
+  const std::lock_guard lock(of_mistake().mutex);
+  return of_mistake().tried[kernel]++ < kTriedLaunches;
 }
 
 }  // namespace
@@ -237,8 +237,8 @@ ptx::Report launch_twins(const TwinLaunch& what, const Twin& with, const Twin& w
   constexpr std::uint64_t kSteps = 100'000'000;
   Twins twins(what, with, without);
   const bool differs = [] {
-    const std::lock_guard lock(known().mutex);
-    return known().differs;
+    const std::lock_guard lock(of_mistake().mutex);
+    return of_mistake().differs;
   }();
   if (differs || !twins.are_small() || what.arguments.size() != what.parameters.size()) {
     ptx::Launch how = Twins::alone(what.how);
@@ -253,8 +253,8 @@ ptx::Report launch_twins(const TwinLaunch& what, const Twin& with, const Twin& w
   if (outcome == "same" && is_valid && is_to_be_tried(what.kernel))
     outcome = twins.with_other_inputs(before, variables, tried);
   if (outcome == "fault" || outcome == "bytes") {
-    const std::lock_guard lock(known().mutex);
-    known().differs = true;
+    const std::lock_guard lock(of_mistake().mutex);
+    of_mistake().differs = true;
   }
   what.process.write({{"event", "launch"},
                       {"kernel", what.kernel},
@@ -270,8 +270,8 @@ ptx::Report launch_recorded(const TwinLaunch& what, const std::string& module, c
   ptx::Report out = launch(how, what.arguments);
   std::vector<int> lines;
   {
-    const std::lock_guard lock(known().mutex);
-    std::set<int>& seen = known().executed[module + what.kernel];
+    const std::lock_guard lock(of_mistake().mutex);
+    std::set<int>& seen = of_mistake().executed[module + what.kernel];
     for (const ptx::LineCounts& one : out.profile)
       if (one.lanes != 0 && seen.insert(one.line).second) lines.push_back(one.line);
   }
