@@ -114,8 +114,8 @@ ordered_json mistake_json(const TriedMistake& one) {
 }
 
 std::string_view state_name(NoticeReport::State state) {
-  constexpr std::string_view kNames[] = {"tried", "not_run", "fails", "no_kernel"};
-  return kNames[static_cast<std::size_t>(state)];
+  constexpr std::string_view kStates[] = {"tried", "not_run", "fails", "no_kernel"};
+  return kStates[static_cast<std::size_t>(state)];
 }
 
 }  // namespace
