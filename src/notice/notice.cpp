@@ -197,11 +197,11 @@ class Run {
       const std::lock_guard lock(telling);
       if (options_.progress) options_.progress(++done, all.size());
     });
-    std::size_t kept = 0;
+    std::vector<TriedMistake> kept;
     for (std::size_t i = 0; i < all.size(); ++i)
-      if (is_tried[i] != 0) out_.tried[kept++] = std::move(out_.tried[i]);
-    out_.tried.resize(kept);
-    out_.out_of_time = all.size() - kept;
+      if (is_tried[i] != 0) kept.push_back(std::move(out_.tried[i]));
+    out_.tried = std::move(kept);
+    out_.out_of_time = all.size() - out_.tried.size();
   }
 
   TriedMistake try_one(const Candidate& one, std::size_t number) const {
