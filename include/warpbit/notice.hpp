@@ -38,7 +38,7 @@ struct Mistake {
   int line = 0;             ///< of the module's text
   std::string before;       ///< the statement in one line, with its guard
   std::string after;        ///< what stands there instead, in one line; empty: nothing
-  SourceLink source;        ///< by .loc: the line of the body of the function; line 0 without it
+  SourceLink source;        ///< by .loc: the innermost line in the file of the function; line 0 without it
   std::string source_text;  ///< that line, if the file can be read
 };
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 
@@ -19,7 +20,7 @@ using nlohmann::ordered_json;
 constexpr int kRed = 167, kGreen = 71;
 
 std::string plural(std::uint64_t count, std::string_view what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : what.ends_with("ch") ? "es" : "s");
 }
 
 // "saxpy, PTX line 31; saxpy.cu:12: if (i < n)"
@@ -49,8 +50,11 @@ void print_group(const NoticeReport& report, const NoticedRow& row) {
   const std::size_t count = report.count(row.value);
   if (count == 0) return;
   print_fitted(fmt::format("{}: {}{}{}", count, row.sentence, row.cure.empty() ? "" : ". Cure: ", row.cure));
+  std::vector<const TriedMistake*> all;
   for (const TriedMistake& one : report.tried)
-    if (one.outcome == row.value) print_mistake(one);
+    if (one.outcome == row.value) all.push_back(&one);
+  std::ranges::stable_sort(all, {}, [](const TriedMistake* one) { return std::pair(one->kernel, one->line); });
+  for (const TriedMistake* one : all) print_mistake(*one);
   fmt::print("\n");
 }
 
@@ -132,8 +136,8 @@ void print_notice(const NoticeReport& report, const std::vector<std::string>& co
   if (report.state != NoticeReport::State::tried) return print_refusal(report, command);
   for (const NoticedRow& row : noticed_rows())
     if (output.all || !row.is_noticed) print_group(report, row);
-  print_fitted(printable(fmt::format("the test launches {}: {}; {} of {} are executed",
-                                     plural(report.launches, "kernel"), fmt::join(report.kernels, ", "),
+  print_fitted(printable(fmt::format("the test has {} of {}; {} of {} are executed",
+                                     plural(report.launches, "launch"), fmt::join(report.kernels, ", "),
                                      report.executed, plural(report.statements, "statement"))));
   print_fitted(tried_words(report, options));
   print_counts(report);

@@ -44,6 +44,15 @@ std::set<const ptx::FunctionText*> called(const ptx::ModuleText& module, const s
   return out;
 }
 
+/// The innermost line of a statement in the file of its function's body.
+SourceLink own_line(const ptx::ModuleText& module, const ptx::FunctionText& function, const ptx::Statement& statement) {
+  const std::vector<SourceLink> chain = ptx::chain_of(module, function, statement);
+  SourceLink out;
+  for (const SourceLink& one : chain)
+    if (one.file == chain.front().file) out = one;
+  return out;
+}
+
 class Chooser {
  public:
   Chooser(const std::vector<SeenModule>& modules, const NoticeOptions& options)
@@ -105,7 +114,7 @@ class Chooser {
                    site.line,
                    site.text,
                    {},
-                   ptx::source_of(module, *site.function, statement),
+                   own_line(module, *site.function, statement),
                    {}};
     out.mistake.after = after(site, change.edit);
     out.planted = {read.module->key, change.edit.at, change.edit.length, std::move(change.edit.text),

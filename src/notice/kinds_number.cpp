@@ -33,12 +33,14 @@ void literal(const Code&, const Site& site, Changes& to) {
   for (std::size_t n = 1; n < site.parts.operands.size() && n < 4; ++n) {
     if (!edit::is_literal(site, n) || (site.parts.opcode == "shfl" && n != 2)) continue;
     const std::uint64_t was = edit::literal_of(site, n);
-    // A float of twice the size, a number that is one more.
+    // A float of twice the size, 1 in place of 0.0, an integer that is one more.
     const std::uint64_t exponent = std::uint64_t{1} << (site.type() == "f64" ? 52 : 23);
     const bool is_float = site.parts.operands[n].literal.is_float;
     const int bits = std::max(site.bits(), 8);
     const std::uint64_t mask = bits >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1;
-    const std::string other = edit::literal_text(site, n, (was + (is_float ? exponent : 1)) & mask);
+    const std::uint64_t one = site.type() == "f64" ? 0x3ff0'0000'0000'0000 : 0x3f80'0000;
+    const std::uint64_t changed = !is_float ? was + 1 : was == 0 ? one : was + exponent;
+    const std::string other = edit::literal_text(site, n, changed & mask);
     add_operand(site, n, other, fmt::format("{} in place of {}", other, site.operand(n)), to);
   }
 }
@@ -97,6 +99,7 @@ void sign(const Code&, const Site& site, Changes& to) {
   constexpr std::pair<std::string_view, std::string_view> kOther[] = {
       {"s8", "u8"}, {"u8", "s8"}, {"s16", "u16"}, {"u16", "s16"}, {"s32", "u32"}, {"u32", "s32"}};
   if (!edit::is_among(site.parts.opcode, "shr cvt ld div rem min max setp") || site.has("param")) return;
+  if (edit::is_load(site) && register_bits(site, 0) <= site.bits()) return;  // nothing is extended
   const std::size_t n = site.parts.qualifiers.empty() ? 0 : site.parts.qualifiers.size() - 1;
   for (const auto& [word, other] : kOther)
     if (n < site.parts.qualifiers.size() && site.parts.qualifiers[n] == word && !site.has("eq") &&
