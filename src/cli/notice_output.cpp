@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <sstream>
 
 #include "cli/json.hpp"
 #include "cli/junit.hpp"
@@ -75,7 +76,8 @@ void print_refusal(const NoticeReport& report, const std::vector<std::string>& c
                                  : fmt::format(", but {} in source, in which no mistake can be planted",
                                                plural(report.source_launches, "kernel")),
                              words_of(command)));
-  if (!report.output.empty()) fmt::print("{}\n", printable(report.output));
+  std::istringstream lines(report.output);
+  for (std::string line; std::getline(lines, line);) fmt::print("  {}\n", printable(line));
 }
 
 std::string tried_words(const NoticeReport& report, const NoticeOptions& options) {

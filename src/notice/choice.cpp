@@ -44,6 +44,20 @@ std::set<const ptx::FunctionText*> called(const ptx::ModuleText& module, const s
   return out;
 }
 
+// In one line, without the last semicolon.
+std::string flat(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    const bool is_blank = c == ' ' || c == '\t' || c == '\n' || c == '\r';
+    if (!is_blank)
+      out += c;
+    else if (!out.empty() && out.back() != ' ')
+      out += ' ';
+  }
+  while (!out.empty() && (out.back() == ' ' || out.back() == ';')) out.pop_back();
+  return out;
+}
+
 /// The innermost line of a statement in the file of its function's body.
 SourceLink own_line(const ptx::ModuleText& module, const ptx::FunctionText& function, const ptx::Statement& statement) {
   const std::vector<SourceLink> chain = ptx::chain_of(module, function, statement);
@@ -134,7 +148,7 @@ class Chooser {
       text += change.text;
     else
       text = change.text + site.text.substr(site.guard.size()) + ";";
-    return ptx::one_line(text);
+    return flat(text);
   }
 
   /// The same code on an earlier and a later generation, whose tensor cores and conversions compute otherwise.
