@@ -59,7 +59,8 @@ std::string flat(const std::string& text) {
 }
 
 /// The innermost line of a statement in the file of its function's body.
-SourceLink own_line(const ptx::ModuleText& module, const ptx::FunctionText& function, const ptx::Statement& statement) {
+SourceLink own_line(const ptx::ModuleText& module, const ptx::FunctionText& function,
+                    const ptx::Statement& statement) {
   const std::vector<SourceLink> chain = ptx::chain_of(module, function, statement);
   SourceLink out;
   for (const SourceLink& one : chain)
@@ -151,10 +152,16 @@ class Chooser {
     return flat(text);
   }
 
+  static bool has_products(const Read& read) {
+    return std::ranges::any_of(read.code.sites(), [](const edit::Site& one) {
+      return one.parts.opcode.find("mma") != std::string_view::npos;
+    });
+  }
+
   /// The same code on an earlier and a later generation, whose tensor cores and conversions compute otherwise.
   void add_targets(const Read& read) {
     constexpr std::array kGenerations = {"sm_75", "sm_80", "sm_89", "sm_90", "sm_100", "sm_120"};
-    if (!is_wanted(kTarget) || !options_.kernels.empty()) return;
+    if (!is_wanted(kTarget) || !options_.kernels.empty() || !has_products(read)) return;
     const std::string& text = read.code.text();
     const std::string_view written = read.code.module().target;
     const auto at = static_cast<std::size_t>(written.data() - text.data());

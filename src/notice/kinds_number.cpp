@@ -98,12 +98,11 @@ void fusion(const Code&, const Site& site, Changes& to) {
 void sign(const Code&, const Site& site, Changes& to) {
   constexpr std::pair<std::string_view, std::string_view> kOther[] = {
       {"s8", "u8"}, {"u8", "s8"}, {"s16", "u16"}, {"u16", "s16"}, {"s32", "u32"}, {"u32", "s32"}};
-  if (!edit::is_among(site.parts.opcode, "shr cvt ld div rem min max setp") || site.has("param")) return;
+  if (!edit::is_among(site.parts.opcode, "shr cvt ld div rem min max") || site.has("param")) return;
   if (edit::is_load(site) && register_bits(site, 0) <= site.bits()) return;  // nothing is extended
   const std::size_t n = site.parts.qualifiers.empty() ? 0 : site.parts.qualifiers.size() - 1;
   for (const auto& [word, other] : kOther)
-    if (n < site.parts.qualifiers.size() && site.parts.qualifiers[n] == word && !site.has("eq") &&
-        !site.has("ne"))
+    if (n < site.parts.qualifiers.size() && site.parts.qualifiers[n] == word)
       return add_word(site, n, other, fmt::format("with .{} in place of .{}", other, word), to);
 }
 
