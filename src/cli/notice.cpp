@@ -59,7 +59,8 @@ void add_notice(CLI::App& command, int& status) {
       ->delimiter(',');
   command.add_option("--kernels", o.options.kernels, "mistakes in these functions alone")->delimiter(',');
   add_shard(command, o.options.shard, "try one of N shares of the chosen mistakes");
-  command.add_flag("--all", o.output.all, "also print the mistakes that are noticed");
+  command.add_flag("--all", o.output.all,
+                   "also print the mistakes that are noticed, and each that may change nothing");
   command.add_option("--junit", o.output.junit, "also write a report as JUnit's XML")->type_name("FILE");
   command.add_flag("--list-kinds", o.list, "print the kinds of mistakes, and run nothing");
   add_json(command, o.json);

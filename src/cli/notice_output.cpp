@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <span>
 #include <sstream>
 
 #include "cli/json.hpp"
@@ -42,20 +43,25 @@ void print_patch(const Mistake& one) {
     fmt::print("  {}\n", coloured(line, kGreen));
 }
 
-void print_mistake(const TriedMistake& one) {
+void print_mistake(const TriedMistake& one, bool has_patch) {
   print_fitted(printable(fmt::format("{} ({}): {}", place_of(one), one.kind, one.sentence)));
-  print_patch(one);
+  if (has_patch) print_patch(one);
 }
 
-void print_group(const NoticeReport& report, const NoticedRow& row) {
-  const std::size_t count = report.count(row.value);
-  if (count == 0) return;
-  print_fitted(fmt::format("{}: {}{}{}", count, row.sentence, row.cure.empty() ? "" : ". Cure: ", row.cure));
-  std::vector<const TriedMistake*> all;
+// Those of one outcome, by kernel and line; of what may change nothing some, each in a line.
+void print_group(const NoticeReport& report, const NoticedRow& of, bool all) {
+  constexpr std::size_t kShown = 8;
+  std::vector<const TriedMistake*> found;
   for (const TriedMistake& one : report.tried)
-    if (one.outcome == row.value) all.push_back(&one);
-  std::ranges::stable_sort(all, {}, [](const TriedMistake* one) { return std::pair(one->kernel, one->line); });
-  for (const TriedMistake* one : all) print_mistake(*one);
+    if (one.outcome == of.value) found.push_back(&one);
+  if (found.empty()) return;
+  std::ranges::stable_sort(found, {},
+                           [](const TriedMistake* one) { return std::pair(one->kernel, one->line); });
+  print_fitted(
+      fmt::format("{}: {}{}{}", found.size(), of.sentence, of.cure.empty() ? "" : ". Cure: ", of.cure));
+  const std::size_t shown = all || of.is_survivor ? found.size() : std::min(found.size(), kShown);
+  for (const TriedMistake* one : std::span(found).first(shown)) print_mistake(*one, all || of.is_survivor);
+  if (shown < found.size()) fmt::print("and {} more (--all)\n", found.size() - shown);
   fmt::print("\n");
 }
 
@@ -137,7 +143,7 @@ void print_notice(const NoticeReport& report, const std::vector<std::string>& co
                   const NoticeOptions& options, const NoticeOutput& output) {
   if (report.state != NoticeReport::State::tried) return print_refusal(report, command);
   for (const NoticedRow& row : noticed_rows())
-    if (output.all || !row.is_noticed) print_group(report, row);
+    if (output.all || !row.is_noticed) print_group(report, row, output.all);
   print_fitted(printable(fmt::format("the test has {} of {}; {} of {} are executed",
                                      plural(report.launches, "launch"), fmt::join(report.kernels, ", "),
                                      report.executed, plural(report.statements, "statement"))));
