@@ -170,14 +170,11 @@ class Chooser {
     for (const std::string target : kGenerations) {
       if (read.module->target.starts_with(target)) continue;
       Candidate out;
-      out.mistake = {std::string(kTarget),
-                     "computed as on " + target,
-                     {},
-                     line,
-                     fmt::format(".target {}", written),
-                     ".target " + target,
-                     {},
-                     {}};
+      out.mistake.kind = kTarget;
+      out.mistake.sentence = "computed as on " + target;
+      out.mistake.line = line;
+      out.mistake.before = fmt::format(".target {} on {}", written, read.module->target);
+      out.mistake.after = fmt::format(".target {0} on {0}", target);
       out.planted = {read.module->key, at, written.size(), target, target};
       out.is_executed = true;
       by_kind_[std::string(kTarget)].push_back(std::move(out));
