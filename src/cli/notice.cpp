@@ -56,8 +56,11 @@ void add_notice(CLI::App& command, int& status) {
       .add_option("--jobs", o.options.jobs, "run that many tests at a time (default: one for each processor)")
       ->check(whole_number(1));
   command.add_option("--kinds", o.options.kinds, "these kinds of mistakes alone (--list-kinds)")
-      ->delimiter(',');
-  command.add_option("--kernels", o.options.kernels, "mistakes in these functions alone")->delimiter(',');
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  command.add_option("--kernels", o.options.kernels, "mistakes in these functions alone")
+      ->delimiter(',')
+      ->allow_extra_args(false);
   add_shard(command, o.options.shard, "try one of N shares of the chosen mistakes");
   command.add_flag("--all", o.output.all,
                    "also print the mistakes that are noticed, and each that may change nothing");
