@@ -112,6 +112,8 @@ const Call kCalls[] = {
     {"compare", kForm + " --targets sm_80,sm_90 --a '-1 2^-12' --b '1 2^-13' --json", 1, "schema"},
     {"compare", kForm + " --targets sm_80,sm_90 --random ordinary --cases 1 --json", 1, "schema cases"},
     {"compare", kForm + " --targets sm_80 --a 1 --json", 2, ""},
+    {"notice", "--json -- true", 3, "schema state command status seconds launches kernels mistakes"},
+    {"notice", "--kinds nonsense --json -- true", 2, ""},
     {"layout", kForm + " --operand a --json", 0, "schema"},
     {"layout", kForm + " --by ldmatrix --json", 0, "schema"},
     {"layout", "scale_factors --rows 2 --blocks 2 --json", 0, "schema"},
