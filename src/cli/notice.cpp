@@ -25,16 +25,18 @@ int notice_command(const NoticeArguments& o) {
     print_mistake_kinds();
     return kYes;
   }
-  ProgressBar bar(!o.json);
-  NoticeOptions options = o.options;
-  options.progress = [&](std::size_t done, std::size_t all) { bar.show(done, all); };
-  const NoticeReport report = required(notice(o.command, options));
+  const NoticeReport report = [&] {
+    ProgressBar bar(!o.json);
+    NoticeOptions options = o.options;
+    options.progress = [&](std::size_t done, std::size_t all) { bar.show(done, all); };
+    return required(notice(o.command, options));
+  }();
   if (report.state == NoticeReport::State::tried && !o.output.junit.empty())
     write_text(o.output.junit, junit_of(report));
   if (o.json)
-    print_notice_json(report, o.command, options);
+    print_notice_json(report, o.command, o.options);
   else
-    print_notice(report, o.command, options, o.output);
+    print_notice(report, o.command, o.options, o.output);
   if (report.state == NoticeReport::State::no_kernel) return kNoKernel;
   if (report.state != NoticeReport::State::tried) return kNoAnswer;
   const bool is_open = report.out_of_time != 0 || report.count(Noticed::not_planted) != 0;

@@ -9,6 +9,7 @@
 #include "ptx/module.hpp"
 #include "warpbit/detail/source.hpp"
 
+#pragma GCC visibility push(default)  // warpbit's other libraries use it
 namespace warpbit::ptx {
 
 /// The lines of a statement, by .loc: that of the body of its function first, each further one in a function that was inlined
@@ -19,3 +20,4 @@ std::vector<SourceLink> chain_of(const ModuleText& module, const FunctionText& f
 SourceLink source_of(const ModuleText& module, const FunctionText& function, const Statement& statement);
 
 }  // namespace warpbit::ptx
+#pragma GCC visibility pop
