@@ -52,7 +52,7 @@ void add_notice(CLI::App& command, int& status) {
       ->capture_default_str();
   command.add_option("--seed", o.options.seed, "choose others")->capture_default_str();
   command.add_option("--time", o.options.seconds, "begin none after so many seconds")
-      ->check(CLI::PositiveNumber)
+      ->check(whole_number(1))
       ->type_name("SECONDS");
   command
       .add_option("--jobs", o.options.jobs, "run that many tests at a time (default: one for each processor)")
