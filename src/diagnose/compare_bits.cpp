@@ -42,6 +42,11 @@ std::optional<std::uint64_t> distance(const Format* format, std::uint64_t x, std
          static_cast<std::uint64_t>(std::min(*one, *other));
 }
 
+// Whether neighbours are 1 apart.
+bool is_whole(const Format& format) {
+  return format.is_integer && format.fraction_bits == 0;
+}
+
 std::string item_text(const BitsComparison& of, std::uint64_t code) {
   return of.format.empty() ? fmt::format("0x{:0{}x}", code, 2 * of.item_bytes) : code_text(of.format, code);
 }
@@ -53,8 +58,8 @@ std::string distance_text(const BitsComparison& of, const DifferentElement& elem
   if (!element.distance)
     return nan && decode(*format, element.got).cls == Class::nan ? ": both NaN, with other bits" : "";
   if (*element.distance == 0) return ": the same number, with other bits";
-  return fmt::format(", {} apart", format->is_integer ? std::to_string(*element.distance)
-                                                      : fmt::format("{} ulp", *element.distance));
+  return fmt::format(", {} apart", is_whole(*format) ? std::to_string(*element.distance)
+                                                     : fmt::format("{} ulp", *element.distance));
 }
 
 // ---- Shapes
@@ -111,7 +116,7 @@ Result<void> check(const ArrayBits& expected, const ArrayBits& got, const std::s
 
 // ---- Elements that differ
 
-std::uint64_t code_of(const ArrayBits& array, std::size_t element) {
+std::uint64_t item_of(const ArrayBits& array, std::size_t element) {
   std::uint64_t code = 0;
   std::memcpy(&code, array.bytes.data() + element * array.item_bytes, array.item_bytes);
   return code;
@@ -121,7 +126,7 @@ std::vector<Compared> compared(const ArrayBits& expected, const ArrayBits& got, 
   const Format* format = find_format(out.format);
   std::vector<Compared> elements(out.elements, Compared::right);
   for (std::size_t i = 0; i < elements.size(); ++i) {
-    const std::uint64_t x = code_of(expected, i), y = code_of(got, i);
+    const std::uint64_t x = item_of(expected, i), y = item_of(got, i);
     if (x == y) continue;
     elements[i] = Compared::wrong;
     ++out.different;
@@ -132,7 +137,7 @@ std::vector<Compared> compared(const ArrayBits& expected, const ArrayBits& got, 
   return elements;
 }
 
-WrongMap map_of(const BitsComparison& of, const std::vector<Compared>& elements) {
+WrongMap wrong_map(const BitsComparison& of, const std::vector<Compared>& elements) {
   WrongMap out;
   out.columns = of.shape.empty() ? 1 : of.shape.back();
   out.rows = elements.size() / out.columns;
@@ -146,8 +151,8 @@ WrongMap map_of(const BitsComparison& of, const std::vector<Compared>& elements)
 }
 
 // Nothing if some tile is wrong in part, or all are wrong.
-std::optional<WholeTiles> tiles_of(const WrongMap& matrix, const std::vector<Compared>& elements,
-                                   std::size_t size) {
+std::optional<WholeTiles> tiles_of_size(const WrongMap& matrix, const std::vector<Compared>& elements,
+                                        std::size_t size) {
   WrongMap tiles{matrix.rows, matrix.columns, size, size, {}};
   tiles.wrong.resize(tiles.cells_down() * tiles.cells_across());
   for (std::size_t i = 0; i < elements.size(); ++i)
@@ -166,7 +171,7 @@ std::optional<WholeTiles> tiles_of(const WrongMap& matrix, const std::vector<Com
 std::optional<WholeTiles> largest_tiles(const WrongMap& matrix, const std::vector<Compared>& elements) {
   for (std::size_t size = 128; size >= 8; size /= 2) {
     if (matrix.rows <= size && matrix.columns <= size) continue;
-    if (std::optional<WholeTiles> found = tiles_of(matrix, elements, size)) return found;
+    if (std::optional<WholeTiles> found = tiles_of_size(matrix, elements, size)) return found;
   }
   return {};
 }
@@ -238,8 +243,7 @@ std::vector<std::string> BitsComparison::lines() const {
   if (equal()) return {};
   std::vector<std::string> out = {fmt::format("{} of {} elements of {} differ", different, elements, name)};
   if (farthest && *farthest > 0)
-    out[0] +=
-        fmt::format(", numbers by at most {}{}", *farthest, find_format(format)->is_integer ? "" : " ulp");
+    out[0] += fmt::format(", numbers by at most {}{}", *farthest, is_whole(*find_format(format)) ? "" : " ulp");
   out.push_back(fmt::format("first at [{}]: expected {}, got {}{}", fmt::join(first->index, ", "),
                             item_text(*this, first->expected), item_text(*this, first->got),
                             distance_text(*this, *first)));
@@ -267,7 +271,7 @@ Result<BitsComparison> compare_bits(const ArrayBits& expected, const ArrayBits& 
   if (std::ranges::equal(expected.bytes, got.bytes)) return out;
   const std::vector<Compared> elements = compared(expected, got, out);
   out.where = {diagnosis::places_of(array_indices(out.shape), elements, [](std::size_t) { return true; })};
-  out.map = map_of(out, elements);
+  out.map = wrong_map(out, elements);
   out.tiles = largest_tiles(out.map, elements);
   return out;
 }
