@@ -14,14 +14,14 @@ import pytest
 from . import testing
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
+def pytest_addoption(parser: "pytest.Parser") -> None:
     says = "folder for maps of arrays that differ (warpbit); without it each goes to the tmp_path of its test"
     parser.getgroup("warpbit").addoption("--bits-maps", metavar="FOLDER", help=says)
     parser.addini("bits_maps", says, default="")
 
 
 @pytest.fixture
-def assert_bits_equal(request: pytest.FixtureRequest) -> Callable[..., None]:
+def assert_bits_equal(request: "pytest.FixtureRequest") -> Callable[..., None]:
     """warpbit.testing.assert_bits_equal with a picture, whose path the message ends with."""
     failures = 0
 
@@ -39,7 +39,7 @@ def assert_bits_equal(request: pytest.FixtureRequest) -> Callable[..., None]:
     return check
 
 
-def _file(request: pytest.FixtureRequest, number: int) -> pathlib.Path:
+def _file(request: "pytest.FixtureRequest", number: int) -> pathlib.Path:
     config = request.config
     given = config.getoption("--bits-maps") or config.getini("bits_maps")
     own = re.sub(r"[^\w.-]+", "_", request.node.nodeid if given else request.node.name)
