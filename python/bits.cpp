@@ -94,6 +94,8 @@ void add_bits(py::module_& m) {
     return "BitsComparison: " + (c.equal() ? std::to_string(c.elements) + " elements are equal" : c.lines()[0]);
   });
   comparison.def("__str__", &BitsComparison::text)
+      .def("lines", &BitsComparison::lines, "What differs, in words; nothing if nothing does.")
+      .def("picture", &BitsComparison::picture, "The map in block characters.")
       .def("svg", &bits_svg, "The map as a picture, the text of an SVG file for light and dark backgrounds.");
   m.def("compare_bits", &compare_arrays, "got"_a, "expected"_a, py::kw_only(), "name"_a = "the array",
         "format"_a = "",

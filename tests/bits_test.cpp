@@ -126,12 +126,13 @@ TEST_CASE("a map fits 80 columns, and a character is a part of the array", "[qui
             }());
   // Shades: 1, 2 and 3 of 4 elements of a character, and 4; of 3 at the edge all.
   Words got(259);
-  for (const std::size_t i : {0, 4, 5, 8, 9, 10, 12, 13, 14, 15, 256, 257, 258}) got[i] = 1;
+  for (const std::size_t i : std::vector<std::size_t>{0, 4, 5, 8, 9, 10, 12, 13, 14, 15, 256, 257, 258})
+    got[i] = 1;
   const std::string row = compared(Words(259), got).text();
   CHECK(row.substr(row.find("a character")) ==
         "a character is 8 elements: · right, ░▒▓ some wrong, █ all wrong\n0 ▒▓" + repeated("·", 30) + "█\n");
   Words less(128);
-  for (const std::size_t i : {0, 2, 3}) less[i] = 1;
+  for (const std::size_t i : std::vector<std::size_t>{0, 2, 3}) less[i] = 1;
   const std::string pairs = compared(Words(128), less).text();
   CHECK(pairs.substr(pairs.find("a character")) ==
         "a character is 2 elements: · right, ░▒▓ some wrong, █ all wrong\n0 ▒█" + repeated("·", 62) + "\n");

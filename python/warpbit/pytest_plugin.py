@@ -44,4 +44,4 @@ def _file(request: "pytest.FixtureRequest", number: int) -> pathlib.Path:
     given = config.getoption("--bits-maps") or config.getini("bits_maps")
     own = re.sub(r"[^\w.-]+", "_", request.node.nodeid if given else request.node.name)
     folder = pathlib.Path(config.invocation_params.dir, given) if given else request.getfixturevalue("tmp_path")
-    return folder / f"{own}{'' if number == 1 else f'-{number}'}.svg"
+    return pathlib.Path(folder, own + ("" if number == 1 else f"-{number}") + ".svg")

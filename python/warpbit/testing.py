@@ -13,8 +13,9 @@ warpbit.pytest_plugin a fixture of the same name, which also draws the map of wh
 
 import pathlib
 import re
+from collections.abc import Mapping, Sequence
 from os import PathLike
-from typing import Any, Mapping, Optional, Sequence, Union
+from typing import Any, Optional, Union
 
 from . import BitsComparison, Diagnosis, Error, Instruction, RawKernel, compare_bits, diagnose_product
 
@@ -118,13 +119,13 @@ def assert_bits_equal(got: Any, expected: Any, *, a: Any = None, b: Any = None, 
     comparison = compare_bits(got, expected, name=name, format=format)
     if comparison.first is None:
         return
-    text, diagnosis = str(comparison).rstrip("\n"), None
-    if product is not None:
-        said, diagnosis = _diagnosed(product, got, a, b, c, store)
-        text += "\n" + said
+    said, diagnosis = comparison.lines(), None
     if launch is not None:
-        text += "\n" + _stored(launch, got, comparison.first.index)
-    differ = BitsDiffer(text, comparison, diagnosis)
+        said.append(_stored(launch, got, comparison.first.index))
+    if product is not None:
+        mistake, diagnosis = _diagnosed(product, got, a, b, c, store)
+        said.append(mistake)
+    differ = BitsDiffer("\n".join([*said, comparison.picture()]).rstrip("\n"), comparison, diagnosis)
     if svg is not None:
         differ.write_svg(svg)
     raise differ
@@ -137,13 +138,12 @@ class BitsAssertions:
     """A folder for pictures of what is wrong, each named by its test; None: there are none."""
 
     def assertBitsEqual(self, got: Any, expected: Any, msg: Optional[str] = None, **how: Any) -> None:
-        """assert_bits_equal, whose arguments `how` are; `msg` stands behind its message."""
+        """assert_bits_equal, whose arguments `how` are; fails as other methods do, and `msg` stands behind the message."""
         try:
             assert_bits_equal(got, expected, **how)
         except BitsDiffer as differ:
             if self.bits_maps is not None and how.get("svg") is None:
                 test = re.sub(r"[^\w.-]+", "_", str(getattr(self, "id", lambda: type(self).__name__)()))
                 differ.write_svg(pathlib.Path(self.bits_maps, test + ".svg"))
-            if msg is not None:
-                differ.args = (f"{differ}\n{msg}",)
-            raise
+            text = str(differ) if msg is None else f"{differ}\n{msg}"
+            raise getattr(self, "failureException", AssertionError)(text) from None

@@ -178,31 +178,6 @@ std::optional<WholeTiles> largest_tiles(const WrongMap& matrix, const std::vecto
 
 // ---- Text
 
-// "16 of 64 wrong" and the like, and a map:
-//
-//     ····████
-//     ····████
-std::string map_text(const BitsComparison& of) {
-  constexpr std::string_view kShades[] = {"░", "▒", "▓"};
-  const WrongMap map = of.map.coarser(kMostLines, kMostAcross);
-  const std::size_t label = std::to_string(map.rows - 1).size();
-  const std::string cell =
-      of.shape.size() < 2 ? fmt::format("{} element{}", map.cell_columns, map.cell_columns == 1 ? "" : "s")
-                          : fmt::format("{} row{} x {} column{}", map.cell_rows, map.cell_rows == 1 ? "" : "s",
-                                        map.cell_columns, map.cell_columns == 1 ? "" : "s");
-  std::string out = fmt::format("a character is {}: · right, ░▒▓ some wrong, █ all wrong\n", cell);
-  if (of.shape.size() > 2) out += "rows are all indices but the last, as one\n";
-  for (std::size_t row = 0; row < map.cells_down(); ++row) {
-    out += fmt::format("{:>{}} ", row * map.cell_rows, label);
-    for (std::size_t column = 0; column < map.cells_across(); ++column) {
-      const std::size_t wrong = map.wrong[row * map.cells_across() + column], all = map.elements(row, column);
-      out += wrong == 0 ? "·" : wrong == all ? "█" : kShades[wrong * std::size(kShades) / all];
-    }
-    out += '\n';
-  }
-  return out;
-}
-
 std::string tiles_text(const WholeTiles& tiles) {
   return fmt::format("whole tiles of {0} x {0}: {1} of {2}, the first at row {3}, column {4}", tiles.size,
                      tiles.wrong, tiles.all, tiles.row, tiles.column);
@@ -256,9 +231,36 @@ std::vector<std::string> BitsComparison::lines() const {
   return out;
 }
 
+//     a character is 2 rows x 1 column: · right, ░▒▓ some wrong, █ all wrong
+//     0 ····████
+//     2 ····████
+std::string BitsComparison::picture() const {
+  if (equal() || elements == 1) return "";
+  constexpr std::string_view kShades[] = {"░", "▒", "▓"};
+  const WrongMap cells = map.coarser(kMostLines, kMostAcross);
+  const std::size_t label = std::to_string(cells.rows - 1).size();
+  const std::string cell =
+      shape.size() < 2 ? fmt::format("{} element{}", cells.cell_columns, cells.cell_columns == 1 ? "" : "s")
+                       : fmt::format("{} row{} x {} column{}", cells.cell_rows, cells.cell_rows == 1 ? "" : "s",
+                                     cells.cell_columns, cells.cell_columns == 1 ? "" : "s");
+  std::string out = fmt::format("a character is {}: · right, ░▒▓ some wrong, █ all wrong\n", cell);
+  if (shape.size() > 2) out += "rows are all indices but the last, as one\n";
+  for (std::size_t row = 0; row < cells.cells_down(); ++row) {
+    out += fmt::format("{:>{}} ", row * cells.cell_rows, label);
+    for (std::size_t column = 0; column < cells.cells_across(); ++column) {
+      const std::size_t wrong = cells.wrong[row * cells.cells_across() + column],
+                        all = cells.elements(row, column);
+      out += wrong == 0 ? "·" : wrong == all ? "█" : kShades[wrong * std::size(kShades) / all];
+    }
+    out += '\n';
+  }
+  return out;
+}
+
 std::string BitsComparison::text() const {
-  if (equal()) return "";
-  return fmt::format("{}\n{}", fmt::join(lines(), "\n"), elements > 1 ? map_text(*this) : "");
+  std::string out;
+  for (const std::string& line : lines()) out += line + '\n';
+  return out + picture();
 }
 
 Result<BitsComparison> compare_bits(const ArrayBits& expected, const ArrayBits& got, std::string name) {
