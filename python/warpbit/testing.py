@@ -13,7 +13,6 @@ warpbit.pytest_plugin a fixture of the same name, which also draws the map of wh
 
 import pathlib
 import re
-from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Any, Optional, Union
 
@@ -79,7 +78,7 @@ def _diagnosed(instruction: Instruction, got: Any, a: Any, b: Any, c: Any, store
     return _cut(str(found)), found
 
 
-def _stored(launch: Sequence[Any], got: Any, index: Sequence[int]) -> str:
+def _stored(launch: "tuple[Any, ...]", got: Any, index: "list[int]") -> str:
     kernel, grid, block, args, *more = launch
     try:
         found = kernel.find_store(grid, block, args, array=got, index=index, **(more[0] if more else {}))
@@ -88,19 +87,19 @@ def _stored(launch: Sequence[Any], got: Any, index: Sequence[int]) -> str:
     return f"stored by {found}" if found else "no thread stores it"
 
 
-def _check_launch(launch: Optional[Sequence[Any]]) -> None:
+def _check_launch(launch: "Optional[tuple[Any, ...]]") -> None:
     accepted = "(kernel, grid, block, args), or with a dict of shared_mem and cluster behind them"
     if launch is None:
         return
-    if not isinstance(launch, (tuple, list)) or len(launch) not in (4, 5) or not isinstance(launch[0], RawKernel):
+    if not isinstance(launch, tuple) or len(launch) not in (4, 5) or not isinstance(launch[0], RawKernel):
         raise _refuse(f"launch is a {type(launch).__name__}", accepted)
-    if len(launch) == 5 and not (isinstance(launch[4], Mapping) and set(launch[4]) <= {"shared_mem", "cluster"}):
+    if len(launch) == 5 and not (isinstance(launch[4], dict) and set(launch[4]) <= {"shared_mem", "cluster"}):
         raise _refuse(f"launch ends with {launch[4]!r}", accepted)
 
 
 def assert_bits_equal(got: Any, expected: Any, *, a: Any = None, b: Any = None, c: Any = None,
                       instruction: Union[Instruction, str, None] = None, target: Optional[str] = None, store: str = "",
-                      name: str = "the array", format: str = "", launch: Optional[Sequence[Any]] = None,
+                      name: str = "the array", format: str = "", launch: "Optional[tuple[Any, ...]]" = None,
                       svg: "Union[str, PathLike[str], None]" = None) -> None:
     """Raises BitsDiffer, an AssertionError, unless two arrays have the same bits: payloads of NaNs and signs of zeros, too.
 
