@@ -6,6 +6,7 @@
 #include <catch2/catch.hpp>
 #include <cstdint>
 #include <fstream>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -204,6 +205,9 @@ TEST_CASE("the matcher takes vectors, spans and arrays", "[quick][bits]") {
         "first at [1, 1]: expected 0x40800000 (4), got 0x40900000 (4.5), 1048576 ulp apart\n"
         "1 wrong: all with row 1, column 1\n"
         "a character is 1 row x 1 column: · right, ░▒▓ some wrong, █ all wrong\n0 ··\n1 ·█\n");
+  std::ostringstream said;
+  Catch::makeMatchExpr(got, matcher, Catch::StringRef("EqualBits(...)")).streamReconstructedExpression(said);
+  CHECK("\n" + said.str() == matcher.describe());
   const auto longer = EqualBits(expected);
   CHECK_FALSE(longer.match(std::vector<float>(5)));
   CHECK_THAT(longer.describe(), Catch::Contains("items of 4 bytes of shape (5)"));

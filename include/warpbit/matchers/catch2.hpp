@@ -82,7 +82,9 @@ namespace Catch {
 /// On failure prints only the matcher's message, not all registers before it as Catch2 would.
 class BitsExpression : public ITransientExpression {
  public:
-  BitsExpression(bool equal, std::string text) : ITransientExpression(true, equal), text_(std::move(text)) {}
+  template <class Items, class Matcher>
+  BitsExpression(const Items& got, const Matcher& matcher)
+      : ITransientExpression(true, matcher.match(got)), text_(matcher.describe()) {}
 
   void streamReconstructedExpression(std::ostream& out) const override {
     out << text_.substr(text_.find_first_not_of('\n'));
@@ -99,7 +101,7 @@ class MatchExpr<Registers, warpbit::catch2::EqualBitsMatcher<Word>> : public Bit
   template <class... SourceText>
   MatchExpr(const std::vector<Word>& got, const warpbit::catch2::EqualBitsMatcher<Word>& matcher,
             const SourceText&...)
-      : BitsExpression(matcher.match(got), matcher.describe()) {}
+      : BitsExpression(got, matcher) {}
 };
 template <class Items, class T>
 class MatchExpr<Items, warpbit::catch2::EqualArrayMatcher<T>> : public BitsExpression {
@@ -107,7 +109,7 @@ class MatchExpr<Items, warpbit::catch2::EqualArrayMatcher<T>> : public BitsExpre
   template <class... SourceText>
   MatchExpr(const std::span<const T>& got, const warpbit::catch2::EqualArrayMatcher<T>& matcher,
             const SourceText&...)
-      : BitsExpression(matcher.match(got), matcher.describe()) {}
+      : BitsExpression(got, matcher) {}
 };
 
 }  // namespace Catch
