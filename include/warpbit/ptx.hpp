@@ -419,10 +419,10 @@ class Function {
 };
 
 /// Which thread stores an element first: the launch is run again and may not store there; the fault says who tried to, and at
-/// which statement (`lanes`, `at`, `ptx_line`, `error.where`). Nothing if none does, or what does is no store of a thread. Arrays of the arguments are in
-/// the end as they were; the run begins with what they and variables of the module hold now, and variables keep what it leaves. A store
-/// that is wider than the element is found with all lanes that store so near. Errors: argument_mismatch unless an array to write to
-/// has the element; those of an impossible launch.
+/// which statement (`lanes`, `at`, `ptx_line`, `error.where`). Nothing if no thread does, as where a copy in bulk writes it. A
+/// store that is wider than the element is found with all lanes that store so near. Arrays of the arguments are in the end as
+/// they were; the run begins with what they and variables of the module hold now, and variables keep what it leaves. Errors:
+/// argument_mismatch unless an array to write to has the element; a fault that the kernel has by itself.
 Result<std::optional<Fault>> find_store(const Function& kernel, const Launch& how,
                                         std::span<const Argument> arguments,
                                         std::span<const std::byte> element);

@@ -199,7 +199,7 @@ def test_an_element_that_nothing_stores():
     kernel, d = launched(8)
     expected = d.copy()
     expected[40, 0] = 1
-    assert str(differ(d, expected, launch=(kernel, 2, 32, (d, 8)))).splitlines()[3] == "no thread stores it"
+    assert str(differ(d, expected, launch=(kernel, 2, 32, (d, 8)))).splitlines()[3] == "no store of a thread was found"
     said = differ(d, expected, launch=(kernel, 2, 32, (expected, 8), {"shared_mem": 0}))
     assert "\nno store found: " in str(said) and "an element that no argument holds" in str(said)
     assert refusal(lambda: kernel.find_store(2, 32, (d, 8), array=d, index=(64, 0))).accepted == "an index of an array of shape (64, 2)"

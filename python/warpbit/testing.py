@@ -84,7 +84,7 @@ def _stored(launch: "tuple[Any, ...]", got: Any, index: "list[int]") -> str:
         found = kernel.find_store(grid, block, args, array=got, index=index, **(more[0] if more else {}))
     except Error as error:
         return f"no store found: {error}"
-    return f"stored by {found}" if found else "no thread stores it"
+    return f"stored by {found}" if found else "no store of a thread was found"
 
 
 def _check_launch(launch: "Optional[tuple[Any, ...]]") -> None:
