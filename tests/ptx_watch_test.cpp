@@ -340,7 +340,7 @@ TEST_CASE("the thread that stores an element is found, and arrays stay as they a
     CHECK((*found)->error.where == "st.global.v2.u32 [%rd3], {%r3, %r4}");
     CHECK(x == before);
   }
-  CHECK(find(all.subspan(2 * 40, 1), 1).value().has_value() == false);
+  CHECK_FALSE(find(all.subspan(2 * 40, 1), 1).value().has_value());
   const std::vector<std::uint32_t> other(1);
   CHECK(find(other).error().code == Errc::argument_mismatch);
   CHECK(find(all.first(0)).error().code == Errc::argument_mismatch);

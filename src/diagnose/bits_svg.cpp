@@ -21,7 +21,7 @@ namespace {
 
 // In pixels. A character is at most 3/5 of its size wide.
 constexpr int kEdge = 16, kText = 12, kStep = 18, kMostPixels = 768, kLeastSide = 4, kMostSide = 16,
-              kLeastWidth = 560;
+              kLeastWidth = 648;
 constexpr std::size_t kLineCharacters = 84, kMostLabels = 8;
 constexpr std::string_view kColours =
     "<style>.wb-paper{fill:#fff}.wb-ink{fill:#222}.wb-right{fill:#e6ebe8}.wb-wrong{fill:#d64550}"
