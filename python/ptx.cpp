@@ -539,7 +539,7 @@ void add_find_store(py::module_& m, py::class_<ptx::Function>& function) {
                R"(Who stores an element first: the launch is run again, with the statements as they are written.
 
 array, index: the element, of an array on the memory of an argument. The run begins with what the arrays hold now, and leaves
-them so; variables of the module keep what it leaves. None: no thread stores it, or a copy does. A store that is wider than
+them so; variables of the module keep what it leaves. None: no store of a thread was found. A store that is wider than
 the element is found with all lanes that store so near. Errors: argument_mismatch, launch_shape, view_mismatch.)");
 }
 

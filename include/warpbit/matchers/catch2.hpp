@@ -103,6 +103,7 @@ class MatchExpr<Registers, warpbit::catch2::EqualBitsMatcher<Word>> : public Bit
             const SourceText&...)
       : BitsExpression(got, matcher) {}
 };
+/// The same of whole arrays.
 template <class Items, class T>
 class MatchExpr<Items, warpbit::catch2::EqualArrayMatcher<T>> : public BitsExpression {
  public:
