@@ -199,7 +199,8 @@ def described(folder, pybind11):
     info = pathlib.Path(folder, f"{NAME}-{version()}.dist-info")
     (info / "licenses").mkdir(parents=True)
     (info / "METADATA").write_text(metadata(pybind11))
-    (info / "entry_points.txt").write_text(f"[pytest11]\n{NAME} = {NAME}.pytest_plugin\n")
+    # Named as its module, so that a conftest.py may name it, too.
+    (info / "entry_points.txt").write_text(f"[pytest11]\n{NAME}.pytest_plugin = {NAME}.pytest_plugin\n")
     for file in ("LICENSE", "NOTICE"):
         shutil.copyfile(ROOT / file, info / "licenses" / file)
     return info
