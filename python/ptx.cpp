@@ -405,6 +405,28 @@ std::vector<ptx::GradedRule> grades_of(const Grades& rules) {
   return out;
 }
 
+std::optional<Dim3> cluster_of(const As<"Optional[_Extent]">& cluster) {
+  if (cluster.is_none()) return std::nullopt;
+  return dim3_of(Extent(py::object(cluster)), "cluster");
+}
+
+// What must live until the launch has ended comes to `held`.
+std::vector<ptx::Argument> arguments_of(const ptx::Function& function, const LaunchArguments& args,
+                                        std::vector<py::object>& held) {
+  const std::vector<ptx::Parameter>& parameters = function.parameters();
+  if (args.size() != parameters.size())
+    refuse(Errc::argument_mismatch, function.name(), std::to_string(args.size()) + " arguments",
+           std::to_string(parameters.size()));
+  held.push_back(py::list(addressed().attr("values")()));
+  std::vector<ptx::Argument> out;
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    const py::object object = args[i];
+    held.push_back(object);  // the caller may change its list
+    out.push_back(argument_of(parameters[i], object, held));
+  }
+  return out;
+}
+
 LaunchReport launch(const ptx::Function& function, const Extent& grid, const Extent& block,
                     const LaunchArguments& args, std::uint64_t shared_mem,
                     const As<"Optional[_Extent]">& cluster, bool contract, bool as_written,
@@ -412,22 +434,11 @@ LaunchReport launch(const ptx::Function& function, const Extent& grid, const Ext
                     const Grades& rules, std::uint64_t step_limit, ptx::Cancel cancel,
                     std::uint64_t cancel_seed, int threads, bool allow_inferred, Undefined undefined,
                     bool profile, const Callback& progress) {
-  const std::vector<ptx::Parameter>& parameters = function.parameters();
-  if (args.size() != parameters.size())
-    refuse(Errc::argument_mismatch, function.name(), std::to_string(args.size()) + " arguments",
-           std::to_string(parameters.size()));
-  std::vector<py::object> held;  // the caller may change its list
-  held.push_back(py::list(addressed().attr("values")()));
-  std::vector<ptx::Argument> arguments;
-  for (std::size_t i = 0; i < parameters.size(); ++i) {
-    const py::object object = args[i];
-    held.push_back(object);
-    arguments.push_back(argument_of(parameters[i], object, held));
-  }
+  std::vector<py::object> held;
+  const std::vector<ptx::Argument> arguments = arguments_of(function, args, held);
   ptx::Launch how{.grid = dim3_of(grid, "grid"),
                   .block = dim3_of(block, "block"),
-                  .cluster = cluster.is_none() ? std::nullopt
-                                               : std::optional(dim3_of(Extent(py::object(cluster)), "cluster")),
+                  .cluster = cluster_of(cluster),
                   .shared_bytes = shared_mem,
                   .contract = contract,
                   .as_written = as_written,
@@ -463,6 +474,73 @@ void call(const ptx::Function& function, const Extent& grid, const Extent& block
   if (!report.printed.empty()) py::print(report.printed, "end"_a = "");
   for (const LaunchFinding& finding : report.findings) warn(finding);
   if (report.fault) raise(*report.fault);
+}
+
+// ---- Stores
+
+struct LaunchStore {
+  Block block;
+  LaunchFaultSide at;
+  std::string statement;
+  std::string message;
+};
+
+// "st.global.f32 [%rd4], %f1" and, behind the first line of a fault, its places.
+LaunchStore store_of(const Fault& fault) {
+  const std::string message = fault.message(), &statement = fault.error.where;
+  return {block_of(fault.block), side_of(fault), utf8(statement),
+          utf8(statement + message.substr(std::min(message.find('\n'), message.size())))};
+}
+
+const std::byte* address_of_item(const py::array& array, const std::vector<py::ssize_t>& index) {
+  const bool fits = std::ssize(index) == array.ndim();
+  const auto* at = static_cast<const std::byte*>(array.data());
+  for (py::ssize_t i = 0; i < std::ssize(index); ++i) {
+    const py::ssize_t n = index[static_cast<std::size_t>(i)];
+    if (!fits || n < 0 || n >= array.shape(i))
+      refuse("index", shape_text(index), "an index of an array of shape " + shape_text(shape_of(array)));
+    at += n * array.strides(i);
+  }
+  if (!fits) refuse("index", "()", "an index of an array of shape " + shape_text(shape_of(array)));
+  return at;
+}
+
+std::optional<LaunchStore> find_store_in(const ptx::Function& function, const Extent& grid, const Extent& block,
+                                         const LaunchArguments& args, const AnyArray& array,
+                                         const std::vector<py::ssize_t>& index, std::uint64_t shared_mem,
+                                         const As<"Optional[_Extent]">& cluster) {
+  std::vector<py::object> held;
+  const std::vector<ptx::Argument> arguments = arguments_of(function, args, held);
+  const std::optional<Items> items = items_in(array);
+  if (!items || items->is_copy)
+    refuse(Errc::argument_mismatch, "array", seen_text(array), "an array on the memory of an argument");
+  const std::span element(address_of_item(items->array, index),
+                          static_cast<std::size_t>(items->array.itemsize()));
+  ptx::Launch how{.grid = dim3_of(grid, "grid"),
+                  .block = dim3_of(block, "block"),
+                  .cluster = cluster_of(cluster),
+                  .shared_bytes = shared_mem};
+  const auto found =
+      interruptible([&] { return value_of(ptx::find_store(function, how, arguments, element)); });
+  if (!found) return std::nullopt;
+  return store_of(*found);
+}
+
+void add_find_store(py::module_& m, py::class_<ptx::Function>& function) {
+  auto store =
+      add_record(m, "LaunchStore", "A store of a launch. str() of it has the statement and the places.",
+                 field("block", &LaunchStore::block, "x, y and z."),
+                 field("at", &LaunchStore::at, "Who stores, and where in the source."),
+                 field("statement", &LaunchStore::statement, "In one line."),
+                 field("message", &LaunchStore::message, "All of it as text."));
+  store.def("__str__", [](const LaunchStore& s) { return s.message; });
+  function.def("find_store", &find_store_in, "grid"_a, "block"_a, "args"_a, py::kw_only(), "array"_a, "index"_a,
+               "shared_mem"_a = 0, "cluster"_a = py::none(),
+               R"(Who stores an element first: the launch is run again, with the statements as they are written.
+
+array, index: the element, of an array on the memory of an argument. The run begins with what the arrays hold now, and leaves
+them so; variables of the module keep what it leaves. None: no store of a thread was found. A store that is wider than
+the element is found with all lanes that store so near. Errors: argument_mismatch, launch_shape, view_mismatch.)");
 }
 
 // ---- Modules
@@ -757,6 +835,7 @@ void add_ptx(py::module_& m) {
       .def_property_readonly("shared_size_bytes", &ptx::Function::shared_bytes,
                              "Static shared memory of a block.")
       .def("__repr__", [](const ptx::Function& f) { return "<RawKernel " + f.name() + ">"; });
+  add_find_store(m, function);
   py::class_<ptx::Module>(
       m, "RawModule",
       R"(A module of PTX, as nvcc -ptx and other compilers make it. Its variables keep their values from launch to launch.

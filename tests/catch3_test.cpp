@@ -33,5 +33,16 @@ int main() {
   std::ostringstream said;
   failed.streamReconstructedExpression(said);
   check(said.str().starts_with("1 of 128 elements of d differ:\n"), "a failure starts with the mistake");
+  const std::vector<float> ones(8, 1);
+  std::vector<float> other = ones;
+  check(Catch::makeMatchExpr(other, catch2::EqualBits(ones)).getResult(), "equal arrays match");
+  other[5] = 2;
+  const auto wrong = catch2::EqualBits(ones);
+  const auto array_failed = Catch::makeMatchExpr(other, wrong);
+  check(!array_failed.getResult(), "different arrays do not match");
+  std::ostringstream array_said;
+  array_failed.streamReconstructedExpression(array_said);
+  check(array_said.str().starts_with("1 of 8 elements of the array differ, "),
+        "a failure of an array starts so");
   return failures;
 }

@@ -42,4 +42,19 @@ TEST(EqualBits, SaysWhereAndWhat) {
             "has the expected bits");
 }
 
+TEST(EqualBits, ComparesWholeArrays) {
+  std::vector<float> d(64 * 32, 1.0F);
+  const std::vector<float> expected = d;
+  EXPECT_THAT(d, EqualBits(expected));
+  d[32 + 3] = -0.0F;
+  const ::testing::Matcher<const std::vector<float>&> matcher = EqualBits(expected, {.shape = {64, 32}});
+  ::testing::StringMatchResultListener said;
+  EXPECT_FALSE(matcher.MatchAndExplain(d, &said));
+  EXPECT_THAT(said.str(), ::testing::StartsWith(
+                              "\n1 of 2048 elements of the array differ, numbers by at most 1065353216 ulp\n"
+                              "first at [1, 3]: expected 0x3f800000 (1), got 0x80000000 (-0), "
+                              "1065353216 ulp apart\n"));
+  EXPECT_THAT(d, ::testing::Not(EqualBits(expected)));
+}
+
 }  // namespace

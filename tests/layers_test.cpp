@@ -90,7 +90,7 @@ const std::map<std::string, std::string, std::less<>> kHeaders = {
     {"tensor_map", "tensor_map"}, {"tensor_memory", "machine"}, {"texture", "texture"},
     {"recording", "recording"},   {"verify", "verify"},         {"arbiter", "arbiter"},
     {"reduction", "reduction"},   {"all_reduce", "reduction"},  {"study", "compare"},
-    {"notice", "notice"},
+    {"notice", "notice"},         {"bits", "diagnose"},
 };
 
 // "src/isa/families/mma.cpp" -> isa, "warpbit/target.hpp" -> target, "isa/form.hpp" -> isa.

@@ -2,6 +2,8 @@
 // Counts and observations of a launch.
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -293,6 +295,57 @@ AGAIN:
   CHECK(line_of(report, "add.f32 %f1").lanes == 8);
   REQUIRE(report.order_dependent.size() == 1);
   CHECK(report.order_dependent[0].line == 13);
+}
+
+// A thread adds its number to two words of x.
+constexpr const char* kPairs = R"(.version 9.0
+.target sm_90a
+.address_size 64
+.visible .entry pairs(.param .u64 x, .param .u64 tail)
+{
+  .reg .b32 %r<8>; .reg .b64 %rd<8>;
+  ld.param.u64 %rd1, [x];
+  mov.u32 %r1, %tid.x;
+  mov.u32 %r2, %ctaid.x;
+  mad.lo.u32 %r1, %r2, 32, %r1;
+  mul.wide.u32 %rd3, %r1, 8;
+  add.u64 %rd3, %rd1, %rd3;
+  ld.global.v2.u32 {%r3, %r4}, [%rd3];
+  add.u32 %r3, %r3, %r1;
+  add.u32 %r4, %r4, %r1;
+  st.global.v2.u32 [%rd3], {%r3, %r4};
+  ret;
+}
+)";
+
+TEST_CASE("the thread that stores an element is found, and arrays stay as they are") {
+  const Result<ptx::Module> module = ptx::Module::load(kPairs);
+  REQUIRE(module);
+  const Result<ptx::Function> pairs = module->function("pairs");
+  REQUIRE(pairs);
+  std::vector<std::uint32_t> x(2 * 96, 7);
+  const std::vector<std::uint32_t> before = x;
+  const std::span<std::uint32_t> all(x);
+  const auto find = [&](std::span<const std::uint32_t> element, unsigned blocks = 3) {
+    const std::vector<ptx::Argument> arguments = {ptx::buffer(x), ptx::buffer(all.subspan(128))};
+    return ptx::find_store(*pairs, {.grid = {blocks}, .block = {32}}, arguments, std::as_bytes(element));
+  };
+  for (const std::size_t word : std::vector<std::size_t>{0, 1, 2 * 37, 2 * 37 + 1, 2 * 95 + 1}) {
+    const Result<std::optional<Fault>> found = find(all.subspan(word, 1));
+    REQUIRE(found.ok());
+    REQUIRE(found->has_value());
+    CHECK((*found)->block.x == word / 2 / 32);
+    CHECK((*found)->lanes == std::vector<int>{static_cast<int>(word / 2 % 32)});
+    CHECK((*found)->ptx_line == 16);
+    CHECK((*found)->error.where == "st.global.v2.u32 [%rd3], {%r3, %r4}");
+    CHECK(x == before);
+  }
+  CHECK_FALSE(find(all.subspan(2 * 40, 1), 1).value().has_value());
+  const std::vector<std::uint32_t> other(1);
+  CHECK(find(other).error().code == Errc::argument_mismatch);
+  CHECK(find(all.first(0)).error().code == Errc::argument_mismatch);
+  CHECK(find(all.first(1), 0).error().code == Errc::launch_shape);
+  CHECK(x == before);
 }
 
 }  // namespace ptx_watch_test

@@ -419,6 +419,15 @@ class Function {
   std::shared_ptr<const State> state_;
 };
 
+/// Which thread stores an element first: the launch is run again and may not store there; the fault says who tried to, and at
+/// which statement (`lanes`, `at`, `ptx_line`, `error.where`). Nothing if no thread does, as where a copy in bulk writes it. A
+/// store that is wider than the element is found with all lanes that store so near. Arrays of the arguments are in the end as
+/// they were; the run begins with what they and variables of the module hold now, and variables keep what it leaves. Errors:
+/// argument_mismatch unless an array to write to has the element; a fault that the kernel has by itself.
+Result<std::optional<Fault>> find_store(const Function& kernel, const Launch& how,
+                                        std::span<const Argument> arguments,
+                                        std::span<const std::byte> element);
+
 /// Bytes of a variable that its initial value makes the address of another one, or of a function: a GPU has other ones there.
 struct AddressWord {
   std::size_t at = 0;  ///< the first of them

@@ -5,6 +5,7 @@
 
 #include "warpbit/all_reduce.hpp"
 #include "warpbit/arbiter.hpp"
+#include "warpbit/bits.hpp"
 #include "warpbit/capture.hpp"
 #include "warpbit/descriptor.hpp"
 #include "warpbit/diagnose.hpp"

@@ -199,6 +199,8 @@ def described(folder, pybind11):
     info = pathlib.Path(folder, f"{NAME}-{version()}.dist-info")
     (info / "licenses").mkdir(parents=True)
     (info / "METADATA").write_text(metadata(pybind11))
+    # Named as its module, so that a conftest.py may name it, too.
+    (info / "entry_points.txt").write_text(f"[pytest11]\n{NAME}.pytest_plugin = {NAME}.pytest_plugin\n")
     for file in ("LICENSE", "NOTICE"):
         shutil.copyfile(ROOT / file, info / "licenses" / file)
     return info
@@ -223,7 +225,7 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
         stage = pathlib.Path(temporary)
         info = described(stage, pybind11)
         (stage / NAME).mkdir()
-        for file in ("__init__.py", "_error.py", "py.typed", "_core.pyi", "_core" + suffix):
+        for file in ("__init__.py", "_error.py", "testing.py", "pytest_plugin.py", "py.typed", "_core.pyi", "_core" + suffix):
             shutil.copyfile(folder / file, stage / NAME / file)
         extension = stage / NAME / ("_core" + suffix)
         run("strip", "--strip-unneeded", extension)

@@ -53,13 +53,7 @@ std::string values_text(const std::vector<int>& values, int size) {
   return out.ends_with("...") ? fmt::format("{} ({} of {})", out, values.size(), size) : out;
 }
 
-// An index of an element, by its slot among those of all cases.
-struct IndexOfElement {
-  std::string name;
-  int size;
-  std::function<int(std::size_t)> of;
-};
-
+// By the slot of an element among those of all cases.
 std::vector<IndexOfElement> indices_of(const Problem& p, const Fragment& d) {
   const std::size_t slots = d.size();
   const auto in_tile = [&d, slots](std::size_t i) { return d.index(i % slots); };
@@ -90,7 +84,8 @@ std::vector<IndexOfElement> indices_of(const Problem& p, const Fragment& d) {
   return all;
 }
 
-// Of the elements that count.
+}  // namespace
+
 WrongPlaces places_of(const std::vector<IndexOfElement>& indices, const std::vector<Compared>& elements,
                       const std::function<bool(std::size_t)>& counts) {
   std::vector<std::vector<bool>> is_wrong, is_there;
@@ -126,8 +121,6 @@ WrongPlaces places_of(const std::vector<IndexOfElement>& indices, const std::vec
   }
   return out;
 }
-
-}  // namespace
 
 std::vector<WrongPlaces> wrong_places(const Problem& problem, const Fragment& d,
                                       const std::vector<Compared>& elements) {

@@ -3,6 +3,7 @@
 //
 //     CHECK_THAT(d, EqualBits(instruction->operands()[0], expected));  // registers: [lane][register]
 //     CHECK_THAT(d, EqualBits(*instruction, a, b, c));                 // what it makes of a, b and c
+//     CHECK_THAT(d, EqualBits(expected, {.shape = {64, 32}}));         // a whole array
 #pragma once
 
 #if __has_include(<catch2/matchers/catch_matchers.hpp>)  // version 3
@@ -50,18 +51,39 @@ EqualBitsMatcher<Word> EqualBits(const What& what, const std::vector<Word>& firs
   return EqualBitsMatcher<Word>(matchers::expected_bits(what, first, others...));
 }
 
+/// Matches an array with the expected one; on failure it prints BitsComparison::text.
+template <class T>
+class EqualArrayMatcher : public MatcherBase<std::span<const T>> {
+ public:
+  explicit EqualArrayMatcher(matchers::ExpectedArray<T> expected) : expected_(std::move(expected)) {}
+
+  bool match(const std::span<const T>& got) const override {
+    text_ = matchers::mismatch(expected_, got);
+    return text_.empty();
+  }
+  std::string describe() const override { return text_.empty() ? "has the expected bits" : "\n" + text_; }
+
+ private:
+  matchers::ExpectedArray<T> expected_;
+  mutable std::string text_;
+};
+
+/// EqualBits(expected): the items of a vector, a span or an array, which the matcher keeps.
+template <std::ranges::contiguous_range Range>
+EqualArrayMatcher<std::ranges::range_value_t<Range>> EqualBits(const Range& expected,
+                                                               const ArrayShape& how = {}) {
+  return EqualArrayMatcher<std::ranges::range_value_t<Range>>(matchers::expected_array(expected, how));
+}
+
 }  // namespace warpbit::catch2
 
 namespace Catch {
 
 /// On failure prints only the matcher's message, not all registers before it as Catch2 would.
-template <class Registers, class Word>
-class MatchExpr<Registers, warpbit::catch2::EqualBitsMatcher<Word>> : public ITransientExpression {
+class BitsExpression : public ITransientExpression {
  public:
-  /// Version 2 also passes the source text of the matcher.
-  template <class... SourceText>
-  MatchExpr(const std::vector<Word>& got, const warpbit::catch2::EqualBitsMatcher<Word>& matcher,
-            const SourceText&...)
+  template <class Items, class Matcher>
+  BitsExpression(const Items& got, const Matcher& matcher)
       : ITransientExpression(true, matcher.match(got)), text_(matcher.describe()) {}
 
   void streamReconstructedExpression(std::ostream& out) const override {
@@ -70,6 +92,25 @@ class MatchExpr<Registers, warpbit::catch2::EqualBitsMatcher<Word>> : public ITr
 
  private:
   std::string text_;
+};
+
+/// Version 2 also passes the source text of the matcher.
+template <class Registers, class Word>
+class MatchExpr<Registers, warpbit::catch2::EqualBitsMatcher<Word>> : public BitsExpression {
+ public:
+  template <class... SourceText>
+  MatchExpr(const std::vector<Word>& got, const warpbit::catch2::EqualBitsMatcher<Word>& matcher,
+            const SourceText&...)
+      : BitsExpression(got, matcher) {}
+};
+/// The same of whole arrays.
+template <class Items, class T>
+class MatchExpr<Items, warpbit::catch2::EqualArrayMatcher<T>> : public BitsExpression {
+ public:
+  template <class... SourceText>
+  MatchExpr(const std::span<const T>& got, const warpbit::catch2::EqualArrayMatcher<T>& matcher,
+            const SourceText&...)
+      : BitsExpression(got, matcher) {}
 };
 
 }  // namespace Catch

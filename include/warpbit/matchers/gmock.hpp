@@ -3,6 +3,7 @@
 //
 //     EXPECT_THAT(d, EqualBits(instruction->operands()[0], expected));  // registers: [lane][register]
 //     EXPECT_THAT(d, EqualBits(*instruction, a, b, c));                 // what it makes of a, b and c
+//     EXPECT_THAT(d, EqualBits(expected, {.shape = {64, 32}}));         // a whole array
 #pragma once
 
 #include <gmock/gmock.h>
@@ -37,6 +38,32 @@ class EqualBitsMatcher {
 template <class What, class Word, class... Others>
 EqualBitsMatcher<Word> EqualBits(const What& what, const std::vector<Word>& first, const Others&... others) {
   return EqualBitsMatcher<Word>(matchers::expected_bits(what, first, others...));
+}
+
+/// Matches an array with the expected one; on failure it prints BitsComparison::text.
+template <class T>
+class EqualArrayMatcher {
+ public:
+  using is_gtest_matcher = void;
+  explicit EqualArrayMatcher(matchers::ExpectedArray<T> expected) : expected_(std::move(expected)) {}
+
+  bool MatchAndExplain(std::span<const T> got, std::ostream* out) const {
+    const std::string text = matchers::mismatch(expected_, got);
+    if (out != nullptr && !text.empty()) *out << "\n" << text;
+    return text.empty();
+  }
+  void DescribeTo(std::ostream* out) const { *out << "has the expected bits"; }
+  void DescribeNegationTo(std::ostream* out) const { *out << "has other bits than expected"; }
+
+ private:
+  matchers::ExpectedArray<T> expected_;
+};
+
+/// EqualBits(expected): the items of a vector, a span or an array, which the matcher keeps.
+template <std::ranges::contiguous_range Range>
+EqualArrayMatcher<std::ranges::range_value_t<Range>> EqualBits(const Range& expected,
+                                                               const ArrayShape& how = {}) {
+  return EqualArrayMatcher<std::ranges::range_value_t<Range>>(matchers::expected_array(expected, how));
 }
 
 }  // namespace warpbit::gmock
