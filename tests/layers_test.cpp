@@ -61,9 +61,10 @@ const Arrows kArrows = {
     {"edit", {"assembler"}},
     {"arbiter", {"verify", "edit"}},
     {"notice", {"edit", "grid", "replay"}},
+    {"debug", {"grid"}},
     {"cli",
-     {"notice", "arbiter", "verify", "reduction", "grid", "tensor_map", "device", "explain", "compare", "order",
-      "diagnose", "layout", "run", "record"}},
+     {"debug", "notice", "arbiter", "verify", "reduction", "grid", "tensor_map", "device", "explain", "compare",
+      "order", "diagnose", "layout", "run", "record"}},
 };
 
 bool reaches(const std::string& from, const std::string& to) {
@@ -90,7 +91,7 @@ const std::map<std::string, std::string, std::less<>> kHeaders = {
     {"tensor_map", "tensor_map"}, {"tensor_memory", "machine"}, {"texture", "texture"},
     {"recording", "recording"},   {"verify", "verify"},         {"arbiter", "arbiter"},
     {"reduction", "reduction"},   {"all_reduce", "reduction"},  {"study", "compare"},
-    {"notice", "notice"},         {"bits", "diagnose"},
+    {"notice", "notice"},         {"debug", "debug"},           {"bits", "diagnose"},
 };
 
 // "src/isa/families/mma.cpp" -> isa, "warpbit/target.hpp" -> target, "isa/form.hpp" -> isa.

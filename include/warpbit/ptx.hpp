@@ -105,11 +105,12 @@ struct RegisterValues {
 struct Observation {
   device::Index3 block;
   int warp;
-  std::uint32_t lanes;                    ///< that have executed it; 0 if its guard held for none
-  int line;                               ///< of the module's text
-  std::string statement;                  ///< in one line, with its guard
-  std::vector<RegisterValues> registers;  ///< its results; none yet where it waits for other warps
-  std::vector<RegisterValues> sources;    ///< what it has read, its guard first
+  std::uint32_t lanes;                     ///< that have executed it; 0 if its guard held for none
+  int line;                                ///< of the module's text
+  std::string statement;                   ///< in one line, with its guard
+  std::vector<RegisterValues> registers;   ///< its results; none yet where it waits for other warps
+  std::vector<RegisterValues> sources;     ///< what it has read, its guard first
+  std::span<const std::byte> shared = {};  ///< the block's shared memory behind it; during the call alone
 };
 
 /// A statement of a kernel, or of a function that it calls.
@@ -294,11 +295,12 @@ struct Launch {
   ExecuteOptions execute = {};
   /// Whether Report::profile is filled.
   bool profile = false;
-  /// Called after each statement of one warp of one block. The launch ends if it returns false. A block or a warp that
+  /// Called after each statement of one warp, or of all, of one block. The launch ends if it returns false. A block or a warp that
   /// the launch has not is a fault: launch_shape.
   std::function<bool(const Observation&)> observe = {};
   device::Index3 observed_block = {};
   int observed_warp = 0;
+  bool observes_all_warps = false;  ///< of that block, in the order in which they run
   /// Called after blocks have ended, with the number of those that have or were cancelled, and that of all; by one thread at
   /// a time.
   std::function<void(std::uint64_t done, std::uint64_t blocks)> progress = {};

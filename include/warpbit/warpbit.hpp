@@ -7,6 +7,7 @@
 #include "warpbit/arbiter.hpp"
 #include "warpbit/bits.hpp"
 #include "warpbit/capture.hpp"
+#include "warpbit/debug.hpp"
 #include "warpbit/descriptor.hpp"
 #include "warpbit/diagnose.hpp"
 #include "warpbit/execute.hpp"

@@ -8,7 +8,7 @@
 
 #include "cli/arguments.hpp"
 #include "cli/json.hpp"
-#include "cli/launch_arguments.hpp"
+#include "cli/launch_setup.hpp"
 #include "cli/launch_watch.hpp"
 #include "cli/notes.hpp"
 #include "cli/terminal.hpp"
@@ -21,28 +21,10 @@ namespace {
 using nlohmann::ordered_json;
 
 struct LaunchArguments {
-  std::string file, entry, target, grid = "1", block = "1", cluster;
-  std::vector<std::string> arguments;
-  ptx::Launch how;
+  LaunchSetup setup;
   WatchArguments watch;
-  bool unchecked = false, unchecked_global = false, json = false;
-  std::vector<std::string> grades;
+  bool json = false;
 };
-
-// "4", "4,4" or "4,4,2"
-Dim3 parse_dim3(const std::string& where, const std::string& text) {
-  std::vector<unsigned> all;
-  for (std::size_t at = 0; at <= text.size();) {
-    const std::size_t end = std::min(text.find(',', at), text.size());
-    const auto one = number<unsigned>(text.substr(at, end - at));
-    if (!one || *one == 0 || all.size() == 3)
-      refuse(where, fmt::format("'{}'", text), "one to three numbers from 1 on, as in 4,4");
-    all.push_back(*one);
-    at = end + 1;
-  }
-  all.resize(3, 1);
-  return {all[0], all[1], all[2]};
-}
 
 // ---- The answer
 
@@ -293,128 +275,42 @@ void print_report(const ptx::Function& kernel, Target target, const ptx::Report&
   print_checked(report);
 }
 
-ptx::Function kernel_of(const ptx::Module& module, const std::string& name) {
-  const std::vector<std::string> all = module.entries();
-  if (name.empty() && all.size() != 1)
-    refuse("launch", fmt::format("no --entry for a module with {} kernels", all.size()),
-           fmt::format("{}", fmt::join(all, ", ")));
-  return required(module.function(name.empty() ? all[0] : name));
-}
-
-ptx::Report run_kernel(const LaunchArguments& o, const ptx::Function& kernel, LaunchWatch& watch,
-                       const std::vector<ptx::Argument>& arguments) {
-  ptx::Launch how = o.how;
-  how.grid = parse_dim3("--grid", o.grid);
-  how.block = parse_dim3("--block", o.block);
-  if (!o.cluster.empty()) how.cluster = parse_dim3("--cluster", o.cluster);
-  how.check_shared = !o.unchecked;
-  how.check_global = !o.unchecked_global;
-  for (const std::string& one : o.grades) how.grades.push_back(required(ptx::GradedRule::parse(one)));
+ptx::Report run_kernel(const LoadedLaunch& of, LaunchWatch& watch) {
+  ptx::Launch how = of.how;
   watch.follow(how);
   ProgressBar bar(!watch.prints_steps());
   how.progress = [&](std::uint64_t done, std::uint64_t blocks) { bar.show(done, blocks); };
-  return kernel.launch(how, arguments);
+  return of.kernel.launch(how, of.arguments);
 }
 
 int launch(const LaunchArguments& o) {
-  const ptx::Module module = required(ptx::Module::load_file(o.file, find_target(o.target)));
-  const ptx::Function kernel = kernel_of(module, o.entry);
-  std::deque<LaunchArray> arrays;  // which stay where they are
-  const std::vector<ptx::Argument> arguments = parse_arguments(o.arguments, kernel, arrays);
-  LaunchWatch watch(o.watch, kernel, o.how, o.json);
-  const ptx::Report report = run_kernel(o, kernel, watch, arguments);
+  const LoadedLaunch loaded(o.setup);
+  LaunchWatch watch(o.watch, loaded.kernel, o.setup.how, o.json);
+  const ptx::Report report = run_kernel(loaded, watch);
   if (report.fault && report.fault->lanes.empty()) throw Refusal{report.fault->error};  // nothing has run
-  for (const LaunchArray& one : arrays)
+  for (const LaunchArray& one : loaded.arrays)
     if (is_complete(report) && !one.out.empty()) required(write_array(one.out, one.array));
   if (o.json) {
-    ordered_json answer = report_json(kernel, module.target(), report, arrays);
+    ordered_json answer = report_json(loaded.kernel, loaded.module.target(), report, loaded.arrays);
     watch.add_to(answer, report);
     print_json("launch", answer);
   } else {
     watch.print_break();
-    print_report(kernel, module.target(), report, arrays);
+    print_report(loaded.kernel, loaded.module.target(), report, loaded.arrays);
     watch.print_profile(report);
   }
   const bool has_findings =
-      o.how.lenient && std::ranges::any_of(report.findings, [](const ptx::Finding& one) {
+      o.setup.how.lenient && std::ranges::any_of(report.findings, [](const ptx::Finding& one) {
         return one.grade == Grade::finding;  // without --lenient it is what a launch goes on behind anyway
       });
   return report.fault || has_findings || watch.missed() ? kNo : kYes;
-}
-
-std::vector<std::string> rule_names() {
-  std::vector<std::string> out;
-  for (const ptx::AssemblerRule& rule : ptx::assembler_rules()) out.emplace_back(rule.name);
-  return out;
-}
-
-// Which clusters take others that have not begun.
-void add_cancel(CLI::App& command, ptx::Launch& how) {
-  const auto take = [&how](const std::string& word) { how.cancel = *ptx::find_cancel(word); };
-  command
-      .add_option_function<std::string>(
-          "--cancel", take,
-          "which requests of clusterlaunchcontrol.try_cancel succeed: first_come (default), as if clusters ran "
-          "side by side, about as many as each takes; never; always, one cluster at a time; random, by "
-          "--cancel-seed")
-      ->check(CLI::IsMember({"first_come", "never", "always", "random"}));
-  command.add_option("--cancel-seed", how.cancel_seed, "of --cancel random; 0 unless given");
 }
 
 }  // namespace
 
 void add_launch(CLI::App& command, int& status) {
   LaunchArguments& o = add_arguments(command, status, launch);
-  command.add_option("file", o.file, "a module of PTX, as nvcc -ptx makes it")->required();
-  command.add_option("--entry", o.entry, "the kernel; may be left out if the module has one");
-  command.add_option("--target", o.target, "the target; that of the module unless given");
-  command.add_option("--grid", o.grid, "blocks: X, X,Y or X,Y,Z")->capture_default_str();
-  command.add_option("--block", o.block, "threads of a block, the same")->capture_default_str();
-  command.add_option(
-      "--cluster", o.cluster,
-      "blocks of a cluster, the same; what the kernel demands (.reqnctapercluster) unless given");
-  command.add_option("--shared", o.how.shared_bytes, "dynamic shared memory of a block, in bytes")
-      ->check(whole_number(0));
-  command
-      .add_option(
-          "--arg", o.arguments,
-          "an argument, one for each parameter: null; an array IN.npy, or IN.npy:OUT.npy, which is "
-          "written after a launch without a fault; zeros:TYPE:SHAPE[:OUT.npy] (zeros:f32:64x64); "
-          "uninit:TYPE:SHAPE[:OUT.npy], the same without values, as cudaMalloc returns it; a "
-          "number TYPE:NUMBER (i32:-5, f32:0.5, u64:0xff); bytes:HEX for a structure; "
-          "texture:SHAPE[:WORD...]:ARRAY, a handle (texture:2d:linear:normalized:wrap:a.npy); "
-          "tensor_map:BOX[:MEMBER=VALUE...]:ARRAY, tiles of an array (tensor_map:64x64:elemtype=bf16:a.npy), "
-          "with the members elemtype, element_stride, swizzle_mode (none, bytes_32, bytes_64, "
-          "bytes_128), l2_promotion, fill_mode")
-      ->type_name("ARGUMENT")
-      ->allow_extra_args(false);
-  command.add_flag("--as-written", o.how.as_written,
-                   "each statement by itself, as ptxas -O0: no rule of the assembler acts");
-  command
-      .add_option("--without", o.how.without,
-                  "a rule of the assembler that does not act (warpbit list --assembler)")
-      ->type_name("RULE")
-      ->allow_extra_args(false)
-      ->check(CLI::IsMember(rule_names()).description(""));
-  command.add_flag("!--no-contract", o.how.contract, "fuse no products and sums, as ptxas --fmad=false");
-  command.add_flag("--no-check-shared", o.unchecked, "look for no broken rules (warpbit list --rules)");
-  command.add_flag("--no-check-global", o.unchecked_global, "look for no races in global memory");
-  command.add_flag("--lenient", o.how.lenient,
-                   "go on behind broken rules, and show all of them; exit status 1 if there are findings");
-  command.add_flag("--strict", o.how.strict,
-                   "a broken rule of the manual is a fault, also where hardware leaves right bytes");
-  command
-      .add_option("--rule", o.grades,
-                  "what one rule is, whatever --lenient and --strict say: NAME=silent, note, finding or fault")
-      ->type_name("NAME=GRADE")
-      ->allow_extra_args(false);
-  command.add_option("--step-limit", o.how.step_limit,
-                     "the maximum number of steps of a block; any number unless given");
-  add_cancel(command, o.how);
-  command
-      .add_option("--threads", o.how.execute.threads, "threads of this machine; those of OpenMP unless given")
-      ->check(whole_number(0));
-  add_undefined(command, o.how.execute.undefined);
+  o.setup.add_to(command);
   command.add_flag(
       "--profile", o.watch.profile,
       "count executions, active lanes, sectors of global memory and bank conflicts, by family of opcodes "

@@ -106,6 +106,8 @@ std::vector<ptx::CodeLine> find_source(const std::string& text, std::size_t colo
   return out;
 }
 
+}  // namespace
+
 std::vector<ptx::CodeLine> find_lines(const std::string& text, const ptx::Function& kernel,
                                       const ptx::Launch& how) {
   const std::vector<ptx::CodeLine> all = kernel.lines(how);
@@ -127,6 +129,8 @@ std::vector<ptx::CodeLine> find_lines(const std::string& text, const ptx::Functi
   refuse("--break", fmt::format("line {}, which has no statement that {} may execute", *line, kernel.name()),
          fmt::format("a line near it that has one: {}", near(lines, *line)));
 }
+
+namespace {
 
 // ---- Steps of a warp
 
@@ -163,7 +167,8 @@ void print_step(const ptx::Observation& seen) {
     fmt::print("{}{}\n", std::string(kIndent, ' '), part);
 }
 
-// One row a lane: what the statement has read, and what it has written.
+}  // namespace
+
 Table lanes_table(const ptx::Observation& seen) {
   Table out{{"lane"}};
   for (int lane = 0; lane < 32; ++lane) out.push_back({fmt::format("{}", lane)});
@@ -179,6 +184,8 @@ Table lanes_table(const ptx::Observation& seen) {
           [&](std::size_t lane) { return value_in_a_word(one.type, one.values[lane]); });
   return out;
 }
+
+namespace {
 
 std::vector<int> lanes_of(std::uint32_t lanes) {
   std::vector<int> out;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/terminal.hpp"
 #include "warpbit/ptx.hpp"
 
 namespace warpbit::cli {
@@ -20,6 +21,12 @@ struct WatchArguments {
 
 /// The lines of a statement in its source, the kernel's body first: [{"function", "file", "line"}].
 nlohmann::ordered_json chain_json(const std::vector<SourceLink>& chain);
+
+/// One row a lane: what a statement has read, and what it has written.
+Table lanes_table(const ptx::Observation& seen);
+/// The statements of "LINE" of the PTX, or "FILE:LINE" of the source. Refuses a line that has none.
+std::vector<ptx::CodeLine> find_lines(const std::string& text, const ptx::Function& kernel,
+                                      const ptx::Launch& how);
 
 /// The watch of one launch. Refuses a line without a statement.
 class LaunchWatch {

@@ -198,6 +198,7 @@ std::optional<Error> check_observed(const Launch& how) {
   if (at.x >= grid.x || at.y >= grid.y || at.z >= grid.z)
     return Error{Errc::launch_shape, "the observed block", fmt::format("({}, {}, {})", at.x, at.y, at.z),
                  fmt::format("one of the {} x {} x {} blocks, from (0, 0, 0) on", grid.x, grid.y, grid.z)};
+  if (how.observes_all_warps) return std::nullopt;
   const std::uint64_t warps = (block::product(how.block) + grid::kLanes - 1) / grid::kLanes;
   if (how.observed_warp < 0 || static_cast<std::uint64_t>(how.observed_warp) >= warps)
     return Error{

@@ -193,7 +193,7 @@ Watch::Watch(const Program& program, const ptx::Launch& how, bool observes)
 }
 
 bool Watch::observes(const Warp& warp) const {
-  return observes_ && warp.number() == how_.observed_warp;
+  return observes_ && (how_.observes_all_warps || warp.number() == how_.observed_warp);
 }
 
 void Watch::before(Warp& warp, const Path& path, const Step& step, Lanes lanes) {
@@ -210,9 +210,14 @@ bool Watch::after(Warp& warp, const Path& before, const Step& step, Lanes lanes,
   if (!observes(warp)) return true;
   const Origin& origin = program_.origins[static_cast<std::size_t>(step.statement)];
   const Extent at = warp.block().index();
-  ptx::Observation seen{
-      {at[0], at[1], at[2]}, warp.number(), lanes, statement_of(origin).position.line, guarded_text(origin), {},
-      std::move(sources_)};
+  ptx::Observation seen{{at[0], at[1], at[2]},
+                        warp.number(),
+                        lanes,
+                        statement_of(origin).position.line,
+                        guarded_text(origin),
+                        {},
+                        std::move(sources_),
+                        warp.block().shared()};
   if (!waits) seen.registers = registers_of(warp, before, step, true);
   for (std::size_t i = 0; i < seen.registers.size(); ++i)
     for (std::size_t lane = 0; lane < kLanes; ++lane)

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// A launch, statement by statement, forwards and backwards. It is the same each time, so a place in it is a number: to go there,
+// forwards or back, the launch is run again up to that number.
+//
+//     Debugger debugger(kernel, how, arguments);
+//     auto at = debugger.find_next(0, is_at_line(118));           // the first statement of line 118 that is executed
+//     DebugState state = debugger.state(*at);                     // registers of all warps, shared memory; arrays as they are then
+//     auto before = debugger.find_previous(*at, of_warp(2));      // what warp 2 executed last
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "warpbit/ptx.hpp"
+
+#pragma GCC visibility push(default)
+namespace warpbit {
+
+/// What a warp has done so far.
+struct DebugWarp {
+  int line = 0;            ///< of the statement that it executed last
+  std::string statement;   ///< that
+  std::uint64_t step = 0;  ///< when that was
+  std::map<std::string, ptx::RegisterValues>
+      registers;  ///< all that its statements have read or written, as they are now
+};
+
+/// A launch at one place.
+struct DebugState {
+  std::uint64_t step = 0;                ///< so many statements of the block were executed
+  std::optional<ptx::Observation> seen;  ///< the last of them; nothing before the first. Its `shared` is empty
+  bool is_end = false;                   ///< the launch has ended, before `step` statements were executed
+  std::optional<Fault> fault;            ///< of that end
+  std::map<int, DebugWarp> warps;        ///< by number, of those that have begun
+  std::vector<std::byte> shared;         ///< the block's shared memory
+};
+
+using DebugPredicate = std::function<bool(const ptx::Observation&)>;
+
+/// One block of a launch. Arrays of the arguments are the caller's: they hold what memory has at the state that was asked last, and at
+/// first and after `restore` what they held before.
+class Debugger {
+ public:
+  /// The block is how.observed_block. Precondition: all arrays outlive it.
+  Debugger(ptx::Function kernel, ptx::Launch how, std::vector<ptx::Argument> arguments);
+
+  const ptx::Function& kernel() const { return kernel_; }
+  const ptx::Launch& how() const { return how_; }
+
+  /// The state behind so many statements, or at the end if there are fewer.
+  DebugState state(std::uint64_t step);
+  /// The number of the first statement behind `step` for which the predicate holds, at the nth time; nothing if there is none.
+  std::optional<std::uint64_t> find_next(std::uint64_t step, const DebugPredicate& holds,
+                                         std::uint64_t nth = 1);
+  /// The number of the last one before `step`.
+  std::optional<std::uint64_t> find_previous(std::uint64_t step, const DebugPredicate& holds);
+  /// The arrays hold what they held before.
+  void restore();
+
+ private:
+  ptx::Report run(const std::function<bool(const ptx::Observation&)>& see);
+  ptx::Function kernel_;
+  ptx::Launch how_;
+  std::vector<ptx::Argument> arguments_;
+  std::vector<std::vector<std::byte>> before_;  // of each array
+};
+
+}  // namespace warpbit
+#pragma GCC visibility pop

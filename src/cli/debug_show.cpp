@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+// What warpbit debug shows of a place.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "cli/arguments.hpp"
+#include "cli/debug_session.hpp"
+#include "cli/launch_values.hpp"
+#include "cli/launch_watch.hpp"
+#include "cli/terminal.hpp"
+#include "warpbit/execute.hpp"
+
+namespace warpbit::cli {
+namespace {
+
+constexpr std::size_t kLanes = 32;
+
+[[noreturn]] void no_place(std::string_view command) {
+  refuse(std::string(command), "a place before the first statement of this warp, or the end",
+         "step, continue or goto before it");
+}
+
+// "%f0, %f1, %f2": the names in the label of an operand.
+std::vector<std::string> names_of(const std::string& label) {
+  std::vector<std::string> out(1);
+  for (const char c : label)
+    if (c == ',')
+      out.emplace_back();
+    else if (c != ' ' && c != '{' && c != '}')
+      out.back() += c;
+  return out;
+}
+
+// A number of an element, as short as it can be.
+std::string number_text(double value) {
+  return fmt::format("{:.6g}", value);
+}
+
+/// Types of elements in shared memory, with their bytes.
+struct MemoryType {
+  std::string_view name;
+  std::size_t bytes;
+};
+constexpr MemoryType kMemoryTypes[] = {{"u8", 1},  {"u16", 2},  {"u32", 4}, {"u64", 8}, {"s32", 4},
+                                       {"f16", 2}, {"bf16", 2}, {"f32", 4}, {"f64", 8}};
+
+std::uint64_t code_at(std::span<const std::byte> bytes, std::size_t at, std::size_t size) {
+  std::uint64_t out = 0;
+  std::memcpy(&out, &bytes[at], size);
+  return out;
+}
+
+std::uint64_t number_of(const std::string& command, const Words& words, std::size_t n,
+                        std::uint64_t otherwise) {
+  if (n >= words.size()) return otherwise;
+  const bool is_hex = words[n].starts_with("0x");
+  const auto out = is_hex ? std::optional(parse_hex(command, words[n])) : number<std::uint64_t>(words[n]);
+  if (!out) refuse(command, fmt::format("'{}'", words[n]), "a number");
+  return *out;
+}
+
+std::size_t item_bytes(const LaunchArray& of) {
+  return of.array.header.item_bytes;
+}
+
+std::string item_text(const LaunchArray& of, std::size_t i) {
+  const char kind = of.array.header.kind;
+  const std::string type = fmt::format("{}{}", kind == 'i' ? 's' : kind, 8 * item_bytes(of));
+  return value_and_bits(type, of.array.at(i));
+}
+
+}  // namespace
+
+// The array of the parameter that the first word names, or numbers from 0 on.
+const LaunchArray& DebugSession::array_of(const std::string& command, const Words& words) const {
+  const auto& parameters = loaded_.kernel.parameters();
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    const auto* const bytes = std::get_if<std::span<std::byte>>(&loaded_.arguments[i]);
+    if (bytes == nullptr) continue;
+    names.push_back(parameters[i].name);
+    if (words.empty() || (words[0] != parameters[i].name && words[0] != std::to_string(i))) continue;
+    for (const LaunchArray& one : loaded_.arrays)
+      if (one.array.data.data() == bytes->data()) return one;
+  }
+  refuse(command, words.empty() ? "no array" : fmt::format("'{}'", words[0]),
+         fmt::format("a parameter that is an array, by its name or number: {}", fmt::join(names, ", ")));
+}
+
+const DebugWarp& DebugSession::warp() const {
+  const auto found = at_.warps.find(warp_);
+  if (found == at_.warps.end()) no_place("warp");
+  return found->second;
+}
+
+void DebugSession::warps(const Words&) {
+  Table table{{"warp", "step", "PTX line", "source", "statement that it executed last"}};
+  for (const auto& [number, one] : at_.warps)
+    table.push_back({fmt::format("{}{}", number, number == warp_ ? " *" : ""), fmt::format("{}", one.step),
+                     fmt::format("{}", one.line), printable(source_of(one.line)), printable(one.statement)});
+  if (table.size() == 1) return print_fitted("no warp has begun");
+  print_narrow(table);
+}
+
+void DebugSession::select_warp(const Words& words) {
+  const auto which = words.empty() ? std::nullopt : number<int>(words[0]);
+  const std::uint64_t count =
+      (std::uint64_t{loaded_.how.block.x} * loaded_.how.block.y * loaded_.how.block.z + kLanes - 1) / kLanes;
+  if (!which || *which < 0 || static_cast<std::uint64_t>(*which) >= count)
+    refuse("warp", words.empty() ? "nothing" : fmt::format("'{}'", words[0]),
+           fmt::format("0 to {}", count - 1));
+  warp_ = *which;
+  const auto found = at_.warps.find(warp_);
+  print_fitted(printable(found == at_.warps.end()
+                             ? fmt::format("warp {} has not begun", warp_)
+                             : fmt::format("warp {}, which executed PTX line {} last: {}", warp_,
+                                           found->second.line, found->second.statement)));
+}
+
+void DebugSession::print_value(const Words& words) {
+  if (words.empty()) {
+    if (!at_.seen || at_.seen->warp != warp_) no_place("print");
+    return print(lanes_table(*at_.seen), false);
+  }
+  Table table{{"lane"}};
+  for (std::size_t lane = 0; lane < kLanes; ++lane) table.push_back({fmt::format("{}", lane)});
+  for (const std::string& word : words) {
+    const auto found = warp().registers.find(word);
+    if (found == warp().registers.end())
+      refuse("print", fmt::format("'{}'", word),
+             "a register that a statement of this warp has named: registers lists them");
+    table[0].push_back(word);
+    for (std::size_t lane = 0; lane < kLanes; ++lane)
+      table[lane + 1].push_back(value_and_bits(found->second.type, found->second.values[lane]));
+  }
+  print(table, false);
+}
+
+void DebugSession::registers(const Words&) {
+  Table table{{"register", "type", "values"}};
+  for (const auto& [name, one] : warp().registers)
+    table.push_back({name, std::string(one.type), values_text(one, 0xffff'ffff)});
+  print_narrow(table);
+}
+
+// The registers of an operand, lane by lane; those of a warpgroup are of four warps.
+void DebugSession::matrix(const Words& words) {
+  const DebugWarp& of = warp();
+  std::string_view text = of.statement;
+  if (text.starts_with('@')) text.remove_prefix(std::min(text.find(' ') + 1, text.size()));
+  const Instruction instruction =
+      required(Instruction::parse(std::string(text) + ";", loaded_.module.target()), std::string(text));
+  bool is_any = false;
+  for (const Operand& operand : instruction.operands()) {
+    if (operand.kind != OperandKind::vector || (!words.empty() && words[0] != operand.role)) continue;
+    const std::vector<std::string> names = names_of(operand.label);
+    if (operand.registers == 0 || names.size() != static_cast<std::size_t>(operand.registers)) continue;
+    const auto lanes = static_cast<std::size_t>(instruction.lanes());
+    const auto bytes = static_cast<std::size_t>(operand.register_bits / 8);
+    std::vector<std::byte> values(lanes * names.size() * bytes);
+    const int first = lanes > kLanes ? warp_ / 4 * 4 : warp_;
+    for (std::size_t lane = 0; lane < lanes; ++lane)
+      for (std::size_t i = 0; i < names.size(); ++i) {
+        const auto other = at_.warps.find(first + static_cast<int>(lane / kLanes));
+        if (other == at_.warps.end()) continue;
+        const auto found = other->second.registers.find(names[i]);
+        if (found != other->second.registers.end())
+          std::memcpy(&values[(lane * names.size() + i) * bytes], &found->second.values[lane % kLanes], bytes);
+      }
+    const std::vector<double> numbers = required(gather_values(operand, OperandArray{values}));
+    const auto columns = static_cast<std::size_t>(operand.fragment.columns());
+    print_fitted(
+        fmt::format("{} of .{}, {} x {}:", operand.role, operand.format, operand.fragment.rows(), columns));
+    Table table(1, Row(columns + 1));
+    for (std::size_t j = 0; j < columns; ++j) table[0][j + 1] = fmt::format("{}", j);
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      if (i % columns == 0) table.push_back({fmt::format("{}", i / columns)});
+      table.back().push_back(number_text(numbers[i]));
+    }
+    print(table, false);
+    is_any = true;
+  }
+  if (!is_any)
+    refuse("matrix", words.empty() ? std::string(text) : fmt::format("'{}'", words[0]),
+           "an operand in registers of a tensor instruction: a, b, c or d");
+}
+
+void DebugSession::shared(const Words& words) {
+  if (words.empty()) refuse("shared", "no place", "the first byte, as in shared 0x40 16 f16");
+  const std::string name = words.size() > 2 ? words[2] : "u32";
+  const auto* const type = std::ranges::find(kMemoryTypes, name, &MemoryType::name);
+  if (type == std::end(kMemoryTypes))
+    refuse("shared", fmt::format("'{}'", name), "u8, u16, u32, u64, s32, f16, bf16, f32 or f64");
+  const std::uint64_t first = number_of("shared", words, 0, 0), count = number_of("shared", words, 1, 8);
+  if (first > at_.shared.size() || count > (at_.shared.size() - first) / type->bytes)
+    refuse("shared", fmt::format("{} x {} bytes from byte {:#x} on", count, type->bytes, first),
+           fmt::format("bytes of the {:#x} that the block has; none before the first statement",
+                       at_.shared.size()));
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const std::size_t at = first + i * type->bytes;
+    fmt::print("{:#07x}  {}\n", at, value_and_bits(type->name, code_at(at_.shared, at, type->bytes)));
+  }
+}
+
+void DebugSession::array(const Words& words) {
+  const LaunchArray& of = array_of("array", words);
+  const std::uint64_t all = of.array.data.size() / item_bytes(of), first = number_of("array", words, 1, 0);
+  const std::uint64_t count = std::min(number_of("array", words, 2, 8), all - std::min(first, all));
+  for (std::uint64_t i = first; i < first + count; ++i) fmt::print("[{}]  {}\n", i, item_text(of, i));
+}
+
+void DebugSession::stored(const Words& words) {
+  const LaunchArray& of = array_of("stored", words);
+  const std::uint64_t element = number_of("stored", words, 1, 0);
+  const std::size_t bytes = item_bytes(of);
+  if (element >= of.array.data.size() / bytes)
+    refuse("stored", fmt::format("element {}", element),
+           fmt::format("one of the {}", of.array.data.size() / bytes));
+  debugger_.restore();
+  const auto found = required(ptx::find_store(loaded_.kernel, loaded_.how, loaded_.arguments,
+                                              std::span(of.array.data).subspan(element * bytes, bytes)));
+  if (!found) return print_fitted("no statement of a thread stores it");
+  const std::string source = own_lines(found->chain);
+  print_fitted(printable(fmt::format("{}: block ({}, {}, {}), warp {}, lane {}: {}PTX line {}",
+                                     found->error.where, found->block.x, found->block.y, found->block.z,
+                                     found->warp, found->lanes.empty() ? 0 : found->lanes.front(),
+                                     source.empty() ? "" : source + ": ", found->ptx_line)));
+  at_ = debugger_.state(at_.step);
+}
+
+void DebugSession::list(const Words&) {
+  constexpr std::ptrdiff_t kAround = 5;
+  const auto found = at_.warps.find(warp_);
+  const int line = found == at_.warps.end() ? (lines_.empty() ? 0 : lines_.front().line) : found->second.line;
+  const auto at = std::ranges::find(lines_, line, &ptx::CodeLine::line) - lines_.begin();
+  std::string before;
+  for (std::ptrdiff_t i = std::max<std::ptrdiff_t>(0, at - kAround);
+       i < std::min(std::ssize(lines_), at + kAround + 1); ++i) {
+    const ptx::CodeLine& one = lines_[static_cast<std::size_t>(i)];
+    const std::string source = source_of(one.line);
+    if (source != before && !source.empty()) print_fitted(printable(source + ":"));
+    before = source;
+    print_fitted(printable(fmt::format("{} {:>5}  {}", i == at ? '>' : ' ', one.line, one.statement)));
+  }
+}
+
+}  // namespace warpbit::cli
