@@ -124,7 +124,7 @@ const Call kCalls[] = {
 
 // Commands that print scripts.
 // Commands whose output is for a shell, or the program's that they run.
-const std::vector<std::string> kOthers = {"completion", "man", "record"};
+const std::vector<std::string> kOthers = {"completion", "debug", "man", "record"};
 
 struct Files {
   Directory directory;
