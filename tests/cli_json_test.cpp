@@ -122,8 +122,7 @@ const Call kCalls[] = {
     {"where", kForm + " a lane 40 reg 0 --json", 2, ""},
 };
 
-// Commands that print scripts.
-// Commands whose output is for a shell, or the program's that they run.
+// Commands whose output is for a shell or a person, or the program's that they run.
 const std::vector<std::string> kOthers = {"completion", "debug", "man", "record"};
 
 struct Files {
