@@ -402,7 +402,7 @@ TEST_CASE("a descriptor is one of the target that is named", "[quick][cli]") {
   CHECK(forms("idesc 0x8200490 H100") == Forms{""});
 }
 
-TEST_CASE("no line is too strange", "[quick][cli]") {
+TEST_CASE("no line is too strange", "[quick][cli][sampled]") {
   std::vector<std::string> lines;
   for (std::size_t i = 0; i < std::size(kAsked); i += tries_all() ? 2 : 8)
     lines.push_back(kAsked[i].line.substr(0, kAsked[i].line.size() * (1 + i / 2 % 3) / 4));

@@ -127,7 +127,7 @@ TEST_CASE("help and examples fit the terminal", "[quick][cli][once]") {
   }
 }
 
-TEST_CASE("bad arguments give one message, on a terminal, too", "[quick][cli]") {
+TEST_CASE("bad arguments give one message, on a terminal, too", "[quick][cli][sampled]") {
   const std::string tool = shell_word(named("WARPBIT_CLI"));
   std::size_t turn = 0;
   for (const std::string& command : commands()) {

@@ -147,7 +147,7 @@ struct Files {
   }
 };
 
-TEST_CASE("--json prints one object with a schema, or nothing", "[quick][cli]") {
+TEST_CASE("--json prints one object with a schema, or nothing", "[quick][cli][sampled]") {
   const Files files;
   std::size_t number = 0;
   for (const Call& call : kCalls) {

@@ -42,7 +42,7 @@ TEST_CASE("there are 150 correct kernels") {
   CHECK(kernels("tests/correct").size() >= 150);
 }
 
-TEST_CASE("correct kernels have no fault, no finding, and the bytes that they should have") {
+TEST_CASE("correct kernels have no fault, no finding, and the bytes that they should have", "[sampled]") {
   std::size_t turn = 0;
   for (const File& kernel : kernels("tests/correct")) {
     Case test(kernel.text);

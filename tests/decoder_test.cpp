@@ -215,7 +215,7 @@ bool is_bare_form(const Row& row) {
   return row.at("instruction") == "wgmma.wait_group.sync.aligned" && row.at("operands").empty();
 }
 
-TEST_CASE("what the assembler refuses is refused on every target", "[quick][decoder]") {
+TEST_CASE("what the assembler refuses is refused on every target", "[quick][decoder][sampled]") {
   Counter counter("rejected.tsv");
   std::size_t bare = 0;
   const std::vector<Row> rows = isa_table::rejected();

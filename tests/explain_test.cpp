@@ -139,7 +139,7 @@ constexpr Form kForms[] = {
     {"mma.sync.aligned.m16n8k32.row.col.s32.s8.u8.s32", "sm_80", "s8", "u8", "s32"},
 };
 
-TEST_CASE("explanations of random elements obey the laws", "[explain]") {
+TEST_CASE("explanations of random elements obey the laws", "[explain][sampled]") {
   std::mt19937_64 random(1);
   for (const Form& form : kForms) {
     const Result<Instruction> instruction = Instruction::parse(form.text, *Target::find(form.target));

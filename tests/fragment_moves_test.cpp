@@ -241,7 +241,7 @@ bool is_tried(const FormInfo& form) {
   return false;
 }
 
-TEST_CASE("what is named fills and stores the fragments of all forms", "[quick][fragment_moves]") {
+TEST_CASE("what is named fills and stores the fragments of all forms", "[quick][fragment_moves][sampled]") {
   std::set<std::vector<std::tuple<std::string_view, FragmentMap>>> seen;
   std::size_t forms_tried = 0, moves_tried = 0, chains = 0, refused = 0;
   std::set<std::string> used;

@@ -5,7 +5,8 @@
 #include <cstddef>
 #include <cstdlib>  // getenv
 
-/// Whether all pairs are tried.
+/// Whether all pairs are tried. A case that asks is tagged [sampled], so that it runs without sanitizers as a whole; where a
+/// function asks for several cases, none of the file is.
 inline bool tries_all() {
   static const bool in_turn = std::getenv("WARPBIT_IN_TURN") != nullptr;
   return !in_turn;

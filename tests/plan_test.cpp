@@ -365,7 +365,7 @@ TEST_CASE("a plan describes itself, and no other in the same words") {
   fmt::print("{} plans\n", plans.size());
 }
 
-TEST_CASE("every instruction says what it does") {
+TEST_CASE("every instruction says what it does", "[sampled]") {
   for (const Family& family : families()) {
     std::size_t turn = 0;  // the first of each family, at least
     for (const Form* form : documented_forms(family)) {

@@ -72,7 +72,7 @@ void check(const Combination& x, const Outcome& outcome, std::uint64_t count) {
   CHECK(outcome.compared == count);
 }
 
-TEST_CASE("each plan and pair of formats equals the oracle") {
+TEST_CASE("each plan and pair of formats equals the oracle", "[sampled]") {
   const std::uint64_t count = count_wanted("WARPBIT_PROPERTY_COUNT", 5000);
   const std::vector<Combination> list = distinct_combinations();
   std::uint64_t total = 0;

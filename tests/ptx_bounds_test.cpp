@@ -221,7 +221,7 @@ TEST_CASE("a thread that loops for ever is told with those that wait for it", "[
              Contains("without an end") && Contains("warp 1  PTX line") && Contains(": barrier.sync 1, 64"));
 }
 
-TEST_CASE("a loop that ends is right, however long it does nothing but compute", "[quick]") {
+TEST_CASE("a loop that ends is right, however long it does nothing but compute", "[quick][sampled]") {
   ptx::Launch how;
   how.block = {64};
   const int rounds = tries_all() ? 300'000 : 30'000;  // others go first after 2,000

@@ -300,7 +300,7 @@ int unused(const Program& program) {
   return out;
 }
 
-TEST_CASE("each read of a compiler's kernel finds its register on every way") {
+TEST_CASE("each read of a compiler's kernel finds its register on every way", "[sampled]") {
   std::map<fs::path, std::string> texts;
   for (const char* const file :
        {"golden/kernels/sm_90a.ptx.gz", "bench/kernels/kernels.ptx", "bench/kernels/hopper.ptx"})

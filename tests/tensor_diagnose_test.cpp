@@ -496,7 +496,7 @@ Answer answer(const Instruction& instruction, Made& given, int blocks, const std
   return out;
 }
 
-TEST_CASE("mistakes in products of tensor memory are named", "[quick][tensor]") {
+TEST_CASE("mistakes in products of tensor memory are named", "[quick][tensor][sampled]") {
   int seen = 0, wanted = 0;
   std::size_t turn = 0;
   for (const std::vector<Row>* table : {&rows(), &scale_rows()})

@@ -295,7 +295,7 @@ std::size_t compare(const Kind& kind, std::uint64_t count) {
   return each * pairs.size();
 }
 
-TEST_CASE("random inputs of every kind equal the oracle") {
+TEST_CASE("random inputs of every kind equal the oracle", "[sampled]") {
   const std::uint64_t count = count_wanted("WARPBIT_PROPERTY_COUNT", 10000);
   std::size_t total = 0;
   for (const Kind& kind : kinds()) {

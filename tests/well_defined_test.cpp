@@ -342,7 +342,8 @@ ret; })");
           std::bit_cast<std::uint32_t>(2.0F * static_cast<float>(i * kWords * 37 % 101 - 50) + 1));
 }
 
-TEST_CASE("kernels that read nothing before it is written leave the same bits, however they are compiled") {
+TEST_CASE("kernels that read nothing before it is written leave the same bits, however they are compiled",
+          "[sampled]") {
   int different = 0;
   std::vector<std::uint32_t> last;
   for (unsigned seed = 0; seed < (tries_all() ? 300 : 10); ++seed) {

@@ -146,7 +146,7 @@ void Arbiter::judge_equal() {
   for (const ptx::AssembledLine& one : usual_.report.assembled)
     acted[one.rule].push_back({one.line, one.statement});
   for (const auto& [rule, places] : acted) {
-    if (tells("rule", [&](ptx::Launch& how) { how.without = {rule}; })) continue;
+    if (tells("rule", [&, &one = rule](ptx::Launch& how) { how.without = {one}; })) continue;
     const auto rows = ptx::assembler_rules();
     const auto row = std::ranges::find(rows, rule, &ptx::AssemblerRule::name);
     add(Ruling::as_ptx, rule,
@@ -328,7 +328,8 @@ void Arbiter::conclude() {
   out_.ruling = out_.causes.front().ruling;
   for (const Ruling one : {Ruling::assembler, Ruling::open, Ruling::ptx_fault})
     if (has(one)) out_.ruling = one;
-  std::ranges::stable_partition(out_.causes, [&](const Cause& one) { return one.ruling == out_.ruling; });
+  std::stable_partition(out_.causes.begin(), out_.causes.end(),
+                        [&](const Cause& one) { return one.ruling == out_.ruling; });
 }
 
 // Whether a statement that was changed until the bytes fit says more than they do: many of them, and no defect beside it.

@@ -7,7 +7,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <numeric>
-#include <ranges>
 #include <span>
 #include <utility>
 
@@ -570,7 +569,8 @@ std::optional<GlobalConflict> GlobalAccesses::unfenced(const GlobalAccess& by, i
   Lists* const all = line.find_lists();
   if (all == nullptr) {
     Line::Buffer buffer;
-    for (const Entry& one : line.entries(buffer) | std::views::reverse) meet(one);
+    const auto entries = line.entries(buffer);
+    for (std::size_t i = entries.size(); i-- > 0;) meet(entries[i]);
     return out;
   }
   if (all->words != nullptr) all->words->for_each(bytes, meet);

@@ -286,7 +286,7 @@ Result<FragmentMoves> fragment_moves(const Instruction& instruction, const std::
   std::string roles;
   std::vector<const OperandLayout*> operands;
   for (const OperandLayout& op : all->operands) operands.push_back(&op);
-  std::ranges::stable_partition(operands, [](const auto* op) { return op->role != "d"; });
+  std::stable_partition(operands.begin(), operands.end(), [](const auto* op) { return op->role != "d"; });
   for (const OperandLayout* each : operands) {
     const OperandLayout& op = *each;
     if (op.medium != Medium::registers) continue;

@@ -260,7 +260,8 @@ class RankSearch {
     const auto is_next = [&](const Fit& a, const Fit& b) { return b.tree == (a.tree + 1) % n; };
     if (n != 0 && std::ranges::adjacent_find(ranges, std::not_fn(is_next)) == ranges.end()) {
       out.order.ring = family.ring;
-      std::ranges::rotate(out.order.ring, out.order.ring.begin() + static_cast<std::ptrdiff_t>(ranges[0].tree));
+      std::rotate(out.order.ring.begin(), out.order.ring.begin() + static_cast<std::ptrdiff_t>(ranges[0].tree),
+                  out.order.ring.end());
       return;
     }
     std::size_t turn = 1;
