@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <iterator>  // std::back_inserter
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "isa/instruction.hpp"
@@ -28,8 +29,9 @@ std::string dotted(std::string_view qualifier) {
 // The values of a slot over some forms, in the order of the table.
 std::vector<std::string> values(const std::vector<const Form*>& forms, std::size_t slot) {
   std::vector<std::string> out;
+  std::unordered_set<std::string_view> seen;
   for (const Form* form : forms)
-    if (std::ranges::find(out, form->qualifiers[slot]) == out.end()) out.push_back(form->qualifiers[slot]);
+    if (seen.insert(form->qualifiers[slot]).second) out.push_back(form->qualifiers[slot]);
   return out;
 }
 
@@ -95,18 +97,33 @@ std::vector<std::string> other_words(const Statement& s, const Family& family,
   return out;
 }
 
+// The documented forms of a family, and which of them have a word: their numbers.
+struct FormsByWord {
+  std::vector<const Form*> forms;
+  std::unordered_map<std::string_view, std::vector<std::size_t>> numbers;
+
+  explicit FormsByWord(const Family& family) : forms(documented(family)) {
+    for (std::size_t i = 0; i < forms.size(); ++i)
+      for (const std::string& word : forms[i]->qualifiers) {
+        std::vector<std::size_t>& with = numbers[word];
+        if (with.empty() || with.back() != i) with.push_back(i);
+      }
+  }
+};
+
 // The forms that have as many of the other words as any.
 std::vector<const Form*> forms_with_most(const Statement& s, const Family& family) {
+  static Memo<const Family*, FormsByWord> all;
+  const FormsByWord& by_word = all.get(&family, [&] { return FormsByWord(family); });
+  std::vector<int> counts(by_word.forms.size());
+  for (const std::string_view word : s.qualifiers)
+    if (const auto at = by_word.numbers.find(word); at != by_word.numbers.end())
+      for (const std::size_t i : at->second) ++counts[i];
   std::vector<const Form*> out;
-  std::ptrdiff_t most = 0;
-  for (const Form* form : documented(family)) {
-    const auto count = std::ranges::count_if(s.qualifiers, [&](std::string_view word) {
-      return std::ranges::find(form->qualifiers, word) != form->qualifiers.end();
-    });
-    if (count > most) out.clear();
-    most = std::max(most, count);
-    if (count == most) out.push_back(form);
-  }
+  if (counts.empty()) return out;
+  const int most = std::ranges::max(counts);
+  for (std::size_t i = 0; i < counts.size(); ++i)
+    if (counts[i] == most) out.push_back(by_word.forms[i]);
   return out;
 }
 
