@@ -8,6 +8,7 @@
 #include <iostream>
 
 #include "cli/arguments.hpp"
+#include "cli/debug_adapter.hpp"
 #include "cli/debug_session.hpp"
 #include "cli/terminal.hpp"
 
@@ -18,6 +19,7 @@ struct DebugArguments {
   LaunchSetup setup;
   std::string block;
   std::vector<std::string> commands;
+  bool is_adapter = false;
 };
 
 // "1", "1,0" or "1,0,2": numbers from 0 on.
@@ -39,6 +41,10 @@ device::Index3 parse_block(const std::string& text) {
 int debug(const DebugArguments& o) {
   LoadedLaunch loaded(o.setup);
   if (!o.block.empty()) loaded.how.observed_block = parse_block(o.block);
+  if (o.is_adapter) {
+    DebugAdapter(loaded, o.setup.file, std::cin, std::cout).serve();
+    return kYes;
+  }
   DebugSession session(loaded);
   session.show_place();
   for (const std::string& line : o.commands)
@@ -62,6 +68,10 @@ void add_debug(CLI::App& command, int& status) {
   command.add_option("--do", o.commands, "a line that is obeyed before those of the standard input")
       ->type_name("LINE")
       ->allow_extra_args(false);
+  command
+      .add_flag("--dap", o.is_adapter,
+                "speak the Debug Adapter Protocol on the standard input and output, as editors do")
+      ->excludes("--do");
   command.footer(
       "Lines of the standard input are obeyed one by one; help lists them. A launch is the same each time, so that it goes "
       "back as well as forwards.\n" +

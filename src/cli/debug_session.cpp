@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "cli/arguments.hpp"
+#include "cli/debug_fragments.hpp"
 #include "cli/launch_watch.hpp"
 #include "cli/terminal.hpp"
 
@@ -187,8 +188,7 @@ void DebugSession::barrier(const Words& words) {
                                            "tcgen05.wait"};
   move(
       [this, &kWaiting](const ptx::Observation& seen) {
-        std::string_view text = seen.statement;
-        if (text.starts_with('@')) text.remove_prefix(std::min(text.find(' ') + 1, text.size()));
+        const std::string_view text = without_guard(seen.statement);
         return seen.warp == warp_ &&
                std::ranges::any_of(kWaiting, [&](std::string_view one) { return text.starts_with(one); });
       },
@@ -231,9 +231,7 @@ bool DebugSession::is_at(const DebugBreakpoint& one, const ptx::Observation& see
   if (seen.lanes == 0 || (one.warp && *one.warp != seen.warp)) return false;
   if (!one.lines.empty())
     return std::ranges::find(one.lines, seen.line, &ptx::CodeLine::line) != one.lines.end();
-  std::string_view text = seen.statement;
-  if (text.starts_with('@')) text.remove_prefix(std::min(text.find(' ') + 1, text.size()));
-  return text.starts_with(one.opcode);
+  return without_guard(seen.statement).starts_with(one.opcode);
 }
 
 void DebugSession::set_break(const Words& words) {

@@ -6,11 +6,11 @@
 #include <cstring>
 
 #include "cli/arguments.hpp"
+#include "cli/debug_fragments.hpp"
 #include "cli/debug_session.hpp"
 #include "cli/launch_values.hpp"
 #include "cli/launch_watch.hpp"
 #include "cli/terminal.hpp"
-#include "warpbit/execute.hpp"
 
 namespace warpbit::cli {
 namespace {
@@ -20,22 +20,6 @@ constexpr std::size_t kLanes = 32;
 [[noreturn]] void no_place(std::string_view command) {
   refuse(std::string(command), "a place before the first statement of this warp, or the end",
          "step, continue or goto before it");
-}
-
-// "%f0, %f1, %f2": the names in the label of an operand.
-std::vector<std::string> names_of(const std::string& label) {
-  std::vector<std::string> out(1);
-  for (const char c : label)
-    if (c == ',')
-      out.emplace_back();
-    else if (c != ' ' && c != '{' && c != '}')
-      out.back() += c;
-  return out;
-}
-
-// A number of an element, as short as it can be.
-std::string number_text(double value) {
-  return fmt::format("{:.6g}", value);
 }
 
 /// Types of elements in shared memory, with their bytes.
@@ -145,45 +129,23 @@ void DebugSession::registers(const Words&) {
   print_narrow(table);
 }
 
-// The registers of an operand, lane by lane; those of a warpgroup are of four warps.
 void DebugSession::matrix(const Words& words) {
-  const DebugWarp& of = warp();
-  std::string_view text = of.statement;
-  if (text.starts_with('@')) text.remove_prefix(std::min(text.find(' ') + 1, text.size()));
-  const Instruction instruction =
-      required(Instruction::parse(std::string(text) + ";", loaded_.module.target()), std::string(text));
+  if (warp().statement.empty()) no_place("matrix");
   bool is_any = false;
-  for (const Operand& operand : instruction.operands()) {
-    if (operand.kind != OperandKind::vector || (!words.empty() && words[0] != operand.role)) continue;
-    const std::vector<std::string> names = names_of(operand.label);
-    if (operand.registers == 0 || names.size() != static_cast<std::size_t>(operand.registers)) continue;
-    const auto lanes = static_cast<std::size_t>(instruction.lanes());
-    const auto bytes = static_cast<std::size_t>(operand.register_bits / 8);
-    std::vector<std::byte> values(lanes * names.size() * bytes);
-    const int first = lanes > kLanes ? warp_ / 4 * 4 : warp_;
-    for (std::size_t lane = 0; lane < lanes; ++lane)
-      for (std::size_t i = 0; i < names.size(); ++i) {
-        const auto other = at_.warps.find(first + static_cast<int>(lane / kLanes));
-        if (other == at_.warps.end()) continue;
-        const auto found = other->second.registers.find(names[i]);
-        if (found != other->second.registers.end())
-          std::memcpy(&values[(lane * names.size() + i) * bytes], &found->second.values[lane % kLanes], bytes);
-      }
-    const std::vector<double> numbers = required(gather_values(operand, OperandArray{values}));
-    const auto columns = static_cast<std::size_t>(operand.fragment.columns());
-    print_fitted(
-        fmt::format("{} of .{}, {} x {}:", operand.role, operand.format, operand.fragment.rows(), columns));
-    Table table(1, Row(columns + 1));
-    for (std::size_t j = 0; j < columns; ++j) table[0][j + 1] = fmt::format("{}", j);
-    for (std::size_t i = 0; i < numbers.size(); ++i) {
-      if (i % columns == 0) table.push_back({fmt::format("{}", i / columns)});
-      table.back().push_back(number_text(numbers[i]));
+  for (const DebugFragment& one : fragments_of(at_, warp_, loaded_.module.target())) {
+    if (!words.empty() && words[0] != one.role) continue;
+    print_fitted(fmt::format("{} of .{}, {} x {}:", one.role, one.format, one.rows, one.columns));
+    Table table(1, Row(one.columns + 1));
+    for (std::size_t j = 0; j < one.columns; ++j) table[0][j + 1] = fmt::format("{}", j);
+    for (std::size_t i = 0; i < one.numbers.size(); ++i) {
+      if (i % one.columns == 0) table.push_back({fmt::format("{}", i / one.columns)});
+      table.back().push_back(fmt::format("{:.6g}", one.numbers[i]));
     }
     print(table, false);
     is_any = true;
   }
   if (!is_any)
-    refuse("matrix", words.empty() ? std::string(text) : fmt::format("'{}'", words[0]),
+    refuse("matrix", words.empty() ? warp().statement : fmt::format("'{}'", words[0]),
            "an operand in registers of a tensor instruction: a, b, c or d");
 }
 

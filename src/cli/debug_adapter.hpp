@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// The Debug Adapter Protocol over the standard input and output, as editors speak it (Microsoft, "Debug Adapter Protocol", 1.x).
+#pragma once
+
+#include <functional>
+#include <iosfwd>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/launch_setup.hpp"
+#include "warpbit/debug.hpp"
+
+namespace warpbit::cli {
+
+class DebugAdapter {
+ public:
+  DebugAdapter(LoadedLaunch& loaded, std::string file, std::istream& in, std::ostream& out);
+
+  /// Answers requests until the client disconnects, or its stream ends.
+  void serve();
+
+  // The requests, by name: each returns the body of its answer.
+  using Json = nlohmann::ordered_json;
+  Json initialize(const Json& arguments);
+  Json start(const Json& arguments);
+  Json set_breakpoints(const Json& arguments);
+  Json set_function_breakpoints(const Json& arguments);
+  Json nothing(const Json& arguments);
+  Json configured(const Json& arguments);
+  Json threads(const Json& arguments);
+  Json stack(const Json& arguments);
+  Json scopes(const Json& arguments);
+  Json variables(const Json& arguments);
+  Json evaluate(const Json& arguments);
+  Json go_on(const Json& arguments);
+  Json next(const Json& arguments);
+  Json step_in(const Json& arguments);
+  Json step_out(const Json& arguments);
+  Json step_back(const Json& arguments);
+  Json reverse(const Json& arguments);
+  Json disconnect(const Json& arguments);
+
+ private:
+  struct Breakpoint {
+    std::string file;    ///< of a source, or the module's; empty: `opcode`
+    int line = 0;        ///< in that
+    std::string opcode;  ///< "mma"
+    std::uint64_t hits = 1;
+    DebugPredicate condition = {};  ///< or none
+  };
+  void answer(const Json& request);
+  void send(Json message);
+  void stopped(std::string_view reason);
+  /// Goes to the place, or to the end; the event behind the answer says why it stops.
+  void go(std::optional<std::uint64_t> to, std::string_view reason);
+  bool is_at(const Breakpoint& one, const ptx::Observation& seen) const;
+  bool is_of_module(const std::string& file) const;
+  const std::vector<SourceLink>& chain_of(int line) const;
+  DebugPredicate steps_of(int warp, bool statements) const;
+  /// A number by which the client asks for variables.
+  std::size_t handle(std::function<Json()> list);
+  Json registers_json(const std::vector<ptx::RegisterValues>& all);
+  Json register_json(const ptx::RegisterValues& one);
+
+  LoadedLaunch& loaded_;
+  std::string file_;
+  std::istream& in_;
+  std::ostream& out_;
+  Debugger debugger_;
+  std::vector<ptx::CodeLine> lines_;
+  std::map<std::string, std::vector<Breakpoint>> breaks_;  // by source; of functions ""
+  DebugState at_;
+  std::vector<std::function<Json()>> handles_;
+  std::function<void()> behind_;  // what follows the answer
+  int sequence_ = 0;
+  bool is_done_ = false, stops_on_entry_ = false;
+};
+
+}  // namespace warpbit::cli

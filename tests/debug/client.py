@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A client of the Debug Adapter Protocol: client.py WARPBIT. Thirty sessions over ten kernels; each value is what a launch computes.
+
+A launch says what each statement of a warp reads and writes (launch --trace --json); a session must show the same values.
+"""
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import numpy
+
+sys.path.insert(0, "tools/capture")
+import recording
+
+WARPBIT = sys.argv[1]
+EXAMPLE = ["examples/ptx_kernel.ptx", "--grid", "4,4", "--block", "32", "--arg", "zeros:f16:64x48", "--arg", "zeros:f16:32x48", "--arg", "zeros:f32:64x32",
+           "--arg", "i32:32", "--arg", "i32:48"]
+RECORDED = ("gemm_mma", "gemm_wgmma", "divergence", "attention", "layernorm", "hopper_cluster_reduction", "hopper_tma_gemm")
+MAPS = {"map_a": "a", "map_b": "b"}
+
+
+def options_of(name, folder):
+    """What to launch, as a command line, of a recorded kernel."""
+    r = recording.read(f"golden/kernels/{name}.zip")
+    record = next(one for one in r.records if one["kind"] == "launch")
+    (folder / "kernel.ptx").write_bytes(r.data[record["module"]])
+    memory = {}
+    for one in record["memory"]:
+        data, dtype = r.data[one["before"]], one.get("dtype", "uint8").replace("bfloat16", "uint16")
+        memory[one["address"]] = memory[one["name"]] = str(folder / f"{one['name']}.npy")
+        numpy.save(memory[one["name"]], numpy.frombuffer(data, dtype).reshape(one["shape"]))
+    shape = lambda x: ",".join(map(str, x))
+    out = [str(folder / "kernel.ptx"), "--entry", record["entry"], "--grid", shape(record["grid"]), "--block", shape(record["block"]), "--shared",
+           str(record["shared"])]
+    if max(record["cluster"]) > 1:
+        out += ["--cluster", shape(record["cluster"])]
+    for one in record["parameters"]:
+        number = int.from_bytes(bytes.fromhex(one["bytes"]), "little")
+        out += ["--arg", memory[hex(number)] if one["type"] == "pointer" else
+                f"tensor_map:64x64:elemtype=bf16:swizzle_mode=bytes_128:{memory[MAPS[one['name']]]}" if one["type"] == "tensor_map" else
+                f"u32:{number:#x}"]
+    return out
+
+
+class Client:
+    """One session."""
+
+    def __init__(self, options):
+        self.process = subprocess.Popen([WARPBIT, "debug", *options, "--dap"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.sequence, self.events = 0, []
+
+    def message(self):
+        length = 0
+        while line := self.process.stdout.readline().strip():
+            if line.startswith(b"Content-Length: "):
+                length = int(line.split()[1])
+        return json.loads(self.process.stdout.read(length)) if length else None
+
+    def ask(self, command, **arguments):
+        """The body of the answer."""
+        answer = self.ask_any(command, **arguments)
+        assert answer["success"], answer
+        return answer["body"]
+
+    def ask_any(self, command, **arguments):
+        self.sequence += 1
+        text = json.dumps({"seq": self.sequence, "type": "request", "command": command, "arguments": arguments}).encode()
+        self.process.stdin.write(b"Content-Length: %d\r\n\r\n" % len(text) + text)
+        self.process.stdin.flush()
+        while (message := self.message())["type"] != "response":
+            self.events.append(message)
+        assert message["request_seq"] == self.sequence and message["command"] == command, message
+        return message
+
+    def event(self, *names):
+        """The next event, which has one of these names."""
+        message = self.events.pop(0) if self.events else self.message()
+        assert message["event"] in names, message
+        return message
+
+    def begin(self, breakpoints=(), functions=(), entry=True):
+        assert self.ask("initialize", adapterID="warpbit")["supportsStepBack"]
+        self.event("initialized")
+        self.ask("launch", stopOnEntry=entry)
+        for path, lines in breakpoints:
+            body = self.ask("setBreakpoints", source={"path": path}, breakpoints=lines)
+            assert all(one["verified"] for one in body["breakpoints"]), body
+        body = self.ask("setFunctionBreakpoints", breakpoints=[{"name": one} for one in functions])
+        assert all(one["verified"] for one in body["breakpoints"]), body
+        self.ask("configurationDone")
+        self.last = self.event("stopped", "exited")
+        return self.last
+
+    def place(self, warp):
+        """The line of the PTX, the scopes by name, and the stack of a warp."""
+        frames = self.ask("stackTrace", threadId=warp + 1)["stackFrames"]
+        scopes = {one["name"]: one["variablesReference"] for one in self.ask("scopes", frameId=frames[0]["id"])["scopes"]}
+        return frames[-1]["line"], scopes, frames
+
+    def values(self, reference):
+        """Registers with their bits by lane."""
+        out = {}
+        for one in self.ask("variables", variablesReference=reference)["variables"]:
+            lanes = self.ask("variables", variablesReference=one["variablesReference"])["variables"]
+            out[one["name"]] = [int(lane["value"].split()[0], 0) for lane in lanes]
+        return out
+
+    def end(self):
+        self.ask("disconnect")
+        self.process.stdin.close()
+        assert self.process.wait() == 0
+
+
+def trace_of(options, warp):
+    """What a warp of the first block executes, as a launch says it."""
+    run = subprocess.run([WARPBIT, "launch", *options, "--trace", str(warp), "--json", "--threads", "1"], stdout=subprocess.PIPE, check=False)
+    return json.loads(run.stdout)["trace"]
+
+
+def same(shown, traced):
+    """Values of a session, which have a sign where the type has one, and those of a trace."""
+    for one in traced:
+        bits = 64 if one["type"].endswith("64") else 32
+        got = [value % (1 << bits) if value < 0 else value for value in shown[one["name"]]]
+        wanted = [value % (1 << bits) if min(shown[one["name"]]) < 0 else value for value in one["values"]]
+        assert got == wanted, (one, shown[one["name"]])
+    assert len(shown) == len(traced), (shown.keys(), traced)
+    return len(traced)
+
+
+def is_at(client, trace, number, warp):
+    """Whether the place is a statement of a trace, with its values. How many registers were compared."""
+    line, scopes, frames = client.place(warp)
+    step = trace[number]
+    assert line == step["line"] and frames[-1]["name"] == step["statement"], (line, step)
+    assert [(one["source"]["path"], one["line"]) for one in reversed(frames[:-1])] == [(one["file"], one["line"]) for one in step["chain"]]
+    return same(client.values(scopes["read"]), step["read"]) + same(client.values(scopes["written"]), step["written"])
+
+
+def step_through(options, trace):
+    """Statement by statement, forwards and back."""
+    client = Client(options)
+    client.begin()
+    compared, number = 0, 0
+    while client.place(0)[0] != trace[0]["line"]:  # other warps may begin
+        client.ask("stepIn", threadId=1)
+        client.event("stopped")
+    for move in ["stepIn"] * 14 + ["stepBack"] * 3 + ["stepIn"]:
+        client.ask(move, threadId=1, granularity="instruction")
+        client.event("stopped")
+        number += 1 if move == "stepIn" else -1
+        compared += is_at(client, trace, number, 0)
+    client.end()
+    return compared
+
+
+def break_at_line(options, trace):
+    """At a line in the middle, the first times that it is executed."""
+    line = trace[len(trace) // 2]["line"]
+    executed = [i for i, one in enumerate(trace) if one["line"] == line and one["lanes"]][:3]
+    client = Client(options)
+    client.begin([(options[0], [{"line": line}])], entry=False)
+    compared, seen = 0, []
+    while client.last["event"] == "stopped" and len(seen) < len(executed):
+        if client.last["body"]["threadId"] == 1:  # others may stop there, too
+            compared += is_at(client, trace, executed[len(seen)], 0)
+            seen.append(line)
+        client.ask("continue", threadId=1)
+        client.last = client.event("stopped", "exited")
+    assert seen, "the line was never reached"
+    client.end()
+    return compared
+
+
+def to_the_end(options, fault):
+    """To the end: it is a fault, or not; back from a fault there is the statement that has it."""
+    client = Client(options)
+    stop = client.begin(entry=False)
+    assert (stop["event"] == "stopped" and stop["body"]["reason"] == "exception") == fault, stop
+    if fault:
+        assert "out of bounds" in stop["body"]["text"], stop
+        client.ask("stepBack", threadId=stop["body"]["threadId"])
+        assert client.event("stopped")["body"]["reason"] in ("step", "entry")
+    refused = client.ask_any("evaluate", expression="%nothing")
+    assert not refused["success"] and "%nothing" in refused["message"], refused
+    assert not client.ask_any("nonsense")["success"]
+    client.end()
+    return 1
+
+
+def main():
+    sessions, compared = 0, 0
+    with tempfile.TemporaryDirectory() as folder:
+        kernels = [(name, [EXAMPLE[0], "--entry", name, *EXAMPLE[1:]]) for name in ("gemm", "gemm_exchanged", "gemm_too_far")]
+        for name in RECORDED:
+            own = pathlib.Path(folder) / name
+            own.mkdir()
+            kernels.append((name, options_of(name, own)))
+        for name, options in kernels:
+            trace = trace_of(options, 0)
+            results = [step_through(options, trace), break_at_line(options, trace), to_the_end(options, name == "gemm_too_far")]
+            print(name, len(trace), results)
+            sessions += len(results)
+            compared += sum(results)
+    assert sessions == 30 and compared > 300, (sessions, compared)  # registers of 32 lanes each
+
+
+if __name__ == "__main__":
+    main()
