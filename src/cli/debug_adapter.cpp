@@ -20,8 +20,8 @@ namespace fs = std::filesystem;
 using Json = DebugAdapter::Json;
 
 /// A longer message is none.
-constexpr std::size_t kMostBytes = std::size_t{1} << 26;
-constexpr int kLanesOfWarp = 32;
+constexpr std::size_t kLongestMessage = std::size_t{1} << 26;
+constexpr std::size_t kLanesSeen = 32;
 
 // A file as one of both has it: the other one may know its folders.
 bool is_same_file(const std::string& x, const std::string& y) {
@@ -48,7 +48,7 @@ DebugPredicate condition_of(const std::string& text) {
   return [=](const ptx::Observation& seen) {
     for (const auto* all : {&seen.sources, &seen.registers})
       for (const ptx::RegisterValues& one : *all)
-        for (std::size_t lane = 0; lane < kLanesOfWarp && one.name == name; ++lane) {
+        for (std::size_t lane = 0; lane < kLanesSeen && one.name == name; ++lane) {
           if ((seen.lanes >> lane & 1) == 0) continue;
           const bool is_signed = one.type.starts_with('s');
           const auto as_signed = [&](std::uint64_t bits) {
@@ -110,7 +110,7 @@ void DebugAdapter::serve() {
     if (line.ends_with('\r')) line.pop_back();
     if (line.starts_with(kLength)) length = number<std::size_t>(line.substr(kLength.size())).value_or(0);
     if (!line.empty()) continue;
-    if (length == 0 || length > kMostBytes) return;
+    if (length == 0 || length > kLongestMessage) return;
     std::string text(length, '\0');
     if (!in_.read(text.data(), static_cast<std::streamsize>(length))) return;
     length = 0;
