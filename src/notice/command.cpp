@@ -46,10 +46,10 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
 
 std::vector<std::string> environment(const fs::path& folder, bool first_failure) {
   const char* const options = std::getenv("PYTEST_ADDOPTS");
-  const std::string added[] = {fmt::format("{}={}", TestProcess::kVariable, folder.string()),
-                               "PYTHONDONTWRITEBYTECODE=1",
-                               fmt::format("PYTEST_ADDOPTS={} -p no:cacheprovider{}",
-                                           options == nullptr ? "" : options, first_failure ? " -x" : "")};
+  const std::string added[] = {
+      fmt::format("{}={}", TestProcess::kVariable, folder.string()), "PYTHONDONTWRITEBYTECODE=1",
+      fmt::format("PYTEST_ADDOPTS={} -o cache_dir={}{}", options == nullptr ? "" : options,
+                  (folder / "cache").string(), first_failure ? " -x" : "")};
   std::vector<std::string> out(std::begin(added), std::end(added));
   for (char** one = environ; *one != nullptr; ++one) {
     const std::string_view name = std::string_view(*one).substr(0, std::strcspn(*one, "="));

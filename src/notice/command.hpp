@@ -29,7 +29,7 @@ struct Ended {
   double seconds = 0;
 };
 
-/// Runs a command with the variable of test processes and with what makes pytest leave no files; `first_failure`: it ends
+/// Runs a command with the variable of test processes; pytest keeps its cache in the folder. `first_failure`: pytest ends
 /// there. Its output goes to `folder`/output. `limit`: in seconds; 0: none. The end of the time ends all of its processes.
 Ended run_command(std::span<const std::string> command, const std::filesystem::path& folder, bool first_failure,
                   double limit);
