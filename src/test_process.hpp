@@ -3,7 +3,8 @@
 //
 //     WARPBIT_NOTICE=folder    mutant          what to change, of which module; not there in the first run
 //                              modules/KEY     texts of modules, written by the first run
-//                              events          a line of JSON for each thing that happened, of all processes
+//                              events          a line of JSON for each thing that happened, of all processes: "module", "planted",
+//                                              "launch" (grid/twin_launch.hpp), "source": a launch of a kernel in source
 #pragma once
 
 #include <cstddef>

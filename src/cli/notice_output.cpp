@@ -76,12 +76,13 @@ void print_refusal(const NoticeReport& report, const std::vector<std::string>& c
     print_fitted(
         fmt::format("the test fails as it is, with exit status {}: {}", report.status, words_of(command)));
   if (report.state == no_kernel)
-    print_fitted(fmt::format("the test launches no kernel in PTX{}: {}",
-                             report.source_launches == 0
-                                 ? std::string()
-                                 : fmt::format(", but {} in source, in which no mistake can be planted",
-                                               plural(report.source_launches, "kernel")),
-                             words_of(command)));
+    print_fitted(
+        fmt::format("the test launches no kernel in PTX{}: {}",
+                    report.source_launches == 0
+                        ? std::string()
+                        : fmt::format(", but has {} of kernels in source, in which no mistake can be planted",
+                                      plural(report.source_launches, "launch")),
+                    words_of(command)));
   std::istringstream lines(report.output);
   for (std::string line; std::getline(lines, line);) fmt::print("  {}\n", printable(line));
 }

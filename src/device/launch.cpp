@@ -6,11 +6,13 @@
 #include <exception>
 #include <functional>
 #include <mutex>
+#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "api/checks.hpp"
 #include "block/shape.hpp"
 #include "device/cluster.hpp"
+#include "test_process.hpp"
 #include "threads.hpp"
 
 namespace warpbit {
@@ -92,6 +94,7 @@ Launched launch(const Launch& how, const std::function<void()>& thread) {
   Outcome outcome;
   outcome.launched.fault = check(how);
   if (!outcome.launched) return std::move(outcome.launched);
+  if (const TestProcess* const process = TestProcess::self()) process->write({{"event", "source"}});
   const std::int64_t most =
       std::min<std::int64_t>(device::Stacks::max_workers(threads_of(how)), clusters_of(how));
   const int workers = thread_count(how.execute.threads, static_cast<std::uint64_t>(most));

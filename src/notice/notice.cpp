@@ -161,7 +161,10 @@ class Run {
     std::map<std::string, noticing::SeenModule> all;
     std::set<std::string> kernels;
     for (const nlohmann::json& one : events_of(folder_.path())) {
-      if (is_event(one, "source")) ++out_.source_launches;
+      if (is_event(one, "source")) {
+        ++out_.source_launches;
+        continue;
+      }
       noticing::SeenModule& module = all[one.value("module", "")];
       module.key = one.value("module", "");
       if (is_event(one, "module")) module.target = one.value("target", "");
