@@ -159,7 +159,8 @@ bool is_before_instruction(std::string_view word) {
 // Words that may be the instruction: the first, and those before which is only what listings have there.
 std::span<const std::string> leading_words(const AskedLine& line) {
   const auto other = std::ranges::find_if_not(line.words, is_before_instruction);
-  return std::span(line.words.begin(), other == line.words.end() ? other : other + 1);
+  const auto count = other - line.words.begin();
+  return std::span(line.words).first(static_cast<std::size_t>(other == line.words.end() ? count : count + 1));
 }
 
 // Without its 'U' an instruction on registers that the warp shares: "UIADD3", "ULOP3".

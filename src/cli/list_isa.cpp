@@ -52,7 +52,7 @@ void print_page(const std::vector<IsaRow>& rows) {
     const auto end =
         std::find_if(first, rows.end(), [&](const IsaRow& row) { return row.chapter != first->chapter; });
     Table table{kHeadings};
-    for (const IsaRow& row : std::span(first, end))
+    for (const IsaRow& row : std::span(&*first, static_cast<std::size_t>(end - first)))
       row.chapter == kTensor ? table.push_back(cells(row)) : add_in_code(table, row);
     fmt::print("\n## {}{}\n\n", static_cast<char>(std::toupper(first->chapter[0])), first->chapter.substr(1));
     print(table, true);

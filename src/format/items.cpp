@@ -18,7 +18,7 @@ constexpr std::size_t kPiece = 1 << 14;  // numbers
 template <class Work>
 void for_pieces(std::size_t count, const Work& work) {
   for_each_piece(0, (count + kPiece - 1) / kPiece,
-                 [&](std::uint64_t i) { work(i * kPiece, std::min(count, (i + 1) * kPiece)); });
+                 [&](std::size_t i) { work(i * kPiece, std::min(count, (i + 1) * kPiece)); });
 }
 
 bool is_same(double x, double y) {

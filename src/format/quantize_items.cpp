@@ -144,7 +144,7 @@ Result<void> quantize_items(const BlockFormat& format, std::span<const double> n
   std::atomic<std::size_t> bad = numbers.size();  // the first number that is none
   constexpr std::size_t kNumbers = 1 << 15;       // of a piece, about
   const std::size_t piece = std::max<std::size_t>(1, kNumbers / block);
-  for_each_piece(0, (rows * across + piece - 1) / piece, [&](std::uint64_t p) {
+  for_each_piece(0, (rows * across + piece - 1) / piece, [&](std::size_t p) {
     for (std::size_t b = p * piece; b < std::min(rows * across, (p + 1) * piece); ++b) {
       const std::size_t first = b / across * row + b % across * block,
                         count = std::min(block, row - b % across * block);
