@@ -169,8 +169,8 @@ void Order::share_rows(Clocks& rows, int warp, std::uint32_t lanes) {
   const auto row = [&](int lane) { return rows.begin() + (std::ptrdiff_t{warp} * kWarp + lane) * kWarp; };
   std::array<std::uint32_t, kWarp> together{};
   for_each_of(lanes, [&](int lane) {
-    std::ranges::transform(together, std::span(row(lane), kWarp), together.begin(),
-                           [](std::uint32_t x, std::uint32_t y) { return std::max(x, y); });
+    std::transform(together.begin(), together.end(), row(lane), together.begin(),
+                   [](std::uint32_t x, std::uint32_t y) { return std::max(x, y); });
   });
   for_each_of(lanes, [&](int lane) { std::ranges::copy(together, row(lane)); });
 }
