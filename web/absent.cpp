@@ -2,6 +2,7 @@
 // What a page does not have, and does otherwise.
 #include <cstdlib>
 
+#include "warpbit/instruction.hpp"
 #include "warpbit/ptx.hpp"
 
 // Modules of PTX: none can be read, so that the rest is never called.
@@ -20,6 +21,23 @@ std::vector<std::string> Module::entries() const {
 std::vector<Error> Module::check() const {
   return {};
 }
+std::vector<AssemblerNote> Module::notes() const {
+  return {};
+}
+std::span<const AssemblerRule> assembler_rules() {
+  return {};
+}
+std::span<const AssemblerDefect> assembler_defects() {
+  return {};
+}
+
+// Of the instructions of kernels a page knows those of matrices alone.
+Result<KernelForm> kernel_form(std::string_view text, Target target) {
+  const Result<Instruction> tensor = Instruction::parse(text, target);
+  return tensor ? Error{Errc::unknown_instruction, std::string(text), "a tensor instruction",
+                        "the command-line tool, which knows others"}
+                : tensor.error();
+}
 
 // Kernels are not run, so there is nothing to be said of them.
 std::vector<KindEvidence> evidence_table() {
@@ -27,6 +45,17 @@ std::vector<KindEvidence> evidence_table() {
 }
 
 }  // namespace warpbit::ptx
+
+namespace warpbit {
+
+std::vector<IsaRow> isa_rows() {
+  return {};
+}
+std::vector<IsaSet> isa_sets() {
+  return {};
+}
+
+}  // namespace warpbit
 
 namespace {
 
