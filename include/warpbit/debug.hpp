@@ -37,6 +37,7 @@ struct DebugState {
   std::optional<ptx::Observation> seen;  ///< the last of them; nothing before the first. Its `shared` is empty
   bool is_end = false;                   ///< the launch has ended, before `step` statements were executed
   std::optional<Fault> fault;            ///< of that end
+  std::vector<ptx::Finding> findings;    ///< of the launch, so far
   std::map<int, DebugWarp> warps;        ///< by number, of those that have begun
   std::vector<std::byte> shared;         ///< the block's shared memory
 };

@@ -45,12 +45,13 @@ struct Mistake {
 /// What became of a test with a mistake.
 enum class Noticed : std::uint8_t {
   by_test,   ///< it fails, and no launch had a fault: its own assertions have noticed it
-  by_fault,  ///< it fails, and a launch had a fault: the checks of launches notice it, whatever the test asserts
+  by_fault,  ///< it fails, and a launch had a fault or a new finding: the checks of launches notice it, whatever the test asserts
   endless,   ///< it has not ended in ten times the time
   bytes,     ///< it passes, though launches leave other bytes in memory
   fault,     ///< it passes, though a launch has a fault
-  values,    ///< it passes, and launches leave the same; with other values in the arrays they do not
-  sizes,     ///< the same, where an integer argument is one less
+  finding,  ///< it passes, and launches leave the same bytes, but one has a finding that it has not without the mistake
+  values,        ///< it passes, and launches leave the same; with other values in the arrays they do not
+  sizes,         ///< the same, where an integer argument is smaller
   not_executed,  ///< no launch executes the statement
   same,  ///< it passes, and launches leave the same with other values and sizes, too: it may be no mistake at all
   not_planted,  ///< the module was not loaded again, or not the same one: nothing is known
@@ -69,7 +70,7 @@ const NoticedRow& row(Noticed value);
 struct TriedMistake : Mistake {
   Noticed outcome = Noticed::not_planted;
   int inputs = 0;      ///< how many other inputs left the same
-  std::string fault;   ///< of a launch, if there was one
+  std::string fault;   ///< of a launch, if there was one; else its finding
   double seconds = 0;  ///< of the test
 };
 
@@ -103,6 +104,7 @@ struct NoticeReport {
   std::size_t statements = 0, executed = 0;  ///< of the functions in which mistakes may be
   std::size_t possible = 0;                  ///< mistakes that there are
   std::size_t chosen = 0;                    ///< of these, for all shards
+  bool is_stable = true;                     ///< as it is, it passed again in the end
   std::size_t out_of_time = 0;               ///< of the chosen ones, not begun
   std::vector<TriedMistake> tried;
 

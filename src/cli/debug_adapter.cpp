@@ -277,8 +277,13 @@ Json DebugAdapter::go_on(const Json&) {
   return {{"allThreadsContinued", true}};
 }
 
+// What lies before the place: at the end all statements.
+std::uint64_t DebugAdapter::behind_last() const {
+  return at_.step + (at_.is_end ? 1 : 0);
+}
+
 Json DebugAdapter::reverse(const Json&) {
-  const auto to = debugger_.find_previous(at_.step, [&](const ptx::Observation& seen) {
+  const auto to = debugger_.find_previous(behind_last(), [&](const ptx::Observation& seen) {
     return std::ranges::any_of(breaks_, [&](const auto& of) {
       return std::ranges::any_of(of.second, [&](const Breakpoint& one) { return is_at(one, seen); });
     });
@@ -320,7 +325,7 @@ Json DebugAdapter::step_out(const Json& arguments) {
 Json DebugAdapter::step_back(const Json& arguments) {
   const bool statements = arguments.value("granularity", "line") == "instruction";
   const auto to =
-      debugger_.find_previous(at_.step, steps_of(arguments.at("threadId").get<int>() - 1, statements));
+      debugger_.find_previous(behind_last(), steps_of(arguments.at("threadId").get<int>() - 1, statements));
   go(to.value_or(1), to ? "step" : "entry");
   return Json::object();
 }

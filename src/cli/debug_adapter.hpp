@@ -59,6 +59,7 @@ class DebugAdapter {
   bool is_at(const Breakpoint& one, const ptx::Observation& seen) const;
   bool is_of_module(const std::string& file) const;
   const std::vector<SourceLink>& chain_of(int line) const;
+  std::uint64_t behind_last() const;
   DebugPredicate steps_of(int warp, bool statements) const;
   /// A number by which the client asks for variables.
   std::size_t handle(std::function<Json()> list);

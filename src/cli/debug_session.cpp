@@ -51,6 +51,13 @@ constexpr CommandRow kCommandRows[] = {
     {"quit q", "", "the end", nullptr},
 };
 
+// All lines of a fault, the first behind a word.
+void print_message(std::string_view word, const Fault& fault) {
+  std::istringstream lines(fault.message());
+  for (std::string line; std::getline(lines, line); word = "")
+    print_fitted(printable(fmt::format("{}{}", word, line)));
+}
+
 bool is_name(const CommandRow& row, const std::string& word) {
   std::istringstream in{std::string(row.names)};
   for (std::string one; in >> one;)
@@ -122,7 +129,8 @@ void DebugSession::show_place() const {
   }
   if (at_.is_end) {
     print_fitted(fmt::format("the end, behind {} statements of the block", at_.step));
-    if (at_.fault) fmt::print("{}\n", printable(at_.fault->error.message()));
+    for (const ptx::Finding& one : at_.findings) print_message("a finding: ", one.fault);
+    if (at_.fault) print_message("a fault: ", *at_.fault);
     return;
   }
   const std::string source = source_of(at_.seen->line);
@@ -134,12 +142,14 @@ void DebugSession::show_place() const {
 void DebugSession::move_to(std::uint64_t step) {
   at_ = debugger_.state(step);
   if (at_.seen) warp_ = at_.seen->warp;
+  if (at_.is_end && at_.fault) warp_ = at_.fault->warp;
   show_place();
 }
 
 void DebugSession::move(const DebugPredicate& holds, bool is_back, std::string_view what) {
-  const std::optional<std::uint64_t> to =
-      is_back ? debugger_.find_previous(at_.step, holds) : debugger_.find_next(at_.step, holds);
+  const std::optional<std::uint64_t> to = is_back
+                                              ? debugger_.find_previous(at_.step + (at_.is_end ? 1 : 0), holds)
+                                              : debugger_.find_next(at_.step, holds);
   if (to) return move_to(*to);
   if (!is_back) return move_to(~std::uint64_t{0});
   print_fitted(fmt::format("there is no {} before this", what));

@@ -39,7 +39,7 @@ int notice_command(const NoticeArguments& o) {
     print_notice(report, o.command, o.options, o.output);
   if (report.state == NoticeReport::State::no_kernel) return kNoKernel;
   if (report.state != NoticeReport::State::tried) return kNoAnswer;
-  const bool is_open = report.out_of_time != 0 || report.count(Noticed::not_planted) != 0;
+  const bool is_open = !report.is_stable || report.out_of_time != 0 || report.count(Noticed::not_planted) != 0;
   return report.survivors() != 0 ? kNo : is_open ? kNoAnswer : kYes;
 }
 
@@ -49,9 +49,10 @@ void add_notice(CLI::App& command, int& status) {
   NoticeArguments& o = add_arguments(command, status, notice_command);
   command.add_option("test", o.command, "the command of the test, with its arguments, behind --");
   command.add_option("--most", o.options.most, "try that many mistakes, of each kind about as many; 0: all")
+      ->check(whole_number(0))
       ->capture_default_str();
   command.add_option("--seed", o.options.seed, "choose others")->capture_default_str();
-  command.add_option("--time", o.options.seconds, "begin none after so many seconds")
+  command.add_option("--time", o.options.seconds, "begin no further mistake after so many seconds")
       ->check(whole_number(1))
       ->type_name("SECONDS");
   command
@@ -59,9 +60,11 @@ void add_notice(CLI::App& command, int& status) {
       ->check(whole_number(1));
   command.add_option("--kinds", o.options.kinds, "these kinds of mistakes alone (--list-kinds)")
       ->delimiter(',')
+      ->type_name("NAME,...")
       ->allow_extra_args(false);
   command.add_option("--kernels", o.options.kernels, "mistakes in these functions alone")
       ->delimiter(',')
+      ->type_name("NAME,...")
       ->allow_extra_args(false);
   add_shard(command, o.options.shard, "try one of N shares of the chosen mistakes");
   command.add_flag("--all", o.output.all,
@@ -72,8 +75,8 @@ void add_notice(CLI::App& command, int& status) {
   command.footer(
       "The test is run once as it is, and once for each mistake, which is planted when it loads the PTX: by "
       "RawModule of Python, ptx::Module of C++, the functions of C, or the command launch. No file is changed. "
-      "Exit status: 0 if each mistake that changes something is noticed, 1 if one survives, 2 if the test does not "
-      "run, fails as it is, or the time was too short, 3 if it launches no kernel.\n" +
+      "Exit status: 0 if each mistake that changes something is noticed, 1 if one survives, 2 if none does and not all "
+      "is known, or the test does not run or fails as it is, 3 if it launches no kernel.\n" +
       examples(
           {"warpbit notice --most 4 -- warpbit launch examples/ptx_kernel.ptx --entry gemm --grid 1,1 --block 32 "
            "--arg zeros:f16:16x16 --arg zeros:f16:8x16 --arg zeros:f32:16x8 --arg i32:8 --arg i32:16",

@@ -98,14 +98,16 @@ std::string tried_words(const NoticeReport& report, const NoticeOptions& options
 }
 
 void print_counts(const NoticeReport& report) {
-  print_fitted(
-      fmt::format("noticed {}: {} by the test, {} by a fault of a launch alone, {} as the test did not end",
-                  report.noticed(), report.count(Noticed::by_test), report.count(Noticed::by_fault),
-                  report.count(Noticed::endless)));
+  print_fitted(fmt::format(
+      "noticed {}: {} by the test, {} by the checks of launches, which a GPU has not, {} as the test did not end",
+      report.noticed(), report.count(Noticed::by_test), report.count(Noticed::by_fault),
+      report.count(Noticed::endless)));
   print_fitted(
       fmt::format("survived: {}; may change nothing: {}", report.survivors(), report.count(Noticed::same)));
   if (const std::size_t count = report.count(Noticed::not_planted); count != 0)
     print_fitted(fmt::format("not known: {}, since the test did not load that module again", count));
+  if (!report.is_stable)
+    print_fitted("the test is not the same each time: without a mistake it failed in the end");
   const std::size_t all = report.noticed() + report.survivors();
   print_fitted(
       fmt::format("score: {} of {}{}", report.noticed(), all,
@@ -170,6 +172,7 @@ void print_notice_json(const NoticeReport& report, const std::vector<std::string
                         {"possible", report.possible},
                         {"chosen", report.chosen},
                         {"out_of_time", report.out_of_time},
+                        {"stable", report.is_stable},
                         {"seed", options.seed},
                         {"noticed", report.noticed()},
                         {"survived", report.survivors()},
@@ -187,7 +190,8 @@ std::string junit_of(const NoticeReport& report) {
                      of.is_survivor  ? "failure"
                      : of.is_noticed ? ""
                                      : "skipped",
-                     fmt::format("{}: {}\n- {}\n+ {}", place_of(one), of.sentence, one.before, one.after)});
+                     fmt::format("{}: {}; {} -> {}", place_of(one), of.sentence, one.before,
+                                 one.after.empty() ? "nothing" : one.after)});
   }
   return junit_text("warpbit notice", cases);
 }

@@ -73,6 +73,7 @@ DebugState Debugger::state(std::uint64_t step) {
   });
   out.is_end = !out.seen.has_value();
   out.fault = std::move(report.fault);
+  out.findings = std::move(report.findings);
   return out;
 }
 

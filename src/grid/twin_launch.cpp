@@ -96,6 +96,8 @@ struct Change {
   std::string_view outcome;
   std::uint16_t mask = 0, zeros = 0;  ///< `zeros`: what words that are 0 become first
   std::size_t smaller = 0;            ///< the number of the parameter + 1; 0: none
+  std::uint64_t size = 0;             ///< its number then
+  unsigned kept = 1;                  ///< of so many words one is not 0
 };
 constexpr std::uint16_t kMantissas = 0x807f;
 
@@ -109,6 +111,7 @@ void change_bytes(Bytes of, const Change& change, std::uint64_t& state) {
     std::uint16_t word = 0;
     std::memcpy(&word, &of[i], 2);
     word = static_cast<std::uint16_t>((word == 0 ? change.zeros : word) ^ (random_word(state) & change.mask));
+    if (change.kept > 1 && random_word(state) % change.kept != 0) word = 0;
     std::memcpy(&of[i], &word, 2);
   }
 }
@@ -127,9 +130,15 @@ std::uint64_t size_argument(const ptx::Parameter& parameter, const ptx::Argument
 }
 
 std::vector<Change> changes_of(const TwinLaunch& what) {
-  std::vector<Change> out{{"values", kMantissas, 0x3c00}, {"values", kMantissas, 0}, {"values", 0x0101, 0}};
+  constexpr unsigned kSparse = 40;
+  std::vector<Change> out{{"values", kMantissas, 0x3c00},
+                          {"values", kMantissas, 0},
+                          {"values", 0x0101, 0},
+                          {"values", kMantissas, 0x3c00, 0, 0, kSparse}};
   for (std::size_t i = 0; i < what.parameters.size(); ++i)
-    if (size_argument(what.parameters[i], what.arguments[i]) != 0) out.push_back({"sizes", 0, 0, i + 1});
+    if (const std::uint64_t size = size_argument(what.parameters[i], what.arguments[i]); size != 0)
+      for (const std::uint64_t less : {size - 1, size / 2, std::uint64_t{1}})
+        if (out.back().smaller != i + 1 || less < out.back().size) out.push_back({"sizes", 0, 0, i + 1, less});
   return out;
 }
 
@@ -144,8 +153,7 @@ std::vector<ptx::Argument> changed(const TwinLaunch& what, const Change& change,
       out[i] = std::span<const std::byte>(copy);
     } else if (auto* number = std::get_if<std::vector<std::byte>>(&out[i])) {
       if (change.smaller == i + 1) {
-        const std::uint64_t less = size_argument(what.parameters[i], what.arguments[i]) - 1;
-        std::memcpy(number->data(), &less, number->size());
+        std::memcpy(number->data(), &change.size, number->size());
       } else if (what.parameters[i].type[0] == 'f') {
         change_bytes(*number, change, state);
       }
@@ -155,6 +163,15 @@ std::vector<ptx::Argument> changed(const TwinLaunch& what, const Change& change,
 }
 
 // ---- Both launches
+
+// Whether a rule is broken, to the grade of a finding, that was not broken before.
+bool has_new_finding(const ptx::Report& before, const ptx::Report& after) {
+  return std::ranges::any_of(after.findings, [&](const ptx::Finding& one) {
+    return one.grade == Grade::finding && std::ranges::none_of(before.findings, [&](const ptx::Finding& other) {
+             return other.fault.rule == one.fault.rule;
+           });
+  });
+}
 
 class Twins {
  public:
@@ -183,7 +200,8 @@ class Twins {
     if (report.fault) return "fault";
     const bool is_same = !right.fault && report.printed == right.printed && copy_of(arrays_) == right_arrays &&
                          copy_of(own_) == right_variables;
-    return is_same ? "same" : "bytes";
+    if (!is_same) return "bytes";
+    return has_new_finding(right, report) ? "finding" : "same";
   }
 
   /// The first change with which the mistake leaves other bytes; "same" if none does. `before`: the arrays.
@@ -226,6 +244,13 @@ class Twins {
   std::vector<Bytes> arrays_, own_, others_;
 };
 
+// The fault, or the last finding.
+std::string said(const ptx::Report& report, std::string_view outcome) {
+  if (report.fault) return report.fault->message();
+  return outcome == "finding" && !report.findings.empty() ? report.findings.back().fault.message()
+                                                          : std::string();
+}
+
 bool is_to_be_tried(const std::string& kernel) {
   const std::lock_guard lock(of_mistake().mutex);
   return of_mistake().tried[kernel]++ < kTriedLaunches;
@@ -260,7 +285,7 @@ ptx::Report launch_twins(const TwinLaunch& what, const Twin& with, const Twin& w
                       {"kernel", what.kernel},
                       {"outcome", outcome},
                       {"inputs", tried},
-                      {"what", out.fault ? out.fault->message() : std::string()}});
+                      {"what", said(out, outcome)}});
   return out;
 }
 

@@ -38,8 +38,9 @@ struct TwinLaunch {
 ///     {"event": "launch", "kernel": name, "outcome": one of these, "inputs": how many others were tried, "what": of a fault}
 ///     fault     a fault, and none without the mistake
 ///     bytes     other bytes in memory, or in what was printed, or no fault where there was one
-///     values    the same; but other bytes for other values in the arrays or numbers
-///     sizes     the same; but other bytes where an integer argument is one less
+///     finding   the same bytes, and a finding of a rule that was kept without the mistake
+///     values    the same; but other bytes, or a finding, for other values in the arrays or numbers
+///     sizes     the same; but that where an integer argument is less: by one, half of it, or 1
 ///     same      the same for all of these
 ///
 /// Once other bytes are known in this process the kernel without the mistake is not launched any more.

@@ -153,8 +153,9 @@ class Chooser {
   }
 
   static bool has_products(const Read& read) {
-    return std::ranges::any_of(read.code.sites(), [](const edit::Site& one) {
-      return one.parts.opcode.find("mma") != std::string_view::npos;
+    const std::set<const ptx::FunctionText*> functions = called(read.code.module(), read.module->kernels);
+    return std::ranges::any_of(read.code.sites(), [&](const edit::Site& one) {
+      return functions.contains(one.function) && one.parts.opcode.find("mma") != std::string_view::npos;
     });
   }
 

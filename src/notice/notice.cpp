@@ -45,13 +45,16 @@ std::span<const NoticedRow> noticed_rows() {
        "compare all bytes of the result; a tolerance, or an assertion on less, hides them", false, true},
       {fault, "fault", "a launch has a fault, and the test passes",
        "let the test fail where a launch reports a fault", false, true},
+      {finding, "finding", "a launch has a finding that it has not otherwise, and the test passes",
+       "let findings fail the test: pytest -W error, or strict of a launch", false, true},
       {values, "values", "launches leave the same bytes; with other values they do not",
        "use inputs that all differ, of both signs", false, true},
-      {sizes, "sizes", "launches leave the same bytes; where an integer argument is one less they do not",
+      {sizes, "sizes", "launches leave the same bytes; with a smaller integer argument they do not",
        "add a case of other sizes, such as one that is no multiple of the block", false, true},
       {not_executed, "not_executed", "no launch executes the statement", "add a case that comes there", false,
        true},
-      {same, "same", "launches leave the same bytes, with other values and sizes, too: it may change nothing",
+      {same, "same",
+       "launches leave the same bytes, with other values and sizes, too: it may change nothing, or the grid hides it",
        "", false, false},
       {not_planted, "not_planted", "the test did not load that module again: nothing is known", "", false,
        false},
@@ -136,8 +139,14 @@ class Run {
     out_.statements = choice.statements;
     out_.executed = choice.executed;
     out_.chosen = choice.chosen.size();
+    if (choice.statements == 0)
+      return Error{Errc::usage, "the kernels", fmt::format("{}", fmt::join(options_.kernels, ", ")),
+                   fmt::format("some that the test launches: {}", fmt::join(out_.kernels, ", "))};
     const auto [first, count] = options_.shard.range(choice.chosen.size());
     try_all(std::span(choice.chosen).subspan(first, count));
+    // A test that fails by chance tells nothing.
+    const noticing::Folder again;
+    out_.is_stable = noticing::run_command(command_, again.path(), false, 10 + 10 * out_.seconds).status == 0;
     return std::move(out_);
   }
 
@@ -227,11 +236,9 @@ class Run {
 
   static void judge(const Ended& ended, const std::vector<nlohmann::json>& events, TriedMistake& out) {
     // The outcomes of launches, the one that says most first.
-    constexpr std::pair<std::string_view, Noticed> kOutcomes[] = {{"fault", Noticed::fault},
-                                                                  {"bytes", Noticed::bytes},
-                                                                  {"values", Noticed::values},
-                                                                  {"sizes", Noticed::sizes},
-                                                                  {"same", Noticed::same}};
+    constexpr std::pair<std::string_view, Noticed> kOutcomes[] = {
+        {"fault", Noticed::fault},   {"bytes", Noticed::bytes}, {"finding", Noticed::finding},
+        {"values", Noticed::values}, {"sizes", Noticed::sizes}, {"same", Noticed::same}};
     bool is_planted = false;
     std::size_t best = std::size(kOutcomes);
     for (const nlohmann::json& one : events) {
@@ -241,7 +248,7 @@ class Run {
       if (is_event(one, "launch"))
         best = std::min(best, static_cast<std::size_t>(found - std::begin(kOutcomes)));
       out.inputs += one.value("inputs", 0);
-      if (out.fault.empty() && one.value("outcome", "") == "fault") out.fault = one.value("what", "");
+      if (out.fault.empty()) out.fault = one.value("what", "");
     }
     out.outcome = best == std::size(kOutcomes) ? Noticed::same : kOutcomes[best].second;
     if (!is_planted)

@@ -5,11 +5,13 @@ notice_suites.py asks how many mistakes each would notice.
 """
 import pathlib
 import sys
+import warnings
 
 import numpy as np
 
 import warpbit
 
+warnings.simplefilter("error")  # a finding of a launch fails a test
 MODULE = warpbit.RawModule(path=str(pathlib.Path(__file__).with_name("kernels.ptx")))
 saxpy, row_sums, transpose = (MODULE.get_function(name) for name in ("saxpy", "row_sums", "transpose"))
 
