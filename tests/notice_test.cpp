@@ -259,7 +259,27 @@ TEST_CASE("inputs that hide a mistake are told from a mistake that is none", "[o
   CHECK((!row(same.outcome).is_survivor && !row(same.outcome).is_noticed));
 }
 
-TEST_CASE("a loop that does not end is a fault of the launch", "[once]") {
+TEST_CASE("a finding is told, since hardware may leave the right bytes", "[once]") {
+  std::string body = kAdd;
+  const std::string add = "add.s32 %r4, %r3, 5;";
+  body.replace(
+      body.find(add), add.size(),
+      "mov.u32 %r7, s; mad.lo.u32 %r8, %r2, 4, %r7; sub.u32 %r9, 31, %r2; mad.lo.u32 %r10, %r9, 4, %r7;\n"
+      "  st.shared.u32 [%r8], %r3;\n  bar.warp.sync -1;\n  ld.shared.u32 %r4, [%r10];");
+  const Suite suite(body, words([](std::uint32_t i) { return i; }));
+  const auto turned = words([](std::uint32_t i) { return 31 - i; });
+  const TriedMistake found = only(suite.command(32, suite.is_equal(turned)), "barrier");
+  CHECK(found.outcome == Noticed::finding);
+  CHECK(row(found.outcome).is_survivor);
+  CHECK_THAT(found.fault, Contains("__syncwarp"));
+  NoticeOptions options;
+  options.kernels = {"other"};
+  const Result<NoticeReport> refused = notice(suite.command(32, "true"), options);
+  REQUIRE_FALSE(refused);
+  CHECK_THAT(refused.error().message(), Contains("other") && Contains("some that the test launches: k"));
+}
+
+TEST_CASE("steps of a loop that do the same are told apart", "[once]") {
   std::string body = kAdd;
   body.replace(
       body.find("add.s32 %r4, %r3, 5"), 19,
