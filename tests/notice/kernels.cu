@@ -29,5 +29,6 @@ extern "C" __global__ void transpose(const float* x, float* y, int rows, int col
   if (row < rows && column < columns) tile[threadIdx.y][threadIdx.x ^ threadIdx.y] = x[row * columns + column];
   __syncthreads();
   const int to_row = blockIdx.x * 16 + threadIdx.y, to_column = blockIdx.y * 16 + threadIdx.x;
-  if (to_row < columns && to_column < rows) y[to_row * rows + to_column] = tile[threadIdx.x][threadIdx.y ^ threadIdx.x];
+  if (to_row < columns && to_column < rows)
+    y[to_row * rows + to_column] = tile[threadIdx.x][threadIdx.y ^ threadIdx.x];
 }
