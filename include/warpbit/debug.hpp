@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -20,6 +21,9 @@
 #include "warpbit/ptx.hpp"
 
 #pragma GCC visibility push(default)
+namespace warpbit::ptx {
+class KeptMemory;  // src/grid/launch_memory.hpp
+}
 namespace warpbit {
 
 /// What a warp has done so far.
@@ -44,7 +48,8 @@ struct DebugState {
 
 using DebugPredicate = std::function<bool(const ptx::Observation&)>;
 
-/// One block of a launch. Arrays of the arguments are the caller's: they hold what memory has at the state that was asked last, and at
+/// One block of a launch. A kernel that changes variables of its module, and depends on them, is not the same each time: they keep
+/// what each run leaves. Arrays of the arguments, placed memory and arrays that have an address are the caller's: they hold what memory has at the state that was asked last, and at
 /// first and after `restore` what they held before.
 class Debugger {
  public:
@@ -69,7 +74,7 @@ class Debugger {
   ptx::Function kernel_;
   ptx::Launch how_;
   std::vector<ptx::Argument> arguments_;
-  std::vector<std::vector<std::byte>> before_;  // of each array
+  std::shared_ptr<const ptx::KeptMemory> before_;  // what memory held
 };
 
 }  // namespace warpbit

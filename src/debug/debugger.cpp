@@ -2,19 +2,12 @@
 // warpbit/debug.hpp
 #include "warpbit/debug.hpp"
 
-#include <algorithm>
 #include <utility>
-#include <variant>
+
+#include "grid/launch_memory.hpp"
 
 namespace warpbit {
 namespace {
-
-// What a kernel may write to.
-std::span<std::byte> written_array(const ptx::Argument& argument) {
-  if (const auto* array = std::get_if<std::span<std::byte>>(&argument)) return *array;
-  if (const auto* array = std::get_if<ptx::Unwritten>(&argument)) return array->bytes;
-  return {};
-}
 
 void remember(const ptx::Observation& seen, DebugWarp& warp) {
   for (const auto* all : {&seen.sources, &seen.registers})
@@ -31,18 +24,16 @@ void remember(const ptx::Observation& seen, DebugWarp& warp) {
 }  // namespace
 
 Debugger::Debugger(ptx::Function kernel, ptx::Launch how, std::vector<ptx::Argument> arguments)
-    : kernel_(std::move(kernel)), how_(std::move(how)), arguments_(std::move(arguments)) {
-  for (const ptx::Argument& one : arguments_) {
-    const std::span<std::byte> array = written_array(one);
-    before_.emplace_back(array.begin(), array.end());
-  }
+    : kernel_(std::move(kernel)),
+      how_(std::move(how)),
+      arguments_(std::move(arguments)),
+      before_(std::make_shared<const ptx::KeptMemory>(how_, arguments_)) {
   how_.execute.threads = 1;  // what order leaves open is the same each time
   how_.observes_all_warps = true;
 }
 
 void Debugger::restore() {
-  for (std::size_t i = 0; i < arguments_.size(); ++i)
-    std::ranges::copy(before_[i], written_array(arguments_[i]).begin());
+  before_->restore();
 }
 
 ptx::Report Debugger::run(const std::function<bool(const ptx::Observation&)>& see) {

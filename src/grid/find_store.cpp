@@ -4,6 +4,7 @@
 //     |       writable       | read-only |       writable       |   the array, in three parts at one address
 #include <algorithm>
 
+#include "grid/launch_memory.hpp"
 #include "warpbit/ptx.hpp"
 
 namespace warpbit::ptx {
@@ -11,44 +12,27 @@ namespace {
 
 constexpr std::uint64_t kPlaceOfArray = 0x7000'0000'0000;  // which the process does not use
 
-// What a kernel may write to.
-std::span<std::byte> memory_of(const Argument& argument) {
-  if (const auto* array = std::get_if<std::span<std::byte>>(&argument)) return *array;
-  if (const auto* array = std::get_if<Unwritten>(&argument)) return array->bytes;
-  return {};
-}
-
 bool holds_bytes(std::span<const std::byte> memory, std::span<const std::byte> part) {
   const std::less_equal<> not_behind;
   return !memory.empty() && not_behind(memory.data(), part.data()) &&
          not_behind(part.data() + part.size(), memory.data() + memory.size());
 }
 
-// What the arrays of a launch hold, and hold again in the end.
-class KeptArrays {
+// What memory holds, and holds again in the end.
+class KeptInTheEnd : public KeptMemory {
  public:
-  explicit KeptArrays(std::span<const Argument> arguments) {
-    for (const Argument& one : arguments) {
-      const std::span<std::byte> memory = memory_of(one);
-      kept_.emplace_back(memory, std::vector<std::byte>(memory.begin(), memory.end()));
-    }
-  }
-  KeptArrays(const KeptArrays&) = delete;
-  KeptArrays& operator=(const KeptArrays&) = delete;
-  ~KeptArrays() { restore(); }
-  void restore() {
-    for (const auto& [memory, bytes] : kept_) std::ranges::copy(bytes, memory.begin());
-  }
-
- private:
-  std::vector<std::pair<std::span<std::byte>, std::vector<std::byte>>> kept_;
+  using KeptMemory::KeptMemory;
+  KeptInTheEnd(const KeptInTheEnd&) = delete;
+  KeptInTheEnd& operator=(const KeptInTheEnd&) = delete;
+  ~KeptInTheEnd() { restore(); }
 };
 
 // Pointers into the array become those into its parts.
 std::vector<Argument> placed_arguments(std::span<const Argument> arguments, std::span<const std::byte> array) {
   std::vector<Argument> out(arguments.begin(), arguments.end());
   for (Argument& one : out)
-    if (const std::span<const std::byte> memory = memory_of(one); holds_bytes(array, memory) && !memory.empty())
+    if (const std::span<const std::byte> memory = written_array(one);
+        holds_bytes(array, memory) && !memory.empty())
       one = value(kPlaceOfArray + static_cast<std::uint64_t>(memory.data() - array.data()));
   return out;
 }
@@ -72,12 +56,13 @@ Result<std::optional<Fault>> find_store(const Function& kernel, const Launch& ho
                                         std::span<const std::byte> element) {
   std::span<std::byte> array;
   for (const Argument& one : arguments)
-    if (holds_bytes(memory_of(one), element) && memory_of(one).size() > array.size()) array = memory_of(one);
+    if (holds_bytes(written_array(one), element) && written_array(one).size() > array.size())
+      array = written_array(one);
   if (array.empty() || element.empty())
     return Error{Errc::argument_mismatch, kernel.name(), "an element that no argument holds",
                  "an element of an array that the launch has as an argument to write to"};
   const auto byte = static_cast<std::size_t>(element.data() - array.data());
-  KeptArrays kept(arguments);
+  const KeptInTheEnd kept(how, arguments);
   // An access that reaches across the edge of the bytes is out of bounds; then more are taken.
   for (std::size_t around = element.size(); around <= 32; around *= 2) {
     Launch again = how;

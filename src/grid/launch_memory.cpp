@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -136,6 +137,36 @@ std::optional<Error> LaunchMemory::set(const Parameter& parameter, const Argumen
   if (value.size() != parameter.bytes) return mismatch(fmt::format("{} bytes", value.size()));
   std::ranges::copy(value, bytes_.begin() + static_cast<std::ptrdiff_t>(parameter.offset));
   return std::nullopt;
+}
+
+std::span<std::byte> written_array(const Argument& argument) {
+  if (const auto* array = std::get_if<std::span<std::byte>>(&argument)) return *array;
+  if (const auto* array = std::get_if<Unwritten>(&argument)) return array->bytes;
+  return {};
+}
+
+std::vector<std::span<std::byte>> writable_memory(const Launch& how, std::span<const Argument> arguments) {
+  std::vector<std::span<std::byte>> out;
+  const auto add = [&](std::span<std::byte> bytes) {
+    const auto has_it = [&](std::span<std::byte> one) {
+      return one.data() == bytes.data() && one.size() >= bytes.size();
+    };
+    if (!bytes.empty() && std::ranges::none_of(out, has_it)) out.push_back(bytes);
+  };
+  for (const Argument& one : arguments) add(written_array(one));
+  for (const PlacedMemory& one : how.memory)
+    if (one.is_writable) add(one.bytes);
+  for (const auto& [address, array] : named_arrays()) add(array);
+  return out;
+}
+
+KeptMemory::KeptMemory(const Launch& how, std::span<const Argument> arguments) {
+  for (const std::span<std::byte> memory : writable_memory(how, arguments))
+    kept_.emplace_back(memory, std::vector<std::byte>(memory.begin(), memory.end()));
+}
+
+void KeptMemory::restore() const {
+  for (const auto& [memory, bytes] : kept_) std::ranges::copy(bytes, memory.begin());
 }
 
 }  // namespace warpbit::ptx

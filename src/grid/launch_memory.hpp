@@ -17,6 +17,25 @@ namespace warpbit::ptx {
 /// The arrays that `address` has named, with their addresses.
 std::vector<std::pair<std::uint64_t, std::span<std::byte>>> named_arrays();
 
+#pragma GCC visibility push(default)  // warpbit's other libraries use it
+/// What a launch may write, without parts that are there twice: arrays of its arguments, memory that is placed, arrays that have an
+/// address. Variables of the module are not among it.
+std::vector<std::span<std::byte>> writable_memory(const Launch& how, std::span<const Argument> arguments);
+
+/// What that memory holds, to be put back.
+class KeptMemory {
+ public:
+  KeptMemory(const Launch& how, std::span<const Argument> arguments);
+  void restore() const;
+
+ private:
+  std::vector<std::pair<std::span<std::byte>, std::vector<std::byte>>> kept_;
+};
+
+/// What a kernel may write to by an argument; empty for others.
+std::span<std::byte> written_array(const Argument& argument);
+#pragma GCC visibility pop
+
 /// The memory of one launch.
 class LaunchMemory {
  public:

@@ -38,24 +38,6 @@ OfMistake& of_mistake() {
 
 // ---- Memory
 
-/// Memory that a launch may write, without parts that are there twice.
-std::vector<Bytes> writable(const TwinLaunch& what) {
-  std::vector<Bytes> out;
-  const auto add = [&](Bytes bytes) {
-    if (std::ranges::none_of(
-            out, [&](Bytes one) { return one.data() == bytes.data() && one.size() >= bytes.size(); }))
-      out.push_back(bytes);
-  };
-  for (const ptx::Argument& one : what.arguments) {
-    if (const auto* array = std::get_if<Bytes>(&one)) add(*array);
-    if (const auto* array = std::get_if<ptx::Unwritten>(&one)) add(array->bytes);
-  }
-  for (const ptx::PlacedMemory& one : what.how.memory)
-    if (one.is_writable) add(one.bytes);
-  for (const auto& [address, array] : ptx::named_arrays()) add(array);
-  return out;
-}
-
 std::vector<Bytes> bytes_of(std::span<const GlobalMemory::Range> ranges) {
   std::vector<Bytes> out;
   for (const GlobalMemory::Range& one : ranges) out.emplace_back(one.data, one.bytes);
@@ -88,7 +70,7 @@ void put(const Copy& copy, const std::vector<Bytes>& to) {
 // ---- Other inputs
 
 /// Another input of the same kind: words of 16 bits with other bits, none of which is of the exponent of f16, bf16 or f32; numbers
-/// of other bits, or one integer less by one.
+/// of other bits, or one smaller integer.
 ///
 ///     f16  s eeeee mmmmmmmmmm    bf16  s eeeeeeee mmmmmmm
 ///     mask 1 00000 0001111111          1 00000000 1111111
@@ -179,7 +161,7 @@ class Twins {
       : what_(what),
         with_(with),
         without_(without),
-        arrays_(writable(what)),
+        arrays_(ptx::writable_memory(what.how, what.arguments)),
         own_(bytes_of(with.variables)),
         others_(bytes_of(without.variables)) {}
 
