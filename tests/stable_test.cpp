@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is promised of version 1 (doc/guide/stability.md) is still there: members of JSON, the command line, files.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <catch2/catch.hpp>
+#include <map>
+#include <set>
+
+#include "cli/commands.hpp"
+#include "cli/help.hpp"
+#include "json_schema.hpp"
+#include "tool.hpp"
+#include "warpbit/result.hpp"
+#include "warpbit/verify.hpp"
+
+namespace stable_test {
+
+using namespace tool;
+using json_schema::Json;
+using Lines = std::set<std::string>;
+
+// ---- What was promised, a line each
+
+// Without empty lines and those that begin with '#'.
+Lines promised(const std::string& file) {
+  Lines out;
+  std::ifstream in("tests/stable/" + file);
+  for (std::string line; std::getline(in, line);)
+    if (!line.empty() && line[0] != '#') out.insert(line);
+  return out;
+}
+
+Lines without(const Lines& all, const Lines& some) {
+  Lines out;
+  std::ranges::set_difference(all, some, std::inserter(out, out.end()));
+  return out;
+}
+
+// `changed`: what to do where something must not stay as it was promised.
+void check_promise(const std::string& file, const Lines& now, const std::string& changed) {
+  const Lines then = promised(file), gone = without(then, now), added = without(now, then);
+  CHECK(then.size() > 100);
+  INFO("promised, and there no more: " << changed << "\n" << fmt::format("{}", fmt::join(gone, "\n")));
+  CHECK(gone.empty());
+  INFO("new: add these lines to tests/stable/" << file << "\n" << fmt::format("{}", fmt::join(added, "\n")));
+  CHECK(added.empty());
+}
+
+// ---- JSON
+
+// "string", "array of integer", "object|null"; of words in a definition its name.
+std::string type_of(const Json& root, const Json& schema) {
+  const Json& read = json_schema::resolved(root, schema);
+  if (read.contains("enum") && !json_schema::referred(schema).empty()) return json_schema::referred(schema);
+  if (read.contains("const")) return read["const"].dump();
+  std::vector<std::string> types;
+  for (const Json& one : read.value("anyOf", Json::array())) types.push_back(type_of(root, one));
+  if (!read.contains("type")) return types.empty() ? "object" : fmt::format("{}", fmt::join(types, "|"));
+  if (read["type"] == "array") return "array of " + type_of(root, read.at("items"));
+  if (read["type"].is_string()) return read["type"];
+  return fmt::format("{}", fmt::join(read["type"].get<std::vector<std::string>>(), "|"));
+}
+
+// "verify/1(replay).files[].path string required", and "verify/1(replay).files[].status = fault" for each word.
+void add_members(const Json& root, const Json& schema, const std::string& path, Lines& out) {
+  const std::string name = json_schema::referred(schema);
+  const Json& read = json_schema::resolved(root, schema);
+  for (const Json& word : read.value("enum", Json::array()))
+    if (!word.is_null())
+      out.insert(fmt::format("{} = {}", name.empty() ? path : name, word.get<std::string>()));
+  for (const Json& one : read.value("anyOf", Json::array())) {
+    const std::string shape = json_schema::referred(one);
+    add_members(root, one, shape.empty() ? path : fmt::format("{}({})", path, shape), out);
+  }
+  for (const Json& base : read.value("allOf", Json::array())) add_members(root, base, path, out);
+  const Json members = read.value("properties", Json::object()),
+             required = read.value("required", Json::array());
+  for (const auto& [member, of] : members.items()) {
+    const bool is_required = std::ranges::find(required, Json(member)) != required.end();
+    const std::string deeper = fmt::format("{}.{}", path, member);
+    out.insert(fmt::format("{} {} {}", deeper, type_of(root, of), is_required ? "required" : "optional"));
+    add_members(root, of, deeper, out);
+  }
+  if (read.contains("items")) add_members(root, read["items"], path + "[]", out);
+  if (read.contains("additionalProperties")) {
+    out.insert(fmt::format("{}.* {}", path, type_of(root, read["additionalProperties"])));
+    add_members(root, read["additionalProperties"], path + ".*", out);
+  }
+}
+
+TEST_CASE("members of JSON are only added", "[quick][cli]") {
+  Lines now;
+  for (const std::string& name : json_schema::names()) {
+    const Json schema = json_schema::read(name);
+    REQUIRE(schema.is_object());
+    add_members(schema, schema, name, now);
+  }
+  check_promise(
+      "json.txt", now,
+      "keep it. A member that another name, type or meaning must have belongs to the next number, COMMAND/2, with a "
+      "file of its own in schemas/");
+}
+
+// A member is described where it stands, or by what it is of.
+void check_described(const Json& root, const Json& schema, const std::string& path) {
+  const Json members = schema.value("properties", Json::object());
+  for (const auto& [name, member] : members.items()) {
+    INFO(path << "." << name);
+    CHECK((member.contains("description") || member.contains("const") ||
+           json_schema::resolved(root, member).contains("description")));
+    check_described(root, member, path + "." + name);
+  }
+  if (schema.contains("items")) check_described(root, schema["items"], path + "[]");
+}
+
+TEST_CASE("schemas are complete, and have each definition once", "[quick][cli]") {
+  std::map<std::string, Json> all;
+  for (const std::string& name : json_schema::names()) {
+    INFO(name);
+    const Json root = json_schema::read(name);
+    std::string id = "urn:warpbit:schema:" + name;
+    std::ranges::replace(id, '/', '-');
+    CHECK(root["$schema"] == "http://json-schema.org/draft-07/schema#");
+    CHECK(root["$id"] == id);
+    CHECK(root.contains("title"));
+    check_described(root, root, name);
+    const std::vector<std::string> shapes = json_schema::shapes(root);
+    const Json definitions = root.value("definitions", Json::object());
+    for (const auto& [word, definition] : definitions.items()) {
+      check_described(root, definition, word);
+      if (std::ranges::find(shapes, word) != shapes.end()) continue;
+      INFO(word << " is another thing in another file");
+      CHECK(all.try_emplace(word, definition).first->second == definition);
+    }
+  }
+  Lines errors, rules;
+#define WARPBIT_ERROR(code, kind, sentence) errors.emplace(#code);
+#include "warpbit/detail/errors.inc"
+#undef WARPBIT_ERROR
+  for (const warpbit::KernelRuleInfo& rule : warpbit::kernel_rules()) rules.emplace(rule.name);
+  CHECK(all.at("error_code")["enum"].get<Lines>() == errors);
+  CHECK(all.at("rule")["enum"].get<Lines>() == rules);
+}
+
+// ---- The command line
+
+// "check --target TARGET", "check --json", "check form [1]": of what stands alone how often it may, "[2+] required".
+void add_option(const std::string& command, const CLI::Option& option, Lines& out) {
+  namespace cli = warpbit::cli;
+  std::vector<std::string> names;
+  for (const std::string& name : option.get_snames()) names.push_back("-" + name);
+  for (const std::string& name : option.get_lnames()) names.push_back("--" + name);
+  const bool has_value = cli::takes_value(option);
+  std::string kind = has_value ? " " + cli::value_word(option) : "";
+  const bool is_word = kind.find('|') != kind.npos;
+  if (is_word) kind = " WORD";
+  if (option.get_positional()) kind = "";
+  if (option.get_positional() || option.get_items_expected_max() > 1)
+    kind += option.get_items_expected_max() > 1 ? " ..." : " once";
+  if (option.get_required()) kind += " required";
+  if (option.get_positional()) names = {cli::name_of(option)};
+  for (const std::string& name : names) {
+    out.insert(fmt::format("{} {}{}", command, name, kind));
+    if (!is_word) continue;
+    std::istringstream words(cli::value_word(option));
+    for (std::string word; std::getline(words, word, '|');)
+      out.insert(fmt::format("{} {} = {}", command, name, word));
+  }
+}
+
+TEST_CASE("commands and options are only added", "[quick][cli]") {
+  CLI::App app("", "warpbit");
+  int status = 0;
+#define WARPBIT_ADD(name, help) warpbit::cli::add_##name(*app.add_subcommand(#name, help), status);
+  WARPBIT_COMMANDS(WARPBIT_ADD)
+#undef WARPBIT_ADD
+  Lines now;
+  for (const CLI::App* command : warpbit::cli::commands_of(app)) {
+    now.insert(command->get_name());
+    for (const bool positional : {false, true})
+      for (const CLI::Option* option : warpbit::cli::options_of(*command, positional))
+        add_option(command->get_name(), *option, now);
+  }
+  check_promise("command_line.txt", now,
+                "keep it, beside what is new. Only a new first number of the version may take a name away");
+  CHECK((warpbit::cli::kYes == 0 && warpbit::cli::kNo == 1 && warpbit::cli::kNoAnswer == 2));
+}
+
+// ---- Files
+
+// What was written in the first format of captures and recordings is read, and leaves what it did.
+struct Written {
+  std::string path;
+  std::uint64_t files, cases, elements, mismatches;
+};
+const Written kWritten[] = {
+    // Captures: registers of 2 cases, 32 lanes with a register of two f16 each.
+    {"golden/sm_90a/movmatrix/movmatrix_sync_aligned_m8n8_trans_b16.npz", 1, 2, 2 * 32 * 2, 0},
+    // A launch in an archive: its arrays have 10920 bytes.
+    {"golden/kernels/scan.zip", 1, 1, 10920, 0},
+    // Five launches in a folder, of 2052 bytes each; defects of the assembler leave other bytes in some.
+    {"examples/recordings/assembler", 5, 5, 5 * 2052, 1462},
+};
+
+TEST_CASE("files of the first formats are read for ever", "[quick]") {
+  for (const Written& one : kWritten) {
+    INFO(one.path);
+    warpbit::ReplayTotals totals;
+    for (const warpbit::FileReport& report : warpbit::verify_all(warpbit::find_verifiable({one.path}, {}), {}))
+      totals.add(report);
+    CHECK(totals.files == one.files);
+    CHECK(totals.cases == one.cases);
+    CHECK(totals.elements == one.elements);
+    CHECK(totals.mismatches == one.mismatches);
+    CHECK(totals.unsupported + totals.unreadable == 0);
+  }
+}
+
+TEST_CASE("a file of a later format is refused, and says so", "[quick]") {
+  const Directory directory;
+  const auto refusal = [&](const std::string& name, const std::string& content) {
+    const Output output = run({"verify", write(directory.path / name, content)});
+    CHECK(output.status == 2);
+    return output.out;
+  };
+  CHECK_THAT(refusal("new.npz", archive::zip_of(with("format.npy", archive::text_npy("capture-2")))),
+             Catch::Contains("it is 'capture-2'; expected 'capture-1'"));
+  CHECK_THAT(refusal("new.jsonl",
+                     R"({"format": "recording-2", "target": "sm_90a", "source": "model", "program": "a test"})"
+                     "\n"),
+             Catch::Contains("line 1: 'format': 'recording-2'; expected 'recording-1'"));
+}
+
+}  // namespace stable_test
