@@ -13,7 +13,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
@@ -56,7 +55,7 @@ inline const Json& resolved(const Json& root, const Json& schema) {
   return name.empty() ? schema : root.at("definitions").at(name);
 }
 
-/// The definitions of which an answer is one; of a schema with one shape none.
+/// The definitions of which an answer is one; empty if all answers are alike.
 inline std::vector<std::string> shapes(const Json& root) {
   std::vector<std::string> out;
   for (const Json& one : root.value("anyOf", Json::array())) out.push_back(referred(one));
@@ -116,28 +115,16 @@ inline std::vector<std::string> refusals(const Json& schema, const Json& object)
   return out;
 }
 
-/// What an answer is compared with: the shapes of a schema, closed; "whole" where it has one.
-struct Closed {
-  explicit Closed(const Json& root) : shapes(json_schema::shapes(root)), whole(closed(root, root)) {
-    if (shapes.empty()) shapes = {"whole"};
-  }
-
-  /// Those that the object is of. `why` is what the nearest one refuses.
-  std::vector<std::string> shapes_of(const Json& object, std::vector<std::string>& why) const {
-    std::vector<std::string> out;
-    std::size_t least = std::numeric_limits<std::size_t>::max();
-    for (std::size_t i = 0; i < shapes.size(); ++i) {
-      Json one = whole;
-      if (one.contains("anyOf")) one.update(Json(one["anyOf"][i])), one.erase("anyOf");
-      const std::vector<std::string> refused = refusals(one, object);
-      if (refused.empty()) out.push_back(shapes[i]);
-      if (refused.size() < least) why = refused, least = refused.size();
-    }
-    return out;
-  }
-
-  std::vector<std::string> shapes;
-  Json whole;
-};
+/// One of the shapes of a schema, closed: "whole" where all answers are alike.
+inline Json closed_shape(const Json& root, const std::string& shape) {
+  Json out = closed(root, root);
+  const std::vector<std::string> all = shapes(root);
+  const auto at = std::ranges::find(all, shape);
+  if (at == all.end()) return out;
+  const Json one = out["anyOf"][static_cast<std::size_t>(at - all.begin())];
+  out.erase("anyOf");
+  out.update(one);
+  return out;
+}
 
 }  // namespace json_schema
