@@ -5,6 +5,11 @@
 //     auto report = notice({"pytest", "tests/test_gemm.py"});
 //     report->score()                                    // 0.86: of 57 mistakes that change something the test notices 49
 //     for (const TriedMistake& one : report->tried) ...  // one.line, one.before, one.after, one.outcome
+//
+// And what is wrong in the launches of a test as it is:
+//
+//     auto found = findings({"pytest", "tests/test_gemm.py"});
+//     std::ofstream("gemm.sarif") << sarif(found->remarks, review_root());
 #pragma once
 
 #include <cstddef>
@@ -18,6 +23,7 @@
 #include "warpbit/detail/source.hpp"
 #include "warpbit/replay.hpp"  // Shard
 #include "warpbit/result.hpp"
+#include "warpbit/review.hpp"
 
 #pragma GCC visibility push(default)
 namespace warpbit {
@@ -35,6 +41,7 @@ struct Mistake {
   std::string kind;         ///< of mistake_kinds()
   std::string sentence;     ///< "the barrier is left out"
   std::string kernel;       ///< the function that has the statement
+  std::string file;         ///< of the module; empty if it was not loaded from one
   int line = 0;             ///< of the module's text
   std::string before;       ///< the statement in one line, with its guard
   std::string after;        ///< what stands there instead, in one line; empty: nothing
@@ -118,6 +125,33 @@ struct NoticeReport {
 /// Runs a command, as a shell would find it, once as it is, and for each mistake once more. Errors: usage for an unknown kind, a
 /// shard that there is not, an empty command, or a process that is such a test itself.
 Result<NoticeReport> notice(std::span<const std::string> command, const NoticeOptions& options = {});
+
+/// The survivors, for a review: each at its line of the source, or of the PTX.
+std::vector<Remark> remarks(const NoticeReport& report);
+
+/// What the launches of a test do wrong.
+struct FindingsReport {
+  enum class State : std::uint8_t {
+    ran,        ///< all that is below is known
+    not_run,    ///< the command cannot be run
+    no_kernel,  ///< it launches no kernel
+  } state = State::ran;
+  int status = 0;                     ///< of the command
+  std::string output;                 ///< the end of what it printed, unless it was shown
+  double seconds = 0;                 ///< of the test
+  std::uint64_t launches = 0;         ///< of kernels in PTX
+  std::uint64_t source_launches = 0;  ///< of kernels in source (device.hpp)
+  std::vector<std::string> kernels;   ///< in PTX that were launched
+  std::vector<Remark>
+      remarks;  ///< of all launches, and of assert_bits_equal of Python; those of one place once
+
+  /// Whether one of them is a fault or a finding.
+  bool has_findings() const;
+};
+
+/// Runs a command, as a shell would find it, and collects what is wrong in its launches, whatever the test makes of it. `shows`:
+/// what it prints is shown as it comes. Errors: usage for an empty command, or a process that is watched itself.
+Result<FindingsReport> findings(std::span<const std::string> command, bool shows = false);
 
 }  // namespace warpbit
 #pragma GCC visibility pop

@@ -6,6 +6,7 @@
 #include "cli/json.hpp"
 #include "cli/notice_output.hpp"
 #include "cli/parts.hpp"
+#include "cli/review.hpp"
 #include "cli/terminal.hpp"
 
 namespace warpbit::cli {
@@ -18,6 +19,7 @@ struct NoticeArguments {
   NoticeOptions options;
   bool json = false, list = false;
   NoticeOutput output;
+  ReviewOutput review;
 };
 
 int notice_command(const NoticeArguments& o) {
@@ -31,14 +33,15 @@ int notice_command(const NoticeArguments& o) {
     options.progress = [&](std::size_t done, std::size_t all) { bar.show(done, all); };
     return required(notice(o.command, options));
   }();
-  if (report.state == NoticeReport::State::tried && !o.output.junit.empty())
-    write_text(o.output.junit, junit_of(report));
+  const bool is_tried = report.state == NoticeReport::State::tried;
+  if (is_tried && !o.output.junit.empty()) write_text(o.output.junit, junit_of(report));
   if (o.json)
     print_notice_json(report, o.command, o.options);
   else
     print_notice(report, o.command, o.options, o.output);
+  if (is_tried) write_review(o.review, remarks(report));
   if (report.state == NoticeReport::State::no_kernel) return kNoKernel;
-  if (report.state != NoticeReport::State::tried) return kNoAnswer;
+  if (!is_tried) return kNoAnswer;
   const bool is_open = !report.is_stable || report.out_of_time != 0 || report.count(Noticed::not_planted) != 0;
   return report.survivors() != 0 ? kNo : is_open ? kNoAnswer : kYes;
 }
@@ -71,7 +74,8 @@ void add_notice(CLI::App& command, int& status) {
                    "also print the mistakes that are noticed, and each that may change nothing");
   command.add_option("--junit", o.output.junit, "also write a report as JUnit's XML")->type_name("FILE");
   command.add_flag("--list-kinds", o.list, "print the kinds of mistakes, and run nothing");
-  add_json(command, o.json);
+  CLI::Option* json = add_json(command, o.json);
+  add_review(command, o.review, json);
   command.footer(
       "The test is run once as it is, and once for each mistake, which is planted when it loads the PTX: by "
       "RawModule of Python, ptx::Module of C++, the functions of C, or the command launch. No file is changed. "

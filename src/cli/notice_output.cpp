@@ -115,8 +115,9 @@ void print_counts(const NoticeReport& report) {
 }
 
 ordered_json mistake_json(const TriedMistake& one) {
-  ordered_json out = {{"kind", one.kind}, {"sentence", one.sentence}, {"kernel", one.kernel},
-                      {"line", one.line}, {"before", one.before},     {"after", one.after}};
+  ordered_json out = {{"kind", one.kind},  {"sentence", one.sentence}, {"kernel", one.kernel},
+                      {"file", one.file},  {"line", one.line},         {"before", one.before},
+                      {"after", one.after}};
   if (one.source.line > 0)
     out["source"] = {{"file", one.source.file}, {"line", one.source.line}, {"text", one.source_text}};
   out["outcome"] = row(one.outcome).name;

@@ -227,7 +227,7 @@ Report Function::launch(const Launch& how, std::span<const Argument> arguments) 
   };
   if (!state_->original)
     return process->mistake() ? launch_once(how, arguments)
-                              : grid::launch_recorded(what, state_->module->key, once(*this));
+                              : grid::launch_recorded(what, {state_->module->key, state_->module->file}, once(*this));
   const Function original(state_->original);
   return grid::launch_twins(what, {once(*this), state_->module->variables().ranges()},
                             {once(original), state_->original->module->variables().ranges()});

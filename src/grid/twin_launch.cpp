@@ -271,19 +271,24 @@ ptx::Report launch_twins(const TwinLaunch& what, const Twin& with, const Twin& w
   return out;
 }
 
-ptx::Report launch_recorded(const TwinLaunch& what, const std::string& module, const LaunchOnce& launch) {
+ptx::Report launch_recorded(const TwinLaunch& what, const RecordedModule& module, const LaunchOnce& launch) {
   ptx::Launch how = what.how;
   how.profile = true;
   ptx::Report out = launch(how, what.arguments);
   std::vector<int> lines;
   {
     const std::lock_guard lock(of_mistake().mutex);
-    std::set<int>& seen = of_mistake().executed[module + what.kernel];
+    std::set<int>& seen = of_mistake().executed[module.key + what.kernel];
     for (const ptx::LineCounts& one : out.profile)
       if (one.lanes != 0 && seen.insert(one.line).second) lines.push_back(one.line);
   }
-  what.process.write(
-      {{"event", "launch"}, {"kernel", what.kernel}, {"module", module}, {"lines", lines}, {"ok", out.ok()}});
+  what.process.write({{"event", "launch"},
+                      {"kernel", what.kernel},
+                      {"module", module.key},
+                      {"file", module.file},
+                      {"lines", lines},
+                      {"ok", out.ok()}});
+  for (const Remark& one : ptx::remarks(out, module.file)) add_remark(one);
   if (!what.how.profile) out.profile.clear();
   return out;
 }

@@ -46,9 +46,14 @@ struct TwinLaunch {
 /// Once other bytes are known in this process the kernel without the mistake is not launched any more.
 ptx::Report launch_twins(const TwinLaunch& what, const Twin& with, const Twin& without);
 
-/// Launches a kernel that has no mistake, and writes which lines of its module are executed, those alone that are new:
+/// The module of a kernel that is launched: its key, and the file that it was loaded from.
+struct RecordedModule {
+  const std::string &key, &file;
+};
+/// Launches a kernel that has no mistake, and writes which lines of its module are executed, those alone that are new; and
+/// remarks (review.hpp) on it:
 ///
-///     {"event": "launch", "kernel": name, "module": key, "lines": [...], "ok": true}
-ptx::Report launch_recorded(const TwinLaunch& what, const std::string& module, const LaunchOnce& launch);
+///     {"event": "launch", "kernel": name, "module": key, "file": file, "lines": [...], "ok": true}
+ptx::Report launch_recorded(const TwinLaunch& what, const RecordedModule& module, const LaunchOnce& launch);
 
 }  // namespace warpbit::grid

@@ -126,6 +126,7 @@ class Chooser {
     out.mistake = {std::string(kind),
                    std::move(change.sentence),
                    std::string(site.function->name),
+                   read.module->file,
                    site.line,
                    site.text,
                    {},
@@ -173,6 +174,7 @@ class Chooser {
       Candidate out;
       out.mistake.kind = kTarget;
       out.mistake.sentence = "computed as on " + target;
+      out.mistake.file = read.module->file;
       out.mistake.line = line;
       out.mistake.before = fmt::format(".target {} on {}", written, read.module->target);
       out.mistake.after = fmt::format(".target {0} on {0}", target);

@@ -29,9 +29,12 @@ struct Ended {
   double seconds = 0;
 };
 
-/// Runs a command with the variable of test processes; pytest keeps its cache in the folder. `first_failure`: pytest ends
-/// there. Its output goes to `folder`/output. `limit`: in seconds; 0: none. The end of the time ends all of its processes.
-Ended run_command(std::span<const std::string> command, const std::filesystem::path& folder, bool first_failure,
-                  double limit);
+struct HowToRun {
+  bool first_failure = false;  ///< pytest ends there
+  double limit = 0;            ///< in seconds; 0: none. Its end ends all processes of the command
+  bool shows = false;          ///< what it prints is shown as it comes; else it goes to `folder`/output
+};
+/// Runs a command with the variable of test processes; pytest keeps its cache in the folder.
+Ended run_command(std::span<const std::string> command, const std::filesystem::path& folder, HowToRun how);
 
 }  // namespace warpbit::noticing

@@ -17,13 +17,14 @@
 
 #include "notice/choice.hpp"
 #include "notice/command.hpp"
+#include "notice/events.hpp"
 #include "notice/mistakes.hpp"
 #include "threads.hpp"
 
 namespace warpbit {
 
 namespace fs = std::filesystem;
-using noticing::Candidate, noticing::Ended;
+using noticing::Candidate, noticing::Ended, noticing::events_of, noticing::is_event;
 
 std::span<const MistakeKind> mistake_kinds() {
   static const std::vector<MistakeKind> all = [] {
@@ -84,29 +85,8 @@ double NoticeReport::score() const {
 
 namespace {
 
-std::string read_file(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-// Lines that are no objects, as of a process that was killed while it wrote, are left out.
-std::vector<nlohmann::json> events_of(const fs::path& folder) {
-  std::vector<nlohmann::json> out;
-  std::ifstream file(folder / TestProcess::kEvents);
-  for (std::string line; std::getline(file, line);)
-    if (nlohmann::json one = nlohmann::json::parse(line, nullptr, false); one.is_object())
-      out.push_back(std::move(one));
-  return out;
-}
-
-bool is_event(const nlohmann::json& one, std::string_view name) {
-  return one.value("event", "") == name;
-}
-
 std::optional<Error> check(std::span<const std::string> command, const NoticeOptions& options) {
-  if (command.empty()) return Error{Errc::usage, "the command", "none", "a command that runs a test"};
-  if (std::getenv(TestProcess::kVariable) != nullptr)
-    return Error{Errc::usage, "notice", "it is run by a test that is watched itself", "a process that is not"};
+  if (std::optional<Error> refused = noticing::check_command(command, "notice")) return refused;
   if (options.shard.number < 1 || options.shard.number > options.shard.count)
     return Error{Errc::usage, "the shard", fmt::format("{}/{}", options.shard.number, options.shard.count),
                  "1/N to N/N"};
@@ -146,7 +126,8 @@ class Run {
     try_all(std::span(choice.chosen).subspan(first, count));
     // A test that fails by chance tells nothing.
     const noticing::Folder again;
-    out_.is_stable = noticing::run_command(command_, again.path(), false, 10 + 10 * out_.seconds).status == 0;
+    out_.is_stable =
+        noticing::run_command(command_, again.path(), {.limit = 10 + 10 * out_.seconds}).status == 0;
     return std::move(out_);
   }
 
@@ -154,13 +135,11 @@ class Run {
   using Clock = std::chrono::steady_clock;
 
   bool run_as_it_is() {
-    const Ended ended = noticing::run_command(command_, folder_.path(), false, 0);
+    const Ended ended = noticing::run_command(command_, folder_.path(), {});
     out_.status = ended.status;
     out_.seconds = ended.seconds;
     if (ended.how == Ended::How::exited && ended.status == 0) return true;
-    constexpr std::size_t kShown = 2000;
-    out_.output = read_file(folder_.path() / "output");
-    if (out_.output.size() > kShown) out_.output.erase(0, out_.output.size() - kShown);
+    out_.output = noticing::end_of_output(folder_.path());
     out_.state = ended.how == Ended::How::not_found ? NoticeReport::State::not_run : NoticeReport::State::fails;
     return false;
   }
@@ -179,6 +158,7 @@ class Run {
       if (is_event(one, "module")) module.target = one.value("target", "");
       if (!is_event(one, "launch")) continue;
       ++out_.launches;
+      module.file = one.value("file", "");
       module.kernels.insert(one.value("kernel", ""));
       kernels.insert(one.value("kernel", ""));
       for (const int line : one.value("lines", std::vector<int>())) module.lines.insert(line);
@@ -187,7 +167,7 @@ class Run {
     std::vector<noticing::SeenModule> out;
     for (auto& [key, module] : all) {
       if (module.kernels.empty()) continue;
-      module.text = read_file(folder_.path() / TestProcess::kModules / key);
+      module.text = noticing::read_file(folder_.path() / TestProcess::kModules / key);
       out.push_back(std::move(module));
     }
     return out;
@@ -226,7 +206,8 @@ class Run {
     const fs::path folder = folder_.path() / std::to_string(number);
     fs::create_directory(folder);
     std::ofstream(folder / TestProcess::kMistake) << one.planted.json();
-    const Ended ended = noticing::run_command(command_, folder, true, 10 + 10 * out_.seconds);
+    const Ended ended =
+        noticing::run_command(command_, folder, {.first_failure = true, .limit = 10 + 10 * out_.seconds});
     out.seconds = ended.seconds;
     judge(ended, events_of(folder), out);
     std::error_code ignored;
@@ -270,6 +251,23 @@ class Run {
 Result<NoticeReport> notice(std::span<const std::string> command, const NoticeOptions& options) {
   if (std::optional<Error> refused = check(command, options)) return *std::move(refused);
   return Run(command, options).run();
+}
+
+std::vector<Remark> remarks(const NoticeReport& report) {
+  std::vector<Remark> out;
+  for (const TriedMistake& one : report.tried) {
+    const NoticedRow& outcome = row(one.outcome);
+    if (!outcome.is_survivor) continue;
+    const auto kind = std::ranges::find(mistake_kinds(), one.kind, &MistakeKind::name);
+    Remark& next = out.emplace_back(
+        Remark{"unnoticed_" + one.kind, fmt::format("{}, and the test passes", kind->sentence), Grade::finding,
+               fmt::format("{}: {}. Cure: {}\n- {}\n+ {}", one.sentence, outcome.sentence, outcome.cure,
+                           one.before, one.after.empty() ? "(nothing)" : one.after),
+               one.kernel});
+    if (one.source.line > 0) next.at.push_back({one.source.file, one.source.line});
+    if (!one.file.empty()) next.at.push_back({one.file, one.line, 0, next.at.empty() ? "" : "PTX"});
+  }
+  return out;
 }
 
 }  // namespace warpbit
