@@ -141,7 +141,7 @@ struct FindingsReport {
   double seconds = 0;                 ///< of the test
   std::uint64_t launches = 0;         ///< of kernels in PTX
   std::uint64_t source_launches = 0;  ///< of kernels in source (device.hpp)
-  std::vector<std::string> kernels;   ///< in PTX that were launched
+  std::vector<std::string> kernels;   ///< in PTX that were launched, as people write their names
   std::vector<Remark>
       remarks;  ///< of all launches, and of assert_bits_equal of Python; those of one place once
 

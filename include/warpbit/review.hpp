@@ -34,7 +34,7 @@ struct Remark {
   std::string sentence;  ///< what that is, of any kernel
   Grade grade = Grade::finding;
   std::string message;      ///< all of it, in lines
-  std::string kernel = {};  ///< or empty
+  std::string kernel = {};  ///< as people write it: "Tile<128>::get"; or empty
   std::vector<RemarkPlace> at =
       {};  ///< the statement: the innermost line first, those that it was inlined into, then its PTX
   std::vector<RemarkPlace> others = {};  ///< the other sides

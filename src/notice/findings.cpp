@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "function_name.hpp"
 #include "notice/command.hpp"
 #include "notice/events.hpp"
 #include "review/json.hpp"
@@ -23,7 +24,7 @@ void collect(const std::vector<nlohmann::json>& events, FindingsReport& out) {
     if (noticing::is_event(one, "source")) ++out.source_launches;
     if (noticing::is_event(one, "launch")) {
       ++out.launches;
-      kernels.insert(one.value("kernel", ""));
+      kernels.insert(function_name(one.value("kernel", "")));
     }
     if (!noticing::is_event(one, "remark")) continue;
     if (std::optional<Remark> remark = review::remark_of(one.value("remark", nlohmann::json())))

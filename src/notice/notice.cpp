@@ -15,6 +15,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "function_name.hpp"
 #include "notice/choice.hpp"
 #include "notice/command.hpp"
 #include "notice/events.hpp"
@@ -263,7 +264,7 @@ std::vector<Remark> remarks(const NoticeReport& report) {
         Remark{"unnoticed_" + one.kind, fmt::format("{}, and the test passes", kind->sentence), Grade::finding,
                fmt::format("{}: {}. Cure: {}\n- {}\n+ {}", one.sentence, outcome.sentence, outcome.cure,
                            one.before, one.after.empty() ? "(nothing)" : one.after),
-               one.kernel});
+               function_name(one.kernel)});
     if (one.source.line > 0) next.at.push_back({one.source.file, one.source.line});
     if (!one.file.empty()) next.at.push_back({one.file, one.line, 0, next.at.empty() ? "" : "PTX"});
   }

@@ -5,6 +5,7 @@
 #include <system_error>
 #include <tuple>
 
+#include "function_name.hpp"
 #include "review/paths.hpp"
 
 namespace warpbit {
@@ -50,7 +51,7 @@ Remark remark(const Fault& fault, Grade grade, const std::string& ptx_file) {
   const KernelRuleInfo* const rule = find_info(fault.rule);
   Remark out{std::string(rule == nullptr ? name(fault.error.code) : rule->name),
              rule == nullptr ? "nothing can go on behind it" : std::string(rule->says), grade, fault.message(),
-             fault.kernel};
+             function_name(fault.kernel)};
   out.at = places_of(fault, ptx_file, "");
   if (fault.other) append(places_of(*fault.other, ptx_file, "the other side"), out.others);
   for (const FaultSide& one : fault.related)
