@@ -114,7 +114,7 @@ const Call kCalls[] = {
     {"compare", kForm + " --targets sm_80 --a 1 --json", 2, ""},
     {"notice", "--json -- true", 3, "schema state command status seconds launches kernels mistakes"},
     {"notice", "--kinds nonsense --json -- true", 2, ""},
-    {"findings", "--json -- {tool} launch {}/good.ptx --arg null", 0,
+    {"findings", "--json -- \"$WARPBIT_CLI\" launch {}/good.ptx --arg null", 0,
      "schema state command status output seconds launches source_launches kernels findings"},
     {"findings", "--json -- true", 3, "schema state command status seconds launches kernels findings"},
     {"findings", "--json", 2, ""},

@@ -8,4 +8,4 @@ import sys
 
 def main() -> None:
     """Runs the tool with the arguments of this process, which it takes the place of."""
-    os.execv(pathlib.Path(__file__).with_name("warpbit"), ["warpbit", *sys.argv[1:]])
+    os.execv(pathlib.Path(__file__).parent / "bin" / "warpbit", ["warpbit", *sys.argv[1:]])

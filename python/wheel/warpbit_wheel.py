@@ -28,6 +28,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 NAME = "warpbit"
 BUNDLE = NAME + ".libs"
 TOOL = "warpbit_tool"  # a package of its own: who starts the tool imports no NumPy
+SCRIPTS = ("record", "arbiter/levels", "capture/driver.py", "capture/recording.py")  # the tool finds them in ../share/warpbit
 OWN_VERSION = f"{sys.version_info.major}{sys.version_info.minor}"
 
 # The libraries that PEP 600 lets a wheel expect, as far as anything here could ask for them.
@@ -101,8 +102,7 @@ def licence_of(library):
 
 
 def bundle(stage, files, licences):
-    """Copies what the files need and no Linux promises into the stage; what asks for it finds it there, and there alone. Files lie in
-    folders of the stage."""
+    """Copies what the files need and no Linux promises into the stage; what asks for it finds it there, and there alone."""
     where = {}
     for file in files:
         where.update(located(file))
@@ -129,7 +129,7 @@ def bundle(stage, files, licences):
         renamed = [part for name in asked for part in ("--replace-needed", name, names[name])]
         # One kind of change a call: patchelf 0.14 loses the others.
         for change in (renamed, ["--set-soname", path.name] if path in libraries else [],
-                       ["--force-rpath", "--set-rpath", "$ORIGIN" if path in libraries else "$ORIGIN/../" + BUNDLE]):
+                       ["--force-rpath", "--set-rpath", os.path.normpath("$ORIGIN/" + os.path.relpath(stage / BUNDLE, path.parent))]):
             if change:
                 run("patchelf", *change, path)
     return libraries
@@ -183,7 +183,7 @@ def packed(stage, to):
     with zipfile.ZipFile(to, "w", zipfile.ZIP_DEFLATED) as wheel:
         def add(name, data):
             entry = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
-            entry.external_attr = (0o100755 if ".so" in name or data.startswith(b"\x7fELF") else 0o100644) << 16
+            entry.external_attr = (0o100755 if data.startswith((b"\x7fELF", b"#!")) else 0o100644) << 16
             entry.compress_type = zipfile.ZIP_DEFLATED
             wheel.writestr(entry, data)
         for path in sorted(p for p in stage.rglob("*") if p.is_file()):
@@ -233,17 +233,27 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     return make_wheel(build, extension, OWN_VERSION, pybind11, wheel_directory)
 
 
+def copy_sources(path, to):
+    to.parent.mkdir(parents=True, exist_ok=True)
+    if path.is_dir():
+        shutil.copytree(path, to, ignore=shutil.ignore_patterns("__pycache__"))
+    else:
+        shutil.copy(path, to)
+
+
 def make_wheel(build, extension, python, pybind11, folder):
     """Writes the wheel of an extension for a version of Python ("311") into a folder: its name."""
     with tempfile.TemporaryDirectory() as temporary:
         stage = pathlib.Path(temporary)
         info = described(stage, pybind11)
-        for name in (NAME, TOOL):
+        for name in (NAME, TOOL, TOOL + "/bin"):
             (stage / name).mkdir()
         for file in ("__init__.py", "_error.py", "testing.py", "pytest_plugin.py", "py.typed", "_core.pyi"):
             shutil.copyfile(build / "python" / NAME / file, stage / NAME / file)
         shutil.copyfile(ROOT / "python/wheel/tool.py", stage / TOOL / "__init__.py")
-        files = [stage / NAME / extension.name, stage / TOOL / NAME]
+        for script in SCRIPTS:
+            copy_sources(ROOT / "tools" / script, stage / TOOL / "share" / NAME / script)
+        files = [stage / NAME / extension.name, stage / TOOL / "bin" / NAME]
         for path, to in zip((extension, build / NAME), files):
             shutil.copy(path, to)
             run("strip", "--strip-unneeded", to)
@@ -256,7 +266,9 @@ def make_wheel(build, extension, python, pybind11, folder):
 
 
 # What the build reads; captures are far more, and not among it.
-SOURCES = ("CMakeLists.txt", "pyproject.toml", "README.md", "LICENSE", "NOTICE", "golden/index.tsv", "cmake", "include", "src", "python")
+SOURCES = ("CMakeLists.txt", "CMakePresets.json", "pyproject.toml", "README.md", "LICENSE", "NOTICE", "golden/index.tsv", "golden/forms.tsv",
+           "golden-digests/scalar/sm_90a.zip", "golden-digests/textures/sm_90.zip", "cmake", "include", "src", "python",
+           *("tools/" + script for script in SCRIPTS))
 
 
 def build_sdist(sdist_directory, config_settings=None):

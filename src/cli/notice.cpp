@@ -18,6 +18,7 @@ struct NoticeArguments {
   std::vector<std::string> command;
   NoticeOptions options;
   bool json = false, list = false;
+  std::optional<double> least;  // percent
   NoticeOutput output;
   ReviewOutput review;
 };
@@ -43,7 +44,8 @@ int notice_command(const NoticeArguments& o) {
   if (report.state == NoticeReport::State::no_kernel) return kNoKernel;
   if (!is_tried) return kNoAnswer;
   const bool is_open = !report.is_stable || report.out_of_time != 0 || report.count(Noticed::not_planted) != 0;
-  return report.survivors() != 0 ? kNo : is_open ? kNoAnswer : kYes;
+  const bool is_enough = o.least ? 100 * report.score() >= *o.least : report.survivors() == 0;
+  return !is_enough ? kNo : is_open ? kNoAnswer : kYes;
 }
 
 }  // namespace
@@ -70,6 +72,10 @@ void add_notice(CLI::App& command, int& status) {
       ->type_name("NAME,...")
       ->allow_extra_args(false);
   add_shard(command, o.options.shard, "try one of N shares of the chosen mistakes");
+  command
+      .add_option("--least", o.least, "exit status 0, too, if that share of what changes something is noticed")
+      ->check(CLI::Range(0.0, 100.0))
+      ->type_name("PERCENT");
   command.add_flag("--all", o.output.all,
                    "also print the mistakes that are noticed, and each that may change nothing");
   command.add_option("--junit", o.output.junit, "also write a report as JUnit's XML")->type_name("FILE");
@@ -79,7 +85,7 @@ void add_notice(CLI::App& command, int& status) {
   command.footer(
       "The test is run once as it is, and once for each mistake, which is planted when it loads the PTX: by "
       "RawModule of Python, ptx::Module of C++, the functions of C, or the command launch. No file is changed. "
-      "Exit status: 0 if each mistake that changes something is noticed, 1 if one survives, 2 if none does and not all "
+      "Exit status: 0 if each mistake that changes something is noticed, or as many as --least says, 1 if one survives, 2 if none does and not all "
       "is known, or the test does not run or fails as it is, 3 if it launches no kernel.\n" +
       examples(
           {"warpbit notice --most 4 -- warpbit launch examples/ptx_kernel.ptx --entry gemm --grid 1,1 --block 32 "
