@@ -164,6 +164,13 @@ TEST_CASE("a survivor of notice is a remark at the line that the test does not h
   const tool::Output said =
       tool::shell(warpbit + "notice --kinds store --annotations -- sh -c " + tool::shell_word(test));
   CHECK(said.status == 1);
+  const auto least = [&](const char* percent) {
+    return tool::shell(warpbit + "notice --kinds store --least " + percent + " -- sh -c " +
+                       tool::shell_word(test))
+        .status;
+  };
+  // Of two stores a launch notices the one that it loads itself.
+  CHECK((least("50") == 0 && least("51") == 1 && least("101") == 2));
   CHECK_THAT(said.out,
              Contains("::warning file=race.cu,line=7,title=unnoticed_store in race::the store is left out"));
 }

@@ -18,7 +18,7 @@ struct NoticeArguments {
   std::vector<std::string> command;
   NoticeOptions options;
   bool json = false, list = false;
-  std::optional<double> least;  // percent
+  std::optional<int> least;  // percent
   NoticeOutput output;
   ReviewOutput review;
 };
@@ -74,7 +74,7 @@ void add_notice(CLI::App& command, int& status) {
   add_shard(command, o.options.shard, "try one of N shares of the chosen mistakes");
   command
       .add_option("--least", o.least, "exit status 0, too, if that share of what changes something is noticed")
-      ->check(CLI::Range(0.0, 100.0))
+      ->check(whole_number(0, 100))
       ->type_name("PERCENT");
   command.add_flag("--all", o.output.all,
                    "also print the mistakes that are noticed, and each that may change nothing");

@@ -17,12 +17,13 @@ namespace review {
 std::optional<fs::path> below(const std::string& file, const fs::path& root) {
   if (file.empty()) return std::nullopt;
   std::error_code error;
-  const fs::path whole = fs::weakly_canonical(fs::absolute(file, error), error);
-  const fs::path top = fs::weakly_canonical(root, error);
-  if (error) return std::nullopt;
-  const fs::path out = whole.lexically_relative(top);
-  if (out.empty() || *out.begin() == ".." || out == ".") return std::nullopt;
-  return out;
+  const fs::path whole = fs::absolute(file, error), top = fs::absolute(root, error);
+  // As it is written, and behind links.
+  for (const fs::path& out :
+       {whole.lexically_normal().lexically_relative(top.lexically_normal()),
+        fs::weakly_canonical(whole, error).lexically_relative(fs::weakly_canonical(top, error))})
+    if (!out.empty() && *out.begin() != ".." && out != ".") return out;
+  return std::nullopt;
 }
 
 }  // namespace review
