@@ -40,7 +40,7 @@ std::optional<std::uint32_t> example_descriptor(const Instruction& instruction);
 /// The options with that target.
 ReplayOptions with_target(ReplayOptions options, const std::string& name);
 
-/// For options of numbers without an end: at least this one.
+/// For options of whole numbers: from `least` to `most`.
 inline constexpr std::uint64_t kNoMost = std::numeric_limits<std::uint64_t>::max();
 CLI::Validator whole_number(std::uint64_t least, std::uint64_t most = kNoMost);
 
