@@ -215,6 +215,12 @@ TEST_CASE("the innermost line that lies in the repository is shown") {
   CHECK(shown_place(out, review_root()) == &out.at[1]);
   CHECK(shown_place(out, "/") == &out.at[1]);
   CHECK(shown_place(Remark{}, "/") == nullptr);
+  // A test that runs in another folder than the compiler.
+  fs::create_directory("tests");
+  fs::current_path("tests");
+  CHECK(shown_place(out, review_root()) == &out.at[1]);
+  CHECK_THAT(annotations(std::vector{out}, review_root()), Contains("file=race.cu,line=7,"));
+  fs::current_path("..");
 }
 
 }  // namespace review_test

@@ -129,7 +129,7 @@ def bundle(stage, files, licences):
         renamed = [part for name in asked for part in ("--replace-needed", name, names[name])]
         # One kind of change a call: patchelf 0.14 loses the others.
         for change in (renamed, ["--set-soname", path.name] if path in libraries else [],
-                       ["--force-rpath", "--set-rpath", os.path.normpath("$ORIGIN/" + os.path.relpath(stage / BUNDLE, path.parent))]):
+                       ["--force-rpath", "--set-rpath", "$ORIGIN/" + os.path.relpath(stage / BUNDLE, path.parent)]):
             if change:
                 run("patchelf", *change, path)
     return libraries
@@ -183,7 +183,8 @@ def packed(stage, to):
     with zipfile.ZipFile(to, "w", zipfile.ZIP_DEFLATED) as wheel:
         def add(name, data):
             entry = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
-            entry.external_attr = (0o100755 if data.startswith((b"\x7fELF", b"#!")) else 0o100644) << 16
+            runs = isinstance(data, bytes) and data.startswith((b"\x7fELF", b"#!"))
+            entry.external_attr = (0o100755 if runs else 0o100644) << 16
             entry.compress_type = zipfile.ZIP_DEFLATED
             wheel.writestr(entry, data)
         for path in sorted(p for p in stage.rglob("*") if p.is_file()):

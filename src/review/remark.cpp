@@ -17,7 +17,11 @@ namespace review {
 std::optional<fs::path> below(const std::string& file, const fs::path& root) {
   if (file.empty()) return std::nullopt;
   std::error_code error;
-  const fs::path whole = fs::absolute(file, error), top = fs::absolute(root, error);
+  // A compiler that was called from the root names a file from there on, wherever its test runs.
+  const bool is_from_root =
+      fs::path(file).is_relative() && !fs::exists(file, error) && fs::exists(root / file, error);
+  const fs::path whole = is_from_root ? root / file : fs::absolute(file, error),
+                 top = fs::absolute(root, error);
   // As it is written, and behind links.
   for (const fs::path& out :
        {whole.lexically_normal().lexically_relative(top.lexically_normal()),
