@@ -191,9 +191,11 @@ TEST_CASE("what would end a value of an annotation is escaped, and a place outsi
   const Repository repository;
   std::ofstream("a,b:c.cu") << "x";
   const Remark remarks[] = {{"r", "s", Grade::note, "100 %\nnext", "k", {{"a,b:c.cu", 3, 5}}},
-                            {"r", "s", Grade::finding, "m", "", {{"/elsewhere/helper.cuh", 3}}}};
-  CHECK(annotations(remarks, fs::current_path()) ==
-        "::notice file=a%2Cb%3Ac.cu,line=3,col=5,title=r in k::100 %25%0Anext\n::warning title=r::m\n");
+                            {"r", "s", Grade::finding, "m", "", {{"/elsewhere/helper.cuh", 3}}},
+                            {"r", "s", Grade::finding, "n", "", {{"/elsewhere/helper.cuh", 4}}}};
+  CHECK(
+      annotations(remarks, fs::current_path()) ==
+      "::notice file=a%2Cb%3Ac.cu,line=3,col=5,title=r in k::100 %25%0Anext\n::warning title=r::m%0Aand 1 more\n");
   const json results = json::parse(sarif(remarks, fs::current_path()))["runs"][0]["results"];
   CHECK(results[0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "a%2Cb%3Ac.cu");
   CHECK(results[0]["locations"][0]["physicalLocation"]["region"] == json{{"startLine", 3}, {"startColumn", 5}});

@@ -60,7 +60,7 @@ const RemarkPlace* shown_place(const Remark& of, const std::filesystem::path& ro
 /// file:// URIs. Faults are of the level "error", findings "warning", notes "note".
 std::string sarif(std::span<const Remark> all, const std::filesystem::path& root);
 
-/// A line for each remark, by which GitHub Actions marks the line of a file: "::error file=gemm.cu,line=12,title=...::...". A
+/// A line for each rule and place, by which GitHub Actions marks the line of a file: "::error file=gemm.cu,line=12,title=...::...". A
 /// remark whose file is not below `root` has no place.
 std::string annotations(std::span<const Remark> all, const std::filesystem::path& root);
 

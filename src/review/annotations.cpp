@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "review/paths.hpp"
 
@@ -26,20 +28,32 @@ std::string_view command_of(Grade grade) {
   return grade == Grade::fault ? "error" : grade == Grade::finding ? "warning" : "notice";
 }
 
+// Everything of an annotation but its message: remarks with the same one are one annotation.
+std::string heading_of(const Remark& one, const fs::path& root) {
+  const RemarkPlace* const shown = shown_place(one, root);
+  const std::optional<fs::path> file = shown == nullptr ? std::nullopt : review::below(shown->file, root);
+  std::string where;
+  if (file) where = fmt::format("file={},", escaped(file->generic_string(), kEndsProperty));
+  if (file && shown->line > 0) where += fmt::format("line={},", shown->line);
+  if (file && shown->line > 0 && shown->column > 0) where += fmt::format("col={},", shown->column);
+  const std::string title = one.kernel.empty() ? one.rule : fmt::format("{} in {}", one.rule, one.kernel);
+  return fmt::format("::{} {}title={}::", command_of(one.grade), where, escaped(title, kEndsProperty));
+}
+
 }  // namespace
 
 std::string annotations(std::span<const Remark> all, const fs::path& root) {
-  std::string out;
+  std::vector<std::pair<std::string, std::vector<const Remark*>>> groups;
   for (const Remark& one : all) {
-    const RemarkPlace* const shown = shown_place(one, root);
-    const std::optional<fs::path> file = shown == nullptr ? std::nullopt : review::below(shown->file, root);
-    std::string where;
-    if (file) where = fmt::format("file={},", escaped(file->generic_string(), kEndsProperty));
-    if (file && shown->line > 0) where += fmt::format("line={},", shown->line);
-    if (file && shown->line > 0 && shown->column > 0) where += fmt::format("col={},", shown->column);
-    const std::string title = one.kernel.empty() ? one.rule : fmt::format("{} in {}", one.rule, one.kernel);
-    out += fmt::format("::{} {}title={}::{}\n", command_of(one.grade), where, escaped(title, kEndsProperty),
-                       escaped(one.message, kEndsMessage));
+    const std::string heading = heading_of(one, root);
+    auto known = std::ranges::find(groups, heading, [](const auto& group) { return group.first; });
+    if (known == groups.end()) known = groups.insert(known, {heading, {}});
+    known->second.push_back(&one);
+  }
+  std::string out;
+  for (const auto& [heading, remarks] : groups) {
+    const std::string more = remarks.size() == 1 ? "" : fmt::format("\nand {} more", remarks.size() - 1);
+    out += heading + escaped(remarks[0]->message + more, kEndsMessage) + "\n";
   }
   return out;
 }
