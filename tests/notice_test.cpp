@@ -332,6 +332,46 @@ TEST_CASE("what cannot be asked of notice is refused") {
   CHECK(tool::run({"notice"}).status == 2);
 }
 
+TEST_CASE("mistakes of one line are tried alone, and their modules are kept") {
+  const Suite suite(kAdd, words([](std::uint32_t i) { return i; }));
+  const Directory directory;
+  const auto at = [&](const std::string& line) {
+    NoticeOptions options;
+    options.most = 0;
+    options.at = {line};
+    options.save = directory.path / ("line " + line);
+    return notice(suite.command(32, "true"), options);
+  };
+  const std::string text = archive::bytes_of(suite.folder.path / "k.ptx");
+  const std::size_t store = text.find("st.global");
+  const auto line =
+      static_cast<int>(std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(store), '\n')) + 1;
+  const Result<NoticeReport> report = at(std::to_string(line));
+  REQUIRE(report);
+  REQUIRE_FALSE(report->tried.empty());
+  for (const TriedMistake& one : report->tried) {
+    CHECK(one.line == line);
+    const std::string saved = archive::bytes_of(one.saved);
+    CHECK(saved != text);
+    if (one.kind == "store") CHECK(saved.find("st.global") == saved.npos);
+  }
+  CHECK_FALSE(at(std::to_string(line)));  // the folder is there
+  const Result<NoticeReport> none = at("1");
+  REQUIRE_FALSE(none);
+  CHECK_THAT(none.error().message(), Contains("1; expected LINE of the PTX, or FILE:LINE"));
+}
+
+TEST_CASE("Ctrl-C leaves an answer and no files") {
+  const Suite suite(kAdd, words([](std::uint32_t i) { return i; }));
+  const Directory own;
+  const std::vector<std::string> test = suite.command(32, "sleep 0.5");
+  const tool::Output said = tool::shell("TMPDIR=" + tool::shell_word(own.path.string()) + " timeout -s INT 2 " +
+                                        tool::shell_word(tool::named("WARPBIT_CLI")) + " notice --jobs 1 -- " +
+                                        tool::shell_words(test));
+  CHECK_THAT(said.out, Contains("Ctrl-C was pressed") && Contains("score: "));
+  CHECK(std::filesystem::is_empty(own.path));
+}
+
 TEST_CASE("shares of the mistakes are all of them, and a seed chooses", "[once]") {
   const Suite suite(kAdd, words([](std::uint32_t i) { return i; }));
   const auto asked = [&](std::size_t most, std::uint64_t seed, Shard shard) {

@@ -12,8 +12,10 @@
 //     std::ofstream("gemm.sarif") << sarif(found->remarks, review_root());
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <span>
 #include <string>
@@ -79,6 +81,7 @@ struct TriedMistake : Mistake {
   int inputs = 0;      ///< how many other inputs left the same
   std::string fault;   ///< of a launch, if there was one; else its finding
   double seconds = 0;  ///< of the test
+  std::string saved;   ///< the file of the module with the mistake, if one was asked for
 };
 
 struct NoticeOptions {
@@ -90,6 +93,11 @@ struct NoticeOptions {
   std::vector<std::string> kinds = {};  ///< these alone; empty: all
   std::vector<std::string> kernels =
       {};  ///< in these functions alone; empty: in all that were launched, and what they call
+  std::vector<std::string> at =
+      {};  ///< in statements at these lines alone, "131" of the PTX, "gemm.cu:40" of the source
+  std::filesystem::path save = {};  ///< a folder for the modules with their mistakes, one a file; empty: none
+  const std::atomic<bool>* stop =
+      {};  ///< when it is set, no further one begins, and those that run are not judged
   /// Called after each, by one thread at a time.
   std::function<void(std::size_t done, std::size_t all)> progress = {};
 };
@@ -112,7 +120,7 @@ struct NoticeReport {
   std::size_t possible = 0;                  ///< mistakes that there are
   std::size_t chosen = 0;                    ///< of these, for all shards
   bool is_stable = true;                     ///< as it is, it passed again in the end
-  std::size_t out_of_time = 0;               ///< of the chosen ones, not begun
+  std::size_t out_of_time = 0;               ///< of the chosen ones, not begun or not judged
   std::vector<TriedMistake> tried;
 
   std::size_t count(Noticed outcome) const;

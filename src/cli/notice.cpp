@@ -2,6 +2,9 @@
 // warpbit notice
 #include "warpbit/notice.hpp"
 
+#include <atomic>
+#include <csignal>
+
 #include "cli/arguments.hpp"
 #include "cli/json.hpp"
 #include "cli/notice_output.hpp"
@@ -13,6 +16,23 @@ namespace warpbit::cli {
 namespace {
 
 constexpr int kNoKernel = 3;
+
+// Ctrl-C ends the work and not the answer; a second one ends the process.
+std::atomic<bool> interrupted = false;
+class OnInterrupt {
+ public:
+  OnInterrupt() {
+    before_ = std::signal(SIGINT, [](int) {
+      interrupted = true;
+      std::signal(SIGINT, SIG_DFL);
+    });
+  }
+  ~OnInterrupt() { std::signal(SIGINT, before_); }
+  OnInterrupt(const OnInterrupt&) = delete;
+
+ private:
+  void (*before_)(int);
+};
 
 struct NoticeArguments {
   std::vector<std::string> command;
@@ -32,9 +52,12 @@ int notice_command(const NoticeArguments& o) {
     ProgressBar bar(!o.json);
     NoticeOptions options = o.options;
     options.progress = [&](std::size_t done, std::size_t all) { bar.show(done, all); };
+    const OnInterrupt interrupt;
+    options.stop = &interrupted;
     return required(notice(o.command, options));
   }();
   const bool is_tried = report.state == NoticeReport::State::tried;
+  if (interrupted && !is_tried) refuse("notice", "Ctrl-C", "the end of the test as it is");
   if (is_tried && !o.output.junit.empty()) write_text(o.output.junit, junit_of(report));
   if (o.json)
     print_notice_json(report, o.command, o.options);
@@ -71,6 +94,16 @@ void add_notice(CLI::App& command, int& status) {
       ->delimiter(',')
       ->type_name("NAME,...")
       ->allow_extra_args(false);
+  command
+      .add_option("--at", o.options.at,
+                  "mistakes in statements at these lines alone: LINE of the PTX, or FILE:LINE of the source")
+      ->delimiter(',')
+      ->type_name("LINE,...")
+      ->allow_extra_args(false);
+  command
+      .add_option("--save", o.options.save,
+                  "write the modules with their mistakes into a new folder, one a file")
+      ->type_name("FOLDER");
   add_shard(command, o.options.shard, "try one of N shares of the chosen mistakes");
   command
       .add_option("--least", o.least, "exit status 0, too, if that share of what changes something is noticed")

@@ -93,7 +93,8 @@ std::string tried_words(const NoticeReport& report, const NoticeOptions& options
     out += fmt::format(", chosen by --most {} --seed {}", options.most, options.seed);
   if (options.shard.count > 1)
     out += fmt::format(", share {} of {}", options.shard.number, options.shard.count);
-  if (report.out_of_time != 0) out += fmt::format("; there was no time for {}", report.out_of_time);
+  if (report.out_of_time != 0)
+    out += fmt::format("; not tried, as there was no time or Ctrl-C was pressed: {}", report.out_of_time);
   return out;
 }
 
@@ -126,6 +127,7 @@ ordered_json mistake_json(const TriedMistake& one) {
   out["inputs"] = one.inputs;
   if (!one.fault.empty()) out["fault"] = one.fault;
   out["seconds"] = one.seconds;
+  if (!one.saved.empty()) out["saved"] = one.saved;
   return out;
 }
 

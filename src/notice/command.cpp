@@ -93,8 +93,9 @@ Ended run_command(std::span<const std::string> command, const fs::path& folder, 
   if (child < 0) return {Ended::How::not_found, errno, 0};
   int status = 0;
   while (::waitpid(child, &status, WNOHANG) == 0) {
-    const bool is_late = how.limit > 0 && seconds() > how.limit, is_stopped = stop != nullptr && *stop;
-    if (is_late || is_stopped) {
+    const auto is_set = [](const std::atomic<bool>* one) { return one != nullptr && *one; };
+    const bool is_late = how.limit > 0 && seconds() > how.limit;
+    if (is_late || is_set(stop) || is_set(how.stop)) {
       ::kill(-child, SIGKILL);
       ::waitpid(child, &status, 0);
       end_if(stop);

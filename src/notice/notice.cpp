@@ -120,23 +120,54 @@ class Run {
     out_.statements = choice.statements;
     out_.executed = choice.executed;
     out_.chosen = choice.chosen.size();
-    if (choice.statements == 0)
-      return Error{Errc::usage, "the kernels", fmt::format("{}", fmt::join(options_.kernels, ", ")),
-                   fmt::format("some that the test launches: {}", fmt::join(out_.kernels, ", "))};
+    if (choice.statements == 0) return nothing_chosen();
     const auto [first, count] = options_.shard.range(choice.chosen.size());
-    try_all(std::span(choice.chosen).subspan(first, count));
+    const std::span<const Candidate> own = std::span(choice.chosen).subspan(first, count);
+    if (std::optional<Error> refused = make_folder()) return *std::move(refused);
+    try_all(own);
     // A test that fails by chance tells nothing.
     const noticing::Folder again;
-    out_.is_stable =
-        noticing::run_command(command_, again.path(), {.limit = 10 + 10 * out_.seconds}).status == 0;
+    if (!is_stopped()) out_.is_stable = noticing::run_command(command_, again.path(), how_to_try()).status == 0;
     return std::move(out_);
   }
 
  private:
   using Clock = std::chrono::steady_clock;
 
+  bool is_stopped() const { return options_.stop != nullptr && *options_.stop; }
+  noticing::HowToRun how_to_try() const { return {.limit = 10 + 10 * out_.seconds, .stop = options_.stop}; }
+
+  Error nothing_chosen() const {
+    if (!options_.at.empty())
+      return {
+          Errc::usage, "the lines", fmt::format("{}", fmt::join(options_.at, ", ")),
+          "LINE of the PTX, or FILE:LINE of the source, that has a statement of a kernel that the test launches"};
+    return {Errc::usage, "the kernels", fmt::format("{}", fmt::join(options_.kernels, ", ")),
+            fmt::format("some that the test launches: {}", fmt::join(out_.kernels, ", "))};
+  }
+
+  std::optional<Error> make_folder() const {
+    if (options_.save.empty()) return std::nullopt;
+    std::error_code error;
+    fs::create_directories(options_.save, error);
+    if (!error && fs::is_empty(options_.save, error) && !error) return std::nullopt;
+    return Error{Errc::file_unwritable, options_.save.string(),
+                 error ? error.message() : "there are files in it", "a new folder"};
+  }
+
+  // The module with the mistake, in a file that says in its name which one it is.
+  std::string saved(const Candidate& one, std::size_t number) const {
+    if (options_.save.empty()) return {};
+    std::string text = noticing::read_file(folder_.path() / TestProcess::kModules / one.planted.module);
+    text.replace(one.planted.at, one.planted.length, one.planted.text);
+    const fs::path to =
+        options_.save / fmt::format("{:03}-{}-line-{}.ptx", number + 1, one.mistake.kind, one.mistake.line);
+    std::ofstream(to, std::ios::binary) << text;
+    return to.string();
+  }
+
   bool run_as_it_is() {
-    const Ended ended = noticing::run_command(command_, folder_.path(), {});
+    const Ended ended = noticing::run_command(command_, folder_.path(), {.stop = options_.stop});
     out_.status = ended.status;
     out_.seconds = ended.seconds;
     if (ended.how == Ended::How::exited && ended.status == 0) return true;
@@ -184,8 +215,9 @@ class Run {
         options_.jobs > 0 ? options_.jobs : static_cast<int>(std::max(std::thread::hardware_concurrency(), 1U));
     for_each_piece(jobs, all.size(), [&](std::uint64_t i) {
       const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
-      if (options_.seconds > 0 && seconds > options_.seconds) return;
+      if (is_stopped() || (options_.seconds > 0 && seconds > options_.seconds)) return;
       out_.tried[i] = try_one(all[i], i);
+      if (is_stopped()) return;
       is_tried[i] = 1;
       const std::lock_guard lock(telling);
       if (options_.progress) options_.progress(++done, all.size());
@@ -200,6 +232,7 @@ class Run {
   TriedMistake try_one(const Candidate& one, std::size_t number) const {
     TriedMistake out;
     static_cast<Mistake&>(out) = one.mistake;
+    out.saved = saved(one, number);
     if (!one.is_executed) {
       out.outcome = Noticed::not_executed;
       return out;
@@ -207,8 +240,9 @@ class Run {
     const fs::path folder = folder_.path() / std::to_string(number);
     fs::create_directory(folder);
     std::ofstream(folder / TestProcess::kMistake) << one.planted.json();
-    const Ended ended =
-        noticing::run_command(command_, folder, {.first_failure = true, .limit = 10 + 10 * out_.seconds});
+    noticing::HowToRun how = how_to_try();
+    how.first_failure = true;
+    const Ended ended = noticing::run_command(command_, folder, how);
     out.seconds = ended.seconds;
     judge(ended, events_of(folder), out);
     std::error_code ignored;
