@@ -240,6 +240,19 @@ TEST_CASE("what a test notices, and why it does not", "[once]") {
   CHECK(only(suite.command(0, "true"), "literal", "add.s32").outcome == Noticed::not_executed);
 }
 
+TEST_CASE("a grid that hides a mistake is told from a mistake that is none", "[once]") {
+  // The bound is a literal, and all 32 threads of the only block are below it.
+  std::string body = kAdd;
+  const auto replace = [&](std::string_view what, std::string_view by) {
+    body.replace(body.find(what), what.size(), by);
+  };
+  replace("mov.u32 %r2, %tid.x;", "mov.u32 %r2, %tid.x; mov.u32 %r5, %ctaid.x; mad.lo.u32 %r2, %r5, 32, %r2;");
+  replace("setp.ge.u32 %p1, %r2, %r1;", "setp.ge.u32 %p1, %r2, 32;");
+  const Suite suite(body, words([](std::uint32_t i) { return 100 * i; }));
+  const auto strong = suite.command(32, suite.is_equal(words([](std::uint32_t i) { return 100 * i + 5; })));
+  CHECK(only(strong, "bound").outcome == Noticed::sizes);
+}
+
 TEST_CASE("inputs that hide a mistake are told from a mistake that is none", "[once]") {
   // Products by 0.5 and sums: of zeros nothing is seen.
   std::string body = kAdd;

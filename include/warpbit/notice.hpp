@@ -60,7 +60,7 @@ enum class Noticed : std::uint8_t {
   fault,     ///< it passes, though a launch has a fault
   finding,  ///< it passes, and launches leave the same bytes, but one has a finding that it has not without the mistake
   values,        ///< it passes, and launches leave the same; with other values in the arrays they do not
-  sizes,         ///< the same, where an integer argument is smaller
+  sizes,         ///< the same, where an integer argument is smaller, or the grid has a block more
   not_executed,  ///< no launch executes the statement
   same,  ///< it passes, and launches leave the same with other values and sizes, too: it may be no mistake at all
   not_planted,  ///< the module was not loaded again, or not the same one: nothing is known

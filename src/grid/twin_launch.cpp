@@ -80,6 +80,7 @@ struct Change {
   std::size_t smaller = 0;            ///< the number of the parameter + 1; 0: none
   std::uint64_t size = 0;             ///< its number then
   unsigned kept = 1;                  ///< of so many words one is not 0
+  int axis = -1;  ///< along which the grid has one block more, of a cluster one cluster; -1: none
 };
 constexpr std::uint16_t kMantissas = 0x807f;
 
@@ -121,6 +122,15 @@ std::vector<Change> changes_of(const TwinLaunch& what) {
     if (const std::uint64_t size = size_argument(what.parameters[i], what.arguments[i]); size != 0)
       for (const std::uint64_t less : {size - 1, size / 2, std::uint64_t{1}})
         if (out.back().smaller != i + 1 || less < out.back().size) out.push_back({"sizes", 0, 0, i + 1, less});
+  for (int axis = 0; axis < 3; ++axis) out.push_back({"sizes", 0, 0, 0, 0, 1, axis});
+  return out;
+}
+
+/// The launch with a change of its grid.
+ptx::Launch changed(const ptx::Launch& how, const Change& change) {
+  constexpr unsigned Dim3::*kAxes[] = {&Dim3::x, &Dim3::y, &Dim3::z};
+  ptx::Launch out = how;
+  if (change.axis >= 0) out.grid.*kAxes[change.axis] += how.cluster.value_or(Dim3{}).*kAxes[change.axis];
   return out;
 }
 
@@ -168,10 +178,11 @@ class Twins {
   bool are_small() const { return size_of(arrays_) + size_of(own_) <= kMostBytes; }
 
   /// Both, on the memory as it is, which then has what the mistake left.
-  std::string_view launch(std::span<const ptx::Argument> arguments, ptx::Report& report, bool& is_valid) {
+  std::string_view launch(const ptx::Launch& as, std::span<const ptx::Argument> arguments, ptx::Report& report,
+                          bool& is_valid) {
     const Copy before = copy_of(arrays_);
     put(copy_of(own_), others_);
-    ptx::Launch how = alone(what_.how);
+    ptx::Launch how = alone(as);
     const ptx::Report right = without_.launch(how, arguments);
     is_valid = !right.fault;
     const Copy right_arrays = copy_of(arrays_), right_variables = copy_of(others_);
@@ -199,7 +210,7 @@ class Twins {
       ptx::Report report;
       bool is_valid = false;
       const std::vector<ptx::Argument> arguments = changed(what_, change, state, held);
-      const std::string_view outcome = launch(arguments, report, is_valid);
+      const std::string_view outcome = launch(changed(what_.how, change), arguments, report, is_valid);
       tried += is_valid ? 1 : 0;
       if (!is_valid || outcome == "same") continue;
       out = change.outcome;
@@ -256,7 +267,7 @@ ptx::Report launch_twins(const TwinLaunch& what, const Twin& with, const Twin& w
   ptx::Report out;
   bool is_valid = false;
   int tried = 0;
-  std::string_view outcome = twins.launch(what.arguments, out, is_valid);
+  std::string_view outcome = twins.launch(what.how, what.arguments, out, is_valid);
   if (outcome == "same" && is_valid && is_to_be_tried(what.kernel))
     outcome = twins.with_other_inputs(before, variables, tried);
   if (outcome == "fault" || outcome == "bytes") {

@@ -40,7 +40,7 @@ struct TwinLaunch {
 ///     bytes     other bytes in memory, or in what was printed, or no fault where there was one
 ///     finding   the same bytes, and a finding of a rule that was kept without the mistake
 ///     values    the same; but other bytes, or a finding, for other values in the arrays or numbers
-///     sizes     the same; but that where an integer argument is less: by one, half of it, or 1
+///     sizes     the same; but that where an integer argument is less: by one, half of it, or 1; or the grid has a block more
 ///     same      the same for all of these
 ///
 /// Once other bytes are known in this process the kernel without the mistake is not launched any more.
