@@ -272,6 +272,25 @@ TEST_CASE("inputs that hide a mistake are told from a mistake that is none", "[o
   CHECK((!row(same.outcome).is_survivor && !row(same.outcome).is_noticed));
 }
 
+TEST_CASE("a mistake that changes no other statement has no effect, one that changes some may have", "[once]") {
+  const auto outcome = [](const std::string& statements) {
+    std::string body = kAdd;
+    body.replace(body.find("add.s32 %r4, %r3, 5;"), 20, statements);
+    const Suite suite(body, words([](std::uint32_t i) { return i; }));
+    return only(suite.command(32, suite.is_equal(words([](std::uint32_t i) { return i + 5; }))), "sign",
+                "shr.u32")
+        .outcome;
+  };
+  // No number here is as large as one with a sign bit.
+  CHECK(outcome("\n  shr.u32 %r5, %r3, 0;\n  add.s32 %r4, %r5, 5;\n") == Noticed::no_effect);
+  // All ones or a one, of which one bit is used.
+  CHECK(
+      outcome("\n  not.b32 %r5, %r3;\n  shr.u32 %r6, %r5, 31;\n  and.b32 %r6, %r6, 1;\n  add.s32 %r4, %r3, 4;\n"
+              "  add.s32 %r4, %r4, %r6;\n") == Noticed::same);
+  // Where one line has both nothing is said.
+  CHECK(outcome("shr.u32 %r5, %r3, 0; add.s32 %r4, %r5, 5;") == Noticed::same);
+}
+
 TEST_CASE("a finding is told, since hardware may leave the right bytes", "[once]") {
   std::string body = kAdd;
   const std::string add = "add.s32 %r4, %r3, 5;";

@@ -63,6 +63,7 @@ enum class Noticed : std::uint8_t {
   sizes,         ///< the same, where an integer argument is smaller, or the grid has a block more
   not_executed,  ///< no launch executes the statement
   same,  ///< it passes, and launches leave the same with other values and sizes, too: it may be no mistake at all
+  no_effect,  ///< the same, and no other statement of the first block reads or writes anything else; of no mistake in the order of accesses
   not_planted,  ///< the module was not loaded again, or not the same one: nothing is known
 };
 struct NoticedRow {

@@ -103,8 +103,8 @@ void print_counts(const NoticeReport& report) {
       "noticed {}: {} by the test, {} by the checks of launches, which a GPU has not, {} as the test did not end",
       report.noticed(), report.count(Noticed::by_test), report.count(Noticed::by_fault),
       report.count(Noticed::endless)));
-  print_fitted(
-      fmt::format("survived: {}; may change nothing: {}", report.survivors(), report.count(Noticed::same)));
+  print_fitted(fmt::format("survived: {}; may change nothing: {}; change nothing: {}", report.survivors(),
+                           report.count(Noticed::same), report.count(Noticed::no_effect)));
   if (const std::size_t count = report.count(Noticed::not_planted); count != 0)
     print_fitted(fmt::format("not known: {}, since the test did not load that module again", count));
   if (!report.is_stable)

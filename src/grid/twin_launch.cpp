@@ -13,6 +13,7 @@
 #include <variant>
 
 #include "grid/launch_memory.hpp"
+#include "grid/twin_steps.hpp"
 
 namespace warpbit::grid {
 namespace {
@@ -221,6 +222,22 @@ class Twins {
     return out;
   }
 
+  /// Whether nothing else happens on the way to these bytes. `before`: the arrays.
+  bool have_same_steps(const Copy& before, const Copy& variables) {
+    const Copy arrays_left = copy_of(arrays_), variables_left = copy_of(own_);
+    const auto restore = [&] {
+      put(before, arrays_);
+      put(variables, own_);
+      put(variables, others_);
+    };
+    restore();
+    const bool out = grid::have_same_steps(with_.launch, without_.launch, alone(what_.how), what_.arguments,
+                                           what_.line, restore);
+    put(arrays_left, arrays_);
+    put(variables_left, own_);
+    return out;
+  }
+
   Copy arrays() const { return copy_of(arrays_); }
   Copy variables() const { return copy_of(own_); }
 
@@ -268,8 +285,10 @@ ptx::Report launch_twins(const TwinLaunch& what, const Twin& with, const Twin& w
   bool is_valid = false;
   int tried = 0;
   std::string_view outcome = twins.launch(what.how, what.arguments, out, is_valid);
-  if (outcome == "same" && is_valid && is_to_be_tried(what.kernel))
+  if (outcome == "same" && is_valid && is_to_be_tried(what.kernel)) {
     outcome = twins.with_other_inputs(before, variables, tried);
+    if (outcome == "same" && twins.have_same_steps(before, variables)) outcome = "no_effect";
+  }
   if (outcome == "fault" || outcome == "bytes") {
     const std::lock_guard lock(of_mistake().mutex);
     of_mistake().differs = true;

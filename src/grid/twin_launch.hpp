@@ -31,6 +31,7 @@ struct TwinLaunch {
   std::span<const ptx::Parameter> parameters;
   const ptx::Launch& how;
   std::span<const ptx::Argument> arguments;
+  int line = 0;  ///< of the mistake, in the module's text
 };
 
 /// Launches the kernel `with` the mistake on the caller's memory, compares it with the one `without`, and writes an event:
@@ -42,6 +43,7 @@ struct TwinLaunch {
 ///     values    the same; but other bytes, or a finding, for other values in the arrays or numbers
 ///     sizes     the same; but that where an integer argument is less: by one, half of it, or 1; or the grid has a block more
 ///     same      the same for all of these
+///     no_effect the same, and no other statement of the first block reads or writes anything else with the test's inputs
 ///
 /// Once other bytes are known in this process the kernel without the mistake is not launched any more.
 ptx::Report launch_twins(const TwinLaunch& what, const Twin& with, const Twin& without);

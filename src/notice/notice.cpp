@@ -59,6 +59,9 @@ std::span<const NoticedRow> noticed_rows() {
       {same, "same",
        "launches leave the same bytes, with other values, sizes and grids, too: it may change nothing", "",
        false, false},
+      {no_effect, "no_effect",
+       "launches leave the same bytes, and no other statement of the first block reads or writes anything else: it changes nothing there",
+       "", false, false},
       {not_planted, "not_planted", "the test did not load that module again: nothing is known", "", false,
        false},
   };
@@ -254,8 +257,9 @@ class Run {
   static void judge(const Ended& ended, const std::vector<nlohmann::json>& events, TriedMistake& out) {
     // The outcomes of launches, the one that says most first.
     constexpr std::pair<std::string_view, Noticed> kOutcomes[] = {
-        {"fault", Noticed::fault},   {"bytes", Noticed::bytes}, {"finding", Noticed::finding},
-        {"values", Noticed::values}, {"sizes", Noticed::sizes}, {"same", Noticed::same}};
+        {"fault", Noticed::fault},        {"bytes", Noticed::bytes}, {"finding", Noticed::finding},
+        {"values", Noticed::values},      {"sizes", Noticed::sizes}, {"same", Noticed::same},
+        {"no_effect", Noticed::no_effect}};
     bool is_planted = false;
     std::size_t best = std::size(kOutcomes);
     for (const nlohmann::json& one : events) {
@@ -268,6 +272,9 @@ class Run {
       if (out.fault.empty()) out.fault = one.value("what", "");
     }
     out.outcome = best == std::size(kOutcomes) ? Noticed::same : kOutcomes[best].second;
+    const auto kind = std::ranges::find(noticing::kind_rows(), out.kind, &noticing::KindRow::name);
+    if (out.outcome == Noticed::no_effect && kind != noticing::kind_rows().end() && kind->is_order)
+      out.outcome = Noticed::same;
     if (!is_planted)
       out.outcome = Noticed::not_planted;
     else if (ended.how == Ended::How::out_of_time)
