@@ -26,6 +26,9 @@ const std::string kTested =
     "zeros:f16:8x16 --arg zeros:f32:16x8 --arg i32:8 --arg i32:16";
 
 // With {} for the folder of files.
+const std::string kRacing =
+    "\"$WARPBIT_CLI\" launch tests/broken/data_race.ptx --entry broken --block 64 --arg zeros:u32:64";
+
 struct Call {
   std::string command, arguments;
   int status;

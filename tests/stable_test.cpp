@@ -143,28 +143,23 @@ TEST_CASE("schemas are complete, and have each definition once", "[quick][cli]")
 
 // ---- The command line
 
-// "check --target TARGET", "check --json", "check form [1]": of what stands alone how often it may, "[2+] required".
+// "check --target TARGET", "check --json", "check form once": each name of an option, and what stands without one.
 void add_option(const std::string& command, const CLI::Option& option, Lines& out) {
   namespace cli = warpbit::cli;
-  std::vector<std::string> names;
-  for (const std::string& name : option.get_snames()) names.push_back("-" + name);
-  for (const std::string& name : option.get_lnames()) names.push_back("--" + name);
-  const bool has_value = cli::takes_value(option);
-  std::string kind = has_value ? " " + cli::value_word(option) : "";
-  const bool is_word = kind.find('|') != kind.npos;
-  if (is_word) kind = " WORD";
-  if (option.get_positional()) kind = "";
-  if (option.get_positional() || option.get_items_expected_max() > 1)
-    kind += option.get_items_expected_max() > 1 ? " ..." : " once";
-  if (option.get_required()) kind += " required";
-  if (option.get_positional()) names = {cli::name_of(option)};
-  for (const std::string& name : names) {
-    out.insert(fmt::format("{} {}{}", command, name, kind));
-    if (!is_word) continue;
-    std::istringstream words(cli::value_word(option));
-    for (std::string word; std::getline(words, word, '|');)
-      out.insert(fmt::format("{} {} = {}", command, name, word));
-  }
+  const bool is_repeated = option.get_items_expected_max() > 1;
+  const std::string word = cli::takes_value(option) ? cli::value_word(option) : "";
+  const bool is_list = word.find('|') != word.npos;
+  const auto add = [&](const std::string& name, const std::string& kind) {
+    out.insert(fmt::format("{} {}{}{}", command, name, kind, option.get_required() ? " required" : ""));
+    std::istringstream words(is_list ? word : "");
+    for (std::string one; std::getline(words, one, '|');)
+      out.insert(fmt::format("{} {} = {}", command, name, one));
+  };
+  if (option.get_positional()) add(cli::name_of(option), is_repeated ? " ..." : " once");
+  const std::string kind =
+      fmt::format("{}{}{}", word.empty() ? "" : " ", is_list ? "WORD" : word, is_repeated ? " ..." : "");
+  for (const std::string& name : option.get_snames()) add("-" + name, kind);
+  for (const std::string& name : option.get_lnames()) add("--" + name, kind);
 }
 
 TEST_CASE("commands and options are only added", "[quick][cli]") {
