@@ -4,8 +4,8 @@
 // reads, of the schema "check-line/N", in a line each (JSON Lines). schemas/COMMAND-N.json describes the members, each with its unit.
 //
 // An answer of "no" (exit status 1) is an object on the standard output like that of "yes". A command that cannot answer (2)
-// prints a sentence to the standard error and nothing to the standard output, with --json, too; verify alone answers with an
-// object that says which files could not be replayed.
+// prints a sentence to the standard error and nothing to the standard output, with --json, too; verify, notice and findings alone
+// answer with an object that says which files could not be replayed, or why the test told nothing.
 #pragma once
 
 #include <CLI/CLI.hpp>
