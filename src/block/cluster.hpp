@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "block/actor.hpp"
 #include "block/order.hpp"
 
 #pragma GCC visibility push(default)  // warpbit's other libraries use it
@@ -71,6 +72,8 @@ class Cluster {
  public:
   Order order;
   Messages messages{8};  ///< of flags in shared memory
+  Actor actor, ended;    ///< who acts now, and who has ended last
+  std::uint64_t noted = 0;  ///< statements of the block that is noted
 };
 
 }  // namespace warpbit::block
