@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: Apache-2.0
+// Warps of a block over its statements: a row for each, arrows from what lets a warp go on to the statement with which it does.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "profile/draw.hpp"
+#include "text/svg.hpp"
+
+namespace warpbit::profile {
+namespace {
+
+using ptx::Awaited, ptx::ReleasedBy, ptx::Release, ptx::Timeline, ptx::Wait, ptx::WarpRun;
+
+constexpr int kLeft = 84, kRow = 24, kBar = 12, kColumn = 2;
+constexpr double kMostScale = 12, kBetweenArrows = 14;
+constexpr std::size_t kMostArrows = 400;
+
+struct Kind {
+  std::string_view colour, words;
+};
+constexpr std::array<Kind, 4> kKinds = {{{kPictureColours[0], "an arrival at a barrier"},
+                                         {kPictureColours[1], "an asynchronous copy"},
+                                         {kPictureColours[2], "an asynchronous product"},
+                                         {kPictureColours[4], "the end of a warp"}}};
+const Kind& kind_of(ReleasedBy by) {
+  return kKinds[static_cast<std::size_t>(by)];
+}
+
+constexpr std::string_view kWaits = "#d64550";
+
+std::string_view words(Awaited what) {
+  constexpr std::array<std::string_view, 8> kWords = {"a barrier",
+                                                      "an mbarrier",
+                                                      "the cluster's barrier",
+                                                      "groups of cp.async",
+                                                      "groups of bulk copies",
+                                                      "groups of wgmma",
+                                                      "registers",
+                                                      "columns of tensor memory"};
+  return kWords[static_cast<std::size_t>(what)];
+}
+
+std::string block_text(const device::Index3& at) {
+  return fmt::format("({}, {}, {})", at.x, at.y, at.z);
+}
+
+class Lanes {
+ public:
+  Lanes(Drawing& drawing, const Timeline& of)
+      : drawing_(drawing),
+        of_(of),
+        room_(drawing.width() - kMargin - kLeft),
+        scale_(std::min(kMostScale, static_cast<double>(room_) / static_cast<double>(of.covered))),
+        top_(drawing.y() + kMargin) {}
+
+  void draw();
+  bool is_thinned() const { return scale_ < 1; }
+  std::uint64_t per_column() const {
+    return static_cast<std::uint64_t>(std::ceil(kColumn / scale_));
+  }
+  bool has_others() const { return has_others_; }
+  std::size_t arrows() const { return arrows_; }
+  std::size_t drawn() const { return drawn_; }
+  const std::set<ReleasedBy>& kinds() const { return kinds_; }
+
+ private:
+  double x(std::uint64_t statement) const {
+    return kLeft + scale_ * static_cast<double>(std::min(statement, of_.covered));
+  }
+  double y(int row) const { return top_ + row * kRow + kRow / 2.0; }
+  int row_of(const Release& by) const { return by.block == of_.block ? by.warp : of_.warps; }
+  bool is_arrow(const Wait& one) const { return one.by && one.to && *one.to < of_.covered; }
+  void label();
+  void draw_runs();
+  void draw_columns();
+  void draw_wait(const Wait& one);
+  void draw_arrow(const Wait& one);
+  std::vector<Wait> thinned() const;
+  void draw_axis();
+
+  Drawing& drawing_;
+  const Timeline& of_;
+  int room_;
+  double scale_;
+  int top_;
+  bool has_others_ = false;
+  std::size_t arrows_ = 0, drawn_ = 0;
+  std::set<ReleasedBy> kinds_;
+};
+
+void Lanes::label() {
+  const auto is_others = [&](const Wait& one) { return is_arrow(one) && row_of(*one.by) == of_.warps; };
+  has_others_ = std::ranges::any_of(of_.waits, is_others);
+  const int rows = of_.warps + (has_others_ ? 1 : 0);
+  for (int row = 0; row < rows; ++row) {
+    drawing_.text(kLeft - 8, y(row) + 4, row < of_.warps ? fmt::format("warp {}", row) : "others",
+                  "text-anchor=\"end\"");
+    drawing_.line(kLeft, y(row), kLeft + room_, y(row), "class=\"wb-grid\" stroke-width=\"0.5\"");
+  }
+}
+
+void Lanes::draw_runs() {
+  for (const WarpRun& run : of_.runs) {
+    const double width = scale_ * static_cast<double>(run.count);
+    drawing_.box(x(run.first), y(run.warp) - kBar / 2.0, std::max(width - (width > 4 ? 1 : 0), 0.5), kBar,
+                 "class=\"wb-run\"",
+                 fmt::format("warp {}: {} statement{}, PTX line{} {}{}", run.warp, run.count,
+                             run.count == 1 ? "" : "s", run.count == 1 ? "" : "s", run.first_line,
+                             run.count == 1 ? "" : fmt::format(" to {}", run.last_line)));
+  }
+}
+
+// Of each column which part is a warp's, in quarters; neighbours that have the same are one box.
+void Lanes::draw_columns() {
+  const std::uint64_t per = per_column();
+  const auto columns = static_cast<std::size_t>((of_.covered + per - 1) / per);
+  std::vector<std::vector<std::uint64_t>> parts(static_cast<std::size_t>(of_.warps),
+                                                std::vector<std::uint64_t>(columns));
+  for (const WarpRun& run : of_.runs)
+    for (std::uint64_t first = run.first, end = run.first + run.count; first < end;) {
+      const std::uint64_t next = std::min((first / per + 1) * per, end);
+      parts[static_cast<std::size_t>(run.warp)][first / per] += next - first;
+      first = next;
+    }
+  const auto quarters = [&](std::uint64_t part) { return (4 * part + per - 1) / per; };
+  for (int warp = 0; warp < of_.warps; ++warp) {
+    const std::vector<std::uint64_t>& of = parts[static_cast<std::size_t>(warp)];
+    for (std::size_t first = 0, end = 0; first < columns; first = end) {
+      while (end < columns && quarters(of[end]) == quarters(of[first])) ++end;
+      if (of[first] != 0)
+        drawing_.box(x(first * per), y(warp) - kBar / 2.0, x(end * per) - x(first * per), kBar,
+                     fmt::format("class=\"wb-run\" fill-opacity=\"{}\"",
+                                 0.25 * static_cast<double>(quarters(of[first]))));
+    }
+  }
+}
+
+void Lanes::draw_wait(const Wait& one) {
+  if (one.from >= of_.covered) return;
+  const double from = x(one.from), released = x(one.released), row = y(one.warp);
+  const double to = x(one.to.value_or(of_.covered));
+  if (to - from < 1) return;
+  const std::string title =
+      fmt::format("warp {} waits for {}, PTX line {}{}", one.warp, words(one.what), one.line,
+                  one.to ? "" : ", and does not go on");
+  if (released > from)
+    drawing_.line(from, row, released, row, fmt::format("stroke=\"{}\" stroke-width=\"2\"", kWaits), title);
+  if (to > released)
+    drawing_.line(released, row, to, row, "class=\"wb-idle\" stroke-width=\"2\" stroke-dasharray=\"2 3\"", title);
+  if (!is_thinned() || to - from > 6)
+    drawing_.line(from, row - 4, from, row + 4, fmt::format("stroke=\"{}\" stroke-width=\"2\"", kWaits), title);
+  if (!one.to)
+    drawing_.path(fmt::format("M{0} {1}l8 8m0 -8l-8 8", to - 8, row - 4),
+                  fmt::format("stroke=\"{}\" stroke-width=\"2\" fill=\"none\"", kWaits), title);
+}
+
+// In the warp's own row an arc; else a line between the rows.
+void Lanes::draw_arrow(const Wait& one) {
+  const Kind& kind = kind_of(one.by->by);
+  const int from_row = row_of(*one.by);
+  const double from = x(one.by->statement) + scale_ / 2, to = x(*one.to) + std::min(scale_ / 2, 3.0);
+  const double half = kBar / 2.0, from_y = y(from_row), to_y = y(one.warp);
+  const double side = from_row < one.warp ? 1 : -1;
+  const std::string d =
+      from_row == one.warp
+          ? fmt::format("M{:.1f} {:.1f}Q{:.1f} {:.1f} {:.1f} {:.1f}", from, from_y - half, (from + to) / 2,
+                        from_y - half - 10, to, to_y - half - 1)
+          : fmt::format("M{:.1f} {:.1f}L{:.1f} {:.1f}", from, from_y + side * half, to, to_y - side * (half + 1));
+  const std::string who = one.by->block == of_.block
+                              ? fmt::format("warp {}", one.by->warp)
+                              : fmt::format("warp {} of block {}", one.by->warp, block_text(one.by->block));
+  drawing_.path(d,
+                fmt::format("stroke=\"{0}\" stroke-width=\"1.2\" fill=\"none\" marker-end=\"url(#wb-{1})\"{2}",
+                            kind.colour, kind.colour.substr(1),
+                            one.from == *one.to ? " stroke-dasharray=\"3 2\"" : ""),
+                fmt::format("{}, PTX line {}: {}; warp {} goes on with line {}", who, one.by->line,
+                            ptx::name(one.by->by), one.warp, one.line));
+}
+
+// Arrows of a kind between the same two rows keep apart from each other.
+std::vector<Wait> Lanes::thinned() const {
+  std::map<std::tuple<int, int, ReleasedBy>, double> last;
+  std::vector<Wait> out;
+  for (const Wait& one : of_.waits) {
+    if (!is_arrow(one)) continue;
+    const double to = x(*one.to);
+    const auto [at, is_new] = last.try_emplace({row_of(*one.by), one.warp, one.by->by}, to);
+    if (!is_new && is_thinned() && to - at->second < kBetweenArrows) continue;
+    at->second = to;
+    out.push_back(one);
+  }
+  if (out.size() <= kMostArrows) return out;
+  std::vector<Wait> fewer;
+  const std::size_t step = (out.size() + kMostArrows - 1) / kMostArrows;
+  for (std::size_t i = 0; i < out.size(); i += step) fewer.push_back(out[i]);
+  return fewer;
+}
+
+// Marks at 1, 2 or 5 times a power of ten.
+void Lanes::draw_axis() {
+  constexpr double kBetweenMarks = 80;
+  const double bottom = top_ + (of_.warps + (has_others_ ? 1 : 0)) * kRow + 4;
+  double step = std::pow(10, std::floor(std::log10(std::max(kBetweenMarks / scale_, 1.0))));
+  for (const double more : {2.0, 2.5, 2.0})
+    if (step * scale_ < kBetweenMarks) step *= more;
+  const auto each = std::max<std::uint64_t>(static_cast<std::uint64_t>(step), 1);
+  const double end = x(of_.covered);
+  drawing_.line(kLeft, bottom, end, bottom, "class=\"wb-grid\"");
+  for (std::uint64_t at = 0; at <= of_.covered; at += each) {
+    drawing_.line(x(at), bottom, x(at), bottom + 4, "class=\"wb-grid\"");
+    drawing_.text(x(at), bottom + 16, number_text(at), "class=\"wb-faint\" text-anchor=\"middle\"");
+  }
+  drawing_.text(kLeft - 8, bottom + 16, "statement", "class=\"wb-faint\" text-anchor=\"end\"");
+  drawing_.skip(static_cast<int>(bottom) + 20 - drawing_.y());
+}
+
+void Lanes::draw() {
+  label();
+  is_thinned() ? draw_columns() : draw_runs();
+  for (const Wait& one : of_.waits) draw_wait(one);
+  arrows_ = static_cast<std::size_t>(
+      std::ranges::count_if(of_.waits, [&](const Wait& one) { return is_arrow(one); }));
+  const std::vector<Wait> some = thinned();
+  drawn_ = some.size();
+  for (const Wait& one : some) {
+    kinds_.insert(one.by->by);
+    draw_arrow(one);
+  }
+  draw_axis();
+}
+
+// What each stroke means.
+void draw_legend(Drawing& drawing, const Lanes& lanes) {
+  constexpr int kMark = 26;
+  int x = kMargin;
+  drawing.skip(kLine + 4);
+  const auto add = [&](std::string_view what, const auto& mark) {
+    const int width = kMark + 8 + width_of(what.size()) + 20;
+    if (x + width > drawing.width()) {
+      x = kMargin;
+      drawing.skip(kLine + 2);
+    }
+    mark(x, drawing.y() - 4);
+    drawing.text(x + kMark + 8, drawing.y(), what);
+    x += width;
+  };
+  const auto stroke = [&](std::string more) {
+    return [&drawing, more = std::move(more)](int at, int y) { drawing.line(at, y, at + kMark, y, more); };
+  };
+  add("executes", [&](int at, int y) { drawing.box(at, y - 6, kMark, kBar, "class=\"wb-run\""); });
+  add("waits", stroke(fmt::format("stroke=\"{}\" stroke-width=\"2\"", kWaits)));
+  add("may go on, others have their turn",
+      stroke("class=\"wb-idle\" stroke-width=\"2\" stroke-dasharray=\"2 3\""));
+  for (const ReleasedBy by : lanes.kinds()) {
+    const Kind& kind = kind_of(by);
+    add(fmt::format("{} lets it go on", kind.words),
+        stroke(fmt::format("stroke=\"{}\" stroke-width=\"1.2\" marker-end=\"url(#wb-{})\"", kind.colour,
+                           kind.colour.substr(1))));
+  }
+  if (!lanes.kinds().empty())
+    add("dashed: it was there already",
+        stroke("class=\"wb-idle\" stroke-width=\"1.2\" stroke-dasharray=\"3 2\""));
+}
+
+}  // namespace
+
+void draw_timeline(Drawing& drawing, const Timeline& of) {
+  constexpr std::string_view kFaint = "class=\"wb-faint\"";
+  drawing.skip(8);
+  drawing.heading(of.warps == 0 ? "What waited for what"
+                                : fmt::format("What waited for what: block {}", block_text(of.block)));
+  if (of.warps == 0 || of.covered == 0) return drawing.write("No statement of the observed block was executed.");
+  drawing.write(
+      "Across: the statements of the block in the order in which warpbit executed them; an order, not time. Warps take "
+      "turns here, each up to its next wait; on a GPU they run side by side. Which one comes last to a barrier, and "
+      "whether one waits at all, may be otherwise there.",
+      kFaint);
+  Lanes lanes(drawing, of);
+  lanes.draw();
+  draw_legend(drawing, lanes);
+  drawing.skip(4);
+  if (lanes.has_others()) drawing.write("others: warps of other blocks of the cluster", kFaint);
+  if (of.covered < of.statements)
+    drawing.write(fmt::format("The first {} of {} statements are drawn.", number_text(of.covered),
+                              number_text(of.statements)));
+  if (lanes.is_thinned())
+    drawing.write(fmt::format("A column of {} pixels is {} statements, fuller where the warp executes more of them.",
+                              kColumn, lanes.per_column()));
+  if (lanes.drawn() < lanes.arrows())
+    drawing.write(fmt::format("{} of {} arrows are drawn; --json has all.", lanes.drawn(), lanes.arrows()));
+}
+
+}  // namespace warpbit::profile
