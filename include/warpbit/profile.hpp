@@ -11,9 +11,11 @@
 //                          across: statements of the block, in warpbit's order
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "warpbit/ptx.hpp"
@@ -21,6 +23,21 @@
 
 #pragma GCC visibility push(default)
 namespace warpbit::ptx {
+
+/// What is counted of a line, as a column of a table.
+struct CountColumn {
+  std::string_view name;           ///< "executed", as warpbit launch --json has it
+  std::string_view heading, unit;  ///< "global", "bytes"
+  std::uint64_t Counts::*count;
+  std::uint64_t Counts::*least = nullptr;  ///< as few of them as would do; nullptr: nothing is known of that
+  bool is_loss = false;                    ///< all of them are more than would do
+};
+/// All of them but the lanes, in the order of a table.
+std::span<const CountColumn> count_columns();
+/// "1,536", with a least "512/64", "-" for none; from ten million on "12.3 M".
+std::string text(const CountColumn& column, const Counts& of);
+/// The lanes that were active on average: "32", "16.5"; "-" if nothing was executed.
+std::string lanes_text(const Counts& of);
 
 /// What a picture shows.
 struct ProfilePicture {

@@ -4,46 +4,32 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 
 #include "profile/drawing.hpp"
 
-namespace warpbit::profile {
-namespace {
+namespace warpbit::ptx {
 
-using ptx::Counts, ptx::LineCounts;
-
-constexpr Column kColumns[] = {
-    {"steps", "by warps", &Counts::warps},
-    {"conflicts", "more passes", &Counts::conflicts, nullptr, true},
-    {"sectors", "/least", &Counts::sectors, &Counts::least_sectors},
-    {"global", "bytes", &Counts::bytes},
-    {"shared", "bytes", &Counts::shared_bytes},
-    {"tensor", "bytes", &Counts::tensor_bytes},
-    {"local", "bytes", &Counts::local_bytes},
-    {"const", "bytes", &Counts::constant_bytes},
-    {"products", "multiply-adds", &Counts::products},
-};
-
-Counts sum_of(std::span<const LineCounts> lines) {
-  Counts out;
-  for (const LineCounts& one : lines) out += one;
-  return out;
+std::span<const CountColumn> count_columns() {
+  static constexpr CountColumn kColumns[] = {
+      {"executed", "executed", "by warps", &Counts::warps},
+      {"bytes", "global", "bytes", &Counts::bytes},
+      {"sectors", "sectors", "and the least", &Counts::sectors, &Counts::least_sectors},
+      {"conflicts", "conflicts", "more passes", &Counts::conflicts, nullptr, true},
+      {"shared_bytes", "shared", "bytes", &Counts::shared_bytes},
+      {"tensor_bytes", "tensor", "bytes", &Counts::tensor_bytes},
+      {"local_bytes", "local", "bytes", &Counts::local_bytes},
+      {"constant_bytes", "const", "bytes", &Counts::constant_bytes},
+      {"products", "products", "multiply-adds", &Counts::products},
+  };
+  return kColumns;
 }
 
-}  // namespace
-
-std::vector<Column> columns_of(std::span<const LineCounts> lines) {
-  const Counts all = sum_of(lines);
-  std::vector<Column> out;
-  std::ranges::copy_if(kColumns, std::back_inserter(out), [&](const Column& c) { return all.*c.count != 0; });
-  return out;
-}
-
-std::string cell_text(const Column& column, const Counts& of) {
+std::string text(const CountColumn& column, const Counts& of) {
   if (of.*column.count == 0) return "-";
-  const std::string out = number_text(of.*column.count);
-  return column.least == nullptr ? out : out + "/" + number_text(of.*column.least);
+  const std::string out = profile::number_text(of.*column.count);
+  return column.least == nullptr ? out : out + "/" + profile::number_text(of.*column.least);
 }
 
 std::string lanes_text(const Counts& of) {
@@ -52,14 +38,34 @@ std::string lanes_text(const Counts& of) {
   return fmt::format("{:.1f}", static_cast<double>(of.lanes) / static_cast<double>(of.warps));
 }
 
-std::vector<LineCounts> largest(std::span<const LineCounts> lines, std::span<const Column> columns,
+}  // namespace warpbit::ptx
+
+namespace warpbit::profile {
+
+using ptx::CountColumn, ptx::Counts, ptx::LineCounts;
+
+Counts sum_of(std::span<const LineCounts> lines) {
+  Counts out;
+  for (const LineCounts& one : lines) out += one;
+  return out;
+}
+
+std::vector<CountColumn> columns_of(std::span<const LineCounts> lines) {
+  const Counts all = sum_of(lines);
+  std::vector<CountColumn> out;
+  std::ranges::copy_if(ptx::count_columns(), std::back_inserter(out),
+                       [&](const CountColumn& c) { return all.*c.count != 0; });
+  return out;
+}
+
+std::vector<LineCounts> largest(std::span<const LineCounts> lines, std::span<const CountColumn> columns,
                                 std::size_t most) {
   std::vector<LineCounts> out(lines.begin(), lines.end());
   if (out.size() <= most) return out;
   const Counts all = sum_of(lines);
   const auto share = [&](const LineCounts& one) {
     double greatest = 0;
-    for (const Column& c : columns)
+    for (const CountColumn& c : columns)
       greatest = std::max(greatest, static_cast<double>(one.*c.count) / static_cast<double>(all.*c.count));
     return greatest;
   };

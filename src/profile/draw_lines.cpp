@@ -6,12 +6,11 @@
 
 #include "profile/draw.hpp"
 #include "text/wrapped.hpp"
-#include "warpbit/profile.hpp"
 
 namespace warpbit::profile {
 namespace {
 
-using ptx::Counts, ptx::LineCounts;
+using ptx::CountColumn, ptx::Counts, ptx::LineCounts;
 
 constexpr std::size_t kMostRows = 40, kStatement = 46, kSource = 28;
 constexpr int kRow = 16, kGap = 14, kPad = 4;
@@ -33,7 +32,7 @@ void LineTable::add_text(std::string heading, std::vector<std::string> cells, st
   columns_.push_back(std::move(out));
 }
 
-void LineTable::add_counts(const Column& column, std::span<const LineCounts> shown, const Counts& all) {
+void LineTable::add_counts(const CountColumn& column, std::span<const LineCounts> shown, const Counts& all) {
   TableColumn out{std::string(column.heading), std::string(column.unit)};
   std::uint64_t greatest = 1;
   for (const LineCounts& one : shown) greatest = std::max(greatest, one.*column.count);
@@ -42,20 +41,19 @@ void LineTable::add_counts(const Column& column, std::span<const LineCounts> sho
                         loss = column.is_loss            ? count
                                : column.least != nullptr ? count - std::min(one.*column.least, count)
                                                          : 0;
-    out.cells.push_back({cell_text(column, one), static_cast<double>(count) / static_cast<double>(greatest),
+    out.cells.push_back({ptx::text(column, one), static_cast<double>(count) / static_cast<double>(greatest),
                          static_cast<double>(loss) / static_cast<double>(greatest)});
   }
-  out.cells.push_back({cell_text(column, all)});
+  out.cells.push_back({ptx::text(column, all)});
   columns_.push_back(std::move(out));
 }
 
 LineTable::LineTable(std::span<const LineCounts> lines) : of_(lines.size()) {
-  const std::vector<Column> columns = columns_of(lines);
+  const std::vector<CountColumn> columns = columns_of(lines);
   const std::vector<LineCounts> shown = largest(lines, columns, kMostRows);
   rows_ = shown.size();
   if (rows_ == 0) return;
-  Counts all;
-  for (const LineCounts& one : lines) all += one;
+  const Counts all = sum_of(lines);
   const auto texts = [&](const auto& text_of) {
     std::vector<std::string> out;
     for (const LineCounts& one : shown) out.push_back(text_of(one));
@@ -66,10 +64,10 @@ LineTable::LineTable(std::span<const LineCounts> lines) : of_(lines.size()) {
            "", true);
   add_text("statement", texts([](const LineCounts& one) { return cut_off(one.statement, kStatement); }),
            rows_ == of_ ? "all lines" : fmt::format("all {} lines", of_), true);
-  for (const Column& column : columns) {
+  for (const CountColumn& column : columns) {
     add_counts(column, shown, all);
     if (column.count == &Counts::warps) {
-      add_text("lanes", texts([](const LineCounts& one) { return lanes_text(one); }), lanes_text(all), false);
+      add_text("lanes", texts([](const LineCounts& one) { return ptx::lanes_text(one); }), ptx::lanes_text(all), false);
       columns_.back().unit = "of 32";
     }
   }
