@@ -62,8 +62,9 @@ const Arrows kArrows = {
     {"arbiter", {"verify", "edit"}},
     {"notice", {"edit", "grid", "replay"}},
     {"debug", {"grid"}},
+    {"profile", {"grid", "capture", "text"}},
     {"cli",
-     {"debug", "notice", "arbiter", "verify", "reduction", "grid", "tensor_map", "device", "explain", "compare",
+     {"debug", "profile", "notice", "arbiter", "verify", "reduction", "grid", "tensor_map", "device", "explain", "compare",
       "order", "diagnose", "layout", "run", "record"}},
 };
 
@@ -92,6 +93,7 @@ const std::map<std::string, std::string, std::less<>> kHeaders = {
     {"recording", "recording"},   {"verify", "verify"},         {"arbiter", "arbiter"},
     {"reduction", "reduction"},   {"all_reduce", "reduction"},  {"study", "compare"},
     {"notice", "notice"},         {"debug", "debug"},           {"bits", "diagnose"},
+    {"timeline", "grid"},         {"profile", "profile"},
 };
 
 // "src/isa/families/mma.cpp" -> isa, "warpbit/target.hpp" -> target, "isa/form.hpp" -> isa.
