@@ -175,7 +175,7 @@ TEST_CASE("numbers of a table") {
   CHECK(cell("sectors") == "1,536/64");
   CHECK(cell("conflicts") == "-");
   CHECK(ptx::lanes_text(counts) == "26.7");
-  CHECK(ptx::lanes_text({.warps = 2, .lanes = 64}) == "32");
+  CHECK(ptx::lanes_text({.warps = 2, .lanes = 64}) == "32.0");
   CHECK(ptx::lanes_text({}) == "-");
 }
 
@@ -235,7 +235,7 @@ TEST_CASE("arrows of a producer and a consumer") {
   const std::string svg = picture(report);
   CHECK(count(svg, "warp 1, PTX line") == 2);  // titles of arrows
   CHECK(count(svg, "warp 0, PTX line") == 1);
-  CHECK_THAT(svg, Contains("waits for an mbarrier, PTX line 25") && !Contains("A column of"));
+  CHECK_THAT(svg, Contains("waits for an mbarrier, PTX line 26") && !Contains("A column of"));
 }
 
 TEST_CASE("a launch without a timeline has none") {
@@ -308,7 +308,7 @@ TEST_CASE("a picture has what came before a fault") {
   text.erase(text.find(arrive), arrive.size());
   const ptx::Report report = run(text, 64);
   REQUIRE(report.fault);
-  CHECK(report.fault->error.code == Errc::threads_diverge);
+  CHECK(report.fault->error.code == Errc::deadlock);
   const std::vector<std::string> all = waits(report);
   REQUIRE(all.size() >= 3);
   CHECK(all[0] == "barrier: warp 0 [7, 13) 16 by arrival of warp 1 at 12");

@@ -36,7 +36,7 @@ struct CountColumn {
 std::span<const CountColumn> count_columns();
 /// "1,536", with a least "512/64", "-" for none; from ten million on "12.3 M".
 std::string text(const CountColumn& column, const Counts& of);
-/// The lanes that were active on average: "32", "16.5"; "-" if nothing was executed.
+/// The lanes that were active on average: "32.0", "16.5"; "-" if nothing was executed.
 std::string lanes_text(const Counts& of);
 
 /// What a picture shows.

@@ -159,7 +159,7 @@ void LaunchProfile::follow(ptx::Launch& how, bool json) const {
   how.profile = is_wanted_ || !svg_.empty();
   how.timeline = !svg_.empty() || (json && is_wanted_);
   if (block_.empty()) return;
-  const device::Index3 block = parse_block("--svg-block", block_, block_, "X, X,Y or X,Y,Z: numbers from 0 on, as in 0,1");
+  const device::Index3 block = block_index("--svg-block", block_, block_, "X, X,Y or X,Y,Z: numbers from 0 on, as in 0,1");
   if (how.observe && block != how.observed_block)
     refuse("--svg-block", fmt::format("'{}', and another block for --trace or --break", block_),
            "the same block");

@@ -16,7 +16,7 @@
 
 namespace warpbit::cli {
 
-device::Index3 parse_block(const std::string& where, const std::string& whole, std::string_view block,
+device::Index3 block_index(const std::string& where, const std::string& whole, std::string_view block,
                            std::string_view accepted) {
   device::Index3 out;
   unsigned* const all[] = {&out.x, &out.y, &out.z};
@@ -46,7 +46,7 @@ void parse_warp(const std::string& text, device::Index3& block, int& warp) {
   const auto last = number<int>(text.substr(colon == text.npos ? 0 : colon + 1));
   if (!last || *last < 0) refuse("--trace", fmt::format("'{}'", text), std::string(kAccepted));
   warp = *last;
-  if (colon != text.npos) block = parse_block("--trace", text, text.substr(0, colon), kAccepted);
+  if (colon != text.npos) block = block_index("--trace", text, text.substr(0, colon), kAccepted);
 }
 
 // A file as its whole path, or the end of it from a slash on.

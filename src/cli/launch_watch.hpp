@@ -20,7 +20,7 @@ struct WatchArguments {
 };
 
 /// The index of a block, X, X,Y or X,Y,Z, as the option `where` has it in `whole`. Refuses other texts.
-device::Index3 parse_block(const std::string& where, const std::string& whole, std::string_view block,
+device::Index3 block_index(const std::string& where, const std::string& whole, std::string_view block,
                            std::string_view accepted);
 
 /// The lines of a statement in its source, the kernel's body first: [{"function", "file", "line"}].

@@ -15,7 +15,7 @@ std::span<const CountColumn> count_columns() {
   static constexpr CountColumn kColumns[] = {
       {"executed", "executed", "by warps", &Counts::warps},
       {"bytes", "global", "bytes", &Counts::bytes},
-      {"sectors", "sectors", "and the least", &Counts::sectors, &Counts::least_sectors},
+      {"sectors", "sectors", "/ least", &Counts::sectors, &Counts::least_sectors},
       {"conflicts", "conflicts", "more passes", &Counts::conflicts, nullptr, true},
       {"shared_bytes", "shared", "bytes", &Counts::shared_bytes},
       {"tensor_bytes", "tensor", "bytes", &Counts::tensor_bytes},
@@ -34,7 +34,6 @@ std::string text(const CountColumn& column, const Counts& of) {
 
 std::string lanes_text(const Counts& of) {
   if (of.warps == 0) return "-";
-  if (of.lanes % of.warps == 0) return std::to_string(of.lanes / of.warps);
   return fmt::format("{:.1f}", static_cast<double>(of.lanes) / static_cast<double>(of.warps));
 }
 

@@ -12,7 +12,7 @@ namespace {
 
 using ptx::CountColumn, ptx::Counts, ptx::LineCounts;
 
-constexpr std::size_t kMostRows = 40, kStatement = 46, kSource = 28;
+constexpr std::size_t kMostRows = 40, kStatement = 64, kSource = 28;
 constexpr int kRow = 16, kGap = 14, kPad = 4;
 
 }  // namespace

@@ -17,7 +17,7 @@ namespace {
 
 using ptx::Awaited, ptx::ReleasedBy, ptx::Release, ptx::Timeline, ptx::Wait, ptx::WarpRun;
 
-constexpr int kLeft = 84, kRow = 24, kBar = 12, kColumn = 2;
+constexpr int kLeft = 84, kBar = 12, kColumn = 2, kAllRows = 320, kLeastRow = 20, kMostRow = 40;
 constexpr double kMostScale = 12, kBetweenArrows = 14;
 constexpr std::size_t kMostArrows = 400;
 
@@ -56,6 +56,7 @@ class Lanes {
       : drawing_(drawing),
         of_(of),
         room_(drawing.width() - kMargin - kLeft),
+        row_(std::clamp(kAllRows / std::max(of.warps, 1), kLeastRow, kMostRow)),
         scale_(std::min(kMostScale, static_cast<double>(room_) / static_cast<double>(of.covered))),
         top_(drawing.y() + kMargin) {}
 
@@ -73,20 +74,22 @@ class Lanes {
   double x(std::uint64_t statement) const {
     return kLeft + scale_ * static_cast<double>(std::min(statement, of_.covered));
   }
-  double y(int row) const { return top_ + row * kRow + kRow / 2.0; }
+  double y(int row) const { return top_ + row * row_ + row_ / 2.0; }
   int row_of(const Release& by) const { return by.block == of_.block ? by.warp : of_.warps; }
   bool is_arrow(const Wait& one) const { return one.by && one.to && *one.to < of_.covered; }
   void label();
   void draw_runs();
   void draw_columns();
+  void draw_thin_waits();
   void draw_wait(const Wait& one);
+  void draw_end(const Wait& one);
   void draw_arrow(const Wait& one);
   std::vector<Wait> thinned() const;
   void draw_axis();
 
   Drawing& drawing_;
   const Timeline& of_;
-  int room_;
+  int room_, row_;
   double scale_;
   int top_;
   bool has_others_ = false;
@@ -131,14 +134,33 @@ void Lanes::draw_columns() {
   const auto quarters = [&](std::uint64_t part) { return (4 * part + per - 1) / per; };
   for (int warp = 0; warp < of_.warps; ++warp) {
     const std::vector<std::uint64_t>& of = parts[static_cast<std::size_t>(warp)];
+    std::array<std::string, 5> boxes;  // by quarters
     for (std::size_t first = 0, end = 0; first < columns; first = end) {
       while (end < columns && quarters(of[end]) == quarters(of[first])) ++end;
-      if (of[first] != 0)
-        drawing_.box(x(first * per), y(warp) - kBar / 2.0, x(end * per) - x(first * per), kBar,
-                     fmt::format("class=\"wb-run\" fill-opacity=\"{}\"",
-                                 0.25 * static_cast<double>(quarters(of[first]))));
+      boxes[quarters(of[first])] += fmt::format("M{:.1f} {:.1f}H{:.1f}v{}H{:.1f}z", x(first * per),
+                                                y(warp) - kBar / 2.0, x(end * per), kBar, x(first * per));
     }
+    for (std::size_t i = 1; i < boxes.size(); ++i)
+      if (!boxes[i].empty())
+        drawing_.path(boxes[i], fmt::format("class=\"wb-run\" fill-opacity=\"{}\"", 0.25 * static_cast<double>(i)));
   }
+}
+
+// Of a long launch the waits of a warp are one line with gaps.
+void Lanes::draw_thin_waits() {
+  std::vector<std::string> waiting(static_cast<std::size_t>(of_.warps)), idle(waiting);
+  for (const Wait& one : of_.waits) {
+    const auto add = [&](std::string& to, std::uint64_t first, std::uint64_t end) {
+      if (x(end) - x(first) >= 1) to += fmt::format("M{:.1f} {:.1f}H{:.1f}", x(first), y(one.warp), x(end));
+    };
+    const auto warp = static_cast<std::size_t>(one.warp);
+    add(waiting[warp], one.from, one.released);
+    add(idle[warp], one.released, one.to.value_or(of_.covered));
+  }
+  for (const std::string& one : waiting)
+    if (!one.empty()) drawing_.path(one, fmt::format("stroke=\"{}\" stroke-width=\"2\"", kWaits));
+  for (const std::string& one : idle)
+    if (!one.empty()) drawing_.path(one, "class=\"wb-idle\" stroke-width=\"2\" stroke-dasharray=\"2 3\"");
 }
 
 void Lanes::draw_wait(const Wait& one) {
@@ -153,11 +175,15 @@ void Lanes::draw_wait(const Wait& one) {
     drawing_.line(from, row, released, row, fmt::format("stroke=\"{}\" stroke-width=\"2\"", kWaits), title);
   if (to > released)
     drawing_.line(released, row, to, row, "class=\"wb-idle\" stroke-width=\"2\" stroke-dasharray=\"2 3\"", title);
-  if (!is_thinned() || to - from > 6)
-    drawing_.line(from, row - 4, from, row + 4, fmt::format("stroke=\"{}\" stroke-width=\"2\"", kWaits), title);
-  if (!one.to)
-    drawing_.path(fmt::format("M{0} {1}l8 8m0 -8l-8 8", to - 8, row - 4),
-                  fmt::format("stroke=\"{}\" stroke-width=\"2\" fill=\"none\"", kWaits), title);
+  drawing_.line(from, row - 4, from, row + 4, fmt::format("stroke=\"{}\" stroke-width=\"2\"", kWaits), title);
+}
+
+// It is not over at the end.
+void Lanes::draw_end(const Wait& one) {
+  const double row = y(one.warp), end = x(of_.covered);
+  drawing_.path(fmt::format("M{:.1f} {:.1f}l8 8m0 -8l-8 8", end - 4, row - 4),
+                fmt::format("stroke=\"{}\" stroke-width=\"2\" fill=\"none\"", kWaits),
+                fmt::format("warp {} does not go on", one.warp));
 }
 
 // In the warp's own row an arc; else a line between the rows.
@@ -205,7 +231,7 @@ std::vector<Wait> Lanes::thinned() const {
 // Marks at 1, 2 or 5 times a power of ten.
 void Lanes::draw_axis() {
   constexpr double kBetweenMarks = 80;
-  const double bottom = top_ + (of_.warps + (has_others_ ? 1 : 0)) * kRow + 4;
+  const double bottom = top_ + (of_.warps + (has_others_ ? 1 : 0)) * row_ + 4;
   double step = std::pow(10, std::floor(std::log10(std::max(kBetweenMarks / scale_, 1.0))));
   for (const double more : {2.0, 2.5, 2.0})
     if (step * scale_ < kBetweenMarks) step *= more;
@@ -223,7 +249,11 @@ void Lanes::draw_axis() {
 void Lanes::draw() {
   label();
   is_thinned() ? draw_columns() : draw_runs();
-  for (const Wait& one : of_.waits) draw_wait(one);
+  if (is_thinned()) draw_thin_waits();
+  for (const Wait& one : of_.waits) {
+    if (!is_thinned()) draw_wait(one);
+    if (!one.to) draw_end(one);
+  }
   arrows_ = static_cast<std::size_t>(
       std::ranges::count_if(of_.waits, [&](const Wait& one) { return is_arrow(one); }));
   const std::vector<Wait> some = thinned();
