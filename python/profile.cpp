@@ -40,8 +40,9 @@ void add_line(py::module_& m) {
       line_field("least_sectors", &ptx::Counts::least_sectors,
                  "As few as could hold as many different bytes, of each execution."),
       line_field("conflicts", &ptx::Counts::conflicts, "Extra wavefronts of shared memory, by bank conflicts."),
-      line_field("shared_bytes", &ptx::Counts::shared_bytes,
-                 "Of shared memory: of lanes, of copies, and of wgmma a quarter of its matrices for each warp."),
+      line_field(
+          "shared_bytes", &ptx::Counts::shared_bytes,
+          "Of shared memory: of lanes, of copies, and of wgmma a quarter of its matrices for each warp."),
       line_field("local_bytes", &ptx::Counts::local_bytes, "Of local memory that lanes ask for."),
       line_field("constant_bytes", &ptx::Counts::constant_bytes,
                  "Of constant memory and parameters that lanes ask for."),
@@ -55,24 +56,26 @@ void add_line(py::module_& m) {
 
 void add_profile(py::module_& m) {
   add_line(m);
-  add_record(m, "LaunchRelease",
-             "A statement that has let a warp go on, as the last of all that had to be.",
-             field("what", &ptx::Release::by,
-                   "\"arrival\" at a barrier; a \"copy\" or a \"product\" that began there; the \"end\" of a warp."),
-             field("block", &ptx::Release::block, "x, y and z."), field("warp", &ptx::Release::warp, "In its block."),
-             field("line", &ptx::Release::line, "Of the module's text, from 1."),
-             field("statement", &ptx::Release::statement,
-                   "Its number; of another block that of the next one of the observed block."));
+  add_record(
+      m, "LaunchRelease", "A statement that has let a warp go on, as the last of all that had to be.",
+      field("what", &ptx::Release::by,
+            "\"arrival\" at a barrier; a \"copy\" or a \"product\" that began there; the \"end\" of a warp."),
+      field("block", &ptx::Release::block, "x, y and z."), field("warp", &ptx::Release::warp, "In its block."),
+      field("line", &ptx::Release::line, "Of the module's text, from 1."),
+      field("statement", &ptx::Release::statement,
+            "Its number; of another block that of the next one of the observed block."));
   add_record(
       m, "LaunchWait", "A warp, or a part of one that has diverged, waited at a statement or could have.",
-      field("what", &ptx::Wait::what, "For what: \"barrier\", \"mbarrier\", \"copies\", \"products\" and so on."),
-      field("warp", &ptx::Wait::warp, "In the block."),
-      field("lanes", &ptx::Wait::lanes, "A bit for each."),
+      field("what", &ptx::Wait::what,
+            "For what: \"barrier\", \"mbarrier\", \"copies\", \"products\" and so on."),
+      field("warp", &ptx::Wait::warp, "In the block."), field("lanes", &ptx::Wait::lanes, "A bit for each."),
       field("line", &ptx::Wait::line, "Of the module's text, from 1."),
-      field("begin", &ptx::Wait::from,
-            "How many statements of the block were executed when it began; `released` where all was there already."),
+      field(
+          "begin", &ptx::Wait::from,
+          "How many statements of the block were executed when it began; `released` where all was there already."),
       field("released", &ptx::Wait::released, "How many were when it was over."),
-      field("to", &ptx::Wait::to, "The number of the statement with which the warp went on; None: it never did."),
+      field("to", &ptx::Wait::to,
+            "The number of the statement with which the warp went on; None: it never did."),
       field("by", &ptx::Wait::by, "What let it go on, or None: a test gave up, or the wait is not over."));
   add_record(m, "LaunchRun", "Statements that a warp has executed one after the other.",
              field("warp", &ptx::WarpRun::warp, "In the block."),
@@ -80,17 +83,18 @@ void add_profile(py::module_& m) {
              field("count", &ptx::WarpRun::count, "How many."),
              field("first_line", &ptx::WarpRun::first_line, "Of the module's text, from 1."),
              field("last_line", &ptx::WarpRun::last_line, "The same of the last one."));
-  add_record(m, "LaunchTimeline",
-             "What the warps of a block waited for. Statements have numbers in the order in which warpbit executed those of "
-             "the block: an order, and no time.",
-             field("block", &ptx::Timeline::block, "x, y and z."),
-             field("warps", &ptx::Timeline::warps, "0: the block has not run."),
-             field("statements", &ptx::Timeline::statements, "That its warps have executed."),
-             field("covered", &ptx::Timeline::covered,
-                   "So many of them, the first ones, the lists are of: all but in a long launch."),
-             field("runs", &ptx::Timeline::runs, "By their statements."),
-             field("waits", &ptx::Timeline::waits,
-                   "In the order in which they were over; behind them those that never were."));
+  add_record(
+      m, "LaunchTimeline",
+      "What the warps of a block waited for. Statements have numbers in the order in which warpbit executed those of "
+      "the block: an order, and no time.",
+      field("block", &ptx::Timeline::block, "x, y and z."),
+      field("warps", &ptx::Timeline::warps, "0: the block has not run."),
+      field("statements", &ptx::Timeline::statements, "That its warps have executed."),
+      field("covered", &ptx::Timeline::covered,
+            "So many of them, the first ones, the lists are of: all but in a long launch."),
+      field("runs", &ptx::Timeline::runs, "By their statements."),
+      field("waits", &ptx::Timeline::waits,
+            "In the order in which they were over; behind them those that never were."));
 }
 
 }  // namespace warpbit::python

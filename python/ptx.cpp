@@ -810,8 +810,8 @@ void add_ptx(py::module_& m) {
                  "cancel"_a = ptx::Cancel::first_come, "cancel_seed"_a = 0, "threads"_a = 0,
                  "allow_inferred"_a = true, "undefined"_a = Undefined::error, more..., doc.c_str());
   };
-  add("launch", &launch, std::string(kLaunch) + kProfile, "profile"_a = false, "observed_block"_a = device::Index3{},
-      "progress"_a = py::none());
+  add("launch", &launch, std::string(kLaunch) + kProfile, "profile"_a = false,
+      "observed_block"_a = device::Index3{}, "progress"_a = py::none());
   add("__call__",
       &call<std::uint64_t, As<"Optional[_Extent]">, bool, bool, Names, bool, bool, bool, bool, Grades,
             std::uint64_t, ptx::Cancel, std::uint64_t, int, bool, Undefined>,

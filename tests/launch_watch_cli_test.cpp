@@ -146,16 +146,20 @@ TEST_CASE("the JSON has a timeline, and a file the picture", "[quick][cli]") {
   CHECK(drawn.status == 0);
   CHECK_THAT(drawn.out, !Contains("executed"));
   const std::string picture = read(svg);
-  CHECK_THAT(picture, Contains("saxpy on ") && Contains("2 blocks of 64 threads") && Contains("block (0, 0, 0)"));
+  CHECK_THAT(picture,
+             Contains("saxpy on ") && Contains("2 blocks of 64 threads") && Contains("block (0, 0, 0)"));
   CHECK_THAT(picture, Contains("st.global.f32") && Contains(">10/10<"));
 }
 
 TEST_CASE("a picture needs a name and a block that there are", "[quick][cli]") {
   const Saxpy saxpy;
-  CHECK_THAT(saxpy.launch({"--svg", "k.png"}).err, Contains("--svg: 'k.png'; expected a name that ends in .svg"));
-  CHECK_THAT(saxpy.launch({"--svg-block", "1"}).err, Contains("--svg-block: no picture; expected it with --svg FILE"));
+  CHECK_THAT(saxpy.launch({"--svg", "k.png"}).err,
+             Contains("--svg: 'k.png'; expected a name that ends in .svg"));
+  CHECK_THAT(saxpy.launch({"--svg-block", "1"}).err,
+             Contains("--svg-block: no picture; expected it with --svg FILE"));
   const std::string svg = (saxpy.directory.path / "k.svg").string();
-  CHECK_THAT(saxpy.launch({"--svg", svg, "--svg-block", "x"}).err, Contains("--svg-block: 'x'; expected X, X,Y"));
+  CHECK_THAT(saxpy.launch({"--svg", svg, "--svg-block", "x"}).err,
+             Contains("--svg-block: 'x'; expected X, X,Y"));
   CHECK_THAT(saxpy.launch({"--svg", svg, "--svg-block", "2"}).err, Contains("the observed block"));
   CHECK_THAT(saxpy.launch({"--svg", svg, "--svg-block", "1", "--trace", "0"}).err, Contains("the same block"));
   CHECK_FALSE(fs::exists(svg));

@@ -64,8 +64,8 @@ const Arrows kArrows = {
     {"debug", {"grid"}},
     {"profile", {"grid", "capture", "text"}},
     {"cli",
-     {"debug", "profile", "notice", "arbiter", "verify", "reduction", "grid", "tensor_map", "device", "explain", "compare",
-      "order", "diagnose", "layout", "run", "record"}},
+     {"debug", "profile", "notice", "arbiter", "verify", "reduction", "grid", "tensor_map", "device", "explain",
+      "compare", "order", "diagnose", "layout", "run", "record"}},
 };
 
 bool reaches(const std::string& from, const std::string& to) {

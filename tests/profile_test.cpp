@@ -52,11 +52,10 @@ const ptx::LineCounts& line_of(const ptx::Report& report, const std::string& wor
 
 // "barrier: warp 0 [7, 13) 16 by arrival of warp 1 at 12"
 std::string text(const Wait& one) {
-  return fmt::format("{}: warp {} [{}, {}) {}{}", name(one.what), one.warp, one.from, one.released,
-                     one.to ? std::to_string(*one.to) : "never",
-                     one.by ? fmt::format(" by {} of warp {} at {}", name(one.by->by), one.by->warp,
-                                          one.by->statement)
-                            : "");
+  return fmt::format(
+      "{}: warp {} [{}, {}) {}{}", name(one.what), one.warp, one.from, one.released,
+      one.to ? std::to_string(*one.to) : "never",
+      one.by ? fmt::format(" by {} of warp {} at {}", name(one.by->by), one.by->warp, one.by->statement) : "");
 }
 
 std::vector<std::string> waits(const ptx::Report& report) {
@@ -314,8 +313,8 @@ TEST_CASE("a picture has what came before a fault") {
   CHECK(all[0] == "barrier: warp 0 [7, 13) 16 by arrival of warp 1 at 12");
   CHECK(std::ranges::count_if(report.timeline.waits, [](const Wait& one) { return !one.to; }) >= 1);
   CHECK(line_of(report, "st.shared").warps == 1);
-  CHECK_THAT(picture(report), Contains("A fault: ") && Contains("what came before") &&
-                                  Contains("does not go on"));
+  CHECK_THAT(picture(report),
+             Contains("A fault: ") && Contains("what came before") && Contains("does not go on"));
 }
 
 TEST_CASE("a picture of nothing says so") {
@@ -368,7 +367,7 @@ ROUND:
   CHECK_THAT(picture(report), Contains("of 320,004 statements are drawn"));
 }
 
-// A hundred lines, of which the picture has forty, the loop among them.
+// 105 lines with 100 + 1 + 3 * 9 + 1 executions: the loop's three have 7 % each, the others less than 1 %.
 TEST_CASE("of many lines a picture has the largest") {
   std::string text = "{\n  .reg .pred %p<2>; .reg .b32 %r<4>;\n  mov.u32 %r1, 0;\n";
   for (int i = 0; i < 100; ++i) text += fmt::format("  mov.u32 %r2, {};\n", i);
@@ -376,8 +375,8 @@ TEST_CASE("of many lines a picture has the largest") {
   const ptx::Report report = run(text, 32);
   CHECK(report.profile.size() == 105);
   const std::string svg = picture(report);
-  CHECK_THAT(svg, Contains("40 of 105 lines") && Contains("all 105 lines") && Contains("add.u32 %r1, %r1, 1"));
-  CHECK(count(svg, "mov.u32 %r2, ") == 36);  // and the first mov
+  CHECK_THAT(svg, Contains("3 of 105 lines") && Contains("all 105 lines") && Contains("add.u32 %r1, %r1, 1"));
+  CHECK(count(svg, "mov.u32") == 0);
 }
 
 TEST_CASE("kernels have several blocks, and a picture one of them") {

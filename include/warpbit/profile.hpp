@@ -44,7 +44,8 @@ struct ProfilePicture {
   std::string title;              ///< "gemm on sm_90a: 16 blocks"
   std::vector<LineCounts> lines;  ///< Report::profile
   Timeline timeline;              ///< Report::timeline
-  std::string ended_by = {};      ///< of a launch that has not come to its end, why: "line 57: ..."; all is up to there
+  std::string ended_by =
+      {};  ///< of a launch that has not come to its end, why: "line 57: ..."; all is up to there
 };
 
 /// A picture, an XML document in UTF-8, for light and dark backgrounds. Of many lines it has those with most of what is counted,

@@ -132,7 +132,7 @@ struct Counts {
   std::uint64_t lanes = 0;  ///< executions by lanes: 32 for each of `warps` if nothing diverges
   /// Of global memory that lanes ask for: of ld, st, atom, red, cp.async; and whole boxes of copies in bulk.
   std::uint64_t bytes = 0;
-  std::uint64_t sectors = 0;  ///< of 32 bytes in which those of lanes lie, of each execution
+  std::uint64_t sectors = 0;        ///< of 32 bytes in which those of lanes lie, of each execution
   std::uint64_t least_sectors = 0;  ///< as few as could hold as many different bytes, of each execution
   /// Extra wavefronts of shared memory (bank_conflicts in warpbit/state.hpp): of ld, st, atom, red and matrix moves.
   std::uint64_t conflicts = 0;

@@ -79,9 +79,10 @@ struct Timeline {
   device::Index3 block = {};
   int warps = 0;                 ///< 0: the block has not run
   std::uint64_t statements = 0;  ///< that its warps have executed
-  std::uint64_t covered = 0;     ///< so many of them, the first ones, the members below are of: all but in a long launch
-  std::vector<WarpRun> runs;     ///< by their statements
-  std::vector<Wait> waits;       ///< in the order in which they were over; behind them those that never were
+  std::uint64_t covered =
+      0;  ///< so many of them, the first ones, the members below are of: all but in a long launch
+  std::vector<WarpRun> runs;  ///< by their statements
+  std::vector<Wait> waits;    ///< in the order in which they were over; behind them those that never were
 };
 
 }  // namespace warpbit::ptx

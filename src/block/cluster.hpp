@@ -71,8 +71,8 @@ class Cluster {
 
  public:
   Order order;
-  Messages messages{8};  ///< of flags in shared memory
-  Actor actor, ended;    ///< who acts now, and who has ended last
+  Messages messages{8};     ///< of flags in shared memory
+  Actor actor, ended;       ///< who acts now, and who has ended last
   std::uint64_t noted = 0;  ///< statements of the block that is noted
 };
 

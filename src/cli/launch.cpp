@@ -8,8 +8,8 @@
 
 #include "cli/arguments.hpp"
 #include "cli/json.hpp"
-#include "cli/launch_setup.hpp"
 #include "cli/launch_profile.hpp"
+#include "cli/launch_setup.hpp"
 #include "cli/launch_watch.hpp"
 #include "cli/notes.hpp"
 #include "cli/terminal.hpp"
@@ -311,9 +311,9 @@ int launch(const LaunchArguments& o) {
     print_report(loaded.kernel, loaded.module.target(), report, loaded.arrays);
     o.profile.print(report);
   }
-  o.profile.draw(fmt::format("{} on {}: {}", loaded.kernel.name(), loaded.module.target().name(),
-                             shape_text(loaded.how)),
-                 report);
+  o.profile.draw(
+      fmt::format("{} on {}: {}", loaded.kernel.name(), loaded.module.target().name(), shape_text(loaded.how)),
+      report);
   const bool has_findings =
       o.setup.how.lenient && std::ranges::any_of(report.findings, [](const ptx::Finding& one) {
         return one.grade == Grade::finding;  // without --lenient it is what a launch goes on behind anyway
@@ -344,7 +344,8 @@ void add_launch(CLI::App& command, int& status) {
   command.footer(examples(
       {"printf '%s\\n' '.version 8.0' '.target sm_90' '.address_size 64' '.entry f(.param .u64 x) { ret; }' >f.ptx && "
        "warpbit launch f.ptx --grid 4,4 --block 128 --arg zeros:f32:4096:x.npy",
-       "warpbit launch f.ptx --arg null --profile", "warpbit launch f.ptx --arg null --svg f.svg", "warpbit launch f.ptx --arg null --trace 0 --json"}));
+       "warpbit launch f.ptx --arg null --profile", "warpbit launch f.ptx --arg null --svg f.svg",
+       "warpbit launch f.ptx --arg null --trace 0 --json"}));
 }
 
 }  // namespace warpbit::cli

@@ -57,6 +57,10 @@ Row count_headings() {
   return out;
 }
 
+std::string cut_to(const std::string& text, std::size_t width) {
+  return text.size() <= width ? text : text.substr(0, width - 3) + "...";
+}
+
 // Without the columns that say nothing.
 Table without_empty(const Table& table) {
   Table out(table.size());
@@ -66,6 +70,49 @@ Table without_empty(const Table& table) {
     for (std::size_t i = 0; i < table.size(); ++i) out[i].push_back(table[i][j]);
   }
   return out;
+}
+
+// What fits into the columns that other cells leave.
+std::size_t room_beside(const Table& table) {
+  std::size_t taken = 0;
+  for (std::size_t j = 0; j < table[0].size(); ++j) {
+    std::size_t width = 0;
+    for (const Row& row : table) width = std::max(width, row[j].size());
+    taken += width + 2;
+  }
+  return terminal().columns - std::min(taken, terminal().columns);
+}
+
+// Each in one line, with as much of its statement as there is room for; else the statements stand in a table of their own.
+void print_lines(const std::vector<ptx::LineCounts>& all) {
+  constexpr std::size_t kMaxLines = 20, kLeastStatement = 24, kMostSource = 24;
+  Table counts{joined({"line"}, count_headings())}, sources{{"source"}};
+  for (const ptx::LineCounts& line : std::span(all).first(std::min(all.size(), kMaxLines))) {
+    counts.push_back(joined({fmt::format("{}", line.line)}, counted(line)));
+    sources.push_back({cut_to(printable(ptx::source_text(line.chain)), kMostSource)});
+  }
+  counts = without_empty(counts), sources = without_empty(sources);
+  const auto with_statements = [&](Table table) {
+    for (std::size_t i = 0; i < table.size(); ++i) table[i] = joined(table[i], sources[i]);
+    const std::size_t room = std::max(room_beside(table), kLeastStatement);
+    table[0].emplace_back("statement");
+    for (std::size_t i = 1; i < table.size(); ++i)
+      table[i].push_back(cut_to(printable(all[i - 1].statement), room));
+    return table;
+  };
+  Table beside(counts);
+  for (std::size_t i = 0; i < beside.size(); ++i) beside[i] = joined(beside[i], sources[i]);
+  if (room_beside(beside) >= kLeastStatement) {
+    print_narrow(with_statements(counts));
+  } else {
+    Table lines;
+    for (const Row& row : counts) lines.push_back({row[0]});
+    print_narrow(counts);
+    fmt::print("\n");
+    print_narrow(with_statements(lines));
+  }
+  if (all.size() > kMaxLines)
+    print_fitted(fmt::format("{} of {} lines; --json has all", kMaxLines, all.size()));
 }
 
 // ---- Data
@@ -83,9 +130,14 @@ ordered_json block_json(const device::Index3& block) {
 }
 
 ordered_json wait_json(const ptx::Wait& wait) {
-  ordered_json out{{"what", ptx::name(wait.what)}, {"warp", wait.warp}, {"lanes", wait.lanes},
-                   {"line", wait.line},            {"from", wait.from}, {"released", wait.released},
-                   {"to", nullptr},                {"by", nullptr}};
+  ordered_json out{{"what", ptx::name(wait.what)},
+                   {"warp", wait.warp},
+                   {"lanes", wait.lanes},
+                   {"line", wait.line},
+                   {"from", wait.from},
+                   {"released", wait.released},
+                   {"to", nullptr},
+                   {"by", nullptr}};
   if (wait.to) out["to"] = *wait.to;
   if (wait.by)
     out["by"] = {{"what", ptx::name(wait.by->by)},
@@ -159,7 +211,8 @@ void LaunchProfile::follow(ptx::Launch& how, bool json) const {
   how.profile = is_wanted_ || !svg_.empty();
   how.timeline = !svg_.empty() || (json && is_wanted_);
   if (block_.empty()) return;
-  const device::Index3 block = block_index("--svg-block", block_, block_, "X, X,Y or X,Y,Z: numbers from 0 on, as in 0,1");
+  const device::Index3 block =
+      block_index("--svg-block", block_, block_, "X, X,Y or X,Y,Z: numbers from 0 on, as in 0,1");
   if (how.observe && block != how.observed_block)
     refuse("--svg-block", fmt::format("'{}', and another block for --trace or --break", block_),
            "the same block");
@@ -167,22 +220,14 @@ void LaunchProfile::follow(ptx::Launch& how, bool json) const {
 }
 
 void LaunchProfile::print(const ptx::Report& report) const {
-  constexpr std::size_t kMaxLines = 20;
   if (!is_wanted_ || report.profile.empty()) return;
-  Table families{joined({"family"}, count_headings())},
-      lines{joined(joined({"line"}, count_headings()), {"source", "statement"})};
+  Table families{joined({"family"}, count_headings())};
   for (const FamilyCounts& row : by_family(report.profile))
     families.push_back(joined({row.family}, counted(row)));
-  for (const ptx::LineCounts& line : most_executed_first(report.profile))
-    if (lines.size() <= kMaxLines)
-      lines.push_back(joined(joined({fmt::format("{}", line.line)}, counted(line)),
-                             {printable(ptx::source_text(line.chain)), printable(line.statement)}));
   fmt::print("\n");
   print_narrow(without_empty(families));
   fmt::print("\n");
-  print_narrow(without_empty(lines));
-  if (report.profile.size() > kMaxLines)
-    print_fitted(fmt::format("{} of {} lines; --json has all", kMaxLines, report.profile.size()));
+  print_lines(most_executed_first(report.profile));
 }
 
 void LaunchProfile::add_to(ordered_json& answer, const ptx::Report& report) const {

@@ -117,9 +117,7 @@ class Picture {
         x, y, width, height, colour_of(computation), hollow ? "0.25" : "1", colour_of(computation),
         hollow ? " stroke-dasharray=\"6 4\"" : "");
   }
-  std::string document() const {
-    return svg_document({kWidth, height_, kSansFont, 12, kLight, kDark}, body_);
-  }
+  std::string document() const { return svg_document({kWidth, height_, kSansFont, 12, kLight, kDark}, body_); }
 
  private:
   std::string body_;

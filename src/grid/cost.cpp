@@ -97,7 +97,9 @@ std::uint64_t touched(std::vector<std::uint64_t> addresses, std::uint64_t bytes,
 // Of a matrix product, and of loads and stores of tensor memory: what a warp does of it.
 void add_tensor(ptx::Counts& to, const Instruction& instruction) {
   const auto& kernel = instruction.decoded().kernel;
-  const auto product = [](int x, int y) { return static_cast<std::uint64_t>(x) * static_cast<std::uint64_t>(y); };
+  const auto product = [](int x, int y) {
+    return static_cast<std::uint64_t>(x) * static_cast<std::uint64_t>(y);
+  };
   if (const auto* const tile = std::get_if<Tile>(&kernel)) {
     const auto warps = static_cast<std::uint64_t>(std::max(tile->lanes / kLanes, 1));
     to.products = product(tile->rows, tile->columns) * product(tile->terms, tile->products) / warps;
@@ -124,8 +126,7 @@ bool is_tensor(const Step& step) {
 
 ptx::Counts cost(Warp& warp, const Path& path, const Step& step, Lanes lanes) {
   ptx::Counts out{.warps = 1, .lanes = static_cast<std::uint64_t>(std::popcount(lanes))};
-  if (is_tensor(step))
-    add_tensor(out, warp.program().instructions[static_cast<std::size_t>(step.extra)]);
+  if (is_tensor(step)) add_tensor(out, warp.program().instructions[static_cast<std::size_t>(step.extra)]);
   const Accessed access = accessed(warp, path, step, lanes);
   if (access.addresses.empty()) return out;
   const auto each = static_cast<std::uint64_t>(access.bytes);

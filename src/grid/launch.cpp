@@ -241,9 +241,14 @@ void Queue::record(Cluster& cluster, bool has_ended) {
   Totals out;
   for (const std::unique_ptr<Block>& block : cluster.blocks()) {
     block->checked.barriers += block->async().mbarriers.phases();
-    Totals one{block->inferred,  has_ended ? 1U : 0U,       block->steps(),
-               block->checked,   std::move(block->printed), {},
-               {},               block->findings()};
+    Totals one{block->inferred,
+               has_ended ? 1U : 0U,
+               block->steps(),
+               block->checked,
+               std::move(block->printed),
+               {},
+               {},
+               block->findings()};
     if (const Watch* const watch = block->watch()) {
       one.counts = watch->counts();
       if (watch->timeline() != nullptr) one.timeline = watch->timeline()->timeline();

@@ -235,8 +235,7 @@ Result<bool> Executed::product(int lane) {
   bool inferred = false;
   const TensorMmaSources sources = mma_sources(instruction_, values(lane));
   warp_.block().count({.products = multiply_adds(sources)});
-  const Result<bool> done =
-      issue(lane).product(instruction_, sources, warp_.block().grid().execute, inferred);
+  const Result<bool> done = issue(lane).product(instruction_, sources, warp_.block().grid().execute, inferred);
   std::int32_t& first = warp_.block().inferred;
   if (inferred && (first < 0 || step_.statement < first)) first = step_.statement;
   return done;

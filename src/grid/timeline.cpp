@@ -11,8 +11,8 @@
 namespace warpbit::ptx {
 
 std::string_view name(Awaited awaited) {
-  constexpr std::array<std::string_view, 8> kNames = {
-      "barrier", "mbarrier", "cluster_barrier", "copies", "bulk_copies", "products", "registers", "columns"};
+  constexpr std::array<std::string_view, 8> kNames = {"barrier",     "mbarrier", "cluster_barrier", "copies",
+                                                      "bulk_copies", "products", "registers",       "columns"};
   return kNames[static_cast<std::size_t>(awaited)];
 }
 
@@ -44,7 +44,7 @@ std::optional<Awaited> awaited_by(const Path& path) {
 struct GroupStep {
   enum class Kind : std::uint8_t { begins, commits, waits } kind;
   Awaited of;
-  std::uint64_t pending = 0;     ///< groups that a wait leaves
+  std::uint64_t pending = 0;       ///< groups that a wait leaves
   bool takes_uncommitted = false;  ///< a wait for all that was begun
 };
 
@@ -144,8 +144,8 @@ void TimelineRecorder::note_gifts(const Step& step, const block::Actor& self) {
   const Run what = steps::what_runs(step);
   if (what == steps::set_registers && step.extra == 0) gave_registers_ = self;
   if (what != steps::tensor_memory) return;
-  const auto* const action = std::get_if<TensorAction>(
-      &program_.instructions[static_cast<std::size_t>(step.extra)].decoded().kernel);
+  const auto* const action =
+      std::get_if<TensorAction>(&program_.instructions[static_cast<std::size_t>(step.extra)].decoded().kernel);
   const auto* const allocation = action == nullptr ? nullptr : std::get_if<tensor::Allocation>(&action->what);
   if (allocation != nullptr && allocation->kind == tensor::Allocation::Kind::deallocate) gave_columns_ = self;
 }

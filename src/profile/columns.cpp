@@ -68,8 +68,10 @@ std::vector<LineCounts> largest(std::span<const LineCounts> lines, std::span<con
       greatest = std::max(greatest, static_cast<double>(one.*c.count) / static_cast<double>(all.*c.count));
     return greatest;
   };
+  constexpr double kLeast = 0.01;
   std::ranges::stable_sort(out, std::greater(), share);
   out.resize(most);
+  std::erase_if(out, [&](const LineCounts& one) { return share(one) < kLeast; });
   std::ranges::stable_sort(out, {}, &LineCounts::line);
   return out;
 }

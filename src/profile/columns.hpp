@@ -13,7 +13,8 @@ namespace warpbit::profile {
 /// The columns that have anything in these lines.
 std::vector<ptx::CountColumn> columns_of(std::span<const ptx::LineCounts> lines);
 
-/// The lines with the greatest shares of any column, by their place in the text.
+/// Of more than `most` lines those with the greatest shares of any column, none with less than a hundredth of one, by their place in
+/// the text.
 std::vector<ptx::LineCounts> largest(std::span<const ptx::LineCounts> lines,
                                      std::span<const ptx::CountColumn> columns, std::size_t most);
 

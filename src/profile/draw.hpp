@@ -28,7 +28,8 @@ class LineTable {
     int width() const;
   };
   void add_text(std::string heading, std::vector<std::string> cells, std::string sum, bool to_the_left);
-  void add_counts(const ptx::CountColumn& column, std::span<const ptx::LineCounts> shown, const ptx::Counts& all);
+  void add_counts(const ptx::CountColumn& column, std::span<const ptx::LineCounts> shown,
+                  const ptx::Counts& all);
   void draw_column(Drawing& drawing, const TableColumn& column, int x, int top) const;
 
   std::vector<TableColumn> columns_;

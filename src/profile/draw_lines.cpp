@@ -37,10 +37,10 @@ void LineTable::add_counts(const CountColumn& column, std::span<const LineCounts
   std::uint64_t greatest = 1;
   for (const LineCounts& one : shown) greatest = std::max(greatest, one.*column.count);
   for (const LineCounts& one : shown) {
-    const std::uint64_t count = one.*column.count,
-                        loss = column.is_loss            ? count
-                               : column.least != nullptr ? count - std::min(one.*column.least, count)
-                                                         : 0;
+    const std::uint64_t count = one.*column.count, loss = column.is_loss ? count
+                                                          : column.least != nullptr
+                                                              ? count - std::min(one.*column.least, count)
+                                                              : 0;
     out.cells.push_back({ptx::text(column, one), static_cast<double>(count) / static_cast<double>(greatest),
                          static_cast<double>(loss) / static_cast<double>(greatest)});
   }
@@ -67,7 +67,8 @@ LineTable::LineTable(std::span<const LineCounts> lines) : of_(lines.size()) {
   for (const CountColumn& column : columns) {
     add_counts(column, shown, all);
     if (column.count == &Counts::warps) {
-      add_text("lanes", texts([](const LineCounts& one) { return ptx::lanes_text(one); }), ptx::lanes_text(all), false);
+      add_text("lanes", texts([](const LineCounts& one) { return ptx::lanes_text(one); }), ptx::lanes_text(all),
+               false);
       columns_.back().unit = "of 32";
     }
   }
@@ -95,7 +96,7 @@ void LineTable::draw_column(Drawing& drawing, const TableColumn& column, int x, 
         drawing.box(x + width * (cell.share - cell.loss), y + 2, std::max(width * cell.loss, 1.0), kRow - 4,
                     "class=\"wb-bad\"");
     }
-    drawing.text(text_x, y + kRow - 4, cell.text, cell.text == "-" ? faint : std::string(anchor));
+    if (cell.text != "-") drawing.text(text_x, y + kRow - 4, cell.text, anchor);
   }
 }
 
@@ -103,7 +104,8 @@ void LineTable::draw(Drawing& drawing) const {
   drawing.heading("Lines");
   if (rows_ == 0) return drawing.write("No statement was executed.");
   if (rows_ < of_)
-    drawing.write(fmt::format("{} of {} lines: those with the greatest shares of any column.", rows_, of_),
+    drawing.write(fmt::format("{} of {} lines: those with a hundredth or more of a column, {} at most.", rows_,
+                              of_, kMostRows),
                   "class=\"wb-faint\"");
   drawing.skip(2 * kRow + 12);
   const int top = drawing.y(), right = width() - kMargin;

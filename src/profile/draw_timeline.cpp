@@ -62,10 +62,11 @@ class Lanes {
 
   void draw();
   bool is_thinned() const { return scale_ < 1; }
-  std::uint64_t per_column() const {
-    return static_cast<std::uint64_t>(std::ceil(kColumn / scale_));
-  }
+  std::uint64_t per_column() const { return static_cast<std::uint64_t>(std::ceil(kColumn / scale_)); }
   bool has_others() const { return has_others_; }
+  bool any_waits() const {
+    return std::ranges::any_of(of_.waits, [](const Wait& one) { return one.to != one.from; });
+  }
   std::size_t arrows() const { return arrows_; }
   std::size_t drawn() const { return drawn_; }
   const std::set<ReleasedBy>& kinds() const { return kinds_; }
@@ -142,7 +143,8 @@ void Lanes::draw_columns() {
     }
     for (std::size_t i = 1; i < boxes.size(); ++i)
       if (!boxes[i].empty())
-        drawing_.path(boxes[i], fmt::format("class=\"wb-run\" fill-opacity=\"{}\"", 0.25 * static_cast<double>(i)));
+        drawing_.path(boxes[i],
+                      fmt::format("class=\"wb-run\" fill-opacity=\"{}\"", 0.25 * static_cast<double>(i)));
   }
 }
 
@@ -168,13 +170,13 @@ void Lanes::draw_wait(const Wait& one) {
   const double from = x(one.from), released = x(one.released), row = y(one.warp);
   const double to = x(one.to.value_or(of_.covered));
   if (to - from < 1) return;
-  const std::string title =
-      fmt::format("warp {} waits for {}, PTX line {}{}", one.warp, words(one.what), one.line,
-                  one.to ? "" : ", and does not go on");
+  const std::string title = fmt::format("warp {} waits for {}, PTX line {}{}", one.warp, words(one.what),
+                                        one.line, one.to ? "" : ", and does not go on");
   if (released > from)
     drawing_.line(from, row, released, row, fmt::format("stroke=\"{}\" stroke-width=\"2\"", kWaits), title);
   if (to > released)
-    drawing_.line(released, row, to, row, "class=\"wb-idle\" stroke-width=\"2\" stroke-dasharray=\"2 3\"", title);
+    drawing_.line(released, row, to, row, "class=\"wb-idle\" stroke-width=\"2\" stroke-dasharray=\"2 3\"",
+                  title);
   drawing_.line(from, row - 4, from, row + 4, fmt::format("stroke=\"{}\" stroke-width=\"2\"", kWaits), title);
 }
 
@@ -193,20 +195,20 @@ void Lanes::draw_arrow(const Wait& one) {
   const double from = x(one.by->statement) + scale_ / 2, to = x(*one.to) + std::min(scale_ / 2, 3.0);
   const double half = kBar / 2.0, from_y = y(from_row), to_y = y(one.warp);
   const double side = from_row < one.warp ? 1 : -1;
-  const std::string d =
-      from_row == one.warp
-          ? fmt::format("M{:.1f} {:.1f}Q{:.1f} {:.1f} {:.1f} {:.1f}", from, from_y - half, (from + to) / 2,
-                        from_y - half - 10, to, to_y - half - 1)
-          : fmt::format("M{:.1f} {:.1f}L{:.1f} {:.1f}", from, from_y + side * half, to, to_y - side * (half + 1));
+  const std::string d = from_row == one.warp
+                            ? fmt::format("M{:.1f} {:.1f}Q{:.1f} {:.1f} {:.1f} {:.1f}", from, from_y - half,
+                                          (from + to) / 2, from_y - half - 10, to, to_y - half - 1)
+                            : fmt::format("M{:.1f} {:.1f}L{:.1f} {:.1f}", from, from_y + side * half, to,
+                                          to_y - side * (half + 1));
   const std::string who = one.by->block == of_.block
                               ? fmt::format("warp {}", one.by->warp)
                               : fmt::format("warp {} of block {}", one.by->warp, block_text(one.by->block));
-  drawing_.path(d,
-                fmt::format("stroke=\"{0}\" stroke-width=\"1.2\" fill=\"none\" marker-end=\"url(#wb-{1})\"{2}",
-                            kind.colour, kind.colour.substr(1),
-                            one.from == *one.to ? " stroke-dasharray=\"3 2\"" : ""),
-                fmt::format("{}, PTX line {}: {}; warp {} goes on with line {}", who, one.by->line,
-                            ptx::name(one.by->by), one.warp, one.line));
+  drawing_.path(
+      d,
+      fmt::format("stroke=\"{0}\" stroke-width=\"1.2\" fill=\"none\" marker-end=\"url(#wb-{1})\"{2}",
+                  kind.colour, kind.colour.substr(1), one.from == *one.to ? " stroke-dasharray=\"3 2\"" : ""),
+      fmt::format("{}, PTX line {}: {}; warp {} goes on with line {}", who, one.by->line, ptx::name(one.by->by),
+                  one.warp, one.line));
 }
 
 // Arrows of a kind between the same two rows keep apart from each other.
@@ -284,9 +286,11 @@ void draw_legend(Drawing& drawing, const Lanes& lanes) {
     return [&drawing, more = std::move(more)](int at, int y) { drawing.line(at, y, at + kMark, y, more); };
   };
   add("executes", [&](int at, int y) { drawing.box(at, y - 6, kMark, kBar, "class=\"wb-run\""); });
-  add("waits", stroke(fmt::format("stroke=\"{}\" stroke-width=\"2\"", kWaits)));
-  add("may go on, others have their turn",
-      stroke("class=\"wb-idle\" stroke-width=\"2\" stroke-dasharray=\"2 3\""));
+  if (lanes.any_waits()) {
+    add("waits", stroke(fmt::format("stroke=\"{}\" stroke-width=\"2\"", kWaits)));
+    add("may go on, others have their turn",
+        stroke("class=\"wb-idle\" stroke-width=\"2\" stroke-dasharray=\"2 3\""));
+  }
   for (const ReleasedBy by : lanes.kinds()) {
     const Kind& kind = kind_of(by);
     add(fmt::format("{} lets it go on", kind.words),
@@ -305,7 +309,8 @@ void draw_timeline(Drawing& drawing, const Timeline& of) {
   drawing.skip(8);
   drawing.heading(of.warps == 0 ? "What waited for what"
                                 : fmt::format("What waited for what: block {}", block_text(of.block)));
-  if (of.warps == 0 || of.covered == 0) return drawing.write("No statement of the observed block was executed.");
+  if (of.warps == 0 || of.covered == 0)
+    return drawing.write("No statement of the observed block was executed.");
   drawing.write(
       "Across: the statements of the block in the order in which warpbit executed them; an order, not time. Warps take "
       "turns here, each up to its next wait; on a GPU they run side by side. Which one comes last to a barrier, and "
@@ -320,8 +325,9 @@ void draw_timeline(Drawing& drawing, const Timeline& of) {
     drawing.write(fmt::format("The first {} of {} statements are drawn.", number_text(of.covered),
                               number_text(of.statements)));
   if (lanes.is_thinned())
-    drawing.write(fmt::format("A column of {} pixels is {} statements, fuller where the warp executes more of them.",
-                              kColumn, lanes.per_column()));
+    drawing.write(
+        fmt::format("A column of {} pixels is {} statements, fuller where the warp executes more of them.",
+                    kColumn, lanes.per_column()));
   if (lanes.drawn() < lanes.arrows())
     drawing.write(fmt::format("{} of {} arrows are drawn; --json has all.", lanes.drawn(), lanes.arrows()));
 }

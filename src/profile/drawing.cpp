@@ -10,13 +10,14 @@
 namespace warpbit::profile {
 namespace {
 
-constexpr std::string_view kLight =
-    ".wb-faint{fill:#666}.wb-grid{stroke:#d0d0d0}.wb-stripe{fill:#f6f7f9}.wb-bar{fill:#cfe0f2}"
-    ".wb-bad{fill:#f4c4c0}.wb-run{fill:#8fa6bd}.wb-idle{stroke:#999}",
-                           kDark =
-                               ".wb-faint{fill:#a0a0a0}.wb-grid{stroke:#444}.wb-stripe{fill:#222326}"
-                               ".wb-bar{fill:#2b4562}.wb-bad{fill:#6d3333}.wb-run{fill:#5f7890}"
-                               ".wb-idle{stroke:#777}";
+constexpr std::string_view
+    kLight =
+        ".wb-faint{fill:#666}.wb-grid{stroke:#d0d0d0}.wb-stripe{fill:#f6f7f9}.wb-bar{fill:#cfe0f2}"
+        ".wb-bad{fill:#f4c4c0}.wb-run{fill:#8fa6bd}.wb-idle{stroke:#999}",
+    kDark =
+        ".wb-faint{fill:#a0a0a0}.wb-grid{stroke:#444}.wb-stripe{fill:#222326}"
+        ".wb-bar{fill:#2b4562}.wb-bad{fill:#6d3333}.wb-run{fill:#5f7890}"
+        ".wb-idle{stroke:#777}";
 
 // Of the colours of arrows.
 std::string markers() {
@@ -45,7 +46,8 @@ std::string closed(std::string_view element, std::string_view title) {
 
 std::string number_text(std::uint64_t number) {
   constexpr std::uint64_t kExact = 10'000'000;
-  constexpr std::pair<double, std::string_view> kUnits[] = {{1e6, " M"}, {1e9, " G"}, {1e12, " T"}, {1e15, " P"}};
+  constexpr std::pair<double, std::string_view> kUnits[] = {
+      {1e6, " M"}, {1e9, " G"}, {1e12, " T"}, {1e15, " P"}};
   if (number >= kExact) {
     const auto x = static_cast<double>(number);
     std::size_t unit = 0;

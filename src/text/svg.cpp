@@ -8,8 +8,7 @@
 namespace warpbit {
 
 std::string svg_document(const SvgFrame& frame, std::string_view body) {
-  const std::string title =
-      frame.title.empty() ? "" : fmt::format("<title>{}</title>\n", escaped(frame.title));
+  const std::string title = frame.title.empty() ? "" : fmt::format("<title>{}</title>\n", escaped(frame.title));
   return fmt::format(
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" "
