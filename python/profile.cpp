@@ -70,9 +70,8 @@ void add_profile(py::module_& m) {
             "For what: \"barrier\", \"mbarrier\", \"copies\", \"products\" and so on."),
       field("warp", &ptx::Wait::warp, "In the block."), field("lanes", &ptx::Wait::lanes, "A bit for each."),
       field("line", &ptx::Wait::line, "Of the module's text, from 1."),
-      field(
-          "begin", &ptx::Wait::from,
-          "How many statements of the block were executed when it began; `released` where all was there already."),
+      field("waited", &ptx::Wait::waited, "False: all was there already."),
+      field("begin", &ptx::Wait::from, "How many statements of the block were executed when it began."),
       field("released", &ptx::Wait::released, "How many were when it was over."),
       field("to", &ptx::Wait::to,
             "The number of the statement with which the warp went on; None: it never did."),

@@ -137,7 +137,7 @@ struct Counts {
   /// Extra wavefronts of shared memory (bank_conflicts in warpbit/state.hpp): of ld, st, atom, red and matrix moves.
   std::uint64_t conflicts = 0;
   /// Of shared memory that lanes ask for, likewise, with matrix moves; of copies to and from it; of wgmma a quarter of its
-  /// matrices in shared memory for each of its warps.
+  /// matrices in shared memory for each of its warps. Those of tcgen05.mma are not counted.
   std::uint64_t shared_bytes = 0;
   std::uint64_t local_bytes = 0;     ///< of local memory that lanes ask for
   std::uint64_t constant_bytes = 0;  ///< of constant memory and parameters that lanes ask for

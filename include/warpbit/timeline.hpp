@@ -55,8 +55,9 @@ struct Wait {
   int warp = 0;
   std::uint32_t lanes = 0;
   int line = 0;  ///< of the module's text
-  /// How many statements of the block were executed when the wait began, and when it was over. Both are the same where all was
-  /// there already.
+  bool waited =
+      false;  ///< false: all was there already. For groups of copies and of products no warp waits here.
+  /// How many statements of the block were executed when the wait began, and when it was over.
   std::uint64_t from = 0, released = 0;
   /// The number of the statement with which it went on: of a test or a wait itself, of bar the one behind it. Nothing: it
   /// never did.

@@ -134,6 +134,7 @@ ordered_json wait_json(const ptx::Wait& wait) {
                    {"warp", wait.warp},
                    {"lanes", wait.lanes},
                    {"line", wait.line},
+                   {"waited", wait.waited},
                    {"from", wait.from},
                    {"released", wait.released},
                    {"to", nullptr},

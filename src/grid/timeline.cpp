@@ -134,7 +134,7 @@ void TimelineRecorder::note_groups(const Step& step, Lanes lanes, const block::A
     case GroupStep::Kind::waits:
       if (what->takes_uncommitted) groups.commit();
       if (const block::Actor by = groups.wait(what->pending); by.is_known())
-        keep({what->of, self.warp, lanes, line_of(step.statement), self.number, self.number, self.number,
+        keep({what->of, self.warp, lanes, line_of(step.statement), false, self.number, self.number, self.number,
               release_of(by)});
   }
 }
@@ -165,7 +165,8 @@ void TimelineRecorder::wait(const Warp& warp, const Path& path, const Step& step
     return one.warp == warp.number() && one.what == *what && (one.lanes & path.lanes) != 0;
   };
   if (std::ranges::any_of(open_, is_known)) return;
-  open_.push_back({*what, warp.number(), path.lanes, line_of(step.statement), out_.statements, 0, {}, {}});
+  open_.push_back(
+      {*what, warp.number(), path.lanes, line_of(step.statement), true, out_.statements, 0, {}, {}});
 }
 
 void TimelineRecorder::depend(const block::Actor& by) {
@@ -205,7 +206,7 @@ void TimelineRecorder::close(int warp, const Step& step, Lanes lanes, std::uint6
       steps::what_runs(step) == steps::cluster_wait ? Awaited::cluster_barrier : Awaited::mbarrier;
   const ptx::Release by = release_of(depends_);
   const bool is_own = by.warp == warp && by.block == out_.block && by.by == ReleasedBy::arrival;
-  if (!is_own) keep({what, warp, lanes, line_of(step.statement), number, number, number, by});
+  if (!is_own) keep({what, warp, lanes, line_of(step.statement), false, number, number, number, by});
 }
 
 // ---- Statements
@@ -232,7 +233,7 @@ void TimelineRecorder::execute(const Warp& warp, const Path& path, const Step& s
   extend_runs(number, line);
   ++out_.statements;
   if (waits && !is_full_ && steps::what_runs(step) == steps::barrier)
-    open_.push_back({Awaited::barrier, number, lanes, line, out_.statements, 0, {}, {}});
+    open_.push_back({Awaited::barrier, number, lanes, line, true, out_.statements, 0, {}, {}});
 }
 
 ptx::Timeline TimelineRecorder::timeline() const {

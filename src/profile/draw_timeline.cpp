@@ -5,9 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <set>
-#include <tuple>
+#include <utility>
 
 #include "profile/draw.hpp"
 #include "text/svg.hpp"
@@ -18,8 +19,8 @@ namespace {
 using ptx::Awaited, ptx::ReleasedBy, ptx::Release, ptx::Timeline, ptx::Wait, ptx::WarpRun;
 
 constexpr int kLeft = 84, kBar = 12, kColumn = 2, kAllRows = 320, kLeastRow = 20, kMostRow = 40;
-constexpr double kMostScale = 12, kBetweenArrows = 14;
-constexpr std::size_t kMostArrows = 400;
+constexpr double kMostScale = 12;
+constexpr std::size_t kMostArrows = 96;
 
 struct Kind {
   std::string_view colour, words;
@@ -64,9 +65,8 @@ class Lanes {
   bool is_thinned() const { return scale_ < 1; }
   std::uint64_t per_column() const { return static_cast<std::uint64_t>(std::ceil(kColumn / scale_)); }
   bool has_others() const { return has_others_; }
-  bool any_waits() const {
-    return std::ranges::any_of(of_.waits, [](const Wait& one) { return one.to != one.from; });
-  }
+  bool is_any_dashed() const { return is_any_dashed_; }
+  bool any_waits() const { return std::ranges::any_of(of_.waits, &Wait::waited); }
   std::size_t arrows() const { return arrows_; }
   std::size_t drawn() const { return drawn_; }
   const std::set<ReleasedBy>& kinds() const { return kinds_; }
@@ -93,7 +93,7 @@ class Lanes {
   int room_, row_;
   double scale_;
   int top_;
-  bool has_others_ = false;
+  bool has_others_ = false, is_any_dashed_ = false;
   std::size_t arrows_ = 0, drawn_ = 0;
   std::set<ReleasedBy> kinds_;
 };
@@ -105,7 +105,7 @@ void Lanes::label() {
   for (int row = 0; row < rows; ++row) {
     drawing_.text(kLeft - 8, y(row) + 4, row < of_.warps ? fmt::format("warp {}", row) : "others",
                   "text-anchor=\"end\"");
-    drawing_.line(kLeft, y(row), kLeft + room_, y(row), "class=\"wb-grid\" stroke-width=\"0.5\"");
+    drawing_.line(kLeft, y(row), x(of_.covered), y(row), "class=\"wb-grid\" stroke-width=\"0.5\"");
   }
 }
 
@@ -169,7 +169,7 @@ void Lanes::draw_wait(const Wait& one) {
   if (one.from >= of_.covered) return;
   const double from = x(one.from), released = x(one.released), row = y(one.warp);
   const double to = x(one.to.value_or(of_.covered));
-  if (to - from < 1) return;
+  if (!one.waited) return;
   const std::string title = fmt::format("warp {} waits for {}, PTX line {}{}", one.warp, words(one.what),
                                         one.line, one.to ? "" : ", and does not go on");
   if (released > from)
@@ -192,7 +192,8 @@ void Lanes::draw_end(const Wait& one) {
 void Lanes::draw_arrow(const Wait& one) {
   const Kind& kind = kind_of(one.by->by);
   const int from_row = row_of(*one.by);
-  const double from = x(one.by->statement) + scale_ / 2, to = x(*one.to) + std::min(scale_ / 2, 3.0);
+  const double from = x(one.by->statement) + (from_row < of_.warps ? scale_ / 2 : 0),
+               to = x(*one.to) + std::min(scale_ / 2, 3.0);
   const double half = kBar / 2.0, from_y = y(from_row), to_y = y(one.warp);
   const double side = from_row < one.warp ? 1 : -1;
   const std::string d = from_row == one.warp
@@ -203,31 +204,26 @@ void Lanes::draw_arrow(const Wait& one) {
   const std::string who = one.by->block == of_.block
                               ? fmt::format("warp {}", one.by->warp)
                               : fmt::format("warp {} of block {}", one.by->warp, block_text(one.by->block));
-  drawing_.path(
-      d,
-      fmt::format("stroke=\"{0}\" stroke-width=\"1.2\" fill=\"none\" marker-end=\"url(#wb-{1})\"{2}",
-                  kind.colour, kind.colour.substr(1), one.from == *one.to ? " stroke-dasharray=\"3 2\"" : ""),
-      fmt::format("{}, PTX line {}: {}; warp {} goes on with line {}", who, one.by->line, ptx::name(one.by->by),
-                  one.warp, one.line));
+  drawing_.path(d,
+                fmt::format("stroke=\"{0}\" stroke-width=\"1.2\" fill=\"none\" marker-end=\"url(#wb-{1})\"{2}",
+                            kind.colour, kind.colour.substr(1), !one.waited ? " stroke-dasharray=\"3 2\"" : ""),
+                fmt::format("{}, PTX line {}: {}; warp {} goes on with line {}", who, one.by->line,
+                            ptx::name(one.by->by), one.warp, one.line));
 }
 
-// Arrows of a kind between the same two rows keep apart from each other.
+// Of too many arrows all that come from every n-th statement.
 std::vector<Wait> Lanes::thinned() const {
-  std::map<std::tuple<int, int, ReleasedBy>, double> last;
   std::vector<Wait> out;
-  for (const Wait& one : of_.waits) {
-    if (!is_arrow(one)) continue;
-    const double to = x(*one.to);
-    const auto [at, is_new] = last.try_emplace({row_of(*one.by), one.warp, one.by->by}, to);
-    if (!is_new && is_thinned() && to - at->second < kBetweenArrows) continue;
-    at->second = to;
-    out.push_back(one);
-  }
-  if (out.size() <= kMostArrows) return out;
-  std::vector<Wait> fewer;
+  std::ranges::copy_if(of_.waits, std::back_inserter(out), [&](const Wait& one) { return is_arrow(one); });
+  std::map<std::pair<std::uint64_t, int>, std::size_t> numbers;  // by statement and row
+  const auto key = [&](const Wait& one) { return std::pair(one.by->statement, row_of(*one.by)); };
+  for (const Wait& one : out) numbers.try_emplace(key(one), 0);
+  std::size_t next = 0;
+  for (auto& [statement, number] : numbers) number = next++;
+  if (!is_thinned() || out.size() <= kMostArrows) return out;
   const std::size_t step = (out.size() + kMostArrows - 1) / kMostArrows;
-  for (std::size_t i = 0; i < out.size(); i += step) fewer.push_back(out[i]);
-  return fewer;
+  std::erase_if(out, [&](const Wait& one) { return numbers.at(key(one)) % step != 0; });
+  return out;
 }
 
 // Marks at 1, 2 or 5 times a power of ten.
@@ -262,6 +258,7 @@ void Lanes::draw() {
   drawn_ = some.size();
   for (const Wait& one : some) {
     kinds_.insert(one.by->by);
+    is_any_dashed_ = is_any_dashed_ || !one.waited;
     draw_arrow(one);
   }
   draw_axis();
@@ -297,7 +294,7 @@ void draw_legend(Drawing& drawing, const Lanes& lanes) {
         stroke(fmt::format("stroke=\"{}\" stroke-width=\"1.2\" marker-end=\"url(#wb-{})\"", kind.colour,
                            kind.colour.substr(1))));
   }
-  if (!lanes.kinds().empty())
+  if (lanes.is_any_dashed())
     add("dashed: it was there already",
         stroke("class=\"wb-idle\" stroke-width=\"1.2\" stroke-dasharray=\"3 2\""));
 }
@@ -329,7 +326,8 @@ void draw_timeline(Drawing& drawing, const Timeline& of) {
         fmt::format("A column of {} pixels is {} statements, fuller where the warp executes more of them.",
                     kColumn, lanes.per_column()));
   if (lanes.drawn() < lanes.arrows())
-    drawing.write(fmt::format("{} of {} arrows are drawn; --json has all.", lanes.drawn(), lanes.arrows()));
+    drawing.write(fmt::format("{} of {} arrows are drawn, those from every so many statements; --json has all.",
+                              lanes.drawn(), lanes.arrows()));
 }
 
 }  // namespace warpbit::profile
