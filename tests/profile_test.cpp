@@ -52,10 +52,10 @@ const ptx::LineCounts& line_of(const ptx::Report& report, const std::string& wor
 
 // "barrier: warp 0 [7, 13) 16 by arrival of warp 1 at 12"
 std::string text(const Wait& one) {
-  return fmt::format(
-      "{}: warp {} [{}, {}) {}{}", name(one.what), one.warp, one.from, one.released,
-      one.to ? std::to_string(*one.to) : "never",
-      one.by ? fmt::format(" by {} of warp {} at {}", name(one.by->by), one.by->warp, one.by->statement) : "");
+  const std::string by =
+      one.by ? fmt::format(" by {} of warp {} at {}", name(one.by->by), one.by->warp, one.by->statement) : "";
+  return fmt::format("{}: warp {} {}[{}, {}) {}{}", name(one.what), one.warp, one.waited ? "" : "at once ",
+                     one.from, one.released, one.to ? std::to_string(*one.to) : "never", by);
 }
 
 std::vector<std::string> waits(const ptx::Report& report) {
@@ -267,8 +267,8 @@ TEST_CASE("groups of copies lead to their waits") {
 })",
                                  1);
   if (report.fault) FAIL(report.fault->message());
-  CHECK(waits(report) == std::vector<std::string>{"copies: warp 0 [7, 7) 7 by copy of warp 0 at 3",
-                                                  "copies: warp 0 [8, 8) 8 by copy of warp 0 at 5"});
+  CHECK(waits(report) == std::vector<std::string>{"copies: warp 0 at once [7, 7) 7 by copy of warp 0 at 3",
+                                                  "copies: warp 0 at once [8, 8) 8 by copy of warp 0 at 5"});
   CHECK(line_of(report, "cp.async.ca.shared.global [%r1]").shared_bytes == 16);
   CHECK(line_of(report, "cp.async.ca.shared.global [%r1]").bytes == 16);
 }
