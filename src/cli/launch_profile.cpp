@@ -39,7 +39,7 @@ std::vector<ptx::LineCounts> most_executed_first(std::vector<ptx::LineCounts> li
 }
 
 // Executions, the lanes of each, and all other columns.
-Row counted(const ptx::Counts& row) {
+Row count_cells(const ptx::Counts& row) {
   Row out;
   for (const ptx::CountColumn& column : ptx::count_columns()) {
     out.push_back(ptx::text(column, row));
@@ -84,11 +84,11 @@ std::size_t room_beside(const Table& table) {
 }
 
 // Each in one line, with as much of its statement as there is room for; else the statements stand in a table of their own.
-void print_lines(const std::vector<ptx::LineCounts>& all) {
+void print_counted_lines(const std::vector<ptx::LineCounts>& all) {
   constexpr std::size_t kMaxLines = 20, kLeastStatement = 24, kMostSource = 24;
   Table counts{joined({"line"}, count_headings())}, sources{{"source"}};
   for (const ptx::LineCounts& line : std::span(all).first(std::min(all.size(), kMaxLines))) {
-    counts.push_back(joined({fmt::format("{}", line.line)}, counted(line)));
+    counts.push_back(joined({fmt::format("{}", line.line)}, count_cells(line)));
     sources.push_back({cut_to(printable(ptx::source_text(line.chain)), kMostSource)});
   }
   counts = without_empty(counts), sources = without_empty(sources);
@@ -125,7 +125,7 @@ void add_counts(ordered_json& to, const ptx::Counts& row) {
   to["lanes"] = row.lanes;
 }
 
-ordered_json block_json(const device::Index3& block) {
+ordered_json index_json(const device::Index3& block) {
   return {block.x, block.y, block.z};
 }
 
@@ -142,7 +142,7 @@ ordered_json wait_json(const ptx::Wait& wait) {
   if (wait.to) out["to"] = *wait.to;
   if (wait.by)
     out["by"] = {{"what", ptx::name(wait.by->by)},
-                 {"block", block_json(wait.by->block)},
+                 {"block", index_json(wait.by->block)},
                  {"warp", wait.by->warp},
                  {"line", wait.by->line},
                  {"statement", wait.by->statement}};
@@ -158,7 +158,7 @@ ordered_json timeline_json(const ptx::Timeline& timeline) {
                     {"first_line", run.first_line},
                     {"last_line", run.last_line}});
   for (const ptx::Wait& wait : timeline.waits) waits.push_back(wait_json(wait));
-  return {{"block", block_json(timeline.block)},
+  return {{"block", index_json(timeline.block)},
           {"warps", timeline.warps},
           {"statements", timeline.statements},
           {"covered", timeline.covered},
@@ -224,11 +224,11 @@ void LaunchProfile::print(const ptx::Report& report) const {
   if (!is_wanted_ || report.profile.empty()) return;
   Table families{joined({"family"}, count_headings())};
   for (const FamilyCounts& row : by_family(report.profile))
-    families.push_back(joined({row.family}, counted(row)));
+    families.push_back(joined({row.family}, count_cells(row)));
   fmt::print("\n");
   print_narrow(without_empty(families));
   fmt::print("\n");
-  print_lines(most_executed_first(report.profile));
+  print_counted_lines(most_executed_first(report.profile));
 }
 
 void LaunchProfile::add_to(ordered_json& answer, const ptx::Report& report) const {

@@ -95,7 +95,7 @@ std::uint64_t touched(std::vector<std::uint64_t> addresses, std::uint64_t bytes,
 }
 
 // Of a matrix product, and of loads and stores of tensor memory: what a warp does of it.
-void add_tensor(ptx::Counts& to, const Instruction& instruction) {
+void add_tensor_work(ptx::Counts& to, const Instruction& instruction) {
   const auto& kernel = instruction.decoded().kernel;
   const auto product = [](int x, int y) {
     return static_cast<std::uint64_t>(x) * static_cast<std::uint64_t>(y);
@@ -117,7 +117,7 @@ void add_tensor(ptx::Counts& to, const Instruction& instruction) {
   }
 }
 
-bool is_tensor(const Step& step) {
+bool is_tensor_step(const Step& step) {
   const Run what = steps::what_runs(step);
   return what == steps::tensor || what == steps::tensor_memory;
 }
@@ -126,7 +126,7 @@ bool is_tensor(const Step& step) {
 
 ptx::Counts cost(Warp& warp, const Path& path, const Step& step, Lanes lanes) {
   ptx::Counts out{.warps = 1, .lanes = static_cast<std::uint64_t>(std::popcount(lanes))};
-  if (is_tensor(step)) add_tensor(out, warp.program().instructions[static_cast<std::size_t>(step.extra)]);
+  if (is_tensor_step(step)) add_tensor_work(out, warp.program().instructions[static_cast<std::size_t>(step.extra)]);
   const Accessed access = accessed(warp, path, step, lanes);
   if (access.addresses.empty()) return out;
   const auto each = static_cast<std::uint64_t>(access.bytes);

@@ -51,9 +51,9 @@ std::string block_text(const device::Index3& at) {
   return fmt::format("({}, {}, {})", at.x, at.y, at.z);
 }
 
-class Lanes {
+class WarpRows {
  public:
-  Lanes(Drawing& drawing, const Timeline& of)
+  WarpRows(Drawing& drawing, const Timeline& of)
       : drawing_(drawing),
         of_(of),
         room_(drawing.width() - kMargin - kLeft),
@@ -98,7 +98,7 @@ class Lanes {
   std::set<ReleasedBy> kinds_;
 };
 
-void Lanes::label() {
+void WarpRows::label() {
   const auto is_others = [&](const Wait& one) { return is_arrow(one) && row_of(*one.by) == of_.warps; };
   has_others_ = std::ranges::any_of(of_.waits, is_others);
   const int rows = of_.warps + (has_others_ ? 1 : 0);
@@ -109,7 +109,7 @@ void Lanes::label() {
   }
 }
 
-void Lanes::draw_runs() {
+void WarpRows::draw_runs() {
   for (const WarpRun& run : of_.runs) {
     const double width = scale_ * static_cast<double>(run.count);
     drawing_.box(x(run.first), y(run.warp) - kBar / 2.0, std::max(width - (width > 4 ? 1 : 0), 0.5), kBar,
@@ -121,7 +121,7 @@ void Lanes::draw_runs() {
 }
 
 // Of each column which part is a warp's, in quarters; neighbours that have the same are one box.
-void Lanes::draw_columns() {
+void WarpRows::draw_columns() {
   const std::uint64_t per = per_column();
   const auto columns = static_cast<std::size_t>((of_.covered + per - 1) / per);
   std::vector<std::vector<std::uint64_t>> parts(static_cast<std::size_t>(of_.warps),
@@ -149,7 +149,7 @@ void Lanes::draw_columns() {
 }
 
 // Of a long launch the waits of a warp are one line with gaps.
-void Lanes::draw_thin_waits() {
+void WarpRows::draw_thin_waits() {
   std::vector<std::string> waiting(static_cast<std::size_t>(of_.warps)), idle(waiting);
   for (const Wait& one : of_.waits) {
     const auto add = [&](std::string& to, std::uint64_t first, std::uint64_t end) {
@@ -165,7 +165,7 @@ void Lanes::draw_thin_waits() {
     if (!one.empty()) drawing_.path(one, "class=\"wb-idle\" stroke-width=\"2\" stroke-dasharray=\"2 3\"");
 }
 
-void Lanes::draw_wait(const Wait& one) {
+void WarpRows::draw_wait(const Wait& one) {
   if (one.from >= of_.covered) return;
   const double from = x(one.from), released = x(one.released), row = y(one.warp);
   const double to = x(one.to.value_or(of_.covered));
@@ -181,7 +181,7 @@ void Lanes::draw_wait(const Wait& one) {
 }
 
 // It is not over at the end.
-void Lanes::draw_end(const Wait& one) {
+void WarpRows::draw_end(const Wait& one) {
   const double row = y(one.warp), end = x(of_.covered);
   drawing_.path(fmt::format("M{:.1f} {:.1f}l8 8m0 -8l-8 8", end - 4, row - 4),
                 fmt::format("stroke=\"{}\" stroke-width=\"2\" fill=\"none\"", kWaits),
@@ -189,7 +189,7 @@ void Lanes::draw_end(const Wait& one) {
 }
 
 // In the warp's own row an arc; else a line between the rows.
-void Lanes::draw_arrow(const Wait& one) {
+void WarpRows::draw_arrow(const Wait& one) {
   const Kind& kind = kind_of(one.by->by);
   const int from_row = row_of(*one.by);
   const double from = x(one.by->statement) + (from_row < of_.warps ? scale_ / 2 : 0),
@@ -212,7 +212,7 @@ void Lanes::draw_arrow(const Wait& one) {
 }
 
 // Of too many arrows all that come from every n-th statement.
-std::vector<Wait> Lanes::thinned() const {
+std::vector<Wait> WarpRows::thinned() const {
   std::vector<Wait> out;
   std::ranges::copy_if(of_.waits, std::back_inserter(out), [&](const Wait& one) { return is_arrow(one); });
   std::map<std::pair<std::uint64_t, int>, std::size_t> numbers;  // by statement and row
@@ -227,7 +227,7 @@ std::vector<Wait> Lanes::thinned() const {
 }
 
 // Marks at 1, 2 or 5 times a power of ten.
-void Lanes::draw_axis() {
+void WarpRows::draw_axis() {
   constexpr double kBetweenMarks = 80;
   const double bottom = top_ + (of_.warps + (has_others_ ? 1 : 0)) * row_ + 4;
   double step = std::pow(10, std::floor(std::log10(std::max(kBetweenMarks / scale_, 1.0))));
@@ -244,7 +244,7 @@ void Lanes::draw_axis() {
   drawing_.skip(static_cast<int>(bottom) + 20 - drawing_.y());
 }
 
-void Lanes::draw() {
+void WarpRows::draw() {
   label();
   is_thinned() ? draw_columns() : draw_runs();
   if (is_thinned()) draw_thin_waits();
@@ -265,7 +265,7 @@ void Lanes::draw() {
 }
 
 // What each stroke means.
-void draw_legend(Drawing& drawing, const Lanes& lanes) {
+void draw_legend(Drawing& drawing, const WarpRows& rows) {
   constexpr int kMark = 26;
   int x = kMargin;
   drawing.skip(kLine + 4);
@@ -283,18 +283,18 @@ void draw_legend(Drawing& drawing, const Lanes& lanes) {
     return [&drawing, more = std::move(more)](int at, int y) { drawing.line(at, y, at + kMark, y, more); };
   };
   add("executes", [&](int at, int y) { drawing.box(at, y - 6, kMark, kBar, "class=\"wb-run\""); });
-  if (lanes.any_waits()) {
+  if (rows.any_waits()) {
     add("waits", stroke(fmt::format("stroke=\"{}\" stroke-width=\"2\"", kWaits)));
     add("may go on, others have their turn",
         stroke("class=\"wb-idle\" stroke-width=\"2\" stroke-dasharray=\"2 3\""));
   }
-  for (const ReleasedBy by : lanes.kinds()) {
+  for (const ReleasedBy by : rows.kinds()) {
     const Kind& kind = kind_of(by);
     add(fmt::format("{} lets it go on", kind.words),
         stroke(fmt::format("stroke=\"{}\" stroke-width=\"1.2\" marker-end=\"url(#wb-{})\"", kind.colour,
                            kind.colour.substr(1))));
   }
-  if (lanes.is_any_dashed())
+  if (rows.is_any_dashed())
     add("dashed: it was there already",
         stroke("class=\"wb-idle\" stroke-width=\"1.2\" stroke-dasharray=\"3 2\""));
 }
@@ -313,21 +313,21 @@ void draw_timeline(Drawing& drawing, const Timeline& of) {
       "turns here, each up to its next wait; on a GPU they run side by side. Which one comes last to a barrier, and "
       "whether one waits at all, may be otherwise there.",
       kFaint);
-  Lanes lanes(drawing, of);
-  lanes.draw();
-  draw_legend(drawing, lanes);
+  WarpRows rows(drawing, of);
+  rows.draw();
+  draw_legend(drawing, rows);
   drawing.skip(4);
-  if (lanes.has_others()) drawing.write("others: warps of other blocks of the cluster", kFaint);
+  if (rows.has_others()) drawing.write("others: warps of other blocks of the cluster", kFaint);
   if (of.covered < of.statements)
     drawing.write(fmt::format("The first {} of {} statements are drawn.", number_text(of.covered),
                               number_text(of.statements)));
-  if (lanes.is_thinned())
+  if (rows.is_thinned())
     drawing.write(
         fmt::format("A column of {} pixels is {} statements, fuller where the warp executes more of them.",
-                    kColumn, lanes.per_column()));
-  if (lanes.drawn() < lanes.arrows())
+                    kColumn, rows.per_column()));
+  if (rows.drawn() < rows.arrows())
     drawing.write(fmt::format("{} of {} arrows are drawn, those from every so many statements; --json has all.",
-                              lanes.drawn(), lanes.arrows()));
+                              rows.drawn(), rows.arrows()));
 }
 
 }  // namespace warpbit::profile
