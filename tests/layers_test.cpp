@@ -63,9 +63,10 @@ const Arrows kArrows = {
     {"arbiter", {"verify", "edit"}},
     {"notice", {"edit", "grid", "replay"}},
     {"debug", {"grid"}},
+    {"profile", {"grid", "capture", "text"}},
     {"cli",
-     {"debug", "notice", "arbiter", "verify", "reduction", "grid", "tensor_map", "device", "explain", "compare",
-      "order", "diagnose", "layout", "run", "record"}},
+     {"debug", "profile", "notice", "arbiter", "verify", "reduction", "grid", "tensor_map", "device", "explain",
+      "compare", "order", "diagnose", "layout", "run", "record"}},
 };
 
 bool reaches(const std::string& from, const std::string& to) {
@@ -94,6 +95,7 @@ const std::map<std::string, std::string, std::less<>> kHeaders = {
     {"reduction", "reduction"},   {"all_reduce", "reduction"},  {"study", "compare"},
     {"notice", "notice"},         {"debug", "debug"},           {"bits", "diagnose"},
     {"review", "review"},
+    {"timeline", "grid"},         {"profile", "profile"},
 };
 
 // "src/isa/families/mma.cpp" -> isa, "warpbit/target.hpp" -> target, "isa/form.hpp" -> isa.

@@ -211,6 +211,8 @@ void Mbarriers::settle(Object& object) {
   if (object.pending != 0 || object.bytes != 0) return;
   ++object.phase;
   ++phases_;
+  object.completed_by = shared_.cluster().actor;
+  object.completed_by.done = shared_.cluster().noted;
   object.pending = object.expected;
   object.came_before = std::exchange(object.came, 0);
   object.expects.reset();

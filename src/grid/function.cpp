@@ -198,7 +198,7 @@ std::optional<Error> check_observed(const Launch& how) {
   if (at.x >= grid.x || at.y >= grid.y || at.z >= grid.z)
     return Error{Errc::launch_shape, "the observed block", fmt::format("({}, {}, {})", at.x, at.y, at.z),
                  fmt::format("one of the {} x {} x {} blocks, from (0, 0, 0) on", grid.x, grid.y, grid.z)};
-  if (how.observes_all_warps) return std::nullopt;
+  if (!how.observe || how.observes_all_warps) return std::nullopt;
   const std::uint64_t warps = (block::product(how.block) + grid::kLanes - 1) / grid::kLanes;
   if (how.observed_warp < 0 || static_cast<std::uint64_t>(how.observed_warp) >= warps)
     return Error{
@@ -262,7 +262,7 @@ Report Function::launch_once(const Launch& how, std::span<const Argument> argume
   if (auto error = check_block(*state_->text, how.block)) return fail(*std::move(error));
   const Result<std::optional<Dim3>> cluster = cluster_of(*state_->text, how);
   if (!cluster) return fail(cluster.error());
-  if (how.observe)
+  if (how.observe || how.timeline)
     if (auto error = check_observed(how)) return fail(*std::move(error));
   if (const Result<Kernel> kernel = kernel_for(how.execute); !kernel) return fail(kernel.error());
   if (!how.execute.allow_inferred)
@@ -305,7 +305,7 @@ Report Function::launch_once(const Launch& how, std::span<const Argument> argume
   all.heap = heap.get();
   std::vector<grid::Executors> executors(program.freedoms.size());
   all.executors = executors.data();
-  if (how.profile || how.observe) all.watched = &watched;
+  if (how.profile || how.timeline || how.observe) all.watched = &watched;
   all.stop = stop_flag();
   all.extension = static_cast<int>(*kernel_for(how.execute)) - static_cast<int>(Kernel::scalar);
   grid::Report report =
@@ -329,6 +329,7 @@ Report Function::launch_once(const Launch& how, std::span<const Argument> argume
   out.printed_dropped = report.printed.dropped();
   out.findings = std::move(report.findings);
   out.profile = grid::profile(program, report.counts);
+  out.timeline = std::move(report.timeline);
   out.stopped = report.stopped;
   return out;
 }

@@ -5,91 +5,15 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <map>
 #include <set>
 
-#include "grid/block.hpp"
-#include "isa/instruction.hpp"
+#include "grid/cluster.hpp"
+#include "grid/cost.hpp"
 #include "ptx/source.hpp"
 
 namespace warpbit::grid {
 namespace {
-
-constexpr std::uint64_t kSector = 32;
-
-// The addresses of a step's access to memory, one a lane, and the bytes from each; none for other steps. Rows of matrices
-// have 16 bytes (PTX manual, "ldmatrix", "stmatrix").
-struct Accessed {
-  std::vector<std::uint64_t> addresses = {};
-  int bytes = 0;
-  bool shared = false;
-};
-
-Accessed accessed(Warp& warp, const Path& path, const Step& step, Lanes lanes) {
-  Accessed out;
-  const auto take = [&](const Place& place, std::int64_t offset) {
-    for_each_lane(lanes, [&](int lane) {
-      out.addresses.push_back(warp.read(path, place, lane) + static_cast<std::uint64_t>(offset));
-    });
-  };
-  const ptx::Does what = does(warp.program(), step);
-  if (ptx::accesses_memory(what) && step.place[2].exists()) {  // st.async and red.async have a list of places
-    take(step.place[2], step.access.offset);
-    out.bytes = step.access.bytes * step.access.count;
-    out.shared = step.access.space == ptx::StateSpace::shared;
-    const auto in_window = [](std::uint64_t address) { return address - kSharedWindow < kWindowBytes; };
-    if (step.access.generic) out.shared = std::ranges::all_of(out.addresses, in_window);
-    const bool elsewhere = step.access.space == ptx::StateSpace::local ||
-                           step.access.space == ptx::StateSpace::param ||
-                           step.access.space == ptx::StateSpace::constant;
-    if (elsewhere) return {};
-  } else if (what == ptx::Does::copy &&
-             step.place[3].exists()) {  // cp.async, which reads global memory, or nothing
-    const Place& size = step.place[4];
-    if (size.exists()) {
-      const bool ignores = size.kind == Place::Kind::predicate;
-      for_each_lane(lanes, [&](int lane) {
-        if ((warp.read(path, size, lane) != 0) == ignores) lanes &= ~(Lanes{1} << lane);
-      });
-    }
-    take(step.place[3], step.target);
-    out.bytes = step.access.bytes;
-  } else if (const Move* const move = steps::matrix_move(warp.program(), step);
-             move != nullptr && move->addressing == Addressing::rows) {
-    const Instruction& instruction = warp.program().instructions[static_cast<std::size_t>(step.extra)];
-    const std::vector<Place>& places = warp.program().places[static_cast<std::size_t>(step.target)];
-    std::size_t at = 0;
-    for (const warpbit::Operand& operand : instruction.operands()) {
-      if (operand.kind == OperandKind::address) break;
-      at += static_cast<std::size_t>(operand.registers);
-    }
-    const int rows = instruction.rows() * instruction.products();
-    lanes &= rows >= kLanes ? kAllLanes : (Lanes{1} << rows) - 1;
-    take(places[at], 0);
-    out.bytes = 16;
-    out.shared = true;
-  }
-  return out;
-}
-
-// Of the access of a step that begins.
-ptx::Counts cost(Warp& warp, const Path& path, const Step& step, Lanes lanes) {
-  ptx::Counts out{.warps = 1, .lanes = static_cast<std::uint64_t>(std::popcount(lanes))};
-  const Accessed access = accessed(warp, path, step, lanes);
-  if (access.addresses.empty()) return out;
-  if (access.shared) {
-    out.conflicts = static_cast<std::uint64_t>(bank_conflicts(access.addresses, access.bytes).total);
-    return out;
-  }
-  std::set<std::uint64_t> sectors;
-  const auto bytes = static_cast<std::uint64_t>(access.bytes);
-  for (const std::uint64_t address : access.addresses)
-    for (std::uint64_t s = address / kSector; s <= (address + bytes - 1) / kSector; ++s) sectors.insert(s);
-  out.bytes = access.addresses.size() * bytes;
-  out.sectors = sectors.size();
-  return out;
-}
 
 // ---- Statements
 
@@ -187,9 +111,10 @@ bool stands_for_statement(const Program& program, const Path& path, const Step& 
 
 }  // namespace
 
-Watch::Watch(const Program& program, const ptx::Launch& how, bool observes)
-    : program_(program), how_(how), observes_(observes) {
+Watch::Watch(const Program& program, const ptx::Launch& how, const Block& block, int warps, bool is_observed)
+    : program_(program), how_(how), observes_(how.observe && is_observed) {
   if (how.profile) counts_.resize(program.origins.size());
+  if (how.timeline && is_observed) timeline_.emplace(program, block, warps);
 }
 
 bool Watch::observes(const Warp& warp) const {
@@ -197,6 +122,11 @@ bool Watch::observes(const Warp& warp) const {
 }
 
 void Watch::before(Warp& warp, const Path& path, const Step& step, Lanes lanes) {
+  if (how_.timeline) {
+    block::Cluster& cluster = *warp.block().async().cluster.state();
+    cluster.actor = {warp.block().rank(), warp.number(), step.statement, cluster.noted};
+    if (timeline_) timeline_->begin();
+  }
   if (!stands_for_statement(program_, path, step)) return;
   if (!counts_.empty() && lanes != 0) cost_ = cost(warp, path, step, lanes);
   if (!observes(warp)) return;
@@ -204,9 +134,17 @@ void Watch::before(Warp& warp, const Path& path, const Step& step, Lanes lanes) 
   sources_ = registers_of(warp, path, step, false);
 }
 
+void Watch::wait(Warp& warp, const Path& path, const Step& step) {
+  if (timeline_) timeline_->wait(warp, path, step);
+}
+
 bool Watch::after(Warp& warp, const Path& before, const Step& step, Lanes lanes, bool waits) {
   if (!stands_for_statement(program_, before, step)) return true;
   if (!counts_.empty() && lanes != 0) counts_[static_cast<std::size_t>(step.statement)] += cost_;
+  if (timeline_) {
+    timeline_->execute(warp, before, step, lanes, waits);
+    warp.block().async().cluster.state()->noted = timeline_->statements();
+  }
   if (!observes(warp)) return true;
   const Origin& origin = program_.origins[static_cast<std::size_t>(step.statement)];
   const Extent at = warp.block().index();
@@ -246,3 +184,22 @@ std::vector<ptx::LineCounts> profile(const Program& program, const std::vector<p
 }
 
 }  // namespace warpbit::grid
+
+namespace warpbit::ptx {
+
+Counts& Counts::operator+=(const Counts& other) {
+  warps += other.warps;
+  lanes += other.lanes;
+  bytes += other.bytes;
+  sectors += other.sectors;
+  least_sectors += other.least_sectors;
+  conflicts += other.conflicts;
+  shared_bytes += other.shared_bytes;
+  local_bytes += other.local_bytes;
+  constant_bytes += other.constant_bytes;
+  tensor_bytes += other.tensor_bytes;
+  products += other.products;
+  return *this;
+}
+
+}  // namespace warpbit::ptx
