@@ -21,11 +21,10 @@ namespace fs = std::filesystem;
 const std::string kForm = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32";
 const std::string kWgmma = "wgmma.mma_async.sync.aligned.m64n16k16.f32.f16.f16";
 const std::string kTensor = "tcgen05.mma.cta_group::1.kind::f16";
-const std::string kTested =
-    "\"$WARPBIT_CLI\" launch examples/ptx_kernel.ptx --entry gemm --grid 1,1 --block 32 --arg zeros:f16:16x16 --arg "
-    "zeros:f16:8x16 --arg zeros:f32:16x8 --arg i32:8 --arg i32:16";
-
-// With {} for the folder of files.
+const std::string kGemm =
+    "examples/ptx_kernel.ptx --entry gemm --grid 1,1 --block 32 --arg zeros:f16:16x16 --arg zeros:f16:8x16 --arg "
+    "zeros:f32:16x8 --arg i32:8 --arg i32:16";
+const std::string kTested = "\"$WARPBIT_CLI\" launch " + kGemm;
 const std::string kRacing =
     "\"$WARPBIT_CLI\" launch tests/broken/data_race.ptx --entry broken --block 64 --arg zeros:u32:64";
 
@@ -102,6 +101,7 @@ const Call kCalls[] = {
     {"launch", "{}/good.ptx --arg null --json", 0, "whole"},
     {"launch", "{}/good.ptx --json", 2, ""},
     {"launch", "{}/good.ptx --arg null --profile --trace 0 --break 4 --json", 0, "whole"},
+    {"launch", kGemm + " --profile --json", 0, "whole"},
     {"launch", "tests/broken/data_race.ptx --entry broken --block 64 --arg zeros:u32:64 --lenient --json", 1,
      "whole"},
     {"launch", "tests/faults/deadlock_of_a_barrier.ptx --entry broken --block 64 --arg zeros:u32:1 --json", 1,
