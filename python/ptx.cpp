@@ -309,7 +309,7 @@ std::vector<std::byte> scalar_bytes(const ptx::Parameter& parameter, const py::h
   if (!fits || type.attr("hasobject").cast<bool>() ||
       static_cast<std::size_t>(type.itemsize()) != parameter.bytes)
     refuse_argument(parameter,
-                    py::repr(object).cast<std::string>() + ", " +
+                    py::str(object).cast<std::string>() + ", " +
                         py::str(static_cast<const py::object&>(type)).cast<std::string>() + " of " +
                         std::to_string(type.itemsize()) + " bytes",
                     type_text(parameter));

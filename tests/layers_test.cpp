@@ -49,12 +49,13 @@ const Arrows kArrows = {
     // Kernels.
     {"tensor_map", {"fragment"}},
     {"async", {"block", "tensor_map"}},
-    {"device", {"async"}},
+    {"review", {"block"}},
+    {"device", {"async", "review"}},
     {"ptx", {"isa"}},
     {"scalar", {"ptx"}},
     {"assembler", {"scalar"}},
     {"texture", {"scalar"}},
-    {"grid", {"assembler", "async", "texture"}},
+    {"grid", {"assembler", "async", "texture", "review"}},
     // Programs.
     {"reduction", {"capture", "format", "grid"}},
     {"verify", {"replay", "recording", "order", "grid", "reduction"}},
@@ -93,6 +94,7 @@ const std::map<std::string, std::string, std::less<>> kHeaders = {
     {"recording", "recording"},   {"verify", "verify"},         {"arbiter", "arbiter"},
     {"reduction", "reduction"},   {"all_reduce", "reduction"},  {"study", "compare"},
     {"notice", "notice"},         {"debug", "debug"},           {"bits", "diagnose"},
+    {"review", "review"},
     {"timeline", "grid"},         {"profile", "profile"},
 };
 

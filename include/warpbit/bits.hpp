@@ -111,6 +111,12 @@ struct BitsComparison {
 Result<BitsComparison> compare_bits(const ArrayBits& expected, const ArrayBits& got,
                                     std::string name = "the array");
 
+/// Which mistake in a kernel makes `d` of A and B: diagnose (warpbit/diagnose.hpp) of whole arrays, row by row. D is rows x columns,
+/// A rows x depth, B depth x columns, items of the sizes of the instruction's operands. Errors: view_mismatch for other arrays;
+/// those of diagnose.
+Result<Diagnosis> diagnose(const Instruction& instruction, const ArrayBits& a, const ArrayBits& b,
+                           const ArrayBits& d);
+
 /// The map as a picture (SVG) for light and dark backgrounds, with the words of the text.
 std::string bits_svg(const BitsComparison& comparison);
 /// Writes it to a file, which is complete or untouched. Errors: file_unwritable.

@@ -28,6 +28,7 @@
 #include "warpbit/execute.hpp"
 #include "warpbit/fault.hpp"
 #include "warpbit/result.hpp"
+#include "warpbit/review.hpp"
 #include "warpbit/target.hpp"
 #include "warpbit/timeline.hpp"
 
@@ -427,6 +428,13 @@ class Function {
   explicit Function(std::shared_ptr<const State> state) : state_(std::move(state)) {}
   std::shared_ptr<const State> state_;
 };
+
+/// What a report says is wrong: its fault, its findings and notes, and what the assembler makes of statements. A finding with a
+/// cause is among the places of that. `file`: of the module; empty if it has none.
+std::vector<Remark> remarks(const Report& report, const std::string& file = {});
+/// What is refused of a module (Module::load, Module::check), with line and column; and its notes.
+std::vector<Remark> remarks(std::span<const Error> refused, const std::string& file);
+std::vector<Remark> remarks(std::span<const AssemblerNote> notes, const std::string& file);
 
 /// Which thread stores an element first: the launch is run again and may not store there; the fault says who tried to, and at
 /// which statement (`lanes`, `at`, `ptx_line`, `error.where`). Nothing if no thread does, as where a copy in bulk writes it. A

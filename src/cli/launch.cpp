@@ -12,6 +12,7 @@
 #include "cli/launch_setup.hpp"
 #include "cli/launch_watch.hpp"
 #include "cli/notes.hpp"
+#include "cli/review.hpp"
 #include "cli/terminal.hpp"
 #include "warpbit/ptx.hpp"
 #include "warpbit/replay.hpp"
@@ -25,6 +26,7 @@ struct LaunchArguments {
   LaunchSetup setup;
   LaunchProfile profile;
   WatchArguments watch;
+  ReviewOutput review;
   bool json = false;
 };
 
@@ -314,6 +316,7 @@ int launch(const LaunchArguments& o) {
   o.profile.draw(
       fmt::format("{} on {}: {}", loaded.kernel.name(), loaded.module.target().name(), shape_text(loaded.how)),
       report);
+  write_review(o.review, ptx::remarks(report, o.setup.file));
   const bool has_findings =
       o.setup.how.lenient && std::ranges::any_of(report.findings, [](const ptx::Finding& one) {
         return one.grade == Grade::finding;  // without --lenient it is what a launch goes on behind anyway
@@ -340,7 +343,8 @@ void add_launch(CLI::App& command, int& status) {
           "what it reads and writes: LINE of the PTX, or FILE:LINE of the source; exit status 1 if it is "
           "never executed")
       ->type_name("LINE");
-  add_json(command, o.json);
+  CLI::Option* json = add_json(command, o.json);
+  add_review(command, o.review, json);
   command.footer(examples(
       {"printf '%s\\n' '.version 8.0' '.target sm_90' '.address_size 64' '.entry f(.param .u64 x) { ret; }' >f.ptx && "
        "warpbit launch f.ptx --grid 4,4 --block 128 --arg zeros:f32:4096:x.npy",

@@ -216,18 +216,27 @@ std::optional<Error> check_inferred(const grid::Program& program) {
                fmt::format("{}: as {}", first.open, first.from), "allow inferred arithmetic to execute it"};
 }
 
+// In which line of a module's text its mistake begins; 0 without one.
+int mistake_line(const std::optional<PlantedMistake>& mistake, std::string_view text) {
+  if (!mistake || mistake->at > text.size()) return 0;
+  return 1 + static_cast<int>(std::ranges::count(text.substr(0, mistake->at), '\n'));
+}
+
 }  // namespace
 
 Report Function::launch(const Launch& how, std::span<const Argument> arguments) const {
   const TestProcess* const process = TestProcess::self();
   if (process == nullptr || how.observe) return launch_once(how, arguments);
-  const grid::TwinLaunch what{*process, state_->name, state_->parameters, how, arguments};
+  const grid::TwinLaunch what{*process,           state_->name,
+                              state_->parameters, how,
+                              arguments,          mistake_line(process->mistake(), state_->module->text->text)};
   const auto once = [](const Function& of) {
     return [of](const Launch& as, std::span<const Argument> with) { return of.launch_once(as, with); };
   };
   if (!state_->original)
-    return process->mistake() ? launch_once(how, arguments)
-                              : grid::launch_recorded(what, state_->module->key, once(*this));
+    return process->mistake()
+               ? launch_once(how, arguments)
+               : grid::launch_recorded(what, {state_->module->key, state_->module->file}, once(*this));
   const Function original(state_->original);
   return grid::launch_twins(what, {once(*this), state_->module->variables().ranges()},
                             {once(original), state_->original->module->variables().ranges()});
