@@ -145,7 +145,7 @@ TEST_CASE("the JSON has a timeline, and a file the picture", "[quick][cli]") {
   const Output drawn = saxpy.launch({"--svg", svg});
   CHECK(drawn.status == 0);
   CHECK_THAT(drawn.out, !Contains("executed"));
-  const std::string picture = read(svg);
+  const std::string picture = archive::bytes_of(svg);
   CHECK_THAT(picture,
              Contains("saxpy on ") && Contains("2 blocks of 64 threads") && Contains("block (0, 0, 0)"));
   CHECK_THAT(picture, Contains("st.global.f32") && Contains(">10/10<"));

@@ -211,13 +211,13 @@ void Mbarriers::settle(Object& object) {
   if (object.pending != 0 || object.bytes != 0) return;
   ++object.phase;
   ++phases_;
-  object.completed_by = shared_.cluster().actor;
-  object.completed_by.done = shared_.cluster().noted;
   object.pending = object.expected;
   object.came_before = std::exchange(object.came, 0);
   object.expects.reset();
   object.complete = object.released;
   object.complete_afar = object.released_afar;
+  object.completed_by = shared_.cluster().actor;
+  object.completed_by.done = shared_.cluster().noted;
   if (object.agent >= 0) {
     std::vector<std::uint32_t>& known = object.complete.known;
     const auto agent = static_cast<std::size_t>(object.agent);

@@ -33,7 +33,7 @@ const Kind& kind_of(ReleasedBy by) {
   return kKinds[static_cast<std::size_t>(by)];
 }
 
-constexpr std::string_view kWaits = "#d64550";
+constexpr std::string_view kWaits = kPictureColours[6];
 
 std::string_view words(Awaited what) {
   constexpr std::array<std::string_view, 8> kWords = {"a barrier",
