@@ -34,4 +34,5 @@
 #include "warpbit/target.hpp"
 #include "warpbit/tensor_map.hpp"
 #include "warpbit/tensor_memory.hpp"
+#include "warpbit/timeline.hpp"
 #include "warpbit/verify.hpp"
