@@ -100,7 +100,7 @@ struct BitsComparison {
   bool equal() const { return different == 0; }
   /// What differs, in words: how many elements, the first one, and the pattern, if there is one. Nothing if nothing differs.
   std::vector<std::string> lines() const;
-  /// The map in block characters, in at most 80 columns and 34 lines. Empty if nothing differs, or there is one element.
+  /// The map in block characters, in at most 80 columns and 34 lines. Empty if nothing differs, or everything.
   std::string picture() const;
   /// Both, each line with a newline at its end.
   std::string text() const;

@@ -28,7 +28,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 NAME = "warpbit"
 BUNDLE = NAME + ".libs"
 TOOL = "warpbit_tool"  # a package of its own: who starts the tool imports no NumPy
-SCRIPTS = ("record", "arbiter/levels", "capture/driver.py", "capture/recording.py")  # the tool finds them in ../share/warpbit
+SCRIPTS = ("record", "arbiter/levels", "capture/driver.py", "capture/recording.py")
 OWN_VERSION = f"{sys.version_info.major}{sys.version_info.minor}"
 
 # The libraries that PEP 600 lets a wheel expect, as far as anything here could ask for them.
@@ -252,8 +252,10 @@ def make_wheel(build, extension, python, pybind11, folder):
         for file in ("__init__.py", "_error.py", "testing.py", "pytest_plugin.py", "py.typed", "_core.pyi"):
             shutil.copyfile(build / "python" / NAME / file, stage / NAME / file)
         shutil.copyfile(ROOT / "python/wheel/tool.py", stage / TOOL / "__init__.py")
+        share = stage / TOOL / "share" / NAME  # where the tool looks
         for script in SCRIPTS:
-            copy_sources(ROOT / "tools" / script, stage / TOOL / "share" / NAME / script)
+            copy_sources(ROOT / "tools" / script, share / script)
+        copy_sources(ROOT / "schemas", share / "schemas")
         files = [stage / NAME / extension.name, stage / TOOL / "bin" / NAME]
         for path, to in zip((extension, build / NAME), files):
             shutil.copy(path, to)
@@ -268,7 +270,7 @@ def make_wheel(build, extension, python, pybind11, folder):
 
 # What the build reads; captures are far more, and not among it.
 SOURCES = ("CMakeLists.txt", "CMakePresets.json", "pyproject.toml", "README.md", "LICENSE", "NOTICE", "golden/index.tsv", "golden/forms.tsv",
-           "golden-digests/scalar/sm_90a.zip", "golden-digests/textures/sm_90.zip", "cmake", "include", "src", "python",
+           "golden-digests/scalar/sm_90a.zip", "golden-digests/textures/sm_90.zip", "cmake", "include", "src", "schemas", "python",
            *("tools/" + script for script in SCRIPTS))
 
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#pragma GCC visibility push(default)  // warpbit's other libraries use it
 namespace warpbit {
 
 /// What a picture's texts are set in.
@@ -26,3 +27,4 @@ struct SvgFrame {
 std::string svg_document(const SvgFrame& frame, std::string_view body);
 
 }  // namespace warpbit
+#pragma GCC visibility pop
