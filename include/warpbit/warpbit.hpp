@@ -29,6 +29,7 @@
 #include "warpbit/reduction.hpp"
 #include "warpbit/replay.hpp"
 #include "warpbit/result.hpp"
+#include "warpbit/review.hpp"
 #include "warpbit/state.hpp"
 #include "warpbit/study.hpp"
 #include "warpbit/target.hpp"
