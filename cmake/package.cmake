@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What `cpack -G DEB` makes of the components: libwarpbit0, libwarpbit-dev, warpbit, the tool, and python3-warpbit. The tool and the
+# What `cpack -G DEB` makes of the components: libwarpbit1, libwarpbit-dev, warpbit, the tool, and python3-warpbit. The tool and the
 # module hold the library.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)

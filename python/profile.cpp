@@ -14,9 +14,6 @@ Field<ptx::LineCounts, M> line_field(const char* name, M Base::*member, const ch
   return field(name, static_cast<M ptx::LineCounts::*>(member), doc);
 }
 
-constexpr const char* kChain =
-    "That line, and those of the functions that were inlined or called there, from outside in.";
-
 void add_line(py::module_& m) {
   add_record(m, "SourceLink", "A line of a function from which a statement comes.",
              field("function", &SourceLink::function, "Its name without parameters, or empty."),

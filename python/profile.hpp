@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The index of a block is a tuple in Python.
+// What the bindings of launches share. The index of a block is a tuple in Python.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -29,3 +29,10 @@ struct type_caster<warpbit::device::Index3> {
 };
 
 }  // namespace pybind11::detail
+
+namespace warpbit::python {
+
+inline constexpr const char* kChain =
+    "That line, and those of the functions that were inlined or called there, from outside in.";
+
+}  // namespace warpbit::python

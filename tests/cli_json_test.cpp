@@ -28,6 +28,7 @@ const std::string kTested = "\"$WARPBIT_CLI\" launch " + kGemm;
 const std::string kRacing =
     "\"$WARPBIT_CLI\" launch tests/broken/data_race.ptx --entry broken --block 64 --arg zeros:u32:64";
 
+// With {} for the folder of files.
 struct Call {
   std::string command, arguments;
   int status;
@@ -106,6 +107,12 @@ const Call kCalls[] = {
      "whole"},
     {"launch", "tests/faults/deadlock_of_a_barrier.ptx --entry broken --block 64 --arg zeros:u32:1 --json", 1,
      "whole"},
+    {"findings", "--json -- \"$WARPBIT_CLI\" launch {}/good.ptx --arg null", 0, "whole"},
+    {"findings",
+     "--json -- \"$WARPBIT_CLI\" launch tests/broken/data_race.ptx --entry broken --block 64 --arg zeros:u32:64",
+     1, "whole"},
+    {"findings", "--json -- true", 3, "whole"},
+    {"findings", "--json", 2, ""},
     {"explain", kForm + " --target sm_90 --a '1 0.1' --b 1 --json", 0, "one"},
     {"explain", "{}/wrong.npz --json", 1, "one"},
     {"explain", kForm + " --target sm_90 --json", 2, ""},

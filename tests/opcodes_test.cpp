@@ -116,6 +116,7 @@ constexpr Exception kExceptions[] = {
     {"src/kernel/kernel.cpp", "a feature of processors"},
     {"src/target/target.cpp", "units"},
     {"src/grid/function.cpp", "kinds of faults"},
+    {"src/grid/timeline.cpp", "kinds of waits"},
     {"src/block/fault_words.cpp", "an English word"},
     {"src/ptx/evidence.cpp", "kinds of results"},
     {"src/diagnose/places.cpp", "a bit that is set"},

@@ -41,7 +41,7 @@ std::string lanes_text(const Counts& of);
 
 /// What a picture shows.
 struct ProfilePicture {
-  std::string title;              ///< "gemm on sm_90a: 16 blocks"
+  std::string title;              ///< "gemm: 16 blocks of 32 threads"
   std::vector<LineCounts> lines;  ///< Report::profile
   Timeline timeline;              ///< Report::timeline
   std::string ended_by =

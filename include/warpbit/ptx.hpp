@@ -137,13 +137,13 @@ struct Counts {
   std::uint64_t least_sectors = 0;  ///< as few as could hold as many different bytes, of each execution
   /// Extra wavefronts of shared memory (bank_conflicts in warpbit/state.hpp): of ld, st, atom, red and matrix moves.
   std::uint64_t conflicts = 0;
-  /// Of shared memory that lanes ask for, likewise, with matrix moves; of copies to and from it; of wgmma a quarter of its
-  /// matrices in shared memory for each of its warps. Those of tcgen05.mma are not counted.
+  /// Of shared memory that lanes ask for, likewise, with matrix moves; of copies to and from it; of a product of a warpgroup a
+  /// quarter of its matrices in shared memory for each of its warps. Those of products in tensor memory are not counted.
   std::uint64_t shared_bytes = 0;
   std::uint64_t local_bytes = 0;     ///< of local memory that lanes ask for
   std::uint64_t constant_bytes = 0;  ///< of constant memory and parameters that lanes ask for
-  std::uint64_t tensor_bytes = 0;    ///< of tensor memory, from and to registers: tcgen05.ld and st
-  /// Multiply-adds of matrix products, M N K each, of a sparse one half of it; of wgmma a quarter for each of its warps.
+  std::uint64_t tensor_bytes = 0;    ///< of tensor memory, from and to registers
+  /// Multiply-adds of matrix products, M N K each, of a sparse one half of it; of one of a warpgroup a quarter for each warp.
   std::uint64_t products = 0;
 
   /// The sum of both.

@@ -19,9 +19,9 @@
 // symbols; a new patch version changes neither. Any version may correct results that hardware proves wrong;
 // CHANGELOG.md names each such change.
 /// "major.minor.patch", and its parts. CMake reads the text from this line.
-#define WARPBIT_VERSION_TEXT  "0.1.0"
-#define WARPBIT_VERSION_MAJOR 0
-#define WARPBIT_VERSION_MINOR 1
+#define WARPBIT_VERSION_TEXT  "1.0.0"
+#define WARPBIT_VERSION_MAJOR 1
+#define WARPBIT_VERSION_MINOR 0
 #define WARPBIT_VERSION_PATCH 0
 
 #pragma GCC visibility push(default)

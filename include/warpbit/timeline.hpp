@@ -22,9 +22,9 @@ enum class Awaited : std::uint8_t {
   cluster_barrier,  ///< barrier.cluster
   copies,           ///< cp.async: wait_group, wait_all
   bulk_copies,      ///< cp.async.bulk.wait_group
-  products,         ///< wgmma.wait_group
+  products,         ///< asynchronous ones of a warpgroup, by groups
   registers,        ///< setmaxnreg.inc
-  columns,          ///< of tensor memory: tcgen05.alloc
+  columns,          ///< of tensor memory, to be allocated
 };
 /// Its name: "mbarrier", "cluster_barrier".
 std::string_view name(Awaited awaited);

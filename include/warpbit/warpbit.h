@@ -27,7 +27,7 @@ extern "C" {
 #define WARPBIT_ABI 4
 /** WARPBIT_ABI of the library that runs. */
 WARPBIT_API uint32_t warpbit_abi(void);
-/** "0.1.0" */
+/** "1.0.0" */
 WARPBIT_API const char* warpbit_version(void);
 
 /** Zeros with the size in front: `warpbit_description d = WARPBIT_INIT(warpbit_description);` */

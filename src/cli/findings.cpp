@@ -100,7 +100,8 @@ void add_findings(CLI::App& command, int& status) {
       "Python, ptx::Module of C++, the functions of C, kernels in source, or the command launch; and each assert_bits_equal of "
       "Python that fails. Exit status: 0 if the test passes and nothing is found but notes, 1 if it fails or something is found, "
       "2 if it does not run, 3 if it passes and launches no kernel.\n" +
-      examples({"warpbit findings -- warpbit launch examples/ptx_kernel.ptx --entry gemm --grid 1,1 --block 32 "
+      examples({"warpbit findings --sarif found.sarif -- warpbit verify golden/kernels/scan.zip",
+                "warpbit findings -- warpbit launch examples/ptx_kernel.ptx --entry gemm --grid 1,1 --block 32 "
                 "--arg zeros:f16:16x16 --arg zeros:f16:8x16 --arg zeros:f32:16x8 --arg i32:8 --arg i32:16"}));
 }
 

@@ -8,6 +8,7 @@ Runs what a page of the guide shows, in FOLDER, as it stands there. A block tagg
                    follows;
   sh               has commands after "$ ", each of which must print the lines that follow it;
   cmake, file      is a file;
+  yaml             must be YAML (where PyYAML is installed);
   cuda             is a part of a file in examples/, as it stands there;
   bash             is for another machine, or for the repository: it is not run.
 
@@ -21,9 +22,14 @@ import re
 import subprocess
 import sys
 
+try:
+    import yaml
+except ImportError:
+    yaml = None
+
 FENCE = re.compile(r"^```([a-z]*)\n(.*?)^```$", re.M | re.S)
 NAME = re.compile(r"(?://|/\*|#) ([\w.-]+\.\w+)(?: \*/)?\n")
-KNOWN = {"cpp", "c", "python", "sh", "cmake", "cuda", "file", "bash", "text"}
+KNOWN = {"cpp", "c", "python", "sh", "cmake", "cuda", "file", "bash", "text", "yaml"}
 
 
 def compiled(compiler, standard):
@@ -77,6 +83,8 @@ def main(page, folder):
             sys.exit(f"a block is tagged {tag!r}; there are {', '.join(sorted(KNOWN))}")
         name = NAME.match(text)
         name = name[1] if name else f"example{number}.{tag}"
+        if tag == "yaml" and yaml is not None:
+            yaml.safe_load(text)
         if tag == "cuda" and not any(text in file.read_text(encoding="utf-8")
                                      for file in pathlib.Path(folder, "examples").glob("*.cu")):
             sys.exit(f"no file of examples/ has\n{text}")

@@ -4,7 +4,7 @@
 //     CHECK_THAT(d, EqualBits(instruction->operands()[0], expected));  // registers: [lane][register]
 //     CHECK_THAT(d, EqualBits(*instruction, a, b, c));                 // what it makes of a, b and c
 //     CHECK_THAT(d, EqualBits(expected, {.shape = {64, 32}}));         // a whole array
-//     CHECK_THAT(d, EqualBits(expected, {.shape = {64, 32}}, product_of(mma, a, b)));  // and the mistake that explains it
+//     CHECK_THAT(d, EqualBits(expected, {.shape = {64, 32}}, product_of(*instruction, a, b)));  // and the mistake that explains it
 #pragma once
 
 #if __has_include(<catch2/matchers/catch_matchers.hpp>)  // version 3
