@@ -34,6 +34,14 @@ class TestProcess {
   /// This process; nullptr if no test is watched.
   static const TestProcess* self();
 
+  /// While one lives, self() is nullptr in this thread: for launches that are no part of the test, but look for something.
+  class Unwatched {
+   public:
+    Unwatched();
+    ~Unwatched();
+    Unwatched(const Unwatched&) = delete;
+  };
+
   /// What to plant; nothing in the first run.
   const std::optional<PlantedMistake>& mistake() const { return mistake_; }
   /// Adds a line to the events. What cannot be written is not there for the reader, who says so.

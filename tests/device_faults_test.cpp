@@ -208,7 +208,7 @@ TEST_CASE("a copy is there when its group has been waited for", "[quick][device]
       too_few.error.message() ==
       "cp.async.wait_group: it waits for all groups but the last 2, and lane 0 of warp 0 accesses bytes 0x0 to "
       "0x3, the destination of "
-      "a cp.async of this thread that is not complete (it is in group 1 of 2); this statement must be cp.async.wait_group 1");
+      "a cp.async of this thread that is not complete (it is in group 1 of 2); this statement must be cp.async.wait_group 1, or each step must commit a group, an empty one, too");
   CHECK(too_few.at.line == marked("waits"));
   REQUIRE(too_few.other);
   CHECK(too_few.other->at.line == marked("used"));

@@ -120,7 +120,7 @@ TEST_CASE("what is missing in a GEMM is found", "[quick][device]") {
       waits_for_less.error.message() ==
       "cp.async.wait_group: it waits for all groups but the last 2, and lane 0 of warp 0 accesses bytes 0x0 to "
       "0xf, the destination of "
-      "a cp.async of this thread that is not complete (it is in group 1 of 2); this statement must be cp.async.wait_group 1");
+      "a cp.async of this thread that is not complete (it is in group 1 of 2); this statement must be cp.async.wait_group 1, or each step must commit a group, an empty one, too");
   REQUIRE(waits_for_less.other);
   CHECK(waits_for_less.other->at.line == load_of_a);
   // The fault of the first block, however many run at once.

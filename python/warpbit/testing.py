@@ -139,7 +139,8 @@ def assert_bits_equal(got: Any, expected: Any, *, a: Any = None, b: Any = None, 
     if product is not None:
         mistake, diagnosis = _diagnosed(product, got, a, b, c, store)
         said.append(mistake)
-    add_remark("bits_differ", "\n".join(said), at=at, sentence="an array has other bits than a test expects")
+    add_remark("bits_differ", "\n".join(said), at=at, grade="fault",
+               sentence="an array has other bits than a test expects")
     differ = BitsDiffer("\n".join([*said, comparison.picture()]).rstrip("\n"), comparison, diagnosis)
     if svg is not None:
         differ.write_svg(svg)

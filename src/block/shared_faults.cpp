@@ -37,8 +37,9 @@ void Shared::tell_pending(Fault& fault, std::string_view what, const Accesses::C
       copier.waited_pending == 1 ? "" : fmt::format(" {}", copier.waited_pending),
       cluster_->name(thread, rank_), bytes_text(conflict.byte, conflict.last), who, copy->group + 1,
       copier.group);
-  fault.error.accepted =
-      fmt::format("this statement must be cp.async.wait_group {}", copier.group - copy->group - 1);
+  fault.error.accepted = fmt::format(
+      "this statement must be cp.async.wait_group {}, or each step must commit a group, an empty one, too",
+      copier.group - copy->group - 1);
   fault.other = static_cast<FaultSide&>(fault);
   fault.other->what = "accesses " + bytes_text(conflict.byte, conflict.last);
   fault.warp = writer / kWarp;

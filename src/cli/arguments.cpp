@@ -87,6 +87,19 @@ CLI::Validator whole_number(std::uint64_t least, std::uint64_t most) {
       "");
 }
 
+CLI::Validator new_file() {
+  return CLI::Validator(
+      [](const std::string& text) {
+        namespace fs = std::filesystem;
+        std::error_code error;
+        const fs::path folder = fs::path(text).parent_path();
+        if (fs::is_directory(text, error)) return fmt::format("'{}' is a folder; expected a file", text);
+        if (folder.empty() || fs::is_directory(folder, error)) return std::string();
+        return fmt::format("'{}'; expected a file in a folder that is there: {} is not", text, folder.string());
+      },
+      "");
+}
+
 bool is_file(const std::string& what) {
   return what.ends_with(".npz") || std::filesystem::exists(what);
 }

@@ -41,6 +41,8 @@ std::optional<std::uint32_t> example_descriptor(const Instruction& instruction);
 ReplayOptions with_target(ReplayOptions options, const std::string& name);
 
 /// For options of whole numbers: from `least` to `most`.
+/// For files that are written at the end of much work: their folder must be there, so that it is not in vain.
+CLI::Validator new_file();
 inline constexpr std::uint64_t kNoMost = std::numeric_limits<std::uint64_t>::max();
 CLI::Validator whole_number(std::uint64_t least, std::uint64_t most = kNoMost);
 

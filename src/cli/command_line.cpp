@@ -98,6 +98,17 @@ void check_options(const CLI::App& app) {
     }
 }
 
+// Refuses options of a test that stand before --: the command would take them for its own.
+void check_test(const CLI::App& app) {
+  for (const CLI::App* command : app.get_subcommands()) {
+    const auto words = command->remaining();
+    if (words.empty() || command->get_option_no_throw("test") == nullptr) continue;
+    refuse(
+        command->get_name(), fmt::format("'{}' is no option of it", words.front()),
+        fmt::format("the command of the test behind --: warpbit {} -- TEST ARGUMENT...", command->get_name()));
+  }
+}
+
 // The name of a target or of a file is not empty, as it is where a variable of the shell is not set.
 void refuse_empty_names(CLI::App& app) {
   constexpr std::string_view kNamed[] = {"--target", "--targets", "--svg", "--out"};
@@ -128,7 +139,10 @@ int answer(CLI::App& app, int argc, char** argv, const int& status) try {
   return status;
 } catch (const CLI::ParseError& error) {
   if (error.get_name() == "RequiredError") check_required(app);
-  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) check_options(app);
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
+    check_options(app);
+    check_test(app);
+  }
   std::ostringstream out, messages;
   const int status_of_help = app.exit(error, out, messages);
   fmt::print("{}", out.str());

@@ -56,9 +56,10 @@ void print_findings(const FindingsReport& report, const std::vector<std::string>
   using enum FindingsReport::State;
   const std::string words = printable(fmt::format("{}", fmt::join(command, " ")));
   if (report.state == not_run) return print_fitted(fmt::format("the test does not run: {}", words));
-  if (report.state == no_kernel) return print_fitted(fmt::format("the test launches no kernel: {}", words));
   for (const Remark& one : report.remarks) print_remark(one);
-  print_fitted(printable(fmt::format("{}: {}", launches_of(report), counts_of(report))));
+  print_fitted(report.state == no_kernel
+                   ? fmt::format("the test launches no kernel: {}", words)
+                   : printable(fmt::format("{}: {}", launches_of(report), counts_of(report))));
   if (report.status != 0) print_fitted(fmt::format("the test fails, with exit status {}", report.status));
 }
 

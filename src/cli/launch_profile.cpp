@@ -129,10 +129,17 @@ ordered_json index_json(const device::Index3& block) {
   return {block.x, block.y, block.z};
 }
 
+ordered_json lanes_json(std::uint32_t mask) {
+  ordered_json out = ordered_json::array();
+  for (int lane = 0; lane < 32; ++lane)
+    if ((mask >> lane & 1) != 0) out.push_back(lane);
+  return out;
+}
+
 ordered_json wait_json(const ptx::Wait& wait) {
   ordered_json out{{"what", ptx::name(wait.what)},
                    {"warp", wait.warp},
-                   {"lanes", wait.lanes},
+                   {"lanes", lanes_json(wait.lanes)},
                    {"line", wait.line},
                    {"waited", wait.waited},
                    {"from", wait.from},

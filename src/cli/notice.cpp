@@ -111,7 +111,9 @@ void add_notice(CLI::App& command, int& status) {
       ->type_name("PERCENT");
   command.add_flag("--all", o.output.all,
                    "also print the mistakes that are noticed, and each that may change nothing");
-  command.add_option("--junit", o.output.junit, "also write a report as JUnit's XML")->type_name("FILE");
+  command.add_option("--junit", o.output.junit, "also write a report as JUnit's XML")
+      ->type_name("FILE")
+      ->check(new_file());
   command.add_flag("--list-kinds", o.list, "print the kinds of mistakes, and run nothing");
   CLI::Option* json = add_json(command, o.json);
   add_review(command, o.review, json);

@@ -150,7 +150,7 @@ void print_notice(const NoticeReport& report, const std::vector<std::string>& co
   if (report.state != NoticeReport::State::tried) return print_refusal(report, command);
   for (const NoticedRow& row : noticed_rows())
     if (output.all || !row.is_noticed) print_group(report, row, output.all);
-  print_fitted(printable(fmt::format("the test has {} of {}; {} of {} are executed",
+  print_fitted(printable(fmt::format("the test has {} of {}; executed: {} of {}",
                                      plural(report.launches, "launch"), fmt::join(report.kernels, ", "),
                                      report.executed, plural(report.statements, "statement"))));
   print_fitted(tried_words(report, options));

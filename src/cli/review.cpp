@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "cli/arguments.hpp"
 #include "cli/parts.hpp"
 
 namespace warpbit::cli {
@@ -23,7 +24,8 @@ ordered_json remark_places_json(const std::vector<RemarkPlace>& places) {
 
 void add_review(CLI::App& command, ReviewOutput& output, CLI::Option* json) {
   command.add_option("--sarif", output.sarif, "also write what is found as SARIF 2.1.0, for reviews of code")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->check(new_file());
   command
       .add_flag("--annotations", output.annotations,
                 "also print what is found as annotations of GitHub Actions, which mark lines of a pull request")

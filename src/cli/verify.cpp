@@ -156,7 +156,9 @@ void add_verify(CLI::App& command, int& status) {
       .add_option("--against", o.against,
                   "compare with another recording of the same program: what differs, where they part, and why")
       ->type_name("RECORDING");
-  command.add_option("--junit", o.output.junit, "also write a report as JUnit's XML")->type_name("FILE");
+  command.add_option("--junit", o.output.junit, "also write a report as JUnit's XML")
+      ->type_name("FILE")
+      ->check(new_file());
   CLI::Option* json = add_json(command, o.output.json);
   add_review(command, o.output.review, json);
   command.add_flag("--quiet", o.output.quiet, "print the last line alone")->excludes(json);

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "grid/launch_memory.hpp"
+#include "test_process.hpp"
 #include "warpbit/ptx.hpp"
 
 namespace warpbit::ptx {
@@ -62,6 +63,7 @@ Result<std::optional<Fault>> find_store(const Function& kernel, const Launch& ho
     return Error{Errc::argument_mismatch, kernel.name(), "an element that no argument holds",
                  "an element of an array that the launch has as an argument to write to"};
   const auto byte = static_cast<std::size_t>(element.data() - array.data());
+  const TestProcess::Unwatched looking;
   const KeptInTheEnd kept(how, arguments);
   // An access that reaches across the edge of the bytes is out of bounds; then more are taken.
   for (std::size_t around = element.size(); around <= 32; around *= 2) {

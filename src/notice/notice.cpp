@@ -50,7 +50,7 @@ std::span<const NoticedRow> noticed_rows() {
       {finding, "finding", "a launch has a finding that it has not otherwise, and the test passes",
        "let findings fail the test: pytest -W error, or strict of a launch", false, true},
       {values, "values", "launches leave the same bytes; with other values they do not",
-       "use inputs that all differ, of both signs", false, true},
+       "use inputs that all differ, of both signs, with fractions, so that sums are rounded", false, true},
       {sizes, "sizes",
        "launches leave the same bytes; with a smaller integer argument, or a block more, they do not",
        "add a case of other sizes, such as one that is no multiple of the block", false, true},
