@@ -92,6 +92,7 @@ const std::map<std::string, std::string, std::less<>> kHeaders = {
     {"recording", "recording"},   {"verify", "verify"},         {"arbiter", "arbiter"},
     {"reduction", "reduction"},   {"all_reduce", "reduction"},  {"study", "compare"},
     {"notice", "notice"},         {"debug", "debug"},           {"bits", "diagnose"},
+    {"block_state", "grid"},
 };
 
 // "src/isa/families/mma.cpp" -> isa, "warpbit/target.hpp" -> target, "isa/form.hpp" -> isa.

@@ -8,8 +8,12 @@
 #include <bit>
 #include <map>
 #include <set>
+#include <utility>
 
+#include "async/cluster.hpp"
+#include "grid/accessed.hpp"
 #include "grid/block.hpp"
+#include "grid/block_state.hpp"
 #include "isa/instruction.hpp"
 #include "ptx/source.hpp"
 
@@ -17,61 +21,6 @@ namespace warpbit::grid {
 namespace {
 
 constexpr std::uint64_t kSector = 32;
-
-// The addresses of a step's access to memory, one a lane, and the bytes from each; none for other steps. Rows of matrices
-// have 16 bytes (PTX manual, "ldmatrix", "stmatrix").
-struct Accessed {
-  std::vector<std::uint64_t> addresses = {};
-  int bytes = 0;
-  bool shared = false;
-};
-
-Accessed accessed(Warp& warp, const Path& path, const Step& step, Lanes lanes) {
-  Accessed out;
-  const auto take = [&](const Place& place, std::int64_t offset) {
-    for_each_lane(lanes, [&](int lane) {
-      out.addresses.push_back(warp.read(path, place, lane) + static_cast<std::uint64_t>(offset));
-    });
-  };
-  const ptx::Does what = does(warp.program(), step);
-  if (ptx::accesses_memory(what) && step.place[2].exists()) {  // st.async and red.async have a list of places
-    take(step.place[2], step.access.offset);
-    out.bytes = step.access.bytes * step.access.count;
-    out.shared = step.access.space == ptx::StateSpace::shared;
-    const auto in_window = [](std::uint64_t address) { return address - kSharedWindow < kWindowBytes; };
-    if (step.access.generic) out.shared = std::ranges::all_of(out.addresses, in_window);
-    const bool elsewhere = step.access.space == ptx::StateSpace::local ||
-                           step.access.space == ptx::StateSpace::param ||
-                           step.access.space == ptx::StateSpace::constant;
-    if (elsewhere) return {};
-  } else if (what == ptx::Does::copy &&
-             step.place[3].exists()) {  // cp.async, which reads global memory, or nothing
-    const Place& size = step.place[4];
-    if (size.exists()) {
-      const bool ignores = size.kind == Place::Kind::predicate;
-      for_each_lane(lanes, [&](int lane) {
-        if ((warp.read(path, size, lane) != 0) == ignores) lanes &= ~(Lanes{1} << lane);
-      });
-    }
-    take(step.place[3], step.target);
-    out.bytes = step.access.bytes;
-  } else if (const Move* const move = steps::matrix_move(warp.program(), step);
-             move != nullptr && move->addressing == Addressing::rows) {
-    const Instruction& instruction = warp.program().instructions[static_cast<std::size_t>(step.extra)];
-    const std::vector<Place>& places = warp.program().places[static_cast<std::size_t>(step.target)];
-    std::size_t at = 0;
-    for (const warpbit::Operand& operand : instruction.operands()) {
-      if (operand.kind == OperandKind::address) break;
-      at += static_cast<std::size_t>(operand.registers);
-    }
-    const int rows = instruction.rows() * instruction.products();
-    lanes &= rows >= kLanes ? kAllLanes : (Lanes{1} << rows) - 1;
-    take(places[at], 0);
-    out.bytes = 16;
-    out.shared = true;
-  }
-  return out;
-}
 
 // Of the access of a step that begins.
 ptx::Counts cost(Warp& warp, const Path& path, const Step& step, Lanes lanes) {
@@ -202,6 +151,8 @@ void Watch::before(Warp& warp, const Path& path, const Step& step, Lanes lanes) 
   if (!observes(warp)) return;
   results_ = registers_of(warp, path, step, true);
   sources_ = registers_of(warp, path, step, false);
+  accesses_ = accesses_of(warp, path, step, lanes);
+  in_flight_ = warp.block().async().cluster.in_flight().size();
 }
 
 bool Watch::after(Warp& warp, const Path& before, const Step& step, Lanes lanes, bool waits) {
@@ -217,7 +168,12 @@ bool Watch::after(Warp& warp, const Path& before, const Step& step, Lanes lanes,
                         guarded_text(origin),
                         {},
                         std::move(sources_),
-                        warp.block().shared()};
+                        warp.block().shared(),
+                        std::move(accesses_)};
+  Observed own(warp, before.pc, waits);
+  seen.own = &own;
+  add_begun(warp.block(), in_flight_, seen.accesses);
+  seen.is_found = warp.block().findings().size() > std::exchange(found_, warp.block().findings().size());
   if (!waits) seen.registers = registers_of(warp, before, step, true);
   for (std::size_t i = 0; i < seen.registers.size(); ++i)
     for (std::size_t lane = 0; lane < kLanes; ++lane)
