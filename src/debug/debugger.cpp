@@ -119,7 +119,7 @@ Result<void> Debugger::edit(DebugEdit edit) {
   });
   if (!done)
     return Error{Errc::usage, "a change", fmt::format("a place behind {} statements", edit.step),
-                 fmt::format("1 to {}", at)};
+                 "a place behind a statement of the block, from 1 on"};
   if (*done) edits_.push_back(std::move(edit));
   return *done;
 }
