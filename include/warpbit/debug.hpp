@@ -81,6 +81,15 @@ struct DebugEdit {
   std::variant<Register, Shared, Memory> what;
 };
 
+/// A statement that has made something.
+struct DebugOrigin {
+  std::uint64_t step = 0;  ///< when
+  int warp = 0;
+  std::uint32_t lanes = 0;  ///< that have made it
+  int line = 0;
+  std::string statement;
+};
+
 /// One block of a launch. A kernel that changes variables of its module, and depends on them, is not the same each time: they keep
 /// what each run leaves. Arrays of the arguments, placed memory and arrays that have an address are the caller's: they hold what memory has at the state that was asked last, and at
 /// first and after `restore` what they held before.
@@ -99,6 +108,11 @@ class Debugger {
                                          std::uint64_t nth = 1);
   /// The number of the last one before `step`.
   std::optional<std::uint64_t> find_previous(std::uint64_t step, const DebugPredicate& holds);
+  /// What made the bytes that `writes` names (writes_memory, writes_shared), as they are behind so many statements: the last
+  /// statement of the block that has written them, then those that made what it stored, back to loads of what the block has not
+  /// written; addresses and guards are not followed, nor what lies in tensor memory or is read by descriptors. Nothing if the
+  /// block does not write them. Errors: usage, for more than 2^20 statements.
+  Result<std::vector<DebugOrigin>> made(std::uint64_t step, const DebugPredicate& writes);
   /// The arrays hold what they held before.
   void restore();
 

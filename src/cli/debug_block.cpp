@@ -10,15 +10,6 @@
 namespace warpbit::cli {
 namespace {
 
-constexpr std::uint32_t kAllOfWarp = 0xffff'ffff;
-
-// "warp 2", or "warp 2, lanes 0-3"
-std::string who_text(int warp, std::uint32_t lanes) {
-  return lanes == kAllOfWarp ? fmt::format("warp {}", warp)
-                             : fmt::format("warp {}, lane{} {}", warp, (lanes & (lanes - 1)) == 0 ? "" : "s",
-                                           lanes_text(lanes));
-}
-
 Table mbarriers_table(const ptx::BlockState& of) {
   Table out{{"mbarrier", "name", "phase", "parity", "arrivals", "bytes", "came before, and not in this phase"}};
   for (const ptx::MbarrierState& one : of.mbarriers) {
@@ -66,6 +57,12 @@ constexpr BlockTable kBlockTables[] = {
 };
 
 }  // namespace
+
+std::string who_text(int warp, std::uint32_t lanes) {
+  return lanes == 0xffff'ffff ? fmt::format("warp {}", warp)
+                              : fmt::format("warp {}, lane{} {}", warp, (lanes & (lanes - 1)) == 0 ? "" : "s",
+                                            lanes_text(lanes));
+}
 
 std::span<const BlockTable> block_tables() {
   return kBlockTables;

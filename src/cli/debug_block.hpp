@@ -18,6 +18,9 @@ struct BlockTable {
 };
 std::span<const BlockTable> block_tables();
 
+/// "warp 2", or "warp 2, lanes 0-3".
+std::string who_text(int warp, std::uint32_t lanes);
+
 /// Words of tensor memory as a matrix of a type, which takes a part of a word if it is small. Of a word that nothing has written
 /// there is a dot. Precondition: they exist.
 struct TensorWords {

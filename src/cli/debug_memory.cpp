@@ -80,6 +80,38 @@ void DebugSession::shared(const Words& words) {
   print(table, false);
 }
 
+// The last statement first, each line of the PTX once for the same warp.
+void DebugSession::made(const Words& words) {
+  const bool is_shared = words.size() > 1 && words[0] == "shared";
+  if (words.empty()) refuse("made", "no bytes", "an element, as in C[3,5] or shared As+0x40");
+  const DebugBytes of = parse_bytes("made", is_shared ? "shared " + words[1] : words[0], loaded_, variables_);
+  const std::size_t behind = is_shared ? 2 : 1;
+  const auto most = words.size() > behind ? number<std::size_t>(words[behind]) : std::optional(std::size_t{40});
+  if (!most) refuse("made", fmt::format("'{}'", words[behind]), "how many lines to show");
+  struct Made {
+    DebugOrigin last;
+    std::size_t times = 1;
+  };
+  std::vector<Made> all;
+  for (const DebugOrigin& one : required(debugger_.made(at_.step, of.is_written()))) {
+    const auto known = std::ranges::find_if(
+        all, [&](const Made& other) { return other.last.line == one.line && other.last.warp == one.warp; });
+    if (known == all.end())
+      all.push_back({one});
+    else
+      known->times += 1, known->last.lanes |= one.lanes;
+  }
+  at_ = debugger_.state(at_.step);
+  if (all.empty()) return print_fitted("no statement of the block has written it here");
+  Table table{{"step", "times", "who", "PTX line", "source", "statement"}};
+  for (std::size_t i = 0; i < std::min(all.size(), *most); ++i)
+    table.push_back({fmt::format("{}", all[i].last.step), fmt::format("{}", all[i].times),
+                     who_text(all[i].last.warp, all[i].last.lanes), fmt::format("{}", all[i].last.line),
+                     printable(source_of(all[i].last.line)), printable(all[i].last.statement)});
+  print_narrow(table);
+  if (all.size() > *most) print_fitted(fmt::format("... {} lines more", all.size() - *most));
+}
+
 // ---- What else the block has
 
 void DebugSession::show_block(std::string_view name) const {

@@ -54,6 +54,7 @@ class DebugSession {
   void shared(const Words& words);
   void array(const Words& words);
   void stored(const Words& words);
+  void made(const Words& words);
   void mbarriers(const Words& words);
   void waits(const Words& words);
   void pending(const Words& words);
