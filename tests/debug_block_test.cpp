@@ -14,8 +14,9 @@ namespace debug_block_test {
 using namespace warpbit;
 using Catch::Contains;
 
-// Warp 0 initialises `full` for two arrivals, and waits at barrier 1 until warp 2 comes; warp 1 waits for phase 0. Then warp 0 expects 32
-// bytes, which it copies, and arrives again: the phase is complete when they have come. y[i] = x[i % 8].
+// Warp 0 initialises `full` for two arrivals, and waits at barrier 1 until warp 1 comes; warp 2 waits for phase 0. Then warp 0 expects 32
+// bytes, which it copies, and arrives again: the phase is complete when they have come. y[i] = x[i % 8]. Behind barrier 0 the warp that
+// came last goes on, and then the first ones: when warp 1 is at its mov, both others wait.
 constexpr const char* kPhases = R"(.version 8.7
 .target sm_90a
 .address_size 64
@@ -36,9 +37,9 @@ constexpr const char* kPhases = R"(.version 8.7
   fence.mbarrier_init.release.cluster;
 READY:
   bar.sync 0;
-  setp.eq.u32 %p2, %r2, 1;
-  @%p2 bra WAIT;
   setp.eq.u32 %p2, %r2, 2;
+  @%p2 bra WAIT;
+  setp.eq.u32 %p2, %r2, 1;
   @%p2 bra THIRD;
   bar.sync 1, 64;
   @%p1 bra DONE;
@@ -117,8 +118,8 @@ DebugState state_at(Debugger& debugger, const DebugPredicate& holds) {
   return debugger.state(*at);
 }
 
-// Of the kernel `phases`: full is a word at byte 0x400 (an H100 has 1 KiB before it), and buf follows, aligned to 16.
-constexpr std::uint64_t kFull = 0x400, kBuffer = 0x410;
+// Of the kernel `phases`: full comes first, and buf behind it, aligned to 16.
+constexpr std::uint64_t kFull = 0, kBuffer = 0x10;
 
 TEST_CASE("variables of shared memory have their places") {
   const Launched launched("phases", 96);
@@ -132,14 +133,14 @@ TEST_CASE("who waits for whom, and what a barrier object has") {
   Launched launched("phases", 96);
   Debugger debugger = launched.debugger();
   CHECK(debugger.state(1).block.mbarriers.empty());
-  // Warp 0 has come to barrier 1, and warp 1 to the object; warp 2 goes on.
+  // Warp 0 has come to barrier 1, and warp 2 to the object; warp 1 goes on.
   const ptx::BlockState waiting = state_at(debugger, begins("mov.u32 %r5, 7")).block;
   REQUIRE(waiting.waits.size() == 2);
   CHECK((waiting.waits[0].warp == 0 && waiting.waits[0].kind == ptx::WaitKind::barrier &&
          waiting.waits[0].number == 1 && waiting.waits[0].statement == "bar.sync 1, 64" &&
          waiting.waits[0].lanes == 0xffff'ffff));
   CHECK(waiting.waits[0].awaits == "barrier 1: 1 of 2 warps has arrived");
-  CHECK((waiting.waits[1].warp == 1 && waiting.waits[1].kind == ptx::WaitKind::mbarrier &&
+  CHECK((waiting.waits[1].warp == 2 && waiting.waits[1].kind == ptx::WaitKind::mbarrier &&
          waiting.waits[1].number == kFull));
   CHECK_THAT(waiting.waits[1].awaits, Contains("phase 0") && Contains("full") && Contains("0 of 2 arrivals"));
   REQUIRE(waiting.mbarriers.size() == 1);
@@ -175,8 +176,8 @@ TEST_CASE("a copy in bulk is pending until its bytes have come") {
   CHECK_THAT(copy.from->name, Contains("bytes 0 to 31") && Contains("'x'"));
   CHECK((copy.to->space == Space::shared && copy.to->address == kBuffer && copy.to->bytes == 32 &&
          copy.to->name == "buf" && copy.to->rank == -1));
-  CHECK_THAT(copy.awaited_by, Contains("the mbarrier at 0x400 (full)"));
-  // Warp 1 goes on when the phase is complete.
+  CHECK_THAT(copy.awaited_by, Contains("the mbarrier at 0x0 (full)"));
+  // Warp 2 goes on when the phase is complete.
   const ptx::BlockState done = state_at(debugger, begins("and.b32 %r6")).block;
   CHECK((done.pending.empty() && done.mbarriers[0].phase == 1 && done.mbarriers[0].parity() == 1 &&
          done.mbarriers[0].pending == 2 && done.waits.empty()));
@@ -189,8 +190,8 @@ TEST_CASE("copies of lanes are pending by group") {
   REQUIRE(all.size() == 2);
   CHECK((all[0].lanes == 0xffff'ffff && all[0].count == 32 && all[0].bytes == 128 &&
          all[0].awaited_by == "cp.async.wait_group 0"));
-  CHECK((all[0].to && all[0].to->address == 0x400 && all[0].to->bytes == 128));
-  CHECK((all[1].count == 32 && all[1].awaited_by.empty() && all[1].to && all[1].to->address == 0x480));
+  CHECK((all[0].to && all[0].to->address == 0 && all[0].to->bytes == 128));
+  CHECK((all[1].count == 32 && all[1].awaited_by.empty() && all[1].to && all[1].to->address == 0x80));
   CHECK(state_at(debugger, begins("ld.shared.u32 %r5")).block.pending.empty());
 }
 
@@ -201,7 +202,7 @@ TEST_CASE("a launch stops where bytes are written") {
   const auto store = debugger.find_next(0, writes_memory(bytes.subspan(20, 4)));
   REQUIRE(store);
   const DebugState state = debugger.state(*store);
-  CHECK((state.seen->warp == 1 && state.seen->statement == "st.global.u32 [%rd4], %r7"));
+  CHECK((state.seen->warp == 2 && state.seen->statement == "st.global.u32 [%rd4], %r7"));
   CHECK(launched.y[5] == 105);
   CHECK_FALSE(debugger.find_next(*store, writes_memory(bytes)));
   const auto copy = debugger.find_next(0, writes_shared(kBuffer + 28, 4));
@@ -226,7 +227,7 @@ TEST_CASE("registers and memory are changed, and the launch goes on with that") 
   REQUIRE(loads);
   const std::uint32_t seven = 7;
   const std::span<const std::byte> bytes = std::as_bytes(std::span(&seven, 1));
-  REQUIRE(debugger.edit({*loads, DebugEdit::Shared{0x400 + 4 * 4, {bytes.begin(), bytes.end()}}}));
+  REQUIRE(debugger.edit({*loads, DebugEdit::Shared{4 * 4, {bytes.begin(), bytes.end()}}}));
   debugger.state(~std::uint64_t{0});
   CHECK((launched.y[3] == 2 * 103 + 1 && launched.y[4] == 7 + 104 + 1));
   debugger.forget_edits();
@@ -289,8 +290,8 @@ TEST_CASE("what made an element goes through shared memory to other warps' copie
       debugger.made(~std::uint64_t{0}, writes_memory(std::as_bytes(std::span(launched.y)).first(4)));
   REQUIRE(made);
   REQUIRE(made->size() == 3);
-  CHECK(((*made)[0].warp == 1 && (*made)[0].statement == "st.global.u32 [%rd4], %r7"));
-  CHECK(((*made)[1].warp == 1 && (*made)[1].statement == "ld.shared.u32 %r7, [%r6]"));
+  CHECK(((*made)[0].warp == 2 && (*made)[0].statement == "st.global.u32 [%rd4], %r7"));
+  CHECK(((*made)[1].warp == 2 && (*made)[1].statement == "ld.shared.u32 %r7, [%r6]"));
   CHECK(((*made)[2].warp == 0 && (*made)[2].lanes == 1 && (*made)[2].statement.starts_with("cp.async.bulk")));
 }
 
@@ -315,7 +316,7 @@ TEST_CASE("a terminal shows barrier objects, waits and what is pending") {
   for (const char* const part :
        {"before the first statement, and at the end", "1: mov.u32 %r5", "2: write shared buf+0x10:4",
         "barrier 1: 1 of 2 warps has arrived", "0 of 2", "nothing is pending here", "cp.async.bulk",
-        "shared 0x410 to 0x42f (buf)", "0 of 32", "full      0x400"})
+        "shared 0x10", "0 of 32", "full      0x0"})
     CHECK_THAT(out, Contains(part));
 }
 

@@ -34,6 +34,7 @@ Table waits_table(const ptx::BlockState& of) {
 // "shared 0x400 to 0x7ff (As)"
 std::string bytes_text(const std::optional<ptx::PendingBytes>& of) {
   if (!of) return {};
+  if (of->space == Space::global && !of->name.empty()) return of->name;
   std::string out = fmt::format("{} {:#x} to {:#x}", of->space == Space::shared ? "shared" : "global",
                                 of->address, of->address + std::max<std::uint64_t>(of->bytes, 1) - 1);
   if (of->rank >= 0) out += fmt::format(" of block {} of the cluster", of->rank);

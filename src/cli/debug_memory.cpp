@@ -183,8 +183,8 @@ std::vector<std::byte> bytes_of(std::uint64_t code, std::size_t count) {
 
 std::string text_of(const DebugEdit& edit) {
   if (const auto* const reg = std::get_if<DebugEdit::Register>(&edit.what))
-    return fmt::format("{}: {} of warp {}, lanes {}, is {:#x}", edit.step, reg->name, reg->warp,
-                       lanes_text(reg->lanes), reg->value);
+    return fmt::format("{}: {} of {} is {:#x}", edit.step, reg->name, who_text(reg->warp, reg->lanes),
+                       reg->value);
   if (const auto* const shared = std::get_if<DebugEdit::Shared>(&edit.what))
     return fmt::format("{}: {} bytes of shared memory from {:#x} on", edit.step, shared->bytes.size(),
                        shared->address);
