@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # cpack runs this over what it has staged, before it packs: what Debian's policy asks beyond what `cmake --install`
 # does (chapters 12.1, 12.5 and 12.7), and where its zsh looks.
-set(names library ${CPACK_DEBIAN_LIBRARY_PACKAGE_NAME} dev ${CPACK_DEBIAN_DEV_PACKAGE_NAME} tool ${CPACK_DEBIAN_TOOL_PACKAGE_NAME})
+set(names library ${CPACK_DEBIAN_LIBRARY_PACKAGE_NAME} dev ${CPACK_DEBIAN_DEV_PACKAGE_NAME} tool ${CPACK_DEBIAN_TOOL_PACKAGE_NAME}
+          python ${CPACK_DEBIAN_PYTHON_PACKAGE_NAME})
 set(usr ${CPACK_TEMPORARY_DIRECTORY}/tool/usr)
 file(GLOB pages ${usr}/share/man/man1/*.1)
 if(pages)

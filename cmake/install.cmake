@@ -67,6 +67,7 @@ if(WARPBIT_TOOLS)
           PATTERN __pycache__ EXCLUDE)
   install(PROGRAMS tools/arbiter/levels DESTINATION ${CMAKE_INSTALL_DATADIR}/warpbit/arbiter COMPONENT tool)
   install(FILES tools/capture/driver.py tools/capture/recording.py DESTINATION ${CMAKE_INSTALL_DATADIR}/warpbit/capture COMPONENT tool)
+  install(DIRECTORY schemas DESTINATION ${CMAKE_INSTALL_DATADIR}/warpbit COMPONENT tool)
   install(DIRECTORY ${WARPBIT_PACKAGE}/tool/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT tool
           FILES_MATCHING PATTERN *.1)
   install(FILES ${WARPBIT_PACKAGE}/tool/warpbit.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# What `cpack -G DEB` makes of the components: libwarpbit0, libwarpbit-dev and warpbit, the tool. The tool holds the
-# library.
+# What `cpack -G DEB` makes of the components: libwarpbit0, libwarpbit-dev, warpbit, the tool, and python3-warpbit. The tool and the
+# module hold the library.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE
@@ -9,6 +9,9 @@ set(CPACK_STRIP_FILES ON)
 set(CPACK_COMPONENTS_ALL library dev)
 if(WARPBIT_TOOLS)
   list(APPEND CPACK_COMPONENTS_ALL tool)
+endif()
+if(WARPBIT_PYTHON)
+  list(APPEND CPACK_COMPONENTS_ALL python)
 endif()
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_COMPONENTS_GROUPING IGNORE)
@@ -35,6 +38,10 @@ warpbit_debian(dev libwarpbit-dev libdevel "NVIDIA's tensor instructions on a CP
                "Headers for C++20 and C, the static library,\nand what CMake and pkg-config read.")
 warpbit_debian(tool warpbit utils "NVIDIA's tensor instructions on a CPU, bit by bit: command line"
                "Replays what GPUs were recorded to answer, shows fragments,\nexplains and compares roundings.")
+warpbit_debian(python python3-warpbit python "NVIDIA's tensor instructions on a CPU, bit by bit: Python"
+               "Executes instructions and kernels of PTX on arrays,\nexplains and compares roundings, asserts bits in tests.")
+set(CPACK_DEBIAN_PYTHON_PACKAGE_DEPENDS
+    "python3 (>= ${WARPBIT_PYTHON_VERSION}), python3 (<< ${WARPBIT_PYTHON_VERSION_AFTER}), python3-numpy")
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_CONTROL_EXTRA ${CMAKE_CURRENT_SOURCE_DIR}/cmake/debian/triggers)
 set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "${soname} (= ${PROJECT_VERSION})")

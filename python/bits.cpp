@@ -4,6 +4,7 @@
 
 #include "records.hpp"
 #include "warpbit/format.hpp"
+#include "warpbit/review.hpp"
 
 namespace warpbit::python {
 namespace {
@@ -56,6 +57,16 @@ BitsComparison compare_arrays(const Bits& got_object, const Bits& expected_objec
                        kItemAsProducts * static_cast<double>(items[0].size()));
 }
 
+void tell_remark(const std::string& rule, const std::string& message,
+                 const std::vector<std::tuple<std::string, int>>& at, const std::string& grade,
+                 const std::string& sentence) {
+  const std::optional<Grade> found = find_grade(grade);
+  if (!found || *found == Grade::silent) refuse("grade", "'" + grade + "'", "fault, finding or note");
+  Remark out{rule, sentence, *found, message};
+  for (const auto& [file, line] : at) out.at.push_back({file, line});
+  add_remark(out);
+}
+
 }  // namespace
 
 void add_bits(py::module_& m) {
@@ -104,6 +115,13 @@ void add_bits(py::module_& m) {
 Both have one shape and one dtype; one of them may be codes, unsigned integers of the same size. format: whose codes
 the items are, where no dtype says it. warpbit.testing.assert_bits_equal raises an AssertionError of it. Errors:
 view_mismatch, usage.)");
+  m.def("add_remark", &tell_remark, "rule"_a, "message"_a, py::kw_only(),
+        "at"_a = std::vector<std::tuple<std::string, int>>(), "grade"_a = "finding", "sentence"_a = "",
+        R"(In a test that `warpbit findings` runs, adds a remark to those of its launches; elsewhere nothing happens.
+
+rule: a name for what is wrong, "bits_differ"; sentence: what that is, of any kernel. message: all of it, in lines. at: the
+lines that it is about, as (file, line), the nearest one first; a review shows the first that lies in the repository. grade:
+"fault", "finding" or "note". Errors: usage.)");
 }
 
 }  // namespace warpbit::python

@@ -7,17 +7,6 @@
 namespace warpbit::python {
 namespace {
 
-std::string diagnosis_text(const Diagnosis& d) {
-  std::string out = d.text();
-  for (const WrongPlaces& w : d.where) out += "\n  " + w.text();
-  for (const Finding& f : d.findings) {
-    out += "\n  " + f.mistake + ": explains " + std::to_string(f.explained) + " of " +
-           std::to_string(f.elements) + " elements, contradicted by " + std::to_string(f.contradicted);
-    if (!f.hint.empty()) out += "\n    " + f.hint;
-  }
-  return out;
-}
-
 Result<Diagnosis> diagnose_registers(const Instruction& instruction, const py::args& sources, const Bits& d,
                                      bool pairs) {
   const std::string where(instruction.canonical());
@@ -75,7 +64,7 @@ void add_diagnose(py::module_& m) {
       field("where", &Diagnosis::where,
             "Where nothing explains all: the wrong elements, of a few tiles each for itself."));
   set_repr(diagnosis, [](const Diagnosis& d) { return "Diagnosis: " + d.text(); });
-  diagnosis.def("__str__", &diagnosis_text);
+  diagnosis.def("__str__", [](const Diagnosis& d) { return d.details(); });
   m.def("diagnose", &diagnose_registers, "instruction"_a, py::kw_only(), "d"_a, "pairs"_a = true,
         R"(Diagnoses the registers of a wrong D of D = A B + C.
 

@@ -6,7 +6,9 @@
 #include <memory>
 
 #include "launches.hpp"
+#include "profile.hpp"
 #include "records.hpp"
+#include "warpbit/profile.hpp"
 #include "warpbit/tensor_map.hpp"
 
 namespace warpbit::python {
@@ -98,6 +100,7 @@ struct LaunchReport {
   std::vector<ptx::Inference> inferences;
   std::vector<ptx::AssembledLine> assembled;
   std::vector<ptx::LineCounts> profile;
+  ptx::Timeline timeline;
   std::vector<ptx::AssemblerNote> notes;
 };
 
@@ -189,6 +192,7 @@ LaunchReport report_of(const ptx::Report& report) {
           report.inferences,
           lines_of(report.assembled),
           lines_of(report.profile),
+          report.timeline,
           lines_of(report.notes)};
 }
 
@@ -302,7 +306,7 @@ std::vector<std::byte> scalar_bytes(const ptx::Parameter& parameter, const py::h
   if (!fits || type.attr("hasobject").cast<bool>() ||
       static_cast<std::size_t>(type.itemsize()) != parameter.bytes)
     refuse_argument(parameter,
-                    py::repr(object).cast<std::string>() + ", " +
+                    py::str(object).cast<std::string>() + ", " +
                         py::str(static_cast<const py::object&>(type)).cast<std::string>() + " of " +
                         std::to_string(type.itemsize()) + " bytes",
                     type_text(parameter));
@@ -432,7 +436,8 @@ LaunchReport launch(const ptx::Function& function, const Extent& grid, const Ext
                     bool contract, bool as_written, const Names& without, bool check_shared, bool check_global,
                     bool lenient, bool strict, const Grades& rules, std::uint64_t step_limit,
                     ptx::Cancel cancel, std::uint64_t cancel_seed, int threads, bool allow_inferred,
-                    Undefined undefined, bool profile, const Callback& progress) {
+                    Undefined undefined, bool profile, const device::Index3& observed_block,
+                    const Callback& progress) {
   std::vector<py::object> held;
   const std::vector<ptx::Argument> arguments = arguments_of(function, args, held);
   ptx::Launch how{.grid = dim3_of(grid, "grid"),
@@ -451,7 +456,9 @@ LaunchReport launch(const ptx::Function& function, const Extent& grid, const Ext
                   .cancel = cancel,
                   .cancel_seed = cancel_seed,
                   .execute = {undefined, allow_inferred, threads, {}},
-                  .profile = profile};
+                  .profile = profile,
+                  .timeline = profile,
+                  .observed_block = observed_block};
   Progress told(progress);
   if (!progress.is_none())
     how.progress = [&](std::uint64_t done, std::uint64_t blocks) { told.set(done, blocks); };
@@ -469,7 +476,7 @@ void warn(const LaunchFinding& finding) {
 template <class... Options>
 void call(const ptx::Function& function, const Extent& grid, const Extent& block, const LaunchArguments& args,
           const Options&... options) {
-  const LaunchReport report = launch(function, grid, block, args, options..., false, Callback(py::none()));
+  const LaunchReport report = launch(function, grid, block, args, options..., false, {}, Callback(py::none()));
   if (!report.printed.empty()) py::print(report.printed, "end"_a = "");
   for (const LaunchFinding& finding : report.findings) warn(finding);
   if (report.fault) raise(*report.fault);
@@ -606,43 +613,12 @@ Errors, raised: argument_mismatch, launch_shape, no_such_rule and no_such_kernel
 constexpr const char* kProfile =
     R"(
 
-profile: the report has a profile: for each line, how often it was executed, and what its accesses to memory cost.
+profile: the report has a profile: for each line, how often it was executed, what its accesses to memory cost, and what it
+    multiplies; and a timeline: what the warps of observed_block, (x, y, z), waited for.
 progress: called now and then with the blocks that have ended, and all.)";
 constexpr const char* kCall =
     R"(As `launch`, but a fault is raised as Error, and what printf prints goes to sys.stdout; findings
 are warnings, RuntimeWarning.)";
-
-// A member of what LineCounts is made of.
-template <class M, class Base>
-Field<ptx::LineCounts, M> line_field(const char* name, M Base::*member, const char* doc) {
-  return field(name, static_cast<M ptx::LineCounts::*>(member), doc);
-}
-
-constexpr const char* kChain =
-    "That line, and those of the functions that were inlined or called there, from outside in.";
-
-void add_line(py::module_& m) {
-  add_record(m, "SourceLink", "A line of a function from which a statement comes.",
-             field("function", &SourceLink::function, "Its name without parameters, or empty."),
-             field("file", &SourceLink::file, "As .file has it."),
-             field("line", &SourceLink::line, "In that file."));
-  add_record(m, "LaunchLine",
-             "How often a statement was executed, and what its accesses to memory cost: counted.",
-             line_field("line", &ptx::CodeLine::line, "Of the module's text, from 1."),
-             line_field("statement", &ptx::CodeLine::statement, "In one line, with its guard."),
-             line_field("opcode", &ptx::CodeLine::opcode, "Its first word: \"ld\"."),
-             line_field("family", &ptx::CodeLine::family,
-                        "The opcode, of accesses with their space: \"ld.global\", \"cp.async\"."),
-             line_field("file", &ptx::CodeLine::file, "Where it comes from (.loc), or empty."),
-             line_field("source_line", &ptx::CodeLine::source_line, "In that file."),
-             line_field("chain", &ptx::CodeLine::chain, kChain),
-             line_field("warps", &ptx::Counts::warps, "Executions by a warp, or by a part that has diverged."),
-             line_field("lanes", &ptx::Counts::lanes, "Executions by lanes."),
-             line_field("bytes", &ptx::Counts::bytes, "Of global memory that lanes ask for."),
-             line_field("sectors", &ptx::Counts::sectors, "Of 32 bytes in which those lie."),
-             line_field("conflicts", &ptx::Counts::conflicts,
-                        "Extra wavefronts of shared memory, by bank conflicts."));
-}
 
 void add_rules(py::module_& m) {
   add_record(m, "AssemblerRule",
@@ -675,7 +651,7 @@ void add_rules(py::module_& m) {
 }
 
 void add_report(py::module_& m) {
-  add_line(m);
+  add_profile(m);
   add_record(m, "KernelParameter", "A parameter of a kernel.",
              field("name", &ptx::Parameter::name, "As the PTX has it."),
              field("type", &ptx::Parameter::type,
@@ -804,8 +780,21 @@ void add_report(py::module_& m) {
           "Where rules of the assembler have acted, each rule once a line, in all functions that the kernel may call, by "
           "line."),
       field("profile", &LaunchReport::profile, "With `profile`: the statements that were executed, by line."),
+      field("timeline", &LaunchReport::timeline, "With `profile`: what the warps of a block waited for."),
       field("notes", &LaunchReport::notes,
             "Where a GPU leaves other bits by a defect of ptxas, by line; none as written."));
+  report.def(
+      "profile_svg",
+      [](const LaunchReport& r, const std::string& title) {
+        const std::string message = r.fault ? r.fault->message : "";
+        return ptx::profile_svg({title, r.profile, r.timeline,
+                                 message.empty() ? "" : "A fault: " + message.substr(0, message.find('\n'))});
+      },
+      "title"_a = "",
+      R"(The profile and the timeline as a picture, SVG for light and dark backgrounds.
+
+The lines with what is counted of each, and the warps of the observed block over its statements, with arrows from what lets a
+warp go on. It is drawn from a report of a launch with profile=True.)");
   set_repr(report, [](const LaunchReport& r) {
     return "LaunchReport: " +
            (r.fault ? r.fault->message
@@ -828,7 +817,8 @@ void add_ptx(py::module_& m) {
                  "cancel"_a = ptx::Cancel::first_come, "cancel_seed"_a = 0, "threads"_a = 0,
                  "allow_inferred"_a = true, "undefined"_a = Undefined::error, more..., doc.c_str());
   };
-  add("launch", &launch, std::string(kLaunch) + kProfile, "profile"_a = false, "progress"_a = py::none());
+  add("launch", &launch, std::string(kLaunch) + kProfile, "profile"_a = false,
+      "observed_block"_a = device::Index3{}, "progress"_a = py::none());
   add("__call__",
       &call<std::uint64_t, OptionalExtent, bool, bool, Names, bool, bool, bool, bool, Grades, std::uint64_t,
             ptx::Cancel, std::uint64_t, int, bool, Undefined>,

@@ -54,6 +54,8 @@ inline constexpr Table kWords{
     Words{"promotion", L2Promotion::bytes_256, {"name()"}},
     Words{"fill", TensorFill::nan, {"name()"}},
     Words{"cancel", ptx::Cancel::random, {"name()"}},
+    Words{"awaited", ptx::Awaited::columns, {"name()"}},
+    Words{"released_by", ptx::ReleasedBy::end, {"name()"}},
     Words{"undefined", Undefined::as_measured, {"error", "as_measured"}},
     Words{"rounding", Rounding::nearest_away, {"rn", "rz", "rm", "rp", "rna"}},
     Words{"status",

@@ -213,4 +213,39 @@ TEST_CASE("the matcher takes vectors, spans and arrays", "[quick][bits]") {
   CHECK_THAT(longer.describe(), Catch::Contains("items of 4 bytes of shape (5)"));
 }
 
+TEST_CASE("the matcher names the mistake that makes a wrong product", "[quick][bits]") {
+  using catch2::EqualBits, catch2::product_of;
+  const Result<Instruction> mma =
+      Instruction::parse("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32", *Target::find("sm_80"));
+  REQUIRE(mma);
+  // A has one 1 in each row, so that D has rows of B: codes of f16, and the same numbers as f32.
+  std::vector<std::uint16_t> a(16 * 8, 0), b(8 * 8);
+  std::vector<float> expected(16 * 8), transposed(16 * 8);
+  const auto row_of = [](std::size_t i) { return i * 3 % 8; };
+  const auto number = [](std::size_t k, std::size_t j) { return static_cast<std::uint16_t>(1 + 8 * k + j); };
+  const auto code = [](std::uint16_t n) {  // of 1 to 64
+    const int exponent = std::bit_width(n) - 1;
+    return static_cast<std::uint16_t>((exponent + 15) << 10 | ((n << (10 - exponent)) & 0x3ff));
+  };
+  for (std::size_t i = 0; i < 16; ++i) a[i * 8 + row_of(i)] = code(1);
+  for (std::size_t k = 0; k < 8; ++k)
+    for (std::size_t j = 0; j < 8; ++j) b[k * 8 + j] = code(number(k, j));
+  for (std::size_t i = 0; i < 16; ++i)
+    for (std::size_t j = 0; j < 8; ++j) {
+      expected[i * 8 + j] = number(row_of(i), j);
+      transposed[i * 8 + j] = number(j, row_of(i));
+    }
+  const auto matcher = EqualBits(expected, {.shape = {16, 8}}, product_of(*mma, a, b));
+  CHECK(matcher.match(expected));
+  CHECK_FALSE(matcher.match(transposed));
+  CHECK_THAT(matcher.describe(),
+             Catch::Contains("ambiguous: 2 mistakes explain all 128 elements") &&
+                 Catch::Contains("\n  B (row-major) is taken as column-major: explains 128 of 128"));
+  const auto wrong = EqualBits(expected, {.shape = {16, 8}}, product_of(*mma, std::vector<float>(16 * 8), b));
+  CHECK_FALSE(wrong.match(transposed));
+  CHECK_THAT(
+      wrong.describe(),
+      Catch::Contains("no diagnosis: a: 512 bytes in items of 4, of shape (16, 8); expected a matrix of f16"));
+}
+
 }  // namespace bits_test

@@ -77,14 +77,14 @@ TEST_CASE("launch counts by family and by line", "[quick][cli]") {
   const Lines lines = one_blank(done.lines());
   REQUIRE(lines.size() > 5);
   CHECK(lines[1] == "assembled: contract at line 27");
-  CHECK(lines[5] == "family executed lanes bytes sectors");  // and no conflicts
-  CHECK(lines[6] == "ld.param 16 32.0 - -");
-  CHECK(has(lines, "ld.global 6 26.7 640 20"));
-  CHECK(has(lines, "st.global 3 26.7 320 10"));
-  CHECK(has(lines, "bra 2 24.0 - -"));
-  CHECK(has(lines, "line executed lanes bytes sectors statement"));
-  CHECK(has(lines, "24 3 26.7 320 10 ld.global.f32 %f2, [%rd5]"));
-  CHECK(has(lines, "20 2 24.0 - - @%p1 bra DONE"));
+  CHECK(lines[5] == "family executed lanes global sectors const");  // and no conflicts
+  CHECK(lines[6] == "ld.param 16 32.0 - - 3,072");
+  CHECK(has(lines, "ld.global 6 26.7 640 20/20 -"));
+  CHECK(has(lines, "st.global 3 26.7 320 10/10 -"));
+  CHECK(has(lines, "bra 2 24.0 - - -"));
+  CHECK(has(lines, "line executed lanes global sectors const statement"));
+  CHECK(has(lines, "24 3 26.7 320 10/10 - ld.global.f32 %f2, [%rd5]"));
+  CHECK(has(lines, "20 2 24.0 - - - @%p1 bra DONE"));
   CHECK_THAT(done.out, !Contains("--json has all"));
 }
 
@@ -99,7 +99,13 @@ TEST_CASE("the profile is part of the JSON", "[quick][cli]") {
                         {"lanes", 160},
                         {"bytes", 640},
                         {"sectors", 20},
-                        {"conflicts", 0}});
+                        {"least_sectors", 20},
+                        {"conflicts", 0},
+                        {"shared_bytes", 0},
+                        {"tensor_bytes", 0},
+                        {"local_bytes", 0},
+                        {"constant_bytes", 0},
+                        {"products", 0}});
   const auto line = std::ranges::find_if(profile["lines"], [](const json& one) { return one["line"] == 27; });
   REQUIRE(line != profile["lines"].end());
   CHECK(*line == json{{"line", 27},
@@ -112,8 +118,51 @@ TEST_CASE("the profile is part of the JSON", "[quick][cli]") {
                       {"lanes", 80},
                       {"bytes", 0},
                       {"sectors", 0},
-                      {"conflicts", 0}});
+                      {"least_sectors", 0},
+                      {"conflicts", 0},
+                      {"shared_bytes", 0},
+                      {"tensor_bytes", 0},
+                      {"local_bytes", 0},
+                      {"constant_bytes", 0},
+                      {"products", 0}});
   CHECK_FALSE(saxpy.answer({}).contains("profile"));
+}
+
+// Warps of a block wait for nothing there: each is one run. Of the second block the second warp has no element.
+TEST_CASE("the JSON has a timeline, and a file the picture", "[quick][cli]") {
+  const Saxpy saxpy;
+  const json timeline = saxpy.answer({"--profile", "--svg-block", "1"})["profile"]["timeline"];
+  CHECK(timeline["block"] == json{1, 0, 0});
+  CHECK(timeline["warps"] == 2);
+  CHECK(timeline["covered"] == timeline["statements"]);
+  CHECK(timeline["waits"] == json::array());
+  REQUIRE(timeline["runs"].size() == 2);
+  CHECK(timeline["runs"][0]["warp"] == 0);
+  CHECK(timeline["runs"][1]["first"] == timeline["runs"][0]["count"]);
+  CHECK(timeline["runs"][0]["first_line"] == 11);
+  CHECK(timeline["runs"][1]["last_line"] == 30);
+  const std::string svg = (saxpy.directory.path / "k.svg").string();
+  const Output drawn = saxpy.launch({"--svg", svg});
+  CHECK(drawn.status == 0);
+  CHECK_THAT(drawn.out, !Contains("executed"));
+  const std::string picture = archive::bytes_of(svg);
+  CHECK_THAT(picture,
+             Contains("saxpy on ") && Contains("2 blocks of 64 threads") && Contains("block (0, 0, 0)"));
+  CHECK_THAT(picture, Contains("st.global.f32") && Contains(">10/10<"));
+}
+
+TEST_CASE("a picture needs a name and a block that there are", "[quick][cli]") {
+  const Saxpy saxpy;
+  CHECK_THAT(saxpy.launch({"--svg", "k.png"}).err,
+             Contains("--svg: 'k.png'; expected a name that ends in .svg"));
+  CHECK_THAT(saxpy.launch({"--svg-block", "1"}).err,
+             Contains("--svg-block: no picture; expected it with --svg FILE"));
+  const std::string svg = (saxpy.directory.path / "k.svg").string();
+  CHECK_THAT(saxpy.launch({"--svg", svg, "--svg-block", "x"}).err,
+             Contains("--svg-block: 'x'; expected X, X,Y"));
+  CHECK_THAT(saxpy.launch({"--svg", svg, "--svg-block", "2"}).err, Contains("the observed block"));
+  CHECK_THAT(saxpy.launch({"--svg", svg, "--svg-block", "1", "--trace", "0"}).err, Contains("the same block"));
+  CHECK_FALSE(fs::exists(svg));
 }
 
 TEST_CASE("of a long profile the text has the first lines", "[quick][cli]") {

@@ -49,12 +49,13 @@ const Arrows kArrows = {
     // Kernels.
     {"tensor_map", {"fragment"}},
     {"async", {"block", "tensor_map"}},
-    {"device", {"async"}},
+    {"review", {"block"}},
+    {"device", {"async", "review"}},
     {"ptx", {"isa"}},
     {"scalar", {"ptx"}},
     {"assembler", {"scalar"}},
     {"texture", {"scalar"}},
-    {"grid", {"assembler", "async", "texture"}},
+    {"grid", {"assembler", "async", "texture", "review"}},
     // Programs.
     {"reduction", {"capture", "format", "grid"}},
     {"verify", {"replay", "recording", "order", "grid", "reduction"}},
@@ -62,9 +63,10 @@ const Arrows kArrows = {
     {"arbiter", {"verify", "edit"}},
     {"notice", {"edit", "grid", "replay"}},
     {"debug", {"grid"}},
+    {"profile", {"grid", "capture", "text"}},
     {"cli",
-     {"debug", "notice", "arbiter", "verify", "reduction", "grid", "tensor_map", "device", "explain", "compare",
-      "order", "diagnose", "layout", "run", "record"}},
+     {"debug", "profile", "notice", "arbiter", "verify", "reduction", "grid", "tensor_map", "device", "explain",
+      "compare", "order", "diagnose", "layout", "run", "record"}},
 };
 
 bool reaches(const std::string& from, const std::string& to) {
@@ -92,7 +94,8 @@ const std::map<std::string, std::string, std::less<>> kHeaders = {
     {"recording", "recording"},   {"verify", "verify"},         {"arbiter", "arbiter"},
     {"reduction", "reduction"},   {"all_reduce", "reduction"},  {"study", "compare"},
     {"notice", "notice"},         {"debug", "debug"},           {"bits", "diagnose"},
-    {"block_state", "grid"},
+    {"review", "review"},         {"block_state", "grid"},
+    {"timeline", "grid"},         {"profile", "profile"},
 };
 
 // "src/isa/families/mma.cpp" -> isa, "warpbit/target.hpp" -> target, "isa/form.hpp" -> isa.

@@ -240,6 +240,19 @@ TEST_CASE("what a test notices, and why it does not", "[once]") {
   CHECK(only(suite.command(0, "true"), "literal", "add.s32").outcome == Noticed::not_executed);
 }
 
+TEST_CASE("a grid that hides a mistake is told from a mistake that is none", "[once]") {
+  // The bound is a literal, and all 32 threads of the only block are below it.
+  std::string body = kAdd;
+  const auto replace = [&](std::string_view what, std::string_view by) {
+    body.replace(body.find(what), what.size(), by);
+  };
+  replace("mov.u32 %r2, %tid.x;", "mov.u32 %r2, %tid.x; mov.u32 %r5, %ctaid.x; mad.lo.u32 %r2, %r5, 32, %r2;");
+  replace("setp.ge.u32 %p1, %r2, %r1;", "setp.ge.u32 %p1, %r2, 32;");
+  const Suite suite(body, words([](std::uint32_t i) { return 100 * i; }));
+  const auto strong = suite.command(32, suite.is_equal(words([](std::uint32_t i) { return 100 * i + 5; })));
+  CHECK(only(strong, "bound").outcome == Noticed::sizes);
+}
+
 TEST_CASE("inputs that hide a mistake are told from a mistake that is none", "[once]") {
   // Products by 0.5 and sums: of zeros nothing is seen.
   std::string body = kAdd;
@@ -257,6 +270,25 @@ TEST_CASE("inputs that hide a mistake are told from a mistake that is none", "[o
       only(equal.command(32, equal.is_equal(words([](std::uint32_t i) { return i + 5; }))), "sign", "shr.u32");
   CHECK((same.outcome == Noticed::same && same.inputs > 0));
   CHECK((!row(same.outcome).is_survivor && !row(same.outcome).is_noticed));
+}
+
+TEST_CASE("a mistake that changes no other statement has no effect, one that changes some may have", "[once]") {
+  const auto outcome = [](const std::string& statements) {
+    std::string body = kAdd;
+    body.replace(body.find("add.s32 %r4, %r3, 5;"), 20, statements);
+    const Suite suite(body, words([](std::uint32_t i) { return i; }));
+    return only(suite.command(32, suite.is_equal(words([](std::uint32_t i) { return i + 5; }))), "sign",
+                "shr.u32")
+        .outcome;
+  };
+  // No number here is as large as one with a sign bit.
+  CHECK(outcome("\n  shr.u32 %r5, %r3, 0;\n  add.s32 %r4, %r5, 5;\n") == Noticed::no_effect);
+  // All ones or a one, of which one bit is used.
+  CHECK(
+      outcome("\n  not.b32 %r5, %r3;\n  shr.u32 %r6, %r5, 31;\n  and.b32 %r6, %r6, 1;\n  add.s32 %r4, %r3, 4;\n"
+              "  add.s32 %r4, %r4, %r6;\n") == Noticed::same);
+  // Where one line has both nothing is said.
+  CHECK(outcome("shr.u32 %r5, %r3, 0; add.s32 %r4, %r5, 5;") == Noticed::same);
 }
 
 TEST_CASE("a finding is told, since hardware may leave the right bytes", "[once]") {
@@ -330,6 +362,46 @@ TEST_CASE("what cannot be asked of notice is refused") {
   options.shard = {3, 2};
   CHECK_FALSE(notice(nothing, options));
   CHECK(tool::run({"notice"}).status == 2);
+}
+
+TEST_CASE("mistakes of one line are tried alone, and their modules are kept") {
+  const Suite suite(kAdd, words([](std::uint32_t i) { return i; }));
+  const Directory directory;
+  const auto at = [&](const std::string& line) {
+    NoticeOptions options;
+    options.most = 0;
+    options.at = {line};
+    options.save = directory.path / ("line " + line);
+    return notice(suite.command(32, "true"), options);
+  };
+  const std::string text = archive::bytes_of(suite.folder.path / "k.ptx");
+  const std::size_t store = text.find("st.global");
+  const auto line =
+      static_cast<int>(std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(store), '\n')) + 1;
+  const Result<NoticeReport> report = at(std::to_string(line));
+  REQUIRE(report);
+  REQUIRE_FALSE(report->tried.empty());
+  for (const TriedMistake& one : report->tried) {
+    CHECK(one.line == line);
+    const std::string saved = archive::bytes_of(one.saved);
+    CHECK(saved != text);
+    if (one.kind == "store") CHECK(saved.find("st.global") == saved.npos);
+  }
+  CHECK_FALSE(at(std::to_string(line)));  // the folder is there
+  const Result<NoticeReport> none = at("1");
+  REQUIRE_FALSE(none);
+  CHECK_THAT(none.error().message(), Contains("1; expected LINE of the PTX, or FILE:LINE"));
+}
+
+TEST_CASE("Ctrl-C leaves an answer and no files") {
+  const Suite suite(kAdd, words([](std::uint32_t i) { return i; }));
+  const Directory own;
+  const std::vector<std::string> test = suite.command(32, "sleep 0.5");
+  const tool::Output said = tool::shell("TMPDIR=" + tool::shell_word(own.path.string()) + " timeout -s INT 2 " +
+                                        tool::shell_word(tool::named("WARPBIT_CLI")) + " notice --jobs 1 -- " +
+                                        tool::shell_words(test));
+  CHECK_THAT(said.out, Contains("Ctrl-C was pressed") && Contains("score: "));
+  CHECK(std::filesystem::is_empty(own.path));
 }
 
 TEST_CASE("shares of the mistakes are all of them, and a seed chooses", "[once]") {

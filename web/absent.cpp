@@ -24,6 +24,12 @@ std::vector<Error> Module::check() const {
 std::vector<AssemblerNote> Module::notes() const {
   return {};
 }
+std::vector<Remark> remarks(std::span<const Error>, const std::string&) {
+  return {};
+}
+std::vector<Remark> remarks(std::span<const AssemblerNote>, const std::string&) {
+  return {};
+}
 std::span<const AssemblerRule> assembler_rules() {
   return {};
 }

@@ -100,7 +100,7 @@ struct BitsComparison {
   bool equal() const { return different == 0; }
   /// What differs, in words: how many elements, the first one, and the pattern, if there is one. Nothing if nothing differs.
   std::vector<std::string> lines() const;
-  /// The map in block characters, in at most 80 columns and 34 lines. Empty if nothing differs, or there is one element.
+  /// The map in block characters, in at most 80 columns and 34 lines. Empty if nothing differs, or everything.
   std::string picture() const;
   /// Both, each line with a newline at its end.
   std::string text() const;
@@ -110,6 +110,12 @@ struct BitsComparison {
 /// of the array in messages. Errors: view_mismatch.
 Result<BitsComparison> compare_bits(const ArrayBits& expected, const ArrayBits& got,
                                     std::string name = "the array");
+
+/// Which mistake in a kernel makes `d` of A and B: diagnose (warpbit/diagnose.hpp) of whole arrays, row by row. D is rows x columns,
+/// A rows x depth, B depth x columns, items of the sizes of the instruction's operands. Errors: view_mismatch for other arrays;
+/// those of diagnose.
+Result<Diagnosis> diagnose(const Instruction& instruction, const ArrayBits& a, const ArrayBits& b,
+                           const ArrayBits& d);
 
 /// The map as a picture (SVG) for light and dark backgrounds, with the words of the text.
 std::string bits_svg(const BitsComparison& comparison);

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -106,6 +107,8 @@ struct Diagnosis {
 
   /// One sentence.
   std::string text() const;
+  /// That, and indented lines: where wrong elements are, and the first `most` findings with their hints.
+  std::string details(std::size_t most = std::numeric_limits<std::size_t>::max()) const;
 };
 
 /// Diagnoses a capture of the layout `registers` (src/capture/FORMAT.md) of an instruction D = A B + C. The

@@ -5,10 +5,17 @@
 //     auto report = notice({"pytest", "tests/test_gemm.py"});
 //     report->score()                                    // 0.86: of 57 mistakes that change something the test notices 49
 //     for (const TriedMistake& one : report->tried) ...  // one.line, one.before, one.after, one.outcome
+//
+// And what is wrong in the launches of a test as it is:
+//
+//     auto found = findings({"pytest", "tests/test_gemm.py"});
+//     std::ofstream("gemm.sarif") << sarif(found->remarks, review_root());
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <span>
 #include <string>
@@ -18,6 +25,7 @@
 #include "warpbit/detail/source.hpp"
 #include "warpbit/replay.hpp"  // Shard
 #include "warpbit/result.hpp"
+#include "warpbit/review.hpp"
 
 #pragma GCC visibility push(default)
 namespace warpbit {
@@ -35,6 +43,7 @@ struct Mistake {
   std::string kind;         ///< of mistake_kinds()
   std::string sentence;     ///< "the barrier is left out"
   std::string kernel;       ///< the function that has the statement
+  std::string file;         ///< of the module; empty if it was not loaded from one
   int line = 0;             ///< of the module's text
   std::string before;       ///< the statement in one line, with its guard
   std::string after;        ///< what stands there instead, in one line; empty: nothing
@@ -51,9 +60,10 @@ enum class Noticed : std::uint8_t {
   fault,     ///< it passes, though a launch has a fault
   finding,  ///< it passes, and launches leave the same bytes, but one has a finding that it has not without the mistake
   values,        ///< it passes, and launches leave the same; with other values in the arrays they do not
-  sizes,         ///< the same, where an integer argument is smaller
+  sizes,         ///< the same, where an integer argument is smaller, or the grid has a block more
   not_executed,  ///< no launch executes the statement
   same,  ///< it passes, and launches leave the same with other values and sizes, too: it may be no mistake at all
+  no_effect,  ///< the same, and no other statement of the first block reads or writes anything else; of no mistake in the order of accesses
   not_planted,  ///< the module was not loaded again, or not the same one: nothing is known
 };
 struct NoticedRow {
@@ -72,6 +82,7 @@ struct TriedMistake : Mistake {
   int inputs = 0;      ///< how many other inputs left the same
   std::string fault;   ///< of a launch, if there was one; else its finding
   double seconds = 0;  ///< of the test
+  std::string saved;   ///< the file of the module with the mistake, if one was asked for
 };
 
 struct NoticeOptions {
@@ -83,6 +94,11 @@ struct NoticeOptions {
   std::vector<std::string> kinds = {};  ///< these alone; empty: all
   std::vector<std::string> kernels =
       {};  ///< in these functions alone; empty: in all that were launched, and what they call
+  std::vector<std::string> at =
+      {};  ///< in statements at these lines alone, "131" of the PTX, "gemm.cu:40" of the source
+  std::filesystem::path save = {};  ///< a folder for the modules with their mistakes, one a file; empty: none
+  const std::atomic<bool>* stop =
+      {};  ///< when it is set, no further one begins, and those that run are not judged
   /// Called after each, by one thread at a time.
   std::function<void(std::size_t done, std::size_t all)> progress = {};
 };
@@ -105,7 +121,7 @@ struct NoticeReport {
   std::size_t possible = 0;                  ///< mistakes that there are
   std::size_t chosen = 0;                    ///< of these, for all shards
   bool is_stable = true;                     ///< as it is, it passed again in the end
-  std::size_t out_of_time = 0;               ///< of the chosen ones, not begun
+  std::size_t out_of_time = 0;               ///< of the chosen ones, not begun or not judged
   std::vector<TriedMistake> tried;
 
   std::size_t count(Noticed outcome) const;
@@ -118,6 +134,33 @@ struct NoticeReport {
 /// Runs a command, as a shell would find it, once as it is, and for each mistake once more. Errors: usage for an unknown kind, a
 /// shard that there is not, an empty command, or a process that is such a test itself.
 Result<NoticeReport> notice(std::span<const std::string> command, const NoticeOptions& options = {});
+
+/// The survivors, for a review: each at its line of the source, or of the PTX.
+std::vector<Remark> remarks(const NoticeReport& report);
+
+/// What the launches of a test do wrong.
+struct FindingsReport {
+  enum class State : std::uint8_t {
+    ran,        ///< all that is below is known
+    not_run,    ///< the command cannot be run
+    no_kernel,  ///< it launches no kernel
+  } state = State::ran;
+  int status = 0;                     ///< of the command
+  std::string output;                 ///< the end of what it printed, unless it was shown
+  double seconds = 0;                 ///< of the test
+  std::uint64_t launches = 0;         ///< of kernels in PTX
+  std::uint64_t source_launches = 0;  ///< of kernels in source (device.hpp)
+  std::vector<std::string> kernels;   ///< in PTX that were launched, as people write their names
+  std::vector<Remark>
+      remarks;  ///< of all launches, and of assert_bits_equal of Python; those of one place once
+
+  /// Whether one of them is a fault or a finding.
+  bool has_findings() const;
+};
+
+/// Runs a command, as a shell would find it, and collects what is wrong in its launches, whatever the test makes of it. `shows`:
+/// what it prints is shown as it comes. Errors: usage for an empty command, or a process that is watched itself.
+Result<FindingsReport> findings(std::span<const std::string> command, bool shows = false);
 
 }  // namespace warpbit
 #pragma GCC visibility pop

@@ -29,7 +29,9 @@
 #include "warpbit/execute.hpp"
 #include "warpbit/fault.hpp"
 #include "warpbit/result.hpp"
+#include "warpbit/review.hpp"
 #include "warpbit/target.hpp"
+#include "warpbit/timeline.hpp"
 
 #pragma GCC visibility push(default)
 namespace warpbit::ptx {
@@ -129,24 +131,27 @@ struct CodeLine {
   std::vector<SourceLink> chain = {};  ///< that line, and those of the functions that were inlined there
 };
 
-/// Executions of statements, and what their accesses to memory cost. Counted, not sampled.
+/// Executions of statements, and what they move and multiply. Counted, not sampled.
 struct Counts {
-  std::uint64_t warps = 0;    ///< executions by a warp, or by a part of one that has diverged
-  std::uint64_t lanes = 0;    ///< executions by lanes: 32 for each of `warps` if nothing diverges
-  std::uint64_t bytes = 0;    ///< of global memory that lanes ask for: of ld, st, atom, red, cp.async
-  std::uint64_t sectors = 0;  ///< of 32 bytes in which those lie, of each execution
+  std::uint64_t warps = 0;  ///< executions by a warp, or by a part of one that has diverged
+  std::uint64_t lanes = 0;  ///< executions by lanes: 32 for each of `warps` if nothing diverges
+  /// Of global memory that lanes ask for: of ld, st, atom, red, cp.async; and whole boxes of copies in bulk.
+  std::uint64_t bytes = 0;
+  std::uint64_t sectors = 0;        ///< of 32 bytes in which those of lanes lie, of each execution
+  std::uint64_t least_sectors = 0;  ///< as few as could hold as many different bytes, of each execution
   /// Extra wavefronts of shared memory (bank_conflicts in warpbit/state.hpp): of ld, st, atom, red and matrix moves.
   std::uint64_t conflicts = 0;
+  /// Of shared memory that lanes ask for, likewise, with matrix moves; of copies to and from it; of wgmma a quarter of its
+  /// matrices in shared memory for each of its warps. Those of tcgen05.mma are not counted.
+  std::uint64_t shared_bytes = 0;
+  std::uint64_t local_bytes = 0;     ///< of local memory that lanes ask for
+  std::uint64_t constant_bytes = 0;  ///< of constant memory and parameters that lanes ask for
+  std::uint64_t tensor_bytes = 0;    ///< of tensor memory, from and to registers: tcgen05.ld and st
+  /// Multiply-adds of matrix products, M N K each, of a sparse one half of it; of wgmma a quarter for each of its warps.
+  std::uint64_t products = 0;
 
   /// The sum of both.
-  Counts& operator+=(const Counts& other) {
-    warps += other.warps;
-    lanes += other.lanes;
-    bytes += other.bytes;
-    sectors += other.sectors;
-    conflicts += other.conflicts;
-    return *this;
-  }
+  Counts& operator+=(const Counts& other);
 };
 
 /// The executions of one statement.
@@ -299,6 +304,8 @@ struct Launch {
   ExecuteOptions execute = {};
   /// Whether Report::profile is filled.
   bool profile = false;
+  /// Whether Report::timeline is, of the observed block.
+  bool timeline = false;
   /// Called after each statement of one warp, or of all, of one block. The launch ends if it returns false. A block or a warp that
   /// the launch has not is a fault: launch_shape.
   std::function<bool(const Observation&)> observe = {};
@@ -364,6 +371,7 @@ struct Report {
   std::uint64_t printed_dropped = 0;  ///< bytes of it before that
   std::vector<Finding> findings;      ///< findings and notes, block by block
   std::vector<LineCounts> profile;    ///< of the statements that were executed, by line; see Launch::profile
+  Timeline timeline;                  ///< see Launch::timeline
   bool stopped = false;               ///< Launch::observe has ended it
   /// Statements that were executed and leave something open, by line. Without them the launch has the same bits on any
   /// number of host threads, unless threads race for global memory.
@@ -426,6 +434,13 @@ class Function {
   explicit Function(std::shared_ptr<const State> state) : state_(std::move(state)) {}
   std::shared_ptr<const State> state_;
 };
+
+/// What a report says is wrong: its fault, its findings and notes, and what the assembler makes of statements. A finding with a
+/// cause is among the places of that. `file`: of the module; empty if it has none.
+std::vector<Remark> remarks(const Report& report, const std::string& file = {});
+/// What is refused of a module (Module::load, Module::check), with line and column; and its notes.
+std::vector<Remark> remarks(std::span<const Error> refused, const std::string& file);
+std::vector<Remark> remarks(std::span<const AssemblerNote> notes, const std::string& file);
 
 /// Which thread stores an element first: the launch is run again and may not store there; the fault says who tried to, and at
 /// which statement (`lanes`, `at`, `ptx_line`, `error.where`). Nothing if no thread does, as where a copy in bulk writes it. A

@@ -22,6 +22,7 @@
 #include "warpbit/layout.hpp"
 #include "warpbit/machine.hpp"
 #include "warpbit/notice.hpp"
+#include "warpbit/profile.hpp"
 #include "warpbit/ptx.hpp"
 #include "warpbit/record.hpp"
 #include "warpbit/recording.hpp"

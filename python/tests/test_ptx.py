@@ -392,9 +392,45 @@ def test_a_profile(saxpy):
     assert (load.warps, load.lanes, load.bytes, load.sectors, load.conflicts) == (3, 80, 320, 10, 0)
     assert (by_line["@%p1 bra DONE"].warps, by_line["@%p1 bra DONE"].lanes) == (2, 48)
     assert [line.line for line in report.profile] == sorted(line.line for line in report.profile)
-    assert saxpy.launch(2, 64, (y, x, 2.0, 80)).profile == []
+    assert (load.least_sectors, load.shared_bytes, load.products) == (10, 0, 0)
+    assert sum(line.constant_bytes for line in report.profile) == 4 * 32 * (8 + 8 + 4 + 4)
+    without = saxpy.launch(2, 64, (y, x, 2.0, 80))
+    assert (without.profile, without.timeline.warps) == ([], 0)
     again(report)
     again(load)
+
+
+# Warp 0 waits at the barrier (its third statement) until warp 1 is there with its third, the sixth of the block.
+MEETING = """
+.version 8.7
+.target sm_90a
+.address_size 64
+.visible .entry meet()
+{
+  .reg .b32 %r<3>;
+  mov.u32 %r1, %tid.x;
+  add.u32 %r2, %r1, 1;
+  bar.sync 0;
+  ret;
+}
+"""
+
+
+def test_a_timeline():
+    kernel = warpbit.RawModule(code=MEETING).get_function("meet")
+    report = kernel.launch(2, 64, (), as_written=True, profile=True, observed_block=(1, 0, 0))
+    timeline = report.timeline
+    assert (timeline.block, timeline.warps, timeline.statements, timeline.covered) == ((1, 0, 0), 2, 8, 8)
+    assert [(run.warp, run.first, run.count) for run in timeline.runs] == [(0, 0, 3), (1, 3, 4), (0, 7, 1)]
+    (wait,) = timeline.waits
+    assert (wait.what, wait.warp, wait.lanes, wait.line, wait.waited) == ("barrier", 0, 0xFFFFFFFF, 10, True)
+    assert (wait.begin, wait.released, wait.to) == (3, 6, 7)
+    assert (wait.by.what, wait.by.block, wait.by.warp, wait.by.line, wait.by.statement) == ("arrival", (1, 0, 0), 1, 10, 5)
+    svg = report.profile_svg("meet <1>")
+    assert svg.startswith("<?xml") and "meet &lt;1&gt;" in svg and "block (1, 0, 0)" in svg
+    again(report)
+    fault = kernel.launch(2, 64, (), profile=True, observed_block=(2, 0, 0)).fault
+    assert "the observed block" in fault.message
 
 
 # (1 + 2^-12)^2 - 1 is 2^-11 + 2^-24; the product alone, rounded to 24 bits, loses 2^-24.

@@ -13,10 +13,11 @@ warpbit.pytest_plugin a fixture of the same name, which also draws the map of wh
 
 import pathlib
 import re
+import sys
 from os import PathLike
 from typing import Any, Optional, Union
 
-from . import BitsComparison, Diagnosis, Error, Instruction, RawKernel, compare_bits, diagnose_product
+from . import BitsComparison, Diagnosis, Error, Instruction, RawKernel, add_remark, compare_bits, diagnose_product
 
 __all__ = ["BitsAssertions", "BitsDiffer", "assert_bits_equal"]
 
@@ -78,13 +79,24 @@ def _diagnosed(instruction: Instruction, got: Any, a: Any, b: Any, c: Any, store
     return _cut(str(found)), found
 
 
-def _stored(launch: "tuple[Any, ...]", got: Any, index: "list[int]") -> str:
+def _stored(launch: "tuple[Any, ...]", got: Any, index: "list[int]") -> "tuple[str, list[tuple[str, int]]]":
+    """The statement that stored an element in words, and its lines, the innermost first."""
     kernel, grid, block, args, *more = launch
     try:
         found = kernel.find_store(grid, block, args, array=got, index=index, **(more[0] if more else {}))
     except Error as error:
-        return f"no store found: {error}"
-    return f"stored by {found}" if found else "no store of a thread was found"
+        return f"no store found: {error}", []
+    if not found:
+        return "no store of a thread was found", []
+    return f"stored by {found}", [(link.file, link.line) for link in reversed(found.at.chain)]
+
+
+def _lines_of_caller() -> "list[tuple[str, int]]":
+    """Where the test called this file, or the plugin, from outside of the package."""
+    package, frame = str(pathlib.Path(__file__).parent), sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(package):
+        frame = frame.f_back
+    return [(frame.f_code.co_filename, frame.f_lineno)]
 
 
 def _check_launch(launch: "Optional[tuple[Any, ...]]") -> None:
@@ -108,7 +120,8 @@ def assert_bits_equal(got: Any, expected: Any, *, a: Any = None, b: Any = None, 
 
     a, b, c, instruction, target, store: got was to be A B + C, made of this mma or wgmma (`diagnose_product`); the message
     then says which mistake in a kernel gives exactly these bits. launch: (kernel, grid, block, args), which has written got;
-    it is run again to find the store of the first wrong element (`RawKernel.find_store`). svg: a file for a picture of the map.
+    it is run again to find the store of the first wrong element (`RawKernel.find_store`). In a test that `warpbit findings` runs,
+    a difference is told there, too, at the line of that store, or of the test. svg: a file for a picture of the map.
 
     Errors: view_mismatch for arrays that cannot be compared, usage.
     """
@@ -118,12 +131,15 @@ def assert_bits_equal(got: Any, expected: Any, *, a: Any = None, b: Any = None, 
     comparison = compare_bits(got, expected, name=name, format=format)
     if comparison.first is None:
         return
-    said, diagnosis = comparison.lines(), None
+    said, at, diagnosis = comparison.lines(), _lines_of_caller(), None
     if launch is not None:
-        said.append(_stored(launch, got, comparison.first.index))
+        stored, lines = _stored(launch, got, comparison.first.index)
+        said.append(stored)
+        at = lines + at
     if product is not None:
         mistake, diagnosis = _diagnosed(product, got, a, b, c, store)
         said.append(mistake)
+    add_remark("bits_differ", "\n".join(said), at=at, sentence="an array has other bits than a test expects")
     differ = BitsDiffer("\n".join([*said, comparison.picture()]).rstrip("\n"), comparison, diagnosis)
     if svg is not None:
         differ.write_svg(svg)

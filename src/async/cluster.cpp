@@ -53,6 +53,8 @@ bool ClusterBarrier::check(std::span<const Lanes> alive) {
   ++phase_;
   for (Warp& one : warps_) one.here = 0;
   complete_ = released_;
+  completed_by_ = state_.actor;
+  completed_by_.done = state_.noted;
   return true;
 }
 
@@ -193,7 +195,10 @@ std::optional<Error> not_on(Target target, std::string_view form) {
 
 bool Cluster::arrives(const InFlight& one) {
   happened();
-  return one.arrive();
+  const block::Actor before = std::exchange(state_->actor, one.by);
+  const bool goes_on = one.arrive();
+  state_->actor = before;
+  return goes_on;
 }
 
 bool Cluster::deliver() {

@@ -51,6 +51,8 @@ class ClusterBarrier {
   Lanes arrived(int warp) const;
   /// Where lanes of a warp have arrived last.
   block::Place arrived_at(int warp) const { return of(warp).at; }
+  /// Who has completed the last phase, as the last of all.
+  const block::Actor& completed_by() const { return completed_by_; }
   /// For a thread that waits: "barrier.cluster: 3 of 4 warps have arrived". `alive`: lanes that have not ended, by warp.
   std::string awaited(std::span<const Lanes> alive) const;
 
@@ -70,6 +72,7 @@ class ClusterBarrier {
   std::vector<Warp> warps_;
   std::int64_t phase_ = 1;
   block::Knowledge released_, complete_;
+  block::Actor completed_by_;
 };
 
 class Cluster {
@@ -122,9 +125,13 @@ class Cluster {
     std::optional<Side> from = {}, to = {};
     std::uint64_t bytes = 0;   ///< that are moved
     std::uint32_t number = 0;  ///< of that group
+    block::Actor by = {};      ///< has sent it
   };
   const std::deque<InFlight>& in_flight() const { return in_flight_; }
-  void send(InFlight one) { in_flight_.push_back(std::move(one)); }
+  void send(InFlight one) {
+    one.by = state_->actor;
+    in_flight_.push_back(std::move(one));
+  }
   /// All arrive, up to one that would overtake threads that wait for a phase which is complete. False after a fault.
   bool deliver();
   /// Those of a thread's bulk groups do, since it waits for them.

@@ -29,9 +29,9 @@ void Cluster::issued(int agent, Who by) {
   found == issuers.end() ? issuers.push_back(by) : void(*found = by);
 }
 
-Who Cluster::who(int actor, Place at) const {
-  if (!order.is_agent(actor)) return {actor, at};
-  const std::vector<Who>& issuers = of(actor).issuers;
+Who Cluster::who(int number, Place at) const {
+  if (!order.is_agent(number)) return {number, at};
+  const std::vector<Who>& issuers = of(number).issuers;
   const auto found = std::ranges::find(issuers, at, &Who::at);
   return found == issuers.end() ? Who{0, at} : *found;
 }

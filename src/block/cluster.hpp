@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "block/actor.hpp"
 #include "block/order.hpp"
 
 #pragma GCC visibility push(default)  // warpbit's other libraries use it
@@ -37,10 +38,10 @@ class Cluster {
   int add_pair();
   /// A thread has an agent do something.
   void issued(int agent, Who by);
-  /// An actor's thread: of an agent, the last one that had it do something at a place.
-  Who who(int actor, Place at) const;
+  /// Of a thread or an agent, by its number, the thread: of an agent, the last one that had it do something at a place.
+  Who who(int number, Place at) const;
   /// Whether it is an agent that accesses shared memory for threads, as bulk copies do.
-  bool copies(int actor) const { return order.is_agent(actor) && of(actor).advice; }
+  bool copies(int number) const { return order.is_agent(number) && of(number).advice; }
   std::string_view work(int agent) const { return of(agent).what; }
   std::string advice(int agent, std::uint32_t clock) const { return of(agent).advice(clock); }
   /// "lane 3 of warp 1", for a thread of another block than `rank` with its own.
@@ -70,7 +71,9 @@ class Cluster {
 
  public:
   Order order;
-  Messages messages{8};  ///< of flags in shared memory
+  Messages messages{8};     ///< of flags in shared memory
+  Actor actor, ended;       ///< who acts now, and who has ended last
+  std::uint64_t noted = 0;  ///< statements of the block that is noted
 };
 
 }  // namespace warpbit::block

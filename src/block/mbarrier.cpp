@@ -216,6 +216,8 @@ void Mbarriers::settle(Object& object) {
   object.expects.reset();
   object.complete = object.released;
   object.complete_afar = object.released_afar;
+  object.completed_by = shared_.cluster().actor;
+  object.completed_by.done = shared_.cluster().noted;
   if (object.agent >= 0) {
     std::vector<std::uint32_t>& known = object.complete.known;
     const auto agent = static_cast<std::size_t>(object.agent);

@@ -157,6 +157,8 @@ class Mbarriers {
   /// What is wrong with the count of the object at which the warp has seen a phase complete last, if more threads arrive there
   /// by the statement of this one than it counts; or nothing.
   std::string miscounted(int warp, int thread) const;
+  /// Who has completed the last phase of an object, as the last of those that had to come.
+  Actor completed_by(std::int64_t address) const;
   /// Which object counts what an agent copies; nothing: none of them.
   std::optional<std::int64_t> counted_by(int agent) const;
   /// Whether nobody has seen complete the phase in which an agent's copy began, at the object that it is for.
@@ -206,6 +208,7 @@ class Mbarriers {
     std::int64_t awaited = 0;            ///< phases that somebody has seen complete
     std::optional<Arrived> copied = {};  ///< the last copy
     std::optional<Who> expects = {};     ///< who has expected bytes of it last
+    Actor completed_by = {};             ///< the last complete phase
   };
   /// `out` is nullptr if there is none.
   Found find(std::int64_t address, std::string_view what, Who who, Object*& out);

@@ -93,6 +93,11 @@ std::optional<Mbarriers::AtObject> Mbarriers::waited(int warp) const {
   return found == waited_.end() ? std::nullopt : std::optional(found->second);
 }
 
+Actor Mbarriers::completed_by(std::int64_t address) const {
+  const auto found = objects_.find(address);
+  return found == objects_.end() ? Actor{} : found->second.completed_by;
+}
+
 std::optional<std::int64_t> Mbarriers::counted_by(int agent) const {
   for (const auto& [address, object] : objects_)
     if (object.agent == agent) return address;

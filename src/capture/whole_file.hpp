@@ -9,6 +9,7 @@
 
 #include "warpbit/result.hpp"
 
+#pragma GCC visibility push(default)  // warpbit's other libraries use it
 namespace warpbit::capture {
 
 /// Writes a file that is complete or untouched: beside it first, then renamed. A link is followed, and a file that is
@@ -20,3 +21,4 @@ Result<void> write_whole_file(const std::filesystem::path& path, std::span<const
 Result<std::vector<std::byte>> read_whole_file(const std::filesystem::path& path, std::uint64_t max_bytes);
 
 }  // namespace warpbit::capture
+#pragma GCC visibility pop

@@ -76,12 +76,13 @@ ReplayOptions with_target(ReplayOptions options, const std::string& name) {
   return options;
 }
 
-CLI::Validator whole_number(std::uint64_t least) {
+CLI::Validator whole_number(std::uint64_t least, std::uint64_t most) {
   return CLI::Validator(
-      [least](const std::string& text) {
+      [least, most](const std::string& text) {
         const auto found = number<std::uint64_t>(text);
-        return found && *found >= least ? ""
-                                        : fmt::format("'{}'; expected a whole number from {} on", text, least);
+        if (found && *found >= least && *found <= most) return std::string();
+        return fmt::format("'{}'; expected a whole number from {} {}", text, least,
+                           most == kNoMost ? "on" : fmt::format("to {}", most));
       },
       "");
 }

@@ -4,6 +4,7 @@
 
 #include <charconv>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -39,8 +40,9 @@ std::optional<std::uint32_t> example_descriptor(const Instruction& instruction);
 /// The options with that target.
 ReplayOptions with_target(ReplayOptions options, const std::string& name);
 
-/// For options of numbers without an end: at least this one.
-CLI::Validator whole_number(std::uint64_t least);
+/// For options of whole numbers: from `least` to `most`.
+inline constexpr std::uint64_t kNoMost = std::numeric_limits<std::uint64_t>::max();
+CLI::Validator whole_number(std::uint64_t least, std::uint64_t most = kNoMost);
 
 /// True if an argument that may be a form names a file.
 bool is_file(const std::string& what);

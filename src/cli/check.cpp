@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <iostream>  // std::cin, read line by line
+#include <iterator>
 #include <optional>
 #include <sstream>
 #include <utility>
@@ -14,6 +15,7 @@
 #include "cli/check_json.hpp"
 #include "cli/json.hpp"
 #include "cli/notes.hpp"
+#include "cli/review.hpp"
 #include "cli/terminal.hpp"
 #include "warpbit/execute.hpp"
 #include "warpbit/explain.hpp"
@@ -268,20 +270,24 @@ bool check_batch(bool json) {
 }
 
 // Everything that is refused of a module of PTX.
-int check_module(const std::string& file, std::optional<Target> target, bool json) {
+int check_module(const std::string& file, std::optional<Target> target, bool json, const ReviewOutput& review) {
   const Result<ptx::Module> module = ptx::Module::load_file(file, target);
   if (!module && module.error().code == Errc::file_unreadable) throw Refusal{module.error()};
   const std::vector<Error> errors = module ? module->check() : std::vector{module.error()};
+  const std::vector<ptx::AssemblerNote> notes = module ? module->notes() : std::vector<ptx::AssemblerNote>();
   if (json)
     print_json("check", module_json(file, module, errors));
   else
     for (const Error& error : errors) print_fitted(fmt::format("refused: {}", error.message()));
-  if (!errors.empty()) return kNo;
-  if (!json)
+  if (errors.empty() && !json) {
     print_fitted(
         fmt::format("accepted on {}: {}", module->target().name(), fmt::join(module->entries(), ", ")));
-  if (!json) print_assembler_notes(module->notes());
-  return kYes;
+    print_assembler_notes(notes);
+  }
+  std::vector<Remark> remarks = ptx::remarks(errors, file);
+  std::ranges::move(ptx::remarks(notes, file), std::back_inserter(remarks));
+  write_review(review, std::move(remarks));
+  return errors.empty() ? kYes : kNo;
 }
 
 // ---- The command
@@ -289,6 +295,7 @@ int check_module(const std::string& file, std::optional<Target> target, bool jso
 struct CheckArguments {
   std::string text, target, module;
   bool batch = false, strict = false, machine = false, json = false;
+  ReviewOutput review;
 };
 
 int check_json(const CheckArguments& o, const Result<AskedForm>& form) {
@@ -304,7 +311,8 @@ int check_json(const CheckArguments& o, const Result<AskedForm>& form) {
 
 int check(const CheckArguments& o) {
   if (o.batch) return check_batch(o.json) && o.strict ? kNo : kYes;
-  if (!o.module.empty()) return check_module(o.module, find_target(o.target), o.json);
+  if (!o.module.empty()) return check_module(o.module, find_target(o.target), o.json, o.review);
+  if (o.review.is_wanted()) refuse("--sarif and --annotations", "no module", "a module (--ptx FILE)");
   if (o.text.empty()) refuse("check", "no form or statement", "one, or --batch, or --ptx");
   const Result<AskedForm> form = find_form(o.text, o.target);
   if (o.json) return check_json(o, form);
@@ -344,9 +352,11 @@ void add_check(CLI::App& command, int& status) {
           "check a module of PTX instead: show all that ptxas or a launch would refuse, with line and column; on its "
           "own target unless one is given")
       ->excludes(text, machine);
-  add_json(command, o.json)
-      ->description(
-          "print JSON, of the schema check/1; with --batch a line for each, of the schema check-line/1");
+  CLI::Option* json =
+      add_json(command, o.json)
+          ->description(
+              "print JSON, of the schema check/1; with --batch a line for each, of the schema check-line/1");
+  add_review(command, o.review, json);
   command.footer(
       examples({"warpbit check mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32",
                 "warpbit check mma.m16n8k32.f32.e4m3@H100", "warpbit check mma.m16n8k32.f32.e4m3 --machine",

@@ -47,6 +47,8 @@ inline constexpr int kYes = 0, kNo = 1, kNoAnswer = 2;
   WARPBIT_HOSTED(command, debug, "run a kernel of PTX statement by statement, forwards and back, and show what it has") \
   WARPBIT_HOSTED(command, notice, "say which mistakes in a kernel a test would notice, by planting them (exit status 1 if " \
                                   "some survive)") \
+  WARPBIT_HOSTED(command, findings, "run a test and say what is wrong in the kernels that it launches, for reviews of code, too " \
+                                    "(exit status 1 if something is)") \
   command(run, "execute a statement on arrays of an .npz, or an instruction on matrices") \
   command(explain, "show how one element of D came about: what is added, cut and rounded (exit status 1 if " \
                    "a capture has another code there)") \

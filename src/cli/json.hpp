@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What --json prints: one object for each command. Its first member is "schema": "COMMAND/N". Within a number N members are only
 // added: none is renamed, removed, or given another type or meaning. `check --batch` alone prints an object for each line that it
-// reads, of the schema "check-line/N", in a line each (JSON Lines).
+// reads, of the schema "check-line/N", in a line each (JSON Lines). schemas/COMMAND-N.json describes the members, each with its unit.
 //
 // An answer of "no" (exit status 1) is an object on the standard output like that of "yes". A command that cannot answer (2)
-// prints a sentence to the standard error and nothing to the standard output, with --json, too; verify alone answers with an
-// object that says which files could not be replayed.
+// prints a sentence to the standard error and nothing to the standard output, with --json, too; verify, notice and findings alone
+// answer with an object that says which files could not be replayed, or why the test told nothing.
 #pragma once
 
 #include <CLI/CLI.hpp>

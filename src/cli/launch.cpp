@@ -8,9 +8,11 @@
 
 #include "cli/arguments.hpp"
 #include "cli/json.hpp"
+#include "cli/launch_profile.hpp"
 #include "cli/launch_setup.hpp"
 #include "cli/launch_watch.hpp"
 #include "cli/notes.hpp"
+#include "cli/review.hpp"
 #include "cli/terminal.hpp"
 #include "warpbit/ptx.hpp"
 #include "warpbit/replay.hpp"
@@ -22,7 +24,9 @@ using nlohmann::ordered_json;
 
 struct LaunchArguments {
   LaunchSetup setup;
+  LaunchProfile profile;
   WatchArguments watch;
+  ReviewOutput review;
   bool json = false;
 };
 
@@ -275,9 +279,18 @@ void print_report(const ptx::Function& kernel, Target target, const ptx::Report&
   print_checked(report);
 }
 
-ptx::Report run_kernel(const LoadedLaunch& of, LaunchWatch& watch) {
+// "16 blocks of 128 threads"
+std::string shape_text(const ptx::Launch& how) {
+  const auto count = [](const Dim3& d) { return std::uint64_t{d.x} * d.y * d.z; };
+  const std::uint64_t blocks = count(how.grid), threads = count(how.block);
+  return fmt::format("{} block{} of {} thread{}", blocks, blocks == 1 ? "" : "s", threads,
+                     threads == 1 ? "" : "s");
+}
+
+ptx::Report run_kernel(const LoadedLaunch& of, const LaunchArguments& o, LaunchWatch& watch) {
   ptx::Launch how = of.how;
   watch.follow(how);
+  o.profile.follow(how, o.json);
   ProgressBar bar(!watch.prints_steps());
   how.progress = [&](std::uint64_t done, std::uint64_t blocks) { bar.show(done, blocks); };
   return of.kernel.launch(how, of.arguments);
@@ -286,19 +299,24 @@ ptx::Report run_kernel(const LoadedLaunch& of, LaunchWatch& watch) {
 int launch(const LaunchArguments& o) {
   const LoadedLaunch loaded(o.setup);
   LaunchWatch watch(o.watch, loaded.kernel, o.setup.how, o.json);
-  const ptx::Report report = run_kernel(loaded, watch);
+  const ptx::Report report = run_kernel(loaded, o, watch);
   if (report.fault && report.fault->lanes.empty()) throw Refusal{report.fault->error};  // nothing has run
   for (const LaunchArray& one : loaded.arrays)
     if (is_complete(report) && !one.out.empty()) required(write_array(one.out, one.array));
   if (o.json) {
     ordered_json answer = report_json(loaded.kernel, loaded.module.target(), report, loaded.arrays);
-    watch.add_to(answer, report);
+    o.profile.add_to(answer, report);
+    watch.add_to(answer);
     print_json("launch", answer);
   } else {
     watch.print_break();
     print_report(loaded.kernel, loaded.module.target(), report, loaded.arrays);
-    watch.print_profile(report);
+    o.profile.print(report);
   }
+  o.profile.draw(
+      fmt::format("{} on {}: {}", loaded.kernel.name(), loaded.module.target().name(), shape_text(loaded.how)),
+      report);
+  write_review(o.review, ptx::remarks(report, o.setup.file));
   const bool has_findings =
       o.setup.how.lenient && std::ranges::any_of(report.findings, [](const ptx::Finding& one) {
         return one.grade == Grade::finding;  // without --lenient it is what a launch goes on behind anyway
@@ -311,10 +329,7 @@ int launch(const LaunchArguments& o) {
 void add_launch(CLI::App& command, int& status) {
   LaunchArguments& o = add_arguments(command, status, launch);
   o.setup.add_to(command);
-  command.add_flag(
-      "--profile", o.watch.profile,
-      "count executions, active lanes, sectors of global memory and bank conflicts, by family of opcodes "
-      "and by line");
+  o.profile.add_to(command);
   command
       .add_option(
           "--trace", o.watch.trace,
@@ -328,11 +343,13 @@ void add_launch(CLI::App& command, int& status) {
           "what it reads and writes: LINE of the PTX, or FILE:LINE of the source; exit status 1 if it is "
           "never executed")
       ->type_name("LINE");
-  add_json(command, o.json);
+  CLI::Option* json = add_json(command, o.json);
+  add_review(command, o.review, json);
   command.footer(examples(
       {"printf '%s\\n' '.version 8.0' '.target sm_90' '.address_size 64' '.entry f(.param .u64 x) { ret; }' >f.ptx && "
        "warpbit launch f.ptx --grid 4,4 --block 128 --arg zeros:f32:4096:x.npy",
-       "warpbit launch f.ptx --arg null --profile", "warpbit launch f.ptx --arg null --trace 0 --json"}));
+       "warpbit launch f.ptx --arg null --profile", "warpbit launch f.ptx --arg null --svg f.svg",
+       "warpbit launch f.ptx --arg null --trace 0 --json"}));
 }
 
 }  // namespace warpbit::cli

@@ -12,48 +12,41 @@
 #include "cli/arguments.hpp"
 #include "cli/launch_values.hpp"
 #include "cli/terminal.hpp"
+#include "warpbit/profile.hpp"
 
 namespace warpbit::cli {
+
+device::Index3 block_index(const std::string& where, const std::string& whole, std::string_view block,
+                           std::string_view accepted) {
+  device::Index3 out;
+  unsigned* const all[] = {&out.x, &out.y, &out.z};
+  std::size_t count = 0;
+  for (std::size_t at = 0; at <= block.size(); ++count) {
+    const std::size_t end = std::min(block.find(',', at), block.size());
+    const auto one = number<unsigned>(block.substr(at, end - at));
+    if (!one || count == std::size(all)) refuse(where, fmt::format("'{}'", whole), std::string(accepted));
+    *all[count] = *one;
+    at = end + 1;
+  }
+  return out;
+}
+
 namespace {
 
 using nlohmann::ordered_json;
 
 constexpr std::uint32_t kAll = 0xFFFF'FFFF;
 
-// "kernel.cu:29 > 12 > tile.hpp:40", or nothing: the line of the kernel's body, and those that were inlined there. Files are
-// without their folders, and stand where they change.
-std::string source_of(const std::vector<SourceLink>& chain) {
-  std::string out, file;
-  for (const SourceLink& one : chain) {
-    if (!out.empty()) out += " > ";
-    if (one.file != file) out += one.file.substr(one.file.rfind('/') + 1) + ":";  // npos + 1 is 0
-    out += fmt::format("{}", one.line);
-    file = one.file;
-  }
-  return out;
-}
-
 // ---- What people type
 
 // "3", "0,1:3" or "0,1,2:3": a warp, and before it a block.
 void parse_warp(const std::string& text, device::Index3& block, int& warp) {
-  const auto bad = [&] {
-    refuse("--trace", fmt::format("'{}'", text), "WARP or X,Y,Z:WARP, as in 3 or 0,1,0:3");
-  };
+  constexpr std::string_view kAccepted = "WARP or X,Y,Z:WARP, as in 3 or 0,1,0:3";
   const std::size_t colon = text.find(':');
   const auto last = number<int>(text.substr(colon == text.npos ? 0 : colon + 1));
-  if (!last || *last < 0) bad();
+  if (!last || *last < 0) refuse("--trace", fmt::format("'{}'", text), std::string(kAccepted));
   warp = *last;
-  if (colon == text.npos) return;
-  unsigned* const all[] = {&block.x, &block.y, &block.z};
-  std::size_t count = 0;
-  for (std::size_t at = 0; at <= colon; ++count) {
-    const std::size_t end = std::min(text.find(',', at), colon);
-    const auto one = number<unsigned>(text.substr(at, end - at));
-    if (!one || count == std::size(all)) bad();
-    *all[count] = *one;
-    at = end + 1;
-  }
+  if (colon != text.npos) block = block_index("--trace", text, text.substr(0, colon), kAccepted);
 }
 
 // A file as its whole path, or the end of it from a slash on.
@@ -214,72 +207,6 @@ ordered_json step_json(const ptx::Observation& seen, const std::vector<SourceLin
           {"written", registers_json(seen.registers, true)}};
 }
 
-// ---- Profiles
-
-/// The sum over a family of opcodes.
-struct FamilyCounts : ptx::Counts {
-  std::string family;
-};
-
-std::vector<FamilyCounts> by_family(const std::vector<ptx::LineCounts>& lines) {
-  std::vector<FamilyCounts> out;
-  for (const ptx::LineCounts& line : lines) {
-    auto at = std::ranges::find(out, line.family, &FamilyCounts::family);
-    if (at == out.end()) at = out.insert(at, {{}, line.family});
-    *at += line;
-  }
-  std::ranges::stable_sort(out, std::greater(), &FamilyCounts::warps);
-  return out;
-}
-
-std::vector<ptx::LineCounts> most_executed_first(std::vector<ptx::LineCounts> lines) {
-  std::ranges::stable_sort(lines, std::greater(), &ptx::LineCounts::warps);
-  return lines;
-}
-
-const Row kCounted = {"executed", "lanes", "bytes", "sectors", "conflicts"};
-
-Row counted(const ptx::Counts& row) {
-  const auto some = [](std::uint64_t count) { return count == 0 ? "-" : fmt::format("{}", count); };
-  return {fmt::format("{}", row.warps),
-          fmt::format("{:.1f}", static_cast<double>(row.lanes) / static_cast<double>(row.warps)),
-          some(row.bytes), some(row.sectors), some(row.conflicts)};
-}
-
-// Without the columns that say nothing.
-Table without_empty(const Table& table) {
-  Table out(table.size());
-  for (std::size_t j = 0; j < table[0].size(); ++j) {
-    const auto says = [&](const Row& row) { return row[j] != "-" && !row[j].empty(); };
-    if (!std::ranges::any_of(table.begin() + 1, table.end(), says)) continue;
-    for (std::size_t i = 0; i < table.size(); ++i) out[i].push_back(table[i][j]);
-  }
-  return out;
-}
-
-void add_counts(ordered_json& to, const ptx::Counts& row) {
-  to["executed"] = row.warps;
-  to["lanes"] = row.lanes;
-  to["bytes"] = row.bytes;
-  to["sectors"] = row.sectors;
-  to["conflicts"] = row.conflicts;
-}
-
-ordered_json profile_json(const std::vector<ptx::LineCounts>& profile) {
-  ordered_json families = ordered_json::array(), lines = ordered_json::array();
-  for (const FamilyCounts& row : by_family(profile))
-    add_counts(families.emplace_back(ordered_json{{"family", row.family}}), row);
-  for (const ptx::LineCounts& line : most_executed_first(profile))
-    add_counts(lines.emplace_back(ordered_json{{"line", line.line},
-                                               {"file", line.file},
-                                               {"source_line", line.source_line},
-                                               {"chain", chain_json(line.chain)},
-                                               {"family", line.family},
-                                               {"statement", line.statement}}),
-               line);
-  return {{"families", families}, {"lines", lines}};
-}
-
 }  // namespace
 
 ordered_json chain_json(const std::vector<SourceLink>& chain) {
@@ -300,7 +227,6 @@ LaunchWatch::LaunchWatch(const WatchArguments& arguments, const ptx::Function& k
 }
 
 void LaunchWatch::follow(ptx::Launch& how) {
-  how.profile = arguments_.profile;
   if (arguments_.trace.empty() && stops_.empty()) return;
   how.observed_block = block_;
   how.observed_warp = warp_;
@@ -324,7 +250,7 @@ const std::vector<SourceLink>& LaunchWatch::chain_of(int line) const {
 
 // Where the source of the steps changes.
 void LaunchWatch::print_source(int line) {
-  const std::string source = source_of(chain_of(line));
+  const std::string source = ptx::source_text(chain_of(line));
   if (source != source_ && !source.empty()) print_fitted(printable(source) + ":");
   source_ = source;
 }
@@ -345,28 +271,7 @@ void LaunchWatch::print_break() const {
   if (!reached_->sources.empty() || !reached_->registers.empty()) print(lanes_table(*reached_), false);
 }
 
-void LaunchWatch::print_profile(const ptx::Report& report) const {
-  constexpr std::size_t kMaxLines = 20;
-  if (!arguments_.profile) return;
-  Table families{joined({"family"}, kCounted)},
-      lines{joined(joined({"line"}, kCounted), {"source", "statement"})};
-  for (const FamilyCounts& row : by_family(report.profile))
-    families.push_back(joined({row.family}, counted(row)));
-  for (const ptx::LineCounts& line : most_executed_first(report.profile))
-    if (lines.size() <= kMaxLines)
-      lines.push_back(joined(joined({fmt::format("{}", line.line)}, counted(line)),
-                             {printable(source_of(line.chain)), printable(line.statement)}));
-  if (report.profile.empty()) return;
-  fmt::print("\n");
-  print_narrow(without_empty(families));
-  fmt::print("\n");
-  print_narrow(without_empty(lines));
-  if (report.profile.size() > kMaxLines)
-    print_fitted(fmt::format("{} of {} lines; --json has all", kMaxLines, report.profile.size()));
-}
-
-void LaunchWatch::add_to(ordered_json& answer, const ptx::Report& report) const {
-  if (arguments_.profile) answer["profile"] = profile_json(report.profile);
+void LaunchWatch::add_to(ordered_json& answer) const {
   if (!arguments_.trace.empty()) {
     answer["trace"] = ordered_json::array();
     for (const ptx::Observation& seen : trace_) answer["trace"].push_back(step_json(seen, chain_of(seen.line)));

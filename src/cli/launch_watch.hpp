@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What warpbit launch shows of the steps of a kernel: a profile, a trace, the first execution of a line.
+// What warpbit launch shows of the steps of a kernel: a trace, the first execution of a line.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/terminal.hpp"
@@ -14,10 +15,13 @@ namespace warpbit::cli {
 
 /// As the command line has them; empty: not given.
 struct WatchArguments {
-  bool profile = false;
   std::string trace;     ///< "WARP" or "X,Y,Z:WARP"
   std::string break_at;  ///< "LINE" of the PTX, or "FILE:LINE" by .loc
 };
+
+/// The index of a block, X, X,Y or X,Y,Z, as the option `where` has it in `whole`. Refuses other texts.
+device::Index3 block_index(const std::string& where, const std::string& whole, std::string_view block,
+                           std::string_view accepted);
 
 /// The lines of a statement in its source, the kernel's body first: [{"function", "file", "line"}].
 nlohmann::ordered_json chain_json(const std::vector<SourceLink>& chain);
@@ -41,11 +45,10 @@ class LaunchWatch {
   bool missed() const { return !arguments_.break_at.empty() && !reached_; }
   bool reached() const { return reached_.has_value(); }
 
-  /// What stands before the report, and behind it.
+  /// What stands before the report.
   void print_break() const;
-  void print_profile(const ptx::Report& report) const;
-  /// Adds the members "profile", "trace" and "break", of those that were asked for.
-  void add_to(nlohmann::ordered_json& answer, const ptx::Report& report) const;
+  /// Adds the members "trace" and "break", of those that were asked for.
+  void add_to(nlohmann::ordered_json& answer) const;
 
  private:
   bool take(const ptx::Observation& seen);

@@ -2,10 +2,14 @@
 // warpbit notice
 #include "warpbit/notice.hpp"
 
+#include <atomic>
+#include <csignal>
+
 #include "cli/arguments.hpp"
 #include "cli/json.hpp"
 #include "cli/notice_output.hpp"
 #include "cli/parts.hpp"
+#include "cli/review.hpp"
 #include "cli/terminal.hpp"
 
 namespace warpbit::cli {
@@ -13,11 +17,30 @@ namespace {
 
 constexpr int kNoKernel = 3;
 
+// Ctrl-C ends the work and not the answer; a second one ends the process.
+std::atomic<bool> interrupted = false;
+class OnInterrupt {
+ public:
+  OnInterrupt() {
+    before_ = std::signal(SIGINT, [](int) {
+      interrupted = true;
+      std::signal(SIGINT, SIG_DFL);
+    });
+  }
+  ~OnInterrupt() { std::signal(SIGINT, before_); }
+  OnInterrupt(const OnInterrupt&) = delete;
+
+ private:
+  void (*before_)(int);
+};
+
 struct NoticeArguments {
   std::vector<std::string> command;
   NoticeOptions options;
   bool json = false, list = false;
+  std::optional<int> least;  // percent
   NoticeOutput output;
+  ReviewOutput review;
 };
 
 int notice_command(const NoticeArguments& o) {
@@ -29,18 +52,23 @@ int notice_command(const NoticeArguments& o) {
     ProgressBar bar(!o.json);
     NoticeOptions options = o.options;
     options.progress = [&](std::size_t done, std::size_t all) { bar.show(done, all); };
+    const OnInterrupt interrupt;
+    options.stop = &interrupted;
     return required(notice(o.command, options));
   }();
-  if (report.state == NoticeReport::State::tried && !o.output.junit.empty())
-    write_text(o.output.junit, junit_of(report));
+  const bool is_tried = report.state == NoticeReport::State::tried;
+  if (interrupted && !is_tried) refuse("notice", "Ctrl-C", "the end of the test as it is");
+  if (is_tried && !o.output.junit.empty()) write_text(o.output.junit, junit_of(report));
   if (o.json)
     print_notice_json(report, o.command, o.options);
   else
     print_notice(report, o.command, o.options, o.output);
+  if (is_tried) write_review(o.review, remarks(report));
   if (report.state == NoticeReport::State::no_kernel) return kNoKernel;
-  if (report.state != NoticeReport::State::tried) return kNoAnswer;
+  if (!is_tried) return kNoAnswer;
   const bool is_open = !report.is_stable || report.out_of_time != 0 || report.count(Noticed::not_planted) != 0;
-  return report.survivors() != 0 ? kNo : is_open ? kNoAnswer : kYes;
+  const bool is_enough = o.least ? 100 * report.score() >= *o.least : report.survivors() == 0;
+  return !is_enough ? kNo : is_open ? kNoAnswer : kYes;
 }
 
 }  // namespace
@@ -66,16 +94,31 @@ void add_notice(CLI::App& command, int& status) {
       ->delimiter(',')
       ->type_name("NAME,...")
       ->allow_extra_args(false);
+  command
+      .add_option("--at", o.options.at,
+                  "mistakes in statements at these lines alone: LINE of the PTX, or FILE:LINE of the source")
+      ->delimiter(',')
+      ->type_name("LINE,...")
+      ->allow_extra_args(false);
+  command
+      .add_option("--save", o.options.save,
+                  "write the modules with their mistakes into a new folder, one a file")
+      ->type_name("FOLDER");
   add_shard(command, o.options.shard, "try one of N shares of the chosen mistakes");
+  command
+      .add_option("--least", o.least, "exit status 0, too, if that share of what changes something is noticed")
+      ->check(whole_number(0, 100))
+      ->type_name("PERCENT");
   command.add_flag("--all", o.output.all,
                    "also print the mistakes that are noticed, and each that may change nothing");
   command.add_option("--junit", o.output.junit, "also write a report as JUnit's XML")->type_name("FILE");
   command.add_flag("--list-kinds", o.list, "print the kinds of mistakes, and run nothing");
-  add_json(command, o.json);
+  CLI::Option* json = add_json(command, o.json);
+  add_review(command, o.review, json);
   command.footer(
       "The test is run once as it is, and once for each mistake, which is planted when it loads the PTX: by "
       "RawModule of Python, ptx::Module of C++, the functions of C, or the command launch. No file is changed. "
-      "Exit status: 0 if each mistake that changes something is noticed, 1 if one survives, 2 if none does and not all "
+      "Exit status: 0 if each mistake that changes something is noticed, or as many as --least says, 1 if one survives, 2 if none does and not all "
       "is known, or the test does not run or fails as it is, 3 if it launches no kernel.\n" +
       examples(
           {"warpbit notice --most 4 -- warpbit launch examples/ptx_kernel.ptx --entry gemm --grid 1,1 --block 32 "

@@ -93,7 +93,8 @@ std::string tried_words(const NoticeReport& report, const NoticeOptions& options
     out += fmt::format(", chosen by --most {} --seed {}", options.most, options.seed);
   if (options.shard.count > 1)
     out += fmt::format(", share {} of {}", options.shard.number, options.shard.count);
-  if (report.out_of_time != 0) out += fmt::format("; there was no time for {}", report.out_of_time);
+  if (report.out_of_time != 0)
+    out += fmt::format("; not tried, as there was no time or Ctrl-C was pressed: {}", report.out_of_time);
   return out;
 }
 
@@ -102,8 +103,8 @@ void print_counts(const NoticeReport& report) {
       "noticed {}: {} by the test, {} by the checks of launches, which a GPU has not, {} as the test did not end",
       report.noticed(), report.count(Noticed::by_test), report.count(Noticed::by_fault),
       report.count(Noticed::endless)));
-  print_fitted(
-      fmt::format("survived: {}; may change nothing: {}", report.survivors(), report.count(Noticed::same)));
+  print_fitted(fmt::format("survived: {}; may change nothing: {}; change nothing: {}", report.survivors(),
+                           report.count(Noticed::same), report.count(Noticed::no_effect)));
   if (const std::size_t count = report.count(Noticed::not_planted); count != 0)
     print_fitted(fmt::format("not known: {}, since the test did not load that module again", count));
   if (!report.is_stable)
@@ -115,8 +116,9 @@ void print_counts(const NoticeReport& report) {
 }
 
 ordered_json mistake_json(const TriedMistake& one) {
-  ordered_json out = {{"kind", one.kind}, {"sentence", one.sentence}, {"kernel", one.kernel},
-                      {"line", one.line}, {"before", one.before},     {"after", one.after}};
+  ordered_json out = {{"kind", one.kind},  {"sentence", one.sentence}, {"kernel", one.kernel},
+                      {"file", one.file},  {"line", one.line},         {"before", one.before},
+                      {"after", one.after}};
   if (one.source.line > 0)
     out["source"] = {{"file", one.source.file}, {"line", one.source.line}, {"text", one.source_text}};
   out["outcome"] = row(one.outcome).name;
@@ -125,6 +127,7 @@ ordered_json mistake_json(const TriedMistake& one) {
   out["inputs"] = one.inputs;
   if (!one.fault.empty()) out["fault"] = one.fault;
   out["seconds"] = one.seconds;
+  if (!one.saved.empty()) out["saved"] = one.saved;
   return out;
 }
 

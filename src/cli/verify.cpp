@@ -158,6 +158,7 @@ void add_verify(CLI::App& command, int& status) {
       ->type_name("RECORDING");
   command.add_option("--junit", o.output.junit, "also write a report as JUnit's XML")->type_name("FILE");
   CLI::Option* json = add_json(command, o.output.json);
+  add_review(command, o.output.review, json);
   command.add_flag("--quiet", o.output.quiet, "print the last line alone")->excludes(json);
   command.footer(
       examples({"warpbit verify golden/sm_90a/ldmatrix", "warpbit verify golden --shard 1/500 --quiet",

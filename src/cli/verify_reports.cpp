@@ -196,6 +196,27 @@ std::string junit_of(const std::vector<FileReport>& reports) {
   return junit_text("warpbit verify", cases);
 }
 
+// ---- For reviews
+
+// What is no case that passed, of its file.
+std::vector<Remark> remarks_of(const std::vector<FileReport>& reports) {
+  std::vector<Remark> out;
+  for (const FileReport& r : reports) {
+    const std::string_view word = junit_word(r);
+    if (word.empty() || word == "skipped") continue;
+    const std::string what = r.record.empty() ? r.header.statement : r.record;
+    const bool differs = word == "failure" && r.status != FileStatus::fault;
+    out.push_back(
+        {std::string(differs ? "bits_differ" : name(r.status)),
+         differs ? "the elements or bytes are not those of the recording" : "a recording cannot be verified",
+         differs ? Grade::finding : Grade::fault,
+         fmt::format("{}: {}", what, said(r).empty() ? verdict(r) : said(r)),
+         r.record,
+         {{r.path.string()}}});
+  }
+  return out;
+}
+
 }  // namespace
 
 int print_reports(const std::vector<FileReport>& reports, const ReportOutput& output) {
@@ -209,6 +230,7 @@ int print_reports(const std::vector<FileReport>& reports, const ReportOutput& ou
     print_json("verify", {{"files", reports}, {"total", totals}});
   else
     print_fitted(totals.text());
+  write_review(output.review, remarks_of(reports));
   return totals.exit_status();
 }
 

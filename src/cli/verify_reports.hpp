@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/review.hpp"
 #include "warpbit/replay.hpp"
 
 namespace warpbit::cli {
@@ -14,6 +15,7 @@ namespace warpbit::cli {
 struct ReportOutput {
   bool json = false, quiet = false;
   std::string junit = {};  ///< a file to write, or none
+  ReviewOutput review = {};
 };
 
 /// Prints them and their totals; the exit status.

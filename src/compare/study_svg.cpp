@@ -11,12 +11,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>  // std::log2, for places in a picture
 
 #include "capture/whole_file.hpp"
 #include "compare/judge.hpp"
 #include "numeric/words.hpp"
+#include "text/svg.hpp"
 #include "text/wrapped.hpp"
 #include "warpbit/study.hpp"
 
@@ -26,12 +26,7 @@ namespace {
 constexpr int kWidth = 900, kMargin = 16, kTop = 76, kPanel = 380, kHeight = 260, kLeft = 64, kBetween = 32,
               kLine = 18;
 constexpr std::size_t kCharacters = 120;  // of a line
-// Each has a contrast of 3.5 or more with both backgrounds.
-constexpr std::array kColours = {"#1f83d6", "#d9661f", "#1f9a6a", "#c75aa3",
-                                 "#8a7a14", "#7f6fe0", "#d64550", "#5f8a8f"};
-constexpr std::string_view kStyle =
-    "<style>.wb-paper{fill:#fff}.wb-ink{fill:#222}.wb-grid{stroke:#ccc}"
-    "@media(prefers-color-scheme:dark){.wb-paper{fill:#1b1b1b}.wb-ink{fill:#e4e4e4}.wb-grid{stroke:#444}}</style>\n";
+constexpr std::string_view kLight = ".wb-grid{stroke:#ccc}", kDark = ".wb-grid{stroke:#444}";
 
 struct Statistic {
   std::string_view heading;
@@ -41,7 +36,7 @@ constexpr Statistic kPanels[] = {{"median: half of the elements are no further o
                                  {"99 % of the elements are no further off", &ErrorStatistics::p99}};
 
 std::string_view colour_of(std::size_t computation) {
-  return kColours[computation % kColours.size()];
+  return kPictureColours[computation % std::size(kPictureColours)];
 }
 
 std::string label_of(int exponent) {
@@ -122,14 +117,7 @@ class Picture {
         x, y, width, height, colour_of(computation), hollow ? "0.25" : "1", colour_of(computation),
         hollow ? " stroke-dasharray=\"6 4\"" : "");
   }
-  std::string document() const {
-    return fmt::format(
-        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" "
-        "font-family=\"DejaVu Sans, Helvetica, Arial, sans-serif\" font-size=\"12\">\n"
-        "{2}<rect class=\"wb-paper\" width=\"{0}\" height=\"{1}\"/>\n{3}</svg>\n",
-        kWidth, height_, kStyle, body_);
-  }
+  std::string document() const { return svg_document({kWidth, height_, kSansFont, 12, kLight, kDark}, body_); }
 
  private:
   std::string body_;

@@ -14,6 +14,7 @@
 #include "device/cluster.hpp"
 #include "test_process.hpp"
 #include "threads.hpp"
+#include "warpbit/review.hpp"
 
 namespace warpbit {
 namespace {
@@ -110,6 +111,7 @@ Launched launch(const Launch& how, const std::function<void()>& thread) {
   share(workers, std::cref(run));
   if (outcome.exception) std::rethrow_exception(outcome.exception);
   if (outcome.next == 0) outcome.launched.fault = block::refused(*std::move(outcome.no_stacks));
+  if (outcome.launched.fault) add_remark(remark(*outcome.launched.fault, Grade::fault));
   return std::move(outcome.launched);
 }
 

@@ -13,6 +13,7 @@
 
 #include "capture/whole_file.hpp"
 #include "numeric/words.hpp"
+#include "text/svg.hpp"
 #include "text/wrapped.hpp"
 #include "warpbit/bits.hpp"
 
@@ -23,9 +24,8 @@ namespace {
 constexpr int kEdge = 16, kText = 12, kStep = 18, kMostPixels = 768, kLeastSide = 4, kMostSide = 16,
               kLeastWidth = 648;
 constexpr std::size_t kLineCharacters = 84, kMostLabels = 8;
-constexpr std::string_view kColours =
-    "<style>.wb-paper{fill:#fff}.wb-ink{fill:#222}.wb-right{fill:#e6ebe8}.wb-wrong{fill:#d64550}"
-    "@media(prefers-color-scheme:dark){.wb-paper{fill:#1b1b1b}.wb-ink{fill:#e4e4e4}.wb-right{fill:#333a36}}</style>\n";
+constexpr std::string_view kLight = ".wb-right{fill:#e6ebe8}.wb-wrong{fill:#d64550}",
+                           kDark = ".wb-right{fill:#333a36}";
 
 class BitsPicture {
  public:
@@ -54,12 +54,7 @@ class BitsPicture {
     y_ += at(map_.cells_down());
   }
   std::string finish(std::string_view title) const {
-    return fmt::format(
-        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" "
-        "font-family=\"DejaVu Sans Mono, Menlo, Consolas, monospace\" font-size=\"{2}\">\n"
-        "<title>{3}</title>\n{4}<rect class=\"wb-paper\" width=\"{0}\" height=\"{1}\"/>\n{5}</svg>\n",
-        width_, y_ + kEdge, kText, escaped(title), kColours, body_);
+    return svg_document({width_, y_ + kEdge, kMonospacedFont, kText, kLight, kDark, title}, body_);
   }
 
  private:

@@ -235,7 +235,7 @@ std::vector<std::string> BitsComparison::lines() const {
 //     0 ····████
 //     2 ····████
 std::string BitsComparison::picture() const {
-  if (equal() || elements == 1) return "";
+  if (equal() || different == elements) return "";
   constexpr std::string_view kShades[] = {"░", "▒", "▓"};
   const WrongMap cells = map.coarser(kMostLines, kMostAcross);
   const std::size_t label = std::to_string(cells.rows - 1).size();

@@ -290,6 +290,17 @@ std::string_view name(Verdict verdict) {
   return kNames[static_cast<std::size_t>(verdict)];
 }
 
+std::string Diagnosis::details(std::size_t most) const {
+  std::string out = text();
+  for (const WrongPlaces& one : where) out += "\n  " + one.text();
+  for (const Finding& one : std::span(findings).first(std::min(most, findings.size()))) {
+    out += fmt::format("\n  {}: explains {} of {} elements, contradicted by {}", one.mistake, one.explained,
+                       one.elements, one.contradicted);
+    if (!one.hint.empty()) out += "\n    " + one.hint;
+  }
+  return out;
+}
+
 std::string Diagnosis::text() const {
   switch (verdict) {
     case Verdict::correct: return fmt::format("correct: all {} elements are right", elements);

@@ -11,6 +11,36 @@
 
 namespace warpbit::grid {
 
+namespace {
+
+// Generic addresses of shared memory and of global memory; those of local memory are not told apart from the latter.
+AccessedSpace space_of(const Access& access, const std::vector<std::uint64_t>& addresses) {
+  const auto in_window = [](std::uint64_t address) { return address - kSharedWindow < kWindowBytes; };
+  if (access.generic)
+    return std::ranges::all_of(addresses, in_window) ? AccessedSpace::shared : AccessedSpace::global;
+  switch (access.space) {
+    case ptx::StateSpace::shared: return AccessedSpace::shared;
+    case ptx::StateSpace::local: return AccessedSpace::local;
+    case ptx::StateSpace::param: return access.in_frame ? AccessedSpace::local : AccessedSpace::constant;
+    case ptx::StateSpace::constant: return AccessedSpace::constant;
+    default: return AccessedSpace::global;
+  }
+}
+
+// The lanes for which cp.async reads global memory.
+Lanes reading(Warp& warp, const Path& path, const Step& step, Lanes lanes) {
+  const Place& size = step.place[4];
+  if (!size.exists()) return lanes;
+  const bool ignores = size.kind == Place::Kind::predicate;
+  Lanes out = lanes;
+  for_each_lane(lanes, [&](int lane) {
+    if ((warp.read(path, size, lane) != 0) == ignores) out &= ~(Lanes{1} << lane);
+  });
+  return out;
+}
+
+}  // namespace
+
 Accessed accessed(Warp& warp, const Path& path, const Step& step, Lanes lanes) {
   Accessed out;
   const auto take = [&](const Place& place, std::int64_t offset) {
@@ -23,23 +53,10 @@ Accessed accessed(Warp& warp, const Path& path, const Step& step, Lanes lanes) {
   if (ptx::accesses_memory(what) && step.place[2].exists()) {  // st.async and red.async have a list of places
     take(step.place[2], step.access.offset);
     out.bytes = step.access.bytes * step.access.count;
-    out.shared = step.access.space == ptx::StateSpace::shared;
-    const auto in_window = [](std::uint64_t address) { return address - kSharedWindow < kWindowBytes; };
-    if (step.access.generic) out.shared = std::ranges::all_of(out.addresses, in_window);
-    const bool elsewhere = step.access.space == ptx::StateSpace::local ||
-                           step.access.space == ptx::StateSpace::param ||
-                           step.access.space == ptx::StateSpace::constant;
-    if (elsewhere) return {};
+    out.space = space_of(step.access, out.addresses);
     out.writes = what != ptx::Does::load;
-  } else if (what == ptx::Does::copy &&
-             step.place[3].exists()) {  // cp.async, which reads global memory, or nothing
-    const Place& size = step.place[4];
-    if (size.exists()) {
-      const bool ignores = size.kind == Place::Kind::predicate;
-      for_each_lane(lanes, [&](int lane) {
-        if ((warp.read(path, size, lane) != 0) == ignores) lanes &= ~(Lanes{1} << lane);
-      });
-    }
+  } else if (what == ptx::Does::copy && step.place[3].exists()) {  // cp.async
+    lanes = reading(warp, path, step, lanes);
     take(step.place[3], step.target);
     out.bytes = step.access.bytes;
   } else if (const Move* const move = steps::matrix_move(warp.program(), step);
@@ -55,7 +72,7 @@ Accessed accessed(Warp& warp, const Path& path, const Step& step, Lanes lanes) {
     lanes &= rows >= kLanes ? kAllLanes : (Lanes{1} << rows) - 1;
     take(places[at], 0);
     out.bytes = 16;
-    out.shared = true;
+    out.space = AccessedSpace::shared;
     out.writes = !instruction.operands().front().is_destination();
   }
   return out;
@@ -98,9 +115,11 @@ std::vector<ptx::MemoryAccess> accesses_of(Warp& warp, const Path& path, const S
   std::vector<ptx::MemoryAccess> out;
   if (lanes == 0) return out;
   const Accessed all = accessed(warp, path, step, lanes);
-  add_access(warp.block(), step, all, all.shared || step.access.generic, out);
+  if (all.space == AccessedSpace::global || all.space == AccessedSpace::shared)
+    add_access(warp.block(), step, all, all.space == AccessedSpace::shared || step.access.generic, out);
   if (does(warp.program(), step) != ptx::Does::copy || !step.place[2].exists()) return out;
-  Accessed to{{}, step.access.bytes, true, lanes, true};  // cp.async, which writes shared memory
+  Accessed to{
+      {}, step.access.bytes, AccessedSpace::shared, lanes, true};  // cp.async, which writes shared memory
   for_each_lane(lanes, [&](int lane) {
     to.addresses.push_back(warp.read(path, step.place[2], lane) +
                            static_cast<std::uint64_t>(step.access.offset));

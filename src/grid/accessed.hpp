@@ -11,16 +11,17 @@
 
 namespace warpbit::grid {
 
+enum class AccessedSpace : std::uint8_t { global, shared, local, constant };
+
 /// The addresses of a step's access to memory, one for each of these lanes, and the bytes from each; none for other steps. Rows of
 /// matrices have 16 bytes (PTX manual, "ldmatrix", "stmatrix").
 struct Accessed {
   std::vector<std::uint64_t> addresses = {};
   int bytes = 0;
-  bool shared = false;
+  AccessedSpace space = AccessedSpace::global;
   Lanes lanes = 0;
   bool writes = false;
 };
-
 Accessed accessed(Warp& warp, const Path& path, const Step& step, Lanes lanes);
 
 /// What a step that begins is about to access, for these lanes.

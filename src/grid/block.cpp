@@ -24,14 +24,14 @@ Block::Block(const Grid& grid, Cluster& cluster, int rank, Extent index)
   if (is_told(KernelRule::proxy_fence_read)) async_.shared.fence_reads();
   if (is_told(KernelRule::mbarrier_init_proxy)) async_.mbarriers.fence_own_inits();
   if (is_told(KernelRule::scope_by_default)) async_.mbarriers.take_default_scope();
-  if (grid.watched != nullptr) {
-    const device::Index3& at = grid.watched->observed_block;
-    watch_.emplace(grid.program, *grid.watched, grid.watched->observe && index == Extent{at.x, at.y, at.z});
-  }
   for (const GlobalMemory::Range& range : grid.memory.ranges())
     (void)memory().view_global(range.address, {range.data, range.bytes});  // ranges do not overlap
   const std::uint32_t threads = grid.threads[0] * grid.threads[1] * grid.threads[2];
   const int warps = static_cast<int>((threads + kLanes - 1) / kLanes);
+  if (grid.watched != nullptr) {
+    const device::Index3& at = grid.watched->observed_block;
+    watch_.emplace(grid.program, *grid.watched, *this, warps, index == Extent{at.x, at.y, at.z});
+  }
   for (int w = 0; w < warps; ++w) {
     warps_.push_back(std::make_unique<Warp>(*this, grid.program, w, lanes_of(static_cast<std::size_t>(w))));
   }
@@ -41,6 +41,7 @@ Block::Block(const Grid& grid, Cluster& cluster, int rank, Extent index)
 
 void Block::ends(const Warp& warp, block::Who who) {
   last_ = ended_[static_cast<std::size_t>(warp.number())] = who;
+  async_.shared.cluster().ended = async_.shared.cluster().actor;
 }
 
 // Those that a warp begins with.
@@ -183,6 +184,7 @@ Outcome Block::run() {
       ended = ended && outcome == Outcome::ended;
       yielded = yielded || outcome == Outcome::yields;
     }
+    async_.shared.cluster().actor = async_.shared.cluster().ended;
     check_barriers();
     if (ended) end();
     if (has_fault()) return Outcome::fault;

@@ -89,7 +89,7 @@ class Block {
   Outcome run();
   /// A thread has ended, behind this.
   void ends(const Warp& warp, block::Who who);
-  Cluster& cluster() { return cluster_; }
+  Cluster& cluster() const { return cluster_; }
   int rank() const { return rank_; }
   const std::vector<std::unique_ptr<Warp>>& warps() const { return warps_; }
   /// Where the addresses of its shared memory begin: 0 in a launch without clusters.
@@ -152,7 +152,15 @@ class Block {
   std::uint64_t own_changes() const { return changes_; }
   /// All changes and events in the cluster.
   std::uint64_t changes() const;
+  /// What the step at hand costs besides what its operands say, if somebody counts.
+  void count(const ptx::Counts& cost) {
+    if (watch_) watch_->add(cost);
+  }
   Watch* watch() { return watch_ ? &*watch_ : nullptr; }
+  /// What the step at hand waits for was there by this (grid/timeline.hpp).
+  void depend(const block::Actor& by) {
+    if (watch_ && watch_->timeline() != nullptr) watch_->timeline()->depend(by);
+  }
   /// Ends the launch without a fault.
   void stop() { stopped_ = true; }
   bool has_stopped() const { return stopped_; }

@@ -125,6 +125,8 @@ void Block::release(int number, Barrier& barrier) {
       path.waits = false;
       ++path.pc;
       moved_ = true;
+      if (watch_ && watch_->timeline() != nullptr)
+        watch_->timeline()->release(warp->number(), path.lanes, async_.shared.cluster().actor);
     }
   async_.cluster.happened();
   barrier = {std::vector<Barrier::OfWarp>(warps_.size())};

@@ -183,10 +183,12 @@ Result<bool> Lane::load() {
   if (!operation_.mask.exists()) {
     const Result<async::Destination> to = destination(0);
     if (!to) return to.error();
+    warp_.block().count({.bytes = bytes_of(*from), .shared_bytes = bytes_of(*from)});
     return copy_.load(*from, *to);
   }
   const Result<std::vector<async::Destination>> to = destinations(value(operation_.mask) & 0xFFFF);
   if (!to) return to.error();
+  warp_.block().count({.bytes = bytes_of(*from), .shared_bytes = bytes_of(*from) * to->size()});
   return copy_.multicast(*from, *to);
 }
 
@@ -196,6 +198,7 @@ Result<bool> Lane::store() {
   const Result<async::Region> to = region(operation_.to);
   if (!to) return to.error();
   if (!stays_in_variable(operation_.from, bytes_of(*to))) return false;
+  warp_.block().count({.bytes = bytes_of(*to), .shared_bytes = bytes_of(*to)});
   return copy_.store(*from, *to, reduce());
 }
 
@@ -206,6 +209,7 @@ Result<bool> Lane::exchange() {
   if (!stays_in_variable(operation_.to, bytes)) return false;
   const Result<async::Destination> to = destination(bytes);
   if (!to) return to.error();
+  warp_.block().count({.shared_bytes = 2 * bytes});
   return copy_.exchange(*from, bytes, *to, reduce());
 }
 
@@ -228,6 +232,7 @@ Result<bool> Lane::store_element() {
     std::memcpy(at, &bits, std::min(size, sizeof bits));
     if (size > sizeof bits) std::memcpy(at + sizeof bits, &upper, sizeof upper);
   }
+  warp_.block().count({.shared_bytes = bytes});
   return copy_.element(std::span(data).first(bytes), *to, reduce());
 }
 

@@ -92,7 +92,9 @@ Next Cluster::wait(Warp& warp, Path& path, Lanes lanes, bool acquires) {
                        {},
                        "a thread waits that has not arrived",
                        "barrier.cluster.arrive must come before barrier.cluster.wait"});
-  return is_complete ? Next::step : warp.wait_for(path, lanes, Waits::cluster);
+  if (!is_complete) return warp.wait_for(path, lanes, Waits::cluster);
+  warp.block().depend(async_.barrier.completed_by());
+  return Next::step;
 }
 
 // ---- Clusters that have not begun
@@ -184,6 +186,7 @@ Outcome Cluster::run(bool alone) {
       ended = ended && outcome == Outcome::ended;
       yielded = yielded || outcome == Outcome::yields;
     }
+    async_.state()->actor = async_.state()->ended;
     check_barrier();
     if (!async_.deliver()) return Outcome::fault;
     if (ended) return Outcome::ended;

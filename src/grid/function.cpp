@@ -206,7 +206,7 @@ std::optional<Error> check_observed(const Launch& how) {
   if (at.x >= grid.x || at.y >= grid.y || at.z >= grid.z)
     return Error{Errc::launch_shape, "the observed block", fmt::format("({}, {}, {})", at.x, at.y, at.z),
                  fmt::format("one of the {} x {} x {} blocks, from (0, 0, 0) on", grid.x, grid.y, grid.z)};
-  if (how.observes_all_warps) return std::nullopt;
+  if (!how.observe || how.observes_all_warps) return std::nullopt;
   const std::uint64_t warps = (block::product(how.block) + grid::kLanes - 1) / grid::kLanes;
   if (how.observed_warp < 0 || static_cast<std::uint64_t>(how.observed_warp) >= warps)
     return Error{
@@ -224,18 +224,27 @@ std::optional<Error> check_inferred(const grid::Program& program) {
                fmt::format("{}: as {}", first.open, first.from), "allow inferred arithmetic to execute it"};
 }
 
+// In which line of a module's text its mistake begins; 0 without one.
+int mistake_line(const std::optional<PlantedMistake>& mistake, std::string_view text) {
+  if (!mistake || mistake->at > text.size()) return 0;
+  return 1 + static_cast<int>(std::ranges::count(text.substr(0, mistake->at), '\n'));
+}
+
 }  // namespace
 
 Report Function::launch(const Launch& how, std::span<const Argument> arguments) const {
   const TestProcess* const process = TestProcess::self();
   if (process == nullptr || how.observe) return launch_once(how, arguments);
-  const grid::TwinLaunch what{*process, state_->name, state_->parameters, how, arguments};
+  const grid::TwinLaunch what{*process,           state_->name,
+                              state_->parameters, how,
+                              arguments,          mistake_line(process->mistake(), state_->module->text->text)};
   const auto once = [](const Function& of) {
     return [of](const Launch& as, std::span<const Argument> with) { return of.launch_once(as, with); };
   };
   if (!state_->original)
-    return process->mistake() ? launch_once(how, arguments)
-                              : grid::launch_recorded(what, state_->module->key, once(*this));
+    return process->mistake()
+               ? launch_once(how, arguments)
+               : grid::launch_recorded(what, {state_->module->key, state_->module->file}, once(*this));
   const Function original(state_->original);
   return grid::launch_twins(what, {once(*this), state_->module->variables().ranges()},
                             {once(original), state_->original->module->variables().ranges()});
@@ -261,7 +270,7 @@ Report Function::launch_once(const Launch& how, std::span<const Argument> argume
   if (auto error = check_block(*state_->text, how.block)) return fail(*std::move(error));
   const Result<std::optional<Dim3>> cluster = cluster_of(*state_->text, how);
   if (!cluster) return fail(cluster.error());
-  if (how.observe)
+  if (how.observe || how.timeline)
     if (auto error = check_observed(how)) return fail(*std::move(error));
   if (const Result<Kernel> kernel = kernel_for(how.execute); !kernel) return fail(kernel.error());
   if (!how.execute.allow_inferred)
@@ -304,7 +313,7 @@ Report Function::launch_once(const Launch& how, std::span<const Argument> argume
   all.heap = heap.get();
   std::vector<grid::Executors> executors(program.freedoms.size());
   all.executors = executors.data();
-  if (how.profile || how.observe) all.watched = &watched;
+  if (how.profile || how.timeline || how.observe) all.watched = &watched;
   all.stop = stop_flag();
   all.extension = static_cast<int>(*kernel_for(how.execute)) - static_cast<int>(Kernel::scalar);
   grid::Report report =
@@ -328,6 +337,7 @@ Report Function::launch_once(const Launch& how, std::span<const Argument> argume
   out.printed_dropped = report.printed.dropped();
   out.findings = std::move(report.findings);
   out.profile = grid::profile(program, report.counts);
+  out.timeline = std::move(report.timeline);
   out.stopped = report.stopped;
   return out;
 }

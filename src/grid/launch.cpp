@@ -241,10 +241,18 @@ void Queue::record(Cluster& cluster, bool has_ended) {
   Totals out;
   for (const std::unique_ptr<Block>& block : cluster.blocks()) {
     block->checked.barriers += block->async().mbarriers.phases();
-    Totals one{block->inferred,  has_ended ? 1U : 0U,       block->steps(),
-               block->checked,   std::move(block->printed), {},
+    Totals one{block->inferred,
+               has_ended ? 1U : 0U,
+               block->steps(),
+               block->checked,
+               std::move(block->printed),
+               {},
+               {},
                block->findings()};
-    if (block->watch() != nullptr) one.counts = block->watch()->counts();
+    if (const Watch* const watch = block->watch()) {
+      one.counts = watch->counts();
+      if (watch->timeline() != nullptr) one.timeline = watch->timeline()->timeline();
+    }
     out.add(one);
   }
   totals_.add(cluster.number(), std::move(out));

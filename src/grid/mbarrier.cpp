@@ -118,6 +118,7 @@ Next test(Warp& warp, Path& path, const Step& step, Lanes lanes, const MbarrierO
                                           me, alike, here, is_complete)))
       return Next::end;
     complete |= is_complete ? alike : 0;
+    if (is_complete && step.result_is_read) warp.block().depend(objects.completed_by(address));
     if (!is_complete)
       missing.emplace_back(address, alike);
     else if (operation.is_parity && step.result_is_read)

@@ -77,7 +77,9 @@ Result<Module> Module::load_file(const std::filesystem::path& path, std::optiona
           Errc::file_unreadable, path.string(), fmt::format("it has more than {} bytes", kMostText), {}};
   }
   if (std::ferror(file.get()) != 0) return unreadable();
-  return load(std::move(text), target);
+  Result<Module> out = load(std::move(text), target);
+  if (out) out->state_->file = path.string();
+  return out;
 }
 
 Target Module::target() const {

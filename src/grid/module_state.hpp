@@ -25,6 +25,7 @@ struct Module::State {
   std::once_flag filling = {};
   std::unique_ptr<grid::Heap> heap = {};  // once a kernel has used it
   grid::Turns launches = {};
+  std::string file = {};  ///< from which it was loaded; empty: from memory
   // In a test that `warpbit notice` runs: what it is called, and with a mistake what it was without.
   std::string key = {};
   std::shared_ptr<State> original = {};

@@ -69,6 +69,7 @@ class Executed {
                                 std::span<const Place> reduced_to);
   Result<bool> store();
   Result<bool> product(int lane);
+  std::uint64_t multiply_adds(const TensorMmaSources& sources) const;
   Result<bool> commit(int lane);
 
   Warp& warp_;
@@ -221,10 +222,20 @@ Result<Next> Executed::by_warp(Lanes) {
 
 // ---- What threads do alone
 
+// M, N and K are those of the instruction descriptor.
+std::uint64_t Executed::multiply_adds(const TensorMmaSources& sources) const {
+  const auto& mma = std::get<TensorMma>(action_.what);
+  const auto of = InstructionDescriptor::decode(sources.instruction, mma, instruction_.target());
+  if (!of) return 0;
+  return static_cast<std::uint64_t>(of->m) * static_cast<std::uint64_t>(of->n) *
+         static_cast<std::uint64_t>(of->is_sparse ? of->k / 2 : of->k);
+}
+
 Result<bool> Executed::product(int lane) {
   bool inferred = false;
-  const Result<bool> done = issue(lane).product(instruction_, mma_sources(instruction_, values(lane)),
-                                                warp_.block().grid().execute, inferred);
+  const TensorMmaSources sources = mma_sources(instruction_, values(lane));
+  warp_.block().count({.products = multiply_adds(sources)});
+  const Result<bool> done = issue(lane).product(instruction_, sources, warp_.block().grid().execute, inferred);
   std::int32_t& first = warp_.block().inferred;
   if (inferred && (first < 0 || step_.statement < first)) first = step_.statement;
   return done;

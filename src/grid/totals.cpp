@@ -17,6 +17,7 @@ void Totals::add(const Totals& later) {
   printed.add(later.printed);
   counts.resize(std::max(counts.size(), later.counts.size()));
   for (std::size_t i = 0; i < later.counts.size(); ++i) counts[i] += later.counts[i];
+  if (later.timeline.warps != 0) timeline = later.timeline;
   for (const Finding& one : later.findings) add(one);
 }
 

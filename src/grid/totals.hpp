@@ -20,6 +20,7 @@ struct Totals {
   ptx::Checked checked;
   Printed printed;
   std::vector<ptx::Counts> counts;  ///< if they are wanted
+  ptx::Timeline timeline;           ///< of the observed block, likewise
   std::vector<Finding>
       findings;  ///< of a launch that is lenient, by block; what several do is of the first one
 

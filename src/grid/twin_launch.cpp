@@ -13,6 +13,7 @@
 #include <variant>
 
 #include "grid/launch_memory.hpp"
+#include "grid/twin_steps.hpp"
 
 namespace warpbit::grid {
 namespace {
@@ -80,6 +81,7 @@ struct Change {
   std::size_t smaller = 0;            ///< the number of the parameter + 1; 0: none
   std::uint64_t size = 0;             ///< its number then
   unsigned kept = 1;                  ///< of so many words one is not 0
+  int axis = -1;  ///< along which the grid has one block more, of a cluster one cluster; -1: none
 };
 constexpr std::uint16_t kMantissas = 0x807f;
 
@@ -121,6 +123,15 @@ std::vector<Change> changes_of(const TwinLaunch& what) {
     if (const std::uint64_t size = size_argument(what.parameters[i], what.arguments[i]); size != 0)
       for (const std::uint64_t less : {size - 1, size / 2, std::uint64_t{1}})
         if (out.back().smaller != i + 1 || less < out.back().size) out.push_back({"sizes", 0, 0, i + 1, less});
+  for (int axis = 0; axis < 3; ++axis) out.push_back({"sizes", 0, 0, 0, 0, 1, axis});
+  return out;
+}
+
+/// The launch with a change of its grid.
+ptx::Launch changed(const ptx::Launch& how, const Change& change) {
+  constexpr unsigned Dim3::*kAxes[] = {&Dim3::x, &Dim3::y, &Dim3::z};
+  ptx::Launch out = how;
+  if (change.axis >= 0) out.grid.*kAxes[change.axis] += how.cluster.value_or(Dim3{}).*kAxes[change.axis];
   return out;
 }
 
@@ -168,10 +179,11 @@ class Twins {
   bool are_small() const { return size_of(arrays_) + size_of(own_) <= kMostBytes; }
 
   /// Both, on the memory as it is, which then has what the mistake left.
-  std::string_view launch(std::span<const ptx::Argument> arguments, ptx::Report& report, bool& is_valid) {
+  std::string_view launch(const ptx::Launch& as, std::span<const ptx::Argument> arguments, ptx::Report& report,
+                          bool& is_valid) {
     const Copy before = copy_of(arrays_);
     put(copy_of(own_), others_);
-    ptx::Launch how = alone(what_.how);
+    ptx::Launch how = alone(as);
     const ptx::Report right = without_.launch(how, arguments);
     is_valid = !right.fault;
     const Copy right_arrays = copy_of(arrays_), right_variables = copy_of(others_);
@@ -199,12 +211,28 @@ class Twins {
       ptx::Report report;
       bool is_valid = false;
       const std::vector<ptx::Argument> arguments = changed(what_, change, state, held);
-      const std::string_view outcome = launch(arguments, report, is_valid);
+      const std::string_view outcome = launch(changed(what_.how, change), arguments, report, is_valid);
       tried += is_valid ? 1 : 0;
       if (!is_valid || outcome == "same") continue;
       out = change.outcome;
       break;
     }
+    put(arrays_left, arrays_);
+    put(variables_left, own_);
+    return out;
+  }
+
+  /// Whether nothing else happens on the way to these bytes. `before`: the arrays.
+  bool have_same_steps(const Copy& before, const Copy& variables) {
+    const Copy arrays_left = copy_of(arrays_), variables_left = copy_of(own_);
+    const auto restore = [&] {
+      put(before, arrays_);
+      put(variables, own_);
+      put(variables, others_);
+    };
+    restore();
+    const bool out = grid::have_same_steps(with_.launch, without_.launch, alone(what_.how), what_.arguments,
+                                           what_.line, restore);
     put(arrays_left, arrays_);
     put(variables_left, own_);
     return out;
@@ -256,9 +284,11 @@ ptx::Report launch_twins(const TwinLaunch& what, const Twin& with, const Twin& w
   ptx::Report out;
   bool is_valid = false;
   int tried = 0;
-  std::string_view outcome = twins.launch(what.arguments, out, is_valid);
-  if (outcome == "same" && is_valid && is_to_be_tried(what.kernel))
+  std::string_view outcome = twins.launch(what.how, what.arguments, out, is_valid);
+  if (outcome == "same" && is_valid && is_to_be_tried(what.kernel)) {
     outcome = twins.with_other_inputs(before, variables, tried);
+    if (outcome == "same" && twins.have_same_steps(before, variables)) outcome = "no_effect";
+  }
   if (outcome == "fault" || outcome == "bytes") {
     const std::lock_guard lock(of_mistake().mutex);
     of_mistake().differs = true;
@@ -271,19 +301,24 @@ ptx::Report launch_twins(const TwinLaunch& what, const Twin& with, const Twin& w
   return out;
 }
 
-ptx::Report launch_recorded(const TwinLaunch& what, const std::string& module, const LaunchOnce& launch) {
+ptx::Report launch_recorded(const TwinLaunch& what, const RecordedModule& module, const LaunchOnce& launch) {
   ptx::Launch how = what.how;
   how.profile = true;
   ptx::Report out = launch(how, what.arguments);
   std::vector<int> lines;
   {
     const std::lock_guard lock(of_mistake().mutex);
-    std::set<int>& seen = of_mistake().executed[module + what.kernel];
+    std::set<int>& seen = of_mistake().executed[module.key + what.kernel];
     for (const ptx::LineCounts& one : out.profile)
       if (one.lanes != 0 && seen.insert(one.line).second) lines.push_back(one.line);
   }
-  what.process.write(
-      {{"event", "launch"}, {"kernel", what.kernel}, {"module", module}, {"lines", lines}, {"ok", out.ok()}});
+  what.process.write({{"event", "launch"},
+                      {"kernel", what.kernel},
+                      {"module", module.key},
+                      {"file", module.file},
+                      {"lines", lines},
+                      {"ok", out.ok()}});
+  for (const Remark& one : ptx::remarks(out, module.file)) add_remark(one);
   if (!what.how.profile) out.profile.clear();
   return out;
 }

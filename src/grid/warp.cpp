@@ -339,7 +339,9 @@ Next Warp::run_watched(Path& path, const Step& step, Lanes lanes) {
   const Path before = path;
   watch_->before(*this, before, step, lanes);
   const Next next = lanes == 0 ? Next::step : step.run(*this, path, step, lanes);
-  if (!does_again(path, next) && !watch_->after(*this, before, step, lanes, next == Next::wait))
+  if (does_again(path, next))
+    watch_->wait(*this, path, step);
+  else if (!watch_->after(*this, before, step, lanes, next == Next::wait))
     return block_.stop(), Next::end;
   return next;
 }

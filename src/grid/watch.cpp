@@ -5,40 +5,18 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <map>
 #include <set>
 #include <utility>
 
-#include "async/cluster.hpp"
 #include "grid/accessed.hpp"
-#include "grid/block.hpp"
 #include "grid/block_state.hpp"
-#include "isa/instruction.hpp"
+#include "grid/cluster.hpp"
+#include "grid/cost.hpp"
 #include "ptx/source.hpp"
 
 namespace warpbit::grid {
 namespace {
-
-constexpr std::uint64_t kSector = 32;
-
-// Of the access of a step that begins.
-ptx::Counts cost(Warp& warp, const Path& path, const Step& step, Lanes lanes) {
-  ptx::Counts out{.warps = 1, .lanes = static_cast<std::uint64_t>(std::popcount(lanes))};
-  const Accessed access = accessed(warp, path, step, lanes);
-  if (access.addresses.empty()) return out;
-  if (access.shared) {
-    out.conflicts = static_cast<std::uint64_t>(bank_conflicts(access.addresses, access.bytes).total);
-    return out;
-  }
-  std::set<std::uint64_t> sectors;
-  const auto bytes = static_cast<std::uint64_t>(access.bytes);
-  for (const std::uint64_t address : access.addresses)
-    for (std::uint64_t s = address / kSector; s <= (address + bytes - 1) / kSector; ++s) sectors.insert(s);
-  out.bytes = access.addresses.size() * bytes;
-  out.sectors = sectors.size();
-  return out;
-}
 
 // ---- Statements
 
@@ -136,9 +114,10 @@ bool stands_for_statement(const Program& program, const Path& path, const Step& 
 
 }  // namespace
 
-Watch::Watch(const Program& program, const ptx::Launch& how, bool observes)
-    : program_(program), how_(how), observes_(observes) {
+Watch::Watch(const Program& program, const ptx::Launch& how, const Block& block, int warps, bool is_observed)
+    : program_(program), how_(how), observes_(how.observe && is_observed) {
   if (how.profile) counts_.resize(program.origins.size());
+  if (how.timeline && is_observed) timeline_.emplace(program, block, warps);
 }
 
 bool Watch::observes(const Warp& warp) const {
@@ -146,6 +125,11 @@ bool Watch::observes(const Warp& warp) const {
 }
 
 void Watch::before(Warp& warp, const Path& path, const Step& step, Lanes lanes) {
+  if (how_.timeline) {
+    block::Cluster& cluster = *warp.block().async().cluster.state();
+    cluster.actor = {warp.block().rank(), warp.number(), step.statement, cluster.noted};
+    if (timeline_) timeline_->begin();
+  }
   if (!stands_for_statement(program_, path, step)) return;
   if (!counts_.empty() && lanes != 0) cost_ = cost(warp, path, step, lanes);
   if (!observes(warp)) return;
@@ -155,9 +139,17 @@ void Watch::before(Warp& warp, const Path& path, const Step& step, Lanes lanes) 
   in_flight_ = warp.block().async().cluster.in_flight().size();
 }
 
+void Watch::wait(Warp& warp, const Path& path, const Step& step) {
+  if (timeline_) timeline_->wait(warp, path, step);
+}
+
 bool Watch::after(Warp& warp, const Path& before, const Step& step, Lanes lanes, bool waits) {
   if (!stands_for_statement(program_, before, step)) return true;
   if (!counts_.empty() && lanes != 0) counts_[static_cast<std::size_t>(step.statement)] += cost_;
+  if (timeline_) {
+    timeline_->execute(warp, before, step, lanes, waits);
+    warp.block().async().cluster.state()->noted = timeline_->statements();
+  }
   if (!observes(warp)) return true;
   const Origin& origin = program_.origins[static_cast<std::size_t>(step.statement)];
   const Extent at = warp.block().index();
@@ -202,3 +194,22 @@ std::vector<ptx::LineCounts> profile(const Program& program, const std::vector<p
 }
 
 }  // namespace warpbit::grid
+
+namespace warpbit::ptx {
+
+Counts& Counts::operator+=(const Counts& other) {
+  warps += other.warps;
+  lanes += other.lanes;
+  bytes += other.bytes;
+  sectors += other.sectors;
+  least_sectors += other.least_sectors;
+  conflicts += other.conflicts;
+  shared_bytes += other.shared_bytes;
+  local_bytes += other.local_bytes;
+  constant_bytes += other.constant_bytes;
+  tensor_bytes += other.tensor_bytes;
+  products += other.products;
+  return *this;
+}
+
+}  // namespace warpbit::ptx

@@ -99,6 +99,20 @@ class Chooser {
     return options_.kinds.empty() || std::ranges::find(options_.kinds, kind) != options_.kinds.end();
   }
 
+  // "131" is a line of the PTX, "gemm.cu:40" one of the source, whose path ends so.
+  bool is_at_wanted_line(const Read& read, const edit::Site& site) const {
+    if (options_.at.empty()) return true;
+    const std::string line = std::to_string(site.line);
+    const ptx::Statement& statement = site.function->statements[static_cast<std::size_t>(site.index)];
+    const std::vector<SourceLink> chain = ptx::chain_of(read.code.module(), *site.function, statement);
+    return std::ranges::any_of(options_.at, [&](const std::string& wanted) {
+      return wanted == line || std::ranges::any_of(chain, [&](const SourceLink& one) {
+               const std::string place = fmt::format("/{}:{}", one.file, one.line);
+               return place.ends_with("/" + wanted);
+             });
+    });
+  }
+
   void add_statements(const Read& read) {
     const std::set<const ptx::FunctionText*> functions = called(read.code.module(), read.module->kernels);
     for (const edit::Site& site : read.code.sites()) {
@@ -106,6 +120,7 @@ class Chooser {
       const auto& wanted = options_.kernels;
       if (!functions.contains(site.function)) continue;
       if (!wanted.empty() && std::ranges::find(wanted, name) == wanted.end()) continue;
+      if (!is_at_wanted_line(read, site)) continue;
       const bool is_executed = read.module->lines.contains(site.line);
       ++out_.statements;
       out_.executed += is_executed ? 1 : 0;
@@ -126,6 +141,7 @@ class Chooser {
     out.mistake = {std::string(kind),
                    std::move(change.sentence),
                    std::string(site.function->name),
+                   read.module->file,
                    site.line,
                    site.text,
                    {},
@@ -162,7 +178,7 @@ class Chooser {
   /// The same code on an earlier and a later generation, whose tensor cores and conversions compute otherwise.
   void add_targets(const Read& read) {
     constexpr std::array kGenerations = {"sm_75", "sm_80", "sm_89", "sm_90", "sm_100", "sm_120"};
-    if (!is_wanted(kTarget) || !options_.kernels.empty() || !has_products(read)) return;
+    if (!is_wanted(kTarget) || !options_.kernels.empty() || !options_.at.empty() || !has_products(read)) return;
     const std::string& text = read.code.text();
     const std::string_view written = read.code.module().target;
     const auto at = static_cast<std::size_t>(written.data() - text.data());
@@ -173,6 +189,7 @@ class Chooser {
       Candidate out;
       out.mistake.kind = kTarget;
       out.mistake.sentence = "computed as on " + target;
+      out.mistake.file = read.module->file;
       out.mistake.line = line;
       out.mistake.before = fmt::format(".target {} on {}", written, read.module->target);
       out.mistake.after = fmt::format(".target {0} on {0}", target);

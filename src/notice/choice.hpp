@@ -16,7 +16,7 @@ namespace warpbit::noticing {
 
 /// A module that the test loads, as its first run has shown it.
 struct SeenModule {
-  std::string key, text, target;
+  std::string key, text, target, file;
   std::set<std::string> kernels;  ///< that were launched
   std::set<int> lines;            ///< that were executed
 };

@@ -67,32 +67,35 @@ std::vector<std::string> environment(const fs::path& folder, bool first_failure)
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   const int nothing = ::open("/dev/null", O_RDONLY);
   ::dup2(nothing, STDIN_FILENO);
-  ::dup2(output, STDOUT_FILENO);
-  ::dup2(output, STDERR_FILENO);
+  if (output >= 0) {
+    ::dup2(output, STDOUT_FILENO);
+    ::dup2(output, STDERR_FILENO);
+  }
   ::execvpe(argv[0], argv, variables);
   ::_exit(kNotFound);
 }
 
 }  // namespace
 
-Ended run_command(std::span<const std::string> command, const fs::path& folder, bool first_failure,
-                  double limit) {
+Ended run_command(std::span<const std::string> command, const fs::path& folder, HowToRun how) {
   using Clock = std::chrono::steady_clock;
   std::vector<std::string> words(command.begin(), command.end()),
-      variables = environment(folder, first_failure);
+      variables = environment(folder, how.first_failure);
   std::vector<char*> argv = pointers(words), envp = pointers(variables);
-  const int output = ::open((folder / "output").c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  const int output =
+      how.shows ? -1 : ::open((folder / "output").c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   const auto begin = Clock::now();
   const auto seconds = [&] { return std::chrono::duration<double>(Clock::now() - begin).count(); };
   const std::atomic<bool>* const stop = stop_flag();
   const pid_t child = ::fork();
   if (child == 0) become(argv.data(), envp.data(), output);
-  ::close(output);
+  if (output >= 0) ::close(output);
   if (child < 0) return {Ended::How::not_found, errno, 0};
   int status = 0;
   while (::waitpid(child, &status, WNOHANG) == 0) {
-    const bool is_late = limit > 0 && seconds() > limit, is_stopped = stop != nullptr && *stop;
-    if (is_late || is_stopped) {
+    const auto is_set = [](const std::atomic<bool>* one) { return one != nullptr && *one; };
+    const bool is_late = how.limit > 0 && seconds() > how.limit;
+    if (is_late || is_set(stop) || is_set(how.stop)) {
       ::kill(-child, SIGKILL);
       ::waitpid(child, &status, 0);
       end_if(stop);

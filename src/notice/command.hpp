@@ -2,6 +2,7 @@
 // Running the command of a test, with its own environment and a limit of time.
 #pragma once
 
+#include <atomic>
 #include <filesystem>
 #include <optional>
 #include <span>
@@ -29,9 +30,13 @@ struct Ended {
   double seconds = 0;
 };
 
-/// Runs a command with the variable of test processes; pytest keeps its cache in the folder. `first_failure`: pytest ends
-/// there. Its output goes to `folder`/output. `limit`: in seconds; 0: none. The end of the time ends all of its processes.
-Ended run_command(std::span<const std::string> command, const std::filesystem::path& folder, bool first_failure,
-                  double limit);
+struct HowToRun {
+  bool first_failure = false;               ///< pytest ends there
+  double limit = 0;                         ///< in seconds; 0: none. Its end ends all processes of the command
+  const std::atomic<bool>* stop = nullptr;  ///< when it is set, as at the end of the time
+  bool shows = false;  ///< what it prints is shown as it comes; else it goes to `folder`/output
+};
+/// Runs a command with the variable of test processes; pytest keeps its cache in the folder.
+Ended run_command(std::span<const std::string> command, const std::filesystem::path& folder, HowToRun how);
 
 }  // namespace warpbit::noticing

@@ -57,11 +57,11 @@ int register_bits(const Site& site, std::size_t n) {
 
 std::span<const KindRow> kind_rows() {
   static constexpr KindRow kRows[] = {
-      {"barrier", "a barrier is left out", barrier},
-      {"fence", "a fence is left out", fence},
-      {"wait", "a wait is left out, or lets one group more be pending", wait},
-      {"parity", "a barrier object is waited for with the other parity", parity},
-      {"arrival", "an arrival or a commit is left out", arrival},
+      {"barrier", "a barrier is left out", barrier, true},
+      {"fence", "a fence is left out", fence, true},
+      {"wait", "a wait is left out, or lets one group more be pending", wait, true},
+      {"parity", "a barrier object is waited for with the other parity", parity, true},
+      {"arrival", "an arrival or a commit is left out", arrival, true},
       {"copy", "an asynchronous copy is left out", copy},
       {"store", "a store is left out", store},
       {"fragment", "two registers of a fragment are exchanged", fragment},

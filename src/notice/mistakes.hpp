@@ -21,6 +21,7 @@ struct KindRow {
   std::string_view name, sentence;
   /// Adds what may have become of a statement.
   void (*add)(const edit::Code&, const edit::Site&, std::vector<Change>&);
+  bool is_order = false;  ///< what it changes is the order of accesses, which values do not show
 };
 std::span<const KindRow> kind_rows();
 

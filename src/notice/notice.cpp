@@ -15,15 +15,17 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "function_name.hpp"
 #include "notice/choice.hpp"
 #include "notice/command.hpp"
+#include "notice/events.hpp"
 #include "notice/mistakes.hpp"
 #include "threads.hpp"
 
 namespace warpbit {
 
 namespace fs = std::filesystem;
-using noticing::Candidate, noticing::Ended;
+using noticing::Candidate, noticing::Ended, noticing::events_of, noticing::is_event;
 
 std::span<const MistakeKind> mistake_kinds() {
   static const std::vector<MistakeKind> all = [] {
@@ -49,12 +51,16 @@ std::span<const NoticedRow> noticed_rows() {
        "let findings fail the test: pytest -W error, or strict of a launch", false, true},
       {values, "values", "launches leave the same bytes; with other values they do not",
        "use inputs that all differ, of both signs", false, true},
-      {sizes, "sizes", "launches leave the same bytes; with a smaller integer argument they do not",
+      {sizes, "sizes",
+       "launches leave the same bytes; with a smaller integer argument, or a block more, they do not",
        "add a case of other sizes, such as one that is no multiple of the block", false, true},
       {not_executed, "not_executed", "no launch executes the statement", "add a case that comes there", false,
        true},
       {same, "same",
-       "launches leave the same bytes, with other values and sizes, too: it may change nothing, or the grid hides it",
+       "launches leave the same bytes, with other values, sizes and grids, too: it may change nothing", "",
+       false, false},
+      {no_effect, "no_effect",
+       "launches leave the same bytes, and no other statement of the first block reads or writes anything else: it changes nothing there",
        "", false, false},
       {not_planted, "not_planted", "the test did not load that module again: nothing is known", "", false,
        false},
@@ -84,29 +90,8 @@ double NoticeReport::score() const {
 
 namespace {
 
-std::string read_file(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-// Lines that are no objects, as of a process that was killed while it wrote, are left out.
-std::vector<nlohmann::json> events_of(const fs::path& folder) {
-  std::vector<nlohmann::json> out;
-  std::ifstream file(folder / TestProcess::kEvents);
-  for (std::string line; std::getline(file, line);)
-    if (nlohmann::json one = nlohmann::json::parse(line, nullptr, false); one.is_object())
-      out.push_back(std::move(one));
-  return out;
-}
-
-bool is_event(const nlohmann::json& one, std::string_view name) {
-  return one.value("event", "") == name;
-}
-
 std::optional<Error> check(std::span<const std::string> command, const NoticeOptions& options) {
-  if (command.empty()) return Error{Errc::usage, "the command", "none", "a command that runs a test"};
-  if (std::getenv(TestProcess::kVariable) != nullptr)
-    return Error{Errc::usage, "notice", "it is run by a test that is watched itself", "a process that is not"};
+  if (std::optional<Error> refused = noticing::check_command(command, "notice")) return refused;
   if (options.shard.number < 1 || options.shard.number > options.shard.count)
     return Error{Errc::usage, "the shard", fmt::format("{}/{}", options.shard.number, options.shard.count),
                  "1/N to N/N"};
@@ -139,28 +124,58 @@ class Run {
     out_.statements = choice.statements;
     out_.executed = choice.executed;
     out_.chosen = choice.chosen.size();
-    if (choice.statements == 0)
-      return Error{Errc::usage, "the kernels", fmt::format("{}", fmt::join(options_.kernels, ", ")),
-                   fmt::format("some that the test launches: {}", fmt::join(out_.kernels, ", "))};
+    if (choice.statements == 0) return nothing_chosen();
     const auto [first, count] = options_.shard.range(choice.chosen.size());
-    try_all(std::span(choice.chosen).subspan(first, count));
+    const std::span<const Candidate> own = std::span(choice.chosen).subspan(first, count);
+    if (std::optional<Error> refused = make_folder()) return *std::move(refused);
+    try_all(own);
     // A test that fails by chance tells nothing.
     const noticing::Folder again;
-    out_.is_stable = noticing::run_command(command_, again.path(), false, 10 + 10 * out_.seconds).status == 0;
+    if (!is_stopped()) out_.is_stable = noticing::run_command(command_, again.path(), how_to_try()).status == 0;
     return std::move(out_);
   }
 
  private:
   using Clock = std::chrono::steady_clock;
 
+  bool is_stopped() const { return options_.stop != nullptr && *options_.stop; }
+  noticing::HowToRun how_to_try() const { return {.limit = 10 + 10 * out_.seconds, .stop = options_.stop}; }
+
+  Error nothing_chosen() const {
+    if (!options_.at.empty())
+      return {
+          Errc::usage, "the lines", fmt::format("{}", fmt::join(options_.at, ", ")),
+          "LINE of the PTX, or FILE:LINE of the source, that has a statement of a kernel that the test launches"};
+    return {Errc::usage, "the kernels", fmt::format("{}", fmt::join(options_.kernels, ", ")),
+            fmt::format("some that the test launches: {}", fmt::join(out_.kernels, ", "))};
+  }
+
+  std::optional<Error> make_folder() const {
+    if (options_.save.empty()) return std::nullopt;
+    std::error_code error;
+    fs::create_directories(options_.save, error);
+    if (!error && fs::is_empty(options_.save, error) && !error) return std::nullopt;
+    return Error{Errc::file_unwritable, options_.save.string(),
+                 error ? error.message() : "there are files in it", "a new folder"};
+  }
+
+  // The module with the mistake, in a file that says in its name which one it is.
+  std::string saved(const Candidate& one, std::size_t number) const {
+    if (options_.save.empty()) return {};
+    std::string text = noticing::read_file(folder_.path() / TestProcess::kModules / one.planted.module);
+    text.replace(one.planted.at, one.planted.length, one.planted.text);
+    const fs::path to =
+        options_.save / fmt::format("{:03}-{}-line-{}.ptx", number + 1, one.mistake.kind, one.mistake.line);
+    std::ofstream(to, std::ios::binary) << text;
+    return to.string();
+  }
+
   bool run_as_it_is() {
-    const Ended ended = noticing::run_command(command_, folder_.path(), false, 0);
+    const Ended ended = noticing::run_command(command_, folder_.path(), {.stop = options_.stop});
     out_.status = ended.status;
     out_.seconds = ended.seconds;
     if (ended.how == Ended::How::exited && ended.status == 0) return true;
-    constexpr std::size_t kShown = 2000;
-    out_.output = read_file(folder_.path() / "output");
-    if (out_.output.size() > kShown) out_.output.erase(0, out_.output.size() - kShown);
+    out_.output = noticing::end_of_output(folder_.path());
     out_.state = ended.how == Ended::How::not_found ? NoticeReport::State::not_run : NoticeReport::State::fails;
     return false;
   }
@@ -179,6 +194,7 @@ class Run {
       if (is_event(one, "module")) module.target = one.value("target", "");
       if (!is_event(one, "launch")) continue;
       ++out_.launches;
+      module.file = one.value("file", "");
       module.kernels.insert(one.value("kernel", ""));
       kernels.insert(one.value("kernel", ""));
       for (const int line : one.value("lines", std::vector<int>())) module.lines.insert(line);
@@ -187,7 +203,7 @@ class Run {
     std::vector<noticing::SeenModule> out;
     for (auto& [key, module] : all) {
       if (module.kernels.empty()) continue;
-      module.text = read_file(folder_.path() / TestProcess::kModules / key);
+      module.text = noticing::read_file(folder_.path() / TestProcess::kModules / key);
       out.push_back(std::move(module));
     }
     return out;
@@ -203,8 +219,9 @@ class Run {
         options_.jobs > 0 ? options_.jobs : static_cast<int>(std::max(std::thread::hardware_concurrency(), 1U));
     for_each_piece(jobs, all.size(), [&](std::uint64_t i) {
       const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
-      if (options_.seconds > 0 && seconds > options_.seconds) return;
+      if (is_stopped() || (options_.seconds > 0 && seconds > options_.seconds)) return;
       out_.tried[i] = try_one(all[i], i);
+      if (is_stopped()) return;
       is_tried[i] = 1;
       const std::lock_guard lock(telling);
       if (options_.progress) options_.progress(++done, all.size());
@@ -219,6 +236,7 @@ class Run {
   TriedMistake try_one(const Candidate& one, std::size_t number) const {
     TriedMistake out;
     static_cast<Mistake&>(out) = one.mistake;
+    out.saved = saved(one, number);
     if (!one.is_executed) {
       out.outcome = Noticed::not_executed;
       return out;
@@ -226,7 +244,9 @@ class Run {
     const fs::path folder = folder_.path() / std::to_string(number);
     fs::create_directory(folder);
     std::ofstream(folder / TestProcess::kMistake) << one.planted.json();
-    const Ended ended = noticing::run_command(command_, folder, true, 10 + 10 * out_.seconds);
+    noticing::HowToRun how = how_to_try();
+    how.first_failure = true;
+    const Ended ended = noticing::run_command(command_, folder, how);
     out.seconds = ended.seconds;
     judge(ended, events_of(folder), out);
     std::error_code ignored;
@@ -237,8 +257,9 @@ class Run {
   static void judge(const Ended& ended, const std::vector<nlohmann::json>& events, TriedMistake& out) {
     // The outcomes of launches, the one that says most first.
     constexpr std::pair<std::string_view, Noticed> kOutcomes[] = {
-        {"fault", Noticed::fault},   {"bytes", Noticed::bytes}, {"finding", Noticed::finding},
-        {"values", Noticed::values}, {"sizes", Noticed::sizes}, {"same", Noticed::same}};
+        {"fault", Noticed::fault},        {"bytes", Noticed::bytes}, {"finding", Noticed::finding},
+        {"values", Noticed::values},      {"sizes", Noticed::sizes}, {"same", Noticed::same},
+        {"no_effect", Noticed::no_effect}};
     bool is_planted = false;
     std::size_t best = std::size(kOutcomes);
     for (const nlohmann::json& one : events) {
@@ -251,6 +272,9 @@ class Run {
       if (out.fault.empty()) out.fault = one.value("what", "");
     }
     out.outcome = best == std::size(kOutcomes) ? Noticed::same : kOutcomes[best].second;
+    const auto kind = std::ranges::find(noticing::kind_rows(), out.kind, &noticing::KindRow::name);
+    if (out.outcome == Noticed::no_effect && kind != noticing::kind_rows().end() && kind->is_order)
+      out.outcome = Noticed::same;
     if (!is_planted)
       out.outcome = Noticed::not_planted;
     else if (ended.how == Ended::How::out_of_time)
@@ -270,6 +294,23 @@ class Run {
 Result<NoticeReport> notice(std::span<const std::string> command, const NoticeOptions& options) {
   if (std::optional<Error> refused = check(command, options)) return *std::move(refused);
   return Run(command, options).run();
+}
+
+std::vector<Remark> remarks(const NoticeReport& report) {
+  std::vector<Remark> out;
+  for (const TriedMistake& one : report.tried) {
+    const NoticedRow& outcome = row(one.outcome);
+    if (!outcome.is_survivor) continue;
+    const auto kind = std::ranges::find(mistake_kinds(), one.kind, &MistakeKind::name);
+    Remark& next = out.emplace_back(
+        Remark{"unnoticed_" + one.kind, fmt::format("{}, and the test passes", kind->sentence), Grade::finding,
+               fmt::format("{}: {}. Cure: {}\n- {}\n+ {}", one.sentence, outcome.sentence, outcome.cure,
+                           one.before, one.after.empty() ? "(nothing)" : one.after),
+               function_name(one.kernel)});
+    if (one.source.line > 0) next.at.push_back({one.source.file, one.source.line});
+    if (!one.file.empty()) next.at.push_back({one.file, one.line, 0, next.at.empty() ? "" : "PTX"});
+  }
+  return out;
 }
 
 }  // namespace warpbit

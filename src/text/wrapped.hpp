@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#pragma GCC visibility push(default)  // warpbit's other libraries use it
 namespace warpbit {
 
 /// Lines of at most `width` characters, broken at blanks or else before a dot; continuation lines are
@@ -18,3 +19,4 @@ std::string cut_off(const std::string& text, std::size_t width);
 std::string escaped(std::string_view text);
 
 }  // namespace warpbit
+#pragma GCC visibility pop

@@ -112,6 +112,14 @@ VALUE(WARPBIT_VALUE, 2);
 VALUE(WARPBIT_CONSTANT, 3);
 VALUE(WARPBIT_UNWRITTEN, 4);
 
+VALUE(WARPBIT_CANCEL_FIRST_COME, 0);
+VALUE(WARPBIT_CANCEL_NEVER, 1);
+VALUE(WARPBIT_CANCEL_ALWAYS, 2);
+VALUE(WARPBIT_CANCEL_RANDOM, 3);
+SIZE(warpbit_kind, 4);
+SIZE(warpbit_argument_kind, 4);
+SIZE(warpbit_cancel, 4);
+
 OFFSET(warpbit_module_description, size, 0);
 OFFSET(warpbit_module_description, target, 8);
 OFFSET(warpbit_module_description, kernels, 16);

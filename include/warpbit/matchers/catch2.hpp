@@ -4,6 +4,7 @@
 //     CHECK_THAT(d, EqualBits(instruction->operands()[0], expected));  // registers: [lane][register]
 //     CHECK_THAT(d, EqualBits(*instruction, a, b, c));                 // what it makes of a, b and c
 //     CHECK_THAT(d, EqualBits(expected, {.shape = {64, 32}}));         // a whole array
+//     CHECK_THAT(d, EqualBits(expected, {.shape = {64, 32}}, product_of(mma, a, b)));  // and the mistake that explains it
 #pragma once
 
 #if __has_include(<catch2/matchers/catch_matchers.hpp>)  // version 3
@@ -68,11 +69,14 @@ class EqualArrayMatcher : public MatcherBase<std::span<const T>> {
   mutable std::string text_;
 };
 
-/// EqualBits(expected): the items of a vector, a span or an array, which the matcher keeps.
+using matchers::product_of;
+/// EqualBits(expected): the items of a vector, a span or an array, which the matcher keeps. With product_of(instruction, a, b) behind
+/// the shape the message also says which mistake in a kernel gives exactly the wrong array.
 template <std::ranges::contiguous_range Range>
-EqualArrayMatcher<std::ranges::range_value_t<Range>> EqualBits(const Range& expected,
-                                                               const ArrayShape& how = {}) {
-  return EqualArrayMatcher<std::ranges::range_value_t<Range>>(matchers::expected_array(expected, how));
+EqualArrayMatcher<std::ranges::range_value_t<Range>> EqualBits(
+    const Range& expected, const ArrayShape& how = {}, std::optional<matchers::ArrayProduct> product = {}) {
+  return EqualArrayMatcher<std::ranges::range_value_t<Range>>(
+      matchers::expected_array(expected, how, std::move(product)));
 }
 
 }  // namespace warpbit::catch2

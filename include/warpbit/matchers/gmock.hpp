@@ -59,11 +59,14 @@ class EqualArrayMatcher {
   matchers::ExpectedArray<T> expected_;
 };
 
-/// EqualBits(expected): the items of a vector, a span or an array, which the matcher keeps.
+using matchers::product_of;
+/// EqualBits(expected): the items of a vector, a span or an array, which the matcher keeps. With product_of(instruction, a, b) behind
+/// the shape the message also says which mistake in a kernel gives exactly the wrong array.
 template <std::ranges::contiguous_range Range>
-EqualArrayMatcher<std::ranges::range_value_t<Range>> EqualBits(const Range& expected,
-                                                               const ArrayShape& how = {}) {
-  return EqualArrayMatcher<std::ranges::range_value_t<Range>>(matchers::expected_array(expected, how));
+EqualArrayMatcher<std::ranges::range_value_t<Range>> EqualBits(
+    const Range& expected, const ArrayShape& how = {}, std::optional<matchers::ArrayProduct> product = {}) {
+  return EqualArrayMatcher<std::ranges::range_value_t<Range>>(
+      matchers::expected_array(expected, how, std::move(product)));
 }
 
 }  // namespace warpbit::gmock

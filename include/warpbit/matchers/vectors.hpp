@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <ranges>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "warpbit/bits.hpp"
@@ -32,17 +34,46 @@ std::string mismatch(const Result<ExpectedBits>& expected, const std::vector<Wor
 
 // ---- Whole arrays
 
+/// What an array was to be, for a diagnosis where it is not: A B of an instruction, with rows and columns from its shape.
+struct ArrayProduct {
+  Instruction instruction;
+  std::vector<std::byte> a, b;
+  std::size_t a_bytes = 0, b_bytes = 0;  ///< of an item
+};
+/// Copies of A and B, row by row: vectors, spans and arrays of numbers of C++ or of codes.
+template <std::ranges::contiguous_range A, std::ranges::contiguous_range B>
+ArrayProduct product_of(Instruction instruction, const A& a, const B& b) {
+  const auto bytes = [](const auto& items) {
+    const auto all = std::as_bytes(std::span(std::ranges::data(items), std::ranges::size(items)));
+    return std::vector<std::byte>(all.begin(), all.end());
+  };
+  return {std::move(instruction), bytes(a), bytes(b), sizeof(std::ranges::range_value_t<A>),
+          sizeof(std::ranges::range_value_t<B>)};
+}
+
 /// The array that is expected: items of C++, or codes.
 template <class T>
 struct ExpectedArray {
   std::vector<T> items;
   ArrayShape how;
+  std::optional<ArrayProduct> product = {};  ///< how it comes about, if that is said
 };
 /// A copy of a vector, a span, an array.
 template <std::ranges::contiguous_range Range>
-auto expected_array(const Range& items, const ArrayShape& how) {
-  return ExpectedArray<std::ranges::range_value_t<Range>>{{std::ranges::begin(items), std::ranges::end(items)},
-                                                          how};
+auto expected_array(const Range& items, const ArrayShape& how, std::optional<ArrayProduct> product) {
+  return ExpectedArray<std::ranges::range_value_t<Range>>{
+      {std::ranges::begin(items), std::ranges::end(items)}, how, std::move(product)};
+}
+
+/// Diagnosis::details of a wrong D, or why there is none.
+inline constexpr std::size_t kMostMistakes = 4;
+inline std::string explained(const ArrayProduct& product, const ArrayBits& d) {
+  const std::size_t rows = d.shape.size() == 2 ? d.shape[0] : 1, columns = d.shape.empty() ? 1 : d.shape.back();
+  const std::size_t depth = rows == 0 ? 0 : product.a.size() / product.a_bytes / rows;
+  const Result<Diagnosis> found =
+      diagnose(product.instruction, ArrayBits{product.a, product.a_bytes, {}, {rows, depth}},
+               ArrayBits{product.b, product.b_bytes, {}, {depth, columns}}, d);
+  return (found ? found->details(kMostMistakes) : "no diagnosis: " + found.error().message()) + "\n";
 }
 
 /// BitsComparison::text, or why no comparison is possible. Items of another number have a shape of one index.
@@ -50,9 +81,12 @@ template <class T>
 std::string mismatch(const ExpectedArray<T>& expected, std::span<const T> got) {
   const ArrayShape seen{got.size() == expected.items.size() ? expected.how.shape : std::vector{got.size()},
                         expected.how.format};
+  const ArrayBits of_got = array_bits(got, seen);
   const Result<BitsComparison> compared =
-      compare_bits(array_bits(std::span<const T>(expected.items), expected.how), array_bits(got, seen));
-  return compared ? compared->text() : compared.error().message() + "\n";
+      compare_bits(array_bits(std::span<const T>(expected.items), expected.how), of_got);
+  if (!compared) return compared.error().message() + "\n";
+  if (compared->equal() || !expected.product) return compared->text();
+  return compared->text() + explained(*expected.product, of_got);
 }
 
 }  // namespace warpbit::matchers
