@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "launches.hpp"
+#include "profile.hpp"
 #include "records.hpp"
 
 namespace warpbit::python {
@@ -230,8 +231,7 @@ class KernelDebugger {
 };
 
 std::unique_ptr<KernelDebugger> debug(const ptx::Function& kernel, const Extent& grid, const Extent& block,
-                                      const LaunchArguments& args,
-                                      const std::tuple<unsigned, unsigned, unsigned>& index,
+                                      const LaunchArguments& args, const device::Index3& observed_block,
                                       std::uint64_t shared_mem, const OptionalExtent& cluster, bool contract,
                                       bool as_written, bool lenient, bool strict, const Grades& rules) {
   std::vector<py::object> held;
@@ -244,8 +244,8 @@ std::unique_ptr<KernelDebugger> debug(const ptx::Function& kernel, const Extent&
                   .as_written = as_written,
                   .lenient = lenient,
                   .strict = strict,
-                  .grades = grades_of(rules)};
-  how.observed_block = {std::get<0>(index), std::get<1>(index), std::get<2>(index)};
+                  .grades = grades_of(rules),
+                  .observed_block = observed_block};
   auto out = std::make_unique<KernelDebugger>(kernel, how, std::move(arguments), std::move(held));
   // What cannot be launched at all is refused now.
   const DebugState first = out->go_to(1);
@@ -355,7 +355,7 @@ void add_places(py::module_& m) {
 constexpr const char* kDebug =
     R"(The launch statement by statement, forwards and back: a KernelDebugger, before the first statement.
 
-It follows one block, of this index. It runs the launch again for each move, so the launch must be the same each time. Arrays
+It follows one block, observed_block, (x, y, z). It runs the launch again for each move, so the launch must be the same each time. Arrays
 hold what memory has at the place; `restore` gives back what they held before. Arguments as of `launch`.
 Errors, raised: argument_mismatch, launch_shape.)";
 
@@ -430,7 +430,7 @@ void add_debug(py::module_& m) {
   const py::object kernel = m.attr("RawKernel");
   kernel.attr("debug") = py::cpp_function(
       &debug, py::name("debug"), py::is_method(kernel), "grid"_a, "block"_a, "args"_a, py::kw_only(),
-      "index"_a = py::make_tuple(0, 0, 0), "shared_mem"_a = 0, "cluster"_a = py::none(), "contract"_a = true,
+      "observed_block"_a = device::Index3{}, "shared_mem"_a = 0, "cluster"_a = py::none(), "contract"_a = true,
       "as_written"_a = false, "lenient"_a = false, "strict"_a = false, "rules"_a = py::dict(), kDebug);
 }
 

@@ -15,7 +15,6 @@ KERNEL = """
 .visible .entry k(.param .u64 y, .param .u64 x)
 {
   .reg .b32 %r<9>; .reg .b64 %rd<6>;
-  .shared .align 8 .b64 full;
   .shared .align 16 .b32 tile[32];
   ld.param.u64 %rd1, [y];
   ld.param.u64 %rd2, [x];
@@ -78,7 +77,7 @@ def test_registers_and_shared_memory_are_arrays(place):
     np.testing.assert_array_equal(registers["%r7"], X)
     np.testing.assert_array_equal(registers["%r3"], X[::-1])
     np.testing.assert_array_equal(state.seen.written["%r7"], X)
-    np.testing.assert_array_equal(state.shared[-128:].view(np.int32), X)
+    np.testing.assert_array_equal(state.shared.view(np.int32), X)
     assert list(state.seen.read) == ["%r6"] and state.seen.lanes == 0xFFFFFFFF
     assert state.mbarriers == [] and state.waits == [] and state.pending == [] and state.tensor is None
 
@@ -114,7 +113,7 @@ def test_changes(place):
     at.goto(1 << 60)
     assert y[4] == 301 and y[5] == 3 * X[5] + 1
     at.find(begins("bar.sync"), back=True)
-    at.set_shared(len(at.state.shared) - 128, np.int32(9).tobytes())
+    at.set_shared(0, np.int32(9).tobytes())
     at.goto(1 << 60)
     assert y[0] == 28
     assert refusal(lambda: at.set_shared(1 << 40, b"1")).code in ("usage", "address_out_of_bounds")
