@@ -10,6 +10,12 @@
 namespace warpbit::cli {
 namespace {
 
+// The beginning of a statement, whose line says the rest.
+std::string short_text(const std::string& statement) {
+  constexpr std::size_t kMost = 64;
+  return printable(statement.size() <= kMost ? statement : statement.substr(0, kMost) + "...");
+}
+
 Table mbarriers_table(const ptx::BlockState& of) {
   Table out{{"mbarrier", "name", "phase", "parity", "arrivals", "bytes", "came before, and not in this phase"}};
   for (const ptx::MbarrierState& one : of.mbarriers) {
@@ -26,7 +32,7 @@ Table mbarriers_table(const ptx::BlockState& of) {
 Table waits_table(const ptx::BlockState& of) {
   Table out{{"who", "PTX line", "statement", "waits for", "warps that have not come"}};
   for (const ptx::WaitState& one : of.waits)
-    out.push_back({who_text(one.warp, one.lanes), fmt::format("{}", one.line), printable(one.statement),
+    out.push_back({who_text(one.warp, one.lanes), fmt::format("{}", one.line), short_text(one.statement),
                    printable(one.awaits), fmt::format("{}", fmt::join(one.missing, ", "))});
   return out;
 }
@@ -45,7 +51,7 @@ Table pending_table(const ptx::BlockState& of) {
   Table out{{"who", "PTX line", "statement", "from", "to", "bytes", "is waited for by"}};
   for (const ptx::PendingState& one : of.pending)
     out.push_back({who_text(one.warp, one.lanes) + (one.count == 1 ? "" : fmt::format(": {}", one.count)),
-                   fmt::format("{}", one.line), printable(one.statement), printable(bytes_text(one.from)),
+                   fmt::format("{}", one.line), short_text(one.statement), printable(bytes_text(one.from)),
                    printable(bytes_text(one.to)), one.bytes == 0 ? "" : fmt::format("{}", one.bytes),
                    one.awaited_by.empty() ? "nothing: it is not committed" : one.awaited_by});
   return out;

@@ -201,6 +201,44 @@ def to_the_end(options, fault):
     return 1
 
 
+def mma_matrix(options, trace):
+    """D of the first mma as a matrix: of m16n8, register r of lane l is row l / 4 + 8 (r / 2), column 2 (l mod 4) + r mod 2 (PTX manual)."""
+    step = next(one for one in trace if one["statement"].startswith("mma") and one["lanes"])
+    assert ".m16n8" in step["statement"] and ".f32." in step["statement"], step
+    written = [numpy.array(one["values"], numpy.uint32).view(numpy.float32) for one in step["written"]]
+    d = numpy.zeros((16, 8), numpy.float32)
+    for r, values in enumerate(written):
+        for lane, value in enumerate(values):
+            d[lane // 4 + 8 * (r // 2), 2 * (lane % 4) + r % 2] = value
+    client = Client(options)
+    client.begin(functions=["mma"], entry=False)
+    while client.last["body"]["threadId"] != 1:  # others may come first
+        client.ask("continue", threadId=1)
+        client.last = client.event("stopped")
+    scopes = client.place(0)[1]
+    shown = {one["name"]: one for one in client.ask("variables", variablesReference=scopes["fragments"])["variables"]}["d"]
+    rows = client.ask("variables", variablesReference=shown["variablesReference"])["variables"]
+    expected = [" ".join(f"{value:.6g}" for value in row.tolist()) for row in d]
+    assert [one["value"] for one in rows] == expected and d.any(), (rows, expected)
+    client.end()
+
+
+def product_in_tensor_memory(folder):
+    """D of a product of small integers, in tensor memory when it is loaded first, is a @ b."""
+    client = Client(tensor_memory(folder))
+    client.begin(functions=["tcgen05.ld"], entry=False)
+    assert client.last["body"]["reason"] == "function breakpoint"
+    scopes = client.place(client.last["body"]["threadId"] - 1)[1]
+    parts = client.ask("variables", variablesReference=scopes["tensor memory"])["variables"]
+    assert parts[0]["name"] == "columns 0 to 31"
+    d = numpy.load(folder / "a.npy").astype(numpy.float32) @ numpy.load(folder / "b.npy").astype(numpy.float32)
+    for part, first in zip(parts, range(0, 128, 32)):
+        rows = client.ask("variables", variablesReference=part["variablesReference"])["variables"]
+        words = numpy.array([[int(word, 0) for word in one["value"].split()] for one in rows], numpy.uint32)
+        assert numpy.array_equal(words.view(numpy.float32), d[:, first:first + 32]), part
+    client.end()
+
+
 # Thread i stores its number to tile[i] and to y[i]. An mbarrier of two arrivals gets one.
 SMALL = """
 .version 8.7
@@ -280,6 +318,8 @@ def main():
             print(name, len(trace), results)
             sessions += len(results)
             compared += sum(results)
+        mma_matrix(kernels[2][1], trace_of(kernels[2][1], 0))
+        product_in_tensor_memory(pathlib.Path(folder))
         bytes_and_findings(pathlib.Path(folder))
     assert sessions == 30 and compared > 290, (sessions, compared)  # registers of 32 lanes each
 
