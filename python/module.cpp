@@ -116,9 +116,10 @@ PYBIND11_MODULE(_core, m) {
   m.doc() = "The extension behind the package warpbit.";
   m.attr("__version__") = WARPBIT_VERSION_TEXT;
   py::register_exception_translator(&throw_in_python);
-  for (Add* add : {add_instruction, add_execute, add_fragments, add_formats, add_explain, add_compare,
-                   add_layout, add_captures, add_replay, add_diagnose, add_bits, add_orders, add_reductions,
-                   add_gemm, add_ptx, add_tensor_maps, add_textures, add_quantize, add_functions})
+  for (Add* add :
+       {add_instruction, add_execute, add_fragments,   add_formats,  add_explain,  add_compare,    add_layout,
+        add_captures,    add_replay,  add_diagnose,    add_bits,     add_orders,   add_reductions, add_gemm,
+        add_ptx,         add_debug,   add_tensor_maps, add_textures, add_quantize, add_functions})
     add(m);
   m.attr("_words") = all_words(kWords);
   m.def(

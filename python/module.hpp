@@ -35,7 +35,7 @@ using GilReleased = py::call_guard<py::gil_scoped_release>;  ///< for functions 
 using Add = void(py::module_& m);
 Add add_instruction, add_execute, add_fragments, add_formats, add_quantize, add_functions, add_orders,
     add_reductions, add_gemm, add_explain, add_compare, add_layout, add_captures, add_replay, add_diagnose,
-    add_bits, add_ptx, add_profile, add_tensor_maps, add_textures;
+    add_bits, add_ptx, add_debug, add_profile, add_tensor_maps, add_textures;
 
 inline constexpr int kColumns = 100;  ///< of texts for a person
 

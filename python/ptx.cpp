@@ -5,19 +5,23 @@
 #include <cstring>
 #include <memory>
 
+#include "launches.hpp"
 #include "profile.hpp"
 #include "records.hpp"
 #include "warpbit/profile.hpp"
 #include "warpbit/tensor_map.hpp"
 
 namespace warpbit::python {
+
+std::string utf8(const std::string& bytes) {
+  return py::reinterpret_steal<py::str>(
+             PyUnicode_DecodeUTF8(bytes.data(), std::ssize(bytes), "backslashreplace"))
+      .cast<std::string>();
+}
+
 namespace {
 
-using Extent = As<"_Extent">;
-using LaunchArguments = As<"Sequence[_Argument]", py::sequence>;
 using Names = As<"Sequence[str]", py::sequence>;
-using Grades = As<"Mapping[str, str]", py::dict>;
-using AnyArray = As<"_Bits">;
 
 // ---- What a launch gives
 
@@ -99,13 +103,6 @@ struct LaunchReport {
   ptx::Timeline timeline;
   std::vector<ptx::AssemblerNote> notes;
 };
-
-// Bytes, as what printf has printed, as UTF-8: \xNN for a byte that is none.
-std::string utf8(const std::string& bytes) {
-  return py::reinterpret_steal<py::str>(
-             PyUnicode_DecodeUTF8(bytes.data(), std::ssize(bytes), "backslashreplace"))
-      .cast<std::string>();
-}
 
 Block block_of(const device::Index3& block) {
   return {block.x, block.y, block.z};
@@ -367,6 +364,8 @@ std::uint64_t address_of(const AnyArray& object) {
   return out;
 }
 
+}  // namespace
+
 // ---- Launches
 
 Dim3 dim3_of(const Extent& given, const char* what) {
@@ -393,12 +392,6 @@ Dim3 dim3_of(const Extent& given, const char* what) {
   return {all[0], all[1], all[2]};
 }
 
-// A str is one name.
-std::vector<std::string> names_of(const Names& names) {
-  if (py::isinstance<py::str>(names)) return {names.cast<std::string>()};
-  return names.cast<std::vector<std::string>>();
-}
-
 std::vector<ptx::GradedRule> grades_of(const Grades& rules) {
   std::vector<ptx::GradedRule> out;
   for (const auto& [rule, grade] : rules.cast<std::map<std::string, std::string>>()) {
@@ -409,12 +402,11 @@ std::vector<ptx::GradedRule> grades_of(const Grades& rules) {
   return out;
 }
 
-std::optional<Dim3> cluster_of(const As<"Optional[_Extent]">& cluster) {
+std::optional<Dim3> cluster_of(const OptionalExtent& cluster) {
   if (cluster.is_none()) return std::nullopt;
   return dim3_of(Extent(py::object(cluster)), "cluster");
 }
 
-// What must live until the launch has ended comes to `held`.
 std::vector<ptx::Argument> arguments_of(const ptx::Function& function, const LaunchArguments& args,
                                         std::vector<py::object>& held) {
   const std::vector<ptx::Parameter>& parameters = function.parameters();
@@ -431,13 +423,21 @@ std::vector<ptx::Argument> arguments_of(const ptx::Function& function, const Lau
   return out;
 }
 
+namespace {
+
+// A str is one name.
+std::vector<std::string> names_of(const Names& names) {
+  if (py::isinstance<py::str>(names)) return {names.cast<std::string>()};
+  return names.cast<std::vector<std::string>>();
+}
+
 LaunchReport launch(const ptx::Function& function, const Extent& grid, const Extent& block,
-                    const LaunchArguments& args, std::uint64_t shared_mem,
-                    const As<"Optional[_Extent]">& cluster, bool contract, bool as_written,
-                    const Names& without, bool check_shared, bool check_global, bool lenient, bool strict,
-                    const Grades& rules, std::uint64_t step_limit, ptx::Cancel cancel,
-                    std::uint64_t cancel_seed, int threads, bool allow_inferred, Undefined undefined,
-                    bool profile, const device::Index3& observed_block, const Callback& progress) {
+                    const LaunchArguments& args, std::uint64_t shared_mem, const OptionalExtent& cluster,
+                    bool contract, bool as_written, const Names& without, bool check_shared, bool check_global,
+                    bool lenient, bool strict, const Grades& rules, std::uint64_t step_limit,
+                    ptx::Cancel cancel, std::uint64_t cancel_seed, int threads, bool allow_inferred,
+                    Undefined undefined, bool profile, const device::Index3& observed_block,
+                    const Callback& progress) {
   std::vector<py::object> held;
   const std::vector<ptx::Argument> arguments = arguments_of(function, args, held);
   ptx::Launch how{.grid = dim3_of(grid, "grid"),
@@ -511,17 +511,24 @@ const std::byte* address_of_item(const py::array& array, const std::vector<py::s
   return at;
 }
 
-std::optional<LaunchStore> find_store_in(const ptx::Function& function, const Extent& grid, const Extent& block,
-                                         const LaunchArguments& args, const AnyArray& array,
-                                         const std::vector<py::ssize_t>& index, std::uint64_t shared_mem,
-                                         const As<"Optional[_Extent]">& cluster) {
-  std::vector<py::object> held;
-  const std::vector<ptx::Argument> arguments = arguments_of(function, args, held);
+}  // namespace
+
+std::span<const std::byte> element_of(const AnyArray& array, const std::vector<py::ssize_t>& index) {
   const std::optional<Items> items = items_in(array);
   if (!items || items->is_copy)
     refuse(Errc::argument_mismatch, "array", seen_text(array), "an array on the memory of an argument");
-  const std::span element(address_of_item(items->array, index),
-                          static_cast<std::size_t>(items->array.itemsize()));
+  return {address_of_item(items->array, index), static_cast<std::size_t>(items->array.itemsize())};
+}
+
+namespace {
+
+std::optional<LaunchStore> find_store_in(const ptx::Function& function, const Extent& grid, const Extent& block,
+                                         const LaunchArguments& args, const AnyArray& array,
+                                         const std::vector<py::ssize_t>& index, std::uint64_t shared_mem,
+                                         const OptionalExtent& cluster) {
+  std::vector<py::object> held;
+  const std::vector<ptx::Argument> arguments = arguments_of(function, args, held);
+  const std::span<const std::byte> element = element_of(array, index);
   ptx::Launch how{.grid = dim3_of(grid, "grid"),
                   .block = dim3_of(block, "block"),
                   .cluster = cluster_of(cluster),
@@ -813,8 +820,8 @@ void add_ptx(py::module_& m) {
   add("launch", &launch, std::string(kLaunch) + kProfile, "profile"_a = false,
       "observed_block"_a = device::Index3{}, "progress"_a = py::none());
   add("__call__",
-      &call<std::uint64_t, As<"Optional[_Extent]">, bool, bool, Names, bool, bool, bool, bool, Grades,
-            std::uint64_t, ptx::Cancel, std::uint64_t, int, bool, Undefined>,
+      &call<std::uint64_t, OptionalExtent, bool, bool, Names, bool, bool, bool, bool, Grades, std::uint64_t,
+            ptx::Cancel, std::uint64_t, int, bool, Undefined>,
       kCall);
   function
       .def_property_readonly(

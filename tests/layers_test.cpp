@@ -94,7 +94,7 @@ const std::map<std::string, std::string, std::less<>> kHeaders = {
     {"recording", "recording"},   {"verify", "verify"},         {"arbiter", "arbiter"},
     {"reduction", "reduction"},   {"all_reduce", "reduction"},  {"study", "compare"},
     {"notice", "notice"},         {"debug", "debug"},           {"bits", "diagnose"},
-    {"review", "review"},
+    {"review", "review"},         {"block_state", "grid"},
     {"timeline", "grid"},         {"profile", "profile"},
 };
 

@@ -22,6 +22,7 @@
 #include <variant>
 #include <vector>
 
+#include "warpbit/block_state.hpp"
 #include "warpbit/detail/block.hpp"  // Dim3
 #include "warpbit/detail/source.hpp"
 #include "warpbit/detail/texture.hpp"
@@ -113,6 +114,9 @@ struct Observation {
   std::vector<RegisterValues> registers;   ///< its results; none yet where it waits for other warps
   std::vector<RegisterValues> sources;     ///< what it has read, its guard first
   std::span<const std::byte> shared = {};  ///< the block's shared memory behind it; during the call alone
+  std::vector<MemoryAccess> accesses = {};
+  bool is_found = false;         ///< a finding or a note is new since the statement before
+  ObservedBlock* own = nullptr;  ///< the block; during the call alone
 };
 
 /// A statement of a kernel, or of a function that it calls.
@@ -411,6 +415,8 @@ class Function {
   std::uint64_t shared_bytes() const;
   /// The statements that such a launch may execute, by line. Those that the assembler makes part of others are not there.
   std::vector<CodeLine> lines(const Launch& how = {}) const;
+  /// The variables that it has in shared memory, by address.
+  std::vector<SharedVariable> shared_variables(const Launch& how = {}) const;
 
   /// Runs the kernel; launches of a module take turns: one inside `observe` or `progress` of another is refused (launch_shape),
   /// as it is in a process that was forked while the module was launched. Arguments are given in the order of the parameters, each with

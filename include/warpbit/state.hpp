@@ -282,6 +282,8 @@ class AsyncState {
   bool is_pending() const { return pending_groups() > 0 || !groups_.back().empty(); }
   /// Committed groups that are incomplete, empty ones included.
   std::size_t pending_groups() const { return groups_.size() - 1; }
+  /// The incomplete products by group, oldest first; the last group is not committed.
+  const std::deque<std::vector<Product>>& groups() const { return groups_; }
   /// The registers as the pending products will leave them.
   Registers ahead(Registers registers) const;
 

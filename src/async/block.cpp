@@ -27,8 +27,9 @@ Tensor& Block::tensor() {
 bool Block::promise(Block& of, block::Found found, block::MbarrierPromise promise) {
   if (!allows(std::move(found))) return false;
   const std::int64_t object = promise.address;
-  cluster.send({[this, &of, promise = std::move(promise)] { return allows(of.mbarriers.keep(promise)); }, &of,
-                object, 1});
+  const block::Who who = promise.who;
+  cluster.send({[this, &of, promise = std::move(promise)] { return allows(of.mbarriers.keep(promise)); }, who,
+                &of, object, 1});
   return true;
 }
 

@@ -35,6 +35,12 @@ class BulkGroups {
     const auto found = groups_.find(thread);
     return found != groups_.end() && group >= found->second.written;
   }
+  /// How many groups of the thread are behind this one; nothing: it is not committed.
+  std::optional<std::uint32_t> later(int thread, std::uint32_t group) const {
+    const auto found = groups_.find(thread);
+    if (found == groups_.end() || group >= found->second.committed) return std::nullopt;
+    return found->second.committed - 1 - group;
+  }
   /// The last copy of each thread that it has not waited for.
   struct Pending {
     block::Who copy;

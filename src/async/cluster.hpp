@@ -112,12 +112,22 @@ class Cluster {
   /// It arrives when no thread can go on without it, behind those before it.
   struct InFlight {
     std::function<bool()> arrive;
+    block::Who who;                 ///< has begun it
     const Block* counts = nullptr;  ///< has the barrier object that counts it
     std::int64_t object = 0;        ///< its address there
     std::uint32_t arrivals = 0;     ///< that come with it
     int group = -1;                 ///< the thread whose bulk groups have it, if no object counts it
-    block::Actor by = {};           ///< who has sent it
+    /// One side of a copy: bytes of global memory, or of a block's shared memory from a place on.
+    struct Side {
+      const Block* shared = nullptr;
+      std::uint64_t address = 0, bytes = 0;
+    };
+    std::optional<Side> from = {}, to = {};
+    std::uint64_t bytes = 0;   ///< that are moved
+    std::uint32_t number = 0;  ///< of that group
+    block::Actor by = {};      ///< has sent it
   };
+  const std::deque<InFlight>& in_flight() const { return in_flight_; }
   void send(InFlight one) {
     one.by = state_->actor;
     in_flight_.push_back(std::move(one));

@@ -103,8 +103,8 @@ bool Issue::begin(const Destination& to, std::uint32_t at, std::uint64_t bytes, 
       to.block->shared.write_by({}, at, static_cast<std::int64_t>(bytes), who_, agent, !generic));
 }
 
-void Issue::send(const Destination& to, std::uint32_t at, std::uint64_t bytes, Agent agent,
-                 std::uint64_t counted, Move move, std::vector<std::int64_t> undefined) {
+void Issue::send(const std::optional<Side>& from, const Destination& to, std::uint32_t at, std::uint64_t bytes,
+                 Agent agent, std::uint64_t counted, Move move, std::vector<std::int64_t> undefined) {
   auto arrive = [&here = here_, to, who = who_, at, bytes, agent, counted, move = std::move(move),
                  undefined = std::move(undefined)] {
     move(to.block->memory().data());
@@ -114,7 +114,21 @@ void Issue::send(const Destination& to, std::uint32_t at, std::uint64_t bytes, A
     return here.allows(
         to.counting().mbarriers.complete_copy(to.barrier, static_cast<std::uint32_t>(counted), agent, who));
   };
-  here_.cluster.send({std::move(arrive), &to.counting(), to.barrier});
+  here_.cluster.send({.arrive = std::move(arrive),
+                      .who = who_,
+                      .counts = &to.counting(),
+                      .object = to.barrier,
+                      .from = from,
+                      .to = Side{to.block, at, bytes},
+                      .bytes = bytes});
+}
+
+// The smallest range of global memory in which all runs lie.
+std::optional<Cluster::InFlight::Side> Issue::global_side() const {
+  std::uint64_t first = ~std::uint64_t{0}, end = 0;
+  for (const CopyRun& run : runs_)
+    if (!run.outside) first = std::min(first, run.global), end = std::max(end, run.global + run.bytes);
+  return end == 0 ? std::nullopt : std::optional(Side{nullptr, first, end - first});
 }
 
 // Whoever has the statement names it.
@@ -209,7 +223,8 @@ Result<bool> Issue::load_lines(const Region& from, const tensor_map::CopyLines& 
   Agent agent{};
   if (!begin(to, lines.shared, bytes, agent, false, &from)) return false;
   if (here_.shared.records() && !global_.access(until_phase(to, agent), rows_of(lines, data))) return false;
-  send(to, lines.shared, bytes, agent, tensor_map::counted_bytes(*from.map),
+  send(Side{nullptr, lines.global, lines.reach()}, to, lines.shared, bytes, agent,
+       tensor_map::counted_bytes(*from.map),
        [lines, data](std::byte* shared) { tensor_map::move(lines, data, shared); });
   return true;
 }
@@ -234,7 +249,8 @@ Result<bool> Issue::load(const Region& from, const Destination& to) {
   if (!begin(to, hull.first, bytes, agent, false, &from)) return false;
   if (here_.shared.records() && !global_.access(until_phase(to, agent), rows_of_runs())) return false;
   const auto map = from.map != nullptr ? std::make_shared<const TensorMap>(*from.map) : nullptr;
-  send(to, hull.first, bytes, agent, counted,
+  const std::optional<Side> side = global_side();
+  send(side, to, hull.first, bytes, agent, counted,
        [runs = std::move(runs_), data = std::move(data_), map](std::byte* shared) {
          move_in(runs, data, map.get(), shared);
        });
@@ -271,8 +287,9 @@ Result<bool> Issue::store(std::uint32_t from, const Region& to, const std::optio
   const Hull hull = hull_of(runs_, false);
   if (is_beyond(hull.first, hull.end - hull.first, here_))
     return beyond(hull.first, hull.end - hull.first, here_);
+  const std::optional<Side> side = global_side();
+  const Agent agent = here_.shared.records() && hull.bytes != 0 ? here_.groups.begin(who_) : Agent{};
   if (here_.shared.records()) {
-    const Agent agent = hull.bytes != 0 ? here_.groups.begin(who_) : Agent{};
     const auto reads = [&](std::uint32_t first, std::uint32_t bytes) {
       block::Found found = here_.shared.read_by({}, first, bytes, who_, agent);
       if (found) explain_write(*found);
@@ -292,7 +309,13 @@ Result<bool> Issue::store(std::uint32_t from, const Region& to, const std::optio
       if (data[i] != nullptr) move_to(data[i], here.memory().subspan(runs[i].shared, runs[i].bytes), how);
     return true;
   };
-  here_.cluster.send({std::move(arrive), nullptr, 0, 0, who_.thread});
+  here_.cluster.send({.arrive = std::move(arrive),
+                      .who = who_,
+                      .group = who_.thread,
+                      .from = Side{&here_, hull.first, hull.end - hull.first},
+                      .to = side,
+                      .bytes = hull.bytes,
+                      .number = agent.clock});
   return true;
 }
 
@@ -313,7 +336,7 @@ Result<bool> Issue::exchange(std::uint32_t from, std::uint64_t bytes, const Dest
       if (here_.shared.is_never_written(from + i)) undefined.push_back(to.at + i);
   }
   send(
-      to, to.at, bytes, agent, bytes,
+      Side{&here_, from, bytes}, to, to.at, bytes, agent, bytes,
       [&here = here_, from, at = to.at, bytes, reduce](std::byte* shared) {
         move_to(shared + at, here.memory().subspan(from, bytes), reduce);
       },
@@ -329,7 +352,7 @@ Result<bool> Issue::write(std::span<const std::byte> value, const Destination& t
   std::ranges::copy(value, data.begin());
   Agent agent{};
   if (!begin(to, to.at, value.size(), agent, generic, nullptr, reduce.has_value())) return false;
-  send(to, to.at, value.size(), agent, value.size(),
+  send(std::nullopt, to, to.at, value.size(), agent, value.size(),
        [data, at = to.at, bytes = value.size(), reduce](std::byte* shared) {
          move_to(shared + at, std::span(data).first(bytes), reduce);
        });

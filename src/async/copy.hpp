@@ -83,9 +83,12 @@ class Issue {
              const Region* tensor = nullptr, bool reduces = false);
   std::vector<GlobalRows> rows_of_runs() const;
   GlobalCopies::Copy until_phase(const Destination& to, Agent agent) const;
-  /// When they have arrived, the object counts `counted` bytes. Those of `undefined` have no value there.
-  void send(const Destination& to, std::uint32_t at, std::uint64_t bytes, Agent agent, std::uint64_t counted,
-            Move move, std::vector<std::int64_t> undefined = {});
+  using Side = Cluster::InFlight::Side;
+  /// When they have arrived, the object counts `counted` bytes. Those of `undefined` have no value there. `from`: nothing of
+  /// values in registers.
+  void send(const std::optional<Side>& from, const Destination& to, std::uint32_t at, std::uint64_t bytes,
+            Agent agent, std::uint64_t counted, Move move, std::vector<std::int64_t> undefined = {});
+  std::optional<Side> global_side() const;
 
   Block& here_;
   block::Who who_;

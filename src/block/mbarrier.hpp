@@ -127,6 +127,14 @@ class Mbarriers {
     std::string what, accepted, label;  ///< what would be right; what `who` does
   };
   std::optional<Cause> cause(std::int64_t address) const;
+  /// What is to be seen of an object.
+  struct Shown {
+    std::int64_t address, phase;
+    std::uint32_t expected, pending;  ///< arrivals
+    std::int64_t came, bytes;         ///< bytes of the phase at hand; those that are still to come
+    std::string absent;               ///< who arrived in earlier phases, and not in this one
+  };
+  std::vector<Shown> all() const;
   /// Where an object was initialised, and where it was arrived at last.
   std::vector<FaultSide> places(std::int64_t address) const;
   /// The wait of a warp for a phase that it had waited for before, if that was its last one on some object: what that says,
@@ -234,6 +242,7 @@ class Mbarriers {
   Scope scope_of(Scope said, bool unsaid) const { return unsaid && takes_default_scope_ ? Scope::cta : said; }
   FaultSide made_by(std::int64_t address, const Object& object) const;
   std::string progress(const Object& object) const;
+  std::string absent(const Object& object) const;
   std::string phase_text(std::int64_t address, std::int64_t phase) const;
   std::string names(const std::vector<int>& threads) const;
 

@@ -157,16 +157,29 @@ std::string Mbarriers::phase_text(std::int64_t address) const {
   return found == objects_.end() ? "" : phase_text(address, found->second.phase);
 }
 
+// Threads that arrived in earlier phases, and not in this one.
+std::string Mbarriers::absent(const Object& object) const {
+  std::vector<int> missing;
+  for (const Arrived& one : object.arrived)
+    if (one.phase < object.phase && object.pending != 0) missing.push_back(one.who.thread);
+  return names(missing);
+}
+
+std::vector<Mbarriers::Shown> Mbarriers::all() const {
+  std::vector<Shown> out;
+  for (const auto& [address, one] : objects_)
+    out.push_back({address, one.phase, one.expected, one.pending, one.came, one.bytes, absent(one)});
+  return out;
+}
+
 std::string Mbarriers::progress(const Object& object) const {
   std::string out = fmt::format("{} of {} arrivals", object.expected - object.pending, object.expected);
   if (object.bytes > 0)
     out += fmt::format(", {} of {} bytes have come", object.came, object.came + object.bytes);
   else if (object.bytes < 0)
     out += fmt::format(", {} bytes have come, {} more than expected", object.came, -object.bytes);
-  std::vector<int> missing;
-  for (const Arrived& one : object.arrived)
-    if (one.phase < object.phase && object.pending != 0) missing.push_back(one.who.thread);
-  if (!missing.empty()) out += "; arrived before, and not in this phase: " + names(missing);
+  if (const std::string missing = absent(object); !missing.empty())
+    out += "; arrived before, and not in this phase: " + missing;
   return out;
 }
 

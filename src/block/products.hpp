@@ -37,6 +37,10 @@ class Products {
 
   /// It begins without registers.
   Group& group(int number);
+  /// The same; nullptr: it has had none.
+  const Group* find(int number) const {
+    return groups_[static_cast<std::size_t>(number - shared_.first_group())].get();
+  }
 
   /// A thread's access to its registers. `what` is the action's name in faults.
   Found access(std::string_view what, Effects effects, Who who);

@@ -157,6 +157,19 @@ std::vector<Who> Shared::pending_copies() const {
   return out;
 }
 
+std::vector<Shared::InFlight> Shared::in_flight() const {
+  std::vector<InFlight> out;
+  for (std::size_t i = 0; i < copiers_.size(); ++i)
+    for (const Copy& one : copiers_[i].copies) {
+      const bool is_committed = one.group < copiers_[i].group;
+      out.push_back({{first_thread() + static_cast<int>(i), accesses_.place(one.place)},
+                     one.to,
+                     one.size,
+                     is_committed ? std::optional(copiers_[i].group - 1 - one.group) : std::nullopt});
+    }
+  return out;
+}
+
 // PTX manual, "cp.async.mbarrier.arrive".
 void Shared::deliver(int thread, Accesses::Agent agent) {
   Copier& of = copier(thread);

@@ -89,6 +89,13 @@ class Shared {
   void wait_group(int thread, unsigned pending, Place at);
   /// The last copy of each thread that it has not waited for.
   std::vector<Who> pending_copies() const;
+  /// A copy that its thread has not waited for.
+  struct InFlight {
+    Who who;
+    std::int64_t to, bytes;
+    std::optional<unsigned> later;  ///< groups behind its own; nothing: its own is not committed
+  };
+  std::vector<InFlight> in_flight() const;
   /// How many copies the thread has begun, and whether the one of this number has neither been waited for nor delivered.
   std::uint32_t copies(int thread) const { return copier(thread).begun; }
   bool is_copying(int thread, std::uint32_t number) const {

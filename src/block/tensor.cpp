@@ -78,6 +78,16 @@ std::optional<Who> TensorOrder::pending_load(int warp) const {
   return of(found->second).last;
 }
 
+std::vector<TensorOrder::Open> TensorOrder::open() const {
+  std::vector<Open> out;
+  for (const Pipe& one : pipes_) {
+    const bool is_operation = one.width != 1;
+    const std::uint32_t behind = is_operation ? one.committed_count : one.waited;
+    if (one.issued_count != behind) out.push_back({one.last, one.issued_count - behind, is_operation});
+  }
+  return out;
+}
+
 bool TensorOrder::is_done(int pipe, std::uint32_t clock, int warp) const {
   return clock < cluster_.order.known_of(of(pipe).done, warp);
 }

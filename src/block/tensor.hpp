@@ -66,6 +66,13 @@ class TensorOrder {
   std::string commit_of(int pipe, std::uint32_t clock) const;
   /// The last load of the warp, if it has not been waited for.
   std::optional<Who> pending_load(int warp) const;
+  /// Of a pipe what no commit (operations) or wait (loads, stores) has come behind: how many, and the last of them.
+  struct Open {
+    Who last;
+    std::uint32_t count;
+    bool is_operation;
+  };
+  std::vector<Open> open() const;
 
   // ---- What a warp knows of one of a pipe's
 

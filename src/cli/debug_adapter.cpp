@@ -10,8 +10,6 @@
 #include <sstream>
 
 #include "cli/arguments.hpp"
-#include "cli/debug_fragments.hpp"
-#include "cli/launch_values.hpp"
 
 namespace warpbit::cli {
 namespace {
@@ -21,47 +19,6 @@ using Json = DebugAdapter::Json;
 
 /// A longer message is none.
 constexpr std::size_t kLongestMessage = std::size_t{1} << 26;
-constexpr std::size_t kLanesSeen = 32;
-
-// A file as one of both has it: the other one may know its folders.
-bool is_same_file(const std::string& x, const std::string& y) {
-  return x == y || x.ends_with("/" + y) || y.ends_with("/" + x);
-}
-
-/// "%r1 < 5", of any lane that executes the statement; "" is none.
-DebugPredicate condition_of(const std::string& text) {
-  if (text.empty()) return {};
-  std::istringstream in(text);
-  std::string name, comparison, number_text, rest;
-  in >> name >> comparison >> number_text;
-  const bool is_negative = number_text.starts_with('-');
-  const auto value = number<std::uint64_t>(number_text.substr(is_negative ? 1 : 0));
-  constexpr std::string_view kComparisons[] = {"==", "!=", "<", "<=", ">", ">="};
-  const auto* const found = std::ranges::find(kComparisons, comparison);
-  if (!value || found == std::end(kComparisons) || in >> rest)
-    refuse("the condition", fmt::format("'{}'", text), "REGISTER COMPARISON INTEGER, as in %r1 < 5");
-  const auto holds = [which = found - std::begin(kComparisons)](auto x, auto y) {
-    const bool all[] = {x == y, x != y, x<y, x <= y, x> y, x >= y};
-    return all[which];
-  };
-  const std::uint64_t wanted = is_negative ? 0 - *value : *value;
-  return [=](const ptx::Observation& seen) {
-    for (const auto* all : {&seen.sources, &seen.registers})
-      for (const ptx::RegisterValues& one : *all)
-        for (std::size_t lane = 0; lane < kLanesSeen && one.name == name; ++lane) {
-          if ((seen.lanes >> lane & 1) == 0) continue;
-          const bool is_signed = one.type.starts_with('s');
-          const auto as_signed = [&](std::uint64_t bits) {
-            return one.type == "s32" ? std::int64_t{static_cast<std::int32_t>(bits)}
-                                     : static_cast<std::int64_t>(bits);
-          };
-          if (is_signed ? holds(as_signed(one.values[lane]), static_cast<std::int64_t>(wanted))
-                        : holds(one.values[lane], wanted))
-            return true;
-        }
-    return false;
-  };
-}
 
 struct RequestRow {
   std::string_view name;
@@ -73,13 +30,16 @@ constexpr RequestRow kRequests[] = {
     {"attach", &DebugAdapter::start},
     {"setBreakpoints", &DebugAdapter::set_breakpoints},
     {"setFunctionBreakpoints", &DebugAdapter::set_function_breakpoints},
-    {"setExceptionBreakpoints", &DebugAdapter::nothing},
+    {"setExceptionBreakpoints", &DebugAdapter::set_exception_breakpoints},
+    {"dataBreakpointInfo", &DebugAdapter::data_breakpoint_info},
+    {"setDataBreakpoints", &DebugAdapter::set_data_breakpoints},
     {"configurationDone", &DebugAdapter::configured},
     {"threads", &DebugAdapter::threads},
     {"stackTrace", &DebugAdapter::stack},
     {"scopes", &DebugAdapter::scopes},
     {"variables", &DebugAdapter::variables},
     {"evaluate", &DebugAdapter::evaluate},
+    {"setVariable", &DebugAdapter::set_variable},
     {"continue", &DebugAdapter::go_on},
     {"next", &DebugAdapter::next},
     {"stepIn", &DebugAdapter::step_in},
@@ -99,7 +59,8 @@ DebugAdapter::DebugAdapter(LoadedLaunch& loaded, std::string file, std::istream&
       in_(in),
       out_(out),
       debugger_(loaded.kernel, loaded.how, loaded.arguments),
-      lines_(loaded.kernel.lines(loaded.how)) {}
+      lines_(loaded.kernel.lines(loaded.how)),
+      variables_(loaded.kernel.shared_variables(loaded.how)) {}
 
 // ---- Messages: "Content-Length: 119\r\n\r\n{...}"
 
@@ -146,8 +107,8 @@ void DebugAdapter::answer(const Json& request) {
 
 void DebugAdapter::stopped(std::string_view reason) {
   handles_.clear();
-  if (at_.is_end && !at_.fault) {
-    send({{"type", "event"}, {"event", "exited"}, {"body", {{"exitCode", 0}}}});
+  if (at_.is_end && (!at_.fault || !stops_at_faults_)) {
+    send({{"type", "event"}, {"event", "exited"}, {"body", {{"exitCode", at_.fault ? 1 : 0}}}});
     return send({{"type", "event"}, {"event", "terminated"}});
   }
   Json body = {{"reason", reason},
@@ -160,6 +121,9 @@ void DebugAdapter::stopped(std::string_view reason) {
     body["reason"] = "exception";
     body["text"] = at_.fault->message();
     body["description"] = "a fault: the launch has ended";
+  } else if (reason == kFindingReason && !at_.findings.empty()) {
+    body["text"] = at_.findings.back().fault.message();
+    body["description"] = "a finding";
   }
   send({{"type", "event"}, {"event", "stopped"}, {"body", body}});
 }
@@ -175,10 +139,19 @@ void DebugAdapter::go(std::optional<std::uint64_t> to, std::string_view reason) 
 
 Json DebugAdapter::initialize(const Json&) {
   behind_ = [this] { send({{"type", "event"}, {"event", "initialized"}}); };
-  return {{"supportsConfigurationDoneRequest", true},  {"supportsStepBack", true},
-          {"supportsFunctionBreakpoints", true},       {"supportsConditionalBreakpoints", true},
-          {"supportsHitConditionalBreakpoints", true}, {"supportsSteppingGranularity", true},
-          {"supportsTerminateRequest", true},          {"supportsEvaluateForHovers", true}};
+  return {{"supportsConfigurationDoneRequest", true},
+          {"supportsStepBack", true},
+          {"supportsFunctionBreakpoints", true},
+          {"supportsConditionalBreakpoints", true},
+          {"supportsHitConditionalBreakpoints", true},
+          {"supportsSteppingGranularity", true},
+          {"supportsTerminateRequest", true},
+          {"supportsEvaluateForHovers", true},
+          {"supportsDataBreakpoints", true},
+          {"supportsSetVariable", true},
+          {"exceptionBreakpointFilters",
+           {{{"filter", "finding"}, {"label", "findings"}, {"default", false}},
+            {{"filter", "fault"}, {"label", "faults, which end the launch"}, {"default", true}}}}};
 }
 
 Json DebugAdapter::start(const Json& arguments) {
@@ -202,78 +175,22 @@ Json DebugAdapter::disconnect(const Json&) {
   return Json::object();
 }
 
-// ---- Breakpoints
-
-bool DebugAdapter::is_of_module(const std::string& file) const {
-  return is_same_file(file, file_);
-}
-
-const std::vector<SourceLink>& DebugAdapter::chain_of(int line) const {
-  static const std::vector<SourceLink> none;
-  const auto found = std::ranges::find(lines_, line, &ptx::CodeLine::line);
-  return found == lines_.end() ? none : found->chain;
-}
-
-bool DebugAdapter::is_at(const Breakpoint& one, const ptx::Observation& seen) const {
-  if (seen.lanes == 0 || (one.condition && !one.condition(seen))) return false;
-  if (one.file.empty()) return without_guard(seen.statement).starts_with(one.opcode);
-  if (is_of_module(one.file)) return seen.line == one.line;
-  return std::ranges::any_of(chain_of(seen.line), [&](const SourceLink& link) {
-    return link.line == one.line && is_same_file(one.file, link.file);
-  });
-}
-
-Json DebugAdapter::set_breakpoints(const Json& arguments) {
-  const std::string path = arguments.at("source").at("path").get<std::string>();
-  std::vector<Breakpoint>& own = breaks_[path];
-  own.clear();
-  Json out = Json::array();
-  for (const Json& asked : arguments.value("breakpoints", Json::array())) {
-    Breakpoint one{path, asked.at("line").get<int>(), {}, 1, {}};
-    one.hits = number<std::uint64_t>(asked.value("hitCondition", "1")).value_or(1);
-    one.condition = condition_of(asked.value("condition", ""));
-    const bool exists = std::ranges::any_of(lines_, [&](const ptx::CodeLine& line) {
-      const bool is_source = std::ranges::any_of(line.chain, [&](const SourceLink& link) {
-        return link.line == one.line && is_same_file(path, link.file);
-      });
-      return is_of_module(path) ? line.line == one.line : is_source;
-    });
-    out.push_back({{"verified", exists}, {"line", one.line}});
-    if (!exists) out.back()["message"] = "the kernel executes no statement of this line";
-    own.push_back(std::move(one));
-  }
-  return {{"breakpoints", out}};
-}
-
-Json DebugAdapter::set_function_breakpoints(const Json& arguments) {
-  std::vector<Breakpoint>& own = breaks_[""];
-  own.clear();
-  Json out = Json::array();
-  for (const Json& asked : arguments.at("breakpoints")) {
-    Breakpoint one{{}, 0, asked.at("name").get<std::string>(), 1, condition_of(asked.value("condition", ""))};
-    const bool exists = std::ranges::any_of(lines_, [&](const ptx::CodeLine& line) {
-      return without_guard(line.statement).starts_with(one.opcode);
-    });
-    out.push_back({{"verified", exists}});
-    own.push_back(std::move(one));
-  }
-  return {{"breakpoints", out}};
-}
-
 // ---- Moves
 
 Json DebugAdapter::go_on(const Json&) {
   std::map<const Breakpoint*, std::uint64_t> hits;
-  go(debugger_.find_next(at_.step,
-                         [&](const ptx::Observation& seen) {
-                           bool stops = false;
-                           for (const auto& [source, all] : breaks_)
-                             for (const Breakpoint& one : all)
-                               if (is_at(one, seen) && ++hits[&one] % std::max<std::uint64_t>(one.hits, 1) == 0)
-                                 stops = true;
-                           return stops;
-                         }),
-     "breakpoint");
+  std::string_view reason = "breakpoint";
+  const auto to = debugger_.find_next(at_.step, [&](const ptx::Observation& seen) {
+    bool stops = false;
+    for (const auto& [source, all] : breaks_)
+      for (const Breakpoint& one : all)
+        if (is_at(one, seen) && ++hits[&one] % std::max<std::uint64_t>(one.hits, 1) == 0) {
+          stops = true;
+          reason = one.reason;
+        }
+    return stops;
+  });
+  go(to, reason);
   return {{"allThreadsContinued", true}};
 }
 

@@ -8,7 +8,9 @@
 
 #include "cli/arguments.hpp"
 #include "cli/debug_adapter.hpp"
+#include "cli/debug_block.hpp"
 #include "cli/debug_fragments.hpp"
+#include "cli/launch_arguments.hpp"
 #include "cli/launch_values.hpp"
 
 namespace warpbit::cli {
@@ -16,6 +18,7 @@ namespace {
 
 using Json = DebugAdapter::Json;
 constexpr int kFramesOfWarp = 1000;
+constexpr unsigned kLanesOfRegister = 32;
 
 Json named(std::string name, std::string value, std::size_t reference = 0, std::string_view type = {}) {
   Json out = {{"name", std::move(name)}, {"value", std::move(value)}, {"variablesReference", reference}};
@@ -57,24 +60,87 @@ Json DebugAdapter::stack(const Json& arguments) {
   return {{"stackFrames", out}, {"totalFrames", out.size()}};
 }
 
-std::size_t DebugAdapter::handle(std::function<Json()> list) {
-  handles_.push_back(std::move(list));
+std::size_t DebugAdapter::handle(std::function<Json()> list, Set set) {
+  handles_.push_back({std::move(list), std::move(set)});
   return handles_.size();
 }
 
-Json DebugAdapter::register_json(const ptx::RegisterValues& one) {
-  const std::size_t lanes = handle([one] {
-    Json out = Json::array();
-    for (std::size_t lane = 0; lane < one.values.size(); ++lane)
-      out.push_back(named(fmt::format("lane {}", lane), value_and_bits(one.type, one.values[lane])));
-    return out;
-  });
+Json DebugAdapter::register_json(int warp, const ptx::RegisterValues& one) {
+  const auto set_lane = [this, warp, one](const std::string& name, const std::string& value) {
+    const auto lane = number<unsigned>(name.substr(std::min<std::size_t>(name.find(' ') + 1, name.size())));
+    if (!lane || *lane >= kLanesOfRegister)
+      refuse("the variable", fmt::format("'{}'", name), "lane 0 to lane 31");
+    set_register(warp, one, std::uint32_t{1} << *lane, value);
+  };
+  const std::size_t lanes = handle(
+      [one] {
+        Json out = Json::array();
+        for (std::size_t lane = 0; lane < one.values.size(); ++lane)
+          out.push_back(named(fmt::format("lane {}", lane), value_and_bits(one.type, one.values[lane])));
+        return out;
+      },
+      set_lane);
   return named(one.name, values_text(one, 0xffff'ffff), lanes, one.type);
 }
 
-Json DebugAdapter::registers_json(const std::vector<ptx::RegisterValues>& all) {
+Json DebugAdapter::registers_json(int warp, const std::vector<ptx::RegisterValues>& all) {
   Json out = Json::array();
-  for (const ptx::RegisterValues& one : all) out.push_back(register_json(one));
+  for (const ptx::RegisterValues& one : all) out.push_back(register_json(warp, one));
+  return out;
+}
+
+void DebugAdapter::set_register(int warp, const ptx::RegisterValues& one, std::uint32_t lanes,
+                                const std::string& value) {
+  std::string type(one.type == "pred" ? "u8" : one.type);
+  if (type.find("x2") != type.npos) type = "b32";
+  required(debugger_.edit(
+      {at_.step, DebugEdit::Register{warp, lanes, one.name, parse_value(one.name, type, value)}}));
+}
+
+Json DebugAdapter::set_variable(const Json& arguments) {
+  const auto reference = arguments.at("variablesReference").get<std::size_t>();
+  if (reference == 0 || reference > handles_.size() || !handles_[reference - 1].set)
+    refuse("setVariable", fmt::format("{}", reference), "the lanes of a register, or a list of registers");
+  const std::string value = arguments.at("value").get<std::string>();
+  handles_[reference - 1].set(arguments.at("name").get<std::string>(), value);
+  at_ = debugger_.state(at_.step);
+  return {{"value", value}};
+}
+
+// A row is a variable: the first cell its name, the others its value, and each by its heading below it.
+Json DebugAdapter::table_json(const Table& table) {
+  Json out = Json::array();
+  for (std::size_t i = 1; i < table.size(); ++i) {
+    Json cells = Json::array();
+    std::string value;
+    for (std::size_t j = 1; j < table[i].size(); ++j) {
+      if (table[i][j].empty()) continue;
+      cells.push_back(named(table[0][j], table[i][j]));
+      value += fmt::format("{}{}: {}", value.empty() ? "" : ", ", table[0][j], table[i][j]);
+    }
+    out.push_back(named(table[i][0], value, handle([cells] { return cells; })));
+  }
+  return out;
+}
+
+// Columns that are allocated, 32 of them at once; below them rows of words.
+Json DebugAdapter::tensor_json() {
+  constexpr std::size_t kStep = 32;
+  Json out = Json::array();
+  for (const ptx::TensorMemoryState::Columns& one : at_.block.tensor->allocated)
+    for (std::size_t first = static_cast<std::size_t>(one.first);
+         first < static_cast<std::size_t>(one.first + one.count); first += kStep)
+      out.push_back(named(
+          fmt::format("columns {} to {}", first, first + kStep - 1), "128 lanes of words",
+          handle([this, first] {
+            const Table words =
+                tensor_table(*at_.block.tensor, {0, first, ptx::TensorMemoryState::kLanes, kStep}, "b32");
+            Json rows = Json::array();
+            for (std::size_t i = 1; i < words.size(); ++i)
+              rows.push_back(named("lane " + words[i][0],
+                                   fmt::format("{}", fmt::join(words[i].begin() + 1, words[i].end(), " "))));
+            return rows;
+          })));
   return out;
 }
 
@@ -85,13 +151,13 @@ Json DebugAdapter::scopes(const Json& arguments) {
     out.push_back({{"name", name}, {"variablesReference", handle(std::move(list))}, {"expensive", false}});
   };
   if (at_.seen && at_.seen->warp == warp) {
-    add("read", [this] { return registers_json(at_.seen->sources); });
-    add("written", [this] { return registers_json(at_.seen->registers); });
+    add("read", [this, warp] { return registers_json(warp, at_.seen->sources); });
+    add("written", [this, warp] { return registers_json(warp, at_.seen->registers); });
   }
   add("registers", [this, warp] {
     Json all = Json::array();
     if (const auto found = at_.warps.find(warp); found != at_.warps.end())
-      for (const auto& [name, one] : found->second.registers) all.push_back(register_json(one));
+      for (const auto& [name, one] : found->second.registers) all.push_back(register_json(warp, one));
     return all;
   });
   add("fragments", [this, warp] {
@@ -114,7 +180,7 @@ Json DebugAdapter::scopes(const Json& arguments) {
     return all;
   });
   add("shared memory", [this] {
-    constexpr std::size_t kBytes = 32, kRows = 512;
+    constexpr std::size_t kBytes = kSharedRow, kRows = 512;
     Json rows = Json::array();
     for (std::size_t at = 0; at + 4 <= at_.shared.size() && rows.size() < kRows; at += kBytes) {
       std::string words;
@@ -127,6 +193,9 @@ Json DebugAdapter::scopes(const Json& arguments) {
     }
     return rows;
   });
+  for (const BlockTable& one : block_tables())
+    if (at_.seen) add(one.name, [this, make = one.make] { return table_json(make(at_.block)); });
+  if (at_.block.tensor) add("tensor memory", [this] { return tensor_json(); });
   return {{"scopes", out}};
 }
 
@@ -135,7 +204,7 @@ Json DebugAdapter::variables(const Json& arguments) {
   if (reference == 0 || reference > handles_.size())
     refuse("variables", fmt::format("{}", reference),
            "a number that scopes or variables has given since the last stop");
-  const std::function<Json()> list = handles_[reference - 1];  // which adds others
+  const std::function<Json()> list = handles_[reference - 1].list;  // which adds others
   return {{"variables", list()}};
 }
 
@@ -147,7 +216,7 @@ Json DebugAdapter::evaluate(const Json& arguments) {
   const auto found = at_.warps.find(warp);
   if (found == at_.warps.end() || !found->second.registers.contains(name))
     refuse("the expression", fmt::format("'{}'", name), "a register that a statement of this warp has named");
-  const Json out = register_json(found->second.registers.at(name));
+  const Json out = register_json(warp, found->second.registers.at(name));
   return {{"result", out.at("value")},
           {"type", out.at("type")},
           {"variablesReference", out.at("variablesReference")}};

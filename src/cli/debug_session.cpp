@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "cli/arguments.hpp"
+#include "cli/debug_bytes.hpp"
 #include "cli/debug_fragments.hpp"
 #include "cli/launch_watch.hpp"
 #include "cli/terminal.hpp"
@@ -22,8 +23,9 @@ struct CommandRow {
 };
 constexpr CommandRow kCommandRows[] = {
     {"help h", "", "this list", &DebugSession::help},
-    {"break b", "LINE | FILE:LINE | OPCODE [warp W] [every N]",
-     "stop at a line of the PTX or of the source, or at statements whose name begins so",
+    {"break b", "LINE | FILE:LINE | OPCODE | write BYTES | finding [warp W] [every N]",
+     "stop at a line of the PTX or of the source, at statements whose name begins so, at those that write these "
+     "bytes (C[3,5], C, shared As+0x40, shared 0x40:16), or behind which there is a new finding",
      &DebugSession::set_break},
     {"delete", "NUMBER", "no such breakpoint any more", &DebugSession::delete_break},
     {"info", "", "the breakpoints", &DebugSession::info},
@@ -42,11 +44,26 @@ constexpr CommandRow kCommandRows[] = {
      &DebugSession::print_value},
     {"registers", "", "all registers of the warp that statements have named", &DebugSession::registers},
     {"matrix m", "[OPERAND]", "the operands of a tensor instruction as matrices", &DebugSession::matrix},
-    {"shared x", "BYTE [COUNT] [TYPE]", "shared memory: 8 words of u32 unless said otherwise",
+    {"shared x", "[PLACE [COUNT | ROWSxCOLUMNS] [TYPE]]",
+     "shared memory from a byte on (0x40, As, As+0x40): 8 words of u32, or of the type of the variable, unless said "
+     "otherwise; alone: the variables there",
      &DebugSession::shared},
+    {"tensor", "[LANE COLUMN [ROWSxCOLUMNS] [TYPE]]",
+     "words of tensor memory: 8x8 of f32 unless said otherwise; alone: what is allocated",
+     &DebugSession::tensor},
+    {"made", "BYTES [COUNT]",
+     "the statements of the block that made an element (C[3,5], shared As+0x40) as it is here, from its store back to the loads",
+     &DebugSession::made},
+    {"mbarriers", "", "the barrier objects of the block: phase, arrivals and bytes", &DebugSession::mbarriers},
+    {"waits", "", "who waits for whom", &DebugSession::waits},
+    {"pending", "", "copies, products and arrivals that nobody has waited for", &DebugSession::pending},
     {"array a", "PARAMETER [FIRST] [COUNT]", "elements of an array as they are here", &DebugSession::array},
     {"stored", "PARAMETER ELEMENT", "which thread and statement stores an element of an array",
      &DebugSession::stored},
+    {"set", "REGISTER[:LANES] VALUE | BYTES VALUE [TYPE]",
+     "change a register of this warp (%r1:0-3), an element of an array (C[3,5]) or shared memory (shared As+0x40) here, "
+     "and in all that follows; alone: what is changed; set none: nothing any more",
+     &DebugSession::set},
     {"list l", "", "the statements around this one", &DebugSession::list},
     {"quit q", "", "the end", nullptr},
 };
@@ -71,6 +88,7 @@ DebugSession::DebugSession(LoadedLaunch& loaded)
     : loaded_(loaded),
       debugger_(loaded.kernel, loaded.how, loaded.arguments),
       lines_(loaded.kernel.lines(loaded.how)),
+      variables_(loaded.kernel.shared_variables(loaded.how)),
       at_(debugger_.state(0)) {
   // What cannot be launched at all is refused now.
   const DebugState first = debugger_.state(1);
@@ -137,6 +155,8 @@ void DebugSession::show_place() const {
   print_fitted(
       printable(fmt::format("{}: warp {}, {}PTX line {}: {}", at_.step, at_.seen->warp,
                             source.empty() ? "" : source + ": ", at_.seen->line, at_.seen->statement)));
+  if (at_.seen->is_found && !at_.findings.empty())
+    print_message("a finding is new here: ", at_.findings.back().fault);
 }
 
 void DebugSession::move_to(std::uint64_t step) {
@@ -241,32 +261,48 @@ bool DebugSession::is_at(const DebugBreakpoint& one, const ptx::Observation& see
   if (seen.lanes == 0 || (one.warp && *one.warp != seen.warp)) return false;
   if (!one.lines.empty())
     return std::ranges::find(one.lines, seen.line, &ptx::CodeLine::line) != one.lines.end();
+  if (one.holds) return one.holds(seen);
   return without_guard(seen.statement).starts_with(one.opcode);
+}
+
+// What stands before "warp W" and "every N", which are taken off the words.
+DebugBreakpoint DebugSession::parse_break(Words& words) {
+  DebugBreakpoint out;
+  for (; words.size() > 2 && (words[words.size() - 2] == "warp" || words[words.size() - 2] == "every");
+       words.resize(words.size() - 2)) {
+    const auto value = number<int>(words.back());
+    const bool is_warp = words[words.size() - 2] == "warp";
+    if (!value || *value < 0)
+      refuse("break", fmt::format("'{} {}'", words[words.size() - 2], words.back()), "warp W or every N");
+    if (is_warp) out.warp = *value;
+    if (!is_warp) out.hits = static_cast<std::uint64_t>(std::max(*value, 1));
+  }
+  const std::string what = fmt::format("{}", fmt::join(words, " "));
+  constexpr std::string_view kWrite = "write ";
+  const bool is_line = what.find_first_not_of("0123456789") == what.npos;
+  if (what == "finding") {
+    out.holds = has_finding();
+  } else if (what.starts_with(kWrite)) {
+    out.holds = parse_bytes("break", what.substr(kWrite.size()), loaded_, variables_).is_written();
+  } else if (is_line || what.find(':') != what.npos) {
+    out.lines = find_lines(what, loaded_.kernel, loaded_.how);
+  } else {
+    out.opcode = what;
+    if (std::ranges::none_of(lines_,
+                             [&](const ptx::CodeLine& line) { return line.statement.find(what) != what.npos; }))
+      refuse("break", fmt::format("'{}'", what),
+             "a line, write and bytes, finding, or the beginning of a statement that the kernel has");
+  }
+  return out;
 }
 
 void DebugSession::set_break(const Words& words) {
   if (words.empty())
-    refuse("break", "no place", "LINE of the PTX, FILE:LINE of the source, or the name of statements");
-  DebugBreakpoint one;
+    refuse("break", "no place",
+           "LINE of the PTX, FILE:LINE of the source, the name of statements, write BYTES, or finding");
+  Words left = words;
+  DebugBreakpoint one = parse_break(left);
   one.text = fmt::format("{}", fmt::join(words, " "));
-  const bool is_place =
-      words[0].find_first_not_of("0123456789") == std::string::npos || words[0].find(':') != std::string::npos;
-  if (is_place)
-    one.lines = find_lines(words[0], loaded_.kernel, loaded_.how);
-  else
-    one.opcode = words[0];
-  if (!is_place && std::ranges::none_of(lines_, [&](const ptx::CodeLine& line) {
-        return line.statement.find(one.opcode) != std::string::npos;
-      }))
-    refuse("break", fmt::format("'{}'", words[0]),
-           "a line, or the beginning of a statement that the kernel has");
-  for (std::size_t i = 1; i + 1 < words.size(); i += 2) {
-    const auto value = number<int>(words[i + 1]);
-    if (!value || *value < 0 || (words[i] != "warp" && words[i] != "every"))
-      refuse("break", fmt::format("'{} {}'", words[i], words[i + 1]), "warp W or every N");
-    if (words[i] == "warp") one.warp = *value;
-    if (words[i] == "every") one.hits = static_cast<std::uint64_t>(std::max(*value, 1));
-  }
   breaks_.push_back(std::move(one));
   info({});
 }

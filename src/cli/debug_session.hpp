@@ -17,8 +17,9 @@ using Words = std::vector<std::string>;
 /// Where to stop.
 struct DebugBreakpoint {
   std::string text;                  ///< as it was typed
-  std::vector<ptx::CodeLine> lines;  ///< at these; empty: at an opcode
-  std::string opcode;                ///< "mma": at statements whose name begins so
+  std::vector<ptx::CodeLine> lines;  ///< at these
+  std::string opcode;                ///< without them: "mma", at statements whose name begins so
+  DebugPredicate holds;              ///< without both: at these statements
   std::optional<int> warp;
   std::uint64_t hits = 1;  ///< at every nth time
 };
@@ -53,6 +54,12 @@ class DebugSession {
   void shared(const Words& words);
   void array(const Words& words);
   void stored(const Words& words);
+  void made(const Words& words);
+  void mbarriers(const Words& words);
+  void waits(const Words& words);
+  void pending(const Words& words);
+  void tensor(const Words& words);
+  void set(const Words& words);
   void list(const Words& words);
 
  private:
@@ -60,7 +67,11 @@ class DebugSession {
   void move_to(std::uint64_t step);
   bool is_at(const DebugBreakpoint& one, const ptx::Observation& seen) const;
   const DebugWarp& warp() const;
-  const LaunchArray& array_of(const std::string& command, const Words& words) const;
+  LaunchArray& array_of(const std::string& command, const Words& words) const;
+  void show_block(std::string_view table) const;
+  void set_register(const Words& words);
+  DebugBreakpoint parse_break(Words& words);
+  void list_shared() const;
   const ptx::CodeLine* code_line(int line) const;
   std::string source_of(int line) const;
   DebugPredicate of_warp() const;
@@ -68,6 +79,7 @@ class DebugSession {
   LoadedLaunch& loaded_;
   Debugger debugger_;
   std::vector<ptx::CodeLine> lines_;
+  std::vector<ptx::SharedVariable> variables_;
   std::vector<DebugBreakpoint> breaks_;
   DebugState at_;
   int warp_ = 0;

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 
 #include "cli/arguments.hpp"
+#include "cli/debug_bytes.hpp"
 #include "cli/debug_fragments.hpp"
 #include "cli/debug_session.hpp"
 #include "cli/launch_values.hpp"
@@ -22,20 +22,6 @@ constexpr std::size_t kLanes = 32;
          "step, continue or goto before it");
 }
 
-/// Types of elements in shared memory, with their bytes.
-struct MemoryType {
-  std::string_view name;
-  std::size_t bytes;
-};
-constexpr MemoryType kMemoryTypes[] = {{"u8", 1},  {"u16", 2},  {"u32", 4}, {"u64", 8}, {"s32", 4},
-                                       {"f16", 2}, {"bf16", 2}, {"f32", 4}, {"f64", 8}};
-
-std::uint64_t code_at(std::span<const std::byte> bytes, std::size_t at, std::size_t size) {
-  std::uint64_t out = 0;
-  std::memcpy(&out, &bytes[at], size);
-  return out;
-}
-
 std::uint64_t number_of(const std::string& command, const Words& words, std::size_t n,
                         std::uint64_t otherwise) {
   if (n >= words.size()) return otherwise;
@@ -50,27 +36,14 @@ std::size_t item_bytes(const LaunchArray& of) {
 }
 
 std::string item_text(const LaunchArray& of, std::size_t i) {
-  const char kind = of.array.header.kind;
-  const std::string type = fmt::format("{}{}", kind == 'i' ? 's' : kind, 8 * item_bytes(of));
-  return value_and_bits(type, of.array.at(i));
+  return value_and_bits(type_of(of), of.array.at(i));
 }
 
 }  // namespace
 
 // The array of the parameter that the first word names, or numbers from 0 on.
-const LaunchArray& DebugSession::array_of(const std::string& command, const Words& words) const {
-  const auto& parameters = loaded_.kernel.parameters();
-  std::vector<std::string> names;
-  for (std::size_t i = 0; i < parameters.size(); ++i) {
-    const auto* const bytes = std::get_if<std::span<std::byte>>(&loaded_.arguments[i]);
-    if (bytes == nullptr) continue;
-    names.push_back(parameters[i].name);
-    if (words.empty() || (words[0] != parameters[i].name && words[0] != std::to_string(i))) continue;
-    for (const LaunchArray& one : loaded_.arrays)
-      if (one.array.data.data() == bytes->data()) return one;
-  }
-  refuse(command, words.empty() ? "no array" : fmt::format("'{}'", words[0]),
-         fmt::format("a parameter that is an array, by its name or number: {}", fmt::join(names, ", ")));
+LaunchArray& DebugSession::array_of(const std::string& command, const Words& words) const {
+  return parse_array(command, words.empty() ? std::string() : words[0], loaded_);
 }
 
 const DebugWarp& DebugSession::warp() const {
@@ -147,23 +120,6 @@ void DebugSession::matrix(const Words& words) {
   if (!is_any)
     refuse("matrix", words.empty() ? warp().statement : fmt::format("'{}'", words[0]),
            "an operand in registers of a tensor instruction: a, b, c or d");
-}
-
-void DebugSession::shared(const Words& words) {
-  if (words.empty()) refuse("shared", "no place", "the first byte, as in shared 0x40 16 f16");
-  const std::string name = words.size() > 2 ? words[2] : "u32";
-  const auto* const type = std::ranges::find(kMemoryTypes, name, &MemoryType::name);
-  if (type == std::end(kMemoryTypes))
-    refuse("shared", fmt::format("'{}'", name), "u8, u16, u32, u64, s32, f16, bf16, f32 or f64");
-  const std::uint64_t first = number_of("shared", words, 0, 0), count = number_of("shared", words, 1, 8);
-  if (first > at_.shared.size() || count > (at_.shared.size() - first) / type->bytes)
-    refuse("shared", fmt::format("{} x {} bytes from byte {:#x} on", count, type->bytes, first),
-           fmt::format("bytes of the {:#x} that the block has; none before the first statement",
-                       at_.shared.size()));
-  for (std::uint64_t i = 0; i < count; ++i) {
-    const std::size_t at = first + i * type->bytes;
-    fmt::print("{:#07x}  {}\n", at, value_and_bits(type->name, code_at(at_.shared, at, type->bytes)));
-  }
 }
 
 void DebugSession::array(const Words& words) {

@@ -377,4 +377,8 @@ std::vector<ptx::Argument> parse_arguments(const std::vector<std::string>& texts
   return out;
 }
 
+std::uint64_t parse_value(const std::string& where, std::string_view type, const std::string& text) {
+  return parse_number(where, parse_type(where, type), text);
+}
+
 }  // namespace warpbit::cli

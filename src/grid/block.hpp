@@ -123,6 +123,8 @@ class Block {
   bool report_endless(const std::vector<FaultWaiters>& waiting);
   /// Every path that waits, its place and what it waits for. `alive`: of all warps of the cluster.
   std::vector<FaultWaiters> waiting(std::span<const Lanes> alive) const;
+  /// The same for a debugger. `newest`: a warp whose paths at a step that waits do so, too; or nullptr.
+  std::vector<ptx::WaitState> waits(const Warp* newest) const;
 
   // ---- Accesses to shared memory, if they are checked
 
@@ -130,6 +132,7 @@ class Block {
   block::Shared& accesses() { return async_.shared; }
   /// Asynchronous ones of warpgroups, whose registers and tiles are checked, too.
   Products& products();
+  const Products* products_if_any() const { return products_.get(); }
   /// Lanes of a warp touch registers of products. False after a fault.
   bool touches(Warp& warp, const Path& path, const Step& step, Lanes lanes);
   /// A lane at a step, by its number in the cluster.
@@ -225,6 +228,7 @@ class Block {
   std::string awaited(const Warp& warp, const Path& path, std::span<const Lanes> alive) const;
   std::string awaited(const Barrier& barrier) const;
   std::vector<int> missing_at(const Barrier& barrier) const;
+  std::vector<int> missing_for(const Warp& warp, const Path& path) const;
   Fault deadlock_of(Warp& warp, const Path& path, const std::vector<FaultWaiters>& waiting) const;
   FaultSide end_of(int warp) const;
 

@@ -39,6 +39,8 @@ class Cluster {
   /// By rank; nullptr if there is none.
   Block* block(std::uint64_t rank) { return rank < blocks_.size() ? blocks_[rank].get() : nullptr; }
   async::Cluster& async() { return async_; }
+  /// Lanes that have not ended, by warp of the cluster.
+  std::vector<Lanes> alive() const;
   ChangedMaps& changed_maps() { return changed_maps_; }
 
   // ---- Clusters that have not begun
@@ -60,7 +62,6 @@ class Cluster {
  private:
   static constexpr int kMaxYields = 20;
   block::Cluster::Flow flow(int first, int second);
-  std::vector<Lanes> alive() const;
   void check_barrier();
   bool go_on_in_vain();
   std::vector<FaultWaiters> waiting() const;

@@ -5,6 +5,7 @@
 #include <bit>
 #include <vector>
 
+#include "grid/accessed.hpp"
 #include "grid/block.hpp"
 #include "isa/instruction.hpp"
 
@@ -12,75 +13,6 @@ namespace warpbit::grid {
 namespace {
 
 constexpr std::uint64_t kSector = 32;
-
-enum class Counted : std::uint8_t { global, shared, local, constant };
-
-// The addresses of a step's access to memory, one a lane, and the bytes from each; none for other steps. Rows of matrices
-// have 16 bytes (PTX manual, "ldmatrix", "stmatrix").
-struct Accessed {
-  std::vector<std::uint64_t> addresses = {};
-  int bytes = 0;
-  Counted space = Counted::global;
-};
-
-// Generic addresses of shared memory and of global memory; those of local memory are not told apart from the latter.
-Counted space_of(const Access& access, const std::vector<std::uint64_t>& addresses) {
-  const auto in_window = [](std::uint64_t address) { return address - kSharedWindow < kWindowBytes; };
-  if (access.generic) return std::ranges::all_of(addresses, in_window) ? Counted::shared : Counted::global;
-  switch (access.space) {
-    case ptx::StateSpace::shared: return Counted::shared;
-    case ptx::StateSpace::local: return Counted::local;
-    case ptx::StateSpace::param: return access.in_frame ? Counted::local : Counted::constant;
-    case ptx::StateSpace::constant: return Counted::constant;
-    default: return Counted::global;
-  }
-}
-
-// The lanes for which cp.async reads global memory.
-Lanes reading(Warp& warp, const Path& path, const Step& step, Lanes lanes) {
-  const Place& size = step.place[4];
-  if (!size.exists()) return lanes;
-  const bool ignores = size.kind == Place::Kind::predicate;
-  Lanes out = lanes;
-  for_each_lane(lanes, [&](int lane) {
-    if ((warp.read(path, size, lane) != 0) == ignores) out &= ~(Lanes{1} << lane);
-  });
-  return out;
-}
-
-Accessed accessed(Warp& warp, const Path& path, const Step& step, Lanes lanes) {
-  Accessed out;
-  const auto take = [&](const Place& place, std::int64_t offset) {
-    for_each_lane(lanes, [&](int lane) {
-      out.addresses.push_back(warp.read(path, place, lane) + static_cast<std::uint64_t>(offset));
-    });
-  };
-  const ptx::Does what = does(warp.program(), step);
-  if (ptx::accesses_memory(what) && step.place[2].exists()) {  // st.async and red.async have a list of places
-    take(step.place[2], step.access.offset);
-    out.bytes = step.access.bytes * step.access.count;
-    out.space = space_of(step.access, out.addresses);
-  } else if (what == ptx::Does::copy && step.place[3].exists()) {  // cp.async
-    lanes = reading(warp, path, step, lanes);
-    take(step.place[3], step.target);
-    out.bytes = step.access.bytes;
-  } else if (const Move* const move = steps::matrix_move(warp.program(), step);
-             move != nullptr && move->addressing == Addressing::rows) {
-    const Instruction& instruction = warp.program().instructions[static_cast<std::size_t>(step.extra)];
-    const std::vector<Place>& places = warp.program().places[static_cast<std::size_t>(step.target)];
-    std::size_t at = 0;
-    for (const warpbit::Operand& operand : instruction.operands()) {
-      if (operand.kind == OperandKind::address) break;
-      at += static_cast<std::size_t>(operand.registers);
-    }
-    const int rows = instruction.rows() * instruction.products();
-    lanes &= rows >= kLanes ? kAllLanes : (Lanes{1} << rows) - 1;
-    take(places[at], 0);
-    out.bytes = 16;
-    out.space = Counted::shared;
-  }
-  return out;
-}
 
 // How many parts of memory, each of so many bytes, an access touches.
 std::uint64_t touched(std::vector<std::uint64_t> addresses, std::uint64_t bytes, std::uint64_t part) {
@@ -126,19 +58,20 @@ bool is_tensor_step(const Step& step) {
 
 ptx::Counts cost(Warp& warp, const Path& path, const Step& step, Lanes lanes) {
   ptx::Counts out{.warps = 1, .lanes = static_cast<std::uint64_t>(std::popcount(lanes))};
-  if (is_tensor_step(step)) add_tensor_work(out, warp.program().instructions[static_cast<std::size_t>(step.extra)]);
+  if (is_tensor_step(step))
+    add_tensor_work(out, warp.program().instructions[static_cast<std::size_t>(step.extra)]);
   const Accessed access = accessed(warp, path, step, lanes);
   if (access.addresses.empty()) return out;
   const auto each = static_cast<std::uint64_t>(access.bytes);
   const std::uint64_t bytes = access.addresses.size() * each;
   switch (access.space) {
-    case Counted::local: out.local_bytes = bytes; break;
-    case Counted::constant: out.constant_bytes = bytes; break;
-    case Counted::shared:
+    case AccessedSpace::local: out.local_bytes = bytes; break;
+    case AccessedSpace::constant: out.constant_bytes = bytes; break;
+    case AccessedSpace::shared:
       out.shared_bytes = bytes;
       out.conflicts = static_cast<std::uint64_t>(bank_conflicts(access.addresses, access.bytes).total);
       break;
-    case Counted::global:
+    case AccessedSpace::global:
       out.bytes = bytes;
       out.sectors = touched(access.addresses, each, kSector);
       out.least_sectors = (touched(access.addresses, each, 1) + kSector - 1) / kSector;

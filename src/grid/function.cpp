@@ -10,6 +10,7 @@
 #include "api/checks.hpp"
 #include "assembler/defects.hpp"
 #include "block/shape.hpp"
+#include "grid/block_state.hpp"
 #include "grid/evidence.hpp"
 #include "grid/grades.hpp"
 #include "grid/launch_memory.hpp"
@@ -183,6 +184,13 @@ std::vector<CodeLine> Function::lines(const Launch& how) const {
   if (!rules) return {};
   const Result<const grid::Program*> program = state_->program({*rules, true});
   return program ? grid::lines(**program) : std::vector<CodeLine>();
+}
+
+std::vector<SharedVariable> Function::shared_variables(const Launch& how) const {
+  const Result<assembler::Rules> rules = rules_of(how);
+  if (!rules) return {};
+  const Result<const grid::Program*> program = state_->program({*rules, true});
+  return program ? grid::shared_variables(**program) : std::vector<SharedVariable>();
 }
 
 namespace {

@@ -43,6 +43,7 @@ class Products {
   void control(std::span<const steps::Gathered> warps, const Instruction& instruction);
   /// Lanes of a warp are about to do a step that touches registers.
   block::Found touch(Warp& warp, const Path& path, const Step& step, Lanes lanes);
+  const block::Products& of_groups() const { return shared_; }
   /// Those of block::Products.
   std::vector<block::Who> pending() const { return shared_.pending(); }
 

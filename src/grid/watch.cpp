@@ -7,7 +7,10 @@
 #include <array>
 #include <map>
 #include <set>
+#include <utility>
 
+#include "grid/accessed.hpp"
+#include "grid/block_state.hpp"
 #include "grid/cluster.hpp"
 #include "grid/cost.hpp"
 #include "ptx/source.hpp"
@@ -132,6 +135,8 @@ void Watch::before(Warp& warp, const Path& path, const Step& step, Lanes lanes) 
   if (!observes(warp)) return;
   results_ = registers_of(warp, path, step, true);
   sources_ = registers_of(warp, path, step, false);
+  accesses_ = accesses_of(warp, path, step, lanes);
+  in_flight_ = warp.block().async().cluster.in_flight().size();
 }
 
 void Watch::wait(Warp& warp, const Path& path, const Step& step) {
@@ -155,7 +160,12 @@ bool Watch::after(Warp& warp, const Path& before, const Step& step, Lanes lanes,
                         guarded_text(origin),
                         {},
                         std::move(sources_),
-                        warp.block().shared()};
+                        warp.block().shared(),
+                        std::move(accesses_)};
+  Observed own(warp, before.pc, waits);
+  seen.own = &own;
+  add_begun(warp.block(), in_flight_, seen.accesses);
+  seen.is_found = warp.block().findings().size() > std::exchange(found_, warp.block().findings().size());
   if (!waits) seen.registers = registers_of(warp, before, step, true);
   for (std::size_t i = 0; i < seen.registers.size(); ++i)
     for (std::size_t lane = 0; lane < kLanes; ++lane)

@@ -47,6 +47,9 @@ class Watch {
   // Of the step, before it.
   ptx::Counts cost_;
   std::vector<ptx::RegisterValues> results_, sources_;
+  std::vector<ptx::MemoryAccess> accesses_;
+  std::size_t in_flight_ = 0;  // copies of the cluster
+  std::size_t found_ = 0;      // findings of the block at the statement before
 };
 
 /// The statements that have steps, by line.

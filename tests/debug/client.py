@@ -201,6 +201,108 @@ def to_the_end(options, fault):
     return 1
 
 
+def mma_matrix(options, trace):
+    """D of the first mma as a matrix: of m16n8, register r of lane l is row l / 4 + 8 (r / 2), column 2 (l mod 4) + r mod 2 (PTX manual)."""
+    step = next(one for one in trace if one["statement"].startswith("mma") and one["lanes"])
+    assert ".m16n8" in step["statement"] and ".f32." in step["statement"], step
+    written = [numpy.array(one["values"], numpy.uint32).view(numpy.float32) for one in step["written"]]
+    d = numpy.zeros((16, 8), numpy.float32)
+    for r, values in enumerate(written):
+        for lane, value in enumerate(values):
+            d[lane // 4 + 8 * (r // 2), 2 * (lane % 4) + r % 2] = value
+    client = Client(options)
+    client.begin(functions=["mma"], entry=False)
+    while client.last["body"]["threadId"] != 1:  # others may come first
+        client.ask("continue", threadId=1)
+        client.last = client.event("stopped")
+    scopes = client.place(0)[1]
+    shown = {one["name"]: one for one in client.ask("variables", variablesReference=scopes["fragments"])["variables"]}["d"]
+    rows = client.ask("variables", variablesReference=shown["variablesReference"])["variables"]
+    expected = [" ".join(f"{value:.6g}" for value in row.tolist()) for row in d]
+    assert [one["value"] for one in rows] == expected and d.any(), (rows, expected)
+    client.end()
+
+
+def product_in_tensor_memory(folder):
+    """D of a product of small integers, in tensor memory when it is loaded first, is a @ b."""
+    client = Client(tensor_memory(folder))
+    client.begin(functions=["tcgen05.ld"], entry=False)
+    assert client.last["body"]["reason"] == "function breakpoint"
+    scopes = client.place(client.last["body"]["threadId"] - 1)[1]
+    parts = client.ask("variables", variablesReference=scopes["tensor memory"])["variables"]
+    assert parts[0]["name"] == "columns 0 to 31"
+    d = numpy.load(folder / "a.npy").astype(numpy.float32) @ numpy.load(folder / "b.npy").astype(numpy.float32)
+    for part, first in zip(parts, range(0, 128, 32)):
+        rows = client.ask("variables", variablesReference=part["variablesReference"])["variables"]
+        words = numpy.array([[int(word, 0) for word in one["value"].split()] for one in rows], numpy.uint32)
+        assert numpy.array_equal(words.view(numpy.float32), d[:, first:first + 32]), part
+    client.end()
+
+
+# Thread i stores its number to tile[i] and to y[i]. An mbarrier of two arrivals gets one.
+SMALL = """
+.version 8.7
+.target sm_90a
+.address_size 64
+.visible .entry small(.param .u64 y)
+{
+  .reg .pred %p<2>; .reg .b32 %r<9>; .reg .b64 %rd<6>;
+  .shared .align 8 .b64 full;
+  .shared .align 16 .b32 tile[32];
+  ld.param.u64 %rd1, [y];
+  mov.u32 %r1, %tid.x;
+  mov.u32 %r2, tile;
+  mov.u32 %r3, full;
+  setp.eq.u32 %p1, %r1, 0;
+  @%p1 mbarrier.init.shared::cta.b64 [%r3], 2;
+  @%p1 mbarrier.arrive.shared::cta.b64 %rd2, [%r3];
+  shl.b32 %r4, %r1, 2;
+  add.u32 %r4, %r2, %r4;
+  st.shared.u32 [%r4], %r1;
+  mul.wide.u32 %rd3, %r1, 4;
+  add.u64 %rd3, %rd1, %rd3;
+  st.global.u32 [%rd3], %r1;
+  ret;
+}
+"""
+
+
+def bytes_and_findings(folder):
+    """Data breakpoints, filters of exceptions, scopes of the block, and values that are set."""
+    (folder / "small.ptx").write_text(SMALL)
+    client = Client([str(folder / "small.ptx"), "--block", "32", "--arg", "zeros:u32:8x4"])
+    able = client.ask("initialize", adapterID="warpbit")
+    assert able["supportsDataBreakpoints"] and able["supportsSetVariable"]
+    assert [one["filter"] for one in able["exceptionBreakpointFilters"]] == ["finding", "fault"]
+    client.event("initialized")
+    client.ask("launch", stopOnEntry=False)
+    ids = [client.ask("dataBreakpointInfo", name=name)["dataId"] for name in ("y[2,1]", "shared tile+0x24:4", "0x0010", "%r1")]
+    assert ids == ["y[2,1]", "shared tile+0x24:4", "shared 0x0010:32", None]
+    body = client.ask("setDataBreakpoints", breakpoints=[{"dataId": ids[0]}, {"dataId": ids[1]}, {"dataId": "shared none"}])
+    assert [one["verified"] for one in body["breakpoints"]] == [True, True, False]
+    client.ask("setExceptionBreakpoints", filters=["finding"])
+    client.ask("configurationDone")
+    assert client.event("stopped")["body"]["reason"] == "data breakpoint"
+    _, scopes, frames = client.place(0)
+    assert frames[-1]["name"] == "st.shared.u32 [%r4], %r1"
+    objects = client.ask("variables", variablesReference=scopes["mbarriers"])["variables"]
+    assert [one["name"] for one in objects] == ["0x0"] and "arrivals: 1 of 2" in objects[0]["value"] and "name: full" in objects[0]["value"]
+    cells = {one["name"]: one["value"] for one in client.ask("variables", variablesReference=objects[0]["variablesReference"])["variables"]}
+    assert cells["phase"] == "0" and cells["parity"] == "0" and cells["arrivals"] == "1 of 2", cells
+    assert client.ask("variables", variablesReference=scopes["waits"])["variables"] == []
+    registers = {one["name"]: one for one in client.ask("variables", variablesReference=scopes["registers"])["variables"]}
+    client.ask("setVariable", variablesReference=registers["%r1"]["variablesReference"], name="lane 3", value="9")
+    assert client.values(client.place(0)[1]["registers"])["%r1"] == [9 if lane == 3 else lane for lane in range(32)]
+    client.ask("continue", threadId=1)
+    assert client.event("stopped")["body"]["reason"] == "data breakpoint"
+    line, scopes, frames = client.place(0)
+    assert frames[-1]["name"] == "st.global.u32 [%rd3], %r1"
+    assert client.values(scopes["read"])["%r1"][2:5] == [2, 9, 4]
+    client.ask("continue", threadId=1)
+    assert client.event("stopped", "exited")["event"] == "exited"
+    client.end()
+
+
 def main():
     sessions, compared = 0, 0
     with tempfile.TemporaryDirectory() as folder:
@@ -216,6 +318,9 @@ def main():
             print(name, len(trace), results)
             sessions += len(results)
             compared += sum(results)
+        mma_matrix(kernels[2][1], trace_of(kernels[2][1], 0))
+        product_in_tensor_memory(pathlib.Path(folder))
+        bytes_and_findings(pathlib.Path(folder))
     assert sessions == 30 and compared > 290, (sessions, compared)  # registers of 32 lanes each
 
 
