@@ -100,7 +100,7 @@ TEST_CASE("a wait for too few groups of copies is where the mistake is") {
       Catch::StartsWith(
           "cp.async.wait_group 1: it waits for all groups but the last, and lane 0 of warp 1 accesses bytes 0x200 to 0x203, "
           "the destination of a cp.async of thread 0 that is not complete (it is in group 2 of 2); this statement must be "
-          "cp.async.wait_group 0\n"));
+          "cp.async.wait_group 0, or each step must commit a group, an empty one, too\n"));
   const ptx::Report right = launch(copies + more + "cp.async.wait_group 0;" + rest, 64);
   if (right.fault) FAIL(right.fault->message());
 }

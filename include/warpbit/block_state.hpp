@@ -39,7 +39,7 @@ enum class WaitKind : std::uint8_t {
   mbarrier,        ///< a phase of a barrier object
   cluster,         ///< barrier.cluster
   registers,       ///< setmaxnreg
-  tensor_columns,  ///< tcgen05.alloc
+  tensor_columns,  ///< that others give back
 };
 /// "mbarrier".
 std::string_view name(WaitKind kind);
@@ -128,7 +128,7 @@ struct MemoryAccess {
 /// A variable in shared memory.
 struct SharedVariable {
   std::string name;           ///< as the source has it: "As" of "_ZZ4gemmPfE2As"
-  std::string type;           ///< of its elements, without the dot: "f32"
+  std::string type;           ///< of its elements, as PTX has it without the dot
   std::uint64_t address = 0;  ///< of its first byte
   std::uint64_t bytes = 0;    ///< 0: all behind it, as many as the launch says
 };

@@ -6,6 +6,7 @@
 #include "warpbit/all_reduce.hpp"
 #include "warpbit/arbiter.hpp"
 #include "warpbit/bits.hpp"
+#include "warpbit/block_state.hpp"
 #include "warpbit/capture.hpp"
 #include "warpbit/debug.hpp"
 #include "warpbit/descriptor.hpp"
