@@ -115,9 +115,10 @@ void add_bits(py::module_& m) {
 Both have one shape and one dtype; one of them may be codes, unsigned integers of the same size. format: whose codes
 the items are, where no dtype says it. warpbit.testing.assert_bits_equal raises an AssertionError of it. Errors:
 view_mismatch, usage.)");
-  m.def("add_remark", &tell_remark, "rule"_a, "message"_a, py::kw_only(),
-        "at"_a = std::vector<std::tuple<std::string, int>>(), "grade"_a = "finding", "sentence"_a = "",
-        R"(In a test that `warpbit findings` runs, adds a remark to those of its launches; elsewhere nothing happens.
+  m.def(
+      "add_remark", &tell_remark, "rule"_a, "message"_a, py::kw_only(),
+      "at"_a = std::vector<std::tuple<std::string, int>>(), "grade"_a = "finding", "sentence"_a = "",
+      R"(In a test that `warpbit findings` runs, adds a remark to those of its launches; elsewhere nothing happens.
 
 rule: a name for what is wrong, "bits_differ"; sentence: what that is, of any kernel. message: all of it, in lines. at: the
 lines that it is about, as (file, line), the nearest one first; a review shows the first that lies in the repository. grade:

@@ -94,8 +94,8 @@ const std::map<std::string, std::string, std::less<>> kHeaders = {
     {"recording", "recording"},   {"verify", "verify"},         {"arbiter", "arbiter"},
     {"reduction", "reduction"},   {"all_reduce", "reduction"},  {"study", "compare"},
     {"notice", "notice"},         {"debug", "debug"},           {"bits", "diagnose"},
-    {"review", "review"},         {"block_state", "grid"},
-    {"timeline", "grid"},         {"profile", "profile"},
+    {"review", "review"},         {"block_state", "grid"},      {"timeline", "grid"},
+    {"profile", "profile"},
 };
 
 // "src/isa/families/mma.cpp" -> isa, "warpbit/target.hpp" -> target, "isa/form.hpp" -> isa.

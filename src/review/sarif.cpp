@@ -73,7 +73,8 @@ ordered_json result(const Remark& one, std::size_t rule, const fs::path& root) {
 std::string sarif(std::span<const Remark> all, const fs::path& root) {
   ordered_json rules = ordered_json::array(), results = ordered_json::array();
   for (const Remark& one : all) {
-    const auto known = std::ranges::find_if(rules, [&](const ordered_json& rule) { return rule["id"] == one.rule; });
+    const auto known =
+        std::ranges::find_if(rules, [&](const ordered_json& rule) { return rule["id"] == one.rule; });
     const auto number = static_cast<std::size_t>(known - rules.begin());
     if (known == rules.end())
       rules.push_back({{"id", one.rule}, {"shortDescription", {{"text", one.sentence}}}});
