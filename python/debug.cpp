@@ -279,8 +279,8 @@ void add_state(py::module_& m) {
              field("line", &PythonWait::line, "Of the module's text, from 1."),
              field("statement", &PythonWait::statement, "At which they wait."),
              field("kind", &PythonWait::kind,
-                   "What they wait for: \"lanes\", \"barrier\", \"warpgroup\", \"mbarrier\", \"cluster\", "
-                   "\"registers\", \"tensor columns\"."),
+                   "What they wait for: \"lanes\", \"barrier\", \"warpgroup\", \"mbarrier\", "
+                   "\"cluster_barrier\", \"registers\", \"columns\" (of tensor memory)."),
              field("number", &PythonWait::number, "Of a barrier; of a barrier object its address."),
              field("missing", &PythonWait::missing,
                    "Warps of the block that have not come, where it is known which must."),

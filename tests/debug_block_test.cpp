@@ -136,11 +136,11 @@ TEST_CASE("who waits for whom, and what a barrier object has") {
   // Warp 0 has come to barrier 1, and warp 2 to the object; warp 1 goes on.
   const ptx::BlockState waiting = state_at(debugger, begins("mov.u32 %r5, 7")).block;
   REQUIRE(waiting.waits.size() == 2);
-  CHECK((waiting.waits[0].warp == 0 && waiting.waits[0].kind == ptx::WaitKind::barrier &&
+  CHECK((waiting.waits[0].warp == 0 && waiting.waits[0].kind == ptx::Awaited::barrier &&
          waiting.waits[0].number == 1 && waiting.waits[0].statement == "bar.sync 1, 64" &&
          waiting.waits[0].lanes == 0xffff'ffff));
   CHECK(waiting.waits[0].awaits == "barrier 1: 1 of 2 warps has arrived");
-  CHECK((waiting.waits[1].warp == 2 && waiting.waits[1].kind == ptx::WaitKind::mbarrier &&
+  CHECK((waiting.waits[1].warp == 2 && waiting.waits[1].kind == ptx::Awaited::mbarrier &&
          waiting.waits[1].number == kFull));
   CHECK_THAT(waiting.waits[1].awaits, Contains("phase 0") && Contains("full") && Contains("0 of 2 arrivals"));
   REQUIRE(waiting.mbarriers.size() == 1);

@@ -118,7 +118,6 @@ constexpr Exception kExceptions[] = {
     {"src/target/target.cpp", "units"},
     {"src/grid/function.cpp", "kinds of faults"},
     {"src/grid/timeline.cpp", "kinds of waits"},
-    {"src/grid/block_state.cpp", "kinds of waits"},
     {"src/block/fault_words.cpp", "an English word"},
     {"src/ptx/evidence.cpp", "kinds of results"},
     {"src/diagnose/places.cpp", "a bit that is set"},

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "warpbit/state.hpp"
+#include "warpbit/timeline.hpp"
 
 #pragma GCC visibility push(default)
 namespace warpbit::ptx {
@@ -31,26 +32,13 @@ struct MbarrierState {
   int parity() const { return static_cast<int>(phase & 1); }
 };
 
-/// What lanes wait for.
-enum class WaitKind : std::uint8_t {
-  lanes,           ///< others of their warp
-  barrier,         ///< one of the block's sixteen
-  warpgroup,       ///< its other warps
-  mbarrier,        ///< a phase of a barrier object
-  cluster,         ///< barrier.cluster
-  registers,       ///< setmaxnreg
-  tensor_columns,  ///< that others give back
-};
-/// "mbarrier".
-std::string_view name(WaitKind kind);
-
 /// Lanes of a warp that cannot go on yet.
 struct WaitState {
   int warp = 0;
   std::uint32_t lanes = 0;     ///< a mask
   int line = 0;                ///< of the module's text
   std::string statement = {};  ///< at which they wait
-  WaitKind kind = WaitKind::lanes;
+  Awaited kind = Awaited::lanes;
   std::uint64_t number = 0;       ///< of a barrier; of a barrier object its address
   std::vector<int> missing = {};  ///< warps of the block that have not come, where it is known which must
   std::string awaits = {};        ///< "barrier 1: 1 of 2 warps have arrived"

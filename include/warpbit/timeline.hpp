@@ -15,7 +15,7 @@
 #pragma GCC visibility push(default)
 namespace warpbit::ptx {
 
-/// What a warp waits for. That lanes of a warp, or the four warps of a warpgroup, meet at an instruction is none of it.
+/// What lanes of a warp wait for. A timeline has none of the last two, which meet at one instruction.
 enum class Awaited : std::uint8_t {
   barrier,          ///< one of the block's sixteen: bar, barrier
   mbarrier,         ///< a phase of a barrier object
@@ -25,6 +25,8 @@ enum class Awaited : std::uint8_t {
   products,         ///< asynchronous ones of a warpgroup, by groups
   registers,        ///< setmaxnreg.inc
   columns,          ///< of tensor memory, to be allocated
+  lanes,            ///< others of their warp
+  warpgroup,        ///< its other warps
 };
 /// Its name: "mbarrier", "cluster_barrier".
 std::string_view name(Awaited awaited);

@@ -11,16 +11,6 @@
 #include "grid/cluster.hpp"
 #include "ptx/source.hpp"
 
-namespace warpbit::ptx {
-
-std::string_view name(WaitKind kind) {
-  constexpr std::string_view kNames[] = {"lanes",   "barrier",   "warpgroup",     "mbarrier",
-                                         "cluster", "registers", "tensor columns"};
-  return kNames[static_cast<std::size_t>(kind)];
-}
-
-}  // namespace warpbit::ptx
-
 namespace warpbit::grid {
 namespace {
 
@@ -196,14 +186,14 @@ std::vector<int> Block::missing_for(const Warp& warp, const Path& path) const {
 
 namespace {
 
-ptx::WaitKind kind_of(const Path& path) {
-  using enum ptx::WaitKind;
+ptx::Awaited kind_of(const Path& path) {
+  using enum ptx::Awaited;
   switch (path.waits_for) {
     case Waits::turn:
     case Waits::test: return mbarrier;
-    case Waits::columns: return tensor_columns;
+    case Waits::columns: return columns;
     case Waits::barrier: return barrier;
-    case Waits::cluster: return cluster;
+    case Waits::cluster: return cluster_barrier;
     case Waits::registers: return registers;
     case Waits::warpgroup: return warpgroup;
     case Waits::none: break;
@@ -228,8 +218,8 @@ std::vector<ptx::WaitState> Block::waits(const Warp* newest) const {
                          0,
                          missing_for(*warp, path),
                          awaited(*warp, path, alive)};
-      if (one.kind == ptx::WaitKind::barrier) one.number = static_cast<std::uint64_t>(path.barrier);
-      if (one.kind == ptx::WaitKind::mbarrier) one.number = static_cast<std::uint64_t>(path.awaited);
+      if (one.kind == ptx::Awaited::barrier) one.number = static_cast<std::uint64_t>(path.barrier);
+      if (one.kind == ptx::Awaited::mbarrier) one.number = static_cast<std::uint64_t>(path.awaited);
       if (step.statement >= 0) {
         const ptx::Statement& statement = statement_of(grid_.program, step);
         one.line = statement.position.line;

@@ -11,8 +11,9 @@
 namespace warpbit::ptx {
 
 std::string_view name(Awaited awaited) {
-  constexpr std::array<std::string_view, 8> kNames = {"barrier",     "mbarrier", "cluster_barrier", "copies",
-                                                      "bulk_copies", "products", "registers",       "columns"};
+  constexpr std::array<std::string_view, 10> kNames = {"barrier",     "mbarrier", "cluster_barrier", "copies",
+                                                       "bulk_copies", "products", "registers",       "columns",
+                                                       "lanes",       "warpgroup"};
   return kNames[static_cast<std::size_t>(awaited)];
 }
 

@@ -36,14 +36,16 @@ const Kind& kind_of(ReleasedBy by) {
 constexpr std::string_view kWaits = kPictureColours[6];
 
 std::string_view words(Awaited what) {
-  constexpr std::array<std::string_view, 8> kWords = {"a barrier",
-                                                      "an mbarrier",
-                                                      "the cluster's barrier",
-                                                      "groups of cp.async",
-                                                      "groups of bulk copies",
-                                                      "groups of wgmma",
-                                                      "registers",
-                                                      "columns of tensor memory"};
+  constexpr std::array<std::string_view, 10> kWords = {"a barrier",
+                                                       "an mbarrier",
+                                                       "the cluster's barrier",
+                                                       "groups of cp.async",
+                                                       "groups of bulk copies",
+                                                       "groups of wgmma",
+                                                       "registers",
+                                                       "columns of tensor memory",
+                                                       "lanes",
+                                                       "its warpgroup"};
   return kWords[static_cast<std::size_t>(what)];
 }
 
