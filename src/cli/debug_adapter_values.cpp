@@ -27,7 +27,11 @@ Json named(std::string name, std::string value, std::size_t reference = 0, std::
 }
 
 Json source_json(const std::string& path) {
-  return {{"name", std::filesystem::path(path).filename().string()}, {"path", path}};
+  // Editors open absolute paths alone. A compiler names files from where it was called; if that is here, they are found.
+  std::error_code error;
+  const std::filesystem::path whole = std::filesystem::absolute(path, error).lexically_normal();
+  return {{"name", whole.filename().string()},
+          {"path", std::filesystem::exists(whole, error) ? whole.string() : path}};
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 A launch says what each statement of a warp reads and writes (launch --trace --json); a session must show the same values.
 """
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -19,6 +20,11 @@ EXAMPLE = ["examples/ptx_kernel.ptx", "--grid", "4,4", "--block", "32", "--arg",
            "--arg", "i32:32", "--arg", "i32:48"]
 RECORDED = ("gemm_mma", "gemm_wgmma", "divergence", "attention", "layernorm", "hopper_cluster_reduction", "hopper_tma_gemm")
 MAPS = {"map_a": "a", "map_b": "b"}
+
+
+def seen_path(file):
+    """Of a source as the adapter names it: absolute where it is there."""
+    return os.path.abspath(file) if os.path.exists(file) else file
 
 
 def options_of(name, folder):
@@ -146,7 +152,7 @@ def is_at(client, trace, number, warp):
     line, scopes, frames = client.place(warp)
     step = trace[number]
     assert line == step["line"] and frames[-1]["name"] == step["statement"], (line, step)
-    assert [(one["source"]["path"], one["line"]) for one in reversed(frames[:-1])] == [(one["file"], one["line"]) for one in step["chain"]]
+    assert [(one["source"]["path"], one["line"]) for one in reversed(frames[:-1])] == [(seen_path(one["file"]), one["line"]) for one in step["chain"]]
     return same(client.values(scopes["read"]), step["read"]) + same(client.values(scopes["written"]), step["written"])
 
 
