@@ -18,6 +18,7 @@
 #include "tensor_formulas.hpp"
 #include "tool.hpp"
 #include "warpbit/layout.hpp"
+#include "xml.hpp"
 
 namespace layout_test {
 
@@ -432,28 +433,6 @@ std::string content(const fs::path& path) {
   return {std::istreambuf_iterator<char>(std::ifstream(path).rdbuf()), {}};
 }
 
-// Tags are closed in order, and text has no bare '<' or '&'.
-bool is_well_formed(const std::string& xml) {
-  std::vector<std::string> open;
-  for (std::size_t at = 0; (at = xml.find_first_of("<&", at)) != xml.npos; ++at) {
-    if (xml[at] == '&') {
-      const std::string entity = xml.substr(at, xml.find(';', at) - at);
-      if (entity != "&amp" && entity != "&lt" && entity != "&gt" && entity != "&quot") return false;
-      continue;
-    }
-    const std::string tag = xml.substr(at + 1, xml.find('>', at) - at - 1);
-    if (std::ranges::count(tag, '"') % 2 != 0 || tag.find('<') != tag.npos) return false;
-    if (tag.starts_with('?') || tag.ends_with('/')) continue;
-    if (!tag.starts_with('/')) {
-      open.push_back(tag.substr(0, tag.find(' ')));
-    } else {
-      if (open.empty() || "/" + open.back() != tag) return false;
-      open.pop_back();
-    }
-  }
-  return open.empty();
-}
-
 const std::vector<std::string>& one_of_each_family() {
   static const std::vector<std::string> kForms = [] {
     std::map<std::string_view, std::string> longest;  // the longest name
@@ -483,7 +462,7 @@ TEST_CASE("a picture is a whole XML document, or the file is as it was", "[quick
   CHECK(written.status == 0);
   CHECK(written.out.empty());
   const std::string svg = content(file);
-  CHECK(is_well_formed(svg));
+  CHECK(xml::is_well_formed(svg));
   CHECK(svg.find("<title>" + kSmall + "</title>") != std::string::npos);
   // 16 rows of 4 cells with two lines, a legend of 32 colours; with --lanes also 32 lanes of 2 cells.
   const auto boxes = [](const std::string& picture) {
@@ -540,11 +519,11 @@ Layout swizzled_layout(const std::string& form) {
 TEST_CASE("pictures of all families are well-formed", "[quick][layout]") {
   for (const std::string& form : one_of_each_family()) {
     CAPTURE(form);
-    CHECK(is_well_formed(layout_svg(swizzled_layout(form))));
+    CHECK(xml::is_well_formed(layout_svg(swizzled_layout(form))));
   }
-  CHECK_FALSE(is_well_formed("<a><b></a></b>"));
-  CHECK_FALSE(is_well_formed("<a>&b;</a>"));
-  CHECK_FALSE(is_well_formed("<a>"));
+  CHECK_FALSE(xml::is_well_formed("<a><b></a></b>"));
+  CHECK_FALSE(xml::is_well_formed("<a>&b;</a>"));
+  CHECK_FALSE(xml::is_well_formed("<a>"));
 }
 
 // Corners of the cells with such a text: x, y, by the text's place above them.

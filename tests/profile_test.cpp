@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "warpbit/profile.hpp"
+#include "xml.hpp"
 
 namespace profile_test {
 
@@ -64,28 +65,6 @@ std::vector<std::string> waits(const ptx::Report& report) {
   return out;
 }
 
-// Tags are closed in order, and there is no bare '<' or '&' between them.
-bool is_well_formed(const std::string& xml) {
-  std::vector<std::string> open;
-  for (std::size_t at = 0; (at = xml.find_first_of("<&", at)) != xml.npos; ++at) {
-    if (xml[at] == '&') {
-      const std::string entity = xml.substr(at, xml.find(';', at) - at);
-      if (entity != "&amp" && entity != "&lt" && entity != "&gt" && entity != "&quot") return false;
-      continue;
-    }
-    const std::string tag = xml.substr(at + 1, xml.find('>', at) - at - 1);
-    if (std::ranges::count(tag, '"') % 2 != 0 || tag.find('<') != tag.npos) return false;
-    if (tag.starts_with('?') || tag.ends_with('/')) continue;
-    if (!tag.starts_with('/')) {
-      open.push_back(tag.substr(0, tag.find(' ')));
-    } else {
-      if (open.empty() || "/" + open.back() != tag) return false;
-      open.pop_back();
-    }
-  }
-  return open.empty();
-}
-
 std::size_t count(const std::string& text, const std::string& what) {
   std::size_t out = 0;
   for (std::size_t at = 0; (at = text.find(what, at)) != text.npos; at += what.size()) ++out;
@@ -95,7 +74,7 @@ std::size_t count(const std::string& text, const std::string& what) {
 std::string picture(const ptx::Report& report) {
   std::string out = ptx::profile_svg(
       {"k", report.profile, report.timeline, report.fault ? "A fault: " + report.fault->message() : ""});
-  CHECK(is_well_formed(out));
+  CHECK(xml::is_well_formed(out));
   CHECK_THAT(out, Contains("prefers-color-scheme:dark") && Contains("an order, not time"));
   return out;
 }
@@ -319,7 +298,7 @@ TEST_CASE("a picture has what came before a fault") {
 
 TEST_CASE("a picture of nothing says so") {
   const std::string svg = ptx::profile_svg({"a < b & c", {}, {}});
-  CHECK(is_well_formed(svg));
+  CHECK(xml::is_well_formed(svg));
   CHECK_THAT(svg, Contains("a &lt; b &amp; c") && Contains("No statement was executed.") &&
                       Contains("No statement of the observed block"));
 }
