@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The commands of the tool. Exit status of each: 0 yes, 1 no, 2 could not answer.
+// The commands of the tool. Exit status of each: 0 yes, 1 no, 2 could not answer; of those that run a test also 3, it launches no
+// kernel.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -17,7 +18,7 @@
 
 namespace warpbit::cli {
 
-inline constexpr int kYes = 0, kNo = 1, kNoAnswer = 2;
+inline constexpr int kYes = 0, kNo = 1, kNoAnswer = 2, kNoKernel = 3;
 
 // command(name, help): all commands, in the order of the help. Hosted ones need the files or the shell of a host, which a page
 // does not have.

@@ -15,8 +15,6 @@
 namespace warpbit::cli {
 namespace {
 
-constexpr int kNoKernelInTest = 3;
-
 struct FindingsArguments {
   std::vector<std::string> command;
   ReviewOutput review;
@@ -85,7 +83,7 @@ int findings_command(const FindingsArguments& o) {
     print_findings(report, o.command);
   if (report.state == FindingsReport::State::not_run) return kNoAnswer;
   write_review(o.review, report.remarks);
-  if (report.state == FindingsReport::State::no_kernel && report.status == 0) return kNoKernelInTest;
+  if (report.state == FindingsReport::State::no_kernel && report.status == 0) return kNoKernel;
   return report.status != 0 || report.has_findings() ? kNo : kYes;
 }
 

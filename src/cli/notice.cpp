@@ -15,8 +15,6 @@
 namespace warpbit::cli {
 namespace {
 
-constexpr int kNoKernel = 3;
-
 // Ctrl-C ends the work and not the answer; a second one ends the process.
 std::atomic<bool> interrupted = false;
 class OnInterrupt {
