@@ -293,13 +293,14 @@ TEST_CASE("what made an element goes through shared memory to other warps' copie
 
 // ---- In the terminal
 
-std::string said(const archive::Directory& folder, const char* name, int threads, const std::string& lines) {
+std::string said(const archive::Directory& folder, const char* name, int threads, const std::string& lines,
+                 int status = 0) {
   const std::string file = (folder.path / "k.ptx").string();
   std::ofstream(file) << kPhases;
   const tool::Output out = tool::run({"debug", file, "--entry", name, "--block", std::to_string(threads),
                                       "--arg", "zeros:u32:8x4", "--arg", "zeros:u32:8x4"},
                                      lines);
-  CHECK(out.status == 0);
+  CHECK(out.status == status);
   CHECK(out.err.empty());
   return out.out;
 }
@@ -328,7 +329,8 @@ TEST_CASE("a terminal stops at writes, changes and explains") {
   const std::string refused = said(
       folder, "copies", 32,
       "break write z\nbreak write y[8,0]\nbreak write shared none\nshared none\nset\nset y\nset y[1] x\nset %r1 5\n"
-      "step\nset %r1 -1\nset %r1:40 1\nset y 3\ntensor\nmade\nmade q[1]\nshared buf 1x0\n");
+      "step\nset %r1 -1\nset %r1:40 1\nset y 3\ntensor\nmade\nmade q[1]\nshared buf 1x0\n",
+      2);
   for (const char* const part :
        {"break: 'z'; expected a parameter that is an array, by its name or number: x, y",
         "'y[8,0]'; expected an element of an array of shape (8, 4)", "'none'; expected the first byte",

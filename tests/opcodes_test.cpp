@@ -100,7 +100,6 @@ constexpr Exception kExceptions[] = {
     {"src/assembler/", "rules of the assembler are about certain instructions, and make others"},
     {"src/arbiter/hypotheses.cpp", "hypotheses are about certain instructions, and make others"},
     {"src/arbiter/solve.cpp", "which instructions can be taken back, and how"},
-    {"src/debug/made.cpp", "in which instructions lanes take values of others"},
     {"src/notice/", "mistakes are about certain instructions, and make others"},
     {"src/cli/", "words that people type"},
     {"src/record/capture_kernel.cpp", "it writes PTX"},

@@ -103,13 +103,14 @@ class ObservedBlock {
   virtual Result<void> set_shared(std::uint64_t address, std::span<const std::byte> bytes) = 0;
 };
 
-/// Bytes that a statement reads or writes: of a lane, or of a copy that it begins, whose bytes are those from the first to the
-/// last. Tensor memory and local memory have none.
+/// Bytes that a statement reads or writes: of a lane, of a copy that it begins, whose bytes are those from the first to the last, or
+/// of the matrices in shared memory of a product, which each warp reads that takes part. Local memory has none.
 struct MemoryAccess {
   int lane = 0;
   Space space = Space::global;  ///< or the block's own shared memory
   std::uint64_t address = 0, bytes = 0;
-  bool writes = false;                ///< an atomic does, too
+  bool writes = false;  ///< an atomic and a reduction do both
+  bool reads = false;
   const std::byte* memory = nullptr;  ///< the caller's, of global memory that is
 };
 

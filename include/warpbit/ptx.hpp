@@ -102,6 +102,9 @@ struct RegisterValues {
   std::string_view type;
   std::array<std::uint64_t, 32> values;
   std::uint32_t changed = 0;  ///< the lanes in which a step has changed it
+  bool is_written = true;     ///< the statement writes it; of a source: too
+  bool is_value =
+      true;  ///< what the statement makes is made of it; a guard, an address and a descriptor only say where
 };
 
 /// A statement that a warp has executed, or whose execution is a fault.
@@ -115,6 +118,9 @@ struct Observation {
   std::vector<RegisterValues> sources;     ///< what it has read, its guard first
   std::span<const std::byte> shared = {};  ///< the block's shared memory behind it; during the call alone
   std::vector<MemoryAccess> accesses = {};
+  std::vector<TensorTouch> tensor_accesses =
+      {};                        ///< words of the block's own tensor memory; none where launches check nothing
+  bool joins_lanes = false;      ///< lanes take values of others: of shuffles, votes, matrix moves and products
   bool is_found = false;         ///< a finding or a note is new since the statement before
   ObservedBlock* own = nullptr;  ///< the block; during the call alone
 };

@@ -124,6 +124,7 @@ class Cluster {
     };
     std::optional<Side> from = {}, to = {};
     std::uint64_t bytes = 0;   ///< that are moved
+    bool reduces = false;      ///< those are changed that lie there
     std::uint32_t number = 0;  ///< of that group
     block::Actor by = {};      ///< has sent it
   };

@@ -120,7 +120,8 @@ void Issue::send(const std::optional<Side>& from, const Destination& to, std::ui
                       .object = to.barrier,
                       .from = from,
                       .to = Side{to.block, at, bytes},
-                      .bytes = bytes});
+                      .bytes = bytes,
+                      .reduces = agent.strong});
 }
 
 // The smallest range of global memory in which all runs lie.
@@ -315,6 +316,7 @@ Result<bool> Issue::store(std::uint32_t from, const Region& to, const std::optio
                       .from = Side{&here_, hull.first, hull.end - hull.first},
                       .to = side,
                       .bytes = hull.bytes,
+                      .reduces = how.has_value(),
                       .number = agent.clock});
   return true;
 }

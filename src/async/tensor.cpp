@@ -367,6 +367,7 @@ void TensorIssue::name_wait(Fault& fault) const {
 
 bool TensorIssue::record(const Tensor::Touches& touches, std::span<Block* const> blocks, TensorUse use,
                          int pipe, std::uint32_t clock, const TensorMmaSources* product) {
+  here_.tensor().last = {&touches, static_cast<int>(std::ranges::find(blocks, &here_) - blocks.begin())};
   for (const TensorTouch& one : touches.tensor) {
     if (!peer_has_not_freed(one, *blocks[static_cast<std::size_t>(one.block)])) return false;
     block::TensorAccesses::Access access{use, pipe, clock, who_};

@@ -60,6 +60,12 @@ class Tensor {
   std::vector<Together> together;
   /// By the instruction and the values of its operands, of which a ring of stages has few.
   std::map<std::array<std::uint64_t, 12>, Touches> touches;
+  /// Of the last instruction that a thread of the block has issued, while that is recorded.
+  struct Last {
+    const Touches* touches = nullptr;
+    int own = 0;  ///< which of the blocks of its pair the block is
+  };
+  Last last = {};
   int cta_group = 0;      ///< of its first instruction
   block::Who first = {};  ///< who executed that
 };

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <iostream>
 
 #include "cli/arguments.hpp"
@@ -47,13 +48,13 @@ int debug(const DebugArguments& o) {
   }
   DebugSession session(loaded);
   session.show_place();
-  for (const std::string& line : o.commands)
-    if (!session.obey(line)) return kYes;
   const bool asks = ::isatty(STDIN_FILENO) != 0 && terminal().is_one;
-  for (std::string line; asks ? (fmt::print("(warpbit) "), std::fflush(stdout), true) : true;) {
-    if (!std::getline(std::cin, line) || !session.obey(line)) break;
+  bool goes_on = std::ranges::all_of(o.commands, [&](const std::string& line) { return session.obey(line); });
+  for (std::string line; goes_on;) {
+    if (asks) fmt::print("(warpbit) "), std::fflush(stdout);
+    goes_on = std::getline(std::cin, line) && session.obey(line);
   }
-  return kYes;
+  return session.has_refused() && !asks ? kNoAnswer : kYes;
 }
 
 }  // namespace
@@ -74,7 +75,7 @@ void add_debug(CLI::App& command, int& status) {
       ->excludes("--do");
   command.footer(
       "Lines of the standard input are obeyed one by one; help lists them. A launch is the same each time, so that it goes "
-      "back as well as forwards.\n" +
+      "back as well as forwards. The exit status is 2 if a line of a session without a terminal is refused.\n" +
       examples(
           {"printf '%s\\n' '.version 8.0' '.target sm_90' '.address_size 64' '.entry f(.param .u64 x) { ret; }' "
            ">f.ptx && warpbit debug f.ptx --arg null --do step --do quit",

@@ -167,10 +167,7 @@ Json DebugAdapter::scopes(const Json& arguments) {
   add("fragments", [this, warp] {
     Json all = Json::array();
     std::vector<DebugFragment> fragments;
-    try {
-      if (at_.warps.contains(warp)) fragments = fragments_of(at_, warp, loaded_.module.target());
-    } catch (const Refusal&) {  // no tensor instruction
-    }
+    if (at_.warps.contains(warp)) fragments = fragments_of(at_, warp, loaded_.module.target());
     for (const DebugFragment& one : fragments)
       all.push_back(named(
           one.role, fmt::format("{} x {} of {}", one.rows, one.columns, one.format), handle([one] {

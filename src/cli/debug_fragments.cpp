@@ -47,7 +47,9 @@ std::string_view without_guard(std::string_view statement) {
 
 std::vector<DebugFragment> fragments_of(const DebugState& state, int warp, Target target) {
   const std::string text(without_guard(state.warps.at(warp).statement));
-  const Instruction instruction = required(Instruction::parse(text + ";", target), text);
+  const Result<Instruction> parsed = Instruction::parse(text + ";", target);
+  if (!parsed) return {};
+  const Instruction& instruction = *parsed;
   const auto lanes = static_cast<std::size_t>(instruction.lanes());
   std::vector<DebugFragment> out;
   for (const Operand& operand : instruction.operands()) {

@@ -19,7 +19,7 @@ struct DebugFragment {
 std::string_view without_guard(std::string_view statement);
 
 /// Those of the statement that a warp has executed last, in registers, as they are now: of a product of a warpgroup with those of
-/// its four warps. Refuses a statement that is no tensor instruction.
+/// its four warps. None of a statement that is no tensor instruction.
 std::vector<DebugFragment> fragments_of(const DebugState& state, int warp, Target target);
 
 }  // namespace warpbit::cli

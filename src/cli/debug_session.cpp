@@ -106,6 +106,7 @@ bool DebugSession::obey(const std::string& line) {
       std::ranges::find_if(kCommandRows, [&](const CommandRow& one) { return is_name(one, words[0]); });
   if (row == std::end(kCommandRows)) {
     print_fitted(printable(fmt::format("'{}' is no command; help lists them", words[0])));
+    has_refused_ = true;
     return true;
   }
   if (row->run == nullptr) return false;
@@ -113,6 +114,7 @@ bool DebugSession::obey(const std::string& line) {
   try {
     (this->*row->run)(words);
   } catch (const Refusal& refusal) {  // the session goes on
+    has_refused_ = true;
     print_fitted(printable(refusal.error.message()));
   }
   return true;
@@ -304,7 +306,7 @@ void DebugSession::set_break(const Words& words) {
   DebugBreakpoint one = parse_break(left);
   one.text = fmt::format("{}", fmt::join(words, " "));
   breaks_.push_back(std::move(one));
-  info({});
+  show_break(breaks_.size() - 1);
 }
 
 void DebugSession::delete_break(const Words& words) {
@@ -318,12 +320,14 @@ void DebugSession::delete_break(const Words& words) {
 
 void DebugSession::info(const Words&) {
   if (breaks_.empty()) print_fitted("no breakpoint");
-  for (std::size_t i = 0; i < breaks_.size(); ++i) {
-    std::string at;
-    for (const ptx::CodeLine& line : breaks_[i].lines)
-      at += fmt::format("{}{}", at.empty() ? ": PTX line " : ", ", line.line);
-    print_fitted(printable(fmt::format("{}: {}{}", i + 1, breaks_[i].text, at)));
-  }
+  for (std::size_t i = 0; i < breaks_.size(); ++i) show_break(i);
+}
+
+void DebugSession::show_break(std::size_t i) const {
+  std::string at;
+  for (const ptx::CodeLine& line : breaks_[i].lines)
+    at += fmt::format("{}{}", at.empty() ? ": PTX line " : ", ", line.line);
+  print_fitted(printable(fmt::format("{}: {}{}", i + 1, breaks_[i].text, at)));
 }
 
 }  // namespace warpbit::cli

@@ -31,6 +31,8 @@ class DebugSession {
 
   /// One line that somebody has typed. False at the end.
   bool obey(const std::string& line);
+  /// Whether it has refused a line.
+  bool has_refused() const { return has_refused_; }
   /// What stands at the place, as after each move.
   void show_place() const;
 
@@ -71,6 +73,7 @@ class DebugSession {
   void show_block(std::string_view table) const;
   void set_register(const Words& words);
   DebugBreakpoint parse_break(Words& words);
+  void show_break(std::size_t i) const;
   void list_shared() const;
   const ptx::CodeLine* code_line(int line) const;
   std::string source_of(int line) const;
@@ -83,6 +86,7 @@ class DebugSession {
   std::vector<DebugBreakpoint> breaks_;
   DebugState at_;
   int warp_ = 0;
+  bool has_refused_ = false;
   std::string before_;  // the last line that was obeyed: an empty one repeats it
 };
 

@@ -118,8 +118,9 @@ void DebugSession::matrix(const Words& words) {
     is_any = true;
   }
   if (!is_any)
-    refuse("matrix", words.empty() ? warp().statement : fmt::format("'{}'", words[0]),
-           "an operand in registers of a tensor instruction: a, b, c or d");
+    refuse(
+        "matrix", words.empty() ? warp().statement : fmt::format("'{}'", words[0]),
+        "an operand (a, b, c, d) that a tensor instruction has in registers; print shows other statements by lane");
 }
 
 void DebugSession::array(const Words& words) {

@@ -2,11 +2,15 @@
 #include "grid/accessed.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <optional>
+#include <utility>
 
 #include "async/cluster.hpp"
+#include "async/tensor.hpp"
 #include "grid/block.hpp"
 #include "grid/bounds.hpp"
+#include "grid/products.hpp"
 #include "isa/instruction.hpp"
 
 namespace warpbit::grid {
@@ -55,10 +59,12 @@ Accessed accessed(Warp& warp, const Path& path, const Step& step, Lanes lanes) {
     out.bytes = step.access.bytes * step.access.count;
     out.space = space_of(step.access, out.addresses);
     out.writes = what != ptx::Does::load;
+    out.reads = what != ptx::Does::store;
   } else if (what == ptx::Does::copy && step.place[3].exists()) {  // cp.async
     lanes = reading(warp, path, step, lanes);
     take(step.place[3], step.target);
     out.bytes = step.access.bytes;
+    out.reads = true;
   } else if (const Move* const move = steps::matrix_move(warp.program(), step);
              move != nullptr && move->addressing == Addressing::rows) {
     const Instruction& instruction = warp.program().instructions[static_cast<std::size_t>(step.extra)];
@@ -73,7 +79,8 @@ Accessed accessed(Warp& warp, const Path& path, const Step& step, Lanes lanes) {
     take(places[at], 0);
     out.bytes = 16;
     out.space = AccessedSpace::shared;
-    out.writes = !instruction.operands().front().is_destination();
+    out.reads = instruction.operands().front().is_destination();
+    out.writes = !out.reads;
   }
   return out;
 }
@@ -93,7 +100,7 @@ void add_access(const Block& block, const Step& step, const Accessed& all, bool 
   const auto bytes = static_cast<std::uint64_t>(all.bytes);
   std::size_t i = 0;
   for_each_lane(all.lanes, [&](int lane) {
-    ptx::MemoryAccess one{lane, Space::global, all.addresses[i++], bytes, all.writes};
+    ptx::MemoryAccess one{lane, Space::global, all.addresses[i++], bytes, all.writes, all.reads};
     const bool is_shared = shared && (!step.access.generic || one.address - kSharedWindow < kWindowBytes);
     if (is_shared) {
       const std::optional<std::uint64_t> own = own_shared(block, step.access, one.address);
@@ -117,9 +124,11 @@ std::vector<ptx::MemoryAccess> accesses_of(Warp& warp, const Path& path, const S
   const Accessed all = accessed(warp, path, step, lanes);
   if (all.space == AccessedSpace::global || all.space == AccessedSpace::shared)
     add_access(warp.block(), step, all, all.space == AccessedSpace::shared || step.access.generic, out);
+  for (const Effects::MemoryRead& one : reads_of_product(warp, path, step))
+    out.push_back({0, Space::shared, one.address, one.bytes, false, true});
   if (does(warp.program(), step) != ptx::Does::copy || !step.place[2].exists()) return out;
-  Accessed to{
-      {}, step.access.bytes, AccessedSpace::shared, lanes, true};  // cp.async, which writes shared memory
+  Accessed to{{},  step.access.bytes, AccessedSpace::shared, lanes, false,
+              true};  // cp.async, which writes shared memory
   for_each_lane(lanes, [&](int lane) {
     to.addresses.push_back(warp.read(path, step.place[2], lane) +
                            static_cast<std::uint64_t>(step.access.offset));
@@ -136,13 +145,24 @@ void add_begun(Block& block, std::size_t known, std::vector<ptx::MemoryAccess>& 
       if (!*side || ((*side)->shared != nullptr && (*side)->shared->shared.rank() != block.rank())) continue;
       const bool is_shared = (*side)->shared != nullptr;
       ptx::MemoryAccess one{copy.who.thread % kLanes, is_shared ? Space::shared : Space::global,
-                            (*side)->address, (*side)->bytes, side == &copy.to};
+                            (*side)->address,         (*side)->bytes,
+                            side == &copy.to,         side == &copy.from || copy.reduces};
       if (!is_shared)
         if (const GlobalMemory::Range* const range = block.grid().memory.find(one.address, one.bytes))
           one.memory = range->data + (one.address - range->address);
       to.push_back(one);
     }
   }
+}
+
+void add_touched(Block& block, Lanes lanes, ptx::Observation& to) {
+  if (!block.async().has_tensor()) return;
+  const auto [touches, own] = block.async().tensor().last;
+  if (touches == nullptr) return;
+  for (TensorTouch one : touches->tensor)
+    if (std::exchange(one.block, 0) == own) to.tensor_accesses.push_back(one);
+  for (const Effects::MemoryRead& one : touches->shared[static_cast<std::size_t>(own)])
+    to.accesses.push_back({std::countr_zero(lanes), Space::shared, one.address, one.bytes, false, true});
 }
 
 }  // namespace warpbit::grid

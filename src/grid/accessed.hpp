@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "grid/warp.hpp"
-#include "warpbit/block_state.hpp"
+#include "warpbit/ptx.hpp"
 
 namespace warpbit::grid {
 
@@ -20,7 +20,7 @@ struct Accessed {
   int bytes = 0;
   AccessedSpace space = AccessedSpace::global;
   Lanes lanes = 0;
-  bool writes = false;
+  bool reads = false, writes = false;  ///< an atomic does both
 };
 Accessed accessed(Warp& warp, const Path& path, const Step& step, Lanes lanes);
 
@@ -28,5 +28,7 @@ Accessed accessed(Warp& warp, const Path& path, const Step& step, Lanes lanes);
 std::vector<ptx::MemoryAccess> accesses_of(Warp& warp, const Path& path, const Step& step, Lanes lanes);
 /// What copies access that a step of the block has begun: those of its cluster behind the first `known`.
 void add_begun(Block& block, std::size_t known, std::vector<ptx::MemoryAccess>& to);
+/// What an instruction of tensor memory has touched in the block's own memories that these lanes have executed.
+void add_touched(Block& block, Lanes lanes, ptx::Observation& to);
 
 }  // namespace warpbit::grid

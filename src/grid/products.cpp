@@ -146,10 +146,18 @@ AsyncState& Products::of(Warp& warp, const Path& path) {
   return out->state;
 }
 
-// The factors of a product that lie in shared memory.
-std::vector<Products::Described> Products::described(const steps::Gathered& first, const Instruction& product) {
+namespace {
+
+/// A factor of a product that lies in shared memory.
+struct Described {
+  Part part;
+  std::uint64_t descriptor;
+  const DescribedMatrix& matrix;
+};
+
+std::vector<Described> described(Warp& warp, const Path& path, const Step& step, const Instruction& product) {
   const Tile& tile = std::get<Tile>(product.decoded().kernel);
-  const std::vector<Place>& places = first.warp->program().places[static_cast<std::size_t>(first.step->target)];
+  const std::vector<Place>& places = warp.program().places[static_cast<std::size_t>(step.target)];
   std::vector<Described> out;
   std::size_t at = 0;
   for (const warpbit::Operand& operand : product.operands()) {
@@ -157,9 +165,23 @@ std::vector<Products::Described> Products::described(const steps::Gathered& firs
     const std::optional<DescribedMatrix>& matrix =
         operand.part == Part::a ? tile.a_described : tile.b_described;
     if ((operand.part == Part::a || operand.part == Part::b) && matrix)
-      out.push_back({operand.part, first.warp->read(*first.path, places[place], 0), *matrix});
+      out.push_back({operand.part, warp.read(path, places[place], 0), *matrix});
   }
   return out;
+}
+std::vector<Described> described(const steps::Gathered& first, const Instruction& product) {
+  return described(*first.warp, *first.path, *first.step, product);
+}
+
+}  // namespace
+
+std::vector<Effects::MemoryRead> reads_of_product(Warp& warp, const Path& path, const Step& step) {
+  const Instruction* const product = product_of(warp.program(), step);
+  if (product == nullptr) return {};
+  WarpgroupSources sources;
+  for (const auto& [part, descriptor, matrix] : described(warp, path, step, *product))
+    (part == Part::a ? sources.a_descriptor : sources.b_descriptor) = descriptor;
+  return described_reads(*product, sources);
 }
 
 // Whether the product takes tiles of tensor copies for what they are.

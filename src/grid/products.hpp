@@ -27,6 +27,9 @@ class Block;
 /// Finds the steps that touch registers of products, or copies of them, and has them noted.
 void find_touches(Program& program);
 
+/// What a product of a warpgroup reads in shared memory; nothing of other steps.
+std::vector<Effects::MemoryRead> reads_of_product(Warp& warp, const Path& path, const Step& step);
+
 class Products {
  public:
   explicit Products(Block& block);
@@ -55,12 +58,6 @@ class Products {
     int first = 0;
   };
   AsyncState& of(Warp& warp, const Path& path);
-  struct Described {
-    Part part;
-    std::uint64_t descriptor;
-    const DescribedMatrix& matrix;
-  };
-  static std::vector<Described> described(const steps::Gathered& first, const Instruction& product);
   block::Found mistaken(const steps::Gathered& first, const Instruction& product) const;
   const Effects& effects_of(const Instruction& product, const WarpgroupSources& sources);
 

@@ -9,6 +9,7 @@
 #include <set>
 #include <utility>
 
+#include "async/tensor.hpp"
 #include "grid/accessed.hpp"
 #include "grid/block_state.hpp"
 #include "grid/cluster.hpp"
@@ -81,15 +82,29 @@ bool is_added(const FunctionCode& code, const ptx::Register& one) {
   return &one - code.registers.data() >= std::ssize(code.function->registers);
 }
 
+// Adds the registers of a statement's operands that stand in no address.
+void add_values(const ptx::FunctionText& function, int first, int count, std::set<std::string_view>& to) {
+  using Kind = ptx::Operand::Kind;
+  for (int i = first; i < first + count; ++i) {
+    const ptx::Operand& one = function.operands[static_cast<std::size_t>(i)];
+    if (one.kind == Kind::reg) to.insert(function.registers[static_cast<std::size_t>(one.index)].name);
+    if (one.kind == Kind::vector || one.kind == Kind::list) add_values(function, one.first, one.count, to);
+  }
+}
+
 std::vector<ptx::RegisterValues> registers_of(Warp& warp, const Path& path, const Step& step, bool results) {
   std::vector<ptx::RegisterValues> out;
   const FunctionCode& code = warp.program().functions[static_cast<std::size_t>(path.function)];
   const ptx::Statement& statement = statement_of(warp.program(), step);
+  std::set<std::string_view> values;
+  add_values(*code.function, statement.first_operand, statement.operands, values);
   const auto add = [&](Place place) {
     place.negated = false;
     const ptx::Register* const declared = find_register(code, place, 2 * path.pc + (results ? 1 : 0));
     if (declared == nullptr || is_added(code, *declared)) return;  // or the carry
-    ptx::RegisterValues one{declared->name, type_of(code, statement, *declared, place, results), {}, 0};
+    ptx::RegisterValues one{declared->name, type_of(code, statement, *declared, place, results), {}};
+    one.is_written = results;
+    one.is_value = values.contains(declared->name) && !is_descriptor(warp.program(), step, place);
     if (std::ranges::find(out, one.name, &ptx::RegisterValues::name) != out.end()) return;
     for (int lane = 0; lane < kLanes; ++lane)
       one.values[static_cast<std::size_t>(lane)] = warp.read(path, place, lane);
@@ -135,8 +150,11 @@ void Watch::before(Warp& warp, const Path& path, const Step& step, Lanes lanes) 
   if (!observes(warp)) return;
   results_ = registers_of(warp, path, step, true);
   sources_ = registers_of(warp, path, step, false);
+  for (ptx::RegisterValues& one : sources_)
+    one.is_written = std::ranges::find(results_, one.name, &ptx::RegisterValues::name) != results_.end();
   accesses_ = accesses_of(warp, path, step, lanes);
   in_flight_ = warp.block().async().cluster.in_flight().size();
+  if (warp.block().async().has_tensor()) warp.block().async().tensor().last = {};
 }
 
 void Watch::wait(Warp& warp, const Path& path, const Step& step) {
@@ -165,6 +183,8 @@ bool Watch::after(Warp& warp, const Path& before, const Step& step, Lanes lanes,
   Observed own(warp, before.pc, waits);
   seen.own = &own;
   add_begun(warp.block(), in_flight_, seen.accesses);
+  add_touched(warp.block(), lanes, seen);
+  seen.joins_lanes = ptx::joins_lanes(does(program_, step));
   seen.is_found = warp.block().findings().size() > std::exchange(found_, warp.block().findings().size());
   if (!waits) seen.registers = registers_of(warp, before, step, true);
   for (std::size_t i = 0; i < seen.registers.size(); ++i)

@@ -78,6 +78,10 @@ char use_of_list(Run run, ptx::Does what) {
              : 0;
 }
 
+bool is_tensor(Run run) {
+  return run == steps::tensor || run == steps::control || run == steps::tensor_memory;
+}
+
 void visit_uses(const Program& program, const Step& step, const VisitLanes& visit) {
   const ptx::Does what = does(program, step);
   const Run run = steps::what_runs(step);
@@ -90,7 +94,7 @@ void visit_uses(const Program& program, const Step& step, const VisitLanes& visi
     return;
   }
   // Its places are in a list; those that a function for all lanes takes are the same once more.
-  const bool tensor = run == steps::tensor || run == steps::control || run == steps::tensor_memory;
+  const bool tensor = is_tensor(run);
   const char of_list = use_of_list(run, what);
   for (const bool results : {false, true}) {
     // The carry that a sum reads.
@@ -119,6 +123,20 @@ void for_each_use(const Program& program, const Step& step,
 
 void for_each_use(const Program& program, const Step& step, const VisitLanes& visit) {
   visit_uses(program, step, visit);
+}
+
+bool is_descriptor(const Program& program, const Step& step, const Place& place) {
+  if (!is_tensor(steps::what_runs(step))) return false;
+  const std::vector<Place>& places = program.places[static_cast<std::size_t>(step.target)];
+  std::size_t at = 0;
+  for (const warpbit::Operand& operand :
+       program.instructions[static_cast<std::size_t>(step.extra)].operands()) {
+    const bool describes =
+        operand.kind == OperandKind::descriptor || operand.part == Part::instruction_descriptor;
+    for (int r = 0; r < operand.registers; ++r, ++at)
+      if (describes && places[at].kind == place.kind && places[at].slot == place.slot) return true;
+  }
+  return false;
 }
 
 const ptx::Register* find_register(const FunctionCode& function, const Place& place, int point) {

@@ -25,6 +25,9 @@ void for_each_use(const Program& program, const Step& step,
 using VisitLanes = std::function<void(const Place&, Use, Lanes)>;
 void for_each_use(const Program& program, const Step& step, const VisitLanes& visit);
 
+/// Whether a place is that of a descriptor: of a matrix in shared memory, or of a tensor instruction.
+bool is_descriptor(const Program& program, const Step& step, const Place& place);
+
 /// Whether a step behind this one reads the predicate that it writes, on some way and before another one is written there.
 /// Precondition: branches go to steps.
 bool is_read_behind(const Program& program, int step);

@@ -153,6 +153,9 @@ bool goes_on(Does does) {
 bool ends_block(Does does) {
   return !goes_on(does) || is_one_of(does, {Does::call, Does::trap});
 }
+bool joins_lanes(Does does) {
+  return is_one_of(does, {Does::shuffle, Does::vote, Does::match, Does::reduce_lanes, Does::tensor});
+}
 bool accesses_memory(Does does) {
   return is_one_of(does, {Does::load, Does::store, Does::atomic, Does::reduction});
 }

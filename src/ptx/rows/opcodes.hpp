@@ -83,6 +83,8 @@ bool writes_first(const Opcode& opcode, std::span<const std::string_view> words)
 bool goes_on(Does does);
 /// Whether a basic block ends behind it.
 bool ends_block(Does does);
+/// Whether lanes take values of others.
+bool joins_lanes(Does does);
 /// Whether it accesses memory at an address of its own, lane by lane.
 bool accesses_memory(Does does);
 
