@@ -202,7 +202,7 @@ ordered_json report_json(const ptx::Function& kernel, Target target, const ptx::
 // With the name of its rule, by which it may be graded.
 void print_fault(const Fault& fault, Grade grade) {
   std::istringstream in(fault.message());
-  for (std::string line; std::getline(in, line);) fmt::print("{}\n", printable(line));
+  for (std::string line; std::getline(in, line);) print_fitted(line);
   if (fault.rule != KernelRule::none) fmt::print("  {} of the rule {}\n", name(grade), name(fault.rule));
 }
 
