@@ -26,6 +26,8 @@ std::vector<ptx::Argument> arguments_of(const ptx::Function& function, const Lau
                                         std::vector<py::object>& held);
 /// The bytes of an element of an array on the memory of an argument. Errors: argument_mismatch; view_mismatch for the index.
 std::span<const std::byte> element_of(const AnyArray& array, const std::vector<py::ssize_t>& index);
+/// The address by which launches reach an array, as long as that lives. Errors: argument_mismatch.
+std::uint64_t address_of(const AnyArray& object);
 /// Bytes as UTF-8: \xNN for a byte that is none.
 std::string utf8(const std::string& bytes);
 
