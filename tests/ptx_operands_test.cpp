@@ -4,6 +4,7 @@
 
 #include "grid/compile.hpp"
 #include "scalar_table.hpp"
+#include "warpbit/ptx.hpp"
 
 namespace ptx_operands_test {
 
@@ -299,6 +300,25 @@ TEST_CASE("a refused operand is named with its place and with what is taken ther
 }
 
 // ---- Forms without measured results
+
+// As ptxas 13.0 answers for sm_90a: of these without .aligned it takes wgmma's alone.
+TEST_CASE("a module's statement without .aligned is refused where ptxas refuses it") {
+  constexpr std::pair<std::string_view, bool> kAsked[] = {
+      {"mma.sync.m8n8k16.row.col.s32.s8.s8.s32 {%r0,%r1}, {%r2}, {%r3}, {%r0,%r1};", false},
+      {"ldmatrix.sync.m8n8.x1.shared.b16 {%r0}, [tile];", false},
+      {"stmatrix.sync.m8n8.x1.shared.b16 [tile], {%r0};", false},
+      {"movmatrix.sync.m8n8.trans.b16 %r0, %r1;", false},
+      {"wgmma.fence.sync;", true},
+      {"wgmma.wait_group.sync 0;", true},
+  };
+  for (const auto& [statement, is_taken] : kAsked) {
+    INFO(statement);
+    const Result<ptx::Module> module =
+        ptx::Module::load(scalar_table::module(std::string(statement)), Target::find("sm_90a").value());
+    REQUIRE(module);
+    CHECK(module->check().empty() == is_taken);
+  }
+}
 
 TEST_CASE("what ptxas takes and nobody measured is no instruction that is executed") {
   const Target target = Target::find("sm_100a").value();

@@ -82,7 +82,8 @@ bool Compiler::tensor(const Error* scalar) {
   warpbit::Statement read{statement_->opcode, {words().begin(), words().end()}, {}, true};
   for (int i = 0; i < count(); ++i) read.operands.push_back(tree(operand(i)));
   Result<Instruction> parsed = Instruction::decode(read, statement_->text, program_.target);
-  if (!parsed && checks_ && !has("aligned")) {  // which ptxas 13.0 does not always ask for; the manual does
+  // Where ptxas 13.0 does not ask for it, and the manual does (QualifierSlot::assembler_optional).
+  if (!parsed && checks_ && parsed.error().code == Errc::undocumented_form && !has("aligned")) {
     read.qualifiers.push_back("aligned");
     if (Instruction::decode(read, statement_->text, program_.target)) return nothing(), true;
   }
