@@ -38,7 +38,7 @@ class Member {
   [[noreturn]] void refuse_it(std::string seen, std::string accepted) const {
     refuse(path_.empty() ? file_ : fmt::format("{}: {}", file_, path_), std::move(seen), std::move(accepted));
   }
-  [[noreturn]] void refuse_it(std::string accepted) const { refuse_it(seen_text(value_), std::move(accepted)); }
+  [[noreturn]] void refuse_it(std::string accepted) const { refuse_it(seen(), std::move(accepted)); }
 
   Member operator[](const char* name) const {
     if (!value_.is_object()) refuse_it("an object");
@@ -47,6 +47,8 @@ class Member {
     return {*found, file_, path_.empty() ? name : fmt::format("{}.{}", path_, name)};
   }
   bool has(const char* name) const { return value_.is_object() && value_.contains(name); }
+  std::string seen() const { return seen_text(value_); }
+  bool is_object() const { return value_.is_object(); }
   bool is_null() const { return value_.is_null(); }
 
   std::uint64_t number(std::uint64_t most, std::uint64_t least = 0) const {
@@ -129,7 +131,8 @@ ptx::LineCounts counted_line(const Member& from) {
 // By the text; data have those first that were executed most.
 std::vector<ptx::LineCounts> counted_lines(const Member& from) {
   std::vector<std::pair<std::uint64_t, ptx::LineCounts>> numbered;
-  for (const Member& one : from.items()) numbered.emplace_back(one["number"].number(kMostLine), counted_line(one));
+  for (const Member& one : from.items())
+    numbered.emplace_back(one["number"].number(kMostLine), counted_line(one));
   std::ranges::stable_sort(numbered, {}, [](const auto& one) { return one.first; });
   std::vector<ptx::LineCounts> out;
   for (auto& [number, line] : numbered) out.push_back(std::move(line));
@@ -204,7 +207,8 @@ ptx::Timeline timeline_of(const Member& from) {
 void check_schema(const Member& answer) {
   constexpr std::string_view kAccepted = "what warpbit launch --profile --json prints";
   if (!answer.has("schema"))
-    answer.refuse_it("JSON without a schema", fmt::format("{}: {}", kSchema, kAccepted));
+    answer.refuse_it(answer.is_object() ? "JSON without a schema" : answer.seen(),
+                     fmt::format("{}: {}", kSchema, kAccepted));
   const std::string schema = answer["schema"].text();
   if (schema != kSchema) answer["schema"].refuse_it(fmt::format("\"{}\": {}", kSchema, kAccepted));
   if (!answer.has("profile")) answer.refuse_it("no member profile", fmt::format("{}", kAccepted));
