@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <utility>
 
 #include "cli/commands.hpp"
@@ -116,6 +117,13 @@ ptx::Counts read_counts(const Member& from) {
   return out;
 }
 
+std::vector<SourceLink> read_chain(const Member& from) {
+  std::vector<SourceLink> out;
+  for (const Member& one : from.items())
+    out.push_back({one["function"].text(), one["file"].text(), one["line"].line()});
+  return out;
+}
+
 ptx::LineCounts counted_line(const Member& from) {
   ptx::LineCounts out{{}, read_counts(from)};
   out.line = from["line"].line();
@@ -123,8 +131,7 @@ ptx::LineCounts counted_line(const Member& from) {
   out.family = from["family"].text();
   out.file = from["file"].text();
   out.source_line = from["source_line"].line();
-  for (const Member& one : from["chain"].items())
-    out.chain.push_back({one["function"].text(), one["file"].text(), one["line"].line()});
+  out.chain = read_chain(from["chain"]);
   return out;
 }
 
@@ -235,8 +242,15 @@ ptx::ProfilePicture read_profile(const std::string& where, std::string_view text
   check_schema(answer);
   const Member fault = answer["fault"], profile = answer["profile"];
   const bool is_stopped = answer.has("break") && !answer["break"].is_null();
-  return {title_of(answer), counted_lines(profile["lines"]), timeline_of(profile["timeline"]),
-          ended_by(is_stopped, fault.is_null() ? std::nullopt : std::optional(fault["message"].text()))};
+  ptx::ProfilePicture out{title_of(answer), counted_lines(profile["lines"]), timeline_of(profile["timeline"])};
+  std::optional<std::string> message;
+  if (!fault.is_null()) {
+    message = fault["message"].text();
+    out.fault_line = fault["at"]["ptx_line"].line();
+    out.fault_chain = read_chain(fault["at"]["chain"]);
+  }
+  out.ended_by = ended_by(is_stopped, message);
+  return out;
 }
 
 }  // namespace warpbit::cli
