@@ -790,7 +790,6 @@ void add_report(py::module_& m) {
         if (r.fault) {
           picture.ended_by = "A fault: " + r.fault->message.substr(0, r.fault->message.find('\n'));
           picture.fault_line = r.fault->at.ptx_line;
-          picture.fault_chain = r.fault->at.chain;
         }
         return ptx::profile_svg(picture);
       },

@@ -102,53 +102,53 @@ END:
          {"cp.reduce", {.lanes = 1, .bytes = 64, .sectors = 2, .least_sectors = 2, .shared_bytes = 64}}});
 }
 
-// A tensor of 12 by 8 words: row r has the bytes from 48 r on. A box of 4 by 8 from column 2 on has of each row 16 bytes, from 48 r
-// + 8 on: 8, 56, 104, 152, 200, 248, 296, 344. Those of odd rows end behind a multiple of 32: 4 + 2 4 sectors, all different. From column
-// 10 and row 6 on two words of two rows are within: bytes 328 to 335 and 376 to 383, of sectors 10 and 11; one could hold both.
+// A tensor of 12 by 8 words: row r has the bytes from 48 r on. A box of 8 by 8 from column 4 on has of each row 32 bytes, from 48 r
+// + 16 on: two sectors of an even row (16, 112, 208, 304), one of an odd row (64, 160, 256, 352), all different. From column 8 and row
+// 6 on four words of two rows are within: bytes 320 to 335 and 368 to 383, of sectors 10 and 11; one could hold both.
 TEST_CASE("a tensor copy touches the sectors of the part of its box that is in the tensor") {
-  const ptx::Counts within{.lanes = 1, .bytes = 128, .sectors = 12, .least_sectors = 4, .shared_bytes = 128},
-      beyond{.lanes = 1, .bytes = 128, .sectors = 2, .least_sectors = 1, .shared_bytes = 128};
+  const ptx::Counts within{.lanes = 1, .bytes = 256, .sectors = 12, .least_sectors = 8, .shared_bytes = 256},
+      beyond{.lanes = 1, .bytes = 256, .sectors = 2, .least_sectors = 1, .shared_bytes = 256};
   check(R"(// launch: block 1
 // array: u32[96] = 0 -> 0
-// map: array 0 u32 dims 12 8 box 4 8
+// map: array 0 u32 dims 12 8 box 8 8
 .version 8.7
 .target sm_90a
 .address_size 64
 .visible .entry kernel(.param .u64 param0, .param .align 64 .b8 map1[128])
 {
   .reg .pred done;
-  .reg .b32 bar, to, x2, x10, y0, y6;
+  .reg .b32 bar, to, x4, x8, y0, y6;
   .reg .b64 map;
   .shared .align 8 .b8 object[8];
-  .shared .align 128 .b8 tile[256];
+  .shared .align 128 .b8 tile[512];
   mov.b64 map, map1;
   cvta.param.u64 map, map;
   mov.u32 bar, object;
   mov.u32 to, tile;
-  mov.u32 x2, 2;
-  mov.u32 x10, 10;
+  mov.u32 x4, 4;
+  mov.u32 x8, 8;
   mov.u32 y0, 0;
   mov.u32 y6, 6;
   mbarrier.init.shared::cta.b64 [bar], 1;
   fence.mbarrier_init.release.cluster;
-  mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], 256;
-  cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [to], [map, {x2, y0}], [bar];
-  cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [to+128], [map, {x10, y6}], [bar];
-  cp.async.bulk.prefetch.tensor.2d.L2.global.tile [map, {x2, y0}];
+  mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], 512;
+  cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [to], [map, {x4, y0}], [bar];
+  cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [to+256], [map, {x8, y6}], [bar];
+  cp.async.bulk.prefetch.tensor.2d.L2.global.tile [map, {x4, y0}];
 WAIT:
   mbarrier.try_wait.parity.shared::cta.b64 done, [bar], 0;
   @!done bra WAIT;
-  cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [map, {x2, y0}], [to];
+  cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [map, {x4, y0}], [to];
   cp.async.bulk.commit_group;
   cp.async.bulk.wait_group 0;
-  cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile.bulk_group [map, {x10, y6}], [to];
+  cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile.bulk_group [map, {x8, y6}], [to];
   cp.async.bulk.commit_group;
   cp.async.bulk.wait_group 0;
   ret;
 }
 )",
-        {{"[to], [map, {x2, y0}]", within},
-         {"[to+128], [map, {x10, y6}]", beyond},
+        {{"[to], [map, {x4, y0}]", within},
+         {"[to+256], [map, {x8, y6}]", beyond},
          {"prefetch", {.lanes = 1}},
          {"global.shared::cta.tile.bulk_group", within},
          {"cp.reduce", beyond}});
@@ -231,14 +231,34 @@ std::string replaced(std::string text, const std::string& what, const std::strin
   return text;
 }
 
-// The kernel of f16 with another product, of M 128 and N 16; the bytes at its addresses mean nothing.
+// The kernel of f16 with another product, of M 128 and N 16. What its matrices hold means nothing; metadata choose the first two of
+// each four.
 std::string with_product(const std::string& form, const std::string& operands, std::uint32_t descriptor) {
   std::string text = replaced(correct("tcgen05_mma_f16"), "0x08040010", fmt::format("{:#x}", descriptor));
   text = replaced(text, "[where], 32;", "[where], 512;");
   text = replaced(text, "r70, 32;", "r70, 512;");
   text = replaced(text, ".b8 b[512]", ".b8 b[4096]");
+  text = replaced(text, "  mov.u32 r89, a;\n", R"(  mov.u32 r20, 0x44444444;
+  tcgen05.st.sync.aligned.32x32b.x2.b32 [r71+256], {r20, r20};
+  tcgen05.wait::st.sync.aligned;
+  tcgen05.fence::before_thread_sync;
+  bar.sync 0;
+  tcgen05.fence::after_thread_sync;
+  mov.u32 r89, a;
+)");
   return replaced(text, "tcgen05.mma.cta_group::1.kind::f16 [r70], d0, d1, r75, t;",
                   fmt::format("{} [r70], d0, d1, {}, t;", form, operands));
+}
+
+// Of M 128 and N 16, with A and B alike and D of f32.
+InstructionDescriptor types(std::string_view factors, std::string_view scale = "") {
+  InstructionDescriptor out;
+  out.m = 128;
+  out.n = 16;
+  out.a = out.b = factors;
+  out.d = "f32";
+  out.scale = scale;
+  return out;
 }
 
 TEST_CASE("elements have the bytes that they take, metadata and scale factors count once") {
@@ -254,25 +274,25 @@ TEST_CASE("elements have the bytes that they take, metadata and scale factors co
       {"tcgen05.mma.cta_group::1.kind::f8f6f4",
        "r75",
        {.kind = TensorKind::f8f6f4},
-       {.m = 128, .n = 16, .a = "e2m1", .b = "e2m1", .d = "f32"},
+       types("e2m1"),
        {.lanes = 1, .shared_bytes = 4096 + 512, .tensor_bytes = kD, .products = 128 * 16 * 32}},
       // 16 of K 32 are stored: A 128 16 2, B 16 32 2; of metadata 8 times 4 bits for each row
       {"tcgen05.mma.sp.cta_group::1.kind::f16",
        "[r70+256], r75",
        {.kind = TensorKind::f16, .is_sparse = true},
-       {.m = 128, .n = 16, .a = "f16", .b = "f16", .d = "f32", .is_sparse = true},
+       types("f16"),
        {.lanes = 1, .shared_bytes = 4096 + 1024, .tensor_bytes = kD + 128 * 8 / 2, .products = 128 * 16 * 16}},
       // a factor for each 32 of K
       {"tcgen05.mma.cta_group::1.kind::mxf8f6f4.block_scale.scale_vec::1X",
        "r75, [r70+256], [r70+264]",
        {.kind = TensorKind::mxf8f6f4, .scale_vec = 1},
-       {.m = 128, .n = 16, .a = "e4m3", .b = "e4m3", .d = "f32", .scale = "ue8m0"},
+       types("e4m3", "ue8m0"),
        {.lanes = 1, .shared_bytes = 4096 + 512, .tensor_bytes = kD + 128 + 16, .products = 128 * 16 * 32}},
       // K 64 of 4 bits, a factor for each 16
       {"tcgen05.mma.cta_group::1.kind::mxf4nvf4.block_scale.scale_vec::4X",
        "r75, [r70+256], [r70+264]",
        {.kind = TensorKind::mxf4nvf4, .scale_vec = 4},
-       {.m = 128, .n = 16, .a = "e2m1", .b = "e2m1", .d = "f32", .scale = "ue4m3"},
+       types("e2m1", "ue4m3"),
        {.lanes = 1,
         .shared_bytes = 4096 + 512,
         .tensor_bytes = kD + 4 * (128 + 16),
@@ -280,7 +300,9 @@ TEST_CASE("elements have the bytes that they take, metadata and scale factors co
   };
   for (const Row& row : rows) {
     INFO(row.form);
-    const Result<std::uint32_t> descriptor = row.of.encode(row.mma, *Target::find_ptx("sm_100a"));
+    InstructionDescriptor of = row.of;
+    of.is_sparse = row.mma.is_sparse;
+    const Result<std::uint32_t> descriptor = of.encode(row.mma, *Target::find_ptx("sm_100a"));
     if (!descriptor) FAIL(descriptor.error().message());
     check(with_product(row.form, row.operands, *descriptor), {{"tcgen05.mma", row.counts}}, false);
   }

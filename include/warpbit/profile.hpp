@@ -46,8 +46,7 @@ struct ProfilePicture {
   Timeline timeline;              ///< Report::timeline
   /// Of a launch that has not come to its end, why: "line 57: ..."; all is up to there.
   std::string ended_by = {};
-  int fault_line = 0;  ///< of the module's text, at which it faulted: its row is framed; 0: none
-  std::vector<SourceLink> fault_chain = {};  ///< that line's, for a row if the statement has never ended
+  int fault_line = 0;  ///< of the module's text, at which it faulted: its rows are framed; 0: none
 };
 
 /// A picture, an XML document in UTF-8, for light and dark backgrounds. Of many lines it has those with most of what is counted,

@@ -7,7 +7,6 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <optional>
-#include <utility>
 
 #include "cli/arguments.hpp"
 #include "cli/launch_watch.hpp"
@@ -141,14 +140,10 @@ void LaunchProfile::add_to(ordered_json& answer, const ptx::Report& report) cons
 
 void LaunchProfile::draw(const std::string& title, const ptx::Report& report) const {
   if (svg_.empty()) return;
-  ptx::ProfilePicture picture{title, report.profile, report.timeline};
-  if (report.fault) {
-    picture.fault_line = report.fault->ptx_line;
-    picture.fault_chain = report.fault->chain;
-  }
-  picture.ended_by =
-      ended_by(report.stopped, report.fault ? std::optional(report.fault->message()) : std::nullopt);
-  required(write_profile_svg(svg_, printable(std::move(picture))));
+  const std::optional<std::string> fault = report.fault ? std::optional(report.fault->message()) : std::nullopt;
+  required(write_profile_svg(svg_,
+                             printable({title, report.profile, report.timeline, ended_by(report.stopped, fault),
+                                        report.fault ? report.fault->ptx_line : 0})));
 }
 
 }  // namespace warpbit::cli

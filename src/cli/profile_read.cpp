@@ -117,13 +117,6 @@ ptx::Counts read_counts(const Member& from) {
   return out;
 }
 
-std::vector<SourceLink> read_chain(const Member& from) {
-  std::vector<SourceLink> out;
-  for (const Member& one : from.items())
-    out.push_back({one["function"].text(), one["file"].text(), one["line"].line()});
-  return out;
-}
-
 ptx::LineCounts counted_line(const Member& from) {
   ptx::LineCounts out{{}, read_counts(from)};
   out.line = from["line"].line();
@@ -131,7 +124,8 @@ ptx::LineCounts counted_line(const Member& from) {
   out.family = from["family"].text();
   out.file = from["file"].text();
   out.source_line = from["source_line"].line();
-  out.chain = read_chain(from["chain"]);
+  for (const Member& one : from["chain"].items())
+    out.chain.push_back({one["function"].text(), one["file"].text(), one["line"].line()});
   return out;
 }
 
@@ -247,7 +241,6 @@ ptx::ProfilePicture read_profile(const std::string& where, std::string_view text
   if (!fault.is_null()) {
     message = fault["message"].text();
     out.fault_line = fault["at"]["ptx_line"].line();
-    out.fault_chain = read_chain(fault["at"]["chain"]);
   }
   out.ended_by = ended_by(is_stopped, message);
   return out;

@@ -136,7 +136,6 @@ ptx::ProfilePicture printable(ptx::ProfilePicture picture) {
     line.statement = printable(line.statement);
     for (SourceLink& link : line.chain) link.file = printable(link.file);
   }
-  for (SourceLink& link : picture.fault_chain) link.file = printable(link.file);
   return picture;
 }
 

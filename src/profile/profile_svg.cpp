@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <utility>
 
 #include "capture/whole_file.hpp"
 #include "profile/draw.hpp"
@@ -21,26 +20,9 @@ std::string source_text(std::span<const SourceLink> chain) {
   return out;
 }
 
-namespace {
-
-// A statement that faults has not ended, and is not counted: it has a row of its own.
-std::vector<LineCounts> with_fault(const ProfilePicture& of) {
-  std::vector<LineCounts> out = of.lines;
-  const auto at = std::ranges::lower_bound(out, of.fault_line, {}, &LineCounts::line);
-  if (of.fault_line == 0 || (at != out.end() && at->line == of.fault_line)) return out;
-  LineCounts row;
-  row.line = of.fault_line;
-  row.chain = of.fault_chain;
-  row.statement = "has not ended";
-  out.insert(at, std::move(row));
-  return out;
-}
-
-}  // namespace
-
 std::string profile_svg(const ProfilePicture& of) {
   constexpr int kLeastWidth = 900;
-  const profile::LineTable table(with_fault(of), of.fault_line);
+  const profile::LineTable table(of.lines, of.fault_line);
   profile::Drawing drawing(std::max(kLeastWidth, table.width()));
   drawing.skip(profile::kMargin);
   drawing.text(profile::kMargin, drawing.y(), of.title, "font-size=\"16\" font-weight=\"bold\"");
