@@ -187,7 +187,8 @@ TEST_CASE("what is no JSON is refused by its byte", "[quick][cli]") {
     CHECK(output.out.empty());
     CHECK_THAT(output.err, Contains(message) && Contains("launch --profile --json"));
   }
-  CHECK_THAT(run({"profile", (folder.path / "none.json").string()}).err, Contains("no such file"));
+  CHECK_THAT(run({"profile", (folder.path / "none.json").string()}).err, Contains("No such file"));
+  CHECK_THAT(run({"profile", folder.path.string()}).err, Contains("cannot be read"));
   CHECK_THAT(run({"profile", file, "--svg", "picture.png"}).err, Contains("ends in .svg"));
 }
 

@@ -146,11 +146,11 @@ struct Counts {
   std::uint64_t conflicts = 0;
   /// Of shared memory that lanes ask for, likewise, with matrix moves; of copies to and from it, a multicast once for each block;
   /// of a product of a warpgroup a quarter of its matrices in shared memory for each of its warps; of one in tensor memory its
-  /// matrices in shared memory, of both blocks of a pair, elements of 4 and 6 bits that are padded as bytes; of tcgen05.cp.
+  /// matrices in shared memory, of both blocks of a pair, padded elements as bytes; of copies to tensor memory.
   std::uint64_t shared_bytes = 0;
   std::uint64_t local_bytes = 0;     ///< of local memory that lanes ask for
   std::uint64_t constant_bytes = 0;  ///< of constant memory and parameters that lanes ask for
-  /// Of tensor memory: from and to registers; what tcgen05.cp writes; of tcgen05.mma what it reads, A where it lies there,
+  /// Of tensor memory: from and to registers; what copies to it write; of a product there what it reads, A where it lies there,
   /// metadata, scale factors, and D if it accumulates, and D once more, which it writes. Of what lies there in several copies one
   /// counts, and of D all, whatever a mask disables.
   std::uint64_t tensor_bytes = 0;

@@ -4,9 +4,12 @@
 
 #include <fmt/format.h>
 
+#include <array>
+#include <cerrno>
+#include <fstream>
 #include <nlohmann/json.hpp>
+#include <system_error>
 
-#include "capture/whole_file.hpp"
 #include "cli/arguments.hpp"
 #include "cli/json.hpp"
 #include "cli/profile_read.hpp"
@@ -23,10 +26,22 @@ struct ProfileArguments {
   bool json = false;
 };
 
-ptx::ProfilePicture picture_in(const std::string& file) {
-  const std::vector<std::byte> bytes = required(capture::read_whole_file(file, kMostAnswerBytes));
-  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  return printable(read_profile(file, text));
+// All of a file, or of a pipe.
+std::string answer_in(const std::string& file) {
+  std::string out;
+  std::array<char, 65536> piece;
+  errno = 0;
+  std::ifstream in(file, std::ios::binary);
+  while (in && out.size() <= kMostAnswerBytes) {
+    in.read(piece.data(), piece.size());
+    out.append(piece.data(), static_cast<std::size_t>(in.gcount()));
+  }
+  if (out.size() > kMostAnswerBytes)
+    refuse(file, "it is too long", fmt::format("at most {} bytes are read", kMostAnswerBytes),
+           Errc::archive_too_large);
+  if (!in.eof())
+    refuse(file, std::error_code(errno, std::generic_category()).message(), "", Errc::file_unreadable);
+  return out;
 }
 
 void print_picture(const ptx::ProfilePicture& of) {
@@ -39,7 +54,7 @@ void print_picture(const ptx::ProfilePicture& of) {
 
 int profile(const ProfileArguments& o) {
   check_svg(o.svg);
-  const ptx::ProfilePicture picture = picture_in(o.file);
+  const ptx::ProfilePicture picture = printable(read_profile(o.file, answer_in(o.file)));
   if (!o.svg.empty()) required(ptx::write_profile_svg(o.svg, picture));
   if (o.json)
     print_json("profile", {{"title", picture.title},
