@@ -12,19 +12,19 @@ export const parameters = [];
 export async function load(state, ask) {
   if (!chosen) return {};
   try {
-    return { profile: await ask(["profile", chosen.name, "--svg", kPicture], { [chosen.name]: chosen.text }) };
+    return { file: chosen.name, profile: await ask(["profile", chosen.name, "--svg", kPicture], { [chosen.name]: chosen.text }) };
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     return { refused: error.message };  // another file may be chosen
   }
 }
 
-export const render = (state, { profile, refused }) => html`<label class="drop">The answer of <code>warpbit launch --profile --json</code>: choose the file, or drop it here
+export const render = (state, { file, profile, refused }) => html`<label class="drop">The answer of <code>warpbit launch --profile --json</code>: choose the file, or drop it here
 <input type="file" accept=".json,application/json"></label>
 <p class="note">It is read in this page and sent nowhere.</p>
 ${refused && refusal(refused)}
 ${profile && html`<h2>${profile.title}</h2>
-<p>${profile.lines} lines, ${profile.statements} statements of the block. <a id="whole" download="${kPicture}">The picture as a file</a></p>
+<p><code>${file}</code>: ${profile.lines} lines, ${profile.statements} statements of the block. <a id="whole" download="${kPicture}">The picture as a file</a></p>
 <div class="scroll picture"></div>`}`;
 
 // A picture has the colours of the system; here those of the page, which has a button.
