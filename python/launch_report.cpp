@@ -300,9 +300,12 @@ void add_report(py::module_& m) {
   report.def(
       "profile_svg",
       [](const LaunchReport& r, const std::string& title) {
-        const std::string message = r.fault ? r.fault->message : "";
-        return ptx::profile_svg({title, r.profile, r.timeline,
-                                 message.empty() ? "" : "A fault: " + message.substr(0, message.find('\n'))});
+        ptx::ProfilePicture picture{title, r.profile, r.timeline};
+        if (r.fault) {
+          picture.ended_by = "A fault: " + r.fault->message.substr(0, r.fault->message.find('\n'));
+          picture.fault_line = r.fault->at.ptx_line;
+        }
+        return ptx::profile_svg(picture);
       },
       "title"_a = "",
       R"(The profile and the timeline as a picture, SVG for light and dark backgrounds.

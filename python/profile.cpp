@@ -33,18 +33,21 @@ void add_line(py::module_& m) {
       line_field("lanes", &ptx::Counts::lanes, "Executions by lanes."),
       line_field("bytes", &ptx::Counts::bytes,
                  "Of global memory that lanes ask for, and boxes of copies in bulk."),
-      line_field("sectors", &ptx::Counts::sectors, "Of 32 bytes in which those of lanes lie."),
+      line_field("sectors", &ptx::Counts::sectors,
+                 "Of 32 bytes in which they lie, of each execution or copy in bulk."),
       line_field("least_sectors", &ptx::Counts::least_sectors,
-                 "As few as could hold as many different bytes, of each execution."),
+                 "As few as could hold as many different bytes, of each execution or copy."),
       line_field("conflicts", &ptx::Counts::conflicts, "Extra wavefronts of shared memory, by bank conflicts."),
       line_field(
           "shared_bytes", &ptx::Counts::shared_bytes,
-          "Of shared memory: of lanes, of copies, and of wgmma a quarter of its matrices for each warp."),
+          "Of shared memory: of lanes, of copies, of tcgen05.mma its matrices, and of wgmma a quarter of them for "
+          "each warp."),
       line_field("local_bytes", &ptx::Counts::local_bytes, "Of local memory that lanes ask for."),
       line_field("constant_bytes", &ptx::Counts::constant_bytes,
                  "Of constant memory and parameters that lanes ask for."),
-      line_field("tensor_bytes", &ptx::Counts::tensor_bytes,
-                 "Of tensor memory, from and to registers: tcgen05.ld and st."),
+      line_field(
+          "tensor_bytes", &ptx::Counts::tensor_bytes,
+          "Of tensor memory: from and to registers, of tcgen05.cp, and of tcgen05.mma A, metadata, scale factors and D."),
       line_field("products", &ptx::Counts::products,
                  "Multiply-adds of matrix products, M N K each; of wgmma a quarter for each warp."));
 }

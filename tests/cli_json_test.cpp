@@ -107,6 +107,8 @@ const Call kCalls[] = {
      "whole"},
     {"launch", "tests/faults/deadlock_of_a_barrier.ptx --entry broken --block 64 --arg zeros:u32:1 --json", 1,
      "whole"},
+    {"profile", "{}/counted.json --json", 0, "whole"},
+    {"profile", "{}/one.csv --json", 2, ""},
     {"findings", "--json -- \"$WARPBIT_CLI\" launch {}/good.ptx --arg null", 0, "whole"},
     {"findings", "--json -- true", 3, "whole"},
     {"findings", "--json", 2, ""},
@@ -191,6 +193,8 @@ struct Files {
     write(file("total.npy"), floats("(1, 2)", {4, 6}));
     write(file("good.ptx"), module);
     write(file("bad.ptx"), module + "nonsense\n");
+    write(file("counted.json"),
+          run({"launch", file("good.ptx").string(), "--arg", "null", "--profile", "--json"}).out);
   }
   Output answer(const Call& call) const {
     std::string arguments = call.arguments;

@@ -43,8 +43,19 @@ TEST_CASE("A page gets what the tool prints", "[once]") {
   CHECK(count >= 40);
 }
 
+// On a host a command reads the host's files.
+TEST_CASE("Files may come with arguments") {
+  const json layout = {"layout", "mma.m16n8k16.f32.f16@H100"};
+  const json alone = answer(layout);
+  CHECK(alone["status"] == 0);
+  CHECK(answer({{"arguments", layout}}) == alone);
+  CHECK(answer({{"arguments", layout}, {"files", {{"a.json", "{}"}}}}) == alone);
+}
+
 TEST_CASE("Arguments for a page that are no list of words are refused") {
-  for (const char* text : {"", "{", "{}", "1", "[1]", "[\"layout\", null]"}) {
+  for (const char* text :
+       {"", "{", "{}", "1", "[1]", "[\"layout\", null]", R"({"arguments": "layout"})", R"({"files": {}})",
+        R"({"arguments": ["layout"], "files": []})", R"({"arguments": ["layout"], "files": {"a": 1}})"}) {
     INFO(text);
     const json got = json::parse(warpbit_web_command(text));
     CHECK(got["status"] == 2);

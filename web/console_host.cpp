@@ -34,7 +34,7 @@ class Redirected {
 
 }  // namespace
 
-Printed printed_by(const std::function<void()>& work) {
+Printed printed_by(const Files&, const std::function<void()>& work) {
   Redirected out(stdout), messages(stderr);
   work();
   return {out.text(), messages.text()};

@@ -17,6 +17,7 @@ export const examples = [
   ["What is wrong with this tensor map's box?", "#/tensormap/7f0000000008%2020000066510%200%200%203ff00000fff%200%203f00000000000000%207f%204000%20400%200%200%200%200%200%200"],
   ["Where does tcgen05.mma put d[17,5] in tensor memory?", "#/layout/tcgen05.mma.cta_group::1.kind::f16?idesc=0x8200010&select=d[17,5]"],
   ["What does 3.3 become in e4m3, in each rounding mode?", "#/format/e4m3?number=3.3"],
+  ["What did my kernel wait for, and which lines move the most?", "#/profile"],
   ["Which GPUs have mma of FP8, and who measured it?", "#/gpu/mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32"],
 ];
 

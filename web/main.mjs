@@ -19,7 +19,7 @@ const current = () => location.hash ? parse(location.hash)
 // ---- Commands
 
 // Asks, and keeps what it asked for the reader.
-const recorder = asked => words => { asked.push(words); return transport.ask(words); };
+const recorder = asked => (words, files) => { asked.push(words); return transport.ask(words, files); };
 
 const differs = (x, y, names) => names.some(n => (x[n] ?? "") !== (y[n] ?? ""));
 

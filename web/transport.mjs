@@ -4,20 +4,20 @@ const kKept = 200;  // answers
 
 export class Refusal extends Error {}
 
-// Commands answered by `send`: arguments -> promise of {status, stdout, stderr}.
+// Commands answered by `send`: arguments, and texts of files by their names -> promise of {status, stdout, stderr}.
 export class Transport {
   constructor(send) { this.send = send; this.answers = new Map(); }
 
-  // The object that a command prints with --json. Throws a Refusal with the library's sentence.
-  ask(words) {
-    const key = JSON.stringify(words);
-    const known = this.answers.get(key);
+  // The object that a command prints with --json. Throws a Refusal with the library's sentence. Answers about files are not kept.
+  ask(words, files = {}) {
+    const key = JSON.stringify(words), isKept = Object.keys(files).length === 0;
+    const known = isKept && this.answers.get(key);
     if (known) return known;
-    const answer = this.send([...words, "--json"]).then(({ status, stdout, stderr }) => {
+    const answer = this.send([...words, "--json"], files).then(({ status, stdout, stderr }) => {
       if (stdout === "") throw new Refusal(stderr.replace(/^warpbit: /gm, "").trim() || `status ${status}`);
       return JSON.parse(stdout);
     });
-    this.answers.set(key, answer);
+    if (isKept) this.answers.set(key, answer);
     if (this.answers.size > kKept) this.answers.delete(this.answers.keys().next().value);
     return answer;
   }
@@ -33,9 +33,9 @@ export function worker(url) {
     for (const done of waiting.values()) done({ failure: event.message || "the library could not be loaded" });
     waiting.clear();
   };
-  return words => new Promise((resolve, reject) => {
+  return (words, files) => new Promise((resolve, reject) => {
     waiting.set(++next, ({ answer, failure }) => failure ? reject(new Refusal(failure)) : resolve(answer));
-    thread.postMessage({ id: next, words });
+    thread.postMessage({ id: next, words, files });
   });
 }
 

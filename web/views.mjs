@@ -6,6 +6,7 @@ import * as format from "./format.mjs";
 import * as gpu from "./gpu.mjs";
 import * as home from "./home.mjs";
 import * as layout from "./layout.mjs";
+import * as profile from "./profile.mjs";
 import * as sum from "./sum.mjs";
 import * as tensormap from "./tensormap.mjs";
 
@@ -19,5 +20,6 @@ export const views = {
   gpu: { title: "GPU", about: "form", example: kForm, ...gpu },
   descriptor: { title: "Descriptor", about: "descriptor", example: "0x4000004000010040", ...descriptor },
   tensormap: { title: "Tensor map", about: "map", example: "7f0000000000 20000066510 0 0 3ff00000fff 0 3f00000000000000 7f 4000 400 0 0 0 0 0 0", ...tensormap },
+  profile: { title: "Profile", about: "", example: "", ...profile },
   format: { title: "Format", about: "format", example: "e4m3", ...format },
 };

@@ -44,8 +44,9 @@ struct ProfilePicture {
   std::string title;              ///< "gemm: 16 blocks of 32 threads"
   std::vector<LineCounts> lines;  ///< Report::profile
   Timeline timeline;              ///< Report::timeline
-  std::string ended_by =
-      {};  ///< of a launch that has not come to its end, why: "line 57: ..."; all is up to there
+  /// Of a launch that has not come to its end, why: "line 57: ..."; all is up to there.
+  std::string ended_by = {};
+  int fault_line = 0;  ///< of the module's text, at which it faulted: its rows are framed; 0: none
 };
 
 /// A picture, an XML document in UTF-8, for light and dark backgrounds. Of many lines it has those with most of what is counted,

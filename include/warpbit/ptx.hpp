@@ -141,18 +141,25 @@ struct CodeLine {
 struct Counts {
   std::uint64_t warps = 0;  ///< executions by a warp, or by a part of one that has diverged
   std::uint64_t lanes = 0;  ///< executions by lanes: 32 for each of `warps` if nothing diverges
-  /// Of global memory that lanes ask for: of ld, st, atom, red, cp.async; and whole boxes of copies in bulk.
+  /// Of global memory: those that lanes ask for, of ld, st, atom, red and cp.async; and of copies in bulk, which each lane issues by
+  /// itself, all that they count: whole boxes, also what of them lies outside of a tensor. A prefetch moves nothing here.
   std::uint64_t bytes = 0;
-  std::uint64_t sectors = 0;        ///< of 32 bytes in which those of lanes lie, of each execution
-  std::uint64_t least_sectors = 0;  ///< as few as could hold as many different bytes, of each execution
+  /// Of 32 bytes, from a multiple of 32 on, in which they lie: of each execution those of all lanes once, of each copy in bulk
+  /// those of the copy once. What lies outside of a tensor is in none, and a multicast reads once.
+  std::uint64_t sectors = 0;
+  std::uint64_t least_sectors = 0;  ///< as few as could hold as many different bytes, of each execution or copy
   /// Extra wavefronts of shared memory (bank_conflicts in warpbit/state.hpp): of ld, st, atom, red and matrix moves.
   std::uint64_t conflicts = 0;
-  /// Of shared memory that lanes ask for, likewise, with matrix moves; of copies to and from it; of a product of a warpgroup a
-  /// quarter of its matrices in shared memory for each of its warps. Those of products in tensor memory are not counted.
+  /// Of shared memory that lanes ask for, likewise, with matrix moves; of copies to and from it, a multicast once for each block;
+  /// of a product of a warpgroup a quarter of its matrices in shared memory for each of its warps; of one in tensor memory its
+  /// matrices in shared memory, of both blocks of a pair, padded elements as bytes; of copies to tensor memory.
   std::uint64_t shared_bytes = 0;
   std::uint64_t local_bytes = 0;     ///< of local memory that lanes ask for
   std::uint64_t constant_bytes = 0;  ///< of constant memory and parameters that lanes ask for
-  std::uint64_t tensor_bytes = 0;    ///< of tensor memory, from and to registers
+  /// Of tensor memory: from and to registers; what copies to it write; of a product there what it reads, A where it lies there,
+  /// metadata, scale factors, and D if it accumulates, and D once more, which it writes. Of what lies there in several copies one
+  /// counts, and of D all, whatever a mask disables.
+  std::uint64_t tensor_bytes = 0;
   /// Multiply-adds of matrix products, M N K each, of a sparse one half of it; of one of a warpgroup a quarter for each warp.
   std::uint64_t products = 0;
 

@@ -45,6 +45,7 @@ inline constexpr int kYes = 0, kNo = 1, kNoAnswer = 2, kNoKernel = 3;
                                  "status 1 if none explains D)") \
   command(format, "say what a code of a format means, which code a number becomes, what a format can represent") \
   WARPBIT_HOSTED(command, launch, "run a kernel of PTX as a grid, on arrays (exit status 1 for a fault)") \
+  command(profile, "show and draw what a launch has counted, of the answer of launch --profile --json") \
   WARPBIT_HOSTED(command, debug, "run a kernel of PTX statement by statement, forwards and back, and show what it has") \
   WARPBIT_HOSTED(command, notice, "say which mistakes in a kernel a test would notice, by planting them (exit status 1 if " \
                                   "some survive)") \

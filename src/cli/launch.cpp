@@ -12,6 +12,7 @@
 #include "cli/launch_setup.hpp"
 #include "cli/launch_watch.hpp"
 #include "cli/notes.hpp"
+#include "cli/profile_tables.hpp"
 #include "cli/review.hpp"
 #include "cli/terminal.hpp"
 #include "warpbit/ptx.hpp"
@@ -174,10 +175,15 @@ ordered_json checked_json(const ptx::Checked& checked) {
           {"products", checked.products}, {"not_looked_for", checked.not_looked_for}};
 }
 
-ordered_json report_json(const ptx::Function& kernel, Target target, const ptx::Report& report,
-                         const std::deque<LaunchArray>& arrays) {
-  ordered_json out{{"kernel", kernel.name()},
-                   {"target", target.name()},
+ordered_json extents_json(const Dim3& of) {
+  return {of.x, of.y, of.z};
+}
+
+ordered_json report_json(const LoadedLaunch& loaded, const ptx::Report& report) {
+  ordered_json out{{"kernel", loaded.kernel.name()},
+                   {"target", loaded.module.target().name()},
+                   {"grid", extents_json(loaded.how.grid)},
+                   {"block", extents_json(loaded.how.block)},
                    {"blocks", report.blocks},
                    {"cancelled", report.cancelled},
                    {"steps", report.steps},
@@ -194,7 +200,7 @@ ordered_json report_json(const ptx::Function& kernel, Target target, const ptx::
                    {"order_dependent", order_json(report)},
                    {"inferences", inferences_json(report)}};
   if (report.fault) out["fault"] = fault_json(*report.fault);
-  for (const LaunchArray& one : arrays)
+  for (const LaunchArray& one : loaded.arrays)
     if (is_complete(report) && !one.out.empty()) out["written"].push_back(one.out);
   return out;
 }
@@ -279,14 +285,6 @@ void print_report(const ptx::Function& kernel, Target target, const ptx::Report&
   print_checked(report);
 }
 
-// "16 blocks of 128 threads"
-std::string shape_text(const ptx::Launch& how) {
-  const auto count = [](const Dim3& d) { return std::uint64_t{d.x} * d.y * d.z; };
-  const std::uint64_t blocks = count(how.grid), threads = count(how.block);
-  return fmt::format("{} block{} of {} thread{}", blocks, blocks == 1 ? "" : "s", threads,
-                     threads == 1 ? "" : "s");
-}
-
 ptx::Report run_kernel(const LoadedLaunch& of, const LaunchArguments& o, LaunchWatch& watch) {
   ptx::Launch how = of.how;
   watch.follow(how);
@@ -304,7 +302,7 @@ int launch(const LaunchArguments& o) {
   for (const LaunchArray& one : loaded.arrays)
     if (is_complete(report) && !one.out.empty()) required(write_array(one.out, one.array));
   if (o.json) {
-    ordered_json answer = report_json(loaded.kernel, loaded.module.target(), report, loaded.arrays);
+    ordered_json answer = report_json(loaded, report);
     o.profile.add_to(answer, report);
     watch.add_to(answer);
     print_json("launch", answer);
@@ -314,7 +312,7 @@ int launch(const LaunchArguments& o) {
     o.profile.print(report);
   }
   o.profile.draw(
-      fmt::format("{} on {}: {}", loaded.kernel.name(), loaded.module.target().name(), shape_text(loaded.how)),
+      profile_title(loaded.kernel.name(), loaded.module.target().name(), loaded.how.grid, loaded.how.block),
       report);
   write_review(o.review, ptx::remarks(report, o.setup.file));
   const bool has_findings =

@@ -5,115 +5,17 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <span>
+#include <numeric>
+#include <optional>
 
 #include "cli/arguments.hpp"
 #include "cli/launch_watch.hpp"
-#include "cli/terminal.hpp"
-#include "warpbit/profile.hpp"
+#include "cli/profile_tables.hpp"
 
 namespace warpbit::cli {
 namespace {
 
 using nlohmann::ordered_json;
-
-/// The sum over a family of opcodes.
-struct FamilyCounts : ptx::Counts {
-  std::string family;
-};
-
-std::vector<FamilyCounts> by_family(const std::vector<ptx::LineCounts>& lines) {
-  std::vector<FamilyCounts> out;
-  for (const ptx::LineCounts& line : lines) {
-    auto at = std::ranges::find(out, line.family, &FamilyCounts::family);
-    if (at == out.end()) at = out.insert(at, {{}, line.family});
-    *at += line;
-  }
-  std::ranges::stable_sort(out, std::greater(), &FamilyCounts::warps);
-  return out;
-}
-
-std::vector<ptx::LineCounts> most_executed_first(std::vector<ptx::LineCounts> lines) {
-  std::ranges::stable_sort(lines, std::greater(), &ptx::LineCounts::warps);
-  return lines;
-}
-
-// Executions, the lanes of each, and all other columns.
-Row count_cells(const ptx::Counts& row) {
-  Row out;
-  for (const ptx::CountColumn& column : ptx::count_columns()) {
-    out.push_back(ptx::text(column, row));
-    if (column.count == &ptx::Counts::warps) out.push_back(ptx::lanes_text(row));
-  }
-  return out;
-}
-
-Row count_headings() {
-  Row out;
-  for (const ptx::CountColumn& column : ptx::count_columns()) {
-    out.emplace_back(column.heading);
-    if (column.count == &ptx::Counts::warps) out.emplace_back("lanes");
-  }
-  return out;
-}
-
-std::string cut_to(const std::string& text, std::size_t width) {
-  return text.size() <= width ? text : text.substr(0, width - 3) + "...";
-}
-
-// Without the columns that say nothing.
-Table without_empty(const Table& table) {
-  Table out(table.size());
-  for (std::size_t j = 0; j < table[0].size(); ++j) {
-    const auto says = [&](const Row& row) { return row[j] != "-" && !row[j].empty(); };
-    if (!std::ranges::any_of(table.begin() + 1, table.end(), says)) continue;
-    for (std::size_t i = 0; i < table.size(); ++i) out[i].push_back(table[i][j]);
-  }
-  return out;
-}
-
-// What fits into the columns that other cells leave.
-std::size_t room_beside(const Table& table) {
-  std::size_t taken = 0;
-  for (std::size_t j = 0; j < table[0].size(); ++j) {
-    std::size_t width = 0;
-    for (const Row& row : table) width = std::max(width, row[j].size());
-    taken += width + 2;
-  }
-  return terminal().columns - std::min(taken, terminal().columns);
-}
-
-// Each in one line, with as much of its statement as there is room for; else the statements stand in a table of their own.
-void print_counted_lines(const std::vector<ptx::LineCounts>& all) {
-  constexpr std::size_t kMaxLines = 20, kLeastStatement = 24, kMostSource = 24;
-  Table counts{joined({"line"}, count_headings())}, sources{{"source"}};
-  for (const ptx::LineCounts& line : std::span(all).first(std::min(all.size(), kMaxLines))) {
-    counts.push_back(joined({fmt::format("{}", line.line)}, count_cells(line)));
-    sources.push_back({cut_to(printable(ptx::source_text(line.chain)), kMostSource)});
-  }
-  counts = without_empty(counts), sources = without_empty(sources);
-  const auto with_statements = [&](Table table) {
-    for (std::size_t i = 0; i < table.size(); ++i) table[i] = joined(table[i], sources[i]);
-    const std::size_t room = std::max(room_beside(table), kLeastStatement);
-    table[0].emplace_back("statement");
-    for (std::size_t i = 1; i < table.size(); ++i)
-      table[i].push_back(cut_to(printable(all[i - 1].statement), room));
-    return table;
-  };
-  Table beside(counts);
-  for (std::size_t i = 0; i < beside.size(); ++i) beside[i] = joined(beside[i], sources[i]);
-  if (room_beside(beside) >= kLeastStatement) {
-    print_narrow(with_statements(counts));
-  } else {
-    Table lines;
-    for (const Row& row : counts) lines.push_back({row[0]});
-    print_narrow(counts);
-    fmt::print("\n");
-    print_narrow(with_statements(lines));
-  }
-  if (all.size() > kMaxLines)
-    print_fitted(fmt::format("{} of {} lines; --json has all", kMaxLines, all.size()));
-}
 
 // ---- Data
 
@@ -177,22 +79,21 @@ ordered_json profile_json(const ptx::Report& report) {
   ordered_json families = ordered_json::array(), lines = ordered_json::array();
   for (const FamilyCounts& row : by_family(report.profile))
     add_counts(families.emplace_back(ordered_json{{"family", row.family}}), row);
-  for (const ptx::LineCounts& line : most_executed_first(report.profile))
-    add_counts(lines.emplace_back(ordered_json{{"line", line.line},
+  std::vector<std::size_t> numbers(report.profile.size());
+  std::iota(numbers.begin(), numbers.end(), std::size_t{0});
+  std::ranges::stable_sort(numbers, std::greater(), [&](std::size_t i) { return report.profile[i].warps; });
+  for (const std::size_t number : numbers) {
+    const ptx::LineCounts& line = report.profile[number];
+    add_counts(lines.emplace_back(ordered_json{{"number", number},
+                                               {"line", line.line},
                                                {"file", line.file},
                                                {"source_line", line.source_line},
                                                {"chain", chain_json(line.chain)},
                                                {"family", line.family},
                                                {"statement", line.statement}}),
                line);
+  }
   return {{"families", families}, {"lines", lines}, {"timeline", timeline_json(report.timeline)}};
-}
-
-std::string ended_by(const ptx::Report& report) {
-  if (report.stopped) return "Stopped by --break.";
-  if (!report.fault) return "";
-  const std::string message = report.fault->message();
-  return "A fault: " + printable(message.substr(0, message.find('\n')));
 }
 
 }  // namespace
@@ -229,13 +130,8 @@ void LaunchProfile::follow(ptx::Launch& how, bool json) const {
 
 void LaunchProfile::print(const ptx::Report& report) const {
   if (!is_wanted_ || report.profile.empty()) return;
-  Table families{joined({"family"}, count_headings())};
-  for (const FamilyCounts& row : by_family(report.profile))
-    families.push_back(joined({row.family}, count_cells(row)));
   fmt::print("\n");
-  print_narrow(without_empty(families));
-  fmt::print("\n");
-  print_counted_lines(most_executed_first(report.profile));
+  print_profile(report.profile);
 }
 
 void LaunchProfile::add_to(ordered_json& answer, const ptx::Report& report) const {
@@ -244,12 +140,10 @@ void LaunchProfile::add_to(ordered_json& answer, const ptx::Report& report) cons
 
 void LaunchProfile::draw(const std::string& title, const ptx::Report& report) const {
   if (svg_.empty()) return;
-  ptx::ProfilePicture picture{printable(title), report.profile, report.timeline, ended_by(report)};
-  for (ptx::LineCounts& line : picture.lines) {
-    line.statement = printable(line.statement);
-    for (SourceLink& link : line.chain) link.file = printable(link.file);
-  }
-  required(write_profile_svg(svg_, picture));
+  const std::optional<std::string> fault = report.fault ? std::optional(report.fault->message()) : std::nullopt;
+  required(write_profile_svg(svg_,
+                             printable({title, report.profile, report.timeline, ended_by(report.stopped, fault),
+                                        report.fault ? report.fault->ptx_line : 0})));
 }
 
 }  // namespace warpbit::cli

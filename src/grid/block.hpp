@@ -152,6 +152,8 @@ class Block {
   std::uint64_t own_changes() const { return changes_; }
   /// All changes and events in the cluster.
   std::uint64_t changes() const;
+  /// Whether somebody counts.
+  bool counts() const { return watch_ && watch_->counting(); }
   /// What the step at hand costs besides what its operands say, if somebody counts.
   void count(const ptx::Counts& cost) {
     if (watch_) watch_->add(cost);

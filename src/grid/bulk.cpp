@@ -11,6 +11,7 @@
 #include "async/copy.hpp"
 #include "grid/bounds.hpp"
 #include "grid/cluster.hpp"
+#include "grid/cost.hpp"
 #include "grid/launch_control.hpp"
 #include "grid/records.hpp"
 #include "grid/steps.hpp"
@@ -90,6 +91,8 @@ class Lane {
   std::uint64_t bytes_of(const async::Region& region) const {
     return operation_.is_tensor ? tensor_map::counted_bytes(map_) : region.bytes;
   }
+  /// Of a copy between global memory and so many blocks.
+  ptx::Counts moved(const async::Region& region, bool to_global, std::uint64_t blocks = 1) const;
   std::optional<async::Reduce> reduce() const;
   Result<bool> load();
   Result<bool> store();
@@ -171,6 +174,25 @@ Result<async::Region> Lane::region(const OperandAt& address) {
   return out;
 }
 
+// What lies outside of a tensor is part of the box, and of no sector. A copy that is refused is none.
+ptx::Counts Lane::moved(const async::Region& region, bool to_global, std::uint64_t blocks) const {
+  std::vector<GlobalSpan> spans;
+  if (region.map != nullptr) {
+    tensor_map::TensorCopy box = region.box;
+    box.to_global = to_global;
+    const Result<std::vector<tensor_map::CopyRun>> runs = tensor_map::runs(*region.map, box);
+    if (!runs) return {};
+    for (const tensor_map::CopyRun& run : *runs)
+      if (!run.outside) spans.push_back({run.global, run.bytes});
+  } else {
+    spans.push_back({region.address, region.bytes});
+  }
+  ptx::Counts out = sectors_of(std::move(spans));
+  out.bytes = bytes_of(region);
+  out.shared_bytes = out.bytes * blocks;
+  return out;
+}
+
 std::optional<async::Reduce> Lane::reduce() const {
   if (!operation_.reduction) return std::nullopt;
   return async::Reduce{*operation_.reduction, operation_.type};
@@ -183,12 +205,12 @@ Result<bool> Lane::load() {
   if (!operation_.mask.exists()) {
     const Result<async::Destination> to = destination(0);
     if (!to) return to.error();
-    warp_.block().count({.bytes = bytes_of(*from), .shared_bytes = bytes_of(*from)});
+    if (warp_.block().counts()) warp_.block().count(moved(*from, false));
     return copy_.load(*from, *to);
   }
   const Result<std::vector<async::Destination>> to = destinations(value(operation_.mask) & 0xFFFF);
   if (!to) return to.error();
-  warp_.block().count({.bytes = bytes_of(*from), .shared_bytes = bytes_of(*from) * to->size()});
+  if (warp_.block().counts()) warp_.block().count(moved(*from, false, to->size()));
   return copy_.multicast(*from, *to);
 }
 
@@ -198,7 +220,7 @@ Result<bool> Lane::store() {
   const Result<async::Region> to = region(operation_.to);
   if (!to) return to.error();
   if (!stays_in_variable(operation_.from, bytes_of(*to))) return false;
-  warp_.block().count({.bytes = bytes_of(*to), .shared_bytes = bytes_of(*to)});
+  if (warp_.block().counts()) warp_.block().count(moved(*to, true));
   return copy_.store(*from, *to, reduce());
 }
 

@@ -14,11 +14,11 @@ namespace {
 
 constexpr std::uint64_t kSector = 32;
 
-// How many parts of memory, each of so many bytes, an access touches.
-std::uint64_t touched(std::vector<std::uint64_t> addresses, std::uint64_t bytes, std::uint64_t part) {
-  std::ranges::sort(addresses);
+// How many parts of memory, each of so many bytes, these spans touch. Precondition: they are in order.
+std::uint64_t touched(const std::vector<GlobalSpan>& spans, std::uint64_t part) {
   std::uint64_t out = 0, next = 0;
-  for (const std::uint64_t address : addresses) {
+  for (const auto& [address, bytes] : spans) {
+    if (bytes == 0) continue;
     const std::uint64_t first = std::max(address / part, next), end = (address + bytes - 1) / part + 1;
     if (first < end) out += end - first;
     next = std::max(next, end);
@@ -49,12 +49,23 @@ void add_tensor_work(ptx::Counts& to, const Instruction& instruction) {
   }
 }
 
+std::vector<GlobalSpan> spans_of(const std::vector<std::uint64_t>& addresses, std::uint64_t bytes) {
+  std::vector<GlobalSpan> out;
+  for (const std::uint64_t address : addresses) out.push_back({address, bytes});
+  return out;
+}
+
 bool is_tensor_step(const Step& step) {
   const Run what = steps::what_runs(step);
   return what == steps::tensor || what == steps::tensor_memory;
 }
 
 }  // namespace
+
+ptx::Counts sectors_of(std::vector<GlobalSpan> spans) {
+  std::ranges::sort(spans, {}, &GlobalSpan::address);
+  return {.sectors = touched(spans, kSector), .least_sectors = (touched(spans, 1) + kSector - 1) / kSector};
+}
 
 ptx::Counts cost(Warp& warp, const Path& path, const Step& step, Lanes lanes) {
   ptx::Counts out{.warps = 1, .lanes = static_cast<std::uint64_t>(std::popcount(lanes))};
@@ -73,8 +84,7 @@ ptx::Counts cost(Warp& warp, const Path& path, const Step& step, Lanes lanes) {
       break;
     case AccessedSpace::global:
       out.bytes = bytes;
-      out.sectors = touched(access.addresses, each, kSector);
-      out.least_sectors = (touched(access.addresses, each, 1) + kSector - 1) / kSector;
+      out += sectors_of(spans_of(access.addresses, each));
       if (does(warp.program(), step) == ptx::Does::copy) out.shared_bytes = bytes;
       break;
   }

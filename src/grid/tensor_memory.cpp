@@ -69,7 +69,7 @@ class Executed {
                                 std::span<const Place> reduced_to);
   Result<bool> store();
   Result<bool> product(int lane);
-  std::uint64_t multiply_adds(const TensorMmaSources& sources) const;
+  ptx::Counts product_cost(const TensorMmaSources& sources) const;
   Result<bool> commit(int lane);
 
   Warp& warp_;
@@ -222,19 +222,37 @@ Result<Next> Executed::by_warp(Lanes) {
 
 // ---- What threads do alone
 
-// M, N and K are those of the instruction descriptor.
-std::uint64_t Executed::multiply_adds(const TensorMmaSources& sources) const {
-  const auto& mma = std::get<TensorMma>(action_.what);
-  const auto of = InstructionDescriptor::decode(sources.instruction, mma, instruction_.target());
-  if (!of) return 0;
-  return static_cast<std::uint64_t>(of->m) * static_cast<std::uint64_t>(of->n) *
-         static_cast<std::uint64_t>(of->is_sparse ? of->k / 2 : of->k);
+// By the instruction descriptor. Of rows that tensor memory has in several places one counts.
+ptx::Counts Executed::product_cost(const TensorMmaSources& sources) const {
+  const Result<const TensorProduct*> product =
+      tensor_product(instruction_, sources.instruction, sources.scale_input_d);
+  if (!product) return {};
+  const TensorProduct& p = **product;
+  const auto number = [](int x) { return static_cast<std::uint64_t>(x); };
+  const std::uint64_t m = number(p.of.m), n = number(p.of.n), stored = number(p.stored_k),
+                      d_bytes = m * n * number(format(p.d).bits) / 8;
+  ptx::Counts out{.products = m * n * stored};
+  for (const auto& matrix : {p.tile.a_described, p.tile.b_described})
+    if (matrix) out.shared_bytes += number(p.blocks) * matrix->bytes();
+  out.tensor_bytes = sources.accumulates ? 2 * d_bytes : d_bytes;
+  if (p.mma.a_in_tensor_memory) out.tensor_bytes += m * stored * number(p.a_bits) / 8;
+  if (p.sparsity.is_sparse()) out.tensor_bytes += m * stored / number(p.sparsity.kept) / 2;  // four bits each
+  out.tensor_bytes += (m + n) * number(p.of.scales(p.mma));
+  return out;
+}
+
+// Rows of a shape, each with so many bytes, and the partitions of 32 lanes that have them all.
+ptx::Counts copy_cost(const tensor::Copy& copy, int blocks) {
+  constexpr std::uint64_t kBytes[] = {128 * 32, 4 * 32, 128 * 16, 64 * 16, 32 * 16};  // by shape
+  constexpr std::uint64_t kTimes[] = {1, 2, 2, 4};                                    // by multicast
+  const std::uint64_t bytes = kBytes[static_cast<std::size_t>(copy.shape)] * static_cast<std::uint64_t>(blocks);
+  return {.shared_bytes = bytes, .tensor_bytes = bytes * kTimes[static_cast<std::size_t>(copy.multicast)]};
 }
 
 Result<bool> Executed::product(int lane) {
   bool inferred = false;
   const TensorMmaSources sources = mma_sources(instruction_, values(lane));
-  warp_.block().count({.products = multiply_adds(sources)});
+  if (warp_.block().counts()) warp_.block().count(product_cost(sources));
   const Result<bool> done = issue(lane).product(instruction_, sources, warp_.block().grid().execute, inferred);
   std::int32_t& first = warp_.block().inferred;
   if (inferred && (first < 0 || step_.statement < first)) first = step_.statement;
@@ -272,6 +290,7 @@ Result<bool> Executed::by_lane(int lane) {
   }
   const std::uint32_t at = word(Part::tensor_address, lane);
   if (std::holds_alternative<tensor::Shift>(action_.what)) return issue(lane).shift(instruction_, at);
+  warp_.block().count(copy_cost(std::get<tensor::Copy>(action_.what), action_.cta_group));
   return issue(lane).copy(instruction_, at, value(Part::source, lane));
 }
 

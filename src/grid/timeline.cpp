@@ -8,22 +8,6 @@
 #include "grid/steps.hpp"
 #include "isa/instruction.hpp"
 
-namespace warpbit::ptx {
-
-std::string_view name(Awaited awaited) {
-  constexpr std::array<std::string_view, 10> kNames = {"barrier",     "mbarrier", "cluster_barrier", "copies",
-                                                       "bulk_copies", "products", "registers",       "columns",
-                                                       "lanes",       "warpgroup"};
-  return kNames[static_cast<std::size_t>(awaited)];
-}
-
-std::string_view name(ReleasedBy by) {
-  constexpr std::array<std::string_view, 4> kNames = {"arrival", "copy", "product", "end"};
-  return kNames[static_cast<std::size_t>(by)];
-}
-
-}  // namespace warpbit::ptx
-
 namespace warpbit::grid {
 namespace {
 

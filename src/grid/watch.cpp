@@ -214,22 +214,3 @@ std::vector<ptx::LineCounts> profile(const Program& program, const std::vector<p
 }
 
 }  // namespace warpbit::grid
-
-namespace warpbit::ptx {
-
-Counts& Counts::operator+=(const Counts& other) {
-  warps += other.warps;
-  lanes += other.lanes;
-  bytes += other.bytes;
-  sectors += other.sectors;
-  least_sectors += other.least_sectors;
-  conflicts += other.conflicts;
-  shared_bytes += other.shared_bytes;
-  local_bytes += other.local_bytes;
-  constant_bytes += other.constant_bytes;
-  tensor_bytes += other.tensor_bytes;
-  products += other.products;
-  return *this;
-}
-
-}  // namespace warpbit::ptx

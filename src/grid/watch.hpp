@@ -28,6 +28,7 @@ class Watch {
   bool after(Warp& warp, const Path& before, const Step& step, Lanes lanes, bool waits);
   /// It is not done: the path does it again.
   void wait(Warp& warp, const Path& path, const Step& step);
+  bool counting() const { return !counts_.empty(); }
   /// The step at hand is part of a product or a copy, with these costs besides what its operands say.
   void add(const ptx::Counts& cost) { cost_ += cost; }
   /// Those of the block, if it is the observed one and that is asked for; else nullptr.

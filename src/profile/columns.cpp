@@ -58,12 +58,12 @@ std::vector<CountColumn> columns_of(std::span<const LineCounts> lines) {
 }
 
 std::vector<LineCounts> largest(std::span<const LineCounts> lines, std::span<const CountColumn> columns,
-                                std::size_t most) {
+                                std::size_t most, int kept) {
   std::vector<LineCounts> out(lines.begin(), lines.end());
   if (out.size() <= most) return out;
   const Counts all = sum_of(lines);
   const auto share = [&](const LineCounts& one) {
-    double greatest = 0;
+    double greatest = one.line == kept ? 1 : 0;
     for (const CountColumn& c : columns)
       greatest = std::max(greatest, static_cast<double>(one.*c.count) / static_cast<double>(all.*c.count));
     return greatest;

@@ -14,9 +14,9 @@ namespace warpbit::profile {
 std::vector<ptx::CountColumn> columns_of(std::span<const ptx::LineCounts> lines);
 
 /// Of more than `most` lines those with the greatest shares of any column, none with less than a hundredth of one, by their place in
-/// the text.
+/// the text. Line `kept` is among them.
 std::vector<ptx::LineCounts> largest(std::span<const ptx::LineCounts> lines,
-                                     std::span<const ptx::CountColumn> columns, std::size_t most);
+                                     std::span<const ptx::CountColumn> columns, std::size_t most, int kept);
 
 /// The sum over lines.
 ptx::Counts sum_of(std::span<const ptx::LineCounts> lines);

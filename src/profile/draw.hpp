@@ -10,7 +10,8 @@ namespace warpbit::profile {
 /// The lines that were executed, as a table with bars.
 class LineTable {
  public:
-  explicit LineTable(std::span<const ptx::LineCounts> lines);
+  /// The rows of line `framed` have a frame; 0: none has.
+  LineTable(std::span<const ptx::LineCounts> lines, int framed);
   /// In pixels.
   int width() const;
   void draw(Drawing& drawing) const;
@@ -31,9 +32,11 @@ class LineTable {
   void add_counts(const ptx::CountColumn& column, std::span<const ptx::LineCounts> shown,
                   const ptx::Counts& all);
   void draw_column(Drawing& drawing, const TableColumn& column, int x, int top) const;
+  void draw_frame(Drawing& drawing, std::size_t row, int top) const;
 
   std::vector<TableColumn> columns_;
   std::size_t rows_ = 0, of_ = 0;  ///< lines that are drawn, and all
+  std::vector<std::size_t> framed_;
 };
 
 /// The warps of a block over its statements.

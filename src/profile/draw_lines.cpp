@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "profile/draw.hpp"
+#include "text/svg.hpp"
 #include "text/wrapped.hpp"
 
 namespace warpbit::profile {
@@ -48,11 +49,13 @@ void LineTable::add_counts(const CountColumn& column, std::span<const LineCounts
   columns_.push_back(std::move(out));
 }
 
-LineTable::LineTable(std::span<const LineCounts> lines) : of_(lines.size()) {
+LineTable::LineTable(std::span<const LineCounts> lines, int framed) : of_(lines.size()) {
   const std::vector<CountColumn> columns = columns_of(lines);
-  const std::vector<LineCounts> shown = largest(lines, columns, kMostRows);
+  const std::vector<LineCounts> shown = largest(lines, columns, kMostRows, framed);
   rows_ = shown.size();
   if (rows_ == 0) return;
+  for (std::size_t i = 0; i < rows_; ++i)
+    if (framed != 0 && shown[i].line == framed) framed_.push_back(i);
   const Counts all = sum_of(lines);
   const auto texts = [&](const auto& text_of) {
     std::vector<std::string> out;
@@ -100,6 +103,13 @@ void LineTable::draw_column(Drawing& drawing, const TableColumn& column, int x, 
   }
 }
 
+void LineTable::draw_frame(Drawing& drawing, std::size_t row, int top) const {
+  constexpr int kAround = 4;
+  drawing.box(kMargin - kAround, top + static_cast<int>(row) * kRow + 1, width() - 2 * kMargin + 2 * kAround,
+              kRow - 1, fmt::format("fill=\"none\" stroke=\"{}\" stroke-width=\"1.5\"", kPictureColours[6]),
+              "the launch faulted here");
+}
+
 void LineTable::draw(Drawing& drawing) const {
   drawing.heading("Lines");
   if (rows_ == 0) return drawing.write("No statement was executed.");
@@ -107,6 +117,7 @@ void LineTable::draw(Drawing& drawing) const {
     drawing.write(fmt::format("{} of {} lines: those with a hundredth or more of a column, {} at most.", rows_,
                               of_, kMostRows),
                   "class=\"wb-faint\"");
+  if (!framed_.empty()) drawing.write("The frame is where the launch faulted.", "class=\"wb-faint\"");
   drawing.skip(2 * kRow + 12);
   const int top = drawing.y(), right = width() - kMargin;
   drawing.line(kMargin, top - 1, right, top - 1, "class=\"wb-grid\"");
@@ -119,6 +130,7 @@ void LineTable::draw(Drawing& drawing) const {
     draw_column(drawing, column, x, top);
     x += column.width() + kGap;
   }
+  for (const std::size_t row : framed_) draw_frame(drawing, row, top);
   drawing.skip(static_cast<int>(rows_ + 1) * kRow + 4);
 }
 

@@ -22,7 +22,7 @@ std::string source_text(std::span<const SourceLink> chain) {
 
 std::string profile_svg(const ProfilePicture& of) {
   constexpr int kLeastWidth = 900;
-  const profile::LineTable table(of.lines);
+  const profile::LineTable table(of.lines, of.fault_line);
   profile::Drawing drawing(std::max(kLeastWidth, table.width()));
   drawing.skip(profile::kMargin);
   drawing.text(profile::kMargin, drawing.y(), of.title, "font-size=\"16\" font-weight=\"bold\"");

@@ -5,9 +5,11 @@ import gzip
 import os
 import re
 import shlex
+import subprocess
+from xml.etree import ElementTree
 
 import pytest
-from conftest import ROOT, SITE, Files, tool
+from conftest import ROOT, SITE, TOOL, Files, tool
 from questions import FP8, MAP, MMA, NVFP4, QUESTIONS, TCGEN05, WGMMA, ULP_ADDRESS
 from selenium.common.exceptions import TimeoutException
 from selenium.webdriver.common.by import By
@@ -25,7 +27,7 @@ VIEWS = {"home": "#/home", "layout": f"#/layout/{MMA}?select=a[3,5]&by=ldmatrix"
          "layout-tensor": f"#/layout/{TCGEN05}?select=d[17,5]", "layout-scales": f"#/layout/{NVFP4}?select=scale_a[3,0]",
          "sum": f"#/sum/{MMA}?targets=sm_80,sm_90a&{ULP_ADDRESS}", "gpu": f"#/gpu/{FP8}",
          "descriptor": f"#/descriptor/0x4000004000013fff?form={WGMMA}", "tensormap": f"#/tensormap/{MAP}",
-         "format": "#/format/e4m3?number=3.3", "refusal": "#/layout/mma.m16n8k16.f64.f16",
+         "format": "#/format/e4m3?number=3.3", "profile": "#/profile", "refusal": "#/layout/mma.m16n8k16.f64.f16",
          "form": f"form/{MMA}.html", "forms": "form/family-mma.html"}
 GUIDE = (ROOT / "doc/guide/in-the-browser.md").read_text()
 LINKS = re.findall(r"^ +`(#/[^`]+)`$", GUIDE, re.M)
@@ -114,6 +116,70 @@ def test_guide_has_ten_links():
     assert len(LINKS) >= 10 and len(set(LINKS)) == len(LINKS)
 
 
+RING = ("examples/ring.ptx", "--block", "96", "--arg", "zeros:u32:256", "--arg", "zeros:u32:256", "--profile", "--json")
+
+
+@pytest.fixture
+def ring(tmp_path):
+    """The answer of a launch in a file, and beside it the picture of that launch."""
+    out = tmp_path / "ring.json"
+    answer = subprocess.run([TOOL, "launch", *RING, "--svg", tmp_path / "ring.svg"], cwd=ROOT, capture_output=True, text=True, check=True)
+    out.write_text(answer.stdout)
+    return out
+
+
+def choose(browser, site, file):
+    """The view of a profile, with that file."""
+    visit(browser, site + "#/profile")
+    browser.find_element(By.CSS_SELECTOR, "#view input").send_keys(str(file))
+    wait(browser, lambda: texts(browser, "#view .picture svg > title, #view .refusal") != [], "no answer is drawn")
+
+
+def test_profile_is_the_picture_of_the_launch(browser, site, tmp_path, ring):
+    """The file that the page gives has the bytes that launch --svg writes; what is shown is that document."""
+    svg = ring.with_suffix(".svg")
+    choose(browser, site, ring)
+    assert texts(browser, "#view h2") == ["ring on sm_90a: 1 block of 96 threads"] == texts(browser, "#view .picture svg > title")
+    browser.execute_cdp_cmd("Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(tmp_path)})
+    browser.find_element(By.CSS_SELECTOR, "#whole").click()
+    given = tmp_path / "profile.svg"
+    wait(browser, given.exists, "the picture is not kept")
+    assert given.read_bytes() == svg.read_bytes()
+    assert texts(browser, "#view .picture text") == [" ".join(t.text.split()) for t in ElementTree.parse(svg).iter("{http://www.w3.org/2000/svg}text")]
+    assert texts(browser, "#commands code") == ["warpbit profile ring.json --svg profile.svg"]
+
+
+def test_profile_of_a_file_that_is_dropped(browser, site, ring):
+    visit(browser, site + "#/profile")
+    browser.execute_script("""
+      const moved = new DataTransfer();
+      moved.items.add(new File([arguments[0]], "dropped.json"));
+      document.querySelector("#view .drop").dispatchEvent(new DragEvent("drop", { dataTransfer: moved, cancelable: true }));""", ring.read_text())
+    wait(browser, lambda: texts(browser, "#view .picture svg > title") == ["ring on sm_90a: 1 block of 96 threads"], "no picture")
+    assert texts(browser, "#view p code")[-1] == "dropped.json"
+
+
+def test_profile_has_the_colours_of_the_page(browser, site, ring):
+    choose(browser, site, ring)
+    paper = lambda: browser.execute_script("return getComputedStyle(document.querySelector('.picture .wb-paper')).fill")
+    try:
+        for theme, colour in (("dark", "rgb(27, 27, 27)"), ("light", "rgb(255, 255, 255)")):
+            browser.execute_script("document.documentElement.dataset.theme = arguments[0]; document.dispatchEvent(new Event('theme'))", theme)
+            assert paper() == colour
+    finally:
+        browser.execute_script("delete document.documentElement.dataset.theme")
+
+
+def test_profile_of_another_file_is_refused_and_another_may_be_chosen(browser, site, tmp_path):
+    file = tmp_path / "other.json"
+    for text in ("nonsense", "{}", '{"schema": "layout/1"}'):
+        file.write_text(text)
+        choose(browser, site, file)
+        refusal = subprocess.run([TOOL, "profile", file.name], cwd=tmp_path, capture_output=True, text=True).stderr
+        assert texts(browser, "#view .refusal") == [" ".join(refusal.removeprefix("warpbit: ").split())]
+        assert len(browser.find_elements(By.CSS_SELECTOR, "#view input")) == 1
+
+
 def first_view(browser, address):
     browser.execute_cdp_cmd("Network.clearBrowserCache", {})
     visit(browser, address)
@@ -154,26 +220,36 @@ def look(browser, colours, width):
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600})
 
 
-@pytest.mark.parametrize("view", VIEWS)
-@pytest.mark.parametrize("width", [1280, 360])
-@pytest.mark.parametrize("colours", ["light", "dark"])
-def test_accessible(browser, site, view, colours, width):
+def check_accessible(browser, show, name, colours, width):
     """axe reports nothing; the page is not wider than the window. Pictures for people: build/web/screenshots."""
     look(browser, colours, width)
     try:
-        go(browser, site, VIEWS[view])
+        show()
         if not browser.execute_script("return 'axe' in window"):
             browser.execute_script(AXE.read_text())
         found = browser.execute_async_script("axe.run().then(arguments[0])")["violations"]
         wide = browser.execute_script("return document.documentElement.scrollWidth")
         folder = ROOT / "build/web/screenshots"
         folder.mkdir(exist_ok=True)
-        browser.get_screenshot_as_file(str(folder / f"{view}-{colours}-{width}.png"))
+        browser.get_screenshot_as_file(str(folder / f"{name}-{colours}-{width}.png"))
     finally:
         browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
         browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
     assert [(v["id"], v["help"], [n["html"][:200] for n in v["nodes"]][:3]) for v in found] == []
     assert wide <= width
+
+
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("width", [1280, 360])
+@pytest.mark.parametrize("colours", ["light", "dark"])
+def test_accessible(browser, site, view, colours, width):
+    check_accessible(browser, lambda: go(browser, site, VIEWS[view]), view, colours, width)
+
+
+@pytest.mark.parametrize("width", [1280, 360])
+@pytest.mark.parametrize("colours", ["light", "dark"])
+def test_profile_is_accessible(browser, site, colours, width, ring):
+    check_accessible(browser, lambda: choose(browser, site, ring), "profile-drawn", colours, width)
 
 
 def test_print_shows_the_view_alone(browser, site):
