@@ -138,8 +138,9 @@ WARPBIT_DEVICE typename MmaBlockScale<Shape, Kind, A, B, Scale>::Sum mma_block_s
     std::uint32_t scale_b, ScaleSelector of_b, Place at = Place::here()) {
   using Row = MmaBlockScale<Shape, Kind, A, B, Scale>;
   typename Row::Sum d;
-  WARPBIT_EITHER(issue(Row{}, d, a, b, c, scale_a, of_a, scale_b, of_b),
-                 d = executed<typename Row::Sum>({Row::form}, at, a, b, c, scale_a, of_a, scale_b, of_b));
+  WARPBIT_EITHER(
+      issue(Row{}, d, a, b, c, scale_a, of_a, scale_b, of_b),
+      d = executed<typename Row::Sum>({Row::form, kSelectors}, at, a, b, c, scale_a, of_a, scale_b, of_b));
   return d;
 }
 
