@@ -84,10 +84,7 @@ WARPBIT_DEVICE void cp_async_wait_group(Place at = Place::here()) {
 }
 /// Waits for all copies of the thread, grouped or not.
 WARPBIT_DEVICE void cp_async_wait_all(Place at = Place::here()) {
-  WARPBIT_EITHER(asm volatile("cp.async.wait_all;" ::
-                                  : "memory"),
-                 calls::commit_group(at);
-                 calls::wait_group(0, at));
+  WARPBIT_EITHER(asm volatile("cp.async.wait_all;" ::: "memory"), calls::wait_all(at));
 }
 
 // ---- Products of a warp

@@ -12,6 +12,7 @@
 #include "async/copy.hpp"
 #include "block/shape.hpp"
 #include "device/cluster.hpp"
+#include "device/planted.hpp"
 #include "warpbit/device/calls.hpp"
 
 namespace warpbit::device::calls {
@@ -91,6 +92,7 @@ Index3 cluster_nctaid(Place at) {
 
 void barrier_cluster_arrive(bool releases, Place at) {
   check_target("barrier.cluster", at);
+  if (is_left_out("barrier.cluster.arrive", at)) return;
   Block& block = current_block();
   const block::Who me = block.who(at);
   const std::uint32_t lane = std::uint32_t{1} << me.thread % block::kWarp;
@@ -102,6 +104,7 @@ void barrier_cluster_arrive(bool releases, Place at) {
 
 void barrier_cluster_wait(Place at) {
   constexpr const char* kForm = "barrier.cluster.wait";
+  if (is_left_out(kForm, at)) return;
   Block& block = current_block();
   const block::Who me = block.who(at);
   const std::uint32_t lane = std::uint32_t{1} << me.thread % block::kWarp;
@@ -177,6 +180,7 @@ std::uint64_t mbarrier(Mbarrier what, const View& object, std::uint32_t value, P
   block.fail_if(block::check_bytes(form, Space::shared, object, kObject, kObject, me));
   if (what != Mbarrier::arrive_cluster) check_own(form, object, at);
   std::uint64_t state = 0;
+  if (is_left_out(form, at)) return state;
   async::Block& of = owner(form, object, at).async;
   while (must_wait(what, of.mbarriers, object.at, value)) {
     Call call{{Request::Kind::phase, form, at}};
@@ -200,6 +204,10 @@ bool mbarrier_test(const char* form, const View& object, std::uint64_t phase, bo
   Block& block = current_block();
   block.fail_if(block::check_bytes(form, Space::shared, object, kObject, kObject, block.who(at)));
   check_own(form, object, at);
+  if (const PlantedCall* const change = planted(form, at)) {
+    if (change->change == PlantedCall::Change::left_out) return true;
+    phase ^= 1;
+  }
   Call call{{Request::Kind::phase, form, at}};
   call.value = static_cast<std::uint64_t>(object.at);
   while (true) {
@@ -224,6 +232,7 @@ std::uint32_t mbarrier_pending_count(std::uint64_t state) {
 
 void fence_mbarrier_init(Place at) {
   check_target("fence.mbarrier_init", at);
+  if (is_left_out("fence.mbarrier_init", at)) return;
   Block& block = current_block();
   const int thread = block.who(at).thread;
   block.async.cluster.barrier.release(thread / block::kWarp, std::uint32_t{1} << thread % block::kWarp);
@@ -238,8 +247,10 @@ namespace {
 class InArray : public async::Global {
  public:
   explicit InArray(const View* array) : array_(array) {}
-  Result<std::byte*> find(std::uint64_t address, std::uint64_t, bool) override {
-    return array_->global + static_cast<std::int64_t>(address);  // checked before
+  Result<std::byte*> find(std::uint64_t address, std::uint64_t bytes, bool writes) override {
+    std::byte* const out = array_->global + static_cast<std::int64_t>(address);  // checked before
+    access_global(out, bytes, writes);
+    return out;
   }
 
  private:
@@ -249,8 +260,10 @@ class InArray : public async::Global {
 /// The memory of a tensor, which whoever made the map vouches for.
 class InTensor : public async::Global {
  public:
-  Result<std::byte*> find(std::uint64_t address, std::uint64_t, bool) override {
-    return reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(address));
+  Result<std::byte*> find(std::uint64_t address, std::uint64_t bytes, bool writes) override {
+    auto* const out = reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(address));
+    access_global(out, bytes, writes);
+    return out;
   }
 };
 
@@ -381,19 +394,20 @@ std::optional<async::Reduce> Copy::reduce() {
 }  // namespace
 
 void copy_global_to_shared(const BulkCopy& copy, Place at) {
-  Copy(copy, at).load();
+  if (!is_left_out(copy.form, at)) Copy(copy, at).load();
 }
 
 void copy_shared_to_global(const BulkCopy& copy, Place at) {
-  Copy(copy, at).store();
+  if (!is_left_out(copy.form, at)) Copy(copy, at).store();
 }
 
 void copy_shared_to_cluster(const BulkCopy& copy, Place at) {
-  Copy(copy, at).exchange();
+  if (!is_left_out(copy.form, at)) Copy(copy, at).exchange();
 }
 
 void bulk_commit_group(Place at) {
   check_target("cp.async.bulk.commit_group", at);
+  if (is_left_out("cp.async.bulk.commit_group", at)) return;
   Block& block = current_block();
   block.async.groups.commit(block.who(at).thread);
 }
@@ -401,11 +415,13 @@ void bulk_commit_group(Place at) {
 void bulk_wait_group(unsigned pending, Place at) {
   constexpr const char* kForm = "cp.async.bulk.wait_group";
   check_target(kForm, at);
+  const std::optional<unsigned> most = planted_pending(kForm, pending, at);
+  if (!most) return;
   Block& block = current_block();
   const int thread = block.who(at).thread;
   (void)block.async.cluster.deliver_groups(thread);  // what it finds ends the cluster's turns
   block.fail_if_found(kForm);
-  block.async.groups.wait(thread, pending, false);
+  block.async.groups.wait(thread, *most, false);
 }
 
 }  // namespace warpbit::device::calls
