@@ -186,6 +186,14 @@ namespace calls {
 Block& owner(std::string_view what, const View& array, Place at);
 /// Fails if the array is another block's: only loads, stores, arrivals and copies reach those.
 void check_own(std::string_view what, const View& array, Place at);
+/// Bytes of a barrier object.
+inline constexpr std::int64_t kObject = block::Mbarriers::kBytes;
+/// Fails where the target has no asynchronous machine.
+void check_target(std::string_view form, Place at);
+/// Fails with an error of the asynchronous machine, or with what it has found; the form is its name.
+void check_done(std::string_view form, const Result<bool>& done, Place at);
+/// "the cluster has 2 blocks"
+std::string blocks_of(int blocks);
 /// Tells who compares launches of an access to global memory, before it.
 void access_global(std::byte* at, std::size_t bytes, bool writes);
 
