@@ -153,7 +153,7 @@ struct FindingsReport {
   std::uint64_t source_launches = 0;  ///< of kernels in source (device.hpp)
   std::vector<std::string> kernels;   ///< in PTX that were launched, as people write their names
   std::vector<Remark>
-      remarks;  ///< of all launches, and of assert_bits_equal of Python; those of one place once
+      remarks;  ///< of all launches, of assert_bits_equal of Python and EqualBits of C++; those of one place once
 
   /// Whether one of them is a fault or a finding.
   bool has_findings() const;
