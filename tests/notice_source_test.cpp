@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "archive.hpp"
 #include "device_inputs.hpp"
@@ -91,6 +92,17 @@ TEST_CASE("suite: other forms", "[.][forms_empty]") {
   REQUIRE(launch(device_inputs::target("sm_100a"), {}, {32}, 16, notice_source::tensor_words,
                  GlobalArray<std::uint32_t>(words))
               .ok());
+}
+
+TEST_CASE("suite: one kernel on two generations", "[.][two_targets]") {
+  const Codes a = device_inputs::codes(16 * 80, 1, kOne), b = device_inputs::codes(8 * 80, 2, kOne);
+  for (const char* const target : {"sm_80", "sm_90a"}) {
+    std::vector<float> d(16 * 8);
+    REQUIRE(launch(device_inputs::target(target), {}, {32}, 1536, notice_source::gemm,
+                   GlobalArray<const std::uint16_t>(a), GlobalArray<const std::uint16_t>(b),
+                   GlobalArray<float>(d), 80)
+                .ok());
+  }
 }
 
 TEST_CASE("suite: products of a warpgroup", "[.][wgmma_bits]") {
@@ -304,6 +316,23 @@ TEST_CASE("mistakes in products of a warpgroup", "[once]") {
             {"transposed", "wgmma<m64nNkK", "imm-trans-b", by_test},
         },
         "tests/kernels/wgmma_gemm.cuh");
+}
+
+TEST_CASE("launches in source are tried on other generations, each target's", "[once]") {
+  NoticeOptions options;
+  options.kinds = {"target"};
+  std::multiset<std::string> before, after;
+  for (const TriedMistake& one : report_of("two_targets", options).tried) {
+    before.insert(one.before);
+    after.insert(one.after);
+    if (one.after == "a launch on sm_80" ||
+        (one.before == "a launch on sm_80" && one.after == "a launch on sm_90"))
+      CHECK(one.outcome == Noticed::bytes);
+  }
+  // Not on sm_75, which has no cp.async.
+  CHECK((before.count("a launch on sm_80") == 4 && before.count("a launch on sm_90a") == 4 &&
+         before.size() == 8));
+  CHECK((after.count("a launch on sm_80") == 1 && after.count("a launch on sm_75") == 0));
 }
 
 TEST_CASE("a kernel in source that does more than to compute is run once by its test", "[once]") {

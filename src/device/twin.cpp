@@ -35,9 +35,9 @@ using Clock = std::chrono::steady_clock;
 /// What is known in this process.
 struct Known {
   std::mutex mutex;
-  std::set<CallSite> sites;          // that were written
-  bool differs = false;              // the mistake leaves other bytes
-  std::map<std::string, int> tried;  // launches, by kernel
+  std::set<std::pair<CallSite, std::string>> sites;  // that were written, with their targets
+  bool differs = false;                              // the mistake leaves other bytes
+  std::map<std::string, int> tried;                  // launches, by kernel
   /// What is left for launches apart: a test must not seem to have no end as it is compared.
   std::chrono::milliseconds time{5000};
 };
@@ -104,24 +104,21 @@ void change_memory(const Twin& twin) {
 // In the child.
 json left_by(const Twin& twin, const Launch& how, const std::function<void()>& thread) {
   change_memory(twin);
-  std::optional<CallWatch> watch;
-  if (twin.mistake != nullptr)
-    watch.emplace(*twin.mistake);
-  else
-    watch.emplace();
+  const PlantedCall nothing;  // no line is 0
+  CallWatch watch(twin.mistake != nullptr ? *twin.mistake : nothing);
   GlobalAccesses accesses;
-  watch->accesses = &accesses;
+  watch.accesses = &accesses;
   Launch alone = launch_of(twin, how);
   alone.execute.threads = 1;
   json out = {{"fault", ""}, {"rule", ""}};
   try {
-    if (const Launched launched = launch_once(alone, thread, &*watch); launched.fault)
+    if (const Launched launched = launch_once(alone, thread, &watch); launched.fault)
       out = {{"fault", launched.fault->message()}, {"rule", std::string(name(launched.fault->error.code))}};
   } catch (...) {
     out["fault"] = out["rule"] = "the kernel throws an exception";
   }
   out["changes"] = accesses.changes();
-  out["executed"] = watch->executed() + (is_of_target(twin.mistake, how) ? 1 : 0);
+  out["executed"] = watch.executed() + (is_of_target(twin.mistake, how) ? 1 : 0);
   for (const Bytes one : accesses.read())
     out["read"].push_back({reinterpret_cast<std::uintptr_t>(one.data()), one.size()});
   return out;
@@ -220,7 +217,8 @@ class Twins {
 
   /// Nothing if the mistake is not executed, or there is no time.
   std::optional<json> compare() {
-    (void)Instruction::parse(mistake_.call, how_.target);  // the library makes its tables once, for all children
+    (void)Instruction::parse(mistake_.call,
+                             how_.target);  // the library makes its tables once, for all children
     const Left wrong = launch_apart({.mistake = &mistake_}, how_, thread_);
     if (!wrong.is_known || wrong.executed == 0) return std::nullopt;
     const Left right = launch_apart({}, how_, thread_);
@@ -228,7 +226,7 @@ class Twins {
     std::string_view outcome = outcome_of(right, wrong);
     if (outcome == "same" && right.fault.empty() && is_to_be_tried()) outcome = with_other_inputs(right.read);
     const std::lock_guard lock(known().mutex);
-    known().differs = outcome == "fault" || outcome == "bytes";
+    known().differs = known().differs || outcome == "fault" || outcome == "bytes";
     return json{{"event", "source"},
                 {"outcome", outcome},
                 {"inputs", tried_},
@@ -276,14 +274,12 @@ Launched launch_recorded(const TestProcess& process, const Launch& how, const st
   process.write({{"event", "source"}});
   CallWatch watch;
   Launched out = launch_once(how, thread, &watch);
+  const std::string target(how.target.name());
   const std::lock_guard lock(known().mutex);
   for (const CallSite& one : watch.sites())
-    if (known().sites.insert(one).second)
-      process.write({{"event", "call"},
-                     {"file", one.file},
-                     {"line", one.line},
-                     {"call", one.call},
-                     {"target", how.target.name()}});
+    if (known().sites.emplace(one, target).second)
+      process.write(
+          {{"event", "call"}, {"file", one.file}, {"line", one.line}, {"call", one.call}, {"target", target}});
   return out;
 }
 
