@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # The folders of src/ that the four libraries are made of.
 set(WARPBIT_LIBRARIES core tools kernels programs)
-set(WARPBIT_core_FOLDERS . numeric fragment machine target isa isa/families kernel format api block c)
+set(WARPBIT_core_FOLDERS . numeric fragment machine target isa isa/families kernel format api block review c)
 set(WARPBIT_tools_FOLDERS text capture recording record probes replay explain compare order diagnose layout run c/tools)
-set(WARPBIT_kernels_FOLDERS review async device tensor_map texture ptx ptx/rows scalar assembler grid c/kernels)
+set(WARPBIT_kernels_FOLDERS async device tensor_map texture ptx ptx/rows scalar assembler grid c/kernels)
 set(WARPBIT_programs_FOLDERS verify edit arbiter reduction notice debug profile)
 
 # The index of the captures, a string for each line.

@@ -29,9 +29,27 @@ std::optional<PlantedMistake> PlantedMistake::read(const nlohmann::json& from) {
   }
 }
 
+nlohmann::json PlantedCall::json() const {
+  return {{"file", file},       {"line", line}, {"call", call}, {"change", static_cast<int>(change)},
+          {"operand", operand}, {"text", text}};
+}
+
+std::optional<PlantedCall> PlantedCall::read(const nlohmann::json& from) {
+  try {
+    return PlantedCall{from.at("file").get<std::string>(),    from.at("line").get<unsigned>(),
+                       from.at("call").get<std::string>(),    static_cast<Change>(from.at("change").get<int>()),
+                       from.at("operand").get<std::size_t>(), from.at("text").get<std::string>()};
+  } catch (const nlohmann::json::exception&) {
+    return std::nullopt;
+  }
+}
+
 TestProcess::TestProcess(fs::path folder) : folder_(std::move(folder)) {
   std::ifstream file(folder_ / kMistake);
-  if (file) mistake_ = PlantedMistake::read(nlohmann::json::parse(file, nullptr, false));
+  if (!file) return;
+  const nlohmann::json mutant = nlohmann::json::parse(file, nullptr, false);
+  mistake_ = PlantedMistake::read(mutant);
+  call_ = PlantedCall::read(mutant);
 }
 
 namespace {

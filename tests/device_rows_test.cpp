@@ -310,11 +310,29 @@ void check_scaled(MmaBlockScale<Shape, Kind, A, B, Scale>) {
     d[i] =
         mma_block_scale<Shape, Kind, A, B, Scale>(a[i], b[i], c[i], scale_a[i], of_a[i], scale_b[i], of_b[i]);
   });
-  check_same(launched, d, batch<Fragment<float, 4>>(form, "sm_120a", a, b, c, scale_a, of_a, scale_b, of_b));
+  const std::string statement = form + " {d}, {a}, {b}, {c}, sa, {ba, ta}, sb, {bb, tb};";
+  check_same(launched, d,
+             batch<Fragment<float, 4>>(statement, "sm_120a", a, b, c, scale_a, of_a, scale_b, of_b));
 }
 
 TEST_CASE("each product with block scaling has the bits of a batch", "[quick][device]") {
   for_each(MmaBlockScaleRows{}, [](auto row) { check_scaled(row); });
+}
+
+// 32 products of ones: 32 times the scale factor of A, 2^(code - 127), and that of B.
+TEST_CASE("selectors name the bytes of scale factors", "[quick][device]") {
+  constexpr std::uint32_t kOnes = 0x3838'3838, kScales = 0x8281'7f7e;
+  const float factors[] = {0.5F, 1, 4, 8};
+  std::vector<float> d(32);
+  for (std::uint16_t of_a = 0; of_a < 4; ++of_a)
+    for (std::uint16_t of_b = 0; of_b < 4; ++of_b) {
+      const Launched launched = launch({device_inputs::target("sm_120a"), {}, {32}}, [&] {
+        d[threadIdx.x] = mma_block_scale<m16n8k32, mxf8f6f4, e4m3, e4m3, ue8m0>(
+            {kOnes, kOnes, kOnes, kOnes}, {kOnes, kOnes}, {}, kScales, {of_a, 0}, kScales, {of_b, 0})[0];
+      });
+      REQUIRE(launched.ok());
+      CHECK(d == std::vector<float>(32, 32 * factors[of_a] * factors[of_b]));
+    }
 }
 
 // ---- Moves, by the manual's pictures

@@ -32,6 +32,7 @@ const Arrows kArrows = {
     {"format", {"numeric"}},
     {"api", {"isa", "machine", "format"}},
     {"block", {"api"}},
+    {"review", {"block"}},
     {"c", {"api", "replay", "grid"}},
     // Tools.
     {"text", {}},
@@ -43,13 +44,12 @@ const Arrows kArrows = {
     {"explain", {"replay", "format", "text"}},
     {"compare", {"explain", "probes"}},
     {"order", {"replay", "text"}},
-    {"diagnose", {"order", "replay", "format"}},
+    {"diagnose", {"order", "replay", "format", "review"}},
     {"layout", {"api", "capture", "text"}},
     {"run", {"replay", "format", "text"}},
     // Kernels.
     {"tensor_map", {"fragment"}},
     {"async", {"block", "tensor_map"}},
-    {"review", {"block"}},
     {"device", {"async", "review"}},
     {"ptx", {"isa"}},
     {"scalar", {"ptx"}},

@@ -7,7 +7,9 @@
 #include <nlohmann/json.hpp>
 
 #include "archive.hpp"
+#include "device_inputs.hpp"
 #include "tool.hpp"
+#include "warpbit/matchers/catch2.hpp"
 #include "warpbit/notice.hpp"
 #include "warpbit/ptx.hpp"
 
@@ -155,6 +157,36 @@ TEST_CASE("findings tells a test that is clean from one that fails, does not run
     CHECK(said.lines().back() == row.said);
   }
   CHECK(tool::shell(warpbit + "findings").status == 2);
+}
+
+TEST_CASE("a test that compares arrays", "[.][compares_bits]") {
+  const std::vector<float> ones(8, 1.0F), zeros(8);
+  const std::vector<std::uint32_t> words(128), others(128, 1);
+  const auto mma =
+      Instruction::parse("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", *Target::find("sm_90"));
+  CHECK_THAT(ones, catch2::EqualBits(ones));
+  CHECK_THAT(zeros, !catch2::EqualBits(ones));
+  CHECK_THAT(zeros, catch2::EqualBits(ones));
+  CHECK_THAT(words, catch2::EqualBits(mma->operands()[0], others));
+}
+
+TEST_CASE("an EqualBits that fails is told to findings, and no other one") {
+  const std::string test = fs::canonical("/proc/self/exe").string();
+  const std::vector<std::string> command = {test, "[compares_bits]"};
+  const Result<FindingsReport> report = findings(command);
+  REQUIRE(report);
+  CHECK(report->status != 0);
+  REQUIRE(report->remarks.size() == 2);
+  const Remark &array = report->remarks[0], &registers = report->remarks[1];
+  CHECK((array.rule == "bits_differ" && array.grade == Grade::fault && registers.rule == "bits_differ"));
+  CHECK_THAT(array.message, Catch::StartsWith("8 of 8 elements of the array differ") &&
+                                Catch::EndsWith("every element is wrong"));
+  REQUIRE(array.at.size() == 1);
+  CHECK_THAT(array.at[0].file, Catch::EndsWith("review_test.cpp"));
+  CHECK(array.at[0].line == static_cast<int>(device_inputs::line_of(
+                                "tests/review_test.cpp", "  CHECK_THAT(zeros, catch2::EqualBits(ones));\n")));
+  CHECK_THAT(registers.message, Contains("128 of 128 elements of d differ"));
+  CHECK(registers.at.empty());
 }
 
 TEST_CASE("a survivor of notice is a remark at the line that the test does not hold") {

@@ -84,10 +84,7 @@ WARPBIT_DEVICE void cp_async_wait_group(Place at = Place::here()) {
 }
 /// Waits for all copies of the thread, grouped or not.
 WARPBIT_DEVICE void cp_async_wait_all(Place at = Place::here()) {
-  WARPBIT_EITHER(asm volatile("cp.async.wait_all;" ::
-                                  : "memory"),
-                 calls::commit_group(at);
-                 calls::wait_group(0, at));
+  WARPBIT_EITHER(asm volatile("cp.async.wait_all;" ::: "memory"), calls::wait_all(at));
 }
 
 // ---- Products of a warp
@@ -138,8 +135,9 @@ WARPBIT_DEVICE typename MmaBlockScale<Shape, Kind, A, B, Scale>::Sum mma_block_s
     std::uint32_t scale_b, ScaleSelector of_b, Place at = Place::here()) {
   using Row = MmaBlockScale<Shape, Kind, A, B, Scale>;
   typename Row::Sum d;
-  WARPBIT_EITHER(issue(Row{}, d, a, b, c, scale_a, of_a, scale_b, of_b),
-                 d = executed<typename Row::Sum>({Row::form}, at, a, b, c, scale_a, of_a, scale_b, of_b));
+  WARPBIT_EITHER(
+      issue(Row{}, d, a, b, c, scale_a, of_a, scale_b, of_b),
+      d = executed<typename Row::Sum>({Row::form, kSelectors}, at, a, b, c, scale_a, of_a, scale_b, of_b));
   return d;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Would a test notice a mistake in a kernel? The test is run once as it is, and then once for each mistake, which is planted in
-// the PTX of a kernel when the test loads it. No file is changed.
+// the PTX of a kernel when the test loads it, or in what a kernel in source (device.hpp) calls. No file is changed.
 //
 //     auto report = notice({"pytest", "tests/test_gemm.py"});
 //     report->score()                                    // 0.86: of 57 mistakes that change something the test notices 49
@@ -38,17 +38,18 @@ struct MistakeKind {
 /// All of them, in the order in which they are told.
 std::span<const MistakeKind> mistake_kinds();
 
-/// A mistake in a statement of a kernel.
+/// A mistake in a statement of a kernel in PTX, or in a call of one in source.
 struct Mistake {
-  std::string kind;         ///< of mistake_kinds()
-  std::string sentence;     ///< "the barrier is left out"
-  std::string kernel;       ///< the function that has the statement
-  std::string file;         ///< of the module; empty if it was not loaded from one
-  int line = 0;             ///< of the module's text
-  std::string before;       ///< the statement in one line, with its guard
-  std::string after;        ///< what stands there instead, in one line; empty: nothing
-  SourceLink source;        ///< by .loc: the innermost line in the file of the function; line 0 without it
-  std::string source_text;  ///< that line, if the file can be read
+  std::string kind;           ///< of mistake_kinds()
+  std::string sentence;       ///< "the barrier is left out"
+  std::string kernel;         ///< the function that has the statement; empty in source
+  std::string file;           ///< of the module, empty if it was not loaded from one; or of the source
+  int line = 0;               ///< of the module's text, or of the source
+  std::string before;         ///< the statement in one line, with its guard; or what is called
+  std::string after;          ///< what stands there instead, in one line; empty: nothing
+  SourceLink source;          ///< by .loc: the innermost line in the file of the function; line 0 without it
+  std::string source_text;    ///< that line, if the file can be read
+  bool is_in_source = false;  ///< `source` is where it is, too
 };
 
 /// What became of a test with a mistake.
@@ -61,10 +62,10 @@ enum class Noticed : std::uint8_t {
   finding,  ///< it passes, and launches leave the same bytes, but one has a finding that it has not without the mistake
   values,        ///< it passes, and launches leave the same; with other values in the arrays they do not
   sizes,         ///< the same, where an integer argument is smaller, or the grid has a block more
-  not_executed,  ///< no launch executes the statement
+  not_executed,  ///< no launch executes the statement; of calls in source those alone are known that one executes
   same,  ///< it passes, and launches leave the same with other values and sizes, too: it may be no mistake at all
   no_effect,  ///< the same, and no other statement of the first block reads or writes anything else; of no mistake in the order of accesses
-  not_planted,  ///< the module was not loaded again, or not the same one: nothing is known
+  not_planted,  ///< the module was not loaded again, or not the same one, or nothing was called there, or there was no time to compare: nothing is known
 };
 struct NoticedRow {
   Noticed value;
@@ -93,7 +94,7 @@ struct NoticeOptions {
   Shard shard = {};                     ///< of the chosen ones, those that are tried
   std::vector<std::string> kinds = {};  ///< these alone; empty: all
   std::vector<std::string> kernels =
-      {};  ///< in these functions alone; empty: in all that were launched, and what they call
+      {};  ///< in these functions of PTX alone; empty: in all that were launched, and what they call
   std::vector<std::string> at =
       {};  ///< in statements at these lines alone, "131" of the PTX, "gemm.cu:40" of the source
   std::filesystem::path save = {};  ///< a folder for the modules with their mistakes, one a file; empty: none
@@ -109,15 +110,15 @@ struct NoticeReport {
     tried,      ///< all that is below is known
     not_run,    ///< the command cannot be run
     fails,      ///< the test fails as it is
-    no_kernel,  ///< it launches no kernel in PTX
+    no_kernel,  ///< it launches none in which a mistake can be
   } state = State::tried;
-  int status = 0;                     ///< of the command as it is
-  std::string output;                 ///< the end of what it printed, if it was not successful
-  double seconds = 0;                 ///< of the test as it is
-  std::uint64_t launches = 0;         ///< in it
-  std::uint64_t source_launches = 0;  ///< of kernels in source (device.hpp), in which no mistake can be planted
-  std::vector<std::string> kernels;   ///< that were launched
-  std::size_t statements = 0, executed = 0;  ///< of the functions in which mistakes may be
+  int status = 0;                            ///< of the command as it is
+  std::string output;                        ///< the end of what it printed, if it was not successful
+  double seconds = 0;                        ///< of the test as it is
+  std::uint64_t launches = 0;                ///< in it, of kernels in PTX
+  std::uint64_t source_launches = 0;         ///< of kernels in source (device.hpp)
+  std::vector<std::string> kernels;          ///< in PTX that were launched
+  std::size_t statements = 0, executed = 0;  ///< of the functions in which mistakes may be, and calls in source
   std::size_t possible = 0;                  ///< mistakes that there are
   std::size_t chosen = 0;                    ///< of these, for all shards
   bool is_stable = true;                     ///< as it is, it passed again in the end
@@ -132,7 +133,7 @@ struct NoticeReport {
 };
 
 /// Runs a command, as a shell would find it, once as it is, and for each mistake once more. Errors: usage for an unknown kind, a
-/// shard that there is not, an empty command, or a process that is such a test itself.
+/// shard that there is not, an empty command, a process that is such a test itself, or modules to save where there are none.
 Result<NoticeReport> notice(std::span<const std::string> command, const NoticeOptions& options = {});
 
 /// The survivors, for a review: each at its line of the source, or of the PTX.
@@ -152,7 +153,7 @@ struct FindingsReport {
   std::uint64_t source_launches = 0;  ///< of kernels in source (device.hpp)
   std::vector<std::string> kernels;   ///< in PTX that were launched, as people write their names
   std::vector<Remark>
-      remarks;  ///< of all launches, and of assert_bits_equal of Python; those of one place once
+      remarks;  ///< of all launches, of assert_bits_equal of Python and EqualBits of C++; those of one place once
 
   /// Whether one of them is a fault or a finding.
   bool has_findings() const;

@@ -131,11 +131,30 @@ std::vector<const char*> with_lines(int argc, char** argv) {
   return out;
 }
 
+// CLI11 takes "[tag]" for a list; the words of a test behind -- it gets with a mark.
+constexpr char kMark = '\x01';
+
+std::vector<std::string> with_marks(const std::vector<const char*>& words) {
+  std::vector<std::string> out(words.begin(), words.end());
+  const auto end = std::ranges::find(out, "--");
+  if (out.size() < 2 || end == out.end() || (out[1] != "notice" && out[1] != "findings")) return out;
+  std::for_each(end + 1, out.end(), [](std::string& word) { word.insert(word.begin(), kMark); });
+  return out;
+}
+
+void remove_marks(CLI::App& app) {
+  for (CLI::App* command : app.get_subcommands([](CLI::App*) { return true; }))
+    if (CLI::Option* const test = command->get_option_no_throw("test"))
+      test->transform([](const std::string& word) { return word.substr(word.starts_with(kMark) ? 1 : 0); });
+}
+
 // The exit status, where no refusal is thrown.
 int answer(CLI::App& app, int argc, char** argv, const int& status) try {
   check_command(argc, argv);
-  const std::vector<const char*> words = with_lines(argc, argv);
-  app.parse(static_cast<int>(words.size()), words.data());
+  std::vector<std::string> words = with_marks(with_lines(argc, argv));
+  words.erase(words.begin());
+  std::ranges::reverse(words);
+  app.parse(std::move(words));
   return status;
 } catch (const CLI::ParseError& error) {
   if (error.get_name() == "RequiredError") check_required(app);
@@ -161,6 +180,7 @@ int run(int argc, char** argv) {
   WARPBIT_COMMANDS(WARPBIT_ADD)
 #undef WARPBIT_ADD
   refuse_empty_names(app);
+  remove_marks(app);
   try {
     status = answer(app, argc, argv, status);
   } catch (const Refusal& refusal) {

@@ -97,7 +97,7 @@ void add_findings(CLI::App& command, int& status) {
   command.footer(
       "The test is run once, with what it prints. Each launch of it is looked at, whatever the test asserts: by RawModule of "
       "Python, ptx::Module of C++, the functions of C, kernels in source, or the command launch; and each assert_bits_equal of "
-      "Python that fails. Exit status: 0 if the test passes and nothing is found but notes, 1 if it fails or something is found, "
+      "Python and EqualBits of C++ that fails. Exit status: 0 if the test passes and nothing is found but notes, 1 if it fails or something is found, "
       "2 if it does not run, 3 if it passes and launches no kernel.\n" +
       examples({"warpbit findings --sarif found.sarif -- warpbit verify golden/kernels/scan.zip",
                 "warpbit findings -- warpbit launch examples/ptx_kernel.ptx --entry gemm --grid 1,1 --block 32 "

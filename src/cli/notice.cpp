@@ -88,7 +88,7 @@ void add_notice(CLI::App& command, int& status) {
       ->delimiter(',')
       ->type_name("NAME,...")
       ->allow_extra_args(false);
-  command.add_option("--kernels", o.options.kernels, "mistakes in these functions alone")
+  command.add_option("--kernels", o.options.kernels, "mistakes in these functions of PTX alone")
       ->delimiter(',')
       ->type_name("NAME,...")
       ->allow_extra_args(false);
@@ -117,7 +117,8 @@ void add_notice(CLI::App& command, int& status) {
   add_review(command, o.review, json);
   command.footer(
       "The test is run once as it is, and once for each mistake, which is planted when it loads the PTX: by "
-      "RawModule of Python, ptx::Module of C++, the functions of C, or the command launch. No file is changed. "
+      "RawModule of Python, ptx::Module of C++, the functions of C, or the command launch; or in what a kernel in "
+      "source (device.hpp) calls: barriers, waits, copies, products, fragments. No file is changed. "
       "Exit status: 0 if each mistake that changes something is noticed, or as many as --least says, 1 if one survives, 2 if none does and not all "
       "is known, or the test does not run or fails as it is, 3 if it launches no kernel.\n" +
       examples(

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <span>
 #include <sstream>
+#include <tuple>
 
 #include "cli/json.hpp"
 #include "cli/junit.hpp"
@@ -25,16 +26,22 @@ std::string plural(std::uint64_t count, std::string_view what) {
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : what.ends_with("ch") ? "es" : "s");
 }
 
-// "saxpy, PTX line 31; saxpy.cu:12: if (i < n)"
-std::string place_of(const Mistake& one) {
-  std::string out = one.kernel.empty() ? "" : one.kernel + ", ";
-  out += fmt::format("PTX line {}", one.line);
-  if (one.source.line <= 0) return out;
-  out += fmt::format("; {}:{}", std::filesystem::path(one.source.file).filename().string(), one.source.line);
+// "saxpy.cu:12: if (i < n)"
+std::string source_of(const Mistake& one) {
+  const std::string out =
+      fmt::format("{}:{}", std::filesystem::path(one.source.file).filename().string(), one.source.line);
   return one.source_text.empty() ? out : fmt::format("{}: {}", out, one.source_text);
 }
 
-// A change of the PTX, as a patch has it.
+// "saxpy, PTX line 31; saxpy.cu:12: if (i < n)", or the line of a kernel in source alone
+std::string place_of(const Mistake& one) {
+  if (one.is_in_source) return source_of(one);
+  std::string out = one.kernel.empty() ? "" : one.kernel + ", ";
+  out += fmt::format("PTX line {}", one.line);
+  return one.source.line <= 0 ? out : fmt::format("{}; {}", out, source_of(one));
+}
+
+// A change of the PTX or of what is called, as a patch has it.
 void print_patch(const Mistake& one) {
   for (const std::string& line : broken("- " + printable(one.before)))
     fmt::print("  {}\n", coloured(line, kRed));
@@ -55,8 +62,8 @@ void print_group(const NoticeReport& report, const NoticedRow& of, bool all) {
   for (const TriedMistake& one : report.tried)
     if (one.outcome == of.value) found.push_back(&one);
   if (found.empty()) return;
-  std::ranges::stable_sort(found, {},
-                           [](const TriedMistake* one) { return std::pair(one->kernel, one->line); });
+  std::ranges::stable_sort(
+      found, {}, [](const TriedMistake* one) { return std::tuple(one->kernel, one->file, one->line); });
   print_fitted(
       fmt::format("{}: {}{}{}", found.size(), of.sentence, of.cure.empty() ? "" : ". Cure: ", of.cure));
   const std::size_t shown = all || of.is_survivor ? found.size() : std::min(found.size(), kShown);
@@ -76,13 +83,10 @@ void print_refusal(const NoticeReport& report, const std::vector<std::string>& c
     print_fitted(
         fmt::format("the test fails as it is, with exit status {}: {}", report.status, words_of(command)));
   if (report.state == no_kernel)
-    print_fitted(
-        fmt::format("the test launches no kernel in PTX{}: {}",
-                    report.source_launches == 0
-                        ? std::string()
-                        : fmt::format(", but has {} of kernels in source, in which no mistake can be planted",
-                                      plural(report.source_launches, "launch")),
-                    words_of(command)));
+    print_fitted(report.source_launches == 0
+                     ? fmt::format("the test launches no kernel: {}", words_of(command))
+                     : fmt::format("the test has {} of kernels in source, which call nothing of device.hpp: {}",
+                                   plural(report.source_launches, "launch"), words_of(command)));
   std::istringstream lines(report.output);
   for (std::string line; std::getline(lines, line);) fmt::print("  {}\n", printable(line));
 }
@@ -96,6 +100,15 @@ std::string tried_words(const NoticeReport& report, const NoticeOptions& options
   if (report.out_of_time != 0)
     out += fmt::format("; not tried, as there was no time or Ctrl-C was pressed: {}", report.out_of_time);
   return out;
+}
+
+std::string launches_of(const NoticeReport& report) {
+  std::vector<std::string> out;
+  if (report.launches != 0)
+    out.push_back(fmt::format("{} of {}", plural(report.launches, "launch"), fmt::join(report.kernels, ", ")));
+  if (report.source_launches != 0)
+    out.push_back(fmt::format("{} of kernels in source", plural(report.source_launches, "launch")));
+  return fmt::format("{}", fmt::join(out, " and "));
 }
 
 void print_counts(const NoticeReport& report) {
@@ -116,9 +129,9 @@ void print_counts(const NoticeReport& report) {
 }
 
 ordered_json mistake_json(const TriedMistake& one) {
-  ordered_json out = {{"kind", one.kind},  {"sentence", one.sentence}, {"kernel", one.kernel},
-                      {"file", one.file},  {"line", one.line},         {"before", one.before},
-                      {"after", one.after}};
+  ordered_json out = {
+      {"kind", one.kind}, {"sentence", one.sentence}, {"kernel", one.kernel}, {"file", one.file},
+      {"line", one.line}, {"before", one.before},     {"after", one.after},   {"in_source", one.is_in_source}};
   if (one.source.line > 0)
     out["source"] = {{"file", one.source.file}, {"line", one.source.line}, {"text", one.source_text}};
   out["outcome"] = row(one.outcome).name;
@@ -150,9 +163,10 @@ void print_notice(const NoticeReport& report, const std::vector<std::string>& co
   if (report.state != NoticeReport::State::tried) return print_refusal(report, command);
   for (const NoticedRow& row : noticed_rows())
     if (output.all || !row.is_noticed) print_group(report, row, output.all);
-  print_fitted(printable(fmt::format("the test has {} of {}; executed: {} of {}",
-                                     plural(report.launches, "launch"), fmt::join(report.kernels, ", "),
+  print_fitted(printable(fmt::format("the test has {}; executed: {} of {}", launches_of(report),
                                      report.executed, plural(report.statements, "statement"))));
+  if (report.source_launches != 0)
+    print_fitted("in source, indices, bounds and strides are compiled code: no mistakes are planted there");
   print_fitted(tried_words(report, options));
   print_counts(report);
 }
@@ -189,7 +203,8 @@ std::string junit_of(const NoticeReport& report) {
   std::vector<JunitCase> cases;
   for (const TriedMistake& one : report.tried) {
     const NoticedRow& of = row(one.outcome);
-    cases.push_back({one.kernel, fmt::format("PTX line {} ({}): {}", one.line, one.kind, one.sentence),
+    const std::string line = one.is_in_source ? source_of(one) : fmt::format("PTX line {}", one.line);
+    cases.push_back({one.kernel, fmt::format("{} ({}): {}", line, one.kind, one.sentence),
                      of.is_survivor  ? "failure"
                      : of.is_noticed ? ""
                                      : "skipped",

@@ -1,23 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls of kernels for barrier objects, bulk copies and clusters.
+// Calls of kernels for barrier objects and clusters. Bulk copies are in bulk.cpp.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
-#include <bit>
-#include <cstring>  // std::memcpy
+#include <string>
 #include <string_view>
-#include <vector>
 
-#include "async/copy.hpp"
 #include "block/shape.hpp"
 #include "device/cluster.hpp"
+#include "device/planted.hpp"
 #include "warpbit/device/calls.hpp"
 
 namespace warpbit::device::calls {
-namespace {
-
-constexpr std::int64_t kObject = block::Mbarriers::kBytes;
 
 void check_target(std::string_view form, Place at) {
   Block& block = current_block();
@@ -25,8 +18,7 @@ void check_target(std::string_view form, Place at) {
     block.fail(block::fault_of(block.who(at), *std::move(error)));
 }
 
-// Fails with an error of the asynchronous machine, or with what it has found; the form is its name.
-void check(std::string_view form, const Result<bool>& done, Place at) {
+void check_done(std::string_view form, const Result<bool>& done, Place at) {
   Block& block = current_block();
   block.fail_if_found(form);
   if (done) return;
@@ -39,15 +31,13 @@ std::string blocks_of(int blocks) {
   return blocks == 1 ? "the cluster has one block" : fmt::format("the cluster has {} blocks", blocks);
 }
 
-}  // namespace
-
 // ---- Clusters
 
 Block& owner(std::string_view what, const View& array, Place at) {
   Block& here = current_block();
   if (array.rank < 0 || array.rank == here.shared.rank()) return here;
   Block& other = here.cluster().block(array.rank);
-  check(what, here.async.cluster.may_access(here.async, other.async, here.who(at)), at);
+  check_done(what, here.async.cluster.may_access(here.async, other.async, here.who(at)), at);
   return other;
 }
 
@@ -91,6 +81,7 @@ Index3 cluster_nctaid(Place at) {
 
 void barrier_cluster_arrive(bool releases, Place at) {
   check_target("barrier.cluster", at);
+  if (is_left_out("barrier.cluster.arrive", at)) return;
   Block& block = current_block();
   const block::Who me = block.who(at);
   const std::uint32_t lane = std::uint32_t{1} << me.thread % block::kWarp;
@@ -102,6 +93,7 @@ void barrier_cluster_arrive(bool releases, Place at) {
 
 void barrier_cluster_wait(Place at) {
   constexpr const char* kForm = "barrier.cluster.wait";
+  if (is_left_out(kForm, at)) return;
   Block& block = current_block();
   const block::Who me = block.who(at);
   const std::uint32_t lane = std::uint32_t{1} << me.thread % block::kWarp;
@@ -177,6 +169,7 @@ std::uint64_t mbarrier(Mbarrier what, const View& object, std::uint32_t value, P
   block.fail_if(block::check_bytes(form, Space::shared, object, kObject, kObject, me));
   if (what != Mbarrier::arrive_cluster) check_own(form, object, at);
   std::uint64_t state = 0;
+  if (is_left_out(form, at)) return state;
   async::Block& of = owner(form, object, at).async;
   while (must_wait(what, of.mbarriers, object.at, value)) {
     Call call{{Request::Kind::phase, form, at}};
@@ -200,6 +193,10 @@ bool mbarrier_test(const char* form, const View& object, std::uint64_t phase, bo
   Block& block = current_block();
   block.fail_if(block::check_bytes(form, Space::shared, object, kObject, kObject, block.who(at)));
   check_own(form, object, at);
+  if (const PlantedCall* const change = planted(form, at)) {
+    if (change->change == PlantedCall::Change::left_out) return true;
+    phase ^= 1;
+  }
   Call call{{Request::Kind::phase, form, at}};
   call.value = static_cast<std::uint64_t>(object.at);
   while (true) {
@@ -224,188 +221,11 @@ std::uint32_t mbarrier_pending_count(std::uint64_t state) {
 
 void fence_mbarrier_init(Place at) {
   check_target("fence.mbarrier_init", at);
+  if (is_left_out("fence.mbarrier_init", at)) return;
   Block& block = current_block();
   const int thread = block.who(at).thread;
   block.async.cluster.barrier.release(thread / block::kWarp, std::uint32_t{1} << thread % block::kWarp);
   block.async.mbarriers.fence_init(thread);
-}
-
-// ---- Bulk copies
-
-namespace {
-
-/// An array. Addresses are bytes of it.
-class InArray : public async::Global {
- public:
-  explicit InArray(const View* array) : array_(array) {}
-  Result<std::byte*> find(std::uint64_t address, std::uint64_t, bool) override {
-    return array_->global + static_cast<std::int64_t>(address);  // checked before
-  }
-
- private:
-  const View* array_;  // nullptr if the copy has another side
-};
-
-/// The memory of a tensor, which whoever made the map vouches for.
-class InTensor : public async::Global {
- public:
-  Result<std::byte*> find(std::uint64_t address, std::uint64_t, bool) override {
-    return reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(address));
-  }
-};
-
-/// One copy of the running thread.
-class Copy {
- public:
-  Copy(const BulkCopy& copy, Place at)
-      : copy_(copy),
-        at_(at),
-        block_(current_block()),
-        in_array_(copy.from != nullptr && copy.from->is_global ? copy.from : copy.to),
-        issue_(block_.async, block_.who(at),
-               copy.map != nullptr ? static_cast<async::Global&>(in_tensor_) : in_array_) {
-    check_target(copy.form, at);
-    if (copy.bytes < 0 || copy.bytes >= std::int64_t{1} << 32)
-      fail(Errc::undefined_operand, fmt::format("{} bytes", copy.bytes), "a multiple of 16 below 2^32");
-  }
-
-  void load() { check(copy_.form, issue_.multicast(region(copy_.from), destinations()), at_); }
-  void store() { check(copy_.form, issue_.store(own(), region(copy_.to), reduce()), at_); }
-  void exchange() {
-    const std::uint32_t from = own();
-    check(copy_.form,
-          issue_.exchange(from, static_cast<std::uint64_t>(copy_.bytes), destinations().front(), reduce()),
-          at_);
-  }
-
- private:
-  [[noreturn]] void fail(Errc code, std::string seen, std::string accepted) {
-    block_.fail(block::fault_of(block_.who(at_), {code, copy_.form, std::move(seen), std::move(accepted)}));
-  }
-  void check_array(const View& array, std::int64_t bytes) {
-    block_.fail_if(block::check_bytes(copy_.form, array.is_global ? Space::global : Space::shared, array, bytes,
-                                      1, block_.who(at_)));
-  }
-  async::Region region(const View* array);
-  async::Destination destination(int rank);
-  std::vector<async::Destination> destinations();
-  std::uint32_t own();
-  std::optional<async::Reduce> reduce();
-
-  const BulkCopy& copy_;
-  Place at_;
-  Block& block_;
-  TensorMap map_ = {};
-  InArray in_array_;
-  InTensor in_tensor_;
-  async::Issue issue_;
-};
-
-// The side in global memory.
-async::Region Copy::region(const View* array) {
-  if (copy_.map == nullptr) {
-    check_array(*array, copy_.bytes);
-    return {static_cast<std::uint64_t>(array->at), static_cast<std::uint64_t>(copy_.bytes)};
-  }
-  TensorMapBytes bytes;
-  std::memcpy(bytes.data(), copy_.map->bytes, sizeof bytes);
-  const Result<TensorMap> map = TensorMap::decode(bytes);
-  if (!map) {
-    Error error = map.error();
-    error.where = fmt::format("{}, tensor map: {}", copy_.form, error.where);
-    block_.fail(block::fault_of(block_.who(at_), std::move(error)));
-  }
-  map_ = *map;
-  if (std::cmp_not_equal(copy_.coordinates.size(), map_.rank))
-    fail(Errc::descriptor_field, fmt::format("a tensor map of {} dimensions", map_.rank),
-         fmt::format("{}, as the call has", copy_.coordinates.size()));
-  const bool stores = copy_.barrier == nullptr;
-  async::Region out{0, 0, &map_, {copy_.is_im2col ? tensor_map::CopyMode::im2col : tensor_map::CopyMode::tile}};
-  std::ranges::copy(copy_.coordinates, out.box.coordinates.begin());
-  std::ranges::copy(copy_.offsets, out.box.offsets.begin());
-  check_array(stores ? *copy_.from : *copy_.to, static_cast<std::int64_t>(tensor_map::tile_bytes(map_)));
-  return out;
-}
-
-// In the block with a rank; -1: the own one.
-async::Destination Copy::destination(int rank) {
-  const block::Who me = block_.who(at_);
-  if (copy_.map == nullptr) check_array(*copy_.to, copy_.bytes);
-  block_.fail_if(block::check_bytes(copy_.form, Space::shared, *copy_.barrier, kObject, kObject, me));
-  View of = *copy_.to;
-  of.rank = rank;
-  return {&owner(copy_.form, of, at_).async, static_cast<std::uint32_t>(copy_.to->at),
-          static_cast<std::uint32_t>(copy_.barrier->at)};
-}
-
-std::vector<async::Destination> Copy::destinations() {
-  std::vector<async::Destination> out;
-  if (copy_.mask == nullptr) {
-    const auto rank = [&](const View& array) { return array.rank < 0 ? block_.shared.rank() : array.rank; };
-    if (rank(*copy_.to) != rank(*copy_.barrier))
-      fail(Errc::address_out_of_bounds, "barrier objects of another block",
-           "the object lies where the bytes go");
-    out.push_back(destination(copy_.to->rank));
-    return out;
-  }
-  for (unsigned rest = *copy_.mask; rest != 0; rest &= rest - 1) {
-    const int rank = std::countr_zero(rest), blocks = block_.cluster().blocks();
-    if (rank >= blocks)
-      fail(Errc::address_out_of_bounds, fmt::format("bytes of block {}, in the mask {:#x},", rank, *copy_.mask),
-           blocks_of(blocks));
-    out.push_back(destination(rank));
-  }
-  return out;
-}
-
-// The byte of the own shared memory from which on the copy reads.
-std::uint32_t Copy::own() {
-  check_own(copy_.form, *copy_.from, at_);
-  if (copy_.map == nullptr) check_array(*copy_.from, copy_.bytes);
-  return static_cast<std::uint32_t>(copy_.from->at);
-}
-
-static_assert(static_cast<int>(Reduction::add) == static_cast<int>(tensor_map::Reduction::add) &&
-              static_cast<int>(Reduction::dec) == static_cast<int>(tensor_map::Reduction::dec) &&
-              static_cast<int>(Reduction::xor_) == static_cast<int>(tensor_map::Reduction::xor_));
-
-std::optional<async::Reduce> Copy::reduce() {
-  if (copy_.reduction == nullptr) return std::nullopt;
-  const auto reduction = static_cast<tensor_map::Reduction>(*copy_.reduction);
-  if (copy_.map == nullptr && !tensor_map::exists(reduction, copy_.type, false))
-    fail(Errc::undefined_operand, fmt::format(".{}.{}", tensor_map::name(reduction), warpbit::name(copy_.type)),
-         "an operation that exists for the type of the elements");
-  return async::Reduce{reduction, copy_.type};
-}
-
-}  // namespace
-
-void copy_global_to_shared(const BulkCopy& copy, Place at) {
-  Copy(copy, at).load();
-}
-
-void copy_shared_to_global(const BulkCopy& copy, Place at) {
-  Copy(copy, at).store();
-}
-
-void copy_shared_to_cluster(const BulkCopy& copy, Place at) {
-  Copy(copy, at).exchange();
-}
-
-void bulk_commit_group(Place at) {
-  check_target("cp.async.bulk.commit_group", at);
-  Block& block = current_block();
-  block.async.groups.commit(block.who(at).thread);
-}
-
-void bulk_wait_group(unsigned pending, Place at) {
-  constexpr const char* kForm = "cp.async.bulk.wait_group";
-  check_target(kForm, at);
-  Block& block = current_block();
-  const int thread = block.who(at).thread;
-  (void)block.async.cluster.deliver_groups(thread);  // what it finds ends the cluster's turns
-  block.fail_if_found(kForm);
-  block.async.groups.wait(thread, pending, false);
 }
 
 }  // namespace warpbit::device::calls

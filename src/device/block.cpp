@@ -30,7 +30,8 @@ Block& current_block() {
   return *t_block;
 }
 
-Worker::Worker(const Launch& how, Stacks stacks) : how_(how), stacks_(std::move(stacks)) {
+Worker::Worker(const Launch& how, Stacks stacks, CallWatch* watch)
+    : how_(how), watch_(watch), stacks_(std::move(stacks)) {
   for (int i = 0; i < threads_in(how.block) * threads_in(how.cluster); ++i) fibres_.emplace_back(stacks_[i]);
 }
 

@@ -15,6 +15,7 @@
 #include "async/cluster.hpp"
 #include "block/meeting.hpp"
 #include "block/products.hpp"
+#include "device/call_watch.hpp"
 #include "device/fibre.hpp"
 #include "warpbit/device/launch.hpp"
 #include "warpbit/instruction.hpp"
@@ -58,13 +59,16 @@ struct Call : calls::Request {
 /// State that a host thread keeps between blocks: stacks and parsed instructions.
 class Worker {
  public:
-  Worker(const Launch& how, Stacks stacks);
+  /// `watch`: of a test that is watched, or nullptr.
+  Worker(const Launch& how, Stacks stacks, CallWatch* watch);
   /// Of a thread, counted through all blocks of a cluster.
   Fibre& fibre(int thread) { return fibres_[static_cast<std::size_t>(thread)]; }
   const Parsed& find(const calls::Statement& statement);
+  CallWatch* watch() const { return watch_; }
 
  private:
   const Launch& how_;
+  CallWatch* watch_;
   Stacks stacks_;
   SignalStack signal_stack_;
   std::vector<Fibre> fibres_;
@@ -119,6 +123,7 @@ class Block {
   void computed(bool inferred) { inferred_ = inferred_ || inferred; }
   Cluster& cluster() { return cluster_; }
   const Parsed& find(const calls::Statement& statement) { return worker_.find(statement); }
+  CallWatch* watch() const { return worker_.watch(); }
   /// Executes an instruction of one thread.
   void execute_alone(const calls::Statement& statement, const calls::Operands& operands, Place at);
 
@@ -181,6 +186,16 @@ namespace calls {
 Block& owner(std::string_view what, const View& array, Place at);
 /// Fails if the array is another block's: only loads, stores, arrivals and copies reach those.
 void check_own(std::string_view what, const View& array, Place at);
+/// Bytes of a barrier object.
+inline constexpr std::int64_t kObject = block::Mbarriers::kBytes;
+/// Fails where the target has no asynchronous machine.
+void check_target(std::string_view form, Place at);
+/// Fails with an error of the asynchronous machine, or with what it has found; the form is its name.
+void check_done(std::string_view form, const Result<bool>& done, Place at);
+/// "the cluster has 2 blocks"
+std::string blocks_of(int blocks);
+/// Tells who compares launches of an access to global memory, before it.
+void access_global(std::byte* at, std::size_t bytes, bool writes);
 
 }  // namespace calls
 

@@ -11,7 +11,7 @@
 #include <span>
 #include <utility>
 
-#include "device/block.hpp"
+#include "device/planted.hpp"
 #include "warpbit/descriptor.hpp"
 
 namespace warpbit::device::calls {
@@ -28,16 +28,19 @@ bool by_pieces(std::byte* memory, std::size_t bytes, Access access) {
 }
 
 template <class Access>
-void access_global(std::byte* memory, std::size_t bytes, Access access) {
+void access_memory(std::byte* memory, std::size_t bytes, Access access) {
   (void)(by_pieces<std::uint64_t>(memory, bytes, access) || by_pieces<std::uint32_t>(memory, bytes, access) ||
          by_pieces<std::uint16_t>(memory, bytes, access) || by_pieces<std::uint8_t>(memory, bytes, access));
 }
 
 // The address of the bytes.
-std::byte* in_global(const char* what, const View& view, std::int64_t bytes, std::size_t alignment, Place at) {
+std::byte* in_global(const char* what, const View& view, std::int64_t bytes, std::size_t alignment, bool writes,
+                     Place at) {
   Block& block = current_block();
   block.fail_if(block::check_bytes(what, Space::global, view, bytes, alignment, block.who(at)));
-  return view.global + view.at;
+  std::byte* const out = view.global + view.at;
+  access_global(out, static_cast<std::size_t>(bytes), writes);
+  return out;
 }
 
 }  // namespace
@@ -50,7 +53,17 @@ View shared_view(std::int64_t offset, std::int64_t bytes, std::size_t alignment,
   return {offset, offset + bytes, offset};
 }
 
-void load(const View& from, void* value, std::size_t bytes, std::size_t alignment, Place at) {
+void access_global(std::byte* at, std::size_t bytes, bool writes) {
+  const CallWatch* const watch = current_block().watch();
+  if (watch == nullptr || watch->accesses == nullptr) return;
+  if (writes)
+    watch->accesses->writes(at, bytes);
+  else
+    watch->accesses->reads(at, bytes);
+}
+
+void load(const View& array, void* value, std::size_t bytes, std::size_t alignment, Place at) {
+  const View from = *planted_access("ld", array, bytes, at);
   constexpr const char* kLoad = "load from shared memory";
   const std::span out(static_cast<std::byte*>(value), bytes);
   Block& block = current_block();
@@ -60,10 +73,13 @@ void load(const View& from, void* value, std::size_t bytes, std::size_t alignmen
     const Piece x = piece.load(std::memory_order_relaxed);
     std::memcpy(&out[i], &x, sizeof x);
   };
-  access_global(in_global("load from global memory", from, std::ssize(out), alignment, at), bytes, copy);
+  access_memory(in_global("load from global memory", from, std::ssize(out), alignment, false, at), bytes, copy);
 }
 
-void store(const View& to, const void* value, std::size_t bytes, std::size_t alignment, Place at) {
+void store(const View& array, const void* value, std::size_t bytes, std::size_t alignment, Place at) {
+  const std::optional<View> planted_to = planted_access("st", array, bytes, at);
+  if (!planted_to) return;
+  const View& to = *planted_to;
   constexpr const char* kStore = "store to shared memory";
   const std::span in(static_cast<const std::byte*>(value), bytes);
   Block& block = current_block();
@@ -74,10 +90,14 @@ void store(const View& to, const void* value, std::size_t bytes, std::size_t ali
     std::memcpy(&x, &in[i], sizeof x);
     piece.store(x, std::memory_order_relaxed);
   };
-  access_global(in_global("store to global memory", to, std::ssize(in), alignment, at), bytes, copy);
+  access_memory(in_global("store to global memory", to, std::ssize(in), alignment, true, at), bytes, copy);
 }
 
 std::uint64_t meet(Request request) {
+  if (const PlantedCall* const change = planted(request.name, request.at)) {
+    if (change->change == PlantedCall::Change::left_out) return 0;
+    ++request.operand;
+  }
   Call call{request};
   current_block().wait(call);
   return call.value;
@@ -89,23 +109,40 @@ void copy_async(const char* form, const View& to, const View& from, int size, in
     block.fail(block::fault_of(block.who(at), {Errc::undefined_operand, form, fmt::format("src-size {}", bytes),
                                                fmt::format("0 to {}", size)}));
   check_own(form, to, at);
-  const std::byte* const source = in_global(form, from, bytes, static_cast<std::size_t>(size), at);
+  if (is_left_out(form, at)) return;
+  const std::byte* const source = in_global(form, from, bytes, static_cast<std::size_t>(size), false, at);
   std::array<std::byte, 16> copied{};  // at the call, which is one of the times that the PTX manual allows
   if (bytes > 0) std::memcpy(copied.data(), source, static_cast<std::size_t>(bytes));
   block.fail_if(block.shared.copy_async(form, to, copied, size, block.who(at)));
 }
 
 void commit_group(Place at) {
+  if (is_left_out("cp.async.commit_group", at)) return;
   Block& block = current_block();
   block.shared.commit_group(block.who(at).thread);
 }
 
 void wait_group(unsigned pending, Place at) {
+  const std::optional<unsigned> most = planted_pending("cp.async.wait_group", pending, at);
   Block& block = current_block();
-  block.shared.wait_group(block.who(at).thread, pending, at);
+  if (most) block.shared.wait_group(block.who(at).thread, *most, at);
+}
+
+void wait_all(Place at) {
+  if (is_left_out("cp.async.wait_all", at)) return;
+  Block& block = current_block();
+  block.shared.commit_group(block.who(at).thread);
+  block.shared.wait_group(block.who(at).thread, 0, at);
 }
 
 void execute(const Statement& statement, const Operands& operands, Place at) {
+  const PlantedCall* const change =
+      is_watched(at) ? planted(current_block().find(statement).text, at) : nullptr;
+  return change != nullptr ? execute_planted(*change, statement, operands, at)
+                           : execute_right(statement, operands, at);
+}
+
+void execute_right(const Statement& statement, const Operands& operands, Place at) {
   Block& block = current_block();
   if (operands.row != nullptr) check_own(statement.form, *operands.row, at);
   if (operands.lanes == 1) return block.execute_alone(statement, operands, at);

@@ -6,17 +6,19 @@
 #include <exception>
 #include <functional>
 #include <mutex>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "api/checks.hpp"
 #include "block/shape.hpp"
 #include "device/cluster.hpp"
-#include "test_process.hpp"
+#include "device/twin.hpp"
 #include "threads.hpp"
 #include "warpbit/review.hpp"
 
 namespace warpbit {
+
+using device::CallWatch;
+
 namespace {
 
 constexpr std::size_t kMinStack = 16 * 1024, kMaxStack = std::size_t{1} << 30;
@@ -77,32 +79,30 @@ std::optional<std::int64_t> take(const Launch& how, Outcome& outcome) {
 }
 
 // One host thread: takes waiting clusters until there are none.
-void run_clusters(const Launch& how, const std::function<void()>& thread, Outcome& outcome) {
+void run_clusters(const Launch& how, const std::function<void()>& thread, CallWatch* watch, Outcome& outcome) {
   Result<device::Stacks> stacks = device::Stacks::make(threads_of(how), how.stack_bytes);
   if (!stacks) {
     const std::lock_guard lock(outcome.mutex);
     outcome.no_stacks = stacks.error();
     return;
   }
-  device::Worker worker(how, *std::move(stacks));
+  device::Worker worker(how, *std::move(stacks), watch);
   while (const std::optional<std::int64_t> number = take(how, outcome))
     run_cluster(how, *number, thread, worker, outcome);
 }
 
 }  // namespace
 
-Launched launch(const Launch& how, const std::function<void()>& thread) {
+namespace device {
+
+Launched launch_once(const Launch& how, const std::function<void()>& thread, CallWatch* watch) {
   Outcome outcome;
-  outcome.launched.fault = check(how);
-  if (!outcome.launched) return std::move(outcome.launched);
-  if (const TestProcess* const process = TestProcess::self()) process->write({{"event", "source"}});
-  const std::int64_t most =
-      std::min<std::int64_t>(device::Stacks::max_workers(threads_of(how)), clusters_of(how));
+  const std::int64_t most = std::min<std::int64_t>(Stacks::max_workers(threads_of(how)), clusters_of(how));
   const int workers = thread_count(how.execute.threads, static_cast<std::uint64_t>(most));
-  const device::Rescue rescue;
+  const Rescue rescue;
   const auto run = [&](int) {
     try {
-      run_clusters(how, thread, outcome);
+      run_clusters(how, thread, watch, outcome);
     } catch (...) {
       const std::lock_guard lock(outcome.mutex);
       if (!outcome.exception) outcome.exception = std::current_exception();
@@ -111,8 +111,19 @@ Launched launch(const Launch& how, const std::function<void()>& thread) {
   share(workers, std::cref(run));
   if (outcome.exception) std::rethrow_exception(outcome.exception);
   if (outcome.next == 0) outcome.launched.fault = block::refused(*std::move(outcome.no_stacks));
-  if (outcome.launched.fault) add_remark(remark(*outcome.launched.fault, Grade::fault));
   return std::move(outcome.launched);
+}
+
+}  // namespace device
+
+Launched launch(const Launch& how, const std::function<void()>& thread) {
+  if (std::optional<Fault> refused = check(how)) return {std::move(refused)};
+  const TestProcess* const process = TestProcess::self();
+  Launched out = process == nullptr        ? device::launch_once(how, thread, nullptr)
+                 : process->is_first_run() ? device::launch_recorded(*process, how, thread)
+                                           : device::launch_twins(*process, how, thread);
+  if (out.fault) add_remark(remark(*out.fault, Grade::fault));
+  return out;
 }
 
 }  // namespace warpbit

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "device/cluster.hpp"
+#include "device/planted.hpp"
 #include "isa/instruction.hpp"
 #include "warpbit/descriptor.hpp"
 #include "warpbit/device/calls.hpp"
@@ -131,9 +132,31 @@ Found Block::tensor(int first, const Instruction& instruction) {
 
 namespace calls {
 
+namespace {
+
+// A load or a store of which two registers are exchanged.
+void exchanged_by_warp(const Parsed& parsed, const TensorOperands& operands, Place at) {
+  TensorOperands other = operands;
+  std::vector<std::uint32_t> registers;
+  if (const Operand* const source = parsed.instruction ? parsed.instruction->find(Part::source) : nullptr) {
+    registers.assign(operands.from, operands.from + source->registers);
+    exchange(registers.data(), sizeof registers[0]);
+    other.from = registers.data();
+  }
+  Call call{{Request::Kind::instruction, parsed.text, at}, {.tensor = &other}, &parsed};
+  current_block().wait(call);
+  if (registers.empty()) exchange(operands.to, sizeof *operands.to);
+}
+
+}  // namespace
+
 void tensor_by_warp(Tensor what, int cta_group, const TensorOperands& operands, Place at) {
   Block& block = current_block();
   const Parsed& parsed = parsed_of(block.how().target, what, cta_group, operands.words);
+  if (const PlantedCall* const change = planted(parsed.text, at)) {
+    if (change->change == PlantedCall::Change::exchanged) exchanged_by_warp(parsed, operands, at);
+    return;
+  }
   if (operands.shared != nullptr) {
     check_own("tcgen05.alloc", *operands.shared, at);
     block.fail_if(block::check_bytes("tcgen05.alloc", Space::shared, *operands.shared, 4, 4, block.who(at)));
@@ -186,6 +209,7 @@ std::vector<async::TensorIssue::Object> objects_of(const TensorOperands& operand
 void tensor(Tensor what, int cta_group, const TensorOperands& operands, Place at) {
   Block& block = current_block();
   const Parsed& parsed = parsed_of(block.how().target, what, cta_group, operands.words);
+  if (is_left_out(parsed.text, at)) return;
   const block::Who me = block.who(at);
   if (!parsed.instruction) block.fail(block::fault_of(me, parsed.instruction.error()));
   const Instruction& instruction = *parsed.instruction;

@@ -242,9 +242,9 @@ Report Function::launch(const Launch& how, std::span<const Argument> arguments) 
     return [of](const Launch& as, std::span<const Argument> with) { return of.launch_once(as, with); };
   };
   if (!state_->original)
-    return process->mistake()
-               ? launch_once(how, arguments)
-               : grid::launch_recorded(what, {state_->module->key, state_->module->file}, once(*this));
+    return process->is_first_run()
+               ? grid::launch_recorded(what, {state_->module->key, state_->module->file}, once(*this))
+               : launch_once(how, arguments);
   const Function original(state_->original);
   return grid::launch_twins(what, {once(*this), state_->module->variables().ranges()},
                             {once(original), state_->original->module->variables().ranges()});

@@ -45,7 +45,7 @@ Result<Module> Module::load(std::string text, std::optional<Target> target) {
   if (process == nullptr) return Module(*state);
   const ModuleText& module = *(*state)->text;
   (*state)->key = module_key(module.text, (*state)->target.name());
-  if (!process->mistake()) process->keep((*state)->key, module.text);
+  if (process->is_first_run()) process->keep((*state)->key, module.text);
   process->write({{"event", "module"}, {"module", (*state)->key}, {"target", (*state)->target.name()}});
   const std::optional<PlantedMistake>& mistake = process->mistake();
   if (!mistake || mistake->module != (*state)->key || mistake->at > module.text.size()) return Module(*state);

@@ -14,6 +14,7 @@
 
 #include "grid/launch_memory.hpp"
 #include "grid/twin_steps.hpp"
+#include "other_values.hpp"
 
 namespace warpbit::grid {
 namespace {
@@ -22,9 +23,6 @@ using Bytes = std::span<std::byte>;
 
 /// Launches whose memory is larger are not compared.
 constexpr std::size_t kMostBytes = std::size_t{1} << 30;
-/// So many launches of a kernel that leave the same are repeated with other inputs.
-constexpr int kTriedLaunches = 4;
-
 /// What of the mistake is known in this process.
 struct OfMistake {
   std::mutex mutex;
@@ -70,35 +68,14 @@ void put(const Copy& copy, const std::vector<Bytes>& to) {
 
 // ---- Other inputs
 
-/// Another input of the same kind: words of 16 bits with other bits, none of which is of the exponent of f16, bf16 or f32; numbers
-/// of other bits, or one smaller integer.
-///
-///     f16  s eeeee mmmmmmmmmm    bf16  s eeeeeeee mmmmmmm
-///     mask 1 00000 0001111111          1 00000000 1111111
+/// Another input of the same kind: other values, or one smaller integer, or a larger grid.
 struct Change {
   std::string_view outcome;
-  std::uint16_t mask = 0, zeros = 0;  ///< `zeros`: what words that are 0 become first
-  std::size_t smaller = 0;            ///< the number of the parameter + 1; 0: none
-  std::uint64_t size = 0;             ///< its number then
-  unsigned kept = 1;                  ///< of so many words one is not 0
-  int axis = -1;  ///< along which the grid has one block more, of a cluster one cluster; -1: none
+  OtherValues values = {};
+  std::size_t smaller = 0;  ///< the number of the parameter + 1; 0: none
+  std::uint64_t size = 0;   ///< its number then
+  int axis = -1;            ///< along which the grid has one block more, of a cluster one cluster; -1: none
 };
-constexpr std::uint16_t kMantissas = 0x807f;
-
-std::uint16_t random_word(std::uint64_t& state) {
-  state = state * 6'364'136'223'846'793'005 + 1'442'695'040'888'963'407;
-  return static_cast<std::uint16_t>(state >> 40);
-}
-
-void change_bytes(Bytes of, const Change& change, std::uint64_t& state) {
-  for (std::size_t i = 0; i + 1 < of.size(); i += 2) {
-    std::uint16_t word = 0;
-    std::memcpy(&word, &of[i], 2);
-    word = static_cast<std::uint16_t>((word == 0 ? change.zeros : word) ^ (random_word(state) & change.mask));
-    if (change.kept > 1 && random_word(state) % change.kept != 0) word = 0;
-    std::memcpy(&of[i], &word, 2);
-  }
-}
 
 bool is_integer(const ptx::Parameter& one) {
   return (one.bytes == 4 || one.bytes == 8) && (one.type[0] == 'u' || one.type[0] == 's' || one.type[0] == 'b');
@@ -114,16 +91,13 @@ std::uint64_t size_argument(const ptx::Parameter& parameter, const ptx::Argument
 }
 
 std::vector<Change> changes_of(const TwinLaunch& what) {
-  constexpr unsigned kSparse = 40;
-  std::vector<Change> out{{"values", kMantissas, 0x3c00},
-                          {"values", kMantissas, 0},
-                          {"values", 0x0101, 0},
-                          {"values", kMantissas, 0x3c00, 0, 0, kSparse}};
+  std::vector<Change> out;
+  for (const OtherValues& values : kOtherValues) out.push_back({"values", values});
   for (std::size_t i = 0; i < what.parameters.size(); ++i)
     if (const std::uint64_t size = size_argument(what.parameters[i], what.arguments[i]); size != 0)
       for (const std::uint64_t less : {size - 1, size / 2, std::uint64_t{1}})
-        if (out.back().smaller != i + 1 || less < out.back().size) out.push_back({"sizes", 0, 0, i + 1, less});
-  for (int axis = 0; axis < 3; ++axis) out.push_back({"sizes", 0, 0, 0, 0, 1, axis});
+        if (out.back().smaller != i + 1 || less < out.back().size) out.push_back({"sizes", {}, i + 1, less});
+  for (int axis = 0; axis < 3; ++axis) out.push_back({"sizes", {}, 0, 0, axis});
   return out;
 }
 
@@ -142,13 +116,13 @@ std::vector<ptx::Argument> changed(const TwinLaunch& what, const Change& change,
   for (std::size_t i = 0; i < out.size(); ++i) {
     if (const auto* array = std::get_if<std::span<const std::byte>>(&out[i])) {
       Copy& copy = held.emplace_back(array->begin(), array->end());
-      change_bytes(copy, change, state);
+      change_values(copy, change.values, state);
       out[i] = std::span<const std::byte>(copy);
     } else if (auto* number = std::get_if<std::vector<std::byte>>(&out[i])) {
       if (change.smaller == i + 1) {
         std::memcpy(number->data(), &change.size, number->size());
       } else if (what.parameters[i].type[0] == 'f') {
-        change_bytes(*number, change, state);
+        change_values(*number, change.values, state);
       }
     }
   }
@@ -206,7 +180,7 @@ class Twins {
     for (const Change& change : changes_of(what_)) {
       put(before, arrays_);
       put(variables, own_);
-      for (const Bytes one : arrays_) change_bytes(one, change, state);
+      for (const Bytes one : arrays_) change_values(one, change.values, state);
       std::vector<Copy> held;
       ptx::Report report;
       bool is_valid = false;

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <fstream>
 #include <random>
 
@@ -13,12 +12,15 @@
 #include "warpbit/ptx.hpp"
 
 namespace warpbit::noticing {
-namespace {
 
-/// The kind of mistakes that are of a whole module.
-constexpr std::string_view kTarget = "target";
+bool is_wanted(const NoticeOptions& options, std::string_view kind) {
+  return options.kinds.empty() || std::ranges::find(options.kinds, kind) != options.kinds.end();
+}
 
-// The line of a source file without the blanks around it; empty if it cannot be read.
+bool is_line(const std::string& wanted, const std::string& file, int line) {
+  return fmt::format("/{}:{}", file, line).ends_with("/" + wanted);
+}
+
 std::string line_of(const SourceLink& at) {
   if (at.line <= 0) return {};
   std::ifstream file(at.file);
@@ -28,6 +30,21 @@ std::string line_of(const SourceLink& at) {
   const std::size_t first = line.find_first_not_of(" \t"), last = line.find_last_not_of(" \t\r");
   return first == line.npos ? std::string() : line.substr(first, last - first + 1);
 }
+
+std::string flat(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    const bool is_blank = c == ' ' || c == '\t' || c == '\n' || c == '\r';
+    if (!is_blank)
+      out += c;
+    else if (!out.empty() && out.back() != ' ')
+      out += ' ';
+  }
+  while (!out.empty() && (out.back() == ' ' || out.back() == ';')) out.pop_back();
+  return out;
+}
+
+namespace {
 
 /// The functions that kernels may call, and these themselves.
 std::set<const ptx::FunctionText*> called(const ptx::ModuleText& module, const std::set<std::string>& kernels) {
@@ -44,20 +61,6 @@ std::set<const ptx::FunctionText*> called(const ptx::ModuleText& module, const s
   return out;
 }
 
-// In one line, without the last semicolon.
-std::string flat(const std::string& text) {
-  std::string out;
-  for (const char c : text) {
-    const bool is_blank = c == ' ' || c == '\t' || c == '\n' || c == '\r';
-    if (!is_blank)
-      out += c;
-    else if (!out.empty() && out.back() != ' ')
-      out += ' ';
-  }
-  while (!out.empty() && (out.back() == ' ' || out.back() == ';')) out.pop_back();
-  return out;
-}
-
 /// The innermost line of a statement in the file of its function's body.
 SourceLink own_line(const ptx::ModuleText& module, const ptx::FunctionText& function,
                     const ptx::Statement& statement) {
@@ -70,9 +73,9 @@ SourceLink own_line(const ptx::ModuleText& module, const ptx::FunctionText& func
 
 class Chooser {
  public:
-  Chooser(const std::vector<SeenModule>& modules, const NoticeOptions& options)
-      : options_(options), random_(options.seed) {
-    for (const SeenModule& one : modules) {
+  Chooser(const Seen& seen, const NoticeOptions& options)
+      : seen_(seen), options_(options), random_(options.seed) {
+    for (const SeenModule& one : seen.modules) {
       Result<edit::Code> code = edit::Code::read(one.text);
       if (!code) continue;  // it was loaded
       codes_.push_back({&one, *std::move(code)});
@@ -84,6 +87,7 @@ class Chooser {
       add_statements(one);
       add_targets(one);
     }
+    for (Candidate& one : candidates_of(seen_.calls, options_, out_)) add(std::move(one));
     for (auto& [kind, all] : by_kind_) std::ranges::shuffle(all, random_);
     take();
     return std::move(out_);
@@ -95,10 +99,6 @@ class Chooser {
     edit::Code code;
   };
 
-  bool is_wanted(std::string_view kind) const {
-    return options_.kinds.empty() || std::ranges::find(options_.kinds, kind) != options_.kinds.end();
-  }
-
   // "131" is a line of the PTX, "gemm.cu:40" one of the source, whose path ends so.
   bool is_at_wanted_line(const Read& read, const edit::Site& site) const {
     if (options_.at.empty()) return true;
@@ -107,8 +107,7 @@ class Chooser {
     const std::vector<SourceLink> chain = ptx::chain_of(read.code.module(), *site.function, statement);
     return std::ranges::any_of(options_.at, [&](const std::string& wanted) {
       return wanted == line || std::ranges::any_of(chain, [&](const SourceLink& one) {
-               const std::string place = fmt::format("/{}:{}", one.file, one.line);
-               return place.ends_with("/" + wanted);
+               return is_line(wanted, one.file, one.line);
              });
     });
   }
@@ -125,7 +124,7 @@ class Chooser {
       ++out_.statements;
       out_.executed += is_executed ? 1 : 0;
       for (const KindRow& row : kind_rows()) {
-        if (!is_wanted(row.name)) continue;
+        if (!is_wanted(options_, row.name)) continue;
         std::vector<Change> changes;
         row.add(read.code, site, changes);
         for (Change& one : changes) add(read, site, row.name, std::move(one), is_executed);
@@ -148,10 +147,14 @@ class Chooser {
                    own_line(module, *site.function, statement),
                    {}};
     out.mistake.after = after(site, change.edit);
-    out.planted = {read.module->key, change.edit.at, change.edit.length, std::move(change.edit.text),
-                   read.module->target};
+    out.planted = PlantedMistake{read.module->key, change.edit.at, change.edit.length,
+                                 std::move(change.edit.text), read.module->target};
     out.is_executed = is_executed;
-    by_kind_[std::string(kind)].push_back(std::move(out));
+    add(std::move(out));
+  }
+
+  void add(Candidate one) {
+    by_kind_[one.mistake.kind].push_back(std::move(one));
     ++out_.possible;
   }
 
@@ -177,8 +180,9 @@ class Chooser {
 
   /// The same code on an earlier and a later generation, whose tensor cores and conversions compute otherwise.
   void add_targets(const Read& read) {
-    constexpr std::array kGenerations = {"sm_75", "sm_80", "sm_89", "sm_90", "sm_100", "sm_120"};
-    if (!is_wanted(kTarget) || !options_.kernels.empty() || !options_.at.empty() || !has_products(read)) return;
+    if (!is_wanted(options_, kTarget) || !options_.kernels.empty() || !options_.at.empty() ||
+        !has_products(read))
+      return;
     const std::string& text = read.code.text();
     const std::string_view written = read.code.module().target;
     const auto at = static_cast<std::size_t>(written.data() - text.data());
@@ -193,15 +197,14 @@ class Chooser {
       out.mistake.line = line;
       out.mistake.before = fmt::format(".target {} on {}", written, read.module->target);
       out.mistake.after = fmt::format(".target {0} on {0}", target);
-      out.planted = {read.module->key, at, written.size(), target, target};
+      out.planted = PlantedMistake{read.module->key, at, written.size(), target, target};
       out.is_executed = true;
-      by_kind_[std::string(kTarget)].push_back(std::move(out));
-      ++out_.possible;
+      add(std::move(out));
     }
   }
 
-  const Read& read_of(const Candidate& one) const {
-    return *std::ranges::find(codes_, one.planted.module, [](const Read& read) { return read.module->key; });
+  const Read& read_of(const PlantedMistake& one) const {
+    return *std::ranges::find(codes_, one.module, [](const Read& read) { return read.module->key; });
   }
 
   // One of each kind in turn, of those that can be loaded.
@@ -227,10 +230,12 @@ class Chooser {
 
   // Whether nothing is refused that was not refused before.
   bool can_be_loaded(const Candidate& one) const {
-    const Read& read = read_of(one);
+    const auto* const planted = std::get_if<PlantedMistake>(&one.planted);
+    if (planted == nullptr) return true;  // calls were judged before
+    const Read& read = read_of(*planted);
     std::string text = read.code.text();
-    text.replace(one.planted.at, one.planted.length, one.planted.text);
-    const Result<Target> target = Target::find_ptx(one.planted.target);
+    text.replace(planted->at, planted->length, planted->text);
+    const Result<Target> target = Target::find_ptx(planted->target);
     const Result<ptx::Module> module = target ? ptx::Module::load(std::move(text), *target) : target.error();
     if (!module) return false;
     return std::ranges::all_of(read.module->kernels, [&](const std::string& kernel) {
@@ -238,6 +243,7 @@ class Chooser {
     });
   }
 
+  const Seen& seen_;
   const NoticeOptions& options_;
   std::mt19937_64 random_;
   std::vector<Read> codes_;
@@ -248,8 +254,8 @@ class Chooser {
 
 }  // namespace
 
-Choice choose(const std::vector<SeenModule>& modules, const NoticeOptions& options) {
-  return Chooser(modules, options).choose();
+Choice choose(const Seen& seen, const NoticeOptions& options) {
+  return Chooser(seen, options).choose();
 }
 
 }  // namespace warpbit::noticing

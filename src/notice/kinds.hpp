@@ -10,6 +10,34 @@ namespace warpbit::noticing {
 
 using edit::Code, edit::Site;
 using Changes = std::vector<Change>;
+using CallChanges = std::vector<CallChange>;
+
+// ---- What statements and calls begin with
+inline constexpr std::string_view
+    kBarriers = "bar.sync bar.warp bar.arrive bar.cta barrier. __sync",
+    kFences = "fence. membar. wgmma.fence tcgen05.fence",
+    kWaits = "cp.async.wait_ cp.async.bulk.wait_ wgmma.wait_ tcgen05.wait griddepcontrol.wait",
+    kTests = "mbarrier.try_wait mbarrier.test_wait",
+    kArrivals = "mbarrier.arrive mbarrier.expect_tx mbarrier.complete_tx cp.async.mbarrier",
+    kCommits = "cp.async.commit cp.async.bulk.commit wgmma.commit tcgen05.commit",
+    kCopies = "cp.async. cp.reduce. tcgen05.cp",
+    kNoCopies = "cp.async.wait cp.async.commit cp.async.mbarrier cp.async.bulk.wait cp.async.bulk.commit",
+    kStores = "st. stmatrix. red. wmma.store tcgen05.st multimem.red multimem.st",
+    kNoStores = "st.param st.async", kProducts = "mma. wmma.mma wgmma.mma_async tcgen05.mma",
+    kFragments = "ldmatrix stmatrix wmma. tcgen05.ld tcgen05.st";
+
+// ---- What a mistake is, in a statement and in a call
+inline constexpr const char *kMorePending = "one group more may be pending",
+                            *kNoWait = "the wait does not wait", *kOtherParity = "the parity is the other one",
+                            *kNoProduct = "the product is left out", *kDIsC = "the product is left out: D is C",
+                            *kAddedOutside = "the product is added to C by add.f32",
+                            *kOtherSelector = "the sparsity selector is another one",
+                            *kOtherByte = "the byte of the scales is another one",
+                            *kOtherSign = "A has the other sign (imm-scale-a)",
+                            *kTransposedA = "A is read the other way (imm-trans-a)",
+                            *kTransposedB = "B is read the other way (imm-trans-b)";
+/// The other rounding of one, both as words; empty if the word is none.
+std::string_view other_rounding(std::string_view word);
 
 /// The opcode and the words of a statement: "cp.async.wait_group".
 std::string name_of(const Site& site);
@@ -63,5 +91,23 @@ void term(const Code& code, const Site& site, Changes& to);
 void rounding(const Code& code, const Site& site, Changes& to);
 void fusion(const Code& code, const Site& site, Changes& to);
 void sign(const Code& code, const Site& site, Changes& to);
+
+// ---- Calls of kernels in source (kinds_call.cpp)
+void barrier(const Call& call, CallChanges& to);
+void fence(const Call& call, CallChanges& to);
+void wait(const Call& call, CallChanges& to);
+void parity(const Call& call, CallChanges& to);
+void arrival(const Call& call, CallChanges& to);
+void copy(const Call& call, CallChanges& to);
+void store(const Call& call, CallChanges& to);
+void fragment(const Call& call, CallChanges& to);
+void transposed(const Call& call, CallChanges& to);
+void selector(const Call& call, CallChanges& to);
+void product_sign(const Call& call, CallChanges& to);
+void product(const Call& call, CallChanges& to);
+void accumulation(const Call& call, CallChanges& to);
+void offset(const Call& call, CallChanges& to);
+void literal(const Call& call, CallChanges& to);
+void rounding(const Call& call, CallChanges& to);
 
 }  // namespace warpbit::noticing

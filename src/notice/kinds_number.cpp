@@ -19,13 +19,16 @@ std::string move_of(const Site& site, std::size_t source) {
   return fmt::format("mov.b{} {}, {};", bits, site.operand(0), site.operand(source));
 }
 
-std::size_t find_word(const Site& site, std::string_view words) {
-  std::size_t n = 0;
-  while (n < site.parts.qualifiers.size() && !edit::is_among(site.parts.qualifiers[n], words)) ++n;
-  return n;
-}
-
 }  // namespace
+
+std::string_view other_rounding(std::string_view word) {
+  constexpr std::pair<std::string_view, std::string_view> kOther[] = {
+      {"rn", "rz"},   {"rz", "rn"},   {"rna", "rz"}, {"rni", "rzi"},
+      {"rzi", "rni"}, {"rmi", "rzi"}, {"rpi", "rzi"}};
+  for (const auto& [one, other] : kOther)
+    if (one == word) return other;
+  return {};
+}
 
 void literal(const Code&, const Site& site, Changes& to) {
   constexpr std::string_view kOpcodes = "add sub mul fma mad and or setp min max selp mov shfl shr div";
@@ -71,13 +74,11 @@ void term(const Code&, const Site& site, Changes& to) {
 }
 
 void rounding(const Code&, const Site& site, Changes& to) {
-  constexpr std::pair<std::string_view, std::string_view> kOther[] = {
-      {"rn", "rz"},   {"rz", "rn"},   {"rna", "rz"}, {"rni", "rzi"},
-      {"rzi", "rni"}, {"rmi", "rzi"}, {"rpi", "rzi"}};
-  const std::size_t n = find_word(site, "rn rz rna rni rzi rmi rpi");
-  for (const auto& [word, other] : kOther)
-    if (n < site.parts.qualifiers.size() && site.parts.qualifiers[n] == word)
+  for (std::size_t n = 0; n < site.parts.qualifiers.size(); ++n) {
+    const std::string_view word = site.parts.qualifiers[n], other = other_rounding(word);
+    if (!other.empty())
       return add_word(site, n, other, fmt::format("with .{} in place of .{}", other, word), to);
+  }
   if (edit::is_among(site.parts.opcode, "add sub mul") && edit::is_among(site.type(), "f32 f64") &&
       !site.parts.qualifiers.empty())
     add_word(site, 0, fmt::format("rz.{}", site.parts.qualifiers[0]), "with .rz", to);

@@ -7,8 +7,6 @@
 namespace warpbit::noticing {
 namespace {
 
-constexpr std::string_view kProducts = "mma. wmma.mma wgmma.mma_async tcgen05.mma";
-
 bool is_vector(const OperandText& operand) {
   return operand.kind == OperandText::Kind::vector;
 }
@@ -46,9 +44,7 @@ bool has_addend(const Site& site) {
 }  // namespace
 
 void fragment(const Code&, const Site& site, Changes& to) {
-  if (!begins(name_of(site), kProducts) &&
-      !begins(name_of(site), "ldmatrix stmatrix wmma. tcgen05.ld tcgen05.st"))
-    return;
+  if (!begins(name_of(site), kProducts) && !begins(name_of(site), kFragments)) return;
   for (std::size_t n = 0; n < site.parts.operands.size(); ++n) {
     const OperandText& operand = site.parts.operands[n];
     std::vector<std::string> parts = is_vector(operand) ? parts_of(operand) : std::vector<std::string>();
@@ -74,23 +70,22 @@ void transposed(const Code&, const Site& site, Changes& to) {
   // Behind scale-d: imm-scale-a, imm-scale-b, and of 16-bit types imm-trans-a, if A lies in memory, and imm-trans-b.
   const std::size_t literals = literals_at_end(site);
   if (begins(name, "wgmma.mma_async") && literals >= 3)
-    toggle(site, site.parts.operands.size() - 1, "B is read the other way (imm-trans-b)", to);
+    toggle(site, site.parts.operands.size() - 1, kTransposedB, to);
   if (begins(name, "wgmma.mma_async") && literals >= 4)
-    toggle(site, site.parts.operands.size() - 2, "A is read the other way (imm-trans-a)", to);
+    toggle(site, site.parts.operands.size() - 2, kTransposedA, to);
 }
 
 void selector(const Code&, const Site& site, Changes& to) {
   const std::string name = name_of(site);
   const auto& all = site.parts.operands;
   if (!begins(name, "mma. wgmma.mma_async.sp")) return;
-  if (begins(name, "mma.sp") && literals_at_end(site) > 0)
-    toggle(site, all.size() - 1, "the sparsity selector is another one", to);
+  if (begins(name, "mma.sp") && literals_at_end(site) > 0) toggle(site, all.size() - 1, kOtherSelector, to);
   for (std::size_t n = 0; n < all.size(); ++n) {
     if (!is_vector(all[n]) || all[n].parts.empty() || all[n].parts[0].kind != OperandText::Kind::literal)
       continue;
     std::vector<std::string> parts = parts_of(all[n]);
     parts[0] = std::to_string(all[n].parts[0].literal.bits ^ 1);
-    add_operand(site, n, vector_text(parts), "the byte of the scales is another one", to);
+    add_operand(site, n, vector_text(parts), kOtherByte, to);
   }
 }
 
@@ -98,17 +93,17 @@ void product_sign(const Code&, const Site& site, Changes& to) {
   const std::size_t literals = literals_at_end(site);
   if (!begins(name_of(site), "wgmma.mma_async") || literals < 2) return;
   const std::size_t scale_a = site.parts.operands.size() - (literals <= 4 ? literals : 4);
-  if (site.operand(scale_a) == "1") add_operand(site, scale_a, "-1", "A has the other sign (imm-scale-a)", to);
+  if (site.operand(scale_a) == "1") add_operand(site, scale_a, "-1", kOtherSign, to);
 }
 
 void product(const Code&, const Site& site, Changes& to) {
-  if (begins(name_of(site), "wgmma.mma_async tcgen05.mma")) leave_out(site, "the product is left out", to);
+  if (begins(name_of(site), "wgmma.mma_async tcgen05.mma")) leave_out(site, kNoProduct, to);
   if (!has_addend(site)) return;
   const auto d = parts_of(site.parts.operands[0]), c = parts_of(site.parts.operands[3]);
   std::string text;
   for (std::size_t i = 0; i < d.size(); ++i)
     if (d[i] != c[i]) text += fmt::format("$Gmov.b{} {}, {}; ", site.type() == "f64" ? 64 : 32, d[i], c[i]);
-  to.push_back({edit::whole(site, text), "the product is left out: D is C"});
+  to.push_back({edit::whole(site, text), kDIsC});
 }
 
 void accumulation(const Code&, const Site& site, Changes& to) {
@@ -122,7 +117,7 @@ void accumulation(const Code&, const Site& site, Changes& to) {
                                  site.with(operands));
   for (std::size_t i = 0; i < d.size(); ++i)
     text += fmt::format("$Gadd.f32 {}, {}, {}; ", d[i], products[i], c[i]);
-  to.push_back({edit::whole(site, text + "}"), "the product is added to C by add.f32"});
+  to.push_back({edit::whole(site, text + "}"), kAddedOutside});
 }
 
 }  // namespace warpbit::noticing

@@ -62,8 +62,9 @@ std::span<const NoticedRow> noticed_rows() {
       {no_effect, "no_effect",
        "launches leave the same bytes, and no other statement of the first block reads or writes anything else: it changes nothing there",
        "", false, false},
-      {not_planted, "not_planted", "the test did not load that module again: nothing is known", "", false,
-       false},
+      {not_planted, "not_planted",
+       "the test did not load that module or make that call again, or took too long: nothing is known", "",
+       false, false},
   };
   return kRows;
 }
@@ -114,12 +115,12 @@ class Run {
       return Error{Errc::file_unreadable, "the folder for temporary files", "it cannot be written",
                    "one that can"};
     if (!run_as_it_is()) return std::move(out_);
-    const std::vector<noticing::SeenModule> modules = seen();
-    if (modules.empty()) {
+    const noticing::Seen seen = this->seen();
+    if (seen.modules.empty() && seen.calls.empty()) {
       out_.state = NoticeReport::State::no_kernel;
       return std::move(out_);
     }
-    noticing::Choice choice = noticing::choose(modules, options_);
+    noticing::Choice choice = noticing::choose(seen, options_);
     out_.possible = choice.possible;
     out_.statements = choice.statements;
     out_.executed = choice.executed;
@@ -127,7 +128,7 @@ class Run {
     if (choice.statements == 0) return nothing_chosen();
     const auto [first, count] = options_.shard.range(choice.chosen.size());
     const std::span<const Candidate> own = std::span(choice.chosen).subspan(first, count);
-    if (std::optional<Error> refused = make_folder()) return *std::move(refused);
+    if (std::optional<Error> refused = make_folder(seen)) return *std::move(refused);
     try_all(own);
     // A test that fails by chance tells nothing.
     const noticing::Folder again;
@@ -147,11 +148,16 @@ class Run {
           Errc::usage, "the lines", fmt::format("{}", fmt::join(options_.at, ", ")),
           "LINE of the PTX, or FILE:LINE of the source, that has a statement of a kernel that the test launches"};
     return {Errc::usage, "the kernels", fmt::format("{}", fmt::join(options_.kernels, ", ")),
-            fmt::format("some that the test launches: {}", fmt::join(out_.kernels, ", "))};
+            out_.kernels.empty()
+                ? "none, as the test launches kernels in source alone, which have no names here"
+                : fmt::format("some that the test launches: {}", fmt::join(out_.kernels, ", "))};
   }
 
-  std::optional<Error> make_folder() const {
+  std::optional<Error> make_folder(const noticing::Seen& seen) const {
     if (options_.save.empty()) return std::nullopt;
+    if (seen.modules.empty())
+      return Error{Errc::usage, "a folder for modules with mistakes", "a test that loads none",
+                   "no folder, as the mistakes are in calls of kernels in source"};
     std::error_code error;
     fs::create_directories(options_.save, error);
     if (!error && fs::is_empty(options_.save, error) && !error) return std::nullopt;
@@ -161,9 +167,10 @@ class Run {
 
   // The module with the mistake, in a file that says in its name which one it is.
   std::string saved(const Candidate& one, std::size_t number) const {
-    if (options_.save.empty()) return {};
-    std::string text = noticing::read_file(folder_.path() / TestProcess::kModules / one.planted.module);
-    text.replace(one.planted.at, one.planted.length, one.planted.text);
+    const auto* const planted = std::get_if<PlantedMistake>(&one.planted);
+    if (options_.save.empty() || planted == nullptr) return {};
+    std::string text = noticing::read_file(folder_.path() / TestProcess::kModules / planted->module);
+    text.replace(planted->at, planted->length, planted->text);
     const fs::path to =
         options_.save / fmt::format("{:03}-{}-line-{}.ptx", number + 1, one.mistake.kind, one.mistake.line);
     std::ofstream(to, std::ios::binary) << text;
@@ -180,13 +187,19 @@ class Run {
     return false;
   }
 
-  // The modules of which a kernel was launched.
-  std::vector<noticing::SeenModule> seen() {
+  // The modules of which a kernel was launched, and what kernels in source have called.
+  noticing::Seen seen() {
+    noticing::Seen out;
     std::map<std::string, noticing::SeenModule> all;
     std::set<std::string> kernels;
     for (const nlohmann::json& one : events_of(folder_.path())) {
       if (is_event(one, "source")) {
         ++out_.source_launches;
+        continue;
+      }
+      if (is_event(one, "call")) {
+        out.calls.insert(
+            {one.value("file", ""), one.value("line", 0), one.value("call", ""), one.value("target", "")});
         continue;
       }
       noticing::SeenModule& module = all[one.value("module", "")];
@@ -200,11 +213,10 @@ class Run {
       for (const int line : one.value("lines", std::vector<int>())) module.lines.insert(line);
     }
     out_.kernels.assign(kernels.begin(), kernels.end());
-    std::vector<noticing::SeenModule> out;
     for (auto& [key, module] : all) {
       if (module.kernels.empty()) continue;
       module.text = noticing::read_file(folder_.path() / TestProcess::kModules / key);
-      out.push_back(std::move(module));
+      out.modules.push_back(std::move(module));
     }
     return out;
   }
@@ -243,7 +255,8 @@ class Run {
     }
     const fs::path folder = folder_.path() / std::to_string(number);
     fs::create_directory(folder);
-    std::ofstream(folder / TestProcess::kMistake) << one.planted.json();
+    std::ofstream(folder / TestProcess::kMistake)
+        << std::visit([](const auto& planted) { return planted.json(); }, one.planted);
     noticing::HowToRun how = how_to_try();
     how.first_failure = true;
     const Ended ended = noticing::run_command(command_, folder, how);
@@ -266,12 +279,12 @@ class Run {
       is_planted = is_planted || is_event(one, "planted");
       const auto* const found =
           std::ranges::find(kOutcomes, one.value("outcome", ""), [](const auto& row) { return row.first; });
-      if (is_event(one, "launch"))
+      if (is_event(one, "launch") || is_event(one, "source"))
         best = std::min(best, static_cast<std::size_t>(found - std::begin(kOutcomes)));
       out.inputs += one.value("inputs", 0);
       if (out.fault.empty()) out.fault = one.value("what", "");
     }
-    out.outcome = best == std::size(kOutcomes) ? Noticed::same : kOutcomes[best].second;
+    out.outcome = best == std::size(kOutcomes) ? Noticed::not_planted : kOutcomes[best].second;
     const auto kind = std::ranges::find(noticing::kind_rows(), out.kind, &noticing::KindRow::name);
     if (out.outcome == Noticed::no_effect && kind != noticing::kind_rows().end() && kind->is_order)
       out.outcome = Noticed::same;
@@ -308,7 +321,8 @@ std::vector<Remark> remarks(const NoticeReport& report) {
                            one.before, one.after.empty() ? "(nothing)" : one.after),
                function_name(one.kernel)});
     if (one.source.line > 0) next.at.push_back({one.source.file, one.source.line});
-    if (!one.file.empty()) next.at.push_back({one.file, one.line, 0, next.at.empty() ? "" : "PTX"});
+    if (!one.file.empty() && !one.is_in_source)
+      next.at.push_back({one.file, one.line, 0, next.at.empty() ? "" : "PTX"});
   }
   return out;
 }

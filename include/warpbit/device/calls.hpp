@@ -32,6 +32,8 @@ std::uint64_t meet(Request request);
 void copy_async(const char* form, const View& to, const View& from, int size, int bytes, Place at);
 void commit_group(Place at);
 void wait_group(unsigned pending, Place at);
+/// For all copies of the thread, grouped or not.
+void wait_all(Place at);
 
 /// Characters of a statement, and a number behind them.
 struct Piece {

@@ -213,6 +213,10 @@ D executed(const calls::Statement& statement, Place at, const Sources&... source
 template <int Selector>
 inline constexpr calls::Piece kSelected[] = {{" {d}, {a}, {b}, {c}, e, ", Selector}, {";"}};
 
+/// What follows the form of a product with block scaling: in a bare form the selectors are 0.
+inline constexpr calls::Piece kSelectors[] = {
+    {" {d}, {a}, {b}, {c}, scale_a, {byte_a, thread_a}, scale_b, {byte_b, thread_b};"}};
+
 /// The number that ends a statement.
 template <int N>
 inline constexpr calls::Piece kNumber[] = {{"", N}, {";"}};

@@ -35,14 +35,18 @@ class EqualBitsMatcher : public MatcherBase<std::vector<Word>> {
   explicit EqualBitsMatcher(Result<ExpectedBits> expected) : expected_(std::move(expected)) {}
 
   bool match(const std::vector<Word>& got) const override {
-    text_ = matchers::mismatch(expected_, got);
-    return text_.empty();
+    mismatch_ = matchers::mismatch(expected_, got);
+    return mismatch_.text.empty();
   }
-  std::string describe() const override { return text_.empty() ? "has the expected bits" : "\n" + text_; }
+  std::string describe() const override {
+    return mismatch_.text.empty() ? "has the expected bits" : "\n" + mismatch_.text;
+  }
+  /// That the assertion has failed.
+  void tell() const { matchers::tell(mismatch_, {}); }
 
  private:
   Result<ExpectedBits> expected_;
-  mutable std::string text_;
+  mutable matchers::Mismatch mismatch_;
 };
 
 /// EqualBits(operand, expected): these registers of a warp; a third argument gives another number of lanes.
@@ -56,17 +60,23 @@ EqualBitsMatcher<Word> EqualBits(const What& what, const std::vector<Word>& firs
 template <class T>
 class EqualArrayMatcher : public MatcherBase<std::span<const T>> {
  public:
-  explicit EqualArrayMatcher(matchers::ExpectedArray<T> expected) : expected_(std::move(expected)) {}
+  EqualArrayMatcher(matchers::ExpectedArray<T> expected, device::Place at)
+      : expected_(std::move(expected)), at_(at) {}
 
   bool match(const std::span<const T>& got) const override {
-    text_ = matchers::mismatch(expected_, got);
-    return text_.empty();
+    mismatch_ = matchers::mismatch(expected_, got);
+    return mismatch_.text.empty();
   }
-  std::string describe() const override { return text_.empty() ? "has the expected bits" : "\n" + text_; }
+  std::string describe() const override {
+    return mismatch_.text.empty() ? "has the expected bits" : "\n" + mismatch_.text;
+  }
+  /// That the assertion has failed, at its line.
+  void tell() const { matchers::tell(mismatch_, at_); }
 
  private:
   matchers::ExpectedArray<T> expected_;
-  mutable std::string text_;
+  device::Place at_;
+  mutable matchers::Mismatch mismatch_;
 };
 
 using matchers::product_of;
@@ -74,21 +84,24 @@ using matchers::product_of;
 /// the shape the message also says which mistake in a kernel gives exactly the wrong array.
 template <std::ranges::contiguous_range Range>
 EqualArrayMatcher<std::ranges::range_value_t<Range>> EqualBits(
-    const Range& expected, const ArrayShape& how = {}, std::optional<matchers::ArrayProduct> product = {}) {
+    const Range& expected, const ArrayShape& how = {}, std::optional<matchers::ArrayProduct> product = {},
+    device::Place at = device::Place::here()) {
   return EqualArrayMatcher<std::ranges::range_value_t<Range>>(
-      matchers::expected_array(expected, how, std::move(product)));
+      matchers::expected_array(expected, how, std::move(product)), at);
 }
 
 }  // namespace warpbit::catch2
 
 namespace Catch {
 
-/// On failure prints only the matcher's message, not all registers before it as Catch2 would.
+/// On failure prints only the matcher's message, not all registers before it as Catch2 would, and tells it to `warpbit findings`.
 class BitsExpression : public ITransientExpression {
  public:
   template <class Items, class Matcher>
   BitsExpression(const Items& got, const Matcher& matcher)
-      : ITransientExpression(true, matcher.match(got)), text_(matcher.describe()) {}
+      : ITransientExpression(true, matcher.match(got)), text_(matcher.describe()) {
+    if (!getResult()) matcher.tell();
+  }
 
   void streamReconstructedExpression(std::ostream& out) const override {
     out << text_.substr(text_.find_first_not_of('\n'));

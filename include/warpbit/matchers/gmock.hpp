@@ -14,6 +14,15 @@
 
 namespace warpbit::gmock {
 
+/// Whether nothing differs; else says what. An assertion asks without a stream first, so one with a stream has failed.
+inline bool explain(const matchers::Mismatch& mismatch, device::Place at, std::ostream* out) {
+  if (out != nullptr && !mismatch.text.empty()) {
+    *out << "\n" << mismatch.text;
+    matchers::tell(mismatch, at);
+  }
+  return mismatch.text.empty();
+}
+
 /// Matches registers with the expected elements; on failure it prints ExpectedBits::mismatch.
 template <class Word>
 class EqualBitsMatcher {
@@ -22,9 +31,7 @@ class EqualBitsMatcher {
   explicit EqualBitsMatcher(Result<ExpectedBits> expected) : expected_(std::move(expected)) {}
 
   bool MatchAndExplain(const std::vector<Word>& got, std::ostream* out) const {
-    const std::string text = matchers::mismatch(expected_, got);
-    if (out != nullptr && !text.empty()) *out << "\n" << text;
-    return text.empty();
+    return explain(matchers::mismatch(expected_, got), {}, out);
   }
   void DescribeTo(std::ostream* out) const { *out << "has the expected bits"; }
   void DescribeNegationTo(std::ostream* out) const { *out << "has other bits than expected"; }
@@ -45,18 +52,18 @@ template <class T>
 class EqualArrayMatcher {
  public:
   using is_gtest_matcher = void;
-  explicit EqualArrayMatcher(matchers::ExpectedArray<T> expected) : expected_(std::move(expected)) {}
+  EqualArrayMatcher(matchers::ExpectedArray<T> expected, device::Place at)
+      : expected_(std::move(expected)), at_(at) {}
 
   bool MatchAndExplain(std::span<const T> got, std::ostream* out) const {
-    const std::string text = matchers::mismatch(expected_, got);
-    if (out != nullptr && !text.empty()) *out << "\n" << text;
-    return text.empty();
+    return explain(matchers::mismatch(expected_, got), at_, out);
   }
   void DescribeTo(std::ostream* out) const { *out << "has the expected bits"; }
   void DescribeNegationTo(std::ostream* out) const { *out << "has other bits than expected"; }
 
  private:
   matchers::ExpectedArray<T> expected_;
+  device::Place at_;
 };
 
 using matchers::product_of;
@@ -64,9 +71,10 @@ using matchers::product_of;
 /// the shape the message also says which mistake in a kernel gives exactly the wrong array.
 template <std::ranges::contiguous_range Range>
 EqualArrayMatcher<std::ranges::range_value_t<Range>> EqualBits(
-    const Range& expected, const ArrayShape& how = {}, std::optional<matchers::ArrayProduct> product = {}) {
+    const Range& expected, const ArrayShape& how = {}, std::optional<matchers::ArrayProduct> product = {},
+    device::Place at = device::Place::here()) {
   return EqualArrayMatcher<std::ranges::range_value_t<Range>>(
-      matchers::expected_array(expected, how, std::move(product)));
+      matchers::expected_array(expected, how, std::move(product)), at);
 }
 
 }  // namespace warpbit::gmock

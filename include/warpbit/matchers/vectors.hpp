@@ -11,7 +11,9 @@
 #include <vector>
 
 #include "warpbit/bits.hpp"
+#include "warpbit/detail/block.hpp"
 #include "warpbit/diagnose.hpp"
+#include "warpbit/review.hpp"
 
 namespace warpbit::matchers {
 
@@ -26,10 +28,27 @@ Result<ExpectedBits> expected_bits(const Instruction& instruction, const std::ve
   return ExpectedBits::result_of(instruction, bytes);
 }
 
+/// What a matcher says.
+struct Mismatch {
+  std::string text;   ///< all of it; empty if the bits are those that are expected
+  std::string words;  ///< without the map; empty if no comparison is possible, too
+};
+
+/// In a test that `warpbit findings` runs, tells that an assertion has failed. A place without a line is none.
+inline void tell(const Mismatch& mismatch, device::Place at) {
+  if (mismatch.words.empty()) return;
+  Remark out{"bits_differ", "an array has other bits than a test expects", Grade::fault, mismatch.words};
+  while (out.message.ends_with('\n')) out.message.pop_back();
+  if (at.line != 0) out.at.push_back({at.file, static_cast<int>(at.line)});
+  add_remark(out);
+}
+
 /// ExpectedBits::mismatch, or why no comparison is possible.
 template <class Word>
-std::string mismatch(const Result<ExpectedBits>& expected, const std::vector<Word>& got) {
-  return expected ? expected->mismatch(std::as_bytes(std::span(got))) : expected.error().message() + "\n";
+Mismatch mismatch(const Result<ExpectedBits>& expected, const std::vector<Word>& got) {
+  if (!expected) return {expected.error().message() + "\n", {}};
+  const std::string text = expected->mismatch(std::as_bytes(std::span(got)));
+  return {text, text};
 }
 
 // ---- Whole arrays
@@ -76,17 +95,20 @@ inline std::string explained(const ArrayProduct& product, const ArrayBits& d) {
   return (found ? found->details(kMostMistakes) : "no diagnosis: " + found.error().message()) + "\n";
 }
 
-/// BitsComparison::text, or why no comparison is possible. Items of another number have a shape of one index.
+/// BitsComparison::text with the mistake, or why no comparison is possible. Items of another number have a shape of one index.
 template <class T>
-std::string mismatch(const ExpectedArray<T>& expected, std::span<const T> got) {
+Mismatch mismatch(const ExpectedArray<T>& expected, std::span<const T> got) {
   const ArrayShape seen{got.size() == expected.items.size() ? expected.how.shape : std::vector{got.size()},
                         expected.how.format};
   const ArrayBits of_got = array_bits(got, seen);
   const Result<BitsComparison> compared =
       compare_bits(array_bits(std::span<const T>(expected.items), expected.how), of_got);
-  if (!compared) return compared.error().message() + "\n";
-  if (compared->equal() || !expected.product) return compared->text();
-  return compared->text() + explained(*expected.product, of_got);
+  if (!compared) return {compared.error().message() + "\n", {}};
+  if (compared->equal()) return {};
+  const std::string mistake = expected.product ? explained(*expected.product, of_got) : std::string();
+  std::string words;
+  for (const std::string& line : compared->lines()) words += line + "\n";
+  return {compared->text() + mistake, words + mistake};
 }
 
 }  // namespace warpbit::matchers
