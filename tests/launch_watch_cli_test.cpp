@@ -90,7 +90,9 @@ TEST_CASE("launch counts by family and by line", "[quick][cli]") {
 
 TEST_CASE("the profile is part of the JSON", "[quick][cli]") {
   const Saxpy saxpy;
-  const json profile = saxpy.answer({"--profile"})["profile"];
+  const json answer = saxpy.answer({"--profile"}), profile = answer["profile"];
+  CHECK(answer["grid"] == json{2, 1, 1});
+  CHECK(answer["block"] == json{64, 1, 1});
   REQUIRE(profile["lines"].size() == 18);
   for (const json& one : profile["families"])
     if (one["family"] == "ld.global")
@@ -108,7 +110,8 @@ TEST_CASE("the profile is part of the JSON", "[quick][cli]") {
                         {"products", 0}});
   const auto line = std::ranges::find_if(profile["lines"], [](const json& one) { return one["line"] == 27; });
   REQUIRE(line != profile["lines"].end());
-  CHECK(*line == json{{"line", 27},
+  CHECK(*line == json{{"number", 15},  // behind those of lines 11 to 25
+                      {"line", 27},
                       {"file", ""},
                       {"source_line", 0},
                       {"chain", json::array()},

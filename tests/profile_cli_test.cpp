@@ -106,6 +106,33 @@ TEST_CASE("tables of data are those of the launch", "[quick][cli]") {
   CHECK_THAT(read, Catch::StartsWith("gemm on sm_"));
 }
 
+// ---- The line of a fault
+
+// The attribute y of the frame, and of the row of a line's number; a row's text stands 12 pixels below its top, a frame 1.
+int frame_top(const std::string& svg) {
+  const std::size_t title = svg.find("<title>the launch faulted here</title>");
+  REQUIRE(title != svg.npos);
+  const std::size_t y = svg.find(" y=\"", svg.rfind("<rect", title));
+  return std::stoi(svg.substr(y + 4));
+}
+int row_top(const std::string& svg, int line) {
+  const std::size_t text = svg.find(fmt::format(" text-anchor=\"end\">{}</text>", line));
+  REQUIRE(text != svg.npos);
+  const std::size_t y = svg.find(" y=\"", svg.rfind("<text", text));
+  return std::stoi(svg.substr(y + 4)) - 12;
+}
+
+// Line 17 of the text reads at 0; line 16 has read the parameter.
+TEST_CASE("the line of a fault has a frame", "[quick][cli]") {
+  const Directory folder;
+  const std::string svg =
+      draw(folder, {"tests/faults/null_pointer.ptx", "--entry", "broken", "--arg", "null"}).by_launch;
+  CHECK(frame_top(svg) == row_top(svg, 17) + 1);
+  CHECK(row_top(svg, 16) < row_top(svg, 17));
+  CHECK(svg.find("launch faulted here") == svg.rfind("launch faulted here"));
+  CHECK_THAT(draw(folder, kRing).by_launch, !Contains("launch faulted here"));
+}
+
 // ---- What is no such text
 
 // The answer with another value there, or without the member if it is "gone".

@@ -17,11 +17,6 @@ using namespace warpbit;
 using Catch::Contains;
 using ptx::Awaited, ptx::ReleasedBy, ptx::Wait;
 
-struct Launched {
-  ptx::Function kernel;
-  ptx::Report report;
-};
-
 ptx::Function kernel_of(const std::string& body, const std::string& parameters = ".param .u64 out") {
   const std::string text =
       ".version 8.7\n.target sm_90a\n.address_size 64\n.visible .entry k(" + parameters + ")\n" + body;
@@ -298,43 +293,6 @@ TEST_CASE("a picture has what came before a fault") {
   CHECK(line_of(report, "st.shared").warps == 1);
   CHECK_THAT(picture(report),
              Contains("A fault: ") && Contains("what came before") && Contains("does not go on"));
-}
-
-// The attribute y of the frame, and of the row of a line's number; a row's text stands 12 pixels below its top, a frame 1.
-int frame_top(const std::string& svg) {
-  const std::size_t title = svg.find("<title>the launch faulted here</title>");
-  REQUIRE(title != svg.npos);
-  const std::size_t y = svg.find(" y=\"", svg.rfind("<rect", title));
-  return std::stoi(svg.substr(y + 4));
-}
-int row_top(const std::string& svg, int line) {
-  const std::size_t text = svg.find(fmt::format(" text-anchor=\"end\">{}</text>", line));
-  REQUIRE(text != svg.npos);
-  const std::size_t y = svg.find(" y=\"", svg.rfind("<text", text));
-  return std::stoi(svg.substr(y + 4)) - 12;
-}
-
-// The second load is beyond the array. It is in line 10 of the module, whose head has four lines.
-TEST_CASE("the line of a fault has a frame") {
-  const ptx::Report report = run(R"({
-  .reg .pred %p<2>; .reg .b32 %r<4>; .reg .b64 %rd<4>;
-  ld.param.u64 %rd1, [out];
-  mov.u32 %r1, 0;
-ROUND:
-  ld.global.u32 %r2, [%rd1];
-  add.u64 %rd1, %rd1, 0x100000000000;
-  add.u32 %r1, %r1, 1;
-  setp.lt.u32 %p1, %r1, 2;
-  @%p1 bra ROUND;
-  ret;
-})",
-                                 1);
-  REQUIRE(report.fault);
-  CHECK(report.fault->ptx_line == 10);
-  const std::string svg = picture(report);
-  CHECK(count(svg, "the launch faulted here") == 1);
-  CHECK(frame_top(svg) == row_top(svg, 10) + 1);
-  CHECK(count(picture(run(kProducer, 64)), "the launch faulted here") == 0);
 }
 
 TEST_CASE("a picture of nothing says so") {
