@@ -14,7 +14,7 @@
 namespace warpbit::cli {
 namespace {
 
-using nlohmann::json;
+using Given = nlohmann::json;
 
 constexpr std::uint64_t kMostExact = std::uint64_t{1} << 53;  // what all readers of JSON keep
 constexpr std::uint64_t kMostLine = 0x7FFFFFFF, kMostIndex = 0xFFFFFFFF;
@@ -22,7 +22,7 @@ constexpr std::uint64_t kMostWarps = 32, kMostLanes = 32;  // 1024 threads of a 
 constexpr std::string_view kSchema = "launch/1";
 
 // As in a message: in one line, and not all of what is long.
-std::string seen_text(const json& value) {
+std::string seen_text(const Given& value) {
   constexpr std::size_t kMost = 40;
   if (value.is_object() || value.is_array())
     return fmt::format("an {} of {}", value.type_name(), value.size());  // "an object of 3"
@@ -33,7 +33,7 @@ std::string seen_text(const json& value) {
 // A value and its name in the text: "profile.timeline.runs[3].warp".
 class Member {
  public:
-  Member(const json& value, const std::string& file, std::string path = {})
+  Member(const Given& value, const std::string& file, std::string path = {})
       : value_(value), file_(file), path_(std::move(path)) {}
 
   [[noreturn]] void refuse_it(std::string seen, std::string accepted) const {
@@ -69,7 +69,7 @@ class Member {
   std::vector<Member> items() const {
     if (!value_.is_array()) refuse_it("an array");
     std::vector<Member> out;
-    for (const json& one : value_) out.emplace_back(one, file_, fmt::format("{}[{}]", path_, out.size()));
+    for (const Given& one : value_) out.emplace_back(one, file_, fmt::format("{}[{}]", path_, out.size()));
     return out;
   }
   // One of the words from the first to the last enumerator.
@@ -87,7 +87,7 @@ class Member {
  private:
   static std::string of_this_version() { return "all members that warpbit launch --profile --json prints"; }
 
-  const json& value_;
+  const Given& value_;
   const std::string& file_;
   std::string path_;
 };
@@ -225,10 +225,10 @@ std::string title_of(const Member& answer) {
 }  // namespace
 
 ptx::ProfilePicture read_profile(const std::string& where, std::string_view text) {
-  json parsed;
+  Given parsed;
   try {
-    parsed = json::parse(text);
-  } catch (const json::parse_error& error) {
+    parsed = Given::parse(text);
+  } catch (const Given::parse_error& error) {
     refuse(where, fmt::format("no JSON, at byte {} of {}", error.byte, text.size()),
            "what warpbit launch --profile --json prints");
   }

@@ -84,11 +84,12 @@ bool is_added(const FunctionCode& code, const ptx::Register& one) {
 
 // Adds the registers of a statement's operands that stand in no address.
 void add_values(const ptx::FunctionText& function, int first, int count, std::set<std::string_view>& to) {
-  using Kind = ptx::Operand::Kind;
   for (int i = first; i < first + count; ++i) {
     const ptx::Operand& one = function.operands[static_cast<std::size_t>(i)];
-    if (one.kind == Kind::reg) to.insert(function.registers[static_cast<std::size_t>(one.index)].name);
-    if (one.kind == Kind::vector || one.kind == Kind::list) add_values(function, one.first, one.count, to);
+    if (one.kind == ptx::Operand::Kind::reg)
+      to.insert(function.registers[static_cast<std::size_t>(one.index)].name);
+    if (one.kind == ptx::Operand::Kind::vector || one.kind == ptx::Operand::Kind::list)
+      add_values(function, one.first, one.count, to);
   }
 }
 
