@@ -12,6 +12,7 @@ namespace device_tensor_test {
 
 using namespace warpbit;
 using namespace kernels::tensor_product;
+using kernels::tensor_product::Mistake;
 
 constexpr int kRows = 128, kColumns = 16, kDepth = 16;
 

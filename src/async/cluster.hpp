@@ -154,8 +154,10 @@ class Cluster {
   GlobalCopies copies;
 };
 
+#pragma GCC visibility push(default)  // warpbit's other libraries use it
 /// not_on_target for a form of the asynchronous machine, which exists from sm_90 on; nothing if it is there.
 std::optional<Error> not_on(Target target, std::string_view form);
+#pragma GCC visibility pop
 
 /// Rounds in which all tests of barrier objects fail and nothing else happens, before nothing will.
 inline constexpr int kIdleRounds = 200;
