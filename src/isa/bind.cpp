@@ -211,12 +211,17 @@ class Binding {
     return out;
   }
 
-  // One register, or a literal if the operand accepts one, of which the assembler takes the low bits. Where it also accepts a
-  // brace vector, it reads the first item.
+  // One register, or a literal if the operand accepts one. Where the assembler also accepts a brace vector, it
+  // reads the first item.
   Result<Operand> scalar() const {
     if (is_scalar() && is_literal(first()) && spec_.registers->literals.any_whole()) {
       const Result<std::uint64_t> bits = literal_bits(first(), false);
       if (!bits) return bits.error();
+      // As an unsigned or a signed number.
+      const auto value = static_cast<std::int64_t>(first().literal.bits);
+      if (is_integer(first()) && spec_.registers->bits <= 32 &&
+          (value < INT32_MIN || value > std::int64_t{UINT32_MAX}))
+        return wrong_kind("an integer of 32 bits");
       if (spec_.part == Part::column_count && !(std::has_single_bit(*bits) && *bits >= 32 && *bits <= 512))
         return refuse(fmt::format("'{}' columns", first().text), "a power of two from 32 to 512");
       Operand out = written(first().text);
