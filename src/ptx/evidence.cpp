@@ -64,6 +64,7 @@ constexpr KindRow kKinds[] = {
     {atomics, "", "atomics of integers and bits", "", ""},
 
     {textures, "", "textures", "filtering, and what lies outside", kNone},
+    {surfaces, "", "surfaces", "what lies outside, and conversions to a format", kNone},
     {control, "", "control, hints", "", ""},
     {tensor_reductions, "", "tensor reductions", "rounding, NaNs, and what lies outside", kNone},
     {tensor_copies, "", "tensor copies", "what lies outside, and how a tile lies in memory", kNone},

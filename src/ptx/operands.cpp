@@ -320,7 +320,7 @@ bool Check::takes_texture(const OperandForm& form, const Operand& operand) {
   if (!takes_base(form, child(operand, 0)) || (vector ? at.count : 1) != form_.coordinates) return false;
   for (int i = 0; i < form_.coordinates; ++i) {
     const Operand& one = vector ? child(at, i) : at;
-    const Type type = form_.has_layer && i == 0 ? Type::u32 : form_.types.back();
+    const Type type = form_.has_layer && i == 0 ? Type::u32 : form_.type_of(form);
     const bool fits_here = one.kind == Operand::Kind::literal
                                ? takes_literal(form, type, one.literal)
                                : one.kind == Operand::Kind::reg && !one.negated && one.second == -1 &&
