@@ -25,6 +25,7 @@
 #include "warpbit/block_state.hpp"
 #include "warpbit/detail/block.hpp"  // Dim3
 #include "warpbit/detail/source.hpp"
+#include "warpbit/detail/surface.hpp"
 #include "warpbit/detail/texture.hpp"
 #include "warpbit/execute.hpp"
 #include "warpbit/fault.hpp"

@@ -87,9 +87,9 @@ OperandForm operand_form(std::string_view text) {
   }
   if (text.starts_with('[')) {
     const bool is_surface = text == "[h,s]", is_texture = text == "[h,x]";
-    out.kind = text == "[t,c]"              ? OperandForm::Kind::tensor
+    out.kind = text == "[t,c]"            ? OperandForm::Kind::tensor
                : is_surface || is_texture ? OperandForm::Kind::texture
-                                            : OperandForm::Kind::address;
+                                          : OperandForm::Kind::address;
     if (is_surface) out.type = Type::s32;
     if (is_texture) out.type_from = 'T';
     out.must_be_written = true;

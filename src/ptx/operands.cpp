@@ -89,7 +89,12 @@ class Check {
     return std::ranges::find(words, wanted) != words.end();
   }
   bool does(Does what) const { return statement_.is->does == what; }
-  bool moves() const { return (does(Does::load) || does(Does::store)) && !has_word("async"); }
+  bool moves() const {
+    return (does(Does::load) || does(Does::store) || accesses_surface()) && !has_word("async");
+  }
+  bool accesses_surface() const {
+    return does(Does::surface_load) || does(Does::surface_store) || does(Does::surface_reduction);
+  }
   bool takes_wider(const OperandForm& form) const {
     return form.type_from != 0 && (moves() || does(Does::convert)) &&
            std::ranges::find(form_.types, Type::bf16) == form_.types.end();

@@ -9,6 +9,7 @@
 #include <shared_mutex>
 #include <utility>
 
+#include "numeric/conversion.hpp"
 #include "texture/filter.hpp"
 #include "texture/texture.hpp"
 
@@ -96,6 +97,13 @@ std::uint64_t row_bytes(const ptx::Surface& surface) {
 
 namespace {
 
+/// The code of f16 of the bits of a float, cut; a NaN keeps its upper bits.
+std::uint32_t cut_to_half(std::uint32_t bits) {
+  if ((bits & 0x7F80'0000) == 0x7F80'0000) return as_half(bits);
+  constexpr Conversion kToHalf{.from = FormatId::f32, .to = FormatId::f16, .rounding = CvtRounding::rz};
+  return static_cast<std::uint32_t>(convert(kToHalf, bits, 0));
+}
+
 /// A coordinate below n, or the nearest one.
 std::uint64_t nearest(std::int64_t at, std::uint64_t n) {
   return at < 0 ? 0 : std::min(static_cast<std::uint64_t>(at), n - 1);
@@ -106,11 +114,12 @@ std::uint64_t nearest(std::int64_t at, std::uint64_t n) {
 std::optional<std::uint64_t> offset(const ptx::Surface& surface, const SurfaceAccess& access,
                                     const SurfacePlace& place) {
   const std::uint64_t row = row_bytes(surface);
-  const std::uint64_t unit = access.by_bytes ? access.bytes : 1;
-  const std::uint64_t places = access.by_bytes ? row / unit : surface.width;
-  const std::array<std::uint64_t, 4> extents = {places, surface.height, surface.depth, surface.layers};
-  const std::array<std::int64_t, 4> wanted = {place.at[0] / static_cast<std::int64_t>(unit), place.at[1],
-                                              place.at[2], place.layer};
+  const std::int64_t x = access.unit == SurfaceAccess::Unit::byte
+                             ? place.at[0] / static_cast<std::int64_t>(access.bytes)
+                             : place.at[0];
+  const std::array<std::uint64_t, 4> extents = {row / access.bytes, surface.height, surface.depth,
+                                                surface.layers};
+  const std::array<std::int64_t, 4> wanted = {x, place.at[1], place.at[2], place.layer & 0xFFFF};
   std::array<std::uint64_t, 4> at = {};
   for (std::size_t i = 0; i < at.size(); ++i) {
     if (extents[i] == 0) return std::nullopt;
@@ -118,8 +127,7 @@ std::optional<std::uint64_t> offset(const ptx::Surface& surface, const SurfaceAc
     const bool is_inside = static_cast<std::int64_t>(at[i]) == wanted[i];
     if (!is_inside && access.outside != Outside::clamp) return std::nullopt;
   }
-  const std::uint64_t in_row = at[0] * (access.by_bytes ? unit : texel_bytes(surface));
-  return ((at[3] * surface.depth + at[2]) * surface.height + at[1]) * row + in_row;
+  return ((at[3] * surface.depth + at[2]) * surface.height + at[1]) * row + at[0] * access.bytes;
 }
 
 std::uint32_t as_stored(TexelFormat format, std::uint32_t element) {
@@ -129,7 +137,7 @@ std::uint32_t as_stored(TexelFormat format, std::uint32_t element) {
     case TexelFormat::u16: return std::min(element, 0xFFFFU);
     case TexelFormat::s8: return static_cast<std::uint32_t>(std::clamp(number, -128, 127)) & 0xFF;
     case TexelFormat::s16: return static_cast<std::uint32_t>(std::clamp(number, -32768, 32767)) & 0xFFFF;
-    case TexelFormat::f16: return as_half(element);
+    case TexelFormat::f16: return cut_to_half(element);
     default: return element;
   }
 }

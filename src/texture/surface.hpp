@@ -35,25 +35,28 @@ std::uint64_t row_bytes(const ptx::Surface& surface);
 /// What an access beyond the edge does.
 enum class Outside : std::uint8_t { trap, clamp, zero };
 
-/// Bytes of an access; x counts bytes (.b) or texels (.p).
+/// An access. x is in bytes, and a multiple of those of the access (.b); counts texels (sust.p); or counts words of the
+/// reduction's type in a row (sured.p), which are texels if they have its size.
 struct SurfaceAccess {
-  std::uint64_t bytes = 4;
-  bool by_bytes = true;
+  enum class Unit : std::uint8_t { byte, texel, word };
+  std::uint64_t bytes = 4;  ///< of sust.p those of a texel
+  Unit unit = Unit::byte;
   Outside outside = Outside::trap;
 };
 
-/// Coordinates, x first, and the layer of an array.
+/// Coordinates, x first, and the layer of an array, whose lowest 16 bits count.
 struct SurfacePlace {
   std::array<std::int32_t, 3> at = {};
   std::uint32_t layer = 0;
 };
 
-/// The first byte of an access; nothing if it lies outside and is not clamped. Precondition: x is a multiple of the bytes, if it
-/// counts them.
+/// The first byte of an access; nothing if it lies outside and is not clamped, and of an access that is larger than a row.
+/// Precondition: x is a multiple of the bytes, if it counts them.
 std::optional<std::uint64_t> offset(const ptx::Surface& surface, const SurfaceAccess& access,
                                     const SurfacePlace& place);
 
-/// What sust.p makes of a 32-bit element: the code of a channel.
+/// What sust.p makes of a 32-bit element: the code of a channel. Integers are the nearest that the format has; a float is cut to f16,
+/// the greatest number beyond it.
 std::uint32_t as_stored(ptx::TexelFormat format, std::uint32_t element);
 
 }  // namespace warpbit::texture
