@@ -71,7 +71,7 @@ std::uint64_t parse_number(const std::string& where, const NumberType& type, con
 constexpr std::string_view kArgument =
     "null; IN.npy or IN.npy:OUT.npy; zeros:TYPE:SHAPE or zeros:TYPE:SHAPE:OUT.npy, or uninit for zeros; "
     "TYPE:NUMBER; bytes:HEX; "
-    "tensor_map:BOX:ARRAY; texture:SHAPE:ARRAY";
+    "tensor_map:BOX:ARRAY; texture:SHAPE:ARRAY; surface:SHAPE:ARRAY";
 
 // "4096" or "64x64"
 std::vector<std::uint64_t> parse_shape(const std::string& where, const std::string& text,
@@ -341,6 +341,27 @@ ptx::Argument make_texture(const std::string& where, std::string text, std::dequ
   return ptx::value(*handle);
 }
 
+// "SHAPE:ARRAY"
+ptx::Argument make_surface(const std::string& where, const std::string& text, std::deque<LaunchArray>& arrays) {
+  ptx::Surface surface;
+  const std::size_t colon = text.find(':');
+  const auto shape = ptx::find_texture_shape(text.substr(0, colon));
+  if (!shape || colon == text.npos)
+    refuse(where, fmt::format("'{}'", text.substr(0, colon)), "1d, 2d, 3d, a1d or a2d, and an array");
+  surface.shape = *shape;
+  const std::string of = text.substr(colon + 1);
+  if (!is_array(of) || of.starts_with(kUnwritten))
+    refuse(where, fmt::format("'{}'", of), "IN.npy, IN.npy:OUT.npy or zeros:TYPE:SHAPE[:OUT.npy]");
+  LaunchArray& array = add_array(where, of, arrays);
+  surface.format = texel_format(where, array);
+  surface.texels = array.array.data;
+  const Result<ptx::Surface> shaped = ptx::with_extents(surface, array.array.header.shape);
+  const Result<std::uint64_t> handle = shaped ? ptx::surface(*shaped) : shaped.error();
+  if (!handle)
+    refuse(fmt::format("{}: {}", where, handle.error().where), handle.error().seen, handle.error().accepted);
+  return ptx::value(*handle);
+}
+
 // ---- Any of them
 
 ptx::Argument parse_argument(const std::string& text, std::deque<LaunchArray>& arrays) {
@@ -349,6 +370,7 @@ ptx::Argument parse_argument(const std::string& text, std::deque<LaunchArray>& a
   const std::size_t colon = text.find(':');
   const std::string word = text.substr(0, colon), rest = colon == text.npos ? "" : text.substr(colon + 1);
   if (word == "texture" && colon != text.npos) return make_texture(where, rest, arrays);
+  if (word == "surface" && colon != text.npos) return make_surface(where, rest, arrays);
   if (word == "tensor_map" && colon != text.npos) return make_map(where, rest, arrays);
   if (is_array(text)) {
     LaunchArray& array = add_array(where, text, arrays);
