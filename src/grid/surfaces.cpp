@@ -156,11 +156,7 @@ class SurfaceLanes {
     if (surface_->shape != operation_.shape)
       return wrong_surface(texture::describe(*surface_),
                            fmt::format("a surface of the instruction's shape, \"{}\"", name(operation_.shape)));
-    const std::uint64_t texel = texture::texel_bytes(*surface_);
-    if (access_.unit == Unit::word && texel < access_.bytes)
-      return wrong_surface(fmt::format("texels of {} bytes", texel),
-                           fmt::format("at least the {} bytes of the reduction", access_.bytes));
-    if (access_.unit == Unit::texel) access_.bytes = texel;
+    if (access_.unit == Unit::texel) access_.bytes = texture::texel_bytes(*surface_);
     range_ = warp_.block().grid().memory.find_byte(surface_->texels.data());
     if (range_ == nullptr)
       return wrong_surface("one that was made after the launch has begun", "a surface that is there before it");

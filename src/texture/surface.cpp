@@ -97,9 +97,10 @@ std::uint64_t row_bytes(const ptx::Surface& surface) {
 
 namespace {
 
-/// The code of f16 of the bits of a float, cut; a NaN keeps its upper bits.
+/// The code of f16 of the bits of a float, cut; a NaN keeps its upper bits, and stays one.
 std::uint32_t cut_to_half(std::uint32_t bits) {
-  if ((bits & 0x7F80'0000) == 0x7F80'0000) return as_half(bits);
+  const bool is_nan = (bits & 0x7FFF'FFFF) > 0x7F80'0000;
+  if (is_nan) return (bits >> 16 & 0x8000) | 0x7C00 | std::max(bits >> 13 & 0x3FF, 1U);
   constexpr Conversion kToHalf{.from = FormatId::f32, .to = FormatId::f16, .rounding = CvtRounding::rz};
   return static_cast<std::uint32_t>(convert(kToHalf, bits, 0));
 }

@@ -36,7 +36,7 @@ std::uint64_t row_bytes(const ptx::Surface& surface);
 enum class Outside : std::uint8_t { trap, clamp, zero };
 
 /// An access. x is in bytes, and a multiple of those of the access (.b); counts texels (sust.p); or counts words of the
-/// reduction's type in a row (sured.p), which are texels if they have its size.
+/// reduction's type in a row (sured.p), which are texels if those have its size.
 struct SurfaceAccess {
   enum class Unit : std::uint8_t { byte, texel, word };
   std::uint64_t bytes = 4;  ///< of sust.p those of a texel
