@@ -241,6 +241,7 @@ constexpr FixedWords kFixed[] = {
     {"tensormap", "replace cp_fenceproxy"},
     {"multimem", "ld_reduce st red"},
     {"setmaxnreg", "inc dec"},
+    {"suld sust sured", "b p"},
     {"clusterlaunchcontrol", "try_cancel async query_cancel"},
 };
 

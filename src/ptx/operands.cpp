@@ -317,7 +317,8 @@ bool Check::takes_tensor(const OperandForm& form, const Operand& operand) {
          at.count == form_.coordinates && takes_parts(form, at, Type::b32, false) && !is_float_vector(at);
 }
 
-// [handle, {coordinates}], one coordinate without braces too. The first of an array is a layer: an integer of 32 bits.
+// [handle, {coordinates}], one coordinate in a register without braces too. The first of an array is a layer: an integer of 32
+// bits.
 bool Check::takes_texture(const OperandForm& form, const Operand& operand) {
   if (operand.kind != Operand::Kind::address || operand.count != 2 || operand.offset != 0) return false;
   const Operand& at = child(operand, 1);
@@ -326,11 +327,10 @@ bool Check::takes_texture(const OperandForm& form, const Operand& operand) {
   for (int i = 0; i < form_.coordinates; ++i) {
     const Operand& one = vector ? child(at, i) : at;
     const Type type = form_.has_layer && i == 0 ? Type::u32 : form_.type_of(form);
-    const bool fits_here = one.kind == Operand::Kind::literal
-                               ? takes_literal(form, type, one.literal)
-                               : one.kind == Operand::Kind::reg && !one.negated && one.second == -1 &&
-                                     takes_register(type, declared(one), false);
-    if (!fits_here) return false;
+    const std::optional<Type> is = one.negated || one.second != -1 ? std::nullopt : part_type(one);
+    const bool fits_here = one.kind == Operand::Kind::literal ? vector && takes_literal(form, type, one.literal)
+                                                              : is && takes_register(type, *is, false);
+    if (!fits_here || (one.kind == Operand::Kind::special && !vector)) return false;
   }
   return true;
 }
