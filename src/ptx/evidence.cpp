@@ -112,7 +112,9 @@ bool is_neutral(std::string_view opcode, std::string_view word) {
   if (word.starts_with("L1::") || (word.starts_with("L2::") && does != Does::policy)) return true;
   if (does == Does::copy) return has_word("ca cg tile", word);
   if (does == Does::mbarrier && has_word("shared shared::cta", word)) return true;
-  if ((does == Does::load || does == Does::store) && has_word(kCaches, word)) return true;
+  const bool has_cache =
+      does == Does::load || does == Does::store || does == Does::surface_load || does == Does::surface_store;
+  if (has_cache && has_word(kCaches, word)) return true;
   return (accesses_memory(does) || does == Does::mbarrier) && has_word(kOrders, word);
 }
 
