@@ -111,7 +111,6 @@ constexpr Exception kExceptions[] = {
     {"src/grid/compile.cpp", "products that are pending are wgmma's"},
     {"src/reduction/", "functions of kernels, in PTX"},
     {"src/verify/cases/", "inputs of certain instructions"},
-    {"src/grid/surfaces.cpp", "which reductions go by the sign of a texel"},
     {"src/verify/texture_digests.cpp", "which instructions take a component"},
     // Other meanings.
     {"src/kernel/kernel.cpp", "a feature of processors"},
