@@ -430,7 +430,7 @@ TEST_CASE("an argument may be a surface, which is written to its file", "[quick]
   bad("surface:cube:zeros:u8:6x2x2", "shape: cube; expected 1d, 2d, 3d, a1d or a2d of a surface");
   bad("surface:2d:uninit:u8:2x4",
       "'uninit:u8:2x4'; expected IN.npy, IN.npy:OUT.npy or zeros:TYPE:SHAPE[:OUT.npy]");
-  bad("surface:2d:zeros:f64:2x4", "an array of f64; expected integers of 8 to 32 bits, f16 or f32");
+  bad("surface:2d:zeros:f64:2x4", "an array of float64; expected integers of 8 to 32 bits, f16 or f32");
 }
 
 TEST_CASE("launch refuses what is none", "[quick][cli]") {

@@ -109,8 +109,9 @@ struct Bytes {
 
   /// Four of its bytes as a word.
   std::uint32_t word(std::size_t at) const {
-    return bytes[at] | bytes[at + 1] << 8 | bytes[at + 2] << 16 |
-           static_cast<std::uint32_t>(bytes[at + 3]) << 24;
+    std::uint32_t out = 0;
+    for (std::size_t i = 0; i < 4; ++i) out |= std::uint32_t{bytes[at + i]} << 8 * i;
+    return out;
   }
 };
 

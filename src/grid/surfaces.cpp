@@ -13,12 +13,12 @@
 
 namespace warpbit::grid {
 
-using ptx::TextureShape, ptx::TexelFormat;
-using texture::Outside;
-using Unit = texture::SurfaceAccess::Unit;
-using SurfaceKind = SurfaceOperation::Kind;
-
 namespace {
+
+using ptx::TextureShape;
+using texture::Outside;
+using SurfaceKind = SurfaceOperation::Kind;
+using SurfaceUnit = texture::SurfaceAccess::Unit;
 
 constexpr std::pair<std::string_view, Outside> kOutside[] = {
     {"trap", Outside::trap}, {"clamp", Outside::clamp}, {"zero", Outside::zero}};
@@ -68,7 +68,7 @@ Step Compiler::surface_access(const Operand& at, const Operand& values, bool loa
   } else if (formatted) {
     out.kind = SurfaceKind::convert;
   }
-  if (formatted) out.access.unit = name.empty() ? Unit::texel : Unit::word;
+  if (formatted) out.access.unit = name.empty() ? SurfaceUnit::texel : SurfaceUnit::word;
   step.extra = keep(std::move(places));
   step.target = static_cast<std::int32_t>(program_.surfaces.size());
   program_.surfaces.push_back(std::move(out));
@@ -126,7 +126,7 @@ class SurfaceLanes {
       return fault(lane, *std::move(error));
     const texture::SurfacePlace place = this->place(lane);
     const auto bytes = static_cast<std::int32_t>(access_.bytes);
-    if (access_.unit == Unit::byte && place.at[0] % bytes != 0)
+    if (access_.unit == SurfaceUnit::byte && place.at[0] % bytes != 0)
       return fault(lane, {Errc::address_misaligned,
                           {},
                           fmt::format("x {}, a byte of a row of the surface,", place.at[0]),
@@ -156,7 +156,7 @@ class SurfaceLanes {
     if (surface_->shape != operation_.shape)
       return wrong_surface(texture::describe(*surface_),
                            fmt::format("a surface of the instruction's shape, \"{}\"", name(operation_.shape)));
-    if (access_.unit == Unit::texel) access_.bytes = texture::texel_bytes(*surface_);
+    if (access_.unit == SurfaceUnit::texel) access_.bytes = texture::texel_bytes(*surface_);
     range_ = warp_.block().grid().memory.find_byte(surface_->texels.data());
     if (range_ == nullptr)
       return wrong_surface("one that was made after the launch has begun", "a surface that is there before it");
@@ -182,7 +182,7 @@ class SurfaceLanes {
   // "x 40, y 1 of a 2D surface of 10 x 6 texels".
   Error outside(const texture::SurfacePlace& place) const {
     const texture::ShapeRow& shape = texture::shape_row(operation_.shape);
-    const std::uint64_t unit = access_.unit == Unit::byte ? access_.bytes : 1,
+    const std::uint64_t unit = access_.unit == SurfaceUnit::byte ? access_.bytes : 1,
                         places = texture::row_bytes(*surface_) / access_.bytes;
     std::string seen = fmt::format("coordinates x {}", place.at[0]), accepted;
     if (places == 0)
