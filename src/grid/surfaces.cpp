@@ -274,7 +274,7 @@ class SurfaceLanes {
   const GlobalMemory::Range* range_ = nullptr;  // in which it lies
 };
 
-// What an H100 says: the layers of an array stand behind its extents.
+// What an H200 says: the layers of an array stand behind its extents.
 std::uint32_t queried(SurfaceKind kind, const Surface& of) {
   const bool is_2d = of.shape == TextureShape::two || of.shape == TextureShape::two_array;
   switch (kind) {
