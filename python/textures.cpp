@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Textures: arrays with a handle.
+// Textures and surfaces: arrays with a handle.
 #include "module.hpp"
 #include "warpbit/ptx.hpp"
 
@@ -53,9 +53,34 @@ std::uint64_t texture_of(const Texels& object, const std::string& shape, bool li
   return handle;
 }
 
+std::uint64_t surface_of(const Texels& object, const std::string& shape) {
+  ptx::Surface out;
+  const auto known = ptx::find_texture_shape(shape);
+  if (!known) refuse(Errc::usage, "shape", "'" + shape + "'", "1d, 2d, 3d, a1d or a2d");
+  out.shape = *known;
+  py::array array = memory_in(object, "array");
+  out.format = format_of(array);
+  if (!array.writeable()) refuse(Errc::usage, "array", "a read-only array", "one that a kernel can store to");
+  const auto bytes = static_cast<std::size_t>(array.nbytes());
+  out.texels = {static_cast<std::byte*>(array.mutable_data()), bytes};
+  const std::vector<std::uint64_t> extents(array.shape(), array.shape() + array.ndim());
+  const std::uint64_t handle = value_of(ptx::surface(value_of(ptx::with_extents(out, extents))));
+  py::module_::import("weakref").attr("finalize")(object, py::cpp_function([handle] { ptx::forget(handle); }));
+  return handle;
+}
+
 }  // namespace
 
 void add_textures(py::module_& m) {
+  m.def(
+      "surface", &surface_of, "array"_a, "shape"_a,
+      R"(The handle by which the launches of this process reach an array as a surface (PTX manual, "Surface Instructions").
+
+array: C-contiguous and writable, of integers of 8 to 32 bits, float16 or float32; of the shape (layers, depth, height, width), as
+far as the surface has them, with 1, 2 or 4 channels behind it if there are several. shape: 1d, 2d, 3d, a1d or a2d (arrays of
+layers).
+
+Launches read the array and store to it, until the array object is collected. Errors: usage, argument_mismatch.)");
   m.def(
       "texture", &texture_of, "array"_a, "shape"_a, py::kw_only(), "linear"_a = false, "normalized"_a = false,
       "floats"_a = false, "addressing"_a = "clamp", "border"_a = 0.0,

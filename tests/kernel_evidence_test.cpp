@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // That no form of whole kernels is called captured without a recording: golden/forms.tsv has what launches executed, and the
-// rows of forms are joined with it and with golden-digests/scalar/ and textures/.
+// rows of forms are joined with it and with golden-digests/scalar/, textures/ and surfaces/.
 #include <fmt/ranges.h>
 
 #include <fstream>
@@ -27,6 +27,7 @@ using Forms = std::map<std::string, std::string>;
 
 constexpr const char *kDigests = "golden-digests/scalar/sm_90a.zip",
                      *kTextures = "golden-digests/textures/sm_90.zip",
+                     *kSurfaces = "golden-digests/surfaces/sm_90.zip",
                      *kCopies = "golden/tensor-copies/sm_90a.zip";
 
 std::pair<std::string_view, Words> parts(std::string_view form) {
@@ -170,7 +171,7 @@ void for_each_form(const std::string& target, Visit visit) {
 
 TEST_CASE("a form is captured on sm_90 and sm_90a alone, and there if a recording has it") {
   Forms recorded = table("golden/forms.tsv");
-  for (const char* const path : {kDigests, kTextures})
+  for (const char* const path : {kDigests, kTextures, kSurfaces})
     for (const auto& [form, large] : digests(path)) recorded.emplace(form, path);
   std::size_t captured = 0, by_others = 0;
   for (const char* const target :

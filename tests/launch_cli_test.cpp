@@ -390,6 +390,49 @@ TEST_CASE("an argument may be a tensor map", "[quick][cli]") {
   bad("tensor_map:1x1x1x1x1x1:zeros:f32:1x1x1x1x1x1", "expected one to five dimensions");
 }
 
+// A thread stores 10 more than its number to the second row.
+TEST_CASE("an argument may be a surface, which is written to its file", "[quick][cli]") {
+  const Place place(R"(.version 9.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 surface)
+{
+  .reg .u64 %h;
+  .reg .b32 %x, %v;
+  ld.param.u64 %h, [surface];
+  mov.u32 %x, %tid.x;
+  add.u32 %v, %x, 10;
+  sust.p.2d.b32.trap [%h, {%x, 1}], %v;
+  ret;
+}
+)");
+  const std::string from =
+                        write(place.file("a.npy"), npy(dictionary("'|u1'", "(2, 4)"), std::string("abcdefgh"))),
+                    to = place.file("to.npy");
+  const auto launch = [&](const std::string& surface, const char* threads) {
+    return place.launch({"--block", threads, "--arg", surface});
+  };
+  const Output done = launch(fmt::format("surface:2d:{}:{}", from, to), "4");
+  CHECK(done.err == "");
+  CHECK(done.status == 0);
+  CHECK(data_in(to) == "abcd\x0A\x0B\x0C\x0D");
+  CHECK(data_in(from) == "abcdefgh");
+  const Output beyond = launch("surface:2d:" + from, "5");
+  CHECK(beyond.status == 1);
+  CHECK_THAT(beyond.out, Contains("coordinates x 4, y 1 of a 2D surface of 4 x 2 texels are out of bounds"));
+  const auto bad = [&](const std::string& surface, const std::string& words) {
+    const Output refused = launch(surface, "1");
+    CHECK(refused.status == 2);
+    CHECK(refused.err == fmt::format("warpbit: --arg {}: {}\n", surface, words));
+  };
+  bad("surface:2d", "'2d'; expected 1d, 2d, 3d, a1d or a2d, and an array");
+  bad("surface:4d:zeros:u8:2x4", "'4d'; expected 1d, 2d, 3d, a1d or a2d, and an array");
+  bad("surface:cube:zeros:u8:6x2x2", "shape: cube; expected 1d, 2d, 3d, a1d or a2d of a surface");
+  bad("surface:2d:uninit:u8:2x4",
+      "'uninit:u8:2x4'; expected IN.npy, IN.npy:OUT.npy or zeros:TYPE:SHAPE[:OUT.npy]");
+  bad("surface:2d:zeros:f64:2x4", "an array of float64; expected integers of 8 to 32 bits, f16 or f32");
+}
+
 TEST_CASE("launch refuses what is none", "[quick][cli]") {
   const Place place;
   const auto refused = [&](std::vector<std::string> arguments, const std::string& words) {

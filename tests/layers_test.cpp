@@ -95,7 +95,7 @@ const std::map<std::string, std::string, std::less<>> kHeaders = {
     {"reduction", "reduction"},   {"all_reduce", "reduction"},  {"study", "compare"},
     {"notice", "notice"},         {"debug", "debug"},           {"bits", "diagnose"},
     {"review", "review"},         {"block_state", "grid"},      {"timeline", "grid"},
-    {"profile", "profile"},
+    {"profile", "profile"},       {"surface", "texture"},
 };
 
 // "src/isa/families/mma.cpp" -> isa, "warpbit/target.hpp" -> target, "isa/form.hpp" -> isa.
@@ -260,10 +260,10 @@ Names growing_words() {
 }
 
 // The wrappers of a kernel's instructions are these names; device_rows_test compares them with the tables. The types of
-// tensor maps are codes of the driver, a list of its own, and what textures store are those of CUDA. Tensor memory and descriptors belong to the instructions of one name.
+// tensor maps are codes of the driver, a list of its own, and what textures and surfaces store are those of CUDA. Tensor memory and descriptors belong to the instructions of one name.
 bool may_name(const fs::path& path) {
-  static const std::set<std::string> kNaming = {"device.hpp", "tensor_map.hpp", "tensor_memory.hpp",
-                                                "descriptor.hpp", "texture.hpp"};
+  static const std::set<std::string> kNaming = {"device.hpp",     "tensor_map.hpp", "tensor_memory.hpp",
+                                                "descriptor.hpp", "texture.hpp",    "surface.hpp"};
   return path.parent_path().filename() == "device" || kNaming.contains(path.filename().string());
 }
 

@@ -131,14 +131,14 @@ inline std::optional<std::string> statement(const std::string& name, const std::
     std::vector<std::string> parts;
     if (operand == "_") return operand;
     if (operand == "[t,c]") return fmt::format("[%q1, {}]", group("s32", coordinates));
-    if (operand == "[h,x]") {
+    if (operand == "[h,x]" || operand == "[h,s]") {
       static const std::map<std::string, int> kTextures = {{"1d", 1},  {"2d", 2},   {"3d", 4},   {"a1d", 2},
                                                            {"a2d", 4}, {"cube", 4}, {"acube", 4}};
       const auto shape =
           std::ranges::find_if(words, [](const std::string& word) { return kTextures.contains(word); });
       if (shape == words.end()) return known = false, "";
       for (int i = 0; i < kTextures.at(*shape); ++i)
-        parts.push_back(reg(i == 0 && shape->front() == 'a' ? "u32" : "T"));
+        parts.push_back(reg(i == 0 && shape->front() == 'a' ? "u32" : operand == "[h,x]" ? "T" : "s32"));
       return fmt::format("[%q1, {{{}}}]", fmt::join(parts, ", "));
     }
     if (operand == "{o}") return group("b16", offsets);

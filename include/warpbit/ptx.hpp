@@ -25,6 +25,7 @@
 #include "warpbit/block_state.hpp"
 #include "warpbit/detail/block.hpp"  // Dim3
 #include "warpbit/detail/source.hpp"
+#include "warpbit/detail/surface.hpp"
 #include "warpbit/detail/texture.hpp"
 #include "warpbit/execute.hpp"
 #include "warpbit/fault.hpp"
@@ -91,8 +92,8 @@ inline Argument null() {
 /// The address by which all launches of this process reach an array, for pointers inside structures and for
 /// tensor maps. The same array has the same address until it is forgotten.
 std::uint64_t address(std::span<std::byte> array);
-/// The array of an address, or the texture of a handle, is not reached any more. False if neither `address` nor `texture` has
-/// returned it.
+/// The array of an address, or the texture or surface of a handle, is not reached any more. False if neither `address` nor
+/// `texture` nor `surface` has returned it.
 bool forget(std::uint64_t address);
 
 /// A register of a warp, by lane. A predicate is 0 or 1; of 128 bits, the lower half.

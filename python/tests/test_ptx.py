@@ -736,6 +736,44 @@ def test_a_texture():
         assert error.code == "argument_mismatch" and seen in str(error)
 
 
+# A thread adds 1 to the texel (x, 0) of its number, and stores 7 beside the row.
+SURFACE = """
+.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry count(.param .u64 surface)
+{
+  .reg .b32 %t, %r;  .reg .b64 %h;
+  mov.u32 %t, %tid.x;
+  ld.param.u64 %h, [surface];
+  shl.b32 %r, %t, 2;
+  sured.b.add.2d.u32.zero [%h, {%r, 0}], 1;
+  sust.p.2d.b32.trap [%h, {%t, 1}], 7;
+  ret;
+}
+"""
+
+
+def test_a_surface():
+    count = warpbit.RawModule(SURFACE).get_function("count")
+    image = np.array([[1, 2, 3, 4], [0, 0, 0, 0]], np.uint32)
+    handle = warpbit.surface(image, "2d")
+    count((1,), (3,), (handle,))
+    assert image.tolist() == [[2, 3, 4, 4], [7, 7, 7, 0]]
+    report = count.launch((1,), (5,), (handle,))
+    assert "coordinates x 4, y 1 of a 2D surface of 4 x 2 texels" in report.fault.message
+    other = warpbit.surface(np.zeros((2, 2), np.uint32), "2d")
+    gc.collect()
+    assert "is no surface" in count.launch((1,), (1,), (other,)).fault.message
+    fixed = np.zeros((2, 2), np.uint32)
+    fixed.flags.writeable = False
+    for array, shape, seen in [(np.zeros(3, np.float32), "2d", "of a 2D surface"), (image, "cube", "1d, 2d, 3d, a1d or a2d"),
+                               (image, "4d", "1d, 2d, 3d, a1d or a2d"), (np.zeros((2, 2)), "2d", "float16 or float32"),
+                               (fixed, "2d", "one that a kernel can store to")]:
+        error = refusal(lambda: warpbit.surface(array, shape))
+        assert error.code == "usage" and seen in str(error)
+
+
 def test_modules_that_are_refused(tmp_path):
     for call, where in ((lambda: warpbit.RawModule(), "RawModule"), (lambda: warpbit.RawModule(SAXPY, path="x"), "RawModule"),
                         (lambda: warpbit.RawModule(SAXPY, options=("-std=c++17",)), "options"),

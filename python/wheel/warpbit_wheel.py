@@ -270,7 +270,8 @@ def make_wheel(build, extension, python, pybind11, folder):
 
 # What the build reads; captures are far more, and not among it.
 SOURCES = ("CMakeLists.txt", "CMakePresets.json", "pyproject.toml", "README.md", "LICENSE", "NOTICE", "golden/index.tsv", "golden/forms.tsv",
-           "golden-digests/scalar/sm_90a.zip", "golden-digests/textures/sm_90.zip", "cmake", "include", "src", "schemas", "python",
+           "golden-digests/scalar/sm_90a.zip", "golden-digests/textures/sm_90.zip", "golden-digests/surfaces/sm_90.zip",
+           "cmake", "include", "src", "schemas", "python",
            *("tools/" + script for script in SCRIPTS))
 
 

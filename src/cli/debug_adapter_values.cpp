@@ -11,6 +11,7 @@
 #include "cli/debug_block.hpp"
 #include "cli/debug_fragments.hpp"
 #include "cli/launch_arguments.hpp"
+#include "cli/launch_numbers.hpp"
 #include "cli/launch_values.hpp"
 
 namespace warpbit::cli {

@@ -9,6 +9,7 @@
 #include "cli/debug_block.hpp"
 #include "cli/debug_bytes.hpp"
 #include "cli/debug_session.hpp"
+#include "cli/launch_numbers.hpp"
 #include "cli/launch_values.hpp"
 #include "cli/terminal.hpp"
 

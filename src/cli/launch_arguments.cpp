@@ -6,11 +6,11 @@
 
 #include <algorithm>
 #include <bit>
-#include <limits>
 #include <optional>
 #include <string_view>
 
 #include "cli/arguments.hpp"
+#include "cli/launch_numbers.hpp"
 #include "cli/terminal.hpp"
 #include "warpbit/format.hpp"
 #include "warpbit/replay.hpp"
@@ -19,59 +19,12 @@
 namespace warpbit::cli {
 namespace {
 
-// ---- Types of numbers
-
-constexpr std::string_view kTypes =
-    "i8 to i64, s8 to s64, u8 to u64, b8 to b64, f16, bf16, f32, f64, e4m3, e5m2";
-
-/// A type of numbers: of integers or of a floating-point format.
-struct NumberType {
-  std::string_view name;
-  std::size_t bytes;
-  char kind;  ///< NumPy's
-  bool is_integer;
-};
-
-NumberType parse_type(const std::string& where, std::string_view name) {
-  for (const int bits : {8, 16, 32, 64})
-    for (const char letter : {'i', 's', 'u', 'b'})
-      if (name == fmt::format("{}{}", letter, bits))
-        return {name, static_cast<std::size_t>(bits) / 8, letter == 'i' || letter == 's' ? 'i' : 'u', true};
-  const Result<FormatInfo> format = find_format_info(name);
-  if (!format || format->is_integer || format->bits % 8 != 0)
-    refuse(where, fmt::format("type '{}'", name), fmt::format("one of {}", kTypes));
-  const bool numpy = format->name == "f16" || format->name == "f32" || format->name == "f64";
-  return {name, static_cast<std::size_t>(format->bits) / 8, numpy ? 'f' : 'u', false};
-}
-
-// An integer as decimal or hexadecimal digits. The types i and b take both signs.
-std::uint64_t parse_integer(const std::string& where, const NumberType& type, std::string_view text) {
-  const auto bits = 8 * type.bytes;
-  const bool negative = text.starts_with('-'), hexadecimal = text.substr(negative).starts_with("0x");
-  const auto digits =
-      number<std::uint64_t>(text.substr(negative + (hexadecimal ? 2 : 0)), hexadecimal ? 16 : 10);
-  const std::uint64_t largest = std::numeric_limits<std::uint64_t>::max() >> (64 - bits);
-  const std::uint64_t least = largest / 2 + 1;  // without its sign
-  const bool is_signed = type.name[0] == 's', is_unsigned = type.name[0] == 'u';
-  const bool fits =
-      digits && (negative ? !is_unsigned && *digits <= least : *digits <= (is_signed ? least - 1 : largest));
-  if (!fits) refuse(where, fmt::format("'{}'", text), fmt::format("an integer that {} holds", type.name));
-  return negative ? (0 - *digits) & largest : *digits;
-}
-
-std::uint64_t parse_number(const std::string& where, const NumberType& type, const std::string& text) {
-  if (type.is_integer) return parse_integer(where, type, text);
-  const Result<EncodedNumber> code = parse_code(type.name, text);
-  if (!code) refuse(where, code.error().seen, code.error().accepted, code.error().code);
-  return code->code;
-}
-
 // ---- Arguments
 
 constexpr std::string_view kArgument =
     "null; IN.npy or IN.npy:OUT.npy; zeros:TYPE:SHAPE or zeros:TYPE:SHAPE:OUT.npy, or uninit for zeros; "
     "TYPE:NUMBER; bytes:HEX; "
-    "tensor_map:BOX:ARRAY; texture:SHAPE:ARRAY";
+    "tensor_map:BOX:ARRAY; texture:SHAPE:ARRAY; surface:SHAPE:ARRAY";
 
 // "4096" or "64x64"
 std::vector<std::uint64_t> parse_shape(const std::string& where, const std::string& text,
@@ -296,11 +249,17 @@ ptx::Argument make_map(const std::string& where, std::string text, std::deque<La
   return std::vector<std::byte>(bytes->begin(), bytes->end());
 }
 
-// ---- Textures
+// ---- Textures and surfaces
 
 ptx::TexelFormat texel_format(const std::string& where, const LaunchArray& of) {
   if (const auto found = ptx::find_texel_format(element_name(of))) return *found;
   refuse(where, fmt::format("an array of {}", of.array.header.dtype()), "integers of 8 to 32 bits, f16 or f32");
+}
+
+ptx::Argument handle_of(const std::string& where, const Result<std::uint64_t>& handle) {
+  if (!handle)
+    refuse(fmt::format("{}: {}", where, handle.error().where), handle.error().seen, handle.error().accepted);
+  return ptx::value(*handle);
 }
 
 // A word of a texture; false if it is none.
@@ -335,10 +294,25 @@ ptx::Argument make_texture(const std::string& where, std::string text, std::dequ
   texture.format = texel_format(where, array);
   texture.texels = array.array.data;
   const Result<ptx::Texture> shaped = ptx::with_extents(texture, array.array.header.shape);
-  const Result<std::uint64_t> handle = shaped ? ptx::texture(*shaped) : shaped.error();
-  if (!handle)
-    refuse(fmt::format("{}: {}", where, handle.error().where), handle.error().seen, handle.error().accepted);
-  return ptx::value(*handle);
+  return handle_of(where, shaped ? ptx::texture(*shaped) : shaped.error());
+}
+
+// "SHAPE:ARRAY"
+ptx::Argument make_surface(const std::string& where, const std::string& text, std::deque<LaunchArray>& arrays) {
+  ptx::Surface surface;
+  const std::size_t colon = text.find(':');
+  const auto shape = ptx::find_texture_shape(text.substr(0, colon));
+  if (!shape || colon == text.npos)
+    refuse(where, fmt::format("'{}'", text.substr(0, colon)), "1d, 2d, 3d, a1d or a2d, and an array");
+  surface.shape = *shape;
+  const std::string of = text.substr(colon + 1);
+  if (!is_array(of) || of.starts_with(kUnwritten))
+    refuse(where, fmt::format("'{}'", of), "IN.npy, IN.npy:OUT.npy or zeros:TYPE:SHAPE[:OUT.npy]");
+  LaunchArray& array = add_array(where, of, arrays);
+  surface.format = texel_format(where, array);
+  surface.texels = array.array.data;
+  const Result<ptx::Surface> shaped = ptx::with_extents(surface, array.array.header.shape);
+  return handle_of(where, shaped ? ptx::surface(*shaped) : shaped.error());
 }
 
 // ---- Any of them
@@ -349,6 +323,7 @@ ptx::Argument parse_argument(const std::string& text, std::deque<LaunchArray>& a
   const std::size_t colon = text.find(':');
   const std::string word = text.substr(0, colon), rest = colon == text.npos ? "" : text.substr(colon + 1);
   if (word == "texture" && colon != text.npos) return make_texture(where, rest, arrays);
+  if (word == "surface" && colon != text.npos) return make_surface(where, rest, arrays);
   if (word == "tensor_map" && colon != text.npos) return make_map(where, rest, arrays);
   if (is_array(text)) {
     LaunchArray& array = add_array(where, text, arrays);
@@ -375,10 +350,6 @@ std::vector<ptx::Argument> parse_arguments(const std::vector<std::string>& texts
   std::vector<ptx::Argument> out;
   for (const std::string& text : texts) out.push_back(parse_argument(text, arrays));
   return out;
-}
-
-std::uint64_t parse_value(const std::string& where, std::string_view type, const std::string& text) {
-  return parse_number(where, parse_type(where, type), text);
 }
 
 }  // namespace warpbit::cli

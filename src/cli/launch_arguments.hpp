@@ -23,7 +23,4 @@ struct LaunchArray {
 std::vector<ptx::Argument> parse_arguments(const std::vector<std::string>& texts, const ptx::Function& kernel,
                                            std::deque<LaunchArray>& arrays);
 
-/// The bits of a number of a type, as in TYPE:NUMBER: "s32" and "-3", "f16" and "1.5". Refuses what is none.
-std::uint64_t parse_value(const std::string& where, std::string_view type, const std::string& text);
-
 }  // namespace warpbit::cli

@@ -89,6 +89,7 @@ void LaunchSetup::add_to(CLI::App& command) {
           "uninit:TYPE:SHAPE[:OUT.npy], the same without values, as cudaMalloc returns it; a "
           "number TYPE:NUMBER (i32:-5, f32:0.5, u64:0xff); bytes:HEX for a structure; "
           "texture:SHAPE[:WORD...]:ARRAY, a handle (texture:2d:linear:normalized:wrap:a.npy); "
+          "surface:SHAPE:ARRAY, a handle of what the kernel stores to (surface:2d:a.npy:out.npy); "
           "tensor_map:BOX[:MEMBER=VALUE...]:ARRAY, tiles of an array (tensor_map:64x64:elemtype=bf16:a.npy), "
           "with the members elemtype, element_stride, swizzle_mode (none, bytes_32, bytes_64, "
           "bytes_128), l2_promotion, fill_mode")

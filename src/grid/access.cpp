@@ -138,7 +138,8 @@ bool is_defined(const Buffer& undefined) {
   return undefined == Buffer{};
 }
 
-// Undefined bits are stored to global memory, where others read them. False after a fault.
+}  // namespace
+
 bool allows_undefined(Warp& warp, const Path& path, const Step& step, Lanes lanes,
                       const std::vector<Place>& from) {
   const std::uint64_t mask = ones(std::min(8 * step.access.bytes, 64));
@@ -154,8 +155,6 @@ bool allows_undefined(Warp& warp, const Path& path, const Step& step, Lanes lane
   }
   return true;
 }
-
-}  // namespace
 
 Next store(Warp& warp, Path& path, const Step& step, Lanes lanes) {
   const std::vector<Place>& from = warp.program().places[static_cast<std::size_t>(step.extra)];

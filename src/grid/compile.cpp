@@ -65,6 +65,10 @@ const Compiler::Maker Compiler::kMakers[] = {
     {Does::registers, &Compiler::registers},
     {Does::launch_control, &Compiler::launch_control},
     {Does::texture, &Compiler::texture, false},
+    {Does::surface_load, &Compiler::surface_load, false},
+    {Does::surface_store, &Compiler::surface_store},
+    {Does::surface_reduction, &Compiler::surface_store},
+    {Does::surface_query, &Compiler::surface_query, false},
 };
 
 void Compiler::check_modelled() const {

@@ -177,6 +177,10 @@ class Compiler {
   void registers();
   void launch_control();
   void texture();
+  Step surface_access(const Operand& at, const Operand& elements, bool loads);
+  void surface_load() { add(surface_access(operand(1), operand(0), true)); }
+  void surface_store() { add(surface_access(operand(0), operand(1), false)); }
+  void surface_query();
 
   // ---- Control, and what lanes do together
   void branch();

@@ -8,6 +8,7 @@
 #include <map>
 #include <mutex>
 
+#include "texture/surface.hpp"
 #include "texture/texture.hpp"
 
 namespace warpbit::ptx {
@@ -47,7 +48,7 @@ std::uint64_t address(std::span<std::byte> array) {
 }
 
 bool forget(std::uint64_t address) {
-  if (texture::forget(address)) return true;
+  if (texture::forget(address) || texture::forget_surface(address)) return true;
   AllNamed& all = named();
   const std::lock_guard lock(all.mutex);
   const auto found = all.arrays.find(address);
@@ -76,6 +77,11 @@ LaunchMemory::LaunchMemory(const grid::GlobalMemory& variables, std::size_t para
   memory_.share(variables);
   for (const auto& [address, array] : named_arrays())
     memory_.add({address, array.size(), array.data(), true, "an array with an address"});
+  for (const std::span<std::byte> array : texture::surface_memory())
+    if (std::ranges::none_of(memory_.ranges(), [&](const auto& one) {
+          return is_same({one.data, one.bytes}, array);
+        }))
+      memory_.add("a surface", array);
 }
 
 // The same array has one address.
@@ -157,6 +163,7 @@ std::vector<std::span<std::byte>> writable_memory(const Launch& how, std::span<c
   for (const PlacedMemory& one : how.memory)
     if (one.is_writable) add(one.bytes);
   for (const auto& [address, array] : named_arrays()) add(array);
+  for (const std::span<std::byte> array : texture::surface_memory()) add(array);
   return out;
 }
 

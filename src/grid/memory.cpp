@@ -142,9 +142,10 @@ bool GlobalMemory::overlaps(std::uint64_t address, std::uint64_t bytes) const {
   });
 }
 
-const GlobalMemory::Range& GlobalMemory::range_of(const std::byte* byte) const {
-  return *std::ranges::find_if(
+const GlobalMemory::Range* GlobalMemory::find_byte(const std::byte* byte) const {
+  const auto found = std::ranges::find_if(
       ranges_, [&](const Range& one) { return byte >= one.data && byte < one.data + one.bytes; });
+  return found == ranges_.end() ? nullptr : &*found;
 }
 
 std::string GlobalMemory::Range::part(std::uint64_t first, std::uint64_t count) const {

@@ -130,7 +130,9 @@ class GlobalMemory {
   /// The array, or the heap, that it names; nullptr if there is none.
   const Range* near(std::uint64_t address) const;
   /// The range of a byte of the process. Precondition: there is one.
-  const Range& range_of(const std::byte* byte) const;
+  const Range& range_of(const std::byte* byte) const { return *find_byte(byte); }
+  /// The same; nullptr if there is none.
+  const Range* find_byte(const std::byte* byte) const;
   std::span<const Range> ranges() const { return ranges_; }
 
  private:

@@ -28,6 +28,7 @@
 #include "ptx/module.hpp"
 #include "ptx/special.hpp"
 #include "scalar/operation.hpp"
+#include "texture/surface.hpp"
 #include "warpbit/detail/texture.hpp"
 #include "warpbit/instruction.hpp"
 #include "warpbit/target.hpp"
@@ -190,6 +191,16 @@ struct TextureOperation {
   int component = 0;                                 ///< of a gather
 };
 
+/// A surface instruction; of a query, `kind`.
+struct SurfaceOperation {
+  enum class Kind : std::uint8_t { load, store, convert, reduce, width, height, depth, is_type };
+  Kind kind = Kind::load;
+  ptx::TextureShape shape = ptx::TextureShape::two;  ///< of accesses
+  texture::SurfaceAccess access = {};
+  scalar::Operation reduction = {};
+  scalar::Operation unsigned_reduction = {};  ///< of sured.p: of formats without a sign
+};
+
 struct FunctionCode {
   const ptx::FunctionText* function = nullptr;
   std::vector<ptx::Register> registers = {};  ///< those of the function, and what the assembler adds
@@ -240,6 +251,7 @@ struct Program {
   std::vector<scalar::Operation> operations;
   std::vector<Call> calls;
   std::vector<TextureOperation> textures;
+  std::vector<SurfaceOperation> surfaces;
   std::vector<Instruction> instructions;  ///< tensor instructions and matrix moves
   std::vector<TensorPlan> tensor_plans;   ///< of each of them
   std::vector<ProductRun> product_runs;

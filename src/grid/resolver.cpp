@@ -52,6 +52,16 @@ std::uint64_t address_of(Warp& warp, const Path& path, const Step& step, std::si
   }
 }
 
+Target bytes_of(const GlobalMemory::Range& range, std::uint64_t address, std::uint64_t bytes, bool writes) {
+  std::byte* defined = range.defined_at(address);
+  // The host reads what is stored to an array: that needs values, as elsewhere in global memory.
+  if (writes && range.heap == nullptr && defined != nullptr) {
+    std::fill_n(defined, bytes, std::byte{0xFF});
+    defined = nullptr;
+  }
+  return {range.data + (address - range.address), StateSpace::global, nullptr, defined, address};
+}
+
 Target Resolver::resolve(int lane, std::uint64_t address, std::uint64_t bytes, bool writes) {
   if (address % std::bit_floor(bytes) != 0)
     return fault(lane, {Errc::address_misaligned,
@@ -122,13 +132,7 @@ Target Resolver::global(int lane, std::uint64_t address, std::uint64_t bytes, bo
   if (range == nullptr) range = last_ = memory.find(address, bytes);
   if (range == nullptr) return fault(lane, beyond_global(warp_.block().grid(), address, bytes));
   if (writes && !range->writable) return fault(lane, written_to(*range));
-  std::byte* defined = range->defined_at(address);
-  // The host reads what is stored to an array: that needs values, as elsewhere in global memory.
-  if (writes && range->heap == nullptr && defined != nullptr) {
-    std::fill_n(defined, bytes, std::byte{0xFF});
-    defined = nullptr;
-  }
-  return {range->data + (address - range->address), StateSpace::global, nullptr, defined, address};
+  return bytes_of(*range, address, bytes, writes);
 }
 
 }  // namespace warpbit::grid::steps

@@ -12,6 +12,12 @@
 
 namespace warpbit::grid::steps {
 
+/// Undefined bits are stored to global memory, where others read them. False after a fault.
+bool allows_undefined(Warp& warp, const Path& path, const Step& step, Lanes lanes,
+                      const std::vector<Place>& from);
+/// Bytes of a range, at an address; what is stored there has values from now on.
+Target bytes_of(const GlobalMemory::Range& range, std::uint64_t address, std::uint64_t bytes, bool writes);
+
 /// The address in a place of a step.
 std::uint64_t address_of(Warp& warp, const Path& path, const Step& step, std::size_t place, int lane);
 

@@ -131,6 +131,13 @@ Next texture(
     Lanes
         lanes);  ///< -, -, handle, layer and coordinates; extra: the places of the results; target: of Program::textures
 
+// ---- surfaces.cpp
+Next surface(
+    Warp& warp, Path& path, const Step& step,
+    Lanes lanes);  ///< -, -, handle, layer and coordinates; extra: the places of the elements; target: of
+                   ///< Program::surfaces
+Next surface_query(Warp& warp, Path& path, const Step& step, Lanes lanes);  ///< d, -, handle; target: likewise
+
 // ---- system.cpp
 /// A function that a device has without a definition, and the bytes of its results and parameters.
 struct SystemFunction {

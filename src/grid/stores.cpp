@@ -187,6 +187,11 @@ void StoreSearch::pass(const ptx::FunctionText& function) {
       stored_ |= copied_to(operand(one, 0));
       continue;
     }
+    if (does == ptx::Does::surface_store ||
+        does == ptx::Does::surface_reduction) {  // its array has any address
+      stored_ |= kAnyAddress;
+      continue;
+    }
     if (!returns && does != ptx::Does::store && does != ptx::Does::reduction) continue;
     if (std::ranges::any_of(words, [](std::string_view word) {
           return word.starts_with("shared") || word == "local" || word.starts_with("param");

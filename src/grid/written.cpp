@@ -64,6 +64,8 @@ void visit_tensor(const Program& program, const Step& step, bool results, const 
 char use_of(const Step& step, std::size_t place, ptx::Does what) {
   if (place < 2) return 'r';
   if (step.form == nullptr) return what == ptx::Does::call ? 'm' : 'v';
+  if (what == ptx::Does::surface_store || what == ptx::Does::surface_reduction)
+    return 'm';  // handle, coordinates
   const std::string& uses = step.form->uses;
   return uses.size() == 2 ? 'v' : uses[std::min(place, uses.size() - 1)];
 }
@@ -71,9 +73,11 @@ char use_of(const Step& step, std::size_t place, ptx::Does what) {
 // Of the places in the list that a step's `extra` names; 0: it names none.
 char use_of_list(Run run, ptx::Does what) {
   if (run == steps::fill) return 'm';
-  if (run == steps::pack || what == ptx::Does::store) return 'v';
+  if (run == steps::pack || what == ptx::Does::store || what == ptx::Does::surface_store ||
+      what == ptx::Does::surface_reduction)
+    return 'v';
   return run == steps::unpack || what == ptx::Does::load || what == ptx::Does::launch_control ||
-                 what == ptx::Does::texture
+                 what == ptx::Does::texture || what == ptx::Does::surface_load
              ? 'r'
              : 0;
 }

@@ -64,6 +64,7 @@ constexpr KindRow kKinds[] = {
     {atomics, "", "atomics of integers and bits", "", ""},
 
     {textures, "", "textures", "filtering, and what lies outside", kNone},
+    {surfaces, "", "surfaces", "what lies outside, and conversions to a format", kNone},
     {control, "", "control, hints", "", ""},
     {tensor_reductions, "", "tensor reductions", "rounding, NaNs, and what lies outside", kNone},
     {tensor_copies, "", "tensor copies", "what lies outside, and how a tile lies in memory", kNone},
@@ -111,7 +112,9 @@ bool is_neutral(std::string_view opcode, std::string_view word) {
   if (word.starts_with("L1::") || (word.starts_with("L2::") && does != Does::policy)) return true;
   if (does == Does::copy) return has_word("ca cg tile", word);
   if (does == Does::mbarrier && has_word("shared shared::cta", word)) return true;
-  if ((does == Does::load || does == Does::store) && has_word(kCaches, word)) return true;
+  const bool has_cache =
+      does == Does::load || does == Does::store || does == Does::surface_load || does == Does::surface_store;
+  if (has_cache && has_word(kCaches, word)) return true;
   return (accesses_memory(does) || does == Does::mbarrier) && has_word(kOrders, word);
 }
 

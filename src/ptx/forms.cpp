@@ -86,9 +86,12 @@ OperandForm operand_form(std::string_view text) {
     text.remove_suffix(1);
   }
   if (text.starts_with('[')) {
-    out.kind = text == "[t,c]"   ? OperandForm::Kind::tensor
-               : text == "[h,x]" ? OperandForm::Kind::texture
-                                 : OperandForm::Kind::address;
+    const bool is_surface = text == "[h,s]", is_texture = text == "[h,x]";
+    out.kind = text == "[t,c]"            ? OperandForm::Kind::tensor
+               : is_surface || is_texture ? OperandForm::Kind::texture
+                                          : OperandForm::Kind::address;
+    if (is_surface) out.type = Type::s32;
+    if (is_texture) out.type_from = 'T';
     out.must_be_written = true;
     out.role = text.substr(1, 1);
     return out;
@@ -238,6 +241,7 @@ constexpr FixedWords kFixed[] = {
     {"tensormap", "replace cp_fenceproxy"},
     {"multimem", "ld_reduce st red"},
     {"setmaxnreg", "inc dec"},
+    {"suld sust sured", "b p"},
     {"clusterlaunchcontrol", "try_cancel async query_cancel"},
 };
 
@@ -311,7 +315,7 @@ std::optional<Words> without_repetition(std::span<const std::string_view> words)
   return out;
 }
 
-// Three coordinates of a texture are written as four.
+// Three coordinates of a texture, or a surface, are written as four.
 void add_texture(std::span<const std::string_view> words, MatchedForm& out) {
   struct Row {
     std::string_view shape;

@@ -34,7 +34,7 @@ namespace warpbit::ptx {
 ///     a:u32!    whose bits must have been written: more than the result depends on them, as on those of an address
 ///     [t,c]     the address of a tensor map, and as many coordinates as .1d to .5d says, 5 with four rows
 ///     [h,x]     the handle of a texture, and the coordinates that its shape has, of the last type; the first of an array is a
-///               layer
+///               layer;  [h,s]  of a surface, .s32
 ///     {o}       offsets of .im2col, two for fewer than coordinates; two of .im2col::w
 ///     @label    of an instruction;  @table  of .branchtargets
 ///     #imm(0..15), b:u32(0..255)  a constant of these values;  (24..256/8)  that is a multiple of 8;  (1..0)  none

@@ -89,7 +89,12 @@ class Check {
     return std::ranges::find(words, wanted) != words.end();
   }
   bool does(Does what) const { return statement_.is->does == what; }
-  bool moves() const { return (does(Does::load) || does(Does::store)) && !has_word("async"); }
+  bool moves() const {
+    return (does(Does::load) || does(Does::store) || accesses_surface()) && !has_word("async");
+  }
+  bool accesses_surface() const {
+    return does(Does::surface_load) || does(Does::surface_store) || does(Does::surface_reduction);
+  }
   bool takes_wider(const OperandForm& form) const {
     return form.type_from != 0 && (moves() || does(Does::convert)) &&
            std::ranges::find(form_.types, Type::bf16) == form_.types.end();
@@ -312,7 +317,8 @@ bool Check::takes_tensor(const OperandForm& form, const Operand& operand) {
          at.count == form_.coordinates && takes_parts(form, at, Type::b32, false) && !is_float_vector(at);
 }
 
-// [handle, {coordinates}], one coordinate without braces too. The first of an array is a layer: an integer of 32 bits.
+// [handle, {coordinates}], one coordinate in a register without braces too. The first of an array is a layer: an integer of 32
+// bits.
 bool Check::takes_texture(const OperandForm& form, const Operand& operand) {
   if (operand.kind != Operand::Kind::address || operand.count != 2 || operand.offset != 0) return false;
   const Operand& at = child(operand, 1);
@@ -320,12 +326,11 @@ bool Check::takes_texture(const OperandForm& form, const Operand& operand) {
   if (!takes_base(form, child(operand, 0)) || (vector ? at.count : 1) != form_.coordinates) return false;
   for (int i = 0; i < form_.coordinates; ++i) {
     const Operand& one = vector ? child(at, i) : at;
-    const Type type = form_.has_layer && i == 0 ? Type::u32 : form_.types.back();
-    const bool fits_here = one.kind == Operand::Kind::literal
-                               ? takes_literal(form, type, one.literal)
-                               : one.kind == Operand::Kind::reg && !one.negated && one.second == -1 &&
-                                     takes_register(type, declared(one), false);
-    if (!fits_here) return false;
+    const Type type = form_.has_layer && i == 0 ? Type::u32 : form_.type_of(form);
+    const std::optional<Type> is = one.negated || one.second != -1 ? std::nullopt : part_type(one);
+    const bool fits_here = one.kind == Operand::Kind::literal ? vector && takes_literal(form, type, one.literal)
+                                                              : is && takes_register(type, *is, false);
+    if (!fits_here || (one.kind == Operand::Kind::special && !vector)) return false;
   }
   return true;
 }

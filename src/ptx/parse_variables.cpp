@@ -45,6 +45,8 @@ void Parser::attributes(Variable& variable, int& vector) {
       variable.type = *type;
       typed = true;
       advance();
+    } else if (token_.text == ".texref" || token_.text == ".samplerref" || token_.text == ".surfref") {
+      unexpected("a handle of a texture or a surface in a .u64: variables that stand for one are not modelled");
     } else {
       unexpected("a type, .align, .v2 or .v4");
     }

@@ -79,31 +79,49 @@ bool has_colour(const Texture& texture, float colour) {
   return code <= one && code >= (is_signed ? -one : 0) && static_cast<float>(code / one) == colour;
 }
 
-/// What is wrong with a texture; nothing if it can be.
-std::optional<Error> wrong(const Texture& texture) {
-  const auto refused = [](std::string where, std::string seen, std::string accepted) {
-    return Error{Errc::usage, std::move(where), std::move(seen), std::move(accepted)};
-  };
+Error refused(std::string where, std::string seen, std::string accepted) {
+  return {Errc::usage, std::move(where), std::move(seen), std::move(accepted)};
+}
+
+}  // namespace
+}  // namespace ptx
+
+namespace texture {
+
+using ptx::refused;
+
+std::optional<Error> wrong_extents(const ptx::Texture& texture, std::string_view said, std::uint32_t most) {
   const ShapeRow& shape = shape_row(texture.shape);
   const std::array<std::uint32_t, 3> extents = {texture.width, texture.height, texture.depth};
   const std::array<std::string_view, 3> names = {"width", "height", "depth"};
   for (std::size_t i = 0; i < 3; ++i) {
-    const std::uint32_t most = i < static_cast<std::size_t>(shape.axes) ? shape.most : 1;
-    if (extents[i] == 0 || extents[i] > most)
+    const std::uint32_t here = i < static_cast<std::size_t>(shape.axes) ? most : 1;
+    if (extents[i] == 0 || extents[i] > here)
       return refused(std::string(names[i]), std::to_string(extents[i]),
-                     fmt::format("1 to {} of {}", most, shape.said));
+                     fmt::format("1 to {} of {}", here, said));
   }
-  if (shape_row(texture.shape).is_cube && texture.width != texture.height)
+  if (shape.is_cube && texture.width != texture.height)
     return refused("height", std::to_string(texture.height), fmt::format("the width, {}", texture.width));
   const std::uint32_t most_layers = shape.is_array ? 2048 : 1;
   if (texture.layers == 0 || texture.layers > most_layers)
-    return refused("layers", std::to_string(texture.layers),
-                   fmt::format("1 to {} of {}", most_layers, shape.said));
+    return refused("layers", std::to_string(texture.layers), fmt::format("1 to {} of {}", most_layers, said));
   if (texture.channels != 1 && texture.channels != 2 && texture.channels != 4)
     return refused("channels", std::to_string(texture.channels), "1, 2 or 4");
-  if (texture.texels.size() != bytes_of(texture))
+  if (texture.texels.size() != ptx::bytes_of(texture))
     return refused("texels", fmt::format("{} bytes", texture.texels.size()),
-                   fmt::format("{}", bytes_of(texture)));
+                   fmt::format("{}", ptx::bytes_of(texture)));
+  return std::nullopt;
+}
+
+}  // namespace texture
+
+namespace ptx {
+namespace {
+
+/// What is wrong with a texture; nothing if it can be.
+std::optional<Error> wrong(const Texture& texture) {
+  const ShapeRow& shape = shape_row(texture.shape);
+  if (std::optional<Error> error = texture::wrong_extents(texture, shape.said, shape.most)) return error;
   if (texture.floats && !is_narrow(texture.format))
     return refused("floats", fmt::format("texels of {}", name(texture.format)), "u8, s8, u16 or s16");
   if (texture.linear && !texture.floats && !format_row(texture.format).is_float)
@@ -172,28 +190,7 @@ std::optional<Addressing> find_addressing(std::string_view name) {
 }
 
 Result<Texture> with_extents(Texture texture, std::span<const std::uint64_t> array) {
-  const ShapeRow& shape = shape_row(texture.shape);
-  const std::size_t faces = shape_row(texture.shape).is_cube ? 1 : 0, layers = shape.is_array ? 1 : 0;
-  const std::size_t axes = layers + faces + static_cast<std::size_t>(shape.axes);
-  const auto refused = [&] {
-    return Error{Errc::usage, "texture", fmt::format("an array of shape ({})", fmt::join(array, ", ")),
-                 fmt::format("of {}: ({}{}{}{}width), and channels behind them if there are several",
-                             shape.said, layers != 0 ? "layers, " : "", faces != 0 ? "6, " : "",
-                             shape.axes > 2 ? "depth, " : "", shape.axes > 1 ? "height, " : "")};
-  };
-  if (array.size() != axes && array.size() != axes + 1) return refused();
-  for (const std::uint64_t one : array)
-    if (one > 0xFFFF'FFFF) return refused();
-  if (faces != 0 && array[layers] != 6) return refused();
-  const auto at = [&](std::size_t from_last) {
-    return static_cast<std::uint32_t>(array[axes - 1 - from_last]);
-  };
-  texture.width = at(0);
-  if (shape.axes > 1) texture.height = at(1);
-  if (shape.axes > 2) texture.depth = at(2);
-  if (layers != 0) texture.layers = static_cast<std::uint32_t>(array[0]);
-  texture.channels = array.size() == axes ? 1 : static_cast<int>(std::min<std::uint64_t>(array.back(), 5));
-  return texture;
+  return texture::with_extents(texture, array, shape_row(texture.shape).said);
 }
 
 Result<std::uint64_t> texture(const Texture& texture) {
@@ -209,6 +206,32 @@ Result<std::uint64_t> texture(const Texture& texture) {
 
 namespace texture {
 
+Result<ptx::Texture> with_extents(ptx::Texture texture, std::span<const std::uint64_t> array,
+                                  std::string_view said) {
+  const ShapeRow& shape = shape_row(texture.shape);
+  const std::size_t faces = shape.is_cube ? 1 : 0, layers = shape.is_array ? 1 : 0;
+  const std::size_t axes = layers + faces + static_cast<std::size_t>(shape.axes);
+  const auto mismatch = [&] {
+    return refused("texture", fmt::format("an array of shape ({})", fmt::join(array, ", ")),
+                   fmt::format("of {}: ({}{}{}{}width), and channels behind them if there are several", said,
+                               layers != 0 ? "layers, " : "", faces != 0 ? "6, " : "",
+                               shape.axes > 2 ? "depth, " : "", shape.axes > 1 ? "height, " : ""));
+  };
+  if (array.size() != axes && array.size() != axes + 1) return mismatch();
+  for (const std::uint64_t one : array)
+    if (one > 0xFFFF'FFFF) return mismatch();
+  if (faces != 0 && array[layers] != 6) return mismatch();
+  const auto at = [&](std::size_t from_last) {
+    return static_cast<std::uint32_t>(array[axes - 1 - from_last]);
+  };
+  texture.width = at(0);
+  if (shape.axes > 1) texture.height = at(1);
+  if (shape.axes > 2) texture.depth = at(2);
+  if (layers != 0) texture.layers = static_cast<std::uint32_t>(array[0]);
+  texture.channels = array.size() == axes ? 1 : static_cast<int>(std::min<std::uint64_t>(array.back(), 5));
+  return texture;
+}
+
 std::shared_ptr<const ptx::Texture> find(std::uint64_t handle) {
   ptx::All& of = ptx::all();
   const std::shared_lock lock(of.mutex);
@@ -222,12 +245,16 @@ bool forget(std::uint64_t handle) {
   return of.textures.erase(handle) != 0;
 }
 
-std::string describe(const ptx::Texture& texture) {
-  const ShapeRow& shape = shape_row(texture.shape);
+std::string describe_extents(const ptx::Texture& texture) {
+  const int axes = shape_row(texture.shape).axes;
   std::string extents = std::to_string(texture.width);
-  if (shape.axes > 1) extents += fmt::format(" x {}", texture.height);
-  if (shape.axes > 2) extents += fmt::format(" x {}", texture.depth);
-  return fmt::format("{} of {} texels", shape.said, extents);
+  if (axes > 1) extents += fmt::format(" x {}", texture.height);
+  if (axes > 2) extents += fmt::format(" x {}", texture.depth);
+  return extents + " texels";
+}
+
+std::string describe(const ptx::Texture& texture) {
+  return fmt::format("{} of {}", shape_row(texture.shape).said, describe_extents(texture));
 }
 
 }  // namespace texture

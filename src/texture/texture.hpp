@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -28,7 +30,16 @@ std::shared_ptr<const ptx::Texture> find(std::uint64_t handle);
 /// False if there is none.
 bool forget(std::uint64_t handle);
 
-/// "a 2D texture of 64 x 32 texels of u8".
+/// What is wrong with the extents, layers, channels or the number of texels of what is `said` so, with up to `most` texels along an
+/// axis; nothing if it can be.
+std::optional<Error> wrong_extents(const ptx::Texture& texture, std::string_view said, std::uint32_t most);
+/// As ptx::with_extents, of what is `said` so.
+Result<ptx::Texture> with_extents(ptx::Texture texture, std::span<const std::uint64_t> array,
+                                  std::string_view said);
+
+/// "64 x 32 texels".
+std::string describe_extents(const ptx::Texture& texture);
+/// "a 2D texture of 64 x 32 texels".
 std::string describe(const ptx::Texture& texture);
 
 }  // namespace warpbit::texture

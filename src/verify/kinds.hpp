@@ -43,6 +43,7 @@ Result<FileStatus> verify_tensor_copies(const Subject& subject, FileReport& repo
 Result<FileStatus> verify_tensor_copy(const Subject& subject, FileReport& report);
 Result<FileStatus> verify_scalar_digests(const Subject& subject, FileReport& report);
 Result<FileStatus> verify_texture_digests(const Subject& subject, FileReport& report);
+Result<FileStatus> verify_surface_digests(const Subject& subject, FileReport& report);
 Result<FileStatus> verify_kernel_digests(const Subject& subject, FileReport& report);
 Result<FileStatus> verify_copy(const Subject& subject, FileReport& report);
 

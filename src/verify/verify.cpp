@@ -35,6 +35,7 @@ std::span<const Kind> kinds() {
       Kind{"tensor_copy", verify_tensor_copy},
       Kind{"scalar_digests", verify_scalar_digests},
       Kind{"texture_digests", verify_texture_digests},
+      Kind{"surface_digests", verify_surface_digests},
       Kind{"kernel_digests", verify_kernel_digests},
   };
   return kAll;

@@ -47,9 +47,9 @@ def statement(parts, operands):
     def one(op):
         if op == '_': return op
         if op == '[t,c]': return '[%q1, ' + vector('s32', coordinates()) + ']'
-        if op == '[h,x]':
+        if op in ('[h,x]', '[h,s]'):
             shape = next(q for q in quals if q in TEXTURES)
-            of = [types[-1]] * TEXTURES[shape]
+            of = [types[-1] if op == '[h,x]' else 's32'] * TEXTURES[shape]
             if shape[0] == 'a': of[0] = 'u32'
             return '[%q1, {' + ', '.join(reg(t) for t in of) + '}]'
         if op == '{o}': return vector('b16', offsets())

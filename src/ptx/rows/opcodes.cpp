@@ -11,8 +11,6 @@ namespace {
 
 using enum ToldBy;
 
-constexpr std::string_view kSurfaces = "there are no surfaces";
-
 constexpr Opcode kOpcodes[] = {
     {"add", Does::compute, "ss"},
     {"sub", Does::compute, "sd"},
@@ -67,6 +65,11 @@ constexpr Opcode kOpcodes[] = {
     {"tex", Does::texture},
     {"tld4", Does::texture},
     {"txq", Does::texture},
+    {"suld", Does::surface_load, "n"},
+    {"sust", Does::surface_store},
+    {"sured", Does::surface_reduction},
+    {"suq", Does::surface_query, "n"},
+    {"istypep", Does::surface_query, "n"},
     {"bar", Does::barrier, {}, first_word, true, false, true},
     {"barrier", Does::barrier, {}, first_word, true},
     {"membar", Does::fence},
@@ -98,11 +101,6 @@ constexpr Opcode kOpcodes[] = {
     {"tcgen05", Does::tensor},
 
     {.name = "multimem", .not_modelled = "there is one GPU"},
-    {.name = "istypep", .not_modelled = kSurfaces},
-    {.name = "suld", .not_modelled = kSurfaces},
-    {.name = "sust", .not_modelled = kSurfaces},
-    {.name = "sured", .not_modelled = kSurfaces},
-    {.name = "suq", .not_modelled = kSurfaces},
 };
 
 bool has_result(const ScalarForm& form) {

@@ -49,6 +49,10 @@ enum class Does : std::uint8_t {
   registers,
   launch_control,
   texture,
+  surface_load,
+  surface_store,
+  surface_reduction,
+  surface_query,
   tensor,  ///< of isa/families
 };
 

@@ -40,6 +40,7 @@ enum class Kind : std::uint8_t {
   map_copies,
   map_changes,
   textures,
+  surfaces,
   requests,
   barrier_objects,
   barrier_states,
@@ -88,6 +89,7 @@ std::span<const FormRow> barriers_rows();
 std::span<const FormRow> bulk_rows();
 std::span<const FormRow> tensors_rows();
 std::span<const FormRow> textures_rows();
+std::span<const FormRow> surfaces_rows();
 std::span<const FormRow> stores_rows();
 std::span<const FormRow> multimem_rows();
 std::span<const FormRow> hints_rows();

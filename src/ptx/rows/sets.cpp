@@ -135,6 +135,7 @@ std::span<const Chapter> chapters() {
       {"asynchronous copies in bulk", bulk_rows()},
       {"asynchronous copies of tensors", tensors_rows()},
       {"textures", textures_rows()},
+      {"surfaces", surfaces_rows()},
       {"asynchronous stores", stores_rows()},
       {"memory of several GPUs", multimem_rows()},
       {"hints", hints_rows()},

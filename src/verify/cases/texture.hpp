@@ -121,21 +121,27 @@ inline float border(const ptx::Texture& of, std::uint64_t x) {
              : out;
 }
 
+/// Gives it texels.
+inline void draw_texels(Drawn& out, std::uint64_t seed) {
+  out.seed = seed;
+  ptx::Texture& of = out.texture;
+  const auto bytes = static_cast<std::size_t>(ptx::texel_bytes(of.format));
+  const std::uint64_t count = std::uint64_t{of.width} * of.height * of.depth * of.layers *
+                              (out.is_cube ? 6 : 1) * static_cast<std::uint64_t>(of.channels);
+  out.texels.resize(count * bytes);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const std::uint64_t code = texel(of, draw(seed, 2 * i), draw(seed, 2 * i + 1));
+    std::memcpy(out.texels.data() + i * bytes, &code, bytes);
+  }
+  of.texels = out.texels;
+}
+
 /// The texture that a form reads. Nothing if the text is none of a texture.
 inline std::optional<Drawn> drawn(const std::string& form, const std::string& text) {
   std::optional<Drawn> out = described(text);
   if (!out) return {};
-  out->seed = scalar_cases::fnv(form + ' ' + text);
+  draw_texels(*out, scalar_cases::fnv(form + ' ' + text));
   ptx::Texture& of = out->texture;
-  const auto bytes = static_cast<std::size_t>(ptx::texel_bytes(of.format));
-  const std::uint64_t count = std::uint64_t{of.width} * of.height * of.depth * of.layers *
-                              (out->is_cube ? 6 : 1) * static_cast<std::uint64_t>(of.channels);
-  out->texels.resize(count * bytes);
-  for (std::uint64_t i = 0; i < count; ++i) {
-    const std::uint64_t code = texel(of, draw(out->seed, 2 * i), draw(out->seed, 2 * i + 1));
-    std::memcpy(out->texels.data() + i * bytes, &code, bytes);
-  }
-  of.texels = out->texels;
   for (std::uint64_t i = 0; i < 4; ++i)
     of.border[i] = border(of, draw(out->seed, (std::uint64_t{1} << 40) + i));
   return out;
