@@ -25,7 +25,7 @@ void throw_in_python(std::exception_ptr thrown) {
     if (thrown) std::rethrow_exception(thrown);
   } catch (const Refusal& refusal) {
     const py::object error = exception_of(refusal.error);
-    PyErr_SetObject(error.get_type().ptr(), error.ptr());
+    PyErr_SetObject(py::type::handle_of(error).ptr(), error.ptr());
   }
 }
 

@@ -54,7 +54,7 @@ py::class_<T> add_record(py::module_& m, const char* name, const char* doc, cons
    ...);
   add_equality(c, [all](const T& x, const T& y) { return state_of(x, all).equal(state_of(y, all)); });
   c.def("__repr__", [all](const py::object& self) {
-    std::string out = self.get_type().attr("__name__").cast<std::string>();
+    std::string out = py::type::handle_of(self).attr("__name__").cast<std::string>();
     std::apply(
         [&](const auto&... f) {
           const char* between = "(";
