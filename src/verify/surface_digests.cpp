@@ -78,6 +78,14 @@ std::vector<std::uint64_t> values_of(const RecordedSurface& from) {
   return out;
 }
 
+// Of a kernel for the places [first, last).
+std::vector<ptx::Argument> arguments_of(std::uint64_t handle, std::vector<std::uint32_t>& places,
+                                        ptx::Argument data, std::uint32_t first, std::uint32_t last) {
+  std::vector<ptx::Argument> out = {ptx::value(handle), ptx::buffer(places), std::move(data)};
+  for (const std::uint32_t number : {first, last}) out.push_back(ptx::value(number));
+  return out;
+}
+
 Result<std::uint64_t> digest_of_loads(const RecordedSurface& from, const ptx::Function& kernel,
                                       std::uint64_t handle) {
   const auto size = static_cast<std::size_t>(from.form.register_bits() / 8);
@@ -85,8 +93,7 @@ Result<std::uint64_t> digest_of_loads(const RecordedSurface& from, const ptx::Fu
   std::vector<std::uint32_t> places = places_of(from);
   const auto last = static_cast<std::uint32_t>(from.form.places());
   const ptx::Report report = kernel.launch({.grid = {last / 256}, .block = {256}},
-                                           {ptx::value(handle), ptx::buffer(places), ptx::buffer(out),
-                                            ptx::value(std::uint32_t{0}), ptx::value(last)});
+                                           arguments_of(handle, places, ptx::buffer(out), 0, last));
   if (report.fault) return report.fault->error;
   Digest digest;
   digest.add(out, size);
@@ -98,11 +105,10 @@ Result<std::uint64_t> digest_of_stores(const RecordedSurface& from, const ptx::F
   std::vector<std::uint32_t> places = places_of(from);
   std::vector<std::uint64_t> values = values_of(from);
   Digest digest;
-  for (std::uint64_t first = 0; first < from.form.places(); first += surface_cases::kRound) {
+  constexpr auto kRound = static_cast<std::uint32_t>(surface_cases::kRound);
+  for (std::uint32_t first = 0; first < from.form.places(); first += kRound) {
     const ptx::Report report =
-        kernel.launch({}, {ptx::value(handle), ptx::buffer(places), ptx::buffer(values),
-                           ptx::value(static_cast<std::uint32_t>(first)),
-                           ptx::value(static_cast<std::uint32_t>(first + surface_cases::kRound))});
+        kernel.launch({}, arguments_of(handle, places, ptx::buffer(values), first, first + kRound));
     if (report.fault) return report.fault->error;
     digest.add(from.drawn.texels, static_cast<std::size_t>(ptx::texel_bytes(from.drawn.surface.format)));
   }
