@@ -40,6 +40,7 @@ warpbit_debian(tool warpbit utils "NVIDIA's tensor instructions on a CPU, bit by
                "Replays what GPUs were recorded to answer, shows fragments,\nexplains and compares roundings.")
 warpbit_debian(python python3-warpbit python "NVIDIA's tensor instructions on a CPU, bit by bit: Python"
                "Executes instructions and kernels of PTX on arrays,\nexplains and compares roundings, asserts bits in tests.")
+set(CPACK_DEBIAN_TOOL_PACKAGE_DEPENDS python3)  # its recorder and arbiter of levels are scripts
 set(CPACK_DEBIAN_PYTHON_PACKAGE_DEPENDS
     "python3 (>= ${WARPBIT_PYTHON_VERSION}), python3 (<< ${WARPBIT_PYTHON_VERSION_AFTER}), python3-numpy")
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
