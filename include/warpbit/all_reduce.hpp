@@ -70,6 +70,7 @@ Result<std::vector<std::uint64_t>> all_reduce(const AllReduceProblem& problem, c
 
 /// An order that explains D: of all that do, the one with the fewest ranges.
 struct AllReduceSearch {
+  /// Elements that follow one another and have one order.
   struct Range {
     std::size_t first, count;
     std::size_t others;  ///< sums that were tried and explain the range as well: these data cannot tell

@@ -68,6 +68,7 @@ struct PendingState {
 
 /// The tensor memory of a block: 128 lanes by 512 columns of words of 32 bits.
 struct TensorMemoryState {
+  /// Of an allocation.
   struct Columns {
     int first = 0, count = 0;
   };

@@ -67,6 +67,7 @@ enum class Noticed : std::uint8_t {
   no_effect,  ///< the same, and no other statement of the first block reads or writes anything else; of no mistake in the order of accesses
   not_planted,  ///< the module was not loaded again, or not the same one, or nothing was called there, or there was no time to compare: nothing is known
 };
+/// What is said of an outcome.
 struct NoticedRow {
   Noticed value;
   std::string_view name;      ///< as in `--json`: "by_test"
@@ -78,6 +79,7 @@ struct NoticedRow {
 std::span<const NoticedRow> noticed_rows();
 const NoticedRow& row(Noticed value);
 
+/// A mistake with which the test was run.
 struct TriedMistake : Mistake {
   Noticed outcome = Noticed::not_planted;
   int inputs = 0;      ///< how many other inputs left the same
@@ -86,6 +88,7 @@ struct TriedMistake : Mistake {
   std::string saved;   ///< the file of the module with the mistake, if one was asked for
 };
 
+/// How to try mistakes.
 struct NoticeOptions {
   std::size_t most = 60;                ///< mistakes to try: of each kind about as many; 0: all
   std::uint64_t seed = 0;               ///< which ones are chosen
