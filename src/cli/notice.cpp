@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <csignal>
+#include <ctime>
 
 #include "cli/arguments.hpp"
 #include "cli/json.hpp"
@@ -15,16 +16,26 @@
 namespace warpbit::cli {
 namespace {
 
-// Ctrl-C ends the work and not the answer; a second one ends the process.
+// Ctrl-C ends the work and not the answer; a second one ends the process. Programs that start others (timeout, uv) send
+// them the terminal's signal once more: what comes within half a second is the same Ctrl-C.
 std::atomic<bool> interrupted = false;
+std::atomic<std::int64_t> interrupted_at = 0;  // ms
+
+void on_interrupt(int signal) {
+  timespec time{};
+  ::clock_gettime(CLOCK_MONOTONIC, &time);
+  const std::int64_t now = std::int64_t{time.tv_sec} * 1000 + time.tv_nsec / 1'000'000;
+  if (!interrupted.exchange(true)) {
+    interrupted_at = now;
+  } else if (now - interrupted_at > 500) {
+    std::signal(signal, SIG_DFL);
+    ::raise(signal);
+  }
+}
+
 class OnInterrupt {
  public:
-  OnInterrupt() {
-    before_ = std::signal(SIGINT, [](int) {
-      interrupted = true;
-      std::signal(SIGINT, SIG_DFL);
-    });
-  }
+  OnInterrupt() { before_ = std::signal(SIGINT, on_interrupt); }
   ~OnInterrupt() { std::signal(SIGINT, before_); }
   OnInterrupt(const OnInterrupt&) = delete;
 
