@@ -356,8 +356,12 @@ TEST_CASE("calls that cannot be made are refused") {
     CHECK_FALSE(module->check().empty());
     return k.error().message();
   };
-  CHECK_THAT(refusal(".param .b32 p; st.param.b32 [p], 1; call g, (p);", ".func g(.reg .b32 a) { ret; }"),
-             Catch::Contains("its parameters are in registers"));
+  CHECK_THAT(refusal(".param .u16 p; call g, (p);", ".func g(.param .u16 a) { ret; }"),
+             Catch::Contains("'a' of .u16; expected .b8, .b16 or 32 bits and more"));
+  CHECK_THAT(refusal("call g, (1.5);", ".func g(.reg .b32 a) { ret; }"),
+             Catch::Contains("a floating-point constant; expected 4 bytes of .b32"));
+  CHECK_THAT(refusal("call (5), g;", ".func (.reg .b32 a) g() { ret; }"),
+             Catch::Contains("constant 5; expected 4 bytes of .b32"));
   CHECK_THAT(refusal("call g, (out);", ".func g(.param .b64 a) { ret; }"),
              Catch::Contains("'out' of the function itself; expected a .param variable of its body"));
 }

@@ -64,13 +64,6 @@ void Compiler::call() {
       call.function = static_cast<int>(index_of(callee.text, statement_));
     else
       step.run = system_call(called);
-    const auto in_registers = [](const ptx::Variable& one) { return one.space != StateSpace::param; };
-    if (std::ranges::any_of(called.parameters, in_registers) ||
-        std::ranges::any_of(called.returns, in_registers))
-      refuse({Errc::instruction_not_modelled,
-              fmt::format("a call of '{}'", callee.text),
-              "its parameters are in registers",
-              {}});
   } else {
     step.place[2] = source(callee, Type::u64);
   }

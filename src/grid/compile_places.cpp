@@ -81,10 +81,8 @@ void Compiler::lay_out_variables() {
     return local_[&variable];
   };
   if (!declared_->is_entry) {
-    for (const ptx::Variable& one : declared_->parameters)
-      code_->parameters.push_back(one.space == StateSpace::param ? place(one) : -1);
-    for (const ptx::Variable& one : declared_->returns)
-      code_->returns.push_back(one.space == StateSpace::param ? place(one) : -1);
+    for (const ptx::Variable& one : declared_->parameters) code_->parameters.push_back(place(one));
+    for (const ptx::Variable& one : declared_->returns) code_->returns.push_back(place(one));
   } else {
     for (const ptx::Variable& one : declared_->parameters) {  // places in the buffer of all parameters
       at = (at + one.alignment - 1) / one.alignment * one.alignment;

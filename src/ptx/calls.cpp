@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+// What calls and functions pass: variables in .param, or registers and constants (PTX manual, "call", "Abstracting the ABI").
 #include <fmt/format.h>
 
 #include "ptx/operands.hpp"
+#include "ptx/parser.hpp"
 
 namespace warpbit::ptx {
 namespace {
@@ -50,16 +52,28 @@ std::optional<Signature> signature(const ModuleText& module, const FunctionText&
   return Signature{&callee->returns, &callee->parameters};
 }
 
+bool is_array(const Variable& variable) {
+  return variable.bytes * 8 != bits(variable.type);
+}
+
+bool is_passed(Type type) {
+  return type != Type::pred && !(is_integer(type) && bits(type) < 32);
+}
+
 // A variable in .param of the same type but for its class; a register or a constant of the size.
 bool passes(const FunctionText& function, const Operand& item, const Variable& formal, bool returns) {
+  if (!is_passed(formal.type)) return false;
   switch (item.kind) {
     case Operand::Kind::symbol:
-      return item.variable->space == StateSpace::param && item.variable->bytes == formal.bytes &&
-             bits(item.variable->type) == bits(formal.type);
+      return item.offset == 0 && item.variable->space == StateSpace::param &&
+             item.variable->bytes == formal.bytes && takes_register(formal.type, item.variable->type, false);
     case Operand::Kind::reg:
-      return !item.negated &&
+      return !item.negated && !is_array(formal) &&
              takes_register(formal.type, function.registers[static_cast<std::size_t>(item.index)].type, false);
-    case Operand::Kind::literal: return !returns && (item.literal.is_float || !is_floating(formal.type));
+    case Operand::Kind::literal:
+      return !returns && !is_array(formal) &&
+             (item.literal.is_float ? formal.type == Type::f32 || formal.type == Type::f64
+                                    : !is_floating(formal.type));
     case Operand::Kind::sink: return returns;
     default: return false;
   }
@@ -93,6 +107,11 @@ Result<void> check_call(const ModuleText& module, const FunctionText& function, 
       return error(Errc::operand_kind, list == nullptr ? statement.position : list->position,
                    fmt::format("{} {}", count, what), fmt::format("{} {}", formals.size(), what));
     for (std::size_t i = 0; i < count; ++i) {
+      if (!is_passed(formals[i].type))
+        return error(
+            Errc::operand_kind, statement.position,
+            fmt::format("'{}' of .{}", formals[i].name, row(formals[i].type).name),
+            ".b8, .b16 or 32 bits and more: a call passes no predicate and no integer of 8 or 16 bits (ptxas 13.0)");
       const Operand& item = function.operands[static_cast<std::size_t>(list->first) + i];
       if (!passes(function, item, formals[i], returns))
         return error(Errc::operand_kind, item.position, spell(function, item),
@@ -100,6 +119,89 @@ Result<void> check_call(const ModuleText& module, const FunctionText& function, 
     }
   }
   return {};
+}
+
+// ---- Registers and constants, for which statements move what .param holds
+
+void Parser::move_param(const Statement& like, std::string_view opcode, const Variable& in_param,
+                        const Operand& item) {
+  Operand at, symbol;
+  symbol.kind = Operand::Kind::symbol;
+  symbol.variable = &in_param;
+  symbol.text = in_param.name;
+  at.kind = Operand::Kind::address;
+  symbol.position = at.position = item.position;
+  add_children(at, {symbol});
+  const Type type = in_param.type;
+  const std::string_view kind = row(type == Type::f32 || type == Type::f64 ? type : of_bits(bits(type))).name;
+  if (opcode == "ld")
+    add_statement(like, opcode, {"param", kind}, {item, at});
+  else
+    add_statement(like, opcode, {"param", kind}, {at, item});
+}
+
+// Each register, constant and _ of a call becomes a variable in .param: stores before the call, loads behind it. What the
+// function does not declare so stays, and check_call() refuses it.
+std::vector<Parser::Moved> Parser::pass_in_param(const Statement& call) {
+  std::vector<Moved> loads;
+  const auto own_operands =
+      std::span(function_->operands)
+          .subspan(static_cast<std::size_t>(call.first_operand), static_cast<std::size_t>(call.operands));
+  for (Operand& one : own_operands)  // a label may still follow; no call goes to one
+    if (one.index == kUnresolved && out_.find(one.text) != nullptr) one.kind = Operand::Kind::function;
+  const CallOperands parts = take_apart(*function_, call);
+  const std::optional<Signature> declared =
+      parts.callee == nullptr || parts.extra != nullptr ? std::nullopt : signature(out_, *function_, parts);
+  if (!declared) return loads;
+  const auto range = [](const Operand* list) {
+    return std::pair(static_cast<std::size_t>(list == nullptr ? 0 : list->first),
+                     static_cast<std::size_t>(list == nullptr ? 0 : list->count));
+  };
+  const auto results = range(parts.results),
+             arguments = range(parts.arguments);  // operands move as others are added
+  for (const bool returns : {true, false}) {
+    const std::deque<Variable>& formals = returns ? *declared->returns : *declared->parameters;
+    const auto [first, count] = returns ? results : arguments;
+    if (count != formals.size()) continue;
+    for (std::size_t i = 0; i < formals.size(); ++i) {
+      const Operand item = function_->operands[first + i];
+      if (item.kind == Operand::Kind::symbol || !passes(*function_, item, formals[i], returns)) continue;
+      const Variable& own = function_->variables.emplace_back(Variable{
+          formals[i].name, StateSpace::param, formals[i].type, formals[i].bytes, formals[i].alignment});
+      Operand symbol;
+      symbol.kind = Operand::Kind::symbol;
+      symbol.variable = &own;
+      symbol.text = own.name;
+      symbol.position = item.position;
+      function_->operands[first + i] = symbol;
+      if (!returns)
+        move_param(call, "st", own, item);
+      else if (item.kind == Operand::Kind::reg)
+        loads.push_back({&own, item});
+    }
+  }
+  return loads;
+}
+
+// A parameter or a result in a register is one in .param that a load brings there, or that a store before each return fills.
+void Parser::declare_in_register(Variable& formal, bool returns) {
+  one_register(formal.name, formal.type, 1, formal.position);
+  if (formal.type == Type::pred) return;  // no call passes one
+  formal.space = StateSpace::param;
+  Operand own;
+  own.kind = Operand::Kind::reg;
+  own.index = find_register(formal.name);
+  own.text = formal.name;
+  own.position = formal.position;
+  if (returns) return returned_.push_back({&formal, own});
+  Statement like;
+  like.text = formal.name;
+  like.position = formal.position;
+  move_param(like, "ld", formal, own);
+}
+
+void Parser::store_results(const Statement& before) {
+  for (const Moved& one : returned_) move_param(before, "st", *one.in_param, one.item);
 }
 
 }  // namespace warpbit::ptx

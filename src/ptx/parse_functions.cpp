@@ -25,6 +25,9 @@ Variable Parser::parameter() {
       refuse(Errc::statement_syntax, out.position, "a size of a parameter", "at most 1 MiB");
     expect(']');
   }
+  if (in == StateSpace::reg && (vector > 1 || (out.type != Type::pred && out.bytes != element)))
+    refuse(Errc::statement_syntax, out.position,
+           fmt::format("'{}', more than one value, in a register", out.name), "one value, or .param");
   return out;
 }
 
@@ -47,6 +50,10 @@ void Parser::function(Linkage linkage, bool is_entry) {
   made.position = token_.position;
   made.name = name("the name of a function");
   made.parameters = parameters();
+  for (const Variable& one : made.parameters)
+    if (is_entry && one.space == StateSpace::reg)
+      refuse(Errc::statement_syntax, one.position, fmt::format("parameter '{}' of a kernel in .reg", one.name),
+             ".param");
   performance_directives(made);
   const auto [number, is_new] = out_.numbers.try_emplace(made.name, out_.functions.size());
   FunctionText* known = is_new ? nullptr : &out_.functions[number->second];
@@ -81,6 +88,7 @@ void Parser::body(FunctionText& function) {
   function.has_body = true;
   scopes_.clear();
   references_.clear();
+  returned_.clear();
   location_ = -1;
   last_at_.clear();
   scope_ = -1;
@@ -88,17 +96,21 @@ void Parser::body(FunctionText& function) {
   make_room(function);
   open_scope();
   for (std::deque<Variable>* list : {&function.returns, &function.parameters})
-    for (const Variable& variable : *list) {
+    for (Variable& variable : *list) {
       if (variable.space == StateSpace::reg)
-        one_register(variable.name, variable.type, 1, variable.position);
-      else {
-        if (!scope().variables.try_emplace(variable.name, &variable).second)
-          refuse(Errc::statement_syntax, variable.position, fmt::format("'{}' a second time", variable.name),
-                 "another name");
-      }
+        declare_in_register(variable, list == &function.returns);
+      else if (!scope().variables.try_emplace(variable.name, &variable).second)
+        refuse(Errc::statement_syntax, variable.position, fmt::format("'{}' a second time", variable.name),
+               "another name");
     }
   advance();
-  while (scope_ >= 0) in_body();
+  Statement end;
+  end.text = "}";
+  while (scope_ >= 0) {
+    end.position = token_.position;
+    in_body();
+  }
+  store_results(end);
   for (const Reference& reference : references_) resolve(reference);
   function_ = nullptr;
 }
@@ -165,6 +177,23 @@ LabelTable Parser::label_table(LabelTable::Kind kind, std::string_view label) {
   return out;
 }
 
+// A statement that the text does not have, at the place of another one.
+void Parser::add_statement(const Statement& like, std::string_view opcode_name,
+                           std::initializer_list<std::string_view> qualifiers,
+                           const std::vector<Operand>& operands) {
+  Statement out = like;
+  out.opcode = opcode_name;
+  out.is = &opcode(out.opcode);
+  out.first_qualifier = static_cast<int>(function_->qualifiers.size());
+  out.qualifiers = static_cast<int>(qualifiers.size());
+  function_->qualifiers.insert(function_->qualifiers.end(), qualifiers);
+  Operand all;
+  add_children(all, operands);
+  out.first_operand = all.first;
+  out.operands = all.count;
+  function_->statements.push_back(out);
+}
+
 // What ptxas 13.0 takes, and no page of the manual has: `st.global.u32 [p], %r1+4;`. It adds before the statement, as integers
 // of the register's size. A special register is read before, %laneid+4; one with a component is no part of a sum.
 Operand Parser::sum(const OperandText& tree, const Statement& before) {
@@ -181,26 +210,13 @@ Operand Parser::sum(const OperandText& tree, const Statement& before) {
   number.position = tree.behind_at;
   number.literal.bits = static_cast<std::uint64_t>(tree.offset);
   function_->registers.push_back({fmt::format("{}+{}", tree.name, tree.offset), type});
-  const auto add_statement = [&](std::string_view name_of, std::string_view kind,
-                                 const std::vector<Operand>& operands) {
-    Statement out = before;
-    out.opcode = name_of;
-    out.is = &opcode(out.opcode);
-    out.first_qualifier = static_cast<int>(function_->qualifiers.size());
-    out.qualifiers = 1;
-    function_->qualifiers.push_back(kind);
-    Operand all;
-    add_children(all, operands);
-    out.first_operand = all.first;
-    out.operands = all.count;
-    function_->statements.push_back(out);
-  };
   const int size = bits(type);
-  if (addend.kind == Operand::Kind::special) add_statement("mov", size == 32 ? "b32" : "b64", {result, addend});
-  add_statement("add",
-                size == 16   ? "u16"
-                : size == 32 ? "u32"
-                             : "u64",
+  if (addend.kind == Operand::Kind::special)
+    add_statement(before, "mov", {row(of_bits(size)).name}, {result, addend});
+  add_statement(before, "add",
+                {size == 16   ? "u16"
+                 : size == 32 ? "u32"
+                              : "u64"},
                 {result, addend.kind == Operand::Kind::special ? result : addend, number});
   return result;
 }
@@ -240,7 +256,7 @@ void Parser::statement() {
   }
   out.qualifiers = static_cast<int>(function_->qualifiers.size()) - out.first_qualifier;
   std::vector<Operand> operands;
-  const std::size_t sums = function_->statements.size();
+  const std::size_t added = function_->statements.size();
   out.is = &opcode(out.opcode);
   const bool of_call = out.is->does == Does::call;
   moves_ = out.is->does == Does::move;
@@ -256,8 +272,11 @@ void Parser::statement() {
   out.operands = all.count;
   expect(';');
   out.text = text_from(first);
-  for (Statement& one : std::span(function_->statements).subspan(sums)) one.text = out.text;
+  const std::vector<Moved> loads = of_call ? pass_in_param(out) : std::vector<Moved>();
+  if (out.is->does == Does::ret) store_results(out);
+  for (Statement& one : std::span(function_->statements).subspan(added)) one.text = out.text;
   function_->statements.push_back(out);
+  for (const Moved& one : loads) move_param(out, "ld", *one.in_param, one.item);
 }
 
 }  // namespace warpbit::ptx

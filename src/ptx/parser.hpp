@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Text of a module -> ModuleText: recursive descent over the grammar of the PTX manual ("Syntax", "State Spaces, Types, and
 // Variables", "Abstracting the ABI", "Directives"). What is read, by file: parse.cpp directives of the module,
-// parse_variables.cpp, parse_functions.cpp, and of their statements the names in operands parse_operands.cpp.
+// parse_variables.cpp, parse_functions.cpp, and of their statements the names in operands parse_operands.cpp, and what calls
+// pass calls.cpp.
 #pragma once
 
 #include <fmt/format.h>
@@ -95,6 +96,8 @@ class Parser : private Reader {
   void label(std::string_view name, Position at);
   LabelTable label_table(LabelTable::Kind kind, std::string_view name);
   void statement();
+  void add_statement(const Statement& like, std::string_view opcode,
+                     std::initializer_list<std::string_view> qualifiers, const std::vector<Operand>& operands);
   Operand sum(const OperandText& tree, const Statement& before);
   Type type_of_addend(const Operand& operand) const;
   bool is_sum(const OperandText& tree);
@@ -106,6 +109,17 @@ class Parser : private Reader {
   bool take_part(Operand& out);
   Operand symbol_operand(Operand out, const OperandText& tree);
   void add_children(Operand& parent, const std::vector<Operand>& children);
+
+  // ---- What calls and functions pass in registers
+  struct Moved {
+    const Variable* in_param;
+    Operand item;
+  };
+  void move_param(const Statement& like, std::string_view opcode, const Variable& in_param,
+                  const Operand& item);
+  std::vector<Moved> pass_in_param(const Statement& call);
+  void declare_in_register(Variable& formal, bool returns);
+  void store_results(const Statement& before);
 
   // ---- Names
   struct Reference {
@@ -141,7 +155,8 @@ class Parser : private Reader {
   int location_ = -1;                                 // of the statements that follow
   std::map<std::tuple<int, int, int>, int> last_at_;  // of the function: file, line and column of a .loc
   std::vector<Reference> references_;
-  std::size_t counted_ = 0;                                          // how far make_room has looked
+  std::vector<Moved> returned_;  // of the function: its results in registers
+  std::size_t counted_ = 0;      // how far make_room has looked
   std::unordered_map<std::string_view, const Variable*> variables_;  // of the module
 };
 

@@ -73,6 +73,14 @@ std::optional<Type> find_type(std::string_view name) {
   return static_cast<Type>(found - kNumbers.begin());
 }
 
+Type of_bits(int bits) {
+  return bits == 8    ? Type::b8
+         : bits == 16 ? Type::b16
+         : bits == 32 ? Type::b32
+         : bits == 64 ? Type::b64
+                      : Type::b128;
+}
+
 std::optional<Type> twice(Type type) {
   switch (type) {
     case u16: return u32;

@@ -70,6 +70,9 @@ inline bool is_packed(Type type) {
   return row(type).element != type;
 }
 
+/// .b8 to .b128.
+Type of_bits(int bits);
+
 /// The integer or floating-point type of twice the bits, for .wide; nothing for others.
 std::optional<Type> twice(Type type);
 
