@@ -131,13 +131,16 @@ Found check_bytes(std::string_view what, Space space, const View& array, std::in
 
 namespace {
 
-// "46 > 43 > 24": the lines of a file in a chain, those of a function that calls itself once.
+// "46 > 43 > 24": the lines of a file in a chain, those of a function that calls itself once; "46 or 48 > 43" where it is not
+// known which one.
 std::string lines_in(const std::string& file, const std::vector<SourceLink>& chain) {
   std::string out;
   int last = 0;
   for (const SourceLink& link : chain)
-    if (link.file == file && link.line != std::exchange(last, link.line))
+    if (link.file == file && link.line != std::exchange(last, link.line)) {
       out += fmt::format("{}{}", out.empty() ? "" : " > ", link.line);
+      for (const int other : link.or_lines) out += fmt::format(" or {}", other);
+    }
   return out;
 }
 

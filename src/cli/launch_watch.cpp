@@ -211,8 +211,10 @@ ordered_json step_json(const ptx::Observation& seen, const std::vector<SourceLin
 
 ordered_json chain_json(const std::vector<SourceLink>& chain) {
   ordered_json out = ordered_json::array();
-  for (const SourceLink& one : chain)
+  for (const SourceLink& one : chain) {
     out.push_back({{"function", one.function}, {"file", one.file}, {"line", one.line}});
+    if (!one.or_lines.empty()) out.back()["or_lines"] = one.or_lines;
+  }
   return out;
 }
 

@@ -30,6 +30,8 @@ struct Location {
   std::string_view function = {};      ///< of a function that was inlined: the label of its name in .debug_str
   std::int64_t offset = 0;             ///< behind that
   int inlined_at = -1;                 ///< of ModuleText::locations: where it was called
+  /// If that is not sure: all places where it may have been called, this one among them.
+  std::vector<int> or_inlined_at = {};
   friend bool operator==(const Location&, const Location&) = default;
 };
 

@@ -144,31 +144,18 @@ Location Parser::location() {
 
 void Parser::loc() {
   Location here = location();
+  std::optional<LinePlace> inlined_at;
   while (take(',')) {
     const std::string_view what = name("function_name or inlined_at");
     if (what == "function_name") {
       here.function = name("a label");
       if (take('+')) here.offset = integer("an offset");
     } else {
-      here.inlined_at = last_at(location());
+      const Location parent = location();
+      inlined_at = {parent.file, parent.line, parent.column};
     }
   }
-  // A line of a function that was inlined belongs to no other: nvcc leaves out the rest where it comes back to one.
-  if (here.inlined_at < 0)
-    if (const auto known = last_at_.find({here.file, here.line, here.column}); known != last_at_.end())
-      if (out_.locations[static_cast<std::size_t>(known->second)].inlined_at >= 0)
-        return void(location_ = known->second);
-  location_ = static_cast<int>(out_.locations.size());
-  out_.locations.push_back(here);
-  last_at_.insert_or_assign({here.file, here.line, here.column}, location_);
-}
-
-// PTX manual, ".loc": an inlined_at names a .loc that stands before. Its last one is meant, which may be inlined itself.
-int Parser::last_at(const Location& at) {
-  const auto [found, is_new] =
-      last_at_.try_emplace({at.file, at.line, at.column}, static_cast<int>(out_.locations.size()));
-  if (is_new) out_.locations.push_back(at);
-  return found->second;
+  location_ = locations_.add(here, inlined_at);
 }
 
 // Debug information: its braces hold no braces. The strings are names of functions that were inlined.

@@ -90,7 +90,7 @@ void Parser::body(FunctionText& function) {
   references_.clear();
   returned_.clear();
   location_ = -1;
-  last_at_.clear();
+  locations_.clear();
   scope_ = -1;
   if (!token_.is('{')) unexpected("'{' or ';'");
   make_room(function);

@@ -8,17 +8,16 @@
 #include <fmt/format.h>
 
 #include <deque>
-#include <map>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "isa/reader.hpp"
+#include "ptx/locations.hpp"
 #include "ptx/module.hpp"
 
 namespace warpbit::ptx {
@@ -45,7 +44,8 @@ struct Scope {
 
 class Parser : private Reader {
  public:
-  explicit Parser(ModuleText& out) : Reader(out.text, Lexer::Of::module), out_(out) {}
+  explicit Parser(ModuleText& out)
+      : Reader(out.text, Lexer::Of::module), out_(out), locations_(out.locations) {}
   void module();
 
  private:
@@ -55,7 +55,6 @@ class Parser : private Reader {
   void file();
   Location location();
   void loc();
-  int last_at(const Location& at);
   void section();
   Extent extent();
   bool performance_directive(FunctionText& function);
@@ -152,8 +151,8 @@ class Parser : private Reader {
   FunctionText* function_ = nullptr;
   std::vector<Scope> scopes_;
   int scope_ = -1;
-  int location_ = -1;                                 // of the statements that follow
-  std::map<std::tuple<int, int, int>, int> last_at_;  // of the function: file, line and column of a .loc
+  int location_ = -1;    // of the statements that follow
+  Locations locations_;  // of the function
   std::vector<Reference> references_;
   std::vector<Moved> returned_;  // of the function: its results in registers
   std::size_t counted_ = 0;      // how far make_room has looked

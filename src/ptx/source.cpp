@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 #include <utility>
 
 #include "function_name.hpp"
@@ -26,6 +27,24 @@ std::string file_of(const ModuleText& module, int number) {
   return std::filesystem::path(module.files[static_cast<std::size_t>(number)]).lexically_normal().string();
 }
 
+int root_of(const ModuleText& module, int at) {
+  while (module.locations[static_cast<std::size_t>(at)].inlined_at >= 0)
+    at = module.locations[static_cast<std::size_t>(at)].inlined_at;
+  return at;
+}
+
+// The other lines of the kernel that a chain may begin with, where it is not sure at one of its links.
+std::vector<int> other_roots(const ModuleText& module, int at) {
+  const Location& own = module.locations[static_cast<std::size_t>(root_of(module, at))];
+  std::set<int> lines;
+  for (; at >= 0; at = module.locations[static_cast<std::size_t>(at)].inlined_at)
+    for (const int other : module.locations[static_cast<std::size_t>(at)].or_inlined_at) {
+      const Location& root = module.locations[static_cast<std::size_t>(root_of(module, other))];
+      if (root.file == own.file && root.line != own.line) lines.insert(root.line);
+    }
+  return {lines.begin(), lines.end()};
+}
+
 }  // namespace
 
 std::vector<SourceLink> chain_of(const ModuleText& module, const FunctionText& function,
@@ -39,6 +58,7 @@ std::vector<SourceLink> chain_of(const ModuleText& module, const FunctionText& f
   }
   std::ranges::reverse(out);
   if (!out.empty() && out.front().file.empty()) out.clear();
+  if (!out.empty()) out.front().or_lines = other_roots(module, statement.location);
   return out;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #pragma GCC visibility push(default)
 namespace warpbit {
@@ -13,6 +14,9 @@ struct SourceLink {
   std::string function;  ///< "Tile<128>::get"; empty if the module does not say
   std::string file;
   int line = 0;
+  /// Other lines that may be meant in place of `line`: a function was inlined at each of them, and the debug information does
+  /// not tell of copies by an unrolled loop at which one. Empty of nearly all.
+  std::vector<int> or_lines = {};
   friend bool operator==(const SourceLink&, const SourceLink&) = default;
 };
 

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ptx/locations.hpp"
+
+#include <algorithm>
+
+namespace warpbit::ptx {
+namespace {
+
+LinePlace place_of(const Location& location) {
+  return {location.file, location.line, location.column};
+}
+
+}  // namespace
+
+void Locations::clear() {
+  *this = Locations(*all_);
+}
+
+int Locations::add(Location here, const std::optional<LinePlace>& inlined_at) {
+  const Key key{place_of(here), inlined_at.value_or(LinePlace{})};
+  Seen& seen = seen_[key];
+  Choice choice;
+  if (inlined_at) {
+    choice = choose(key, seen);
+    here.inlined_at = choice.parent;
+    if (!choice.is_sure) here.or_inlined_at = sure_[*inlined_at];
+    const bool is_new = std::ranges::find(seen.parents, choice.parent) == seen.parents.end();
+    if (is_new && choice.is_sure) seen.parents.push_back(choice.parent);
+  } else {
+    is_anchored_ = true;
+    choice.like = next_like(seen);
+    // A line of a function that was inlined belongs to no other: nvcc leaves out the rest where it comes back to one.
+    if (const auto same = sure_.find(key.first); same != sure_.end() && at(same->second.back()).inlined_at >= 0)
+      here = at(same->second.back());
+  }
+  like_ = choice.like.value_or(order_.size());
+  seen.occurrences.push_back(order_.size());
+  order_.push_back(index_of(here, choice.is_sure));
+  return order_.back();
+}
+
+// Where the line was inlined: at the .loc directly before, if that is what inlined_at names.
+Locations::Choice Locations::choose(const Key& key, const Seen& seen) {
+  const LinePlace& parent = key.second;
+  if (!order_.empty() && place_of(at(order_.back())) == parent) {
+    const bool is_known = std::ranges::find(seen.parents, order_.back()) != seen.parents.end();
+    return {order_.back(), at(order_.back()).or_inlined_at.empty(), is_known ? next_like(seen) : std::nullopt};
+  }
+  const auto named = sure_.find(parent);
+  if (named != sure_.end()) return choose_of(named->second, seen);
+  Location unknown;
+  unknown.file = parent.file;
+  unknown.line = parent.line;
+  unknown.column = parent.column;
+  return {index_of(unknown, true)};
+}
+
+// Of several: as it was in what the .loc before repeat; the nearest to the chain of the last one; and otherwise the first, which
+// is not sure.
+Locations::Choice Locations::choose_of(const std::vector<int>& parents, const Seen& seen) {
+  if (parents.size() == 1) {
+    is_anchored_ = true;
+    return {parents.front(), true, distance(parents.front()) ? std::nullopt : next_like(seen)};
+  }
+  const std::vector<std::size_t>& before = seen.occurrences;
+  if (const auto next = std::ranges::upper_bound(before, like_); next != before.end()) {
+    const Location& like = at(order_[*next]);
+    return {like.inlined_at, is_anchored_ && like.or_inlined_at.empty(), *next};
+  }
+  if (const std::optional<int> nearest = this->nearest(parents))
+    return {*nearest, at(order_.back()).or_inlined_at.empty()};
+  is_anchored_ = false;
+  if (before.empty()) return {parents.back(), false};
+  return {at(order_[before.front()]).inlined_at, false, before.front()};
+}
+
+// The next .loc of a copy repeats the next one of its kind behind what the last one repeats.
+std::optional<std::size_t> Locations::next_like(const Seen& seen) const {
+  if (seen.occurrences.empty()) return {};
+  const auto next = std::ranges::upper_bound(seen.occurrences, like_);
+  return next != seen.occurrences.end() ? *next : seen.occurrences.back();
+}
+
+// How many links of the last chain are further inside than what it shares with the chain of another place.
+std::optional<int> Locations::distance(int location) const {
+  for (; location >= 0; location = at(location).inlined_at) {
+    int out = 0;
+    for (int last = order_.empty() ? -1 : order_.back(); last >= 0; last = at(last).inlined_at, ++out)
+      if (last == location) return out;
+  }
+  return {};
+}
+
+std::optional<int> Locations::nearest(const std::vector<int>& places) const {
+  std::optional<int> out, least;
+  bool is_one = false;
+  for (const int one : places) {
+    const std::optional<int> own = distance(one);
+    if (!own || (least && *own > *least)) continue;
+    is_one = !least || *own < *least;
+    least = own;
+    out = one;
+  }
+  return is_one ? out : std::nullopt;
+}
+
+int Locations::index_of(const Location& here, bool is_sure) {
+  const auto [found, is_new] =
+      known_.try_emplace({place_of(here), here.inlined_at, is_sure}, static_cast<int>(all_->size()));
+  if (is_new) {
+    all_->push_back(here);
+    if (is_sure) sure_[place_of(here)].push_back(found->second);
+  }
+  return found->second;
+}
+
+}  // namespace warpbit::ptx
