@@ -2,6 +2,7 @@
 #include "ptx/locations.hpp"
 
 #include <algorithm>
+#include <span>
 
 namespace warpbit::ptx {
 namespace {
@@ -55,8 +56,8 @@ Locations::Choice Locations::choose(const Key& key, const Seen& seen) {
   return {index_of(unknown, true)};
 }
 
-// Of several: as it was in what the .loc before repeat; the nearest to the chain of the last one; and otherwise the first, which
-// is not sure.
+// Of several: as it was in what the .loc before repeat; the nearest to the chain of the last one; that of the basic block, if it
+// has one; and otherwise the first, which is not sure.
 Locations::Choice Locations::choose_of(const std::vector<int>& parents, const Seen& seen) {
   if (parents.size() == 1) {
     is_anchored_ = true;
@@ -71,7 +72,12 @@ Locations::Choice Locations::choose_of(const std::vector<int>& parents, const Se
     return {*nearest, at(order_.back()).or_inlined_at.empty()};
   is_anchored_ = false;
   if (before.empty()) return {parents.back(), false};
-  return {at(order_[before.front()]).inlined_at, false, before.front()};
+  const auto in_block = std::ranges::lower_bound(before, block_);
+  const std::span own(in_block, before.end());
+  const std::size_t like = own.empty() ? before.front() : own.front();
+  const auto is_like = [&](std::size_t one) { return order_[one] == order_[like]; };
+  const bool is_only_one = !own.empty() && std::ranges::all_of(own, is_like);
+  return {at(order_[like]).inlined_at, is_only_one && at(order_[like]).or_inlined_at.empty(), like};
 }
 
 // The next .loc of a copy repeats the next one of its kind behind what the last one repeats.

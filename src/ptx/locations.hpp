@@ -37,6 +37,8 @@ class Locations {
   explicit Locations(std::vector<Location>& all) : all_(&all) {}
   /// The next .loc, and of which place it is said that it was inlined there. Returns its index.
   int add(Location here, const std::optional<LinePlace>& inlined_at);
+  /// A basic block begins: a label of the function follows.
+  void block() { block_ = order_.size(); }
   void clear();
 
  private:
@@ -64,6 +66,7 @@ class Locations {
   std::map<LinePlace, std::vector<int>> sure_;  // by line
   std::map<Key, Seen> seen_;
   std::vector<int> order_;    // the location of each .loc
+  std::size_t block_ = 0;     // of order_: the first of the basic block
   std::size_t like_ = 0;      // the occurrence that the last one repeats, or itself
   bool is_anchored_ = false;  // behind the last place that is not sure stood one that is
 };

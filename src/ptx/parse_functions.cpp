@@ -139,6 +139,7 @@ void Parser::in_body() {
 }
 
 void Parser::label(std::string_view label, Position at) {
+  if (scope().depth == 0) locations_.block();
   constexpr std::array kTables = {std::pair{".branchtargets", LabelTable::Kind::branch_targets},
                                   std::pair{".calltargets", LabelTable::Kind::call_targets},
                                   std::pair{".callprototype", LabelTable::Kind::prototype}};
