@@ -235,7 +235,7 @@ TEST_CASE("what would end a value of an annotation is escaped, and a place outsi
         json{{"uri", "file:///elsewhere/helper.cuh"}});
 }
 
-TEST_CASE("the innermost line that lies in the repository is shown") {
+TEST_CASE("the line of the kernel is shown, or the first that lies in the repository") {
   const Repository repository;
   Fault fault{};
   fault.error = {Errc::data_race, "st", "x", ""};
@@ -249,6 +249,14 @@ TEST_CASE("the innermost line that lies in the repository is shown") {
   CHECK(shown_place(out, review_root()) == &out.at[1]);
   CHECK(shown_place(out, "/") == &out.at[1]);
   CHECK(shown_place(Remark{}, "/") == nullptr);
+  // Helpers in a header of the repository; a kernel of another project that calls one of them.
+  std::ofstream("helper.cuh") << "";
+  fault.chain = {{"k", "race.cu", 7}, {"helper", "helper.cuh", 40}};
+  const Remark both = remark(fault, Grade::finding, "race.ptx");
+  CHECK(shown_place(both, review_root()) == &both.at[1]);
+  fault.chain = {{"k", "/elsewhere/kernel.cu", 7}, {"helper", "helper.cuh", 40}};
+  const Remark inner = remark(fault, Grade::finding, "race.ptx");
+  CHECK(shown_place(inner, review_root()) == &inner.at[0]);
   // A test that runs in another folder than the compiler.
   fs::create_directory("tests");
   fs::current_path("tests");

@@ -102,6 +102,7 @@ Fault deadlock(Who who, std::string cause, std::string accepted, const std::vect
   std::size_t warps = 0;
   std::vector<FaultWaiters> rows = merged(waiting);
   for (const FaultWaiters& row : rows) warps += row.warps.size() * row.blocks.size();
+  std::ranges::stable_partition(rows, [&](const FaultWaiters& row) { return row.at == who.at; });
   std::string seen = fmt::format("no thread can go on ({} warp{} at {} place{})", warps,
                                  warps == 1 ? " waits" : "s wait", rows.size(), rows.size() == 1 ? "" : "s");
   if (!cause.empty()) seen += ": " + cause;
@@ -252,11 +253,12 @@ std::string Fault::message() const {
   const auto waits_here = [&](const FaultWaiters& row) { return row.at == at && row.ptx_line == ptx_line; };
   if (std::ranges::none_of(waiting, waits_here)) out += side(*this, !(missing && other));
   if (other) out += side(*other, true);
-  for (const FaultSide& one : related) out += side(one, true);
   const auto is_elsewhere = [&](const FaultWaiters& row) {
     return row.blocks.size() > 1 || row.blocks.front() != block;
   };
-  return out + table(waiting, std::ranges::any_of(waiting, is_elsewhere));
+  out += table(waiting, std::ranges::any_of(waiting, is_elsewhere));
+  for (const FaultSide& one : related) out += side(one, true);
+  return out;
 }
 
 block::Found block::first_of(Found one, Found other) {

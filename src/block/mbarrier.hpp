@@ -70,8 +70,8 @@ class Mbarriers {
   /// knows what has been released and copied in it.
   Found test(std::int64_t address, const MbarrierTest& test, int warp, std::uint32_t lanes, Place at,
              bool& is_complete);
-  /// They go on from a wait by parity for the last complete phase.
-  void pass(std::int64_t address, int warp, std::uint32_t lanes, Place at);
+  /// They go on from a wait for the last complete phase, by its parity or by a token.
+  void pass(std::int64_t address, int warp, std::uint32_t lanes, Place at, bool is_parity);
   /// An arrival will come, and tells then what its thread has done by now.
   Found promise(std::int64_t address, const MbarrierArrival& arrival, Who who, MbarrierPromise& out);
   /// The same of the thread's cp.async up to now (PTX manual, "cp.async.mbarrier.arrive").

@@ -55,15 +55,15 @@ void Mbarriers::acquire(const MbarrierTest& test, int warp, const Object& object
   order.acquire(warp, order.of_agents(afar));
 }
 
-void Mbarriers::pass(std::int64_t address, int warp, std::uint32_t lanes, Place at) {
+void Mbarriers::pass(std::int64_t address, int warp, std::uint32_t lanes, Place at, bool is_parity) {
   const auto of = objects_.find(address);
   if (!shared_.records() || of == objects_.end()) return;
   const std::int64_t phase = of->second.phase - 1;
   const std::uint64_t arrivals = of->second.arrivals;
   Seen& seen = of->second.seen.try_emplace(warp, Seen{phase, 0}).first->second;
   const Who who{warp * kWarp + kWarp - 1 - std::countl_zero(lanes), at};
-  if (phase < 0) early_[warp] = {address, who};
-  if (seen.phase != phase || seen.lanes == 0)
+  if (phase < 0 && is_parity) early_[warp] = {address, who};
+  if (!is_parity || seen.phase != phase || seen.lanes == 0)
     repeated_.erase(warp);
   else if ((seen.lanes & lanes) != 0 && repeated(warp) == nullptr)
     repeated_[warp] = {

@@ -196,8 +196,8 @@ std::string Mbarriers::awaited(std::int64_t address, int warp) const {
   for (const Arrived& one : object.arrived) threads.insert(one.who.thread);
   if (last - before.phase > 1 && threads.size() > object.expected)
     out += fmt::format(
-        "; {} arrivals have come since this warp's last wait at this object, whose phases take {}: the count of "
-        "its init is wrong",
+        "; {} arrivals have come since this warp's last wait at this object, whose phases take {}: its mbarrier.init "
+        "counts too few, or some of them belong to another mbarrier",
         object.arrivals - before.arrivals, object.expected);
   else if (last - before.phase > 1)
     out += fmt::format(

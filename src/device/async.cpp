@@ -206,7 +206,7 @@ bool mbarrier_test(const char* form, const View& object, std::uint64_t phase, bo
     block::Mbarriers& objects = block.async.mbarriers;
     const bool has_waited = objects.leave(warp, lane);
     block.fail_if(objects.test(object.at, {phase, is_parity}, warp, lane, at, is_complete));
-    if (is_complete && is_parity) objects.pass(object.at, warp, lane, at);
+    if (is_complete) objects.pass(object.at, warp, lane, at, is_parity);
     if (is_complete && has_waited) block.async.cluster.happened();  // to those who wait for their turn
     if (is_complete || call.in_vain) return is_complete;
     objects.wait(object.at, warp, lane);

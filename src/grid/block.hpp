@@ -230,6 +230,7 @@ class Block {
   std::string awaited(const Warp& warp, const Path& path, std::span<const Lanes> alive) const;
   std::string awaited(const Barrier& barrier) const;
   std::vector<int> missing_at(const Barrier& barrier) const;
+  std::string missing_text(const Barrier& barrier, int number, const std::vector<int>& ended) const;
   std::vector<int> missing_for(const Warp& warp, const Path& path) const;
   Fault deadlock_of(Warp& warp, const Path& path, const std::vector<FaultWaiters>& waiting) const;
   FaultSide end_of(int warp) const;

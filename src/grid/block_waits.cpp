@@ -169,9 +169,15 @@ bool Block::report_cause() {
 
 namespace {
 
+bool is_without_arrival(const Path& path, const block::Mbarriers& mbarriers) {
+  return mbarriers.places(path.awaited).size() == 1;  // its mbarrier.init alone
+}
+
 // Which of the waits says most.
-int says(Waits waits) {
-  return waits == Waits::registers || waits == Waits::columns ? 2 : waits == Waits::test ? 1 : 0;
+int says(const Path& path, const block::Mbarriers& mbarriers) {
+  const Waits waits = path.waits_for;
+  if (waits == Waits::registers || waits == Waits::columns) return 3;
+  return waits != Waits::test ? 0 : is_without_arrival(path, mbarriers) ? 2 : 1;
 }
 
 }  // namespace
@@ -282,7 +288,7 @@ bool nobody_begins(const std::vector<std::unique_ptr<Warp>>& warps, const block:
   for (const std::unique_ptr<Warp>& warp : warps)
     for (const Path& path : warp->paths()) {
       if (path.waits_for != Waits::test) continue;
-      if (mbarriers.places(path.awaited).size() != 1) return false;  // its mbarrier.init alone
+      if (!is_without_arrival(path, mbarriers)) return false;
       objects.insert(path.awaited);
     }
   return objects.size() > 1;
@@ -294,6 +300,21 @@ std::string_view warps_of(const std::vector<int>& all) {
 
 }  // namespace
 
+// What keeps a path at a named barrier: warps that have ended, more threads than there are, warps elsewhere.
+std::string Block::missing_text(const Barrier& barrier, int number, const std::vector<int>& ended) const {
+  const std::vector<int> elsewhere = at_another_barrier(warps_, number);
+  const std::size_t threads = warps_.size() * static_cast<std::size_t>(kLanes);
+  if (!ended.empty())
+    return fmt::format("{} {} ha{} ended without it", warps_of(ended), ranges(ended),
+                       ended.size() == 1 ? "s" : "ve");
+  if (barrier.threads != 0 && static_cast<std::size_t>(barrier.threads) > threads)
+    return fmt::format("the block has no more than {}", threads);
+  if (barrier.threads != 0 && !elsewhere.empty())
+    return fmt::format("{} {} wait{} at another barrier", warps_of(elsewhere), ranges(elsewhere),
+                       elsewhere.size() == 1 ? "s" : "");
+  return {};
+}
+
 // Of a path that waits for no barrier object, or for one that does not tell the cause.
 Fault Block::deadlock_of(Warp& warp, const Path& path, const std::vector<FaultWaiters>& waiting) const {
   std::string cause, accepted;
@@ -301,18 +322,7 @@ Fault Block::deadlock_of(Warp& warp, const Path& path, const std::vector<FaultWa
   if (path.waits_for == Waits::barrier) {
     const Barrier& barrier = barriers_[static_cast<std::size_t>(path.barrier)];
     missing = missing_at(barrier);
-    const std::vector<int> elsewhere = at_another_barrier(warps_, path.barrier);
-    const std::size_t threads = warps_.size() * static_cast<std::size_t>(kLanes);
-    std::string why;
-    if (!missing.empty())
-      why = fmt::format("{} {} ha{} ended without it", warps_of(missing), ranges(missing),
-                        missing.size() == 1 ? "s" : "ve");
-    else if (barrier.threads != 0 && static_cast<std::size_t>(barrier.threads) > threads)
-      why = fmt::format("the block has no more than {}", threads);
-    else if (barrier.threads != 0 && !elsewhere.empty())
-      why = fmt::format("{} {} wait{} at another barrier", warps_of(elsewhere), ranges(elsewhere),
-                        elsewhere.size() == 1 ? "s" : "");
-    if (!why.empty()) {
+    if (const std::string why = missing_text(barrier, path.barrier, missing); !why.empty()) {
       cause = fmt::format("barrier {} counts {} threads, and {} have come ({})", path.barrier, barrier.threads,
                           barrier.arrived, why);
       accepted =
@@ -324,6 +334,9 @@ Fault Block::deadlock_of(Warp& warp, const Path& path, const std::vector<FaultWa
     accepted =
         "an arrival must come before one of these waits, or the first wait for a stage that is free must have parity 1 "
         "(a new mbarrier is as if the phase before its first one were complete)";
+  } else if (path.waits_for == Waits::test && is_without_arrival(path, async_.mbarriers)) {
+    cause = fmt::format("nobody has arrived in {}, its first one", async_.mbarriers.phase_text(path.awaited));
+    accepted = "as many arrivals must come there as its mbarrier.init counts";
   }
   Fault out = block::deadlock(who(warp, path), std::move(cause), std::move(accepted), waiting);
   out.lanes = block::lanes_of(path.lanes);
@@ -337,13 +350,13 @@ bool Block::report_deadlock(const std::vector<FaultWaiters>& waiting) {
   const Path* waits = nullptr;
   for (const std::unique_ptr<Warp>& warp : warps_)
     for (const Path& path : warp->paths())
-      if (waits == nullptr || says(path.waits_for) > says(waits->waits_for))
+      if (waits == nullptr || says(path, async_.mbarriers) > says(*waits, async_.mbarriers))
         who_waits = warp.get(), waits = &path;
   if (waits == nullptr) return false;
   std::optional<block::Mbarriers::Cause> cause;
   for (const std::unique_ptr<Warp>& warp : warps_)
     for (const Path& path : warp->paths())
-      if (!cause && says(waits->waits_for) < 2 && (path.waits_for == Waits::test || path.gives_up))
+      if (!cause && says(*waits, async_.mbarriers) < 3 && (path.waits_for == Waits::test || path.gives_up))
         cause = async_.mbarriers.cause(path.awaited);
   Fault out = cause ? block::deadlock(cause->who, cause->what, cause->accepted, waiting)
                     : deadlock_of(*who_waits, *waits, waiting);

@@ -121,8 +121,8 @@ Next test(Warp& warp, Path& path, const Step& step, Lanes lanes, const MbarrierO
     if (is_complete && step.result_is_read) warp.block().depend(objects.completed_by(address));
     if (!is_complete)
       missing.emplace_back(address, alike);
-    else if (operation.is_parity && step.result_is_read)
-      objects.pass(address, me, alike, here);
+    else if (step.result_is_read)
+      objects.pass(address, me, alike, here, operation.is_parity);
   }
   if (has_waited && (complete & ~path.seen) != 0) block.cluster.happened();  // to those who wait for their turn
   if (!missing.empty()) path.awaited = missing.back().first;

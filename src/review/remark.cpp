@@ -34,6 +34,8 @@ std::optional<fs::path> below(const std::string& file, const fs::path& root) {
 
 namespace {
 
+constexpr const char* kPtx = "PTX";
+
 // The lines of one side, the innermost first.
 std::vector<RemarkPlace> places_of(const FaultSide& side, const std::string& ptx_file,
                                    const std::string& what) {
@@ -42,7 +44,7 @@ std::vector<RemarkPlace> places_of(const FaultSide& side, const std::string& ptx
     out.push_back({link->file, link->line, 0, out.empty() ? what : "inlined here"});
   if (out.empty() && side.at.line != 0) out.push_back({side.at.file, static_cast<int>(side.at.line), 0, what});
   if (side.ptx_line != 0 && !ptx_file.empty())
-    out.push_back({ptx_file, side.ptx_line, 0, out.empty() ? what : "PTX"});
+    out.push_back({ptx_file, side.ptx_line, 0, out.empty() ? what : kPtx});
   return out;
 }
 
@@ -102,10 +104,12 @@ const RemarkPlace* shown_place(const Remark& of, const fs::path& root) {
     const std::optional<fs::path> path = review::below(one.file, root);
     return path && fs::exists(root / *path, error);
   };
-  const auto own = std::ranges::find_if(of.at, exists);
-  if (own != of.at.end()) return &*own;
-  const auto any = std::ranges::find_if(of.at, [](const RemarkPlace& one) { return !one.file.empty(); });
-  return any == of.at.end() ? nullptr : &*any;
+  // From the line of the kernel inwards; the PTX last.
+  std::vector<const RemarkPlace*> all;
+  for (const RemarkPlace& one : of.at)
+    if (!one.file.empty()) all.insert(one.what == kPtx ? all.end() : all.begin(), &one);
+  const auto own = std::ranges::find_if(all, [&](const RemarkPlace* one) { return exists(*one); });
+  return own != all.end() ? *own : all.empty() ? nullptr : all.front();
 }
 
 }  // namespace warpbit
