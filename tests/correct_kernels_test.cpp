@@ -57,8 +57,8 @@ TEST_CASE("correct kernels have no fault, no finding, and the bytes that they sh
 }
 
 // Modules as compilers of CUDA 13.2 to 13.5 write them, whose names begin with "later_": each has forms of one version, which
-// are refused before and on a lesser target. One has old forms alone, three
-// stand on a target of PTX 9.4: there the target is.
+// are refused before and on a lesser target. One has old forms alone, and three stand on a target of PTX 9.4: of these the
+// target is refused before.
 TEST_CASE("modules of PTX 9.1 to 9.5 are refused before, and on lesser targets, by what they show", "[quick]") {
   struct Later {
     std::string_view kernel, target, before, since, shows;
@@ -76,6 +76,8 @@ TEST_CASE("modules of PTX 9.1 to 9.5 are refused before, and on lesser targets, 
       {"casts_to_narrow", "sm_120f", "9.0", "9.1", "cvt.rn.satfinite.e4m3x2.bf16x2", "sm_90a"},
       {"casts_from_narrow", "sm_120f", "9.1", "9.2", "cvt.rn.bf16x2.e4m3x2", "sm_120"},
       {"pixels_of_bytes", "sm_120f", "9.1", "9.2", "add.sat.u8x4", "sm_100f"},
+      {"ragged_copy", "sm_90", "9.1", "9.2",
+       "cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes.ignore_oob", "sm_89"},
       {"crc_by_clmad", "sm_90a", "9.2", "9.3", "clmad.hi.u64", ""},
       {"int8_by_int4", "sm_90a", "9.3", "9.4", "ldmatrix.sync.aligned.m8n16.x4.shared::cta.s8.s4", "sm_90"},
       {"casts_of_rubin", "sm_107a", "9.3", "9.4", ".target sm_107a", "sm_103a", "cvt.rn.satfinite.ue5m3x2.f32"},

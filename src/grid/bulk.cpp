@@ -167,10 +167,10 @@ Result<void> Lane::ignored(async::Region& out) const {
   out.ignored_right = value(operation_.ignored_right);
   if (out.ignored_left <= kMost && out.ignored_right <= kMost) return {};
   return Error{
-      Errc::address_misaligned,
+      Errc::undefined_operand,
       {},
-      fmt::format("{} bytes to ignore at the beginning and {} at the end", out.ignored_left, out.ignored_right),
-      fmt::format("{} at most for each", kMost)};
+      fmt::format("ignoring {} bytes at the beginning and {} at the end", out.ignored_left, out.ignored_right),
+      fmt::format("0 to {} for each", kMost)};
 }
 
 // The side of the copy in global memory.
