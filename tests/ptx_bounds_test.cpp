@@ -17,7 +17,7 @@ using Catch::Contains;
 
 // Variables of 64 bytes, one after the other; %rd1 points to the array of 64 words, %r1 is %tid.x.
 std::string kernel(const std::string& body) {
-  return R"(.version 9.0
+  return R"(.version 9.2
 .target sm_90a
 .address_size 64
 .extern .shared .align 16 .b8 dynamic[];
@@ -197,6 +197,44 @@ void check_endless(const Case& one) {
   INFO(report.fault->message());
   CHECK(report.fault->error.code == Errc::threads_diverge);
   CHECK_THAT(report.fault->message(), Contains(one.said));
+}
+
+// PTX ISA 9.4, "cp.async.bulk": the bytes at both ends may lie in no array, and have no value in shared memory.
+TEST_CASE("a bulk copy ignores up to 15 bytes at each end, and these have no value", "[quick]") {
+  struct Ignored {
+    const char *copy, *load, *said;
+  };
+  constexpr Ignored kIgnored[] = {
+      {"[dynamic], [%rd1], 64, 15, 15, [object];", "ld.shared.u8 %r3, [dynamic+15];", "-"},
+      {"[dynamic], [%rd1], 64, 15, 15, [object];", "ld.shared.u8 %r3, [dynamic+48];", "-"},
+      {"[dynamic], [%rd1], 64, 15, 15, [object];", "ld.shared.u8 %r3, [dynamic+14];",
+       "of shared memory has never been written"},
+      {"[dynamic], [%rd1], 64, 15, 15, [object];", "ld.shared.u8 %r3, [dynamic+49];",
+       "of shared memory has never been written"},
+      {"[dynamic], [%rd1], 64, 0, 0, [object];", "ld.shared.u8 %r3, [dynamic+63];", "-"},
+      {"[dynamic], [%rd1+-16], 64, 15, 0, [object];", "", "49 bytes at"},
+      {"[dynamic], [%rd1+208], 64, 0, 15, [object];", "", "49 bytes at"},
+      {"[dynamic], [%rd1+256], 16, 8, 8, [object];", "", "-"},
+      {"[dynamic], [%rd1], 64, 0, %r4, [object];", "",
+       "ignoring 0 bytes at the beginning and 16 at the end is undefined; defined is 0 to 15 for each"},
+      {"[dynamic], [%rd1], 64, %r4, 0, [object];", "", "ignoring 16 bytes at the beginning and 0 at the end"},
+  };
+  for (const Ignored& c : kIgnored) {
+    INFO(c.copy << " " << c.load);
+    const bool is_short = std::string_view(c.copy).find(" 16, ") != std::string_view::npos;
+    const std::string found =
+        told(fmt::format(".shared .align 8 .b64 object; mov.u32 %r4, 16; mov.u32 %r3, 0; "
+                         "mbarrier.init.shared::cta.b64 [object], 1; "
+                         "mbarrier.arrive.expect_tx.shared::cta.b64 _, [object], {}; "
+                         "cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes.ignore_oob {} "
+                         "L: mbarrier.try_wait.parity.shared::cta.b64 %p1, [object], 0; @!%p1 bra L; "
+                         "{} st.global.u32 [%rd1], %r3;",
+                         is_short ? 16 : 64, c.copy, c.load));
+    if (std::string_view(c.said) == "-")
+      CHECK(found == "-");
+    else
+      CHECK_THAT(found, Contains(c.said));
+  }
 }
 
 TEST_CASE("a loop that repeats the same for ever is told", "[quick]") {

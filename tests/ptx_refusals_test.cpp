@@ -308,6 +308,8 @@ TEST_CASE("forms of PTX 9.1 to 9.4 are refused before, and on targets without th
       {"9.1", "9.2", "sm_90", "sm_89",
        "{ .reg .b128 %w; mov.b128 %w, {%q1, %q2}; st.async.shared::cluster.mbarrier::complete_tx::bytes.b128 [%r1], %w, "
        "[%r2]; }"},
+      {"9.1", "9.2", "sm_90", "sm_89",
+       "cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes.ignore_oob [s], [%q1], 64, 5, %r1, [s];"},
       {"9.2", "9.3", "sm_80", "sm_75", "clmad.hi.u64 %q0, %q1, %q2, %q3;"},
       {"9.0", "9.1", "sm_75", "", "ld.volatile.local.b32 %r0, [l];"},
       {"9.0", "9.1", "sm_75", "", "st.volatile.local.b32 [l], %r0;"},

@@ -53,6 +53,23 @@ Hull hull_of(const std::vector<CopyRun>& runs, bool with_outside) {
   return out;
 }
 
+/// Where the bytes of a load without a tensor map go, those that are ignored, too.
+Hull hull_of(const Region& from, std::uint32_t at) {
+  if (from.bytes == 0) return {0, 0, 0};
+  return {at, at + static_cast<std::uint32_t>(from.bytes), from.bytes};
+}
+
+// Where those go that are ignored.
+std::vector<std::int64_t> ignored_bytes(const Region& from, std::uint32_t at) {
+  std::vector<std::int64_t> out;
+  const std::uint64_t left = std::min(from.ignored_left, from.bytes);
+  const std::uint64_t right = std::min(from.ignored_right, from.bytes - left);
+  for (std::uint64_t i = 0; i < left; ++i) out.push_back(static_cast<std::int64_t>(at + i));
+  for (std::uint64_t i = from.bytes - right; i < from.bytes; ++i)
+    out.push_back(static_cast<std::int64_t>(at + i));
+  return out;
+}
+
 template <class T>
 void reduce_element(const Reduce& how, std::byte* at, const std::byte* from) {
   T value;
@@ -151,8 +168,11 @@ Result<void> Issue::find_runs(const Region& region, std::uint32_t shared, bool w
     if (auto error = writes ? misaligned(region.bytes, shared, region.address)
                             : misaligned(region.bytes, region.address, shared))
       return *std::move(error);
-    runs_ = {{region.address, false, shared, static_cast<std::uint32_t>(region.bytes)}};
-    if (region.bytes == 0) runs_.clear();
+    runs_.clear();
+    if (const std::uint64_t ignored = region.ignored_left + region.ignored_right; region.bytes > ignored)
+      runs_ = {{region.address + region.ignored_left, false,
+                shared + static_cast<std::uint32_t>(region.ignored_left),
+                static_cast<std::uint32_t>(region.bytes - ignored)}};
   }
   data_.clear();
   for (const CopyRun& run : runs_) {
@@ -243,7 +263,7 @@ Result<bool> Issue::load(const Region& from, const Destination& to) {
     counted = tensor_map::counted_bytes(*from.map);
   }
   if (const Result<void> found = find_runs(from, to.at, false); !found) return found.error();
-  const Hull hull = hull_of(runs_, true);
+  const Hull hull = from.map != nullptr ? hull_of(runs_, true) : hull_of(from, to.at);
   const std::uint32_t bytes = hull.end - hull.first;
   if (is_beyond(hull.first, bytes, *to.block)) return beyond(hull.first, bytes, *to.block);
   Agent agent{};
@@ -251,10 +271,12 @@ Result<bool> Issue::load(const Region& from, const Destination& to) {
   if (here_.shared.records() && !global_.access(until_phase(to, agent), rows_of_runs())) return false;
   const auto map = from.map != nullptr ? std::make_shared<const TensorMap>(*from.map) : nullptr;
   const std::optional<Side> side = global_side();
-  send(side, to, hull.first, bytes, agent, counted,
-       [runs = std::move(runs_), data = std::move(data_), map](std::byte* shared) {
-         move_in(runs, data, map.get(), shared);
-       });
+  send(
+      side, to, hull.first, bytes, agent, counted,
+      [runs = std::move(runs_), data = std::move(data_), map](std::byte* shared) {
+        move_in(runs, data, map.get(), shared);
+      },
+      here_.shared.records() ? ignored_bytes(from, to.at) : std::vector<std::int64_t>());
   return true;
 }
 

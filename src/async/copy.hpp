@@ -31,6 +31,8 @@ struct Region {
   std::uint64_t address = 0, bytes = 0;
   const TensorMap* map = nullptr;
   tensor_map::TensorCopy box = {};  ///< its place in shared memory is set by the copy
+  /// Bytes at both ends of a load that may lie in no array: they are not read, and have no value where they go.
+  std::uint64_t ignored_left = 0, ignored_right = 0;
 };
 
 /// Where bytes go in a block's shared memory, and the barrier object that counts them: there, or with .cta_group::2 in the

@@ -58,6 +58,7 @@ struct BulkOperation {
   bool to_all = false;               ///< .multicast::cluster::all
   bool generic = false;              ///< of a request: its addresses
   OperandAt to = {}, from = {}, barrier = {}, map = {}, bytes = {}, mask = {};
+  OperandAt ignored_left = {}, ignored_right = {};  ///< .ignore_oob
   OperandsAt coordinates = {}, offsets = {}, values = {};
 };
 

@@ -81,6 +81,7 @@ class Lane {
   Result<std::uint32_t> own(const OperandAt& of, std::string_view must) const;
   Result<async::Destination> destination(std::uint64_t bytes) const;
   Result<std::vector<async::Destination>> destinations(std::uint64_t blocks) const;
+  Result<void> ignored(async::Region& out) const;
   Result<async::Region> region(const OperandAt& address);
   /// Whether the bytes of shared memory lie in their variable; false after a fault. A misaligned copy is refused by itself.
   bool stays_in_variable(const OperandAt& of, std::uint64_t bytes) const {
@@ -158,9 +159,27 @@ Result<std::vector<async::Destination>> Lane::destinations(std::uint64_t blocks)
   return out;
 }
 
+// The bytes of both ends that .ignore_oob gives.
+Result<void> Lane::ignored(async::Region& out) const {
+  constexpr std::uint64_t kMost = 15;
+  if (!operation_.ignored_left.exists()) return {};
+  out.ignored_left = value(operation_.ignored_left);
+  out.ignored_right = value(operation_.ignored_right);
+  if (out.ignored_left <= kMost && out.ignored_right <= kMost) return {};
+  return Error{
+      Errc::undefined_operand,
+      {},
+      fmt::format("ignoring {} bytes at the beginning and {} at the end", out.ignored_left, out.ignored_right),
+      fmt::format("0 to {} for each", kMost)};
+}
+
 // The side of the copy in global memory.
 Result<async::Region> Lane::region(const OperandAt& address) {
-  if (!operation_.is_tensor) return async::Region{value(address), value(operation_.bytes)};
+  if (!operation_.is_tensor) {
+    async::Region out{value(address), value(operation_.bytes)};
+    if (const Result<void> read = ignored(out); !read) return read.error();
+    return out;
+  }
   const int dimensions = operation_.coordinates.count;
   Result<TensorMap> map = read_map(warp_, step_, value(operation_.map), dimensions, lane_);
   if (!map) return map.error();

@@ -168,6 +168,10 @@ void Compiler::bulk() {
   else
     out.from = listed_address(operand(i++));
   if (!out.is_tensor) out.bytes = listed(source(operand(i++), Type::u32));
+  if (has("ignore_oob")) {
+    out.ignored_left = listed(source(operand(i++), Type::u32));
+    out.ignored_right = listed(source(operand(i++), Type::u32));
+  }
   if (out.kind != Kind::store) out.barrier = listed_address(operand(i++));
   if (i < count() && operand(i).kind == Operand::Kind::vector)
     out.offsets = listed_elements(operand(i++), Type::u16);

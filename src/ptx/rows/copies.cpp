@@ -39,6 +39,8 @@ std::span<const FormRow> bulk_rows() {
        "[p] [q] a:u32(0..1048560/16) [m]", sm_90, copies, "8.0"},
       {"cp.async.bulk{.shared::cta,.shared::cluster}.global.mbarrier::complete_tx::bytes{,.L2::cache_hint}",
        "[p] [q] a:u32(0..1048560/16) [m] c:u64&L2::cache_hint", sm_90, copies, "8.0, shared::cta 8.6"},
+      {"cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes{,.L2::cache_hint}.ignore_oob",
+       "[p] [q] a:u32(0..1048560/16) b:u32(0..15) b:u32(0..15) [m] c:u64&L2::cache_hint", sm_90, copies, "9.2"},
       {"cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster{,.L2::cache_hint}",
        "[p] [q] a:u32(0..1048560/16) [m] b:u16 c:u64&L2::cache_hint", sm_90, copies, "8.0"},
       {"cp.async.bulk.global.shared::cta.bulk_group{,.L2::cache_hint}",
