@@ -141,8 +141,8 @@ const std::vector<Mistake> kMistakes = {
      {{"mov.u32 \t%r44, 128;", "mov.u32 \t%r44, 64;"}},
      Errc::deadlock,
      {"deadlock", "  phase 2 of the mbarrier at 0xc018: 0 of 64 arrivals",
-      "128 arrivals have come since this warp's last wait at this object, whose phases take 64: the count of its "
-      "init is wrong"},
+      "128 arrivals have come since this warp's last wait at this object, whose phases take 64: its mbarrier.init "
+      "counts too few, or some of them belong to another mbarrier"},
      {"done, [%r15]"}},
     // ---- Bytes
     {"bytes of one operand instead of two",

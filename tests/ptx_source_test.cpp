@@ -80,6 +80,93 @@ TEST_CASE("a statement has the line of the kernel's body and those of inlined fu
   CHECK(chain_at(26) == chain_at(18));
 }
 
+// A loop is unrolled that calls push() twice, which calls put(). Compilers write the lines of push() in the first copy alone. A
+// statement has the number of the line of the kernel that it is of: %r18 is of line 18.
+constexpr const char* kUnrolled = R"(.version 9.0
+.target sm_90a
+.address_size 64
+.visible .entry k()
+{
+  .reg .b32 %r<50>;
+  .reg .pred %p<2>;
+  setp.eq.u32 %p1, 1, 1;
+  .loc 1 18 5
+  mov.u32 %r18, 0;
+  .loc 1 4 3, function_name $names, inlined_at 1 18 5
+  .loc 1 2 3, function_name $names, inlined_at 1 4 3
+  mov.u32 %r18, 1;
+  .loc 1 4 3, function_name $names, inlined_at 1 18 5
+  mov.u32 %r18, 1;
+  .loc 1 20 5
+  .loc 1 4 3, function_name $names, inlined_at 1 20 5
+  .loc 1 2 3, function_name $names, inlined_at 1 4 3
+  mov.u32 %r20, 1;
+  .loc 1 5 3, function_name $names, inlined_at 1 20 5
+  mov.u32 %r20, 1;
+  .loc 1 2 3, function_name $names, inlined_at 1 4 3
+  mov.u32 %r20, 1;
+  MIDDLE
+  ret;
+}
+.file 1 "kernel.cu"
+.section .debug_str
+{
+$names:
+.b8 95,90,53,115,116,97,103,101,80,102,0
+}
+)";
+
+// What is told in place of the number of the first register of each statement, where it differs.
+std::string misplaced(const std::string& middle) {
+  std::string text = kUnrolled, out;
+  text.replace(text.find("MIDDLE"), 6, middle);
+  const Result<ptx::Module> module = ptx::Module::load(text);
+  REQUIRE(module);
+  const Result<ptx::Function> function = module->function("k");
+  REQUIRE(function);
+  for (const ptx::CodeLine& one : function->lines()) {
+    const std::size_t at = one.statement.find("%r");
+    if (at == one.statement.npos) continue;
+    const int line = std::stoi(one.statement.substr(at + 2));
+    REQUIRE_FALSE(one.chain.empty());
+    std::string told = std::to_string(one.chain.front().line);
+    for (const int other : one.chain.front().or_lines) told += " or " + std::to_string(other);
+    if (told != std::to_string(line)) out += one.statement + ": " + told + "\n";
+  }
+  return out;
+}
+
+TEST_CASE("a copy of an inlined line by an unrolled loop is of the call before it") {
+  CHECK(misplaced("").empty());
+  // The line of the call stands before the copy; what follows has the order of the first copy.
+  const std::string copy =
+      ".loc 1 18 5\n mov.u32 %r18, 2;\n .loc 1 2 3, function_name $names, inlined_at 1 4 3\n mov.u32 %r18, 2;\n"
+      ".loc 1 20 5\n mov.u32 %r20, 2;\n .loc 1 2 3, function_name $names, inlined_at 1 4 3\n mov.u32 %r20, 2;\n";
+  CHECK(misplaced(copy).empty());
+  CHECK(misplaced(copy + copy).empty());
+  // A line that one call alone has, behind it one that both have.
+  CHECK(misplaced(".loc 1 4 3, function_name $names, inlined_at 1 18 5\n mov.u32 %r18, 3;\n"
+                  ".loc 1 2 3, function_name $names, inlined_at 1 4 3\n mov.u32 %r18, 3;\n")
+            .empty());
+  CHECK(misplaced(".loc 1 5 3, function_name $names, inlined_at 1 20 5\n mov.u32 %r20, 3;\n"
+                  ".loc 1 2 3, function_name $names, inlined_at 1 4 3\n mov.u32 %r20, 3;\n")
+            .empty());
+}
+
+TEST_CASE("where nothing tells of which call a copied line is, all of them are told") {
+  const std::string copy =
+      ".loc 1 2 3, function_name $names, inlined_at 1 4 3\n mov.u32 %r18, 4;\n"
+      ".loc 1 2 3, function_name $names, inlined_at 1 4 3\n mov.u32 %r20, 4;\n";
+  CHECK(misplaced(".loc 1 30 5\n mov.u32 %r30, 4;\n" + copy) ==
+        "mov.u32 %r18, 4: 18 or 20\nmov.u32 %r20, 4: 20 or 18\n");
+  // In a basic block that has the line of one call alone, it is of that one.
+  const std::string block =
+      "@%p1 bra NEXT;\nNEXT:\n.loc 1 33 5\n.loc 1 4 3, function_name $names, inlined_at 1 33 5\n"
+      ".loc 1 2 3, function_name $names, inlined_at 1 4 3\n mov.u32 %r33, 5;\n.loc 1 34 5\n mov.u32 %r34, 5;\n"
+      ".loc 1 2 3, function_name $names, inlined_at 1 4 3\n mov.u32 %r33, 5;\n";
+  CHECK(misplaced(block).empty());
+}
+
 TEST_CASE("names of functions are as people write them") {
   for (const auto& [symbol, name] : std::initializer_list<std::pair<const char*, const char*>>{
            {"saxpy", "saxpy"},

@@ -132,9 +132,9 @@ TEST_CASE("a phase that lacks what nobody brings is told at the object") {
       "deadlock: no thread can go on (2 warps wait at 1 place): the mbarrier at 0x400 (full) was initialised for 40 arrivals, and 32 "
       "have come; as many arrivals must come as mbarrier.init counts, or it must count fewer\n  k, block (0, 0, 0)\n"
       "  PTX line 12: warp 0, lane 0: initialises the mbarrier at 0x400 (full) for 40 arrivals\n"
-      "  PTX line 14: warp 0, lane 31: the latest arrival at the mbarrier at 0x400 (full)\n"
       "  warps 0-1  PTX line 16: mbarrier.try_wait.parity.shared::cta.b64 %p3, [%r9], 0  phase 0 of the mbarrier at 0x400 (full): 32 "
-      "of 40 arrivals");
+      "of 40 arrivals\n"
+      "  PTX line 14: warp 0, lane 31: the latest arrival at the mbarrier at 0x400 (full)");
   const ptx::Report bytes = launch(
       "@%p2 mbarrier.init.shared::cta.b64 [%r9], 1;\n@%p2 mbarrier.arrive.expect_tx.shared::cta.b64 "
       "_, [%r9], 64;" +
