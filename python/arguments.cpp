@@ -19,8 +19,10 @@ std::string_view held(std::string_view format) {
   return format == "tf32" ? "f32" : format;
 }
 
+// Whether integers are their own codes, in two's complement.
 bool is_integer(std::string_view format) {
-  return value_of(find_format_info(format)).is_integer;
+  const FormatInfo info = value_of(find_format_info(format));
+  return info.is_integer && info.zero_bits == 0;
 }
 
 py::module_ numpy() {

@@ -42,7 +42,8 @@ void add_records(py::module_& m) {
   auto info = add_record(
       m, "Format",
       R"(A number format. A code, from the top: ignored_high bits, a sign if is_signed, exponent_bits,
-fraction_bits, ignored_low bits. An integer is two's complement (is_signed) or plain; its other fields are 0.)",
+fraction_bits, ignored_low bits. An integer is two's complement (is_signed) or plain, or with zero_bits a sign, these, and a
+magnitude; its other fields are 0.)",
       field("name", &FormatInfo::name, "The manual's name."),
       field("synonyms", &FormatInfo::synonyms, "Other names, separated by blanks."),
       field("is_integer", &FormatInfo::is_integer, "Whether codes are integers."),
@@ -56,14 +57,16 @@ fraction_bits, ignored_low bits. An integer is two's complement (is_signed) or p
       field("has_subnormals", &FormatInfo::has_subnormals, "Whether exponent field 0 means subnormals."),
       field("has_infinity", &FormatInfo::has_infinity, "Whether it has infinities."),
       field("has_nan", &FormatInfo::has_nan, "Whether it has NaNs."),
-      field("source", &FormatInfo::source, "The document that defines it."));
+      field("source", &FormatInfo::source, "The document that defines it."),
+      field("zero_bits", &FormatInfo::zero_bits,
+            "Bits between the sign and the magnitude of an integer that has these; 0 in others."));
   info.def_property_readonly(
       "dtype", [](const FormatInfo& f) { return unsigned_dtype(code_bytes(f.bits)); },
       "The smallest unsigned type of NumPy that holds a code.");
-  add_record(
-      m, "CodeField", "Bits of a code that belong together.",
-      field("name", &CodeField::name, "\"sign\", \"exponent\", \"fraction\", \"integer\" or \"ignored\"."),
-      field("bits", &CodeField::bits, "\"1111\""));
+  add_record(m, "CodeField", "Bits of a code that belong together.",
+             field("name", &CodeField::name,
+                   "\"sign\", \"exponent\", \"fraction\", \"integer\", \"zero\" or \"ignored\"."),
+             field("bits", &CodeField::bits, "\"1111\""));
   add_record(
       m, "Code", "A code, and the number that it is.", field("code", &ExplainedCode::code, "The code."),
       field("kind", &ExplainedCode::cls,

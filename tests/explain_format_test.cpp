@@ -128,8 +128,12 @@ TEST_CASE("every code up to 16 bits is what its fields say, and its text is that
     Tally tally;
     for (std::uint64_t code = 0; code >> f.bits == 0; ++code) {
       const auto e = explain_code(f.name, code);
-      REQUIRE(e);
       const oracle::Value v = value_of(f, code);
+      if (f.zero_bits != 0 && v.kind == oracle::Value::nan) {
+        tally.check(!e, [&] { return fmt::format("{} {:#x}", f.name, code); });
+        continue;
+      }
+      REQUIRE(e);
       const bool good = e->cls == class_of(f, v) && bits_of(*e) == fmt::format("{:0{}b}", code, f.bits) &&
                         (is_number(v) ? reads_back(f, code, *e, v)
                                       : e->decimal == (v.kind == oracle::Value::nan ? "NaN"
@@ -396,7 +400,7 @@ TEST_CASE("warpbit format prints formats and tables", "[quick][cli]") {
   const Output all = run({"format"});
   CHECK(all.status == 0);
   CHECK(all.lines().size() == warpbit::all_formats().size() + warpbit::block_formats().size() + 3);
-  CHECK(all.lines()[7] == "e4m3    8     1 4 3    7     448           0.015625      0.001953125      -    yes");
+  CHECK(all.lines()[7] == "e4m3     8     1 4 3    7     448           0.015625      0.001953125      -    yes");
   for (const FormatInfo& f : warpbit::all_formats()) {
     const std::string name(f.name);
     for (const Output& output : {run({"format", name}), run({"format", name, "--table"}), all})

@@ -315,6 +315,17 @@ TEST_CASE("forms of PTX 9.1 to 9.4 are refused before, and on targets without th
       {"9.0", "9.1", "sm_75", "", "st.volatile.local.b32 [l], %r0;"},
       {"9.2", "9.3", "sm_75", "", "ld.mmio.acquire.sys.global.b32 %r0, [%q1];"},
       {"9.2", "9.3", "sm_75", "", "st.mmio.release.sys.global.b32 [%q1], %r0;"},
+      {"9.3", "9.4", "sm_107f", "sm_100a",
+       "tcgen05.mma.cta_group::1.kind::ti16 [%r0], %q1, %q2, %r3, {%r4, %r5, %r6, %r7}, 1;"},
+      {"9.3", "9.4", "sm_107a", "sm_110a",
+       "tcgen05.mma.ws.sp.cta_group::1.kind::ti16 [%r0], [%r1], %q2, [%r3], %r4, 1;"},
+      {"9.3", "9.4", "sm_100f", "sm_120a",
+       "tcgen05.alloc.exclusive.cta_group::1.sync.aligned.shared::cta.b32 [%r0], 96;"},
+      {"9.3", "9.4", "sm_110a", "sm_110", "tcgen05.dealloc.exclusive.cta_group::2.sync.aligned.b32 %r0, 96;"},
+      {"9.3", "9.4", "sm_103a", "sm_103",
+       "tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.multicast::cluster::16b.b64 [%r0], %c1;"},
+      {"9.3", "9.4", "sm_107f", "sm_103f",
+       "tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.multicast::cluster::32b.b64 [%r0], %r1;"},
   };
   const auto asked = [&](std::string_view version, std::string_view target, std::string_view statement) {
     const auto module =

@@ -35,6 +35,7 @@ constexpr Kind kKinds[] = {
     {TensorKind::f8f6f4, "e2m1", "e3m2", "f32", "", 32, 0, ""},
     {TensorKind::f8f6f4, "e2m3", "e4m3", "f16", "", 32, 0, ""},
     {TensorKind::i8, "s8", "u8", "s32", "", 32, 0, ""},
+    {TensorKind::ti16, "s1z4m11", "s1z4m11", "s32", "", 16, 0, ""},
     {TensorKind::mxf8f6f4, "e4m3", "e4m3", "f32", "ue8m0", 32, 1, ".block_scale.block32"},
     {TensorKind::mxf8f6f4, "e5m2", "e2m1", "f32", "ue8m0", 32, 1, ".block_scale.scale_vec::1X"},
     {TensorKind::mxf4, "e2m1", "e2m1", "f32", "ue8m0", 64, 2, ".block_scale.scale_vec::2X"},
@@ -133,7 +134,7 @@ struct Problem {
   const Variant& v;
   int n, half;
   std::mt19937 random;
-  Target target = Target::find_ptx("sm_100a").value();
+  Target target = Target::find_ptx(kind.kind == TensorKind::ti16 ? "sm_107a" : "sm_100a").value();
 
   int k = kind.k * (v.sparse ? 2 : 1), stored = kind.k, rows = v.m / v.cta_group, columns = n / v.cta_group;
   std::vector<double> a = {}, b = {}, c = {}, sa = {}, sb = {};
@@ -191,7 +192,7 @@ void Problem::fill() {
       for (int bank = 0; bank < (v.ws ? 128 / std::max(v.m, 32) : 1); ++bank) {
         const At d = place_of_d(v, n, half, m, bank * n / (v.ws ? 128 / v.m : 1));
         const int p = d.lane / 32, rho = d.lane % 32 - half;
-        const bool by_sixteen = kind.kind == TensorKind::f16 || one;
+        const bool by_sixteen = kind.kind == TensorKind::f16 || kind.kind == TensorKind::ti16 || one;
         const int lane = by_sixteen ? 32 * p + half + 16 * (rho / 16) + rho % 8 + 8 * (g / 4) : d.lane;
         const int column = kMetadata + (by_sixteen ? 0 : g / 8),
                   bit = by_sixteen ? 16 * (rho % 16 / 8) + 4 * (g % 4) : 4 * (g % 8);
@@ -327,7 +328,8 @@ TEST_CASE("products of small integers are exact, wherever their operands lie", "
               *instruction, p.sources, blocks_of(tensor, p.shared, v.cta_group), {.kernel = kernel});
           INFO((done ? "" : done.error().message()));
           REQUIRE(done.ok());
-          const bool is_fast = !v.sparse && !(kind.scale_vec == 4 && kind.scale == "ue8m0");
+          const bool is_fast =
+              !v.sparse && kind.kind != TensorKind::ti16 && !(kind.scale_vec == 4 && kind.scale == "ue8m0");
           if (is_fast) CHECK(done->kernel == kernel);
           int wrong = 0;
           std::vector<bool> is_d(2 * 128 * 512);
@@ -354,7 +356,8 @@ TEST_CASE("products of small integers are exact, wherever their operands lie", "
 TEST_CASE("every kernel has the bits of the specification on random bits", "[quick][tensor]") {
   for (const Kind& kind : kKinds)
     for (const Variant& v : kVariants) {
-      if (!exists(kind, v) ||
+      // Codes of .kind::ti16 are not any bits (sign_magnitude_test).
+      if (!exists(kind, v) || kind.kind == TensorKind::ti16 ||
           !has_turn(static_cast<std::size_t>(&kind - kKinds), static_cast<std::size_t>(&v - kVariants) % 5, 5))
         continue;
       Problem p{kind, v, v.ws ? 64 : v.cta_group == 2 ? 32 : 16, 0, std::mt19937(8)};
@@ -533,7 +536,7 @@ TEST_CASE("factors lie as each swizzle and direction says", "[quick][tensor]") {
     for (const Walk& w : kWalks)
       for (const bool mn_major : {false, true}) {
         const int bits = bits_of(kind.a) == 19 ? 32 : bits_of(kind.a), bytes = bits / 8;
-        if (mn_major && (w.atom == 32) != (bytes == 4)) continue;
+        if (mn_major && ((w.atom == 32) != (bytes == 4) || kind.kind == TensorKind::ti16)) continue;
         Problem p{kind, kPlain, 64, 0, std::mt19937(11)};
         p.fill();
         // Both factors anew: M and N of 128 and 64, K of 32 bytes.
@@ -829,6 +832,24 @@ TEST_CASE("allocations are powers of two, side by side, and never grow", "[quick
   CHECK_FALSE(memory.are_allocated(0, 289));
   memory.relinquish();
   CHECK_FALSE(memory.allocate(32).ok());
+}
+
+TEST_CASE("an exclusive allocation is alone, of any multiple of 32 columns", "[quick][tensor]") {
+  TensorMemory memory;
+  for (const std::uint32_t columns : {0U, 16U, 48U, 544U, 576U})
+    CHECK_FALSE(memory.allocate(columns, true).ok());
+  CHECK(memory.allocate(96, true).value() == TensorAddress{0, 0});
+  CHECK(memory.allocate(32).error().message() ==
+        "tcgen05.alloc: an allocation beside an exclusive one; expected tcgen05.dealloc.exclusive before it");
+  CHECK_FALSE(memory.allocate(32, true).ok());
+  CHECK(memory.deallocate(0, 96).error().message() ==
+        "tcgen05.dealloc: no .exclusive; expected the .exclusive of tcgen05.alloc");
+  CHECK(memory.deallocate(0, 96, true).ok());
+  CHECK(memory.allocate(64).value() == TensorAddress{0, 0});
+  CHECK_FALSE(memory.allocate(32, true).ok());
+  CHECK_FALSE(memory.deallocate(0, 64, true).ok());
+  CHECK(memory.deallocate(0, 64).ok());
+  CHECK(memory.allocate(32, true).ok());
 }
 
 }  // namespace tensor_execute_test

@@ -249,7 +249,7 @@ struct Variant {
 };
 constexpr Variant kVariants[] = {{TensorKind::f16},         {TensorKind::tf32},        {TensorKind::f8f6f4},
                                  {TensorKind::i8},          {TensorKind::mxf8f6f4, 1}, {TensorKind::mxf4, 2},
-                                 {TensorKind::mxf4nvf4, 2}, {TensorKind::mxf4nvf4, 4}};
+                                 {TensorKind::mxf4nvf4, 2}, {TensorKind::mxf4nvf4, 4}, {TensorKind::ti16}};
 
 // Calls use(mma) for all that there are.
 template <class Use>
@@ -268,8 +268,23 @@ bool is_one_of(std::uint32_t x, std::initializer_list<std::uint32_t> list) {
   return std::ranges::find(list, x) != list.end();
 }
 
+// Those of .kind::ti16 (PTX 9.4): types 3 and s32, no clamp, no transpose, N in steps that depend on M.
+bool is_legal_ti16(std::uint32_t w, const TensorMma& x) {
+  const auto f = [&](int low, int bits) { return w >> low & ((1U << bits) - 1); };
+  const std::uint32_t n = 8 * f(17, 6), m = 16 * f(24, 5);
+  if (f(0, 2) > (x.is_sparse ? 1U : 0U) || (f(2, 1) == 1) != x.is_sparse) return false;
+  if (f(3, 1) != 0 || f(4, 2) != 2 || f(6, 1) != 0 || f(7, 3) != 3 || f(10, 3) != 3) return false;
+  if (f(15, 2) != 0 || f(23, 1) != 0 || f(29, 1) != 0) return false;
+  if (x.is_weight_stationary)
+    return is_one_of(m, {32, 64, 128}) && is_one_of(n, {64, 128, x.is_sparse ? 64U : 256U});
+  if (f(30, 2) != 0 || n == 0 || n > 256) return false;
+  if (x.cta_group == 2) return is_one_of(m, {128, 256}) && n % 32 == 0;
+  return m == 64 || (m == 128 && n % 16 == 0);
+}
+
 // The manual's rules, field by field (tables of "Instruction Descriptor", "Matrix Shape" and "Major-ness").
 bool is_legal(std::uint32_t w, const TensorMma& x, bool sm_103a) {
+  if (x.kind == TensorKind::ti16) return is_legal_ti16(w, x);
   const auto f = [&](int low, int bits) { return w >> low & ((1U << bits) - 1); };
   const bool scaled = x.scale_vec != 0, f16 = x.kind == TensorKind::f16, tf32 = x.kind == TensorKind::tf32,
              i8 = x.kind == TensorKind::i8, fp4 = x.kind == TensorKind::mxf4 || x.kind == TensorKind::mxf4nvf4;
@@ -315,17 +330,19 @@ bool is_legal(std::uint32_t w, const TensorMma& x, bool sm_103a) {
 // A word that is legal.
 std::uint32_t some_word(const TensorMma& x, std::mt19937& random) {
   const bool scaled = x.scale_vec != 0, f16 = x.kind == TensorKind::f16, tf32 = x.kind == TensorKind::tf32,
-             i8 = x.kind == TensorKind::i8, fp4 = x.kind == TensorKind::mxf4 || x.kind == TensorKind::mxf4nvf4;
+             i8 = x.kind == TensorKind::i8, fp4 = x.kind == TensorKind::mxf4 || x.kind == TensorKind::mxf4nvf4,
+             ti16 = x.kind == TensorKind::ti16;
   constexpr std::uint32_t kBytes[] = {0, 1, 3, 4, 5};
   std::uint32_t a = fp4 ? 1 : tf32 ? 2 : kBytes[random() % 5], b = fp4 ? 1 : tf32 ? 2 : kBytes[random() % 5];
   if (f16) a = b = static_cast<std::uint32_t>(random() % 2);
   if (i8) a %= 2, b %= 2;
+  if (ti16) a = b = 3;
   const std::uint32_t n = x.is_weight_stationary ? 64 << random() % 2
                                                  : 32 * (1 + static_cast<std::uint32_t>(random() % 8)),
                       m = x.cta_group == 2 ? 256 : 128;
   std::uint32_t out = std::uint32_t{x.is_sparse} << 2 | a << 7 | b << 10 | n / 8 << 17;
   if (scaled) return out | m / 128 << 27 | 1U << 23;
-  return out | m / 16 << 24 | (i8 ? 2U : 1U) << 4;
+  return out | m / 16 << 24 | (i8 || ti16 ? 2U : 1U) << 4;
 }
 
 void check_word(std::uint32_t word, const TensorMma& x, bool sm_103a, int& legal, int& wrong) {
@@ -386,6 +403,7 @@ TEST_CASE("the fields of instruction descriptors mean what the manual says", "[t
       {0x0820'1690, {TensorKind::f8f6f4}, {128, 128, 32, "e2m1", "e2m1", "f32", ""}},
       {0x0820'04A8, {TensorKind::i8}, {128, 128, 32, "s8", "s8", "s32", "", false, 0, true}},
       {0x0820'0020, {TensorKind::i8}, {128, 128, 32, "u8", "u8", "s32", ""}},
+      {0x0820'0DA0, {TensorKind::ti16}, {128, 128, 16, "s1z4m11", "s1z4m11", "s32", ""}},
       {0x0820'E490 & ~0x6000U,
        {TensorKind::f16},
        {128, 128, 16, "bf16", "bf16", "f32", "", false, 0, false, false, false, true}},
@@ -454,6 +472,18 @@ TEST_CASE("what an instruction descriptor may not say is refused by field, bits 
       refusal(0x080A'0020, i8) ==
       "instruction descriptor 0x80a0020 of .kind::i8, N >> 3 (bits 17-22): N 40; expected 8, 24, or a multiple of 16 "
       "from 16 to 256");
+  const TensorMma ti16{TensorKind::ti16};
+  CHECK(
+      refusal(0x0821'0DA0, ti16) ==
+      "instruction descriptor 0x8210da0 of .kind::ti16, transpose B (bit 16): 1; expected 0: A and B of .kind::ti16 "
+      "are K-major");
+  CHECK(
+      refusal(0x0820'0DA8, ti16) ==
+      "instruction descriptor 0x8200da8 of .kind::ti16, saturate (bit 3): 1; expected 0: only .kind::i8 saturates");
+  CHECK(
+      refusal(0x080A'0DA0, ti16) ==
+      "instruction descriptor 0x80a0da0 of .kind::ti16, N >> 3 (bits 17-22): N 40; expected a multiple of 16 from 16 "
+      "to 256");
   CHECK(refusal(kMxf4 | 0x10, mxf4) ==
         "instruction descriptor 0x8a00490 of .kind::mxf4, scale factor ID of B (bits 4-5): 1; expected 0 or 2");
   CHECK(

@@ -18,7 +18,7 @@ namespace warpbit {
 
 /// A number format (PTX manual, "Fundamental Types" and "Alternate Floating-Point Data Formats"). A code, from
 /// the top: ignored_high bits, a sign if is_signed, exponent_bits, fraction_bits, ignored_low bits. An integer
-/// is two's complement (is_signed) or plain; its other fields are 0.
+/// is two's complement (is_signed) or plain, or with zero_bits a sign, these, and a magnitude; its other fields are 0.
 struct FormatInfo {
   std::string_view name;      ///< the manual's, as Operand::format has it
   std::string_view synonyms;  ///< other names, separated by blanks
@@ -29,6 +29,7 @@ struct FormatInfo {
   int ignored_low, ignored_high;
   bool has_subnormals, has_infinity, has_nan;
   std::string_view source;  ///< the document that defines it
+  int zero_bits;  ///< bits between the sign and the magnitude of an integer that has these; 0 in others
 };
 /// All formats.
 std::vector<FormatInfo> all_formats();
@@ -50,7 +51,7 @@ std::string_view name(CodeClass c);
 
 /// A field of a code, e.g. {"exponent", "1111"}.
 struct CodeField {
-  std::string_view name;  ///< "sign", "exponent", "fraction", "integer" or "ignored"
+  std::string_view name;  ///< "sign", "exponent", "fraction", "integer", "zero" or "ignored"
   std::string bits;
 };
 
@@ -72,7 +73,7 @@ struct ExplainedCode {
   /// Absent beyond the last, and for a NaN. The ignored bits are 0.
   std::optional<std::uint64_t> below, above;
 };
-/// Errors: those of find_format_info; usage if the code has more bits than the format.
+/// Errors: those of find_format_info; usage if the code has more bits than the format, or others than 0 in its zero_bits.
 Result<ExplainedCode> explain_code(std::string_view format, std::uint64_t code);
 
 /// The codes at the limits of a format: "zero", "least subnormal", "least normal" (or "least"), "one",
@@ -97,7 +98,7 @@ struct EncodedNumber {
 /// ("0x1.8p-3"), a power of two ("2^-12"), a fraction ("1/3"), "inf" or "nan", each with an optional sign. It is read exactly and
 /// rounded once. Beyond the largest number the result is Inf or the largest number, as the rounding requires
 /// (IEEE 754-2019, 7.4); the canonical NaN if the format has no Inf; the largest number if it has no NaN
-/// either. Integers wrap. With `satfinite` the result is the largest number, and integers are clamped. In a
+/// either, as in an integer of a sign and a magnitude. Other integers wrap. With `satfinite` the result is the largest number, and integers are clamped. In a
 /// format without a sign, a negative number becomes the canonical NaN, or the minimum with `satfinite`.
 /// Errors: usage for text that is not a number, has more than 10,000 characters or an exponent beyond
 /// +-10,000; for "nan" if the format has no NaN, and for "inf" to an integer without `satfinite`; those of

@@ -19,8 +19,12 @@ namespace warpbit {
 // ---- What the qualifiers of a form say
 
 /// .kind::... of tcgen05.mma.
-enum class TensorKind : std::uint8_t { f16, tf32, f8f6f4, i8, mxf8f6f4, mxf4, mxf4nvf4 };
+enum class TensorKind : std::uint8_t { f16, tf32, f8f6f4, i8, mxf8f6f4, mxf4, mxf4nvf4, ti16 };
 std::string_view name(TensorKind kind);
+/// Whether elements of A and B have 16 bits or more. The metadata of a sparse A of these lie by sixteen rows, with a selector.
+constexpr bool has_wide_elements(TensorKind kind) {
+  return kind == TensorKind::f16 || kind == TensorKind::tf32 || kind == TensorKind::ti16;
+}
 
 /// tcgen05.mma: what its qualifiers and its operands' kinds say. The rest is in its instruction descriptor
 /// (warpbit/instruction.hpp).
@@ -92,10 +96,12 @@ class TensorMemory {
   };
   /// Allocates columns: the first ones that are free, in steps of 32. Nothing if too few are free side by side: the
   /// instruction waits. Errors: tensor_memory for a number that is no power of two from 32 to 512, that exceeds the one
-  /// before, or after relinquish().
-  Result<std::optional<TensorAddress>> allocate(std::uint32_t columns);
-  /// Errors: tensor_memory for an address that allocate() has not returned, or another number of columns.
-  Result<void> deallocate(std::uint32_t address, std::uint32_t columns);
+  /// before, or after relinquish(). With .exclusive (PTX ISA 9.4) any multiple of 32, and nothing beside it: tensor_memory, too,
+  /// for an allocation beside an exclusive one, or an exclusive one beside others.
+  Result<std::optional<TensorAddress>> allocate(std::uint32_t columns, bool is_exclusive = false);
+  /// Errors: tensor_memory for an address that allocate() has not returned, another number of columns, or an exclusive
+  /// allocation without .exclusive, or the reverse.
+  Result<void> deallocate(std::uint32_t address, std::uint32_t columns, bool is_exclusive = false);
   /// The block allocates no more.
   void relinquish() { may_allocate_ = false; }
   const std::vector<Columns>& allocations() const { return allocations_; }
@@ -111,6 +117,7 @@ class TensorMemory {
   std::vector<std::uint8_t> written_;
   std::vector<Columns> allocations_;  // by first column
   int last_ = kColumns;               // the columns of the last allocation
+  bool is_exclusive_ = false;         // the only allocation is
   bool may_allocate_ = true;
 };
 

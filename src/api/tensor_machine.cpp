@@ -119,7 +119,7 @@ Result<void> Machine::check_tensor(const TensorPending& next) const {
 }
 
 Result<void> Machine::allocate(const TensorCall& call) {
-  const auto kind = std::get<tensor::Allocation>(call.action().what).kind;
+  const auto [kind, is_exclusive] = std::get<tensor::Allocation>(call.action().what);
   using Allocation = tensor::Allocation::Kind;
   if (kind == Allocation::relinquish) {
     tensor_.memory.relinquish();
@@ -131,10 +131,10 @@ Result<void> Machine::allocate(const TensorCall& call) {
       return Error{Errc::protocol_violation, call.who(),
                    fmt::format("columns are freed, but {} is not complete", tensor_.pending.front().who),
                    std::string(remedy(tensor_.pending.front().kind))};
-    return tensor_.memory.deallocate(call.word(Part::tensor_address), columns);
+    return tensor_.memory.deallocate(call.word(Part::tensor_address), columns, is_exclusive);
   }
   TensorMemory after = tensor_.memory;
-  const Result<std::optional<TensorAddress>> at = after.allocate(columns);
+  const Result<std::optional<TensorAddress>> at = after.allocate(columns, is_exclusive);
   if (!at) return at.error();
   if (!*at)
     return Error{Errc::protocol_violation, call.who(),
@@ -243,6 +243,11 @@ Result<Execution> Machine::execute_tensor(Group& group, int first_warp, const In
         (binding[i] < 0 || binding[i] > group.registers.registers() - operand.registers))
       return mismatch(instruction, fmt::format("operand {} is bound to register {}", operand.role, binding[i]),
                       fmt::format("registers 0 to {}", group.registers.registers() - 1));
+  if (!action.not_executed.empty())
+    return Error{Errc::instruction_not_modelled,
+                 std::string(instruction.canonical()),
+                 std::string(action.not_executed),
+                 {}};
   std::vector<int> active;
   for (int lane = 0; lane < static_cast<int>(lanes.size()); ++lane)
     if (lanes[static_cast<std::size_t>(lane)] != nullptr) active.push_back(lane);

@@ -231,10 +231,28 @@ class Execute {
     return {};
   }
 
+  // What PTX leaves open of integers with a sign and a magnitude: bits between these, and sums beyond 32 bits.
+  Result<void> check_magnitudes() {
+    if (format(p_.a).zero_bits == 0) return {};
+    for (int v = 0; v < p_.blocks; ++v) {
+      for (int bank = 0; bank < at_.banks; ++bank)
+        if (Result<void> checked = check_a(v, bank); !checked) return checked;
+      if (Result<void> checked = check_b(v); !checked) return checked;
+    }
+    if (!s_.accumulates || std::ranges::none_of(at_.d, [&](const Place& at) { return is_near_limit(at); }))
+      return {};
+    is_trial_ = true;
+    run_products();
+    is_trial_ = false;
+    if (!beyond_) return {};
+    return Error{
+        Errc::undefined_operand, std::string(instruction_.canonical()),
+        fmt::format("a sum beyond 32 bits, in row {}, column {} of D,", beyond_->first, beyond_->second),
+        "one of s32"};
+  }
+
   void run() {
-    if (p_.mma.is_weight_stationary && x_.mask.exists()) mask_columns();
-    for (int v = 0; v < p_.blocks; ++v)
-      for (int r = 0; r < p_.blocks; ++r) run_rows_of(v, r);
+    run_products();
     if (p_.mma.shifts_a)
       for (const TensorBlock& block : blocks_)
         for (int lane = 0; lane < kTensorLanes; lane += kTensorWindow)
@@ -242,6 +260,63 @@ class Execute {
   }
 
  private:
+  void run_products() {
+    if (p_.mma.is_weight_stationary && x_.mask.exists()) mask_columns();
+    for (int v = 0; v < p_.blocks; ++v)
+      for (int r = 0; r < p_.blocks; ++r) run_rows_of(v, r);
+  }
+
+  // Whether products could carry a word of D beyond 32 bits: 16 of 22 bits have no more than 26.
+  bool is_near_limit(const Place& at) const {
+    constexpr std::int32_t kFar = 0x7FFF'FFFF - (1 << 26);
+    const auto word = static_cast<std::int32_t>(
+        blocks_[as_size(at.lane / kTensorLanes)].tensor->read(at.lane % kTensorLanes, x_.d.column + at.reg));
+    return word > kFar || word < -kFar;
+  }
+
+  Result<void> check_code(std::string_view role, std::uint32_t bits, std::string_view line, int number,
+                          int k) const {
+    const Format& f = format(p_.a);
+    if ((bits & ~f.used()) == 0) return {};
+    return Error{Errc::undefined_operand, fmt::format("{}, {}", instruction_.canonical(), role),
+                 fmt::format("{:#06x} as {} in {} {}, k {},", bits, f.name, line, number, k),
+                 fmt::format("a code with 0 in bits {} to {}", f.bits - 1 - f.zero_bits, f.bits - 2)};
+  }
+  std::uint32_t shared_code(int block, const Descriptor& d, const DescribedMatrix& matrix, int line,
+                            int k) const {
+    std::uint16_t out = 0;
+    std::memcpy(&out, blocks_[as_size(block)].shared.data() + element_bit(d, matrix, line, k) / 8, sizeof out);
+    return out;
+  }
+  Result<void> check_a(int v, int bank) const {
+    const bool in_tensor_memory = p_.mma.a_in_tensor_memory;
+    const std::vector<int>& lanes = at_.lane_of_row[as_size(bank)];
+    for (int i = 0; i < p_.rows; ++i) {
+      const int lane = lanes[as_size(m_of(v, i))] % kTensorLanes;
+      for (int k = 0; k < p_.stored_k && !is_disabled(v, lane); ++k) {
+        const std::uint32_t one = in_tensor_memory
+                                      ? code(v, x_.a, {lane, k / 2, k % 2 * p_.a_bits, p_.a_bits})
+                                      : shared_code(v, x_.a_descriptor, *p_.tile.a_described, i, k);
+        if (Result<void> checked =
+                check_code(in_tensor_memory ? "a_tmem" : "a_desc", one, "row", m_of(v, i), k);
+            !checked)
+          return checked;
+      }
+    }
+    return {};
+  }
+  Result<void> check_b(int r) const {
+    const DescribedMatrix matrix = b_matrix(x_);
+    for (int j = 0; j < p_.columns; ++j)
+      for (int k = 0; k < p_.of.k && !x_.mask.is_zero(j); ++k)
+        if (Result<void> checked =
+                check_code("b_desc", shared_code(r, x_.b_descriptor, matrix, j + x_.mask.shift, k), "column",
+                           n_of(r, j), k);
+            !checked)
+          return checked;
+    return {};
+  }
+
   std::uint32_t code(int block, const TensorAddress& at, const Place& place) const {
     const TensorMemory& memory = *blocks_[as_size(block)].tensor;
     return static_cast<std::uint32_t>(
@@ -374,7 +449,7 @@ class Execute {
     views.accumulate = s_.accumulates;
     const bool whole = m0 == 0 && m1 == p_.rows && n0 == 0 && n1 == p_.columns;
     const bool in_rows = p_.path == DataPath::a || p_.path == DataPath::d;
-    if (whole && in_rows && !p_.has_halves() && !has_disabled()) {
+    if (whole && in_rows && !p_.has_halves() && !has_disabled() && !is_trial_) {
       const int column = x_.d.column + r * p_.columns;
       const ResultView d{reinterpret_cast<std::byte*>(memory.data() + column), 0, 4 * TensorMemory::kStride, 4};
       views.c = d;
@@ -397,11 +472,21 @@ class Execute {
     views.c = d;
     compute(tile, views, d);
     for_kept([&](const RegisterBits& at, int lane, int column) {
-      if (!is_disabled(v, lane))
-        memory.write(lane, column,
-                     static_cast<std::uint32_t>(buffers.d.at(at.lane, at.reg) >> at.low_bit & at.mask()));
+      if (is_disabled(v, lane)) return;
+      const auto sum = static_cast<std::uint32_t>(buffers.d.at(at.lane, at.reg) >> at.low_bit & at.mask());
+      if (is_trial_)
+        judge_sum(memory.read(lane, column), sum, m_of(v, at.lane), n_of(r, at.reg));
+      else
+        memory.write(lane, column, sum);
     });
     (void)bank;
+  }
+
+  // A sum that wraps is 2^32 off, and the products have 26 bits.
+  void judge_sum(std::uint32_t before, std::uint32_t after, int row, int column) {
+    const std::int64_t products =
+        std::int64_t{static_cast<std::int32_t>(after)} - static_cast<std::int32_t>(before);
+    if (products != static_cast<std::int32_t>(products)) beyond_ = {row, column};
   }
 
   void compute(const Tile& tile, const TileViews& views, const ResultView& d) const {
@@ -419,6 +504,8 @@ class Execute {
   const TensorPlaces& at_ = *x_.places;
   const std::span<const TensorBlock> blocks_;
   const Body* const body_;
+  bool is_trial_ = false;  // nothing is written
+  std::optional<std::pair<int, int>> beyond_;
 };
 
 }  // namespace
@@ -448,6 +535,7 @@ Result<Execution> execute_mma(const Instruction& instruction, const TensorMmaSou
   const Body* const body = body_for(x->product->tile, *kernel);
   Execute execute(instruction, sources, *x, blocks, body);
   if (Result<void> metadata = execute.check_metadata(options); !metadata) return metadata.error();
+  if (Result<void> magnitudes = execute.check_magnitudes(); !magnitudes) return magnitudes.error();
   execute.run();
   return Execution{is_inferred(plan), body == nullptr ? Kernel::reference : kernel_of(*body)};
 }

@@ -227,8 +227,7 @@ TensorPlaces find_places(const TensorProduct& p, int half) {
   }
   if (p.mma.a_in_tensor_memory) out.a_columns = p.stored_k * p.a_bits / kWordBits;
   if (p.sparsity.is_sparse()) {
-    const bool by_sixteen = p.mma.kind == TensorKind::f16 || p.mma.kind == TensorKind::tf32;
-    const FragmentMap map = tensor::metadata_map(extent, by_sixteen, p.of.sparsity_selector);
+    const FragmentMap map = tensor::metadata_map(extent, has_wide_elements(p.mma.kind), p.of.sparsity_selector);
     out.metadata = by_banks(map, out);
     for (const std::vector<Place>& all : out.metadata)
       for (const Place& place : all) out.metadata_columns = std::max(out.metadata_columns, place.reg + 1);

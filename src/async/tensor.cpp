@@ -151,12 +151,13 @@ Result<Block*> peer_of(Block& here) {
 
 }  // namespace
 
-Result<std::optional<std::uint32_t>> TensorIssue::allocate(int cta_group, std::uint32_t columns) {
+Result<std::optional<std::uint32_t>> TensorIssue::allocate(int cta_group, std::uint32_t columns,
+                                                           bool is_exclusive) {
   if (!uses_group(cta_group)) return std::optional<std::uint32_t>();
   Tensor& tensor = here_.tensor();
   const Result<Block*> peer = cta_group == 2 ? peer_of(here_) : Result<Block*>(nullptr);
   if (!peer) return peer.error();
-  const Result<std::optional<TensorAddress>> at = tensor.memory.allocate(columns);
+  const Result<std::optional<TensorAddress>> at = tensor.memory.allocate(columns, is_exclusive);
   if (!at) return without_place(at.error());
   if (!*at) return std::optional<std::uint32_t>();
   const TensorMemory::Columns made{(*at)->column, static_cast<int>(columns)};
@@ -167,13 +168,14 @@ Result<std::optional<std::uint32_t>> TensorIssue::allocate(int cta_group, std::u
   return std::optional((*at)->encode());
 }
 
-Result<bool> TensorIssue::deallocate(int cta_group, std::uint32_t address, std::uint32_t columns) {
+Result<bool> TensorIssue::deallocate(int cta_group, std::uint32_t address, std::uint32_t columns,
+                                     bool is_exclusive) {
   if (!uses_group(cta_group)) return false;
   Tensor& tensor = here_.tensor();
   const Result<Block*> peer = cta_group == 2 ? peer_of(here_) : Result<Block*>(nullptr);
   if (!peer) return peer.error();
   const TensorMemory::Columns freed{TensorAddress::decode(address).column, static_cast<int>(columns)};
-  if (const Result<void> done = tensor.memory.deallocate(address, columns); !done) {
+  if (const Result<void> done = tensor.memory.deallocate(address, columns, is_exclusive); !done) {
     Error error = without_place(done.error());
     if (tensor.freed && tensor.freed->columns == freed) {
       error.seen += ", which are deallocated already";

@@ -78,8 +78,8 @@ class TensorIssue {
   TensorIssue(Block& here, block::Who who) : here_(here), who_(who) {}
 
   /// The address; nothing if too few columns are free, then the warp waits.
-  Result<std::optional<std::uint32_t>> allocate(int cta_group, std::uint32_t columns);
-  Result<bool> deallocate(int cta_group, std::uint32_t address, std::uint32_t columns);
+  Result<std::optional<std::uint32_t>> allocate(int cta_group, std::uint32_t columns, bool is_exclusive);
+  Result<bool> deallocate(int cta_group, std::uint32_t address, std::uint32_t columns, bool is_exclusive);
   Result<bool> relinquish(int cta_group);
 
   /// `inferred` is set if the arithmetic is.

@@ -53,10 +53,10 @@ std::optional<std::uint32_t> example_descriptor(const Instruction& instruction) 
     std::string_view d, a, scale;
   };
   using enum TensorKind;
-  constexpr Types kUsual[] = {{f16, "f32", "f16", ""},         {tf32, "f32", "tf32", ""},
-                              {f8f6f4, "f32", "e4m3", ""},     {i8, "s32", "s8", ""},
-                              {mxf8f6f4, "", "e4m3", "ue8m0"}, {mxf4, "", "e2m1", "ue8m0"},
-                              {mxf4nvf4, "", "e2m1", "ue4m3"}, {mxf4nvf4, "", "e2m1", "ue8m0"}};
+  constexpr Types kUsual[] = {
+      {f16, "f32", "f16", ""},         {tf32, "f32", "tf32", ""},       {f8f6f4, "f32", "e4m3", ""},
+      {i8, "s32", "s8", ""},           {mxf8f6f4, "", "e4m3", "ue8m0"}, {mxf4, "", "e2m1", "ue8m0"},
+      {mxf4nvf4, "", "e2m1", "ue4m3"}, {mxf4nvf4, "", "e2m1", "ue8m0"}, {ti16, "s32", "s1z4m11", ""}};
   const std::optional<TensorMma> mma = tensor_mma(instruction);
   if (!mma) return std::nullopt;
   for (const Types& types : kUsual)

@@ -291,7 +291,7 @@ void print_summary(const FormatInfo& f, bool json) {
   if (json) return print_json("format", summary_json(f));
   fmt::print("{}{}\n", f.name, f.synonyms.empty() ? "" : fmt::format(" ({})", f.synonyms));
   print_line("bits", fmt::format("{}: {}{}", f.bits, layout_text(f),
-                                 f.is_integer && f.is_signed ? ", two's complement" : ""));
+                                 f.is_integer && f.is_signed && f.zero_bits == 0 ? ", two's complement" : ""));
   if (!f.is_integer) print_line("bias", std::to_string(f.bias));
   print_line("defined in", f.source);
   fmt::print("\n");

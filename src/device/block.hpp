@@ -156,7 +156,7 @@ class Block {
 
   // ---- tensor.cpp: the same for tensor memory
   block::Found tensor(int first, const Instruction& instruction);
-  Result<bool> allocate_columns(int first, int cta_group, std::uint32_t columns);
+  Result<bool> allocate_columns(int first, int cta_group, std::uint32_t columns, bool is_exclusive);
   Result<bool> move_tensor(int first, const Instruction& instruction, bool stores);
 
   const Launch& how_;

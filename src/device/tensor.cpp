@@ -65,11 +65,11 @@ const Parsed& parsed_of(Target target, calls::Tensor what, int cta_group, const 
 
 // ---- By a warp
 
-Result<bool> Block::allocate_columns(int first, int cta_group, std::uint32_t columns) {
+Result<bool> Block::allocate_columns(int first, int cta_group, std::uint32_t columns, bool is_exclusive) {
   const calls::TensorOperands& wanted = *call(first).operands.tensor;
   const block::Who who = this->who(first, call(first).at);
   const Result<std::optional<std::uint32_t>> address =
-      async::TensorIssue(async, who).allocate(cta_group, columns);
+      async::TensorIssue(async, who).allocate(cta_group, columns, is_exclusive);
   if (!address) return address.error();
   if (found_) return false;
   for (int i = 0; i < kWarp; ++i) *call(first + i).operands.tensor->to = *address ? 0 : 1;
@@ -114,9 +114,9 @@ Found Block::tensor(int first, const Instruction& instruction) {
   const auto execute = [&]() -> Result<bool> {
     if (const auto* const allocation = std::get_if<tensor::Allocation>(&action.what)) {
       if (allocation->kind == tensor::Allocation::Kind::allocate)
-        return allocate_columns(first, action.cta_group, wanted.columns);
+        return allocate_columns(first, action.cta_group, wanted.columns, allocation->is_exclusive);
       if (allocation->kind == tensor::Allocation::Kind::relinquish) return issue.relinquish(action.cta_group);
-      return issue.deallocate(action.cta_group, wanted.address, wanted.columns);
+      return issue.deallocate(action.cta_group, wanted.address, wanted.columns, allocation->is_exclusive);
     }
     if (const auto* const move = std::get_if<tensor::RegisterMove>(&action.what))
       return move_tensor(first, instruction, move->stores);

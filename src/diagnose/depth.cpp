@@ -24,14 +24,14 @@ void scale(const Fragment& fragment, int power, Array& array) {
 
 bool is_signed_magnitude(const Fragment& fragment) {
   const Format& f = *find_format(fragment.op().format);
-  return !f.is_integer && f.is_signed;
+  return (!f.is_integer || f.zero_bits != 0) && f.is_signed;
 }
 // Changes the sign of each element; integers wrap.
 std::function<std::uint64_t(std::uint64_t)> negation(const Fragment& f) {
   return [packing = f.packing(), sign = std::uint64_t{1} << (f.op().element_bits - 1),
-          is_integer = find_format(f.op().format)->is_integer](std::uint64_t word) {
+          wraps = find_format(f.op().format)->is_integer && !is_signed_magnitude(f)](std::uint64_t word) {
     return with_elements(packing, word, [&](std::uint64_t code, int) {
-      return is_integer ? (0 - code) & packing.mask() : code ^ sign;
+      return wraps ? (0 - code) & packing.mask() : code ^ sign;
     });
   };
 }

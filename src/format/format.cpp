@@ -32,11 +32,14 @@ FormatInfo info(const Format& f) {
           !f.is_integer && f.subnormals,
           f.specials == Specials::ieee,
           f.specials != Specials::none,
-          f.source};
+          f.source,
+          f.zero_bits};
 }
 
-// Exponent and fraction of a floating-point code as one integer, which grows with the magnitude.
+// Exponent and fraction of a floating-point code, or the magnitude of one that has it, as one integer, which grows with the
+// magnitude.
 std::uint64_t magnitude_field(const Format& f, std::uint64_t code) {
+  if (f.zero_bits != 0) return code & f.magnitude_mask();
   return (code & f.mask()) >> f.ignored_low & ones(f.exponent_bits + f.fraction_bits);
 }
 
@@ -61,7 +64,10 @@ std::vector<CodeField> fields_of(const Format& f, std::uint64_t code) {
     at += static_cast<std::size_t>(count);
   };
   if (f.is_integer) {
-    add("integer", f.bits - f.fraction_bits);
+    const bool has_sign = f.zero_bits != 0;
+    add("sign", has_sign ? 1 : 0);
+    add("zero", f.zero_bits);
+    add("integer", f.bits - f.fraction_bits - f.zero_bits - (has_sign ? 1 : 0));
     add("fraction", f.fraction_bits);
     return out;
   }
@@ -87,7 +93,7 @@ std::string hexadecimal(const Exact& x) {
 // The number's next neighbour, upwards or downwards.
 std::optional<std::uint64_t> neighbour(const Format& f, std::uint64_t code, const Decoded& d, bool upwards) {
   if (d.cls == Class::nan) return std::nullopt;
-  if (f.is_integer) {
+  if (f.is_integer && f.zero_bits == 0) {
     const bool is_last = upwards       ? code == largest(f, false)
                          : f.is_signed ? code == largest(f, true)
                                        : code == 0;
@@ -194,6 +200,10 @@ Result<ExplainedCode> explain_code(std::string_view format_name, std::uint64_t c
   if (code > f.mask())
     return Error{Errc::usage, std::string(f.name), fmt::format("code {:#x}", code),
                  fmt::format("at most {} bit{}, {:#x}", f.bits, f.bits == 1 ? "" : "s", f.mask())};
+  if ((code & ~f.used()) != 0)
+    return Error{
+        Errc::usage, std::string(f.name), fmt::format("code {:#x}", code),
+        fmt::format("0 in bits {} to {}, between sign and magnitude", f.bits - 1 - f.zero_bits, f.bits - 2)};
   const Decoded d = decode(f, code);
   ExplainedCode out{code, class_of(f, code, d), d.negative, fields_of(f, code), "", "", "", "", {}, {}};
   out.below = neighbour(f, code, d, false);
@@ -248,7 +258,8 @@ Result<EncodedNumber> encode_number(std::string_view format_name, std::string_vi
     const bool is_exact = number->cls == Class::nan || decode(f, *special).cls == Class::infinity;
     return EncodedNumber{*special, is_exact, "", !is_exact};
   }
-  const std::uint64_t code = encode(f, for_encoding(*number, f.is_integer, satfinite, f.fraction_bits),
+  const bool is_clamped = satfinite || f.zero_bits != 0;
+  const std::uint64_t code = encode(f, for_encoding(*number, f.is_integer, is_clamped, f.fraction_bits),
                                     rounding, satfinite ? Overflow::saturate : Overflow::ieee);
   const Decoded d = decode(f, code);
   const bool is_number = d.cls == Class::finite || d.cls == Class::zero;

@@ -95,7 +95,11 @@ bool Compiler::tensor(const Error* scalar) {
   note(inference(*parsed));
   Step step;
   const CompiledAction& action = parsed->decoded().kernel;
-  if (const auto* const of = std::get_if<TensorAction>(&action)) check_group(*of);
+  if (const auto* const of = std::get_if<TensorAction>(&action)) {
+    if (!of->not_executed.empty())
+      refuse({Errc::instruction_not_modelled, {}, std::string(of->not_executed), {}});
+    check_group(*of);
+  }
   step.run = std::holds_alternative<Control>(action)        ? steps::control
              : std::holds_alternative<TensorAction>(action) ? steps::tensor_memory
                                                             : steps::tensor;

@@ -14,6 +14,7 @@
 #include "grid/records.hpp"
 #include "grid/steps.hpp"
 #include "isa/instruction.hpp"
+#include "numeric/formats.hpp"
 
 namespace warpbit::grid::steps {
 namespace {
@@ -124,7 +125,8 @@ Result<Next> Executed::allocate() {
   if (!columns) return columns.error();
   const Result<SharedBytes> to = find_shared_word(Part::address, sizeof(std::uint32_t), 0, false);
   if (!to) return to.error();
-  const Result<std::optional<std::uint32_t>> address = issue(0).allocate(action_.cta_group, *columns);
+  const Result<std::optional<std::uint32_t>> address =
+      issue(0).allocate(action_.cta_group, *columns, std::get<Allocation>(action_.what).is_exclusive);
   if (warp_.block().has_fault()) return Next::end;
   if (!address) return address.error();
   if (!*address) {
@@ -142,7 +144,8 @@ Result<bool> Executed::deallocate() {
   const Result<std::uint32_t> address = uniform(Part::tensor_address), columns = uniform(Part::column_count);
   if (!address) return address.error();
   if (!columns) return columns.error();
-  return issue(0).deallocate(action_.cta_group, *address, *columns);
+  return issue(0).deallocate(action_.cta_group, *address, *columns,
+                             std::get<Allocation>(action_.what).is_exclusive);
 }
 
 // ---- Loads and stores
@@ -264,10 +267,12 @@ Result<bool> Executed::commit(int lane) {
   const Result<SharedBytes> first = find_shared_word(Part::address, block::Mbarriers::kBytes, lane, true);
   if (!first) return first.error();
   std::vector<async::TensorIssue::Object> objects;
-  if (!std::get<Commit>(action_.what).is_multicast) {
+  const int mask_bits = std::get<Commit>(action_.what).mask_bits;
+  if (mask_bits == 0) {
     objects.push_back({&first->block->async(), static_cast<std::uint32_t>(first->offset)});
   } else {
-    for (std::uint32_t rest = word(Part::block_mask, lane) & 0xFFFF; rest != 0; rest &= rest - 1) {
+    for (std::uint32_t rest = word(Part::block_mask, lane) & static_cast<std::uint32_t>(ones(mask_bits));
+         rest != 0; rest &= rest - 1) {
       const auto rank = static_cast<std::uint32_t>(std::countr_zero(rest)) << kRankShift;
       const Result<SharedBytes> object = find_shared(
           warp_, step_, lane, static_cast<std::uint32_t>(first->offset) | rank, block::Mbarriers::kBytes, true);

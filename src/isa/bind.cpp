@@ -211,6 +211,18 @@ class Binding {
     return out;
   }
 
+  // Of tcgen05.alloc and dealloc. sm_107 has 576 columns with .exclusive.
+  Result<void> check_columns(std::uint64_t count) const {
+    const tensor::Allocation& allocation =
+        std::get<tensor::Allocation>(std::get<TensorAction>(form_.action).what);
+    const bool fits =
+        allocation.is_exclusive ? count % 32 == 0 && count <= 576 : std::has_single_bit(count) && count <= 512;
+    if (fits && count >= 32) return {};
+    return refuse(fmt::format("'{}' columns", first().text), allocation.is_exclusive
+                                                                 ? "a multiple of 32 from 32 to 576"
+                                                                 : "a power of two from 32 to 512");
+  }
+
   // One register, or a literal if the operand accepts one. Where the assembler also accepts a brace vector, it
   // reads the first item.
   Result<Operand> scalar() const {
@@ -222,8 +234,8 @@ class Binding {
       if (is_integer(first()) && spec_.registers->bits <= 32 &&
           (value < INT32_MIN || value > std::int64_t{UINT32_MAX}))
         return wrong_kind("an integer of 32 bits");
-      if (spec_.part == Part::column_count && !(std::has_single_bit(*bits) && *bits >= 32 && *bits <= 512))
-        return refuse(fmt::format("'{}' columns", first().text), "a power of two from 32 to 512");
+      if (spec_.part == Part::column_count)
+        if (Result<void> checked = check_columns(*bits); !checked) return checked.error();
       Operand out = written(first().text);
       out.literals = {*bits};
       return out;

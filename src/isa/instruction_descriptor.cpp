@@ -134,6 +134,7 @@ constexpr Types kTypes[] = {
     {TensorKind::mxf8f6f4, {"e4m3", "e5m2", "", "e2m3", "e3m2", "e2m1"}, {"f32"}},
     {TensorKind::mxf4, {"", "e2m1"}, {"f32"}},
     {TensorKind::mxf4nvf4, {"", "e2m1"}, {"f32"}},
+    {TensorKind::ti16, {"", "", "", "s1z4m11"}, {"", "", "s32"}},
 };
 const Types& types_of(TensorKind kind) {
   return kTypes[static_cast<std::size_t>(kind)];
@@ -156,7 +157,7 @@ constexpr std::array<std::string_view, 2> kScaleTypes{"ue4m3", "ue8m0"};
 constexpr int kUltraK = 96;
 
 int depth_of(const TensorMma& mma, bool is_ultra) {
-  constexpr std::array<int, 7> kDepths{16, 8, 32, 32, 32, 64, 64};
+  constexpr std::array<int, 8> kDepths{16, 8, 32, 32, 32, 64, 64, 16};
   if (is_ultra) return kUltraK;
   return kDepths[static_cast<std::size_t>(mma.kind)] * (mma.is_sparse ? 2 : 1);
 }
@@ -182,21 +183,22 @@ constexpr Columns kByEight{"a multiple of 8 from 8 to 256", 8},
     kOfIntegers{"8, 24, or a multiple of 16 from 16 to 256", 16, true};
 
 // The rule of the table, and for a transposed B of bytes or less that of "Major-ness".
-Columns columns_of(const TensorMma& mma, bool transposed_bytes) {
+Columns columns_of(const TensorMma& mma, int m, bool transposed_bytes) {
   const bool pair = mma.cta_group == 2;
+  if (mma.kind == TensorKind::ti16) return pair ? kByThirtyTwo : m == 64 ? kByEight : kBySixteen;
   if (transposed_bytes) return pair ? kByThirtyTwo : kBySixteen;
   if (mma.kind == TensorKind::i8) return pair ? kByThirtyTwo : kOfIntegers;
   return pair ? kBySixteen : kByEight;
 }
 
-std::string_view allowed_n(const TensorMma& mma, bool transposed_bytes) {
+std::string_view allowed_n(const TensorMma& mma, int m, bool transposed_bytes) {
   if (mma.is_weight_stationary) return mma.is_sparse ? "64, 128" : "64, 128, 256";
-  return columns_of(mma, transposed_bytes).list;
+  return columns_of(mma, m, transposed_bytes).list;
 }
-bool is_allowed_n(int n, const TensorMma& mma, bool transposed_bytes) {
+bool is_allowed_n(int n, const TensorMma& mma, int m, bool transposed_bytes) {
   if (n < 8 || n > 256) return false;
   if (mma.is_weight_stationary) return n == 64 || n == 128 || (n == 256 && !mma.is_sparse);
-  const Columns columns = columns_of(mma, transposed_bytes);
+  const Columns columns = columns_of(mma, m, transposed_bytes);
   return n % columns.step == 0 || (columns.has_8_and_24 && (n == 8 || n == 24));
 }
 
@@ -266,6 +268,7 @@ class Decoder {
       case What::transpose_b:
         (f.what == What::transpose_a ? out_.a_is_mn_major : out_.b_is_mn_major) = value != 0;
         if (is_fp4(mma_.kind)) return none(f, value, "elements of 4 bits are K-major");
+        if (mma_.kind == TensorKind::ti16) return none(f, value, "A and B of .kind::ti16 are K-major");
         if (f.what == What::transpose_a && mma_.a_in_tensor_memory)
           return none(f, value, "A in tensor memory is K-major");
         return std::nullopt;
@@ -292,25 +295,25 @@ class Decoder {
       return refuse(field(What::d_type), std::string(out_.d), "1 (f32), as A is bf16");
     if (std::optional<Error> shape = check_shape()) return shape;
     if (std::optional<Error> scales = check_scales()) return scales;
-    const bool selects = mma_.kind == TensorKind::f16 || mma_.kind == TensorKind::tf32;
-    if (const int most = mma_.is_sparse && selects ? 1 : 0; out_.sparsity_selector > most)
+    if (const int most = mma_.is_sparse && has_wide_elements(mma_.kind) ? 1 : 0; out_.sparsity_selector > most)
       return refuse(field(What::selector), fmt::format("{}", out_.sparsity_selector),
                     most == 1        ? "0 or 1"
-                    : mma_.is_sparse ? "0: only kinds f16 and tf32 select"
+                    : mma_.is_sparse ? "0: only kinds f16, tf32 and ti16 select"
                                      : "0, as the product is dense");
     return std::nullopt;
   }
 
   std::optional<Error> check_shape() const {
-    const bool bytes = mma_.kind != TensorKind::f16 && mma_.kind != TensorKind::tf32;
+    const bool bytes = !has_wide_elements(mma_.kind);
     if (is_ultra_ && mma_.is_sparse) return refuse(field(What::k), "1 (K 96)", "0, as K 96 is dense");
     if (is_ultra_ && !target_.row().features.has(Feature::tensor_k96))
       return refuse(field(What::k), fmt::format("1 (K 96) on {}", target_.name()),
                     fmt::format("0; K 96 is on {}", names(targets_with(Feature::tensor_k96))));
     if (!is_allowed_m(out_.m, mma_))
       return refuse(field(What::m), fmt::format("M {}", out_.m), std::string(allowed_m(mma_)));
-    if (const bool transposed = bytes && out_.b_is_mn_major; !is_allowed_n(out_.n, mma_, transposed))
-      return refuse(field(What::n), fmt::format("N {}", out_.n), std::string(allowed_n(mma_, transposed)));
+    if (const bool transposed = bytes && out_.b_is_mn_major; !is_allowed_n(out_.n, mma_, out_.m, transposed))
+      return refuse(field(What::n), fmt::format("N {}", out_.n),
+                    std::string(allowed_n(mma_, out_.m, transposed)));
     return std::nullopt;
   }
 

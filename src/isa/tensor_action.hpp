@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <variant>
 
 #include "warpbit/tensor_memory.hpp"
@@ -13,6 +14,7 @@ namespace warpbit::tensor {
 /// tcgen05.alloc, dealloc, relinquish_alloc_permit
 struct Allocation {
   enum class Kind : std::uint8_t { allocate, deallocate, relinquish } kind;
+  bool is_exclusive = false;  ///< .exclusive
 };
 
 /// The shape of tcgen05.ld and tcgen05.st (PTX manual, "Data Movement Shape").
@@ -44,7 +46,7 @@ struct Shift {};
 
 /// tcgen05.commit
 struct Commit {
-  bool is_multicast;
+  int mask_bits;  ///< of the blocks' mask of a multicast, 16 or 32; 0 without
 };
 
 /// tcgen05.fence::..., tcgen05.wait::...
@@ -63,6 +65,7 @@ struct TensorAction {
   std::variant<tensor::Allocation, tensor::RegisterMove, tensor::Copy, tensor::Shift, TensorMma, tensor::Commit,
                tensor::Ordering>
       what = tensor::Shift{};
+  std::string_view not_executed = {};  ///< why nothing executes it; empty: it is executed
 };
 
 }  // namespace warpbit

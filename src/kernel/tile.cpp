@@ -27,7 +27,7 @@ Decoded decode_operand(const Plan& plan, const TileOperand& operand, std::uint64
   if (operand.container != nullptr)
     code = (code & operand.format->mask()) << operand.format->byte_low | code >> kPaddingAt;
   Decoded element = decode(f, code);
-  if (negate && !f.is_integer) element.negative = !element.negative;
+  if (negate && (!f.is_integer || f.zero_bits != 0)) element.negative = !element.negative;
   return plan.operands ? convert_operand(element, f, format(*plan.operands)) : element;
 }
 

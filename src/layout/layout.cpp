@@ -317,7 +317,7 @@ TensorOperand tensor_operand(const TensorLayout& x, Part part) {
       return {tensor::a_map(x.extent, x.of.is_sparse ? x.of.k / 2 : x.of.k, packing_of_a(x)),
               std::string(x.of.a), x.of.is_sparse ? kStored : ""};
     case Part::metadata_address: {
-      const bool by_sixteen = x.mma.kind == TensorKind::f16 || x.mma.kind == TensorKind::tf32;
+      const bool by_sixteen = has_wide_elements(x.mma.kind);
       return {tensor::metadata_map(x.extent, by_sixteen, x.of.sparsity_selector), "b32",
               by_sixteen
                   ? fmt::format("the indices of a chunk of A each, for selector {}", x.of.sparsity_selector)

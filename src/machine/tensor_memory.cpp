@@ -9,8 +9,8 @@
 namespace warpbit {
 
 std::string_view name(TensorKind kind) {
-  constexpr std::array<std::string_view, 7> kNames{"f16",      "tf32", "f8f6f4",  "i8",
-                                                   "mxf8f6f4", "mxf4", "mxf4nvf4"};
+  constexpr std::array<std::string_view, 8> kNames{"f16",      "tf32", "f8f6f4",   "i8",
+                                                   "mxf8f6f4", "mxf4", "mxf4nvf4", "ti16"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 
@@ -22,16 +22,23 @@ void TensorMemory::mark_written(int first_lane, int lanes, int first_column, int
                 std::uint8_t{1});
 }
 
-Result<std::optional<TensorAddress>> TensorMemory::allocate(std::uint32_t columns) {
+Result<std::optional<TensorAddress>> TensorMemory::allocate(std::uint32_t columns, bool is_exclusive) {
   const auto refuse = [&](std::string seen, std::string accepted) {
     return Error{Errc::tensor_memory, "tcgen05.alloc", std::move(seen), std::move(accepted)};
   };
   if (!may_allocate_)
     return refuse("an allocation after tcgen05.relinquish_alloc_permit",
                   "no allocation of this block behind it");
-  if (columns < kMinAllocation || columns > kColumns || !std::has_single_bit(columns))
-    return refuse(fmt::format("{} columns", columns),
-                  fmt::format("a power of two from {} to {}", kMinAllocation, kColumns));
+  if (is_exclusive_)
+    return refuse("an allocation beside an exclusive one", "tcgen05.dealloc.exclusive before it");
+  if (is_exclusive && !allocations_.empty())
+    return refuse("an exclusive allocation beside others", "tcgen05.dealloc of all others before it");
+  const bool is_even = is_exclusive ? columns % kMinAllocation == 0 : std::has_single_bit(columns);
+  if (columns < kMinAllocation || columns > kColumns || !is_even)
+    return refuse(
+        fmt::format("{} columns", columns),
+        fmt::format("a {} from {} to {}{}", is_exclusive ? "multiple of 32" : "power of two", kMinAllocation,
+                    kColumns, is_exclusive ? "; sm_107's columns behind these are not modelled" : ""));
   const int count = static_cast<int>(columns);
   if (count > last_)
     return refuse(fmt::format("{} columns after an allocation of {}", count, last_),
@@ -43,16 +50,21 @@ Result<std::optional<TensorAddress>> TensorMemory::allocate(std::uint32_t column
   if (first + count > kColumns) return std::optional<TensorAddress>();
   allocations_.insert(behind, {first, count});
   last_ = count;
+  is_exclusive_ = is_exclusive;
   return std::optional(TensorAddress{0, first});
 }
 
-Result<void> TensorMemory::deallocate(std::uint32_t address, std::uint32_t columns) {
+Result<void> TensorMemory::deallocate(std::uint32_t address, std::uint32_t columns, bool is_exclusive) {
   const TensorAddress at = TensorAddress::decode(address);
   const auto found = std::ranges::find_if(allocations_, [&](const Columns& one) {
     return at.lane == 0 && one.first == at.column && static_cast<std::uint32_t>(one.count) == columns;
   });
   if (found != allocations_.end()) {
+    if (is_exclusive != is_exclusive_)
+      return Error{Errc::tensor_memory, "tcgen05.dealloc", is_exclusive ? ".exclusive" : "no .exclusive",
+                   "the .exclusive of tcgen05.alloc"};
     allocations_.erase(found);
+    is_exclusive_ = false;
     return {};
   }
   std::string known;

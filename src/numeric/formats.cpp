@@ -72,6 +72,10 @@ constexpr std::array<Format, kFormatCount> kFormats{
     //     7..6  5..0
     //     II    FFFFFF   two's complement, from -2 to 127 / 64
     integer(s2f6, "s2f6", "", 8, true, 6, "PTX ISA 9.4, Fixed-point Data format"),
+    //     15  14..11  10..0
+    //     S   0000    MMMMMMMMMMM   (-1)^S M, from -2047 to 2047
+    Format{s1z4m11, "s1z4m11", "ti16", true, 16, true, 0, 0, 0, 0, 0, Specials::none, true, 0,
+           "PTX ISA 9.4, tcgen05: Instruction Descriptor", 0, 4},
     integer(s32, "s32", "int32", 32, true),
     integer(s8, "s8", "int8", 8, true),
     integer(u8, "u8", "uint8", 8, false),
@@ -92,6 +96,11 @@ static_assert(in_order());
 
 Decoded decode_integer(const Format& f, std::uint64_t code) {
   code &= f.mask();
+  if (f.zero_bits != 0) {
+    const std::uint64_t magnitude = code & f.magnitude_mask();
+    const Class number = magnitude != 0 ? Class::finite : Class::zero;
+    return {magnitude, 0, (code & ~f.used()) != 0 ? Class::nan : number, code >> (f.bits - 1) != 0};
+  }
   const bool negative = f.is_signed && (code >> (f.bits - 1)) != 0;
   const std::uint64_t magnitude = negative ? (~code + 1) & f.mask() : code;
   return {magnitude, 0, magnitude ? Class::finite : Class::zero, negative};
@@ -117,6 +126,7 @@ u128 round_shift(u128 magnitude, int shift, bool negative, Rounding rounding) {
 }
 
 std::uint64_t encode_integer(const Format& f, const Exact& x, Rounding rounding, Overflow overflow) {
+  if (f.zero_bits != 0) overflow = Overflow::saturate;
   const std::uint64_t most = f.is_signed ? ones(f.bits - 1) : ones(f.bits);
   const std::uint64_t least = f.is_signed ? most + 1 : 0;  // magnitude of the most negative number
   // A number of more than 127 bits is above any bound; if wrapped, only its low bits count.
@@ -126,6 +136,8 @@ std::uint64_t encode_integer(const Format& f, const Exact& x, Rounding rounding,
   const u128 magnitude = !huge ? round_shift(x.magnitude, -exponent, x.negative, rounding)
                          : overflow == Overflow::saturate ? ~u128{0}
                                                           : low_bits;
+  if (f.zero_bits != 0)
+    return pack(f, x.negative, static_cast<std::uint64_t>(std::min<u128>(magnitude, f.magnitude_mask())));
   const std::uint64_t bound = x.negative ? least : most;
   const std::uint64_t clamped =
       overflow == Overflow::saturate && magnitude > bound ? bound : static_cast<std::uint64_t>(magnitude);
@@ -228,8 +240,8 @@ Exact to_integer(const Exact& x, Rounding rounding) {
 }
 
 std::uint64_t pack(const Format& f, bool negative, std::uint64_t field) {
-  const std::uint64_t sign =
-      f.is_signed && negative ? std::uint64_t{1} << (f.exponent_bits + f.fraction_bits) : 0;
+  const int sign_at = f.zero_bits != 0 ? f.bits - 1 : f.exponent_bits + f.fraction_bits;
+  const std::uint64_t sign = f.is_signed && negative ? std::uint64_t{1} << sign_at : 0;
   return (sign | field) << f.ignored_low;
 }
 
@@ -239,6 +251,7 @@ std::uint64_t infinity(const Format& f, bool negative) {
 
 std::uint64_t largest(const Format& f, bool negative) {
   if (!f.is_integer) return pack(f, negative, largest_field(f));
+  if (f.zero_bits != 0) return pack(f, negative, f.magnitude_mask());
   if (!f.is_signed) return f.mask();
   return negative ? std::uint64_t{1} << (f.bits - 1) : ones(f.bits - 1);
 }

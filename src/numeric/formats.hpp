@@ -41,6 +41,7 @@ enum class FormatId : std::uint8_t {
   ue4m3,
   ue5m3,
   s2f6,
+  s1z4m11,
   s32,
   s8,
   u8,
@@ -51,7 +52,7 @@ enum class FormatId : std::uint8_t {
   b16,
   b32,
 };
-inline constexpr int kFormatCount = 23;
+inline constexpr int kFormatCount = 24;
 
 /// A set of formats.
 class FormatSet {
@@ -88,7 +89,8 @@ enum class Specials : std::uint8_t {
 ///
 ///     ignored_high | sign (if is_signed) | exponent_bits | fraction_bits | ignored_low
 ///
-/// An integer is two's complement (is_signed) or plain in `bits` bits, in units of 2^-fraction_bits; its other fields are 0.
+/// An integer is two's complement (is_signed) or plain in `bits` bits, in units of 2^-fraction_bits; its other fields are 0. One
+/// with zero_bits is a sign, these, and a magnitude; a code in which they are not 0 is no number (Class::nan).
 struct Format {
   FormatId id;
   std::string_view
@@ -104,9 +106,16 @@ struct Format {
   std::uint64_t canonical_nan;  ///< the result of an operation on an invalid operand; 0 without NaNs
   std::string_view source;      ///< the source of the row
   int byte_low = 0;             ///< where a code lies in a byte of its own (.kind::f8f6f4)
+  int zero_bits = 0;            ///< of a sign and a magnitude: the bits between them, which are 0
 
   constexpr int min_exponent() const { return subnormals ? 1 - bias : -bias; }
   constexpr std::uint64_t mask() const { return ones(bits); }
+  /// Of a sign and a magnitude: the magnitude's bits.
+  constexpr std::uint64_t magnitude_mask() const { return ones(bits - 1 - zero_bits); }
+  /// The bits that may be 1 in the code of a number.
+  constexpr std::uint64_t used() const {
+    return zero_bits == 0 ? mask() : magnitude_mask() | std::uint64_t{1} << (bits - 1);
+  }
 };
 
 /// The row of a format; all rows, in order; the row of a name or a synonym (without the dot), or nullptr.
@@ -155,7 +164,7 @@ enum class Overflow : std::uint8_t {
 };
 
 /// Encodes an exact number. If the result would be Inf and the format has none, it is the canonical NaN, or
-/// the largest finite number if there is no NaN either. In the unsigned ue8m0, ue4m3 and ue5m3 a negative number
+/// the largest finite number if there is no NaN either; so with a sign and a magnitude. In the unsigned ue8m0, ue4m3 and ue5m3 a negative number
 /// becomes the canonical NaN, or the smallest code with Overflow::saturate. The minimum of ue8m0, which has
 /// no zero, is 2^-127. `kept_fraction_bits`, if not negative, is the number of fraction bits that survive the
 /// rounding (at most the format's own; the rest are 0).

@@ -256,7 +256,8 @@ Result<void> write_matrix(const fs::path& path, const CodeMatrix& matrix, std::s
   const std::size_t item_bytes = code_bytes(f.bits);
   Array array = Array::zeros("d", item_bytes, {matrix.rows, matrix.columns});
   // Of the format's own type, if NumPy has it.
-  const bool is_signed = f.is_integer && f.is_signed && static_cast<std::size_t>(f.bits) == 8 * item_bytes;
+  const bool is_signed =
+      f.is_integer && f.is_signed && f.zero_bits == 0 && static_cast<std::size_t>(f.bits) == 8 * item_bytes;
   array.header.kind = codes ? 'u' : f.id == numpy_format(item_bytes).id ? 'f' : is_signed ? 'i' : 'u';
   for (std::size_t i = 0; i < matrix.codes.size(); ++i) array.set(i, matrix.codes[i]);
   return write_array(path, array);

@@ -441,6 +441,14 @@ constexpr std::array kTensorCore5Rows{
             {kClampTensor, kWordsB200, kWordsB200, kClampTensor},
             "UTCIMMA"},
 };
+// sm_107 alone. A sum beyond 32 bits is refused where the instruction is executed: the manual has no clamp, and does not say that
+// it wraps.
+constexpr std::array kSignMagnitudeRows{
+    PlanRow{{tcgen05, s32, s1z4m11, s1z4m11, s32},
+            {IntegerSum{Overflow::ieee}},
+            all({Basis::inferred, "PTX ISA 9.4, tcgen05.mma: factors of 11 bits and a sign, sums in s32"}),
+            "unknown"},
+};
 constexpr std::array kTensorCore5ScaleRows{
     PlanRow{{tcgen05_block_scale, f32, kF8f6f4, kF8f6f4, f32},
             {to_f32(32, kTensorCore5)},
@@ -737,9 +745,13 @@ constexpr std::array kTensorBlocksInferred{
     Block{kTensorCore5ScaleRows, all(kAsSm100)},
     Block{kTensorCore5ScaleRows, all(kAsSm100), Unit::tcgen05_sp_block_scale}, Block{kTensorMemoryRows}};
 constexpr std::array kTensorBlocksRubin{
-    Block{kTensorCore5Rows, all(kAsSm103)}, Block{kTensorCore5Rows, all(kAsSm103), Unit::tcgen05_sp},
+    Block{kTensorCore5Rows, all(kAsSm103)},
+    Block{kTensorCore5Rows, all(kAsSm103), Unit::tcgen05_sp},
     Block{kTensorCore5ScaleRows, all(kAsSm103)},
-    Block{kTensorCore5ScaleRows, all(kAsSm103), Unit::tcgen05_sp_block_scale}, Block{kTensorMemoryRows}};
+    Block{kTensorCore5ScaleRows, all(kAsSm103), Unit::tcgen05_sp_block_scale},
+    Block{kSignMagnitudeRows},
+    Block{kSignMagnitudeRows, {}, Unit::tcgen05_sp},
+    Block{kTensorMemoryRows}};
 constexpr auto kSm100Blocks = joined(blackwell_blocks({kBlackwellRows}, kOwnB200), kTensorBlocks);
 constexpr auto kSm103Blocks =
     joined(blackwell_blocks({kBlackwellRows, all(kAsSm100)}, kOwnB200), kTensorBlocksInferred);

@@ -27,6 +27,7 @@ constexpr Format formats[] = {
     {"ue4m3", false, 4, 3, 0, 7, 1, nan_all_ones, 0x7E, 0x7F},
     {"ue5m3", false, 5, 3, 0, 15, 1, nan_all_ones, 0xFE, 0xFF},
     {"s2f6", true, 0, 7, 0, 6, 0, integer, 0x7F, 0},
+    {"s1z4m11", true, 4, 11, 0, 0, 0, sign_magnitude, 0x7FF, 0},
     {"s32", true, 0, 31, 0, 0, 0, integer, 0x7FFFFFFF, 0},
     {"s8", true, 0, 7, 0, 0, 0, integer, 0x7F, 0},
     {"u8", false, 0, 8, 0, 0, 0, integer, 0xFF, 0},
@@ -63,6 +64,24 @@ std::uint64_t encode_integer(const Format& f, bool negative, const cpp_int& magn
   n %= count;  // has the sign of n
   if (n < 0) n += count;
   return static_cast<std::uint64_t>(n);
+}
+
+// PTX ISA 9.4: the name says it, a sign, four zeros, eleven bits of the magnitude.
+Value decode_magnitude(const Format& f, std::uint64_t code) {
+  Value v;
+  v.code = code & ones(f.width());
+  v.negative = (v.code & f.sign_bit()) != 0;
+  v.magnitude = v.code % (std::uint64_t{1} << f.fraction_bits);
+  const std::uint64_t between = (v.code & ~f.sign_bit()) >> f.fraction_bits;
+  v.kind = between != 0 ? Value::nan : v.magnitude == 0 ? Value::zero : Value::finite;
+  return v;
+}
+
+std::uint64_t encode_magnitude(const Format& f, bool negative, const cpp_int& magnitude, int exponent,
+                               Round round) {
+  const cpp_int n = round_to_integer(negative, magnitude, exponent, round);
+  const std::uint64_t code = n > f.largest ? f.largest : static_cast<std::uint64_t>(n);
+  return negative ? code + f.sign_bit() : code;
 }
 
 std::uint64_t overflow(const Format& f, bool negative, Round round, bool saturate) {
@@ -112,6 +131,7 @@ cpp_int round_to_integer(bool negative, const cpp_int& magnitude, int exponent, 
 
 Value decode(const Format& f, std::uint64_t code) {
   if (f.specials == integer) return decode_integer(f, code);
+  if (f.specials == sign_magnitude) return decode_magnitude(f, code);
   Value v;
   v.code = code & ones(f.width());
   v.negative = (v.code & f.sign_bit()) != 0;
@@ -141,6 +161,7 @@ Value decode(const Format& f, std::uint64_t code) {
 std::uint64_t encode(const Format& f, bool negative, const cpp_int& magnitude, int exponent, Round round,
                      bool saturate) {
   if (f.specials == integer) return encode_integer(f, negative, magnitude, exponent, round, saturate);
+  if (f.specials == sign_magnitude) return encode_magnitude(f, negative, magnitude, exponent, round);
   const std::uint64_t sign = negative ? f.sign_bit() : 0;
   if (magnitude == 0) return sign;
   if (negative && !f.has_sign) return saturate ? 0 : f.canonical_nan;

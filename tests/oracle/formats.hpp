@@ -7,10 +7,11 @@
 namespace oracle {
 
 enum class Specials {
-  ieee,          // all-ones exponent field: Inf and NaN
-  nan_all_ones,  // all-ones exponent and fraction: NaN; no Inf
-  none,          // neither
-  integer,       // not a floating-point format
+  ieee,            // all-ones exponent field: Inf and NaN
+  nan_all_ones,    // all-ones exponent and fraction: NaN; no Inf
+  none,            // neither
+  integer,         // not a floating-point format
+  sign_magnitude,  // an integer as a sign, exponent_bits zeros, and a magnitude of fraction_bits
 };
 
 //   [sign] exponent field, fraction, [unused low bits]

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // tcgen05, the instructions of tensor memory (PTX manual, "TensorCore 5th Generation Family Instructions").
 //
-//   tcgen05.mma{.ws}{.sp}.cta_group.kind{.block_scale{.scale_vec_size}}{.ashift}{.collector_usage}
+//   tcgen05.mma{.ws}{.sp}.cta_group.kind{.block_scale{.scale_vec_size}}{.ashift}{.collector_usage}{.collector_usage}
 //      [d], a-desc | [a], b-desc, {[sp-meta],} idesc, {[scale-a], [scale-b],} {disable-output-lane,} enable-input-d
 //      {, scale-input-d | zero-column-mask-desc};
 //   tcgen05.ld{.red}.sync.aligned.shape.num{.pack::16b | .op{.abs}{.NaN}}.type  r, {redval,} [taddr] {, immHalfSplitoff};
 //   tcgen05.st.sync.aligned.shape.num{.unpack::16b}.b32                  [taddr], {immHalfSplitoff,} r;
 //   tcgen05.cp.cta_group.shape{.multicast}{.b8x16.src_fmt}               [taddr], s-desc;
 //   tcgen05.shift.cta_group.down                                         [taddr];
-//   tcgen05.alloc.cta_group.sync.aligned{.shared::cta}.b32               [dst], nCols;
-//   tcgen05.dealloc.cta_group.sync.aligned.b32                           taddr, nCols;
+//   tcgen05.alloc{.exclusive}.cta_group.sync.aligned{.shared::cta}.b32   [dst], nCols;
+//   tcgen05.dealloc{.exclusive}.cta_group.sync.aligned.b32               taddr, nCols;
 //   tcgen05.relinquish_alloc_permit.cta_group.sync.aligned;
-//   tcgen05.commit.cta_group.mbarrier::arrive::one{.shared::cluster}{.multicast::cluster}.b64  [mbar] {, ctaMask};
+//   tcgen05.commit.cta_group.mbarrier::arrive::one{.sync_restrict}{.shared::cluster}{.multicast}.b64  [mbar] {, ctaMask};
 //   tcgen05.fence::before_thread_sync;  tcgen05.fence::after_thread_sync;
 //   tcgen05.wait::ld.sync.aligned;      tcgen05.wait::st.sync.aligned;
 #include <fmt/format.h>
@@ -75,6 +75,8 @@ constexpr QualifierSlot kWord{.what = "instruction", .group = "instruction", .le
 constexpr QualifierSlot kCtaGroup{.what = "CTA group", .group = "cta_group"};
 constexpr QualifierSlot kMmaKind{.what = "kind", .group = "kind", .chosen = true, .resembles = looks_like_kind};
 constexpr QualifierSlot kCollector{.what = "collector usage", .group = "collector", .required = false};
+constexpr QualifierSlot kSecondCollector{
+    .what = "collector usage of B", .group = "collector_b", .required = false};
 
 constexpr std::string_view kCtaGroups[] = {"cta_group::1", "cta_group::2"};
 
@@ -115,6 +117,8 @@ constexpr KindRow kPlainKinds[] = {
     {"kind::tf32", TensorKind::tf32, tf32, f32, kOneOfTwo, Feature::tensor_memory, true},
     {"kind::f8f6f4", TensorKind::f8f6f4, e4m3, f32, kTwoOfFour},
     {"kind::i8", TensorKind::i8, s8, s32, kTwoOfFour, Feature::tensor_memory | Feature::tensor_i8},
+    // PTX ISA 9.4
+    {"kind::ti16", TensorKind::ti16, s1z4m11, s32, kTwoOfFour, Feature::tensor_memory | Feature::sm_107f},
 };
 
 constexpr KindRow scaled(std::string_view kind, TensorKind tensor_kind, FormatId factor,
@@ -141,6 +145,10 @@ constexpr std::string_view kCollectorsOfA[] = {"", "collector::a::discard", "col
                                                "collector::a::lastuse", "collector::a::use"};
 // After .ashift nothing can use A as it was.
 constexpr std::string_view kCollectorsOfShifted[] = {"", "collector::a::discard", "collector::a::lastuse"};
+// Of .ws; of others there is one buffer, since PTX ISA 9.4.
+constexpr std::string_view kNoCollector[] = {""};
+constexpr std::string_view kCollectorOfB[] = {"", "collector::b::discard", "collector::b::fill",
+                                              "collector::b::lastuse", "collector::b::use"};
 constexpr std::string_view kCollectorsOfB[] = {
     "",
     "collector::b0::discard",
@@ -165,6 +173,7 @@ struct MmaChoice {
   const KindRow* row;
   TensorMma mma;
   bool disables_lanes = false, scales_d = false, zeroes_columns = false;
+  bool collects_b = false;  // with .collector::b
 };
 
 std::vector<OperandSpec> operands(const MmaChoice& x) {
@@ -199,7 +208,8 @@ constexpr std::array kMmaSlots{kWord,
                                kCtaGroup,
                                kMmaKind,
                                QualifierSlot{.what = "qualifier .ashift", .group = "ashift", .required = false},
-                               kCollector};
+                               kCollector,
+                               kSecondCollector};
 constexpr std::array kBlockScaleSlots{
     kWord,
     kSparseSlot,
@@ -207,7 +217,8 @@ constexpr std::array kBlockScaleSlots{
     kMmaKind,
     QualifierSlot{.what = "qualifier .block_scale", .group = "block_scale"},
     QualifierSlot{.what = "number of scale factors", .group = "scale_vec", .required = false},
-    kCollector};
+    kCollector,
+    kSecondCollector};
 constexpr std::array kWsSlots{kWord, kWsSlot, kSparseSlot, kCtaGroup, kMmaKind, kCollector};
 
 Form make_mma(std::initializer_list<std::string_view> qualifiers, const MmaChoice& x) {
@@ -217,6 +228,7 @@ Form make_mma(std::initializer_list<std::string_view> qualifiers, const MmaChoic
                                     : (is_scaled ? Unit::tcgen05_block_scale : Unit::tcgen05);
   Features needs = is_scaled && x.mma.is_sparse ? row.needs | row.sparse_needs : row.needs;
   if (x.scales_d && row.scales_d) needs = needs | Feature::tensor_scale_d;
+  if (x.collects_b) needs = needs | Feature::sm_107f;
   Form out = make_form("tcgen05", qualifiers, Shape{0, 0, 0, 0}, needs,
                        {unit, row.sum, row.factor, row.factor, row.sum, row.modifier});
   out.action = TensorAction{kThread, x.mma.cta_group, x.mma};
@@ -230,14 +242,14 @@ Form make_mma(std::initializer_list<std::string_view> qualifiers, const MmaChoic
 // With lanes disabled or not, D scaled or not. The first form is that of a statement without operands.
 void add_operand_choices(std::initializer_list<std::string_view> qualifiers, MmaChoice x,
                          std::vector<Form>& out) {
-  const bool is_integer = format(x.row->factor).is_integer;
+  const bool is_i8 = x.row->tensor_kind == TensorKind::i8;
   for (const bool scales : {false, true})
     for (const bool disables : {false, true}) {
-      if (scales && !x.row->scales_d && !is_integer) continue;
+      if (scales && !x.row->scales_d && !is_i8) continue;
       x.disables_lanes = disables;
       x.scales_d = scales;
-      // The assembler does not take both with a sparse integer kind.
-      if (!(scales && disables && is_integer && x.mma.is_sparse)) out.push_back(make_mma(qualifiers, x));
+      // The assembler does not take both with sparse integers.
+      if (!(scales && disables && is_i8 && x.mma.is_sparse)) out.push_back(make_mma(qualifiers, x));
     }
 }
 
@@ -247,14 +259,19 @@ std::vector<Form> expand_plain(bool is_sparse) {
   for (const KindRow& row : kPlainKinds)
     for (const std::string_view group : kCtaGroups) {
       TensorMma mma{.kind = row.tensor_kind, .cta_group = number_of(group), .is_sparse = is_sparse};
-      for (const std::string_view collector : kCollectorsOfA)
-        for (const bool in_tensor_memory : {false, true}) {
-          mma.a_in_tensor_memory = in_tensor_memory;
-          add_operand_choices({"mma", sp, group, row.kind, "", collector}, {&row, mma}, out);
-        }
-      mma.shifts_a = true;
-      for (const std::string_view collector : kCollectorsOfShifted)
-        add_operand_choices({"mma", sp, group, row.kind, "ashift", collector}, {&row, mma}, out);
+      const bool is_i8 = row.tensor_kind == TensorKind::i8;
+      for (const std::string_view b :
+           is_i8 ? std::span(kNoCollector) : std::span<const std::string_view>(kCollectorOfB)) {
+        MmaChoice choice{.row = &row, .mma = mma, .collects_b = !b.empty()};
+        for (const std::string_view a : kCollectorsOfA)
+          for (const bool in_tensor_memory : {false, true}) {
+            choice.mma.a_in_tensor_memory = in_tensor_memory;
+            add_operand_choices({"mma", sp, group, row.kind, "", a, b}, choice, out);
+          }
+        choice.mma.shifts_a = true;
+        for (const std::string_view a : kCollectorsOfShifted)
+          add_operand_choices({"mma", sp, group, row.kind, "ashift", a, b}, choice, out);
+      }
     }
   return out;
 }
@@ -263,17 +280,20 @@ std::vector<Form> expand_scaled(bool is_sparse) {
   std::vector<Form> out;
   for (const KindRow& row : kScaledKinds)
     for (const std::string_view group : kCtaGroups)
-      for (const std::string_view collector : kCollectorsOfA)
-        for (const bool in_tensor_memory : {false, true}) {
-          const TensorMma mma{.kind = row.tensor_kind,
-                              .cta_group = number_of(group),
-                              .is_sparse = is_sparse,
-                              .scale_vec = row.scales,
-                              .a_in_tensor_memory = in_tensor_memory};
-          out.push_back(
-              make_mma({"mma", is_sparse ? "sp" : "", group, row.kind, "block_scale", row.scale_vec, collector},
-                       {&row, mma}));
-        }
+      for (const std::string_view a : kCollectorsOfA)
+        for (const std::string_view b : kCollectorOfB)
+          for (const bool in_tensor_memory : {false, true}) {
+            // Beside .collector::a and a written size of blocks.
+            if (!b.empty() && (a.empty() || !row.scale_vec.starts_with("block"))) continue;
+            const TensorMma mma{.kind = row.tensor_kind,
+                                .cta_group = number_of(group),
+                                .is_sparse = is_sparse,
+                                .scale_vec = row.scales,
+                                .a_in_tensor_memory = in_tensor_memory};
+            out.push_back(
+                make_mma({"mma", is_sparse ? "sp" : "", group, row.kind, "block_scale", row.scale_vec, a, b},
+                         {.row = &row, .mma = mma, .collects_b = !b.empty()}));
+          }
   return out;
 }
 
@@ -496,54 +516,81 @@ std::vector<Form> expand_shifts() {
 
 using AllocationKind = tensor::Allocation::Kind;
 
-constexpr std::array kAllocSlots{kWord, kCtaGroup, kSync, kAligned, kSpace, kMoveType};
-constexpr std::array kDeallocSlots{kWord, kCtaGroup, kSync, kAligned, kMoveType};
+constexpr QualifierSlot kExclusive{.what = "qualifier .exclusive", .group = "exclusive", .required = false};
+constexpr std::array kAllocSlots{kWord, kExclusive, kCtaGroup, kSync, kAligned, kSpace, kMoveType};
+constexpr std::array kDeallocSlots{kWord, kExclusive, kCtaGroup, kSync, kAligned, kMoveType};
 constexpr std::array kRelinquishSlots{kWord, kCtaGroup, kSync, kAligned};
 
 std::vector<Form> expand_allocations(AllocationKind kind) {
   std::vector<Form> out;
-  for (const std::string_view group : kCtaGroups) {
-    const TensorAction action{kWarp, number_of(group), tensor::Allocation{kind}};
-    const OperandSpec count = integer_of_warp("ncols", Part::column_count);
-    if (kind == AllocationKind::relinquish)
-      out.push_back(make_tensor_form({"relinquish_alloc_permit", group, "sync", "aligned"}, action));
-    if (kind == AllocationKind::deallocate) {
-      out.push_back(make_tensor_form({"dealloc", group, "sync", "aligned", "b32"}, action));
-      out.back().operands = {integer_of_warp("taddr", Part::tensor_address), count};
+  for (const std::string_view exclusive : {"", "exclusive"})
+    for (const std::string_view group : kCtaGroups) {
+      const TensorAction action{kWarp, number_of(group), tensor::Allocation{kind, !exclusive.empty()}};
+      const OperandSpec count = integer_of_warp("ncols", Part::column_count);
+      if (kind == AllocationKind::relinquish && exclusive.empty())
+        out.push_back(make_tensor_form({"relinquish_alloc_permit", group, "sync", "aligned"}, action));
+      if (kind == AllocationKind::deallocate) {
+        out.push_back(make_tensor_form({"dealloc", exclusive, group, "sync", "aligned", "b32"}, action));
+        out.back().operands = {integer_of_warp("taddr", Part::tensor_address), count};
+      }
+      if (kind != AllocationKind::allocate) continue;
+      for (const std::string_view space : {"", "shared::cta"}) {
+        out.push_back(make_tensor_form({"alloc", exclusive, group, "sync", "aligned", space, "b32"}, action));
+        out.back().operands = {shared_address("dst", kWarp), count};
+      }
     }
-    if (kind != AllocationKind::allocate) continue;
-    for (const std::string_view space : {"", "shared::cta"}) {
-      out.push_back(make_tensor_form({"alloc", group, "sync", "aligned", space, "b32"}, action));
-      out.back().operands = {shared_address("dst", kWarp), count};
-    }
-  }
   return out;
 }
 
 // ---- tcgen05.commit, tcgen05.fence, tcgen05.wait
 
-constexpr std::array kCommitSlots{kWord,
-                                  kCtaGroup,
-                                  QualifierSlot{.what = "completion mechanism", .group = "completion"},
-                                  kSpace,
-                                  QualifierSlot{.what = "multicast", .group = "multicast", .required = false},
-                                  kMoveType};
+constexpr std::array kCommitSlots{
+    kWord,
+    kCtaGroup,
+    QualifierSlot{.what = "completion mechanism", .group = "completion"},
+    QualifierSlot{.what = "restriction", .group = "restriction", .required = false},
+    kSpace,
+    QualifierSlot{.what = "multicast", .group = "multicast", .required = false},
+    kMoveType};
 constexpr std::array kTensorFenceSlots{kWord};
 constexpr std::array kWaitSlots{kWord, kSync, kAligned};
 
+struct CommitRow {
+  std::string_view restriction, multicast;
+  int mask_bits;
+  Features needs = Feature::tensor_memory;
+  std::string_view not_executed = {};
+};
+constexpr Features kOf107 = Feature::tensor_memory | Feature::sm_107f;
+constexpr std::string_view kReadsOfA = "sync_restrict::shared::read::mma::a",
+                           kNoReadsOfA = "when a product has read A is not known";
+constexpr CommitRow kCommitRows[] = {
+    {"", "", 0},
+    {"", "multicast::cluster", 16},
+    // PTX ISA 9.4
+    {"", "multicast::cluster::16b", 16},
+    {"", "multicast::cluster::32b", 32, kOf107},
+    {kReadsOfA, "", 0, kOf107, kNoReadsOfA},
+    {kReadsOfA, "multicast::cluster::32b", 32, kOf107, kNoReadsOfA},
+};
+
 std::vector<Form> expand_commits() {
-  static constexpr RegisterClass kMask{"b16", 16, "b16 u16 s16"};
+  static constexpr RegisterClass kMask{"b16", 16, "b16 u16 s16"}, kWideMask{"b32", 32, kIntegerTypes};
   std::vector<Form> out;
-  for (const std::string_view group : kCtaGroups)
-    for (const std::string_view space : {"", "shared::cluster"})
-      for (const bool is_multicast : {false, true}) {
+  for (const CommitRow& row : kCommitRows)
+    for (const std::string_view group : kCtaGroups)
+      for (const std::string_view space : {"", "shared::cluster"}) {
         out.push_back(make_tensor_form(
-            {"commit", group, "mbarrier::arrive::one", space, is_multicast ? "multicast::cluster" : "", "b64"},
-            {.cta_group = number_of(group), .what = tensor::Commit{is_multicast}}));
+            {"commit", group, "mbarrier::arrive::one", row.restriction, space, row.multicast, "b64"},
+            {.cta_group = number_of(group),
+             .what = tensor::Commit{row.mask_bits},
+             .not_executed = row.not_executed},
+            row.needs));
         out.back().operands = {shared_address("mbar", kThread)};
-        if (is_multicast)
-          out.back().operands.push_back(
-              one("cta_mask", Part::block_mask, OperandKind::scalar, kMask, b16, kThread));
+        if (row.mask_bits == 0) continue;
+        const bool is_wide = row.mask_bits == 32;
+        out.back().operands.push_back(one("cta_mask", Part::block_mask, OperandKind::scalar,
+                                          is_wide ? kWideMask : kMask, is_wide ? b32 : b16, kThread));
       }
   return out;
 }
@@ -573,6 +620,15 @@ constexpr std::string_view kAllocMarks[] = {"alloc"}, kDeallocMarks[] = {"deallo
                            kScaleMarks[] = {"mma", "block_scale"},
                            kSpScaleMarks[] = {"mma", "sp", "block_scale"}, kWsMarks[] = {"mma", "ws"},
                            kWsSpMarks[] = {"mma", "ws", "sp"};
+constexpr SinceRow kAllocSince[] = {
+    {"exclusive", {9, 4}},
+};
+constexpr SinceRow kCommitSince[] = {
+    {"multicast::cluster::*|sync_restrict::*", {9, 4}},
+};
+constexpr SinceRow kMmaSince[] = {
+    {"kind::ti16|collector::b::*", {9, 4}},
+};
 constexpr SinceRow kScaleSince[] = {
     {"kind::mxf4nvf4", {8, 7}},
     {"block_scale !scale_vec::*", {8, 8}},
@@ -597,15 +653,18 @@ void add_tcgen05(std::vector<Family>& out) {
     out.push_back({name, "tcgen05", marks, slots, std::move(forms)});
   };
   add("tcgen05.alloc", kAllocMarks, kAllocSlots, expand_allocations(AllocationKind::allocate));
+  out.back().since = kAllocSince;
   add("tcgen05.alloc", kDeallocMarks, kDeallocSlots, expand_allocations(AllocationKind::deallocate));
   add("tcgen05.alloc", kRelinquishMarks, kRelinquishSlots, expand_allocations(AllocationKind::relinquish));
   add("tcgen05.commit", kCommitMarks, kCommitSlots, expand_commits());
+  out.back().since = kCommitSince;
   add("tcgen05.cp", kCopyMarks, kCopySlots, expand_copies());
   add("tcgen05.fence", kFenceMarks, kTensorFenceSlots, expand_fences());
   add("tcgen05.fence", kWaitMarks, kWaitSlots, expand_waits());
   add("tcgen05.ld", kLoadMarks, kLoadSlots, expand_moves(false));
   add("tcgen05.ld.red", kReduceMarks, kReduceSlots, expand_reductions());
   add("tcgen05.mma", kMmaMarks, kMmaSlots, expand_plain(false));
+  out.back().since = kMmaSince;
   add("tcgen05.mma.block_scale", kScaleMarks, kBlockScaleSlots, expand_scaled(false));
   out.back().since = kScaleSince;
   add("tcgen05.mma.sp", kSpMarks, kMmaSlots, expand_plain(true));
