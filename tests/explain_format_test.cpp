@@ -400,7 +400,8 @@ TEST_CASE("warpbit format prints formats and tables", "[quick][cli]") {
   const Output all = run({"format"});
   CHECK(all.status == 0);
   CHECK(all.lines().size() == warpbit::all_formats().size() + warpbit::block_formats().size() + 3);
-  CHECK(all.lines()[7] == "e4m3     8     1 4 3    7     448           0.015625      0.001953125      -    yes");
+  CHECK(all.lines()[7] ==
+        "e4m3     8     1 4 3    7     448           0.015625      0.001953125      -    yes");
   for (const FormatInfo& f : warpbit::all_formats()) {
     const std::string name(f.name);
     for (const Output& output : {run({"format", name}), run({"format", name, "--table"}), all})
