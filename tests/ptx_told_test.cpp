@@ -11,11 +11,13 @@ using Catch::Contains;
 
 // A kernel of some threads with `body`, whose first line is line 12 of the text. %r1: the thread; %r2: its word of `s`; %r3: that of
 // thread ^ 32; %p1: it is of warp 0.
-ptx::Report launch(const std::string& body, unsigned threads, ptx::Launch how = {}) {
+ptx::Report launch(const std::string& body, unsigned threads, ptx::Launch how = {},
+                   const std::string& directives = "") {
   const std::string text = R"(.version 9.0
 .target sm_90a
 .address_size 64
-.visible .entry k(.param .u64 out)
+.visible .entry k(.param .u64 out) )" +
+                           directives + R"(
 {
   .reg .pred %p<8>; .reg .b32 %r<16>; .reg .b64 %rd<4>; .reg .f32 %f<4>;
   .shared .align 16 .b8 s[1024]; .shared .align 8 .b8 full[8];
@@ -117,6 +119,18 @@ TEST_CASE("a deadlock is a table of who waits where") {
       "threads that do\n  k, block (0, 0, 0)\n"
       "  warp 0     PTX line 14: bar.sync 1, 64  barrier 1: 1 of 2 warps has arrived\n"
       "  warps 1-2  PTX line 13: bar.sync 2, 96  barrier 2: 2 of 3 warps have arrived");
+}
+
+TEST_CASE("warps that wait for registers are the cause of those that wait for their warpgroup") {
+  // 128 * 40 and 256 * 240 registers are more than the 384 * 168 that the block has.
+  const ptx::Report report = launch(
+      "setp.ge.u32 %p3, %r1, 128; @%p3 bra MORE;\nsetmaxnreg.dec.sync.aligned.u32 40;\nret;\n"
+      "MORE: setmaxnreg.inc.sync.aligned.u32 240;\nwgmma.fence.sync.aligned;",
+      384, {}, ".maxntid 384, 1, 1");
+  REQUIRE(report.fault);
+  CHECK(report.fault->error.code == Errc::deadlock);
+  CHECK_THAT(report.fault->message(), Contains("setmaxnreg.inc.sync.aligned.u32 240") &&
+                                          Contains("registers that no other warp gives back"));
 }
 
 TEST_CASE("a phase that lacks what nobody brings is told at the object") {

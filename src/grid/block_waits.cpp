@@ -131,10 +131,12 @@ Fault Block::missing_warp(Warp& warp, const Path& path) const {
 
 namespace {
 
-// Whether some of these lanes wait for a barrier object: no one else waits for a better reason.
-bool any_tests(Warp& warp, Lanes lanes) {
+// Whether some of these lanes wait for a barrier object, for registers or columns: who waits for them has no better reason.
+bool any_waits(Warp& warp, Lanes lanes) {
   return std::ranges::any_of(warp.paths(), [&](const Path& path) {
-    return path.waits_for == Waits::test && (path.lanes & lanes) != 0;
+    const bool tests =
+        path.waits_for == Waits::test || path.waits_for == Waits::registers || path.waits_for == Waits::columns;
+    return tests && (path.lanes & lanes) != 0;
   });
 }
 
@@ -151,18 +153,18 @@ bool Block::report_cause() {
   for (const std::unique_ptr<Warp>& warp : warps_)
     for (const Path& path : warp->paths())
       if (path.waits_for == Waits::none && path.waits && (waits == nullptr || path.pc < waits->pc) &&
-          !any_tests(*warp, path.needs & ~path.lanes))
+          !any_waits(*warp, path.needs & ~path.lanes))
         who_waits = warp.get(), waits = &path;
   if (waits != nullptr) return report_missing(*who_waits, *waits), true;
-  const auto group_tests = [&](const Warp& one) {
+  const auto group_waits = [&](const Warp& one) {
     return std::ranges::any_of(warps_, [&](const std::unique_ptr<Warp>& other) {
       return other->number() / block::kGroupWarps == one.number() / block::kGroupWarps &&
-             any_tests(*other, kAllLanes);
+             any_waits(*other, kAllLanes);
     });
   };
   for (const std::unique_ptr<Warp>& one : warps_)
     for (const Path& path : one->paths())
-      if (path.waits_for == Waits::warpgroup && !group_tests(*one))
+      if (path.waits_for == Waits::warpgroup && !group_waits(*one))
         return fault(missing_warp(*one, path)), true;
   return false;
 }
