@@ -68,6 +68,7 @@ def statement(parts, operands):
     except (IndexError, KeyError): return None
     return name + ' ' + ', '.join(text) + ';'
 
+PTXAS = os.environ.get('PTXAS', 'ptxas')
 runs = 0
 def ask(lines, target):
     global runs
@@ -81,7 +82,7 @@ def ask(lines, target):
             with open(src, 'w') as f:
                 f.write(f'.version 9.0\n.target {target}\n.address_size 64\n.visible .entry k(.param .u64 p){{\n{REGS}\n')
                 f.write('\n'.join(lines[i] for i in open_) + '\nret;\n}\n')
-            p = subprocess.run(['ptxas', '-arch', 'compute_' + target[3:], src, '-o', cub], capture_output=True, text=True)
+            p = subprocess.run([PTXAS, '-arch', 'compute_' + target[3:], src, '-o', cub], capture_output=True, text=True)
             if p.returncode == 0: return
             bad, fatal = set(), False
             for line in (p.stdout + p.stderr).splitlines():

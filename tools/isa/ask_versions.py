@@ -35,7 +35,7 @@ def accepted(lines, target, version):
             with open(src, 'w') as f:
                 f.write(f'.version {version}\n.target {target}\n.address_size 64\n.visible .entry k(.param .u64 p){{\n{regs(version)}\n')
                 f.write('\n'.join(lines[i] for i in open_) + '\nret;\n}\n')
-            p = subprocess.run(['ptxas', '-arch', 'compute_' + target[3:], src, '-o', ask_scalar.TMP + '/v.cubin'], capture_output=True, text=True)
+            p = subprocess.run([ask_scalar.PTXAS, '-arch', 'compute_' + target[3:], src, '-o', ask_scalar.TMP + '/v.cubin'], capture_output=True, text=True)
             if p.returncode == 0: return
             bad = set()
             for line in (p.stdout + p.stderr).splitlines():
