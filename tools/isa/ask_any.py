@@ -52,7 +52,7 @@ def ask(rows, targets, newest):
     for text, of, since in rows:
         if since and number(since) > number(newest): continue
         for target, has in of.items():
-            if target in targets: wanted.setdefault((target, newest), {})[text] = has
+            if target in targets: wanted.setdefault((target, newest), {}).setdefault(text, has)  # later.tsv first
         first = next((t for t in targets if of.get(t)), None)
         if since and first: wanted.setdefault((first, before(since)), {})[text] = False
     for (target, version), texts in wanted.items():
