@@ -7,6 +7,10 @@
 namespace warpbit::ptx {
 namespace {
 
+// Deeper chains, and more places of one line, are not looked through: text could make both as long as it is itself.
+constexpr int kMostLinks = 64;
+constexpr std::size_t kMostPlaces = 1024;
+
 LinePlace place_of(const Location& location) {
   return {location.file, location.line, location.column};
 }
@@ -25,8 +29,7 @@ int Locations::add(Location here, const std::optional<LinePlace>& inlined_at) {
     choice = choose(key, seen);
     here.inlined_at = choice.parent;
     if (!choice.is_sure) here.or_inlined_at = sure_[*inlined_at];
-    const bool is_new = std::ranges::find(seen.parents, choice.parent) == seen.parents.end();
-    if (is_new && choice.is_sure) seen.parents.push_back(choice.parent);
+    if (choice.is_sure) seen.parents.insert(choice.parent);
   } else {
     is_anchored_ = true;
     choice.like = next_like(seen);
@@ -44,7 +47,7 @@ int Locations::add(Location here, const std::optional<LinePlace>& inlined_at) {
 Locations::Choice Locations::choose(const Key& key, const Seen& seen) {
   const LinePlace& parent = key.second;
   if (!order_.empty() && place_of(at(order_.back())) == parent) {
-    const bool is_known = std::ranges::find(seen.parents, order_.back()) != seen.parents.end();
+    const bool is_known = seen.parents.contains(order_.back());
     return {order_.back(), at(order_.back()).or_inlined_at.empty(), is_known ? next_like(seen) : std::nullopt};
   }
   const auto named = sure_.find(parent);
@@ -89,10 +92,12 @@ std::optional<std::size_t> Locations::next_like(const Seen& seen) const {
 
 // How many links of the last chain are further inside than what it shares with the chain of another place.
 std::optional<int> Locations::distance(int location) const {
-  for (; location >= 0; location = at(location).inlined_at) {
+  for (int links = 0; location >= 0 && links < kMostLinks; location = at(location).inlined_at, ++links) {
     int out = 0;
-    for (int last = order_.empty() ? -1 : order_.back(); last >= 0; last = at(last).inlined_at, ++out)
+    for (int last = order_.empty() ? -1 : order_.back(); last >= 0 && out < kMostLinks; ++out) {
       if (last == location) return out;
+      last = at(last).inlined_at;
+    }
   }
   return {};
 }
@@ -100,6 +105,7 @@ std::optional<int> Locations::distance(int location) const {
 std::optional<int> Locations::nearest(const std::vector<int>& places) const {
   std::optional<int> out, least;
   bool is_one = false;
+  if (places.size() > kMostPlaces) return out;
   for (const int one : places) {
     const std::optional<int> own = distance(one);
     if (!own || (least && *own > *least)) continue;

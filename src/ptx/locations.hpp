@@ -6,6 +6,7 @@
 #include <compare>
 #include <map>
 #include <optional>
+#include <set>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -49,7 +50,7 @@ class Locations {
     std::optional<std::size_t> like = {};  ///< the occurrence that it repeats
   };
   struct Seen {
-    std::vector<int> parents;              // those that are sure
+    std::set<int> parents;                 // those that are sure
     std::vector<std::size_t> occurrences;  // of order_
   };
   Choice choose(const Key& key, const Seen& seen);
