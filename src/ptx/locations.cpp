@@ -9,7 +9,7 @@ namespace {
 
 // Deeper chains, and more places of one line, are not looked through: text could make both as long as it is itself.
 constexpr int kMostLinks = 64;
-constexpr std::size_t kMostPlaces = 1024;
+constexpr std::size_t kMostPlaces = 1024, kMostTold = 64;
 
 LinePlace place_of(const Location& location) {
   return {location.file, location.line, location.column};
@@ -28,7 +28,11 @@ int Locations::add(Location here, const std::optional<LinePlace>& inlined_at) {
   if (inlined_at) {
     choice = choose(key, seen);
     here.inlined_at = choice.parent;
-    if (!choice.is_sure) here.or_inlined_at = sure_[*inlined_at];
+    if (!choice.is_sure) {
+      const std::vector<int>& all = sure_[*inlined_at];
+      here.or_inlined_at.assign(all.end() - static_cast<std::ptrdiff_t>(std::min(all.size(), kMostTold)),
+                                all.end());
+    }
     if (choice.is_sure) seen.parents.insert(choice.parent);
   } else {
     is_anchored_ = true;
@@ -79,7 +83,7 @@ Locations::Choice Locations::choose_of(const std::vector<int>& parents, const Se
   const std::span own(in_block, before.end());
   const std::size_t like = own.empty() ? before.front() : own.front();
   const auto is_like = [&](std::size_t one) { return order_[one] == order_[like]; };
-  const bool is_only_one = !own.empty() && std::ranges::all_of(own, is_like);
+  const bool is_only_one = !own.empty() && own.size() <= kMostPlaces && std::ranges::all_of(own, is_like);
   return {at(order_[like]).inlined_at, is_only_one && at(order_[like]).or_inlined_at.empty(), like};
 }
 
