@@ -134,9 +134,9 @@ namespace {
 // Whether some of these lanes wait for a barrier object, for registers or columns: who waits for them has no better reason.
 bool any_waits(Warp& warp, Lanes lanes) {
   return std::ranges::any_of(warp.paths(), [&](const Path& path) {
-    const bool tests =
+    const bool waits =
         path.waits_for == Waits::test || path.waits_for == Waits::registers || path.waits_for == Waits::columns;
-    return tests && (path.lanes & lanes) != 0;
+    return waits && (path.lanes & lanes) != 0;
   });
 }
 

@@ -123,21 +123,38 @@ Result<void> check_call(const ModuleText& module, const FunctionText& function, 
 
 // ---- Registers and constants, for which statements move what .param holds
 
-void Parser::move_param(const Statement& like, std::string_view opcode, const Variable& in_param,
-                        const Operand& item) {
-  Operand at, symbol;
-  symbol.kind = Operand::Kind::symbol;
-  symbol.variable = &in_param;
-  symbol.text = in_param.name;
-  at.kind = Operand::Kind::address;
-  symbol.position = at.position = item.position;
-  add_children(at, {symbol});
-  const Type type = in_param.type;
-  const std::string_view kind = row(type == Type::f32 || type == Type::f64 ? type : of_bits(bits(type))).name;
-  if (opcode == "ld")
-    add_statement(like, opcode, {"param", kind}, {item, at});
-  else
-    add_statement(like, opcode, {"param", kind}, {at, item});
+namespace {
+
+Operand symbol_of(const Variable& variable, Position at) {
+  Operand out;
+  out.kind = Operand::Kind::symbol;
+  out.variable = &variable;
+  out.text = variable.name;
+  out.position = at;
+  return out;
+}
+
+// ".b32"; floating-point constants have their own type.
+std::string_view moved_type(Type type) {
+  return row(type == Type::f32 || type == Type::f64 ? type : of_bits(bits(type))).name;
+}
+
+}  // namespace
+
+Operand Parser::address_of(const Moved& one) {
+  Operand out;
+  out.kind = Operand::Kind::address;
+  out.position = one.item.position;
+  add_children(out, {symbol_of(*one.in_param, out.position)});
+  return out;
+}
+
+void Parser::load_param(const Statement& like, const Moved& one) {
+  add_statement(like, "ld", {"param", moved_type(one.in_param->type)}, {one.item, address_of(one)});
+}
+
+void Parser::store_param(const Statement& like, const Moved& one) {
+  add_statement(like, "st", {"param", moved_type(one.in_param->type)}, {address_of(one), one.item});
 }
 
 // Each register, constant and _ of a call becomes a variable in .param: stores before the call, loads behind it. What the
@@ -168,14 +185,9 @@ std::vector<Parser::Moved> Parser::pass_in_param(const Statement& call) {
       if (item.kind == Operand::Kind::symbol || !passes(*function_, item, formals[i], returns)) continue;
       const Variable& own = function_->variables.emplace_back(Variable{
           formals[i].name, StateSpace::param, formals[i].type, formals[i].bytes, formals[i].alignment});
-      Operand symbol;
-      symbol.kind = Operand::Kind::symbol;
-      symbol.variable = &own;
-      symbol.text = own.name;
-      symbol.position = item.position;
-      function_->operands[first + i] = symbol;
+      function_->operands[first + i] = symbol_of(own, item.position);
       if (!returns)
-        move_param(call, "st", own, item);
+        store_param(call, {&own, item});
       else if (item.kind == Operand::Kind::reg)
         loads.push_back({&own, item});
     }
@@ -197,11 +209,11 @@ void Parser::declare_in_register(Variable& formal, bool returns) {
   Statement like;
   like.text = formal.name;
   like.position = formal.position;
-  move_param(like, "ld", formal, own);
+  load_param(like, {&formal, own});
 }
 
 void Parser::store_results(const Statement& before) {
-  for (const Moved& one : returned_) move_param(before, "st", *one.in_param, one.item);
+  for (const Moved& one : returned_) store_param(before, one);
 }
 
 }  // namespace warpbit::ptx

@@ -23,7 +23,7 @@ void Locations::clear() {
 
 int Locations::add(Location here, const std::optional<LinePlace>& inlined_at) {
   const Key key{place_of(here), inlined_at.value_or(LinePlace{})};
-  Seen& seen = seen_[key];
+  Occurrences& seen = seen_[key];
   Choice choice;
   if (inlined_at) {
     choice = choose(key, seen);
@@ -33,7 +33,6 @@ int Locations::add(Location here, const std::optional<LinePlace>& inlined_at) {
       here.or_inlined_at.assign(all.end() - static_cast<std::ptrdiff_t>(std::min(all.size(), kMostTold)),
                                 all.end());
     }
-    if (choice.is_sure) seen.parents.insert(choice.parent);
   } else {
     is_anchored_ = true;
     choice.like = next_like(seen);
@@ -42,16 +41,16 @@ int Locations::add(Location here, const std::optional<LinePlace>& inlined_at) {
       here = at(same->second.back());
   }
   like_ = choice.like.value_or(order_.size());
-  seen.occurrences.push_back(order_.size());
+  seen.push_back(order_.size());
   order_.push_back(index_of(here, choice.is_sure));
   return order_.back();
 }
 
 // Where the line was inlined: at the .loc directly before, if that is what inlined_at names.
-Locations::Choice Locations::choose(const Key& key, const Seen& seen) {
+Locations::Choice Locations::choose(const Key& key, const Occurrences& seen) {
   const LinePlace& parent = key.second;
   if (!order_.empty() && place_of(at(order_.back())) == parent) {
-    const bool is_known = seen.parents.contains(order_.back());
+    const bool is_known = known_.contains({key.first, order_.back(), true});
     return {order_.back(), at(order_.back()).or_inlined_at.empty(), is_known ? next_like(seen) : std::nullopt};
   }
   const auto named = sure_.find(parent);
@@ -65,33 +64,32 @@ Locations::Choice Locations::choose(const Key& key, const Seen& seen) {
 
 // Of several: as it was in what the .loc before repeat; the nearest to the chain of the last one; that of the basic block, if it
 // has one; and otherwise the first, which is not sure.
-Locations::Choice Locations::choose_of(const std::vector<int>& parents, const Seen& seen) {
+Locations::Choice Locations::choose_of(const std::vector<int>& parents, const Occurrences& seen) {
   if (parents.size() == 1) {
     is_anchored_ = true;
     return {parents.front(), true, distance(parents.front()) ? std::nullopt : next_like(seen)};
   }
-  const std::vector<std::size_t>& before = seen.occurrences;
-  if (const auto next = std::ranges::upper_bound(before, like_); next != before.end()) {
+  if (const auto next = std::ranges::upper_bound(seen, like_); next != seen.end()) {
     const Location& like = at(order_[*next]);
     return {like.inlined_at, is_anchored_ && like.or_inlined_at.empty(), *next};
   }
   if (const std::optional<int> nearest = this->nearest(parents))
     return {*nearest, at(order_.back()).or_inlined_at.empty()};
   is_anchored_ = false;
-  if (before.empty()) return {parents.back(), false};
-  const auto in_block = std::ranges::lower_bound(before, block_);
-  const std::span own(in_block, before.end());
-  const std::size_t like = own.empty() ? before.front() : own.front();
+  if (seen.empty()) return {parents.back(), false};
+  const auto in_block = std::ranges::lower_bound(seen, block_);
+  const std::span own(in_block, seen.end());
+  const std::size_t like = own.empty() ? seen.front() : own.front();
   const auto is_like = [&](std::size_t one) { return order_[one] == order_[like]; };
   const bool is_only_one = !own.empty() && own.size() <= kMostPlaces && std::ranges::all_of(own, is_like);
   return {at(order_[like]).inlined_at, is_only_one && at(order_[like]).or_inlined_at.empty(), like};
 }
 
 // The next .loc of a copy repeats the next one of its kind behind what the last one repeats.
-std::optional<std::size_t> Locations::next_like(const Seen& seen) const {
-  if (seen.occurrences.empty()) return {};
-  const auto next = std::ranges::upper_bound(seen.occurrences, like_);
-  return next != seen.occurrences.end() ? *next : seen.occurrences.back();
+std::optional<std::size_t> Locations::next_like(const Occurrences& seen) const {
+  if (seen.empty()) return {};
+  const auto next = std::ranges::upper_bound(seen, like_);
+  return next != seen.end() ? *next : seen.back();
 }
 
 // How many links of the last chain are further inside than what it shares with the chain of another place.

@@ -6,7 +6,6 @@
 #include <compare>
 #include <map>
 #include <optional>
-#include <set>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -49,13 +48,10 @@ class Locations {
     bool is_sure = true;
     std::optional<std::size_t> like = {};  ///< the occurrence that it repeats
   };
-  struct Seen {
-    std::set<int> parents;                 // those that are sure
-    std::vector<std::size_t> occurrences;  // of order_
-  };
-  Choice choose(const Key& key, const Seen& seen);
-  Choice choose_of(const std::vector<int>& parents, const Seen& seen);
-  std::optional<std::size_t> next_like(const Seen& seen) const;
+  using Occurrences = std::vector<std::size_t>;  // of order_
+  Choice choose(const Key& key, const Occurrences& seen);
+  Choice choose_of(const std::vector<int>& parents, const Occurrences& seen);
+  std::optional<std::size_t> next_like(const Occurrences& seen) const;
   std::optional<int> distance(int location) const;
   std::optional<int> nearest(const std::vector<int>& places) const;
   int index_of(const Location& here, bool is_sure);
@@ -65,7 +61,7 @@ class Locations {
   std::map<std::tuple<LinePlace, int, bool>, int>
       known_;                                   // by line, by where it was inlined, whether that is sure
   std::map<LinePlace, std::vector<int>> sure_;  // by line
-  std::map<Key, Seen> seen_;
+  std::map<Key, Occurrences> seen_;
   std::vector<int> order_;    // the location of each .loc
   std::size_t block_ = 0;     // of order_: the first of the basic block
   std::size_t like_ = 0;      // the occurrence that the last one repeats, or itself

@@ -277,7 +277,7 @@ void Parser::statement() {
   if (out.is->does == Does::ret) store_results(out);
   for (Statement& one : std::span(function_->statements).subspan(added)) one.text = out.text;
   function_->statements.push_back(out);
-  for (const Moved& one : loads) move_param(out, "ld", *one.in_param, one.item);
+  for (const Moved& one : loads) load_param(out, one);
 }
 
 }  // namespace warpbit::ptx

@@ -114,8 +114,9 @@ class Parser : private Reader {
     const Variable* in_param;
     Operand item;
   };
-  void move_param(const Statement& like, std::string_view opcode, const Variable& in_param,
-                  const Operand& item);
+  Operand address_of(const Moved& one);
+  void load_param(const Statement& like, const Moved& one);
+  void store_param(const Statement& like, const Moved& one);
   std::vector<Moved> pass_in_param(const Statement& call);
   void declare_in_register(Variable& formal, bool returns);
   void store_results(const Statement& before);
