@@ -4,15 +4,22 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <mutex>
 
 namespace warpbit {
 
+const std::vector<Form>& FormList::all() const {
+  std::call_once(made_->once, [this] { made_->forms = made_->expand(); });
+  return made_->forms;
+}
+
 std::span<const Family> families() {
-  static const std::vector<Family> all = [] {
-    std::vector<Family> out;
+  // Never destroyed: that would take a quarter of what it takes to make them.
+  static const std::vector<Family>& all = *[] {
+    auto* out = new std::vector<Family>;
     for (const auto add : {add_mma, add_block_scale, add_wmma, add_matrix_moves, add_cvt, add_wgmma,
                            add_async_control, add_tcgen05})
-      add(out);
+      add(*out);
     return out;
   }();
   return all;

@@ -5,11 +5,16 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <limits>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -149,6 +154,31 @@ struct Form {
   std::string_view undocumented;  ///< not empty: the assembler accepts it, but the manual does not list it
 };
 
+/// The forms of a family, expanded from its rows when they are first asked for: most programs need few families of the many.
+/// They stay until the program ends. Thread-safe.
+class FormList {
+ public:
+  /// What expand(given...) returns.
+  template <class... Given>
+  explicit FormList(std::vector<Form> (*expand)(Given...), std::type_identity_t<Given>... given)
+      : made_(std::make_shared<Made>([=] { return expand(given...); })) {}
+
+  auto begin() const { return all().begin(); }
+  auto end() const { return all().end(); }
+  const Form& back() const { return all().back(); }
+
+ private:
+  struct Made {
+    explicit Made(std::function<std::vector<Form>()> how) : expand(std::move(how)) {}
+    std::function<std::vector<Form>()> expand;
+    std::once_flag once;
+    std::vector<Form> forms;
+  };
+  const std::vector<Form>& all() const;
+
+  std::shared_ptr<Made> made_;
+};
+
 /// Since which version of PTX forms of an opcode exist, where that is later than their targets (PTX manual, "PTX ISA Notes" of
 /// each instruction; tests/isa/versions.tsv has what ptxas asks for). The words must all be there: `a|b` one of them, `a*` one
 /// that begins so, `.a` as the last, `.a.b` as the last two, `!a` none. Of the rows that fit the latest counts.
@@ -165,7 +195,7 @@ struct Family {
   /// "::..."; none for the plain one.
   std::span<const std::string_view> marks;
   std::span<const QualifierSlot> slots;
-  std::vector<Form> forms;
+  FormList forms;
   std::span<const SinceRow> since = {};  ///< of all families of the opcode
 };
 

@@ -47,6 +47,24 @@ Form make_form(std::string_view opcode, std::initializer_list<std::string_view> 
   return out;
 }
 
+std::vector<Form> expand_group() {
+  constexpr int kWarpgroup = 128;
+  std::vector<Form> out;
+  for (const auto& [name, kind] : kGroupRows)
+    out.push_back(
+        make_form("wgmma", {name, "sync", "aligned"}, Unit::wgmma_sync, Feature::wgmma, {{kind}, kWarpgroup}));
+  out.back().operands = {immediate_operand("N", Part::group_count, {0, kUnbounded})};
+  return out;
+}
+
+std::vector<Form> expand_proxies() {
+  std::vector<Form> out;
+  for (const auto& [name, space] : kProxyRows)
+    out.push_back(make_form("fence", {"proxy", "async", name}, Unit::proxy_fence, Feature::sm_90,
+                            {{Kind::proxy_fence, space}, 1}));
+  return out;
+}
+
 constexpr SinceRow kProxySince[] = {
     {"", {8, 0}},
 };
@@ -54,16 +72,8 @@ constexpr SinceRow kProxySince[] = {
 }  // namespace
 
 void add_async_control(std::vector<Family>& out) {
-  constexpr int kWarpgroup = 128;
-  out.push_back({"wgmma.sync", "wgmma", {}, kGroupSlots, {}});
-  for (const auto& [name, kind] : kGroupRows)
-    out.back().forms.push_back(
-        make_form("wgmma", {name, "sync", "aligned"}, Unit::wgmma_sync, Feature::wgmma, {{kind}, kWarpgroup}));
-  out.back().forms.back().operands = {immediate_operand("N", Part::group_count, {0, kUnbounded})};
-  out.push_back({"fence.proxy", "fence", kProxyMarks, kProxySlots, {}, kProxySince});
-  for (const auto& [name, space] : kProxyRows)
-    out.back().forms.push_back(make_form("fence", {"proxy", "async", name}, Unit::proxy_fence, Feature::sm_90,
-                                         {{Kind::proxy_fence, space}, 1}));
+  out.push_back({"wgmma.sync", "wgmma", {}, kGroupSlots, FormList(expand_group)});
+  out.push_back({"fence.proxy", "fence", kProxyMarks, kProxySlots, FormList(expand_proxies), kProxySince});
 }
 
 }  // namespace warpbit

@@ -152,8 +152,8 @@ constexpr std::string_view kMarks[] = {"block_scale"}, kSparseMarks[] = {"sp", "
 
 void add_block_scale(std::vector<Family>& out) {
   using namespace block_scale_family;
-  out.push_back({"mma.block_scale", "mma", kMarks, kSlots, expand(false), kSince});
-  out.push_back({"mma.sp.block_scale", "mma", kSparseMarks, kSlots, expand(true)});
+  out.push_back({"mma.block_scale", "mma", kMarks, kSlots, FormList(expand, false), kSince});
+  out.push_back({"mma.sp.block_scale", "mma", kSparseMarks, kSlots, FormList(expand, true)});
 }
 
 }  // namespace warpbit

@@ -46,16 +46,18 @@ Form make_form(const Row& row) {
   return out;
 }
 
+std::vector<Form> expand() {
+  std::vector<Form> out;
+  for (const Row& row : kRows) out.push_back(make_form(row));
+  return out;
+}
+
 }  // namespace of_chains
 }  // namespace
 
 const Family& chain_family() {
   using namespace of_chains;
-  static const Family family = [] {
-    Family out{"chain", "chain", {}, kSlots, {}};
-    for (const Row& row : kRows) out.forms.push_back(make_form(row));
-    return out;
-  }();
+  static const Family family{"chain", "chain", {}, kSlots, FormList(expand)};
   return family;
 }
 

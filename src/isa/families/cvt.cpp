@@ -246,6 +246,16 @@ Form make_form(const Row& row, FormatId to, FormatId from, CvtRounding rounding,
   return out;
 }
 
+std::vector<Form> expand() {
+  std::vector<Form> out;
+  for (const Row& row : kRows)
+    for (const FormatId to : types_in(row.to))
+      for (const FormatId from : types_in(row.from))
+        for (const CvtRounding rounding : row.roundings)
+          for (const Words words : row.words) out.push_back(make_form(row, to, from, rounding, words));
+  return out;
+}
+
 constexpr SinceRow kSince[] = {
     {".f32.bf16", {7, 1}},
     {"satfinite !e4m3x2|e5m2x2", {8, 1}},
@@ -265,13 +275,7 @@ constexpr SinceRow kSince[] = {
 
 void add_cvt(std::vector<Family>& out) {
   using namespace cvt_family;
-  out.push_back({"cvt", "cvt", {}, kSlots, {}, kSince});
-  for (const Row& row : kRows)
-    for (const FormatId to : types_in(row.to))
-      for (const FormatId from : types_in(row.from))
-        for (const CvtRounding rounding : row.roundings)
-          for (const Words words : row.words)
-            out.back().forms.push_back(make_form(row, to, from, rounding, words));
+  out.push_back({"cvt", "cvt", {}, kSlots, FormList(expand), kSince});
 }
 
 }  // namespace warpbit

@@ -129,7 +129,14 @@ std::vector<Form> expand(std::string_view opcode, const std::vector<Row>& rows) 
   return out;
 }
 
-Form movmatrix() {
+std::vector<Form> expand_loads() {
+  return expand("ldmatrix", load_rows());
+}
+std::vector<Form> expand_stores() {
+  return expand("stmatrix", store_rows());
+}
+
+std::vector<Form> expand_transpose() {
   static constexpr RegisterClass kMoved{"b32", 32, kAnyTypes, {.f32 = kAlone}};
   const std::vector<Row> rows = load_rows();
   Form out = make_form("movmatrix", {"sync", "aligned", "m8n8", "trans", "b16"}, Shape{8, 8}, Feature::sm_75,
@@ -137,7 +144,7 @@ Form movmatrix() {
   out.operands = {scalar_operand("d", Part::d, kAnyWord, b16, matrix_map(rows[1], 1)),
                   scalar_operand("a", Part::source, kMoved, b16, matrix_map(rows[0], 1))};
   out.action = Elementwise{};
-  return out;
+  return {out};
 }
 
 constexpr SinceRow kLoadSince[] = {
@@ -153,9 +160,9 @@ constexpr SinceRow kMoveSince[] = {
 
 void add_matrix_moves(std::vector<Family>& out) {
   using namespace matrix_move_family;
-  out.push_back({"ldmatrix", "ldmatrix", {}, kLoadSlots, expand("ldmatrix", load_rows()), kLoadSince});
-  out.push_back({"stmatrix", "stmatrix", {}, kStoreSlots, expand("stmatrix", store_rows())});
-  out.push_back({"movmatrix", "movmatrix", {}, kMoveSlots, {movmatrix()}, kMoveSince});
+  out.push_back({"ldmatrix", "ldmatrix", {}, kLoadSlots, FormList(expand_loads), kLoadSince});
+  out.push_back({"stmatrix", "stmatrix", {}, kStoreSlots, FormList(expand_stores)});
+  out.push_back({"movmatrix", "movmatrix", {}, kMoveSlots, FormList(expand_transpose), kMoveSince});
 }
 
 }  // namespace warpbit

@@ -231,8 +231,8 @@ constexpr SinceRow kSparseSince[] = {
 
 void add_mma(std::vector<Family>& out) {
   using namespace mma_family;
-  out.push_back({"mma", "mma", {}, kSlots, expand(kRows), kSince});
-  out.push_back({"mma.sp", "mma", kMarks, kSlots, expand(kSparseRows), kSparseSince});
+  out.push_back({"mma", "mma", {}, kSlots, FormList(expand, kRows), kSince});
+  out.push_back({"mma.sp", "mma", kMarks, kSlots, FormList(expand, kSparseRows), kSparseSince});
 }
 
 }  // namespace warpbit

@@ -649,30 +649,31 @@ std::optional<FragmentMap> map_of_split(const Form& form, std::int64_t split) {
 void add_tcgen05(std::vector<Family>& out) {
   using namespace tcgen05_family;
   const auto add = [&](std::string_view name, std::span<const std::string_view> marks,
-                       std::span<const QualifierSlot> slots, std::vector<Form> forms) {
+                       std::span<const QualifierSlot> slots, FormList forms) {
     out.push_back({name, "tcgen05", marks, slots, std::move(forms)});
   };
-  add("tcgen05.alloc", kAllocMarks, kAllocSlots, expand_allocations(AllocationKind::allocate));
+  add("tcgen05.alloc", kAllocMarks, kAllocSlots, FormList(expand_allocations, AllocationKind::allocate));
   out.back().since = kAllocSince;
-  add("tcgen05.alloc", kDeallocMarks, kDeallocSlots, expand_allocations(AllocationKind::deallocate));
-  add("tcgen05.alloc", kRelinquishMarks, kRelinquishSlots, expand_allocations(AllocationKind::relinquish));
-  add("tcgen05.commit", kCommitMarks, kCommitSlots, expand_commits());
+  add("tcgen05.alloc", kDeallocMarks, kDeallocSlots, FormList(expand_allocations, AllocationKind::deallocate));
+  add("tcgen05.alloc", kRelinquishMarks, kRelinquishSlots,
+      FormList(expand_allocations, AllocationKind::relinquish));
+  add("tcgen05.commit", kCommitMarks, kCommitSlots, FormList(expand_commits));
   out.back().since = kCommitSince;
-  add("tcgen05.cp", kCopyMarks, kCopySlots, expand_copies());
-  add("tcgen05.fence", kFenceMarks, kTensorFenceSlots, expand_fences());
-  add("tcgen05.fence", kWaitMarks, kWaitSlots, expand_waits());
-  add("tcgen05.ld", kLoadMarks, kLoadSlots, expand_moves(false));
-  add("tcgen05.ld.red", kReduceMarks, kReduceSlots, expand_reductions());
-  add("tcgen05.mma", kMmaMarks, kMmaSlots, expand_plain(false));
+  add("tcgen05.cp", kCopyMarks, kCopySlots, FormList(expand_copies));
+  add("tcgen05.fence", kFenceMarks, kTensorFenceSlots, FormList(expand_fences));
+  add("tcgen05.fence", kWaitMarks, kWaitSlots, FormList(expand_waits));
+  add("tcgen05.ld", kLoadMarks, kLoadSlots, FormList(expand_moves, false));
+  add("tcgen05.ld.red", kReduceMarks, kReduceSlots, FormList(expand_reductions));
+  add("tcgen05.mma", kMmaMarks, kMmaSlots, FormList(expand_plain, false));
   out.back().since = kMmaSince;
-  add("tcgen05.mma.block_scale", kScaleMarks, kBlockScaleSlots, expand_scaled(false));
+  add("tcgen05.mma.block_scale", kScaleMarks, kBlockScaleSlots, FormList(expand_scaled, false));
   out.back().since = kScaleSince;
-  add("tcgen05.mma.sp", kSpMarks, kMmaSlots, expand_plain(true));
-  add("tcgen05.mma.sp.block_scale", kSpScaleMarks, kBlockScaleSlots, expand_scaled(true));
-  add("tcgen05.mma.ws", kWsMarks, kWsSlots, expand_ws(false));
-  add("tcgen05.mma.ws.sp", kWsSpMarks, kWsSlots, expand_ws(true));
-  add("tcgen05.shift", kShiftMarks, kShiftSlots, expand_shifts());
-  add("tcgen05.st", kStoreMarks, kLoadSlots, expand_moves(true));
+  add("tcgen05.mma.sp", kSpMarks, kMmaSlots, FormList(expand_plain, true));
+  add("tcgen05.mma.sp.block_scale", kSpScaleMarks, kBlockScaleSlots, FormList(expand_scaled, true));
+  add("tcgen05.mma.ws", kWsMarks, kWsSlots, FormList(expand_ws, false));
+  add("tcgen05.mma.ws.sp", kWsSpMarks, kWsSlots, FormList(expand_ws, true));
+  add("tcgen05.shift", kShiftMarks, kShiftSlots, FormList(expand_shifts));
+  add("tcgen05.st", kStoreMarks, kLoadSlots, FormList(expand_moves, true));
 }
 
 }  // namespace warpbit

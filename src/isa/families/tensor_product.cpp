@@ -147,7 +147,7 @@ std::vector<Form> expand() {
 
 const Family& tensor_product_family() {
   using namespace tensor_product_words;
-  static const Family family{"tcgen05.mma by types", "tcgen05", {}, kSlots, expand(), {}};
+  static const Family family{"tcgen05.mma by types", "tcgen05", {}, kSlots, FormList(expand), {}};
   return family;
 }
 
@@ -157,7 +157,7 @@ std::span<const std::string_view> words_beside_product() {
 
 std::string_view product_by_types(const Form& form) {
   using namespace tensor_product_words;
-  const std::vector<Form>& all = tensor_product_family().forms;
+  const FormList& all = tensor_product_family().forms;
   const auto* const action = std::get_if<TensorAction>(&form.action);
   if (action == nullptr || !std::holds_alternative<TensorMma>(action->what)) return "";
   constexpr FormatSet kUsual = FormatId::f16 | FormatId::tf32 | FormatId::e4m3 | FormatId::s8 | FormatId::e2m1;

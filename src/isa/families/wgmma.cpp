@@ -158,8 +158,8 @@ constexpr SinceRow kSince[] = {
 
 void add_wgmma(std::vector<Family>& out) {
   using namespace wgmma_family;
-  out.push_back({"wgmma", "wgmma", kMarks, kSlots, expand(false), kSince});
-  out.push_back({"wgmma.sp", "wgmma", kSparseMarks, kSlots, expand(true)});
+  out.push_back({"wgmma", "wgmma", kMarks, kSlots, FormList(expand, false), kSince});
+  out.push_back({"wgmma.sp", "wgmma", kSparseMarks, kSlots, FormList(expand, true)});
 }
 
 }  // namespace warpbit

@@ -291,7 +291,7 @@ std::vector<OperandSpec> mma_operands(const MmaChoice& x) {
   return {sum("d", Part::d, x.d), factor("a", Part::a), factor("b", Part::b), sum("c", Part::c, x.c)};
 }
 
-std::vector<Form> expand_mma() {
+std::vector<Form> documented_products() {
   std::vector<Form> out;
   for (const Row& row : kRows)
     for (const FormatId factor : types_in(row.factors))
@@ -319,6 +319,15 @@ void add_undocumented(std::span<const Shape> shapes, FormatSet factors, FormatId
 
 constexpr FreeQualifiers kXor[] = {{"", "", "xor", Modifier::xor_popc, {}},
                                    {"satfinite", "", "xor", Modifier::xor_popc, {}}};
+
+std::vector<Form> expand_products() {
+  std::vector<Form> out = documented_products();
+  add_undocumented(kF64Shapes, f64, f64, free_qualifiers(f64), kOddF64, out);
+  add_undocumented(kOddShapes, kS4, s32, free_qualifiers(s4), kOddS4, out);
+  add_undocumented(kOddShapes, b1, s32, kXor, kOddB1, out);
+  return out;
+}
+
 constexpr std::string_view kLoadMark[] = {"load"}, kMmaMark[] = {"mma"}, kStoreMark[] = {"store"};
 
 constexpr SinceRow kSince[] = {
@@ -330,13 +339,9 @@ constexpr SinceRow kSince[] = {
 
 void add_wmma(std::vector<Family>& out) {
   using namespace wmma_family;
-  out.push_back({"wmma.load", "wmma", kLoadMark, kMoveSlots, expand_moves(true)});
-  out.push_back({"wmma.mma", "wmma", kMmaMark, kProductSlots, expand_mma(), kSince});
-  std::vector<Form>& forms = out.back().forms;
-  add_undocumented(kF64Shapes, f64, f64, free_qualifiers(f64), kOddF64, forms);
-  add_undocumented(kOddShapes, kS4, s32, free_qualifiers(s4), kOddS4, forms);
-  add_undocumented(kOddShapes, b1, s32, kXor, kOddB1, forms);
-  out.push_back({"wmma.store", "wmma", kStoreMark, kMoveSlots, expand_moves(false)});
+  out.push_back({"wmma.load", "wmma", kLoadMark, kMoveSlots, FormList(expand_moves, true)});
+  out.push_back({"wmma.mma", "wmma", kMmaMark, kProductSlots, FormList(expand_products), kSince});
+  out.push_back({"wmma.store", "wmma", kStoreMark, kMoveSlots, FormList(expand_moves, false)});
 }
 
 }  // namespace warpbit
