@@ -93,9 +93,14 @@ MachineCode read_code(std::string_view text) {
   return out;
 }
 
+constexpr std::string_view opcode_of(std::string_view form) { return form.substr(0, form.find('.')); }
+constexpr std::string_view opcode_of_row(const CodeRow& row) { return opcode_of(row.forms); }
+static_assert(std::ranges::is_sorted(kCodes, {}, opcode_of_row));
+
 const CodeRow* find_row(std::string_view form) {
-  const auto row = std::ranges::find_if(kCodes, [&](const CodeRow& r) { return is_of_row(r.forms, form); });
-  return row == std::end(kCodes) ? nullptr : &*row;
+  const auto rows = std::ranges::equal_range(kCodes, opcode_of(form), {}, opcode_of_row);
+  const auto row = std::ranges::find_if(rows, [&](const CodeRow& r) { return is_of_row(r.forms, form); });
+  return row == rows.end() ? nullptr : &*row;
 }
 
 // ---- Names of instructions, as disassemblers write them
