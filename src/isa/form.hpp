@@ -165,6 +165,7 @@ class FormList {
 
   auto begin() const { return all().begin(); }
   auto end() const { return all().end(); }
+  const Form& front() const { return all().front(); }
   const Form& back() const { return all().back(); }
 
  private:
@@ -174,7 +175,9 @@ class FormList {
     std::once_flag once;
     std::vector<Form> forms;
   };
+#pragma GCC visibility push(default)  // the page of the ISA asks for them
   const std::vector<Form>& all() const;
+#pragma GCC visibility pop
 
   std::shared_ptr<Made> made_;
 };
