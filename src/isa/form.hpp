@@ -156,6 +156,7 @@ struct Form {
 
 /// The forms of a family, expanded from its rows when they are first asked for: most programs need few families of the many.
 /// They stay until the program ends. Thread-safe.
+#pragma GCC visibility push(default)  // the page of the ISA asks for them
 class FormList {
  public:
   /// What expand(given...) returns.
@@ -175,12 +176,11 @@ class FormList {
     std::once_flag once;
     std::vector<Form> forms;
   };
-#pragma GCC visibility push(default)  // the page of the ISA asks for them
   const std::vector<Form>& all() const;
-#pragma GCC visibility pop
 
   std::shared_ptr<Made> made_;
 };
+#pragma GCC visibility pop
 
 /// Since which version of PTX forms of an opcode exist, where that is later than their targets (PTX manual, "PTX ISA Notes" of
 /// each instruction; tests/isa/versions.tsv has what ptxas asks for). The words must all be there: `a|b` one of them, `a*` one
