@@ -93,8 +93,12 @@ MachineCode read_code(std::string_view text) {
   return out;
 }
 
-constexpr std::string_view opcode_of(std::string_view form) { return form.substr(0, form.find('.')); }
-constexpr std::string_view opcode_of_row(const CodeRow& row) { return opcode_of(row.forms); }
+constexpr std::string_view opcode_of(std::string_view form) {
+  return form.substr(0, form.find('.'));
+}
+constexpr std::string_view opcode_of_row(const CodeRow& row) {
+  return opcode_of(row.forms);
+}
 static_assert(std::ranges::is_sorted(kCodes, {}, opcode_of_row));
 
 const CodeRow* find_row(std::string_view form) {
