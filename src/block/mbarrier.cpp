@@ -78,6 +78,7 @@ Found Mbarriers::use(std::int64_t address, std::string_view what, Who who, Objec
 
 // A thread uses an object: strong accesses to its bytes are ordered by nothing but its init and its inval.
 Found Mbarriers::record_use(std::int64_t address, std::string_view what, Who who, const Object& object) {
+  shared_.order().used(who.thread / kWarp);
   return unordered_use(shared_.read_opaque(what, address, kBytes, who), address, what, who, object);
 }
 
@@ -110,13 +111,13 @@ Found Mbarriers::unordered_use(const Found& race, std::int64_t address, std::str
 Found Mbarriers::change(std::int64_t address, std::string_view what, Who who) {
   if (!shared_.records()) return std::nullopt;
   shared_.needs_no_fence(who.at);  // compilers reuse the bytes of objects so
-  Found fault = shared_.write(what, address, kBytes, who);
+  Found fault = shared_.write_opaque(what, address, kBytes, who);
   shared_.forget(address, kBytes);  // opaque
   if (fault && fault->error.code == Errc::data_race && objects_.contains(address)) {
     fault->error.code = Errc::barrier_misused;
     const bool by_lane = fault->rule == KernelRule::lanes_not_synchronised;
     const bool is_told = by_lane && fault->other && fault->other->warp != fault->warp;
-    if (!is_told) fault->rule = KernelRule::mbarrier_in_use;
+    if (!is_told && fault->rule != KernelRule::mbarrier_inval_order) fault->rule = KernelRule::mbarrier_in_use;
     fault->error.seen = fmt::format("{} is in use: {}", name(address, who), fault->error.seen);
   }
   return fault;
