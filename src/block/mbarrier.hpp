@@ -154,6 +154,8 @@ class Mbarriers {
   };
   /// Where a warp has seen a phase complete last.
   std::optional<AtObject> waited(int warp) const;
+  /// The warps that have arrived at the object at which a warp has seen a phase complete last.
+  std::vector<int> arrived_for(int warp) const;
   /// What is wrong with the count of the object at which the warp has seen a phase complete last, if more threads arrive there
   /// by the statement of this one than it counts; or nothing.
   std::string miscounted(int warp, int thread) const;

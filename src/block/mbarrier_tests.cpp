@@ -93,6 +93,14 @@ std::optional<Mbarriers::AtObject> Mbarriers::waited(int warp) const {
   return found == waited_.end() ? std::nullopt : std::optional(found->second);
 }
 
+std::vector<int> Mbarriers::arrived_for(int warp) const {
+  std::vector<int> out;
+  const auto last = waited(warp);
+  if (const auto found = last ? objects_.find(last->address) : objects_.end(); found != objects_.end())
+    for (const Arrived& one : found->second.arrived) out.push_back(one.who.thread / kWarp);
+  return out;
+}
+
 Actor Mbarriers::completed_by(std::int64_t address) const {
   const auto found = objects_.find(address);
   return found == objects_.end() ? Actor{} : found->second.completed_by;

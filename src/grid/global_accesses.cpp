@@ -10,6 +10,8 @@
 #include <span>
 #include <utility>
 
+#include "grid/block.hpp"
+
 namespace warpbit::grid {
 namespace {
 
@@ -398,13 +400,14 @@ void GlobalAccesses::add(Check& check, Lists& line, const Entry& now, std::byte*
     is_new = false;
     const LineBits latest = ~changed;
     if (old.strong && !old.superseded && !old.repeats) changed |= old.bytes;
+    if (check.by.takes_data && old.strong) return take_data(check, old, now, data, latest);
     if (is_ordered(check, old, now)) return;
     if (!conflicts(check, old, now, data, latest) || !now.writes || now.strong || count == kMost) return;
     Entry& kept = superseded[count++] = old;
     kept.bytes &= now.bytes;
     kept.superseded = 1;
   };
-  if (line.words != nullptr && !now.strong) line.words->for_each(now.bytes, meet);
+  if (line.words != nullptr && (!now.strong || check.by.takes_data)) line.words->for_each(now.bytes, meet);
   for (const Entry* next = line.writes.end(); next != line.writes.begin();) meet(*--next);
   if (!now.writes) return remember(check, line.reads, now);
   for (const Entry& old : line.reads) {
@@ -424,6 +427,28 @@ void GlobalAccesses::add(Check& check, Lists& line, const Entry& now, std::byte*
     line.writes.push_back(now);
   }
   if (check.what.values != nullptr) check.store(now, data);
+}
+
+// A strong load of what another cluster has written by a strong access: they do not conflict, but a flag between them that lacks a
+// fence hands over nothing. What the flag's own statement has written needs none.
+void GlobalAccesses::take_data(Check& check, const Entry& old, const Entry& now, std::byte* data,
+                               LineBits latest) {
+  for (LineBits rest = old.cluster == now.cluster ? 0 : old.bytes & now.bytes & latest; rest != 0;) {
+    const std::size_t first = lowest_of(rest), end = std::min(old.end_of_lane(first), now.end_of_lane(first));
+    const LineBits bytes = rest & low_bits(end);
+    rest &= ~bytes;
+    if (is_known(check, old, first, now.lane_of(first))) continue;
+    const auto flaw = check.by.order.nearly_before(old.cluster, old.thread_of(first), old.clock,
+                                                   check.by.warp * kLanes + now.lane_of(first));
+    const bool lacks_fence =
+        flaw && flaw->write.lacks &&
+        (flaw->kind == block::Flaw::Kind::fence || flaw->kind == block::Flaw::Kind::relaxed);
+    const bool is_flag = flaw && flaw->write.cluster == old.cluster &&
+                         flaw->write.at == Block::place(static_cast<std::int32_t>(old.site) - 1);
+    if (!lacks_fence || is_flag) continue;
+    check.report(old, now, bytes, data);
+    return;
+  }
 }
 
 void GlobalAccesses::add_strong(const Check& check, Lists& line, const Entry& by, const std::byte* data) {
@@ -512,7 +537,8 @@ void GlobalAccesses::Check::report(const Entry& old, const Entry& now, LineBits 
       size_of(bytes),
       is_near ? order.nearly_before(thread, old.clock, me)
               : order.nearly_before(old.cluster, thread, old.clock, me),
-      is_near ? order.is_open(thread, old.clock, me) : order.is_open(old.cluster, thread, old.clock, me)};
+      is_near ? order.is_open(thread, old.clock, me) : order.is_open(old.cluster, thread, old.clock, me),
+      old.strong && now.strong};
   const auto rank = [&](const GlobalConflict& of) {
     if (of.before.cluster != of.now.cluster) return 3;
     if (block::is_of_flag(of.flaw) || of.before.non_coherent || of.now.non_coherent) return 1;

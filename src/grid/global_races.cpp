@@ -164,6 +164,7 @@ Fault fault_between(const Grid& grid, const GlobalConflict& found) {
       fmt::format("{} of block ({}, {}, {})", shape.name(found.before.thread % shape.stride(), 0), other.x,
                   other.y, other.z);
   const KernelRule rule = is_stale(found)                 ? KernelRule::non_coherent_load
+                          : found.are_strong              ? KernelRule::flag_fence
                           : block::is_of_flag(found.flaw) ? block::rule_of_race(found.flaw)
                                                           : KernelRule::blocks_not_ordered;
   Error error = error_of(
