@@ -113,14 +113,24 @@ Found Mbarriers::change(std::int64_t address, std::string_view what, Who who) {
   shared_.needs_no_fence(who.at);  // compilers reuse the bytes of objects so
   Found fault = shared_.write_opaque(what, address, kBytes, who);
   shared_.forget(address, kBytes);  // opaque
-  if (fault && fault->error.code == Errc::data_race && objects_.contains(address)) {
-    fault->error.code = Errc::barrier_misused;
-    const bool by_lane = fault->rule == KernelRule::lanes_not_synchronised;
-    const bool is_told = by_lane && fault->other && fault->other->warp != fault->warp;
-    if (!is_told && fault->rule != KernelRule::mbarrier_inval_order) fault->rule = KernelRule::mbarrier_in_use;
-    fault->error.seen = fmt::format("{} is in use: {}", name(address, who), fault->error.seen);
-  }
+  const auto object = objects_.find(address);
+  if (!fault || fault->error.code != Errc::data_race || object == objects_.end()) return fault;
+  if (fault->rule == KernelRule::mbarrier_inval_order && !is_arrival(object->second, *fault->other))
+    return std::nullopt;
+  fault->error.code = Errc::barrier_misused;
+  const bool by_lane = fault->rule == KernelRule::lanes_not_synchronised;
+  const bool is_told = by_lane && fault->other && fault->other->warp != fault->warp;
+  if (!is_told && fault->rule != KernelRule::mbarrier_inval_order) fault->rule = KernelRule::mbarrier_in_use;
+  fault->error.seen = fmt::format("{} is in use: {}", name(address, who), fault->error.seen);
   return fault;
+}
+
+// Of a use: a test, whose answer its lane had when it met others, is done by then. An arrival is executed, and the manual does not
+// say that it has been performed.
+bool Mbarriers::is_arrival(const Object& object, const FaultSide& use) {
+  return std::ranges::any_of(object.arrived, [&](const Arrived& one) {
+    return one.who.at == use.at && one.who.thread / kWarp == use.warp;
+  });
 }
 
 //     63      62 ........ 43   42   41 ........ 21   20 ........ 1   0

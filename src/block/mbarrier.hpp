@@ -232,6 +232,7 @@ class Mbarriers {
   static bool is_idle(const Object& object) {
     return object.pending == object.expected && object.bytes == 0 && object.copies == 0;
   }
+  static bool is_arrival(const Object& object, const FaultSide& use);
   bool is_unordered(const Object& object, Who who) const;
   bool is_overwritten(std::int64_t address, const Object& object) const;
   std::string name(std::int64_t address) const;
