@@ -141,6 +141,7 @@ void Cluster::explain_by_phase(Fault& fault) const {
   std::optional<block::Mbarriers::Repeated> found = mistaken(fault);
   if (!found && fault.other) found = mistaken(*fault.other);
   if (!found && fault.rule == KernelRule::data_race) found = repeated_for(fault.warp);
+  if (!found && fault.rule == KernelRule::data_race && fault.other) found = repeated_for(fault.other->warp);
   if (!found) return;
   Error then = fault.error;
   then.accepted.clear();

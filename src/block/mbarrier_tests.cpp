@@ -67,8 +67,13 @@ void Mbarriers::pass(std::int64_t address, int warp, std::uint32_t lanes, Place 
     repeated_.erase(warp);
   else if ((seen.lanes & lanes) != 0 && repeated(warp) == nullptr)
     repeated_[warp] = {
-        fmt::format("phase {} of {} (parity {}) was complete, and this warp had waited for it before", phase,
-                    name(address), phase & 1),
+        phase < 0
+            ? fmt::format(
+                  "parity 1 of {} is that of a phase before its first one, and this warp had waited for it "
+                  "before",
+                  name(address))
+            : fmt::format("phase {} of {} (parity {}) was complete, and this warp had waited for it before",
+                          phase, name(address), phase & 1),
         who};
   seen = {phase, seen.phase == phase ? seen.lanes | lanes : lanes, arrivals};
 }

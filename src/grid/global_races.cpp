@@ -170,7 +170,8 @@ Fault fault_between(const Grid& grid, const GlobalConflict& found) {
   Error error = error_of(
       grid, found, who, block::Scope::gpu,
       fmt::format("a flag must be written with .release.gpu after that {} and read with .acquire.gpu before "
-                  "this statement, or both accesses must be atomic if either order is right",
+                  "this statement (an atomic without an order needs a __threadfence before it, and one after "
+                  "it), or both accesses must be atomic if either order is right",
                   found.before.writes ? "write" : "read"),
       fmt::format("nothing orders {}", both_of(found)));
   Fault out = fault_of(grid, found, std::move(error), rule);

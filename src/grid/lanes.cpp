@@ -126,7 +126,7 @@ Next together(Warp& warp, Path& path, const Step& step, std::size_t mask, Lanes 
       return warp.fault(path, other,
                         {Errc::lanes_disagree, {}, "lanes that name each other have other masks", "one mask"});
     take({&path, &step});
-    for_each_mask(met, [&](Lanes mask) { warp.meet(mask); });
+    for_each_mask(met, [&](Lanes one) { warp.meet(one); });
     return Next::step;
   }
   const std::vector<Party> parties = meet(warp, path, step, mask, met.mask);
@@ -135,7 +135,7 @@ Next together(Warp& warp, Path& path, const Step& step, std::size_t mask, Lanes 
     return Next::wait;
   }
   for (const Party& one : parties) take(one);
-  for_each_mask(met, [&](Lanes mask) { warp.meet(mask); });
+  for_each_mask(met, [&](Lanes one) { warp.meet(one); });
   const auto shared = std::make_shared<const Met>(met);
   for (const Party& one : std::span(parties).subspan(1)) {
     one.path->met = shared;
@@ -151,7 +151,7 @@ Next sync_warp(Warp& warp, Path& path, const Step& step, Lanes lanes) {
   Met met;
   const Next next = together(warp, path, step, 2, lanes, met);
   if (next != Next::step || !is_first) return next;
-  for_each_mask(met, [&](Lanes mask) { warp.block().accesses().sync_warp(warp.number(), mask); });
+  for_each_mask(met, [&](Lanes one) { warp.block().accesses().sync_warp(warp.number(), one); });
   return next;
 }
 

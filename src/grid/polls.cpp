@@ -43,7 +43,7 @@ class Deciding {
   bool decides(const Step& step) const {
     bool out = false;
     for_each_use(program_, step, [&](const Place& place, Use use) {
-      if (use == Use::result && has(place)) out = out || of(*this, place);
+      if (use == Use::result && has(place)) out = out || of(place)[place.slot];
     });
     return out;
   }
@@ -66,18 +66,18 @@ class Deciding {
   void add_sources(const Step& step) {
     for_each_use(program_, step, [&](const Place& place, Use use) {
       if (use == Use::result || !has(place)) return;
-      auto one = of(*this, place);
-      changed_ = changed_ || !one;
-      one = true;
+      std::vector<bool>& known = place.kind == Place::Kind::predicate ? predicates_ : registers_;
+      changed_ = changed_ || !known[place.slot];
+      known[place.slot] = true;
     });
   }
 
-  static auto of(auto& self, const Place& place) {
-    return (place.kind == Place::Kind::predicate ? self.predicates_ : self.registers_)[place.slot];
+  const std::vector<bool>& of(const Place& place) const {
+    return place.kind == Place::Kind::predicate ? predicates_ : registers_;
   }
   bool has(const Place& place) const {
-    return (place.kind == Place::Kind::predicate && place.slot < predicates_.size()) ||
-           (place.kind == Place::Kind::reg && place.slot < registers_.size());
+    return (place.kind == Place::Kind::predicate || place.kind == Place::Kind::reg) &&
+           place.slot < of(place).size();
   }
 
   const Program& program_;
