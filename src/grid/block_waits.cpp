@@ -378,6 +378,7 @@ bool Block::report_deadlock(const std::vector<FaultWaiters>& waiting) {
   Fault out = cause ? block::deadlock(cause->who, cause->what, cause->accepted, waiting)
                     : deadlock_of(*warp, *path, waiting);
   if (cause) out.what = cause->label;
+  add_awaited(out.related);
   for (const std::unique_ptr<Block>& block : cluster_.blocks()) block->add_awaited(out.related);
   const auto is_told = [&](const FaultSide& one) { return one.at == out.at; };  // as the cause
   std::erase_if(out.related, is_told);

@@ -429,8 +429,9 @@ void GlobalAccesses::add(Check& check, Lists& line, const Entry& now, std::byte*
   if (check.what.values != nullptr) check.store(now, data);
 }
 
-// A strong load of what another cluster has written by a strong access: they do not conflict, but a flag between them that lacks a
-// fence hands over nothing. What the flag's own statement has written needs none.
+// A strong load of what another cluster has written by a strong access: they do not conflict, but a flag between them whose write
+// has no fence before it hands over nothing. What the flag's own statement has written needs none. A fence that stands before it,
+// and not behind the write, may be that of another thread, which a barrier has brought.
 void GlobalAccesses::take_data(Check& check, const Entry& old, const Entry& now, std::byte* data,
                                LineBits latest) {
   for (LineBits rest = old.cluster == now.cluster ? 0 : old.bytes & now.bytes & latest; rest != 0;) {
@@ -440,12 +441,10 @@ void GlobalAccesses::take_data(Check& check, const Entry& old, const Entry& now,
     if (is_known(check, old, first, now.lane_of(first))) continue;
     const auto flaw = check.by.order.nearly_before(old.cluster, old.thread_of(first), old.clock,
                                                    check.by.warp * kLanes + now.lane_of(first));
-    const bool lacks_fence =
-        flaw && flaw->write.lacks &&
-        (flaw->kind == block::Flaw::Kind::fence || flaw->kind == block::Flaw::Kind::relaxed);
-    const bool is_flag = flaw && flaw->write.cluster == old.cluster &&
-                         flaw->write.at == Block::place(static_cast<std::int32_t>(old.site) - 1);
-    if (!lacks_fence || is_flag) continue;
+    if (!flaw || flaw->kind != block::Flaw::Kind::fence || !flaw->write.lacks || flaw->write.fenced) continue;
+    if (flaw->write.cluster == old.cluster &&
+        flaw->write.at == Block::place(static_cast<std::int32_t>(old.site) - 1))
+      continue;
     check.report(old, now, bytes, data);
     return;
   }

@@ -10,10 +10,10 @@
 
 namespace warpbit::grid {
 
-// The side that comes first by the numbers of clusters is the first one.
+// The side that comes first by the numbers of clusters is the first one. Of strong accesses a load has found a store.
 void GlobalRaces::add(const GlobalConflict& found) {
   GlobalConflict one = found;
-  if (one.now.cluster < one.before.cluster) std::swap(one.now, one.before);
+  if (!one.are_strong && one.now.cluster < one.before.cluster) std::swap(one.now, one.before);
   const int kind = one.before.non_coherent || one.now.non_coherent ? 0
                    : one.flaw                                      ? 1 + static_cast<int>(one.flaw->kind)
                                                                    : 3;
@@ -164,7 +164,6 @@ Fault fault_between(const Grid& grid, const GlobalConflict& found) {
       fmt::format("{} of block ({}, {}, {})", shape.name(found.before.thread % shape.stride(), 0), other.x,
                   other.y, other.z);
   const KernelRule rule = is_stale(found)                 ? KernelRule::non_coherent_load
-                          : found.are_strong              ? KernelRule::flag_fence
                           : block::is_of_flag(found.flaw) ? block::rule_of_race(found.flaw)
                                                           : KernelRule::blocks_not_ordered;
   Error error = error_of(
