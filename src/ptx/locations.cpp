@@ -83,9 +83,10 @@ Locations::Choice Locations::choose_of(const std::vector<int>& parents, const Oc
   const auto is_like = [&](std::size_t one) { return order_[one] == order_[like]; };
   const bool is_only_one = !own.empty() && own.size() <= kMostPlaces && std::ranges::all_of(own, is_like);
   if (is_only_one && at(order_[like]).or_inlined_at.empty()) return {at(order_[like]).inlined_at, true, like};
-  const auto last = std::find_if(seen.rbegin(), seen.rend(),
+  const auto latest = std::span(seen).last(std::min(seen.size(), kMostPlaces));
+  const auto last = std::find_if(latest.rbegin(), latest.rend(),
                                  [&](std::size_t one) { return at(order_[one]).or_inlined_at.empty(); });
-  return {at(order_[last == seen.rend() ? like : *last]).inlined_at, false, like};
+  return {at(order_[last == latest.rend() ? like : *last]).inlined_at, false, like};
 }
 
 // The next .loc of a copy repeats the next one of its kind behind what the last one repeats.
