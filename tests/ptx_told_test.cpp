@@ -182,7 +182,7 @@ TEST_CASE("where nobody begins, the wait for a free buffer is told") {
 TEST_CASE("in a cluster the block is told whose wait tells most") {
   ptx::Launch how;
   how.grid = {2};
-  how.cluster = ptx::Dim3{2};
+  how.cluster = Dim3{2};
   const ptx::Report report = launch(
       "mov.u32 %r11, %cluster_ctarank; add.u32 %r12, %r11, 32;\n@%p2 mbarrier.init.shared::cta.b64 [%r9], %r12;\n"
       "barrier.cluster.arrive; barrier.cluster.wait;\nmbarrier.arrive.shared::cta.b64 _, [%r9];\n"
