@@ -118,9 +118,19 @@ Found Mbarriers::change(std::int64_t address, std::string_view what, Who who) {
   if (fault->rule == KernelRule::mbarrier_inval_order && !is_arrival(object->second, *fault->other))
     return std::nullopt;
   fault->error.code = Errc::barrier_misused;
+  if (fault->rule == KernelRule::mbarrier_inval_order) {
+    fault->error.seen = fmt::format(
+        "{} has arrived at {}, and since then it has met lanes by an instruction that orders no memory",
+        shared_.cluster().name(fault->other->warp * kWarp + fault->other->lanes.front(), shared_.rank()),
+        name(address, who));
+    fault->error.accepted =
+        "a wait for that phase, a __syncwarp or a __syncthreads must come between that arrival and this statement";
+    fault->other->what = "arrives";
+    return fault;
+  }
   const bool by_lane = fault->rule == KernelRule::lanes_not_synchronised;
   const bool is_told = by_lane && fault->other && fault->other->warp != fault->warp;
-  if (!is_told && fault->rule != KernelRule::mbarrier_inval_order) fault->rule = KernelRule::mbarrier_in_use;
+  if (!is_told) fault->rule = KernelRule::mbarrier_in_use;
   fault->error.seen = fmt::format("{} is in use: {}", name(address, who), fault->error.seen);
   return fault;
 }
