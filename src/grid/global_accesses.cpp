@@ -395,12 +395,13 @@ void GlobalAccesses::add(Check& check, Lists& line, const Entry& now, std::byte*
   std::size_t count = 0;
   bool is_new = true;
   LineBits changed = 0;  // by those that have been met
+  const LineBits own = check.by.takes_data ? written_by(line, now) : 0;
   const auto meet = [&](const Entry& old) {
     if ((old.bytes & now.bytes) == 0 || (old.superseded && !now.writes)) return;
     is_new = false;
     const LineBits latest = ~changed;
     if (old.strong && !old.superseded && !old.repeats) changed |= old.bytes;
-    if (check.by.takes_data && old.strong) return take_data(check, old, now, data, latest);
+    if (check.by.takes_data && old.strong) return take_data(check, old, now, data, latest & ~own);
     if (is_ordered(check, old, now)) return;
     if (!conflicts(check, old, now, data, latest) || !now.writes || now.strong || count == kMost) return;
     Entry& kept = superseded[count++] = old;
@@ -427,6 +428,18 @@ void GlobalAccesses::add(Check& check, Lists& line, const Entry& now, std::byte*
     line.writes.push_back(now);
   }
   if (check.what.values != nullptr) check.store(now, data);
+}
+
+// The bytes that the cluster of an access has written, too. Of a word that atomics of several clusters change, its own ones have
+// read what the others left, or came before: which, is not the same in each run.
+LineBits GlobalAccesses::written_by(Lists& line, const Entry& now) {
+  LineBits out = 0;
+  const auto meet = [&](const Entry& old) {
+    if (old.cluster == now.cluster) out |= old.bytes;
+  };
+  if (line.words != nullptr) line.words->for_each(now.bytes, meet);
+  for (const Entry& old : line.writes) meet(old);
+  return out;
 }
 
 // A strong load of what another cluster has written by a strong access: they do not conflict, but a flag between them whose write

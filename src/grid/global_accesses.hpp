@@ -165,6 +165,7 @@ class GlobalAccesses {
   static bool is_ordered(const Check& check, const Entry& old, const Entry& now);
   static bool precedes_barrier(const Check& check, const Entry& old);
   static bool conflicts(Check& check, const Entry& old, const Entry& now, std::byte* data, LineBits latest);
+  static LineBits written_by(Lists& line, const Entry& now);
   static void take_data(Check& check, const Entry& old, const Entry& now, std::byte* data, LineBits latest);
   static void add_strong(const Check& check, Lists& line, const Entry& by, const std::byte* data);
   std::optional<GlobalConflict> unfenced(const GlobalAccess& by, int lane, Line& line, LineBits bytes,
