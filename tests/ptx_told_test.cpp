@@ -163,6 +163,60 @@ TEST_CASE("a phase that lacks what nobody brings is told at the object") {
              Contains("the mbarrier at 0x400 (full) expects 64 bytes in phase 0, and 0 have come; copies "));
 }
 
+TEST_CASE("where nobody begins, the wait for a free buffer is told") {
+  const ptx::Report report = launch(
+      "@%p2 mbarrier.init.shared::cta.b64 [%r9], 32;\n@%p2 mbarrier.init.shared::cta.b64 [s+512], 32;\nbar.sync 0;\n"
+      "@!%p1 bra P;\nC: mbarrier.try_wait.parity.shared::cta.b64 %p3, [%r9], 0; @!%p3 bra C;\n"
+      "ld.shared.u32 %r5, [%r2];\nmbarrier.arrive.shared::cta.b64 _, [s+512];\nst.global.u32 [%rd1], %r5;\nret;\n"
+      "P: mbarrier.try_wait.parity.shared::cta.b64 %p3, [s+512], 0; @!%p3 bra P;\n"
+      "st.shared.u32 [%r3], %r1;\nmbarrier.arrive.shared::cta.b64 _, [%r9];",
+      64);
+  REQUIRE(report.fault);
+  CHECK_THAT(report.fault->message(),
+             Contains("the first wait for a stage that is free, as this one is, must have parity 1"));
+  REQUIRE(report.fault->waiting.size() == 2);
+  CHECK(report.fault->waiting[0].warps == std::vector<int>{1});
+  CHECK(report.fault->waiting[0].ptx_line == 21);
+}
+
+TEST_CASE("in a cluster the block is told whose wait tells most") {
+  ptx::Launch how;
+  how.grid = {2};
+  how.cluster = Dim3{2};
+  const ptx::Report report = launch(
+      "mov.u32 %r11, %cluster_ctarank; add.u32 %r12, %r11, 32;\n@%p2 mbarrier.init.shared::cta.b64 [%r9], %r12;\n"
+      "barrier.cluster.arrive; barrier.cluster.wait;\nmbarrier.arrive.shared::cta.b64 _, [%r9];\n"
+      "W: mbarrier.try_wait.parity.shared::cta.b64 %p3, [%r9], 0; @!%p3 bra W;\n"
+      "barrier.cluster.arrive; barrier.cluster.wait;",
+      32, how);
+  REQUIRE(report.fault);
+  CHECK(report.fault->block.x == 1);
+  CHECK(report.fault->ptx_line == 13);
+  CHECK_THAT(report.fault->message(),
+             Contains("the mbarrier at 0x400 (full) was initialised for 33 arrivals, and 32 have come"));
+}
+
+TEST_CASE("a wait that others repeat is told where their arrivals have let a race begin") {
+  // Warp 0 waits for phase 0 again and again, and arrives in the place of warp 1.
+  const ptx::Report report = launch(
+      "setp.lt.u32 %p4, %r1, 64;\n@%p2 mbarrier.init.shared::cta.b64 [%r9], 32;\n"
+      "@%p2 mbarrier.init.shared::cta.b64 [s+512], 64;\nbar.sync 0;\n@!%p4 bra P;\n"
+      "C: mbarrier.try_wait.parity.shared::cta.b64 %p3, [%r9], 0; @!%p3 bra C;\n"
+      "ld.shared.u32 %r5, [s];\nmbarrier.arrive.shared::cta.b64 _, [s+512];\n"
+      "add.u32 %r10, %r10, 1; setp.lt.u32 %p3, %r10, 3; @%p3 bra C;\nst.global.u32 [%rd1], %r5;\nret;\n"
+      "P: and.b32 %r6, %r10, 1; xor.b32 %r6, %r6, 1;\n"
+      "W: mbarrier.try_wait.parity.shared::cta.b64 %p3, [s+512], %r6; @!%p3 bra W;\n"
+      "st.shared.u32 [s], %r10;\nmbarrier.arrive.shared::cta.b64 _, [%r9];\n"
+      "add.u32 %r10, %r10, 1; setp.lt.u32 %p3, %r10, 3; @%p3 bra P;",
+      96);
+  REQUIRE(report.fault);
+  CHECK(report.fault->error.code == Errc::phase_mistaken);
+  CHECK(report.fault->ptx_line == 17);
+  CHECK_THAT(
+      report.fault->message(),
+      Contains("phase 0 of the mbarrier at 0x400 (full) (parity 0) was complete, and this warp had waited"));
+}
+
 TEST_CASE("a store to a barrier object in use is told at the store") {
   const ptx::Report report = launch(
       "@%p2 mbarrier.init.shared::cta.b64 [%r9], 1;\nbar.sync 0;\n@%p1 bra A;\n"

@@ -129,11 +129,10 @@ bool Cluster::may_access(Block& here, const Block& other, block::Who who, bool a
 
 void Cluster::explain_by_phase(Fault& fault) const {
   if (explain_by_object(fault)) return;
-  const int warps = state_->stride() / block::kWarp;
   const bool is_of_copy = fault.rule == KernelRule::copy_pending || fault.rule == KernelRule::data_race;
   const auto mistaken = [&](const FaultSide& side) -> std::optional<block::Mbarriers::Repeated> {
     for (int warp = side.warp; warp < side.warp + side.warps; ++warp) {
-      const block::Mbarriers& of = blocks_[static_cast<std::size_t>(warp / warps)]->mbarriers;
+      const block::Mbarriers& of = mbarriers_of(warp);
       if (const auto* const found = of.repeated(warp)) return *found;
       if (const auto found = of.early(warp); found && is_of_copy) return found;
     }
@@ -141,6 +140,8 @@ void Cluster::explain_by_phase(Fault& fault) const {
   };
   std::optional<block::Mbarriers::Repeated> found = mistaken(fault);
   if (!found && fault.other) found = mistaken(*fault.other);
+  if (!found && fault.rule == KernelRule::data_race) found = repeated_for(fault.warp);
+  if (!found && fault.rule == KernelRule::data_race && fault.other) found = repeated_for(fault.other->warp);
   if (!found) return;
   Error then = fault.error;
   then.accepted.clear();
@@ -155,6 +156,17 @@ void Cluster::explain_by_phase(Fault& fault) const {
   out.other = static_cast<FaultSide&>(fault);
   out.other->what = "what comes of it";
   fault = std::move(out);
+}
+
+const block::Mbarriers& Cluster::mbarriers_of(int warp) const {
+  return blocks_[static_cast<std::size_t>(warp / (state_->stride() / block::kWarp))]->mbarriers;
+}
+
+// A warp that waits twice for one phase, and arrives twice, has completed a phase in the place of another one.
+std::optional<block::Mbarriers::Repeated> Cluster::repeated_for(int warp) const {
+  for (const int one : mbarriers_of(warp).arrived_for(warp))
+    if (const auto* const found = mbarriers_of(one).repeated(one)) return *found;
+  return std::nullopt;
 }
 
 // The bytes that are accessed too early belong to another object than the warp has waited at.

@@ -141,6 +141,8 @@ class Cluster {
  private:
   friend Block;
   bool explain_by_object(Fault& fault) const;
+  const block::Mbarriers& mbarriers_of(int warp) const;
+  std::optional<block::Mbarriers::Repeated> repeated_for(int warp) const;
   bool arrives(const InFlight& one);
 
   std::shared_ptr<block::Cluster> state_;

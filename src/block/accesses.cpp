@@ -98,14 +98,21 @@ void Accesses::remember(Cell& cell, Mark read) {
 
 // ---- Conflicts
 
-// Lanes that were together do it one after the other: a conflict of theirs hides no other one.
+bool Accesses::is_read_before_meeting(const Conflict& of, const Order& order) {
+  return of.kind == Conflict::Kind::race && !of.before_writes && of.before->strong &&
+         order.has_met(of.before->thread, of.before->clock, of.thread);
+}
+
+// Lanes that were together do it one after the other, and what a lane has read before it met others is read: a conflict of theirs
+// hides no other one.
 void Accesses::keep_worse(std::optional<Conflict>& out, std::optional<Conflict> found, const Order& order) {
   const auto rank = [&](const Conflict& of) {
     if (of.kind == Conflict::Kind::never_written) return 0;
+    if (is_read_before_meeting(of, order)) return 1;
     const bool is_minor = of.kind == Conflict::Kind::race &&
                           (order.were_together(of.before->thread, of.before->clock, of.thread) ||
                            order.nearly_before(of.before->thread, of.before->clock, of.thread));
-    return is_minor ? 1 : 2;
+    return is_minor ? 2 : 3;
   };
   const auto goes_on = [](const Conflict& last, const Conflict& next) {
     return next.byte == last.last + 1 && next.kind == last.kind && next.thread == last.thread &&

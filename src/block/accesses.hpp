@@ -53,6 +53,9 @@ class Accesses {
     bool before_writes = false;
   };
 
+  /// Whether the other access is a strong read, whose lane has met others since (Order::has_met).
+  static bool is_read_before_meeting(const Conflict& of, const Order& order);
+
   explicit Accesses(std::size_t bytes)
       : units_((bytes + kUnit - 1) / kUnit), size_(units_.size(), static_cast<std::uint8_t>(kUnit)) {}
 

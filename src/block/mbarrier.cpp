@@ -78,6 +78,7 @@ Found Mbarriers::use(std::int64_t address, std::string_view what, Who who, Objec
 
 // A thread uses an object: strong accesses to its bytes are ordered by nothing but its init and its inval.
 Found Mbarriers::record_use(std::int64_t address, std::string_view what, Who who, const Object& object) {
+  shared_.order().used(who.thread / kWarp);
   return unordered_use(shared_.read_opaque(what, address, kBytes, who), address, what, who, object);
 }
 
@@ -110,16 +111,36 @@ Found Mbarriers::unordered_use(const Found& race, std::int64_t address, std::str
 Found Mbarriers::change(std::int64_t address, std::string_view what, Who who) {
   if (!shared_.records()) return std::nullopt;
   shared_.needs_no_fence(who.at);  // compilers reuse the bytes of objects so
-  Found fault = shared_.write(what, address, kBytes, who);
+  Found fault = shared_.write_opaque(what, address, kBytes, who);
   shared_.forget(address, kBytes);  // opaque
-  if (fault && fault->error.code == Errc::data_race && objects_.contains(address)) {
-    fault->error.code = Errc::barrier_misused;
-    const bool by_lane = fault->rule == KernelRule::lanes_not_synchronised;
-    const bool is_told = by_lane && fault->other && fault->other->warp != fault->warp;
-    if (!is_told) fault->rule = KernelRule::mbarrier_in_use;
-    fault->error.seen = fmt::format("{} is in use: {}", name(address, who), fault->error.seen);
+  const auto object = objects_.find(address);
+  if (!fault || fault->error.code != Errc::data_race || object == objects_.end()) return fault;
+  if (fault->rule == KernelRule::mbarrier_inval_order && !is_arrival(object->second, *fault->other))
+    return std::nullopt;
+  fault->error.code = Errc::barrier_misused;
+  if (fault->rule == KernelRule::mbarrier_inval_order) {
+    fault->error.seen = fmt::format(
+        "{} has arrived at {}, and since then it has met lanes by an instruction that orders no memory",
+        shared_.cluster().name(fault->other->warp * kWarp + fault->other->lanes.front(), shared_.rank()),
+        name(address, who));
+    fault->error.accepted =
+        "a wait for that phase, a __syncwarp or a __syncthreads must come between that arrival and this statement";
+    fault->other->what = "arrives";
+    return fault;
   }
+  const bool by_lane = fault->rule == KernelRule::lanes_not_synchronised;
+  const bool is_told = by_lane && fault->other && fault->other->warp != fault->warp;
+  if (!is_told) fault->rule = KernelRule::mbarrier_in_use;
+  fault->error.seen = fmt::format("{} is in use: {}", name(address, who), fault->error.seen);
   return fault;
+}
+
+// Of a use: a test, whose answer its lane had when it met others, is done by then. An arrival is executed, and the manual does not
+// say that it has been performed.
+bool Mbarriers::is_arrival(const Object& object, const FaultSide& use) {
+  return std::ranges::any_of(object.arrived, [&](const Arrived& one) {
+    return one.who.at == use.at && one.who.thread / kWarp == use.warp;
+  });
 }
 
 //     63      62 ........ 43   42   41 ........ 21   20 ........ 1   0

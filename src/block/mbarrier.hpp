@@ -154,6 +154,8 @@ class Mbarriers {
   };
   /// Where a warp has seen a phase complete last.
   std::optional<AtObject> waited(int warp) const;
+  /// The warps that have arrived at the object at which a warp has seen a phase complete last.
+  std::vector<int> arrived_for(int warp) const;
   /// What is wrong with the count of the object at which the warp has seen a phase complete last, if more threads arrive there
   /// by the statement of this one than it counts; or nothing.
   std::string miscounted(int warp, int thread) const;
@@ -230,6 +232,7 @@ class Mbarriers {
   static bool is_idle(const Object& object) {
     return object.pending == object.expected && object.bytes == 0 && object.copies == 0;
   }
+  static bool is_arrival(const Object& object, const FaultSide& use);
   bool is_unordered(const Object& object, Who who) const;
   bool is_overwritten(std::int64_t address, const Object& object) const;
   std::string name(std::int64_t address) const;

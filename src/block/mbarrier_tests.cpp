@@ -67,8 +67,13 @@ void Mbarriers::pass(std::int64_t address, int warp, std::uint32_t lanes, Place 
     repeated_.erase(warp);
   else if ((seen.lanes & lanes) != 0 && repeated(warp) == nullptr)
     repeated_[warp] = {
-        fmt::format("phase {} of {} (parity {}) was complete, and this warp had waited for it before", phase,
-                    name(address), phase & 1),
+        phase < 0
+            ? fmt::format(
+                  "parity 1 of {} is that of a phase before its first one, and this warp had waited for it "
+                  "before",
+                  name(address))
+            : fmt::format("phase {} of {} (parity {}) was complete, and this warp had waited for it before",
+                          phase, name(address), phase & 1),
         who};
   seen = {phase, seen.phase == phase ? seen.lanes | lanes : lanes, arrivals};
 }
@@ -91,6 +96,14 @@ std::optional<Who> Mbarriers::failed(int warp) const {
 std::optional<Mbarriers::AtObject> Mbarriers::waited(int warp) const {
   const auto found = waited_.find(warp);
   return found == waited_.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::vector<int> Mbarriers::arrived_for(int warp) const {
+  std::vector<int> out;
+  const auto last = waited(warp);
+  if (const auto found = last ? objects_.find(last->address) : objects_.end(); found != objects_.end())
+    for (const Arrived& one : found->second.arrived) out.push_back(one.who.thread / kWarp);
+  return out;
 }
 
 Actor Mbarriers::completed_by(std::int64_t address) const {

@@ -112,6 +112,7 @@ bool Meeting::meet_masked(int warp) {
     if (first.kind == Request::Kind::shuffle) fault_ = shuffle(warp, wanted);
     if (first.kind == Request::Kind::vote) vote(warp, wanted);
     if (first.kind == Request::Kind::sync_warp) shared_.sync_warp(warp, wanted);
+    shared_.order().meet(shared_.first_warp() + warp, wanted);
     go_on(warp, wanted);
     progress = true;
   }

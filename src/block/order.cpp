@@ -217,6 +217,33 @@ int Order::told_by_lane(int thread, std::uint32_t clock, int me) const {
   return -1;
 }
 
+void Order::used(int warp) {
+  if (used_.empty()) {
+    used_.resize(index(threads_ / kWarp));
+    meetings_.resize(used_.size());
+  }
+  used_[index(warp)] = 1;
+}
+
+void Order::remember_meeting(int warp, std::uint32_t lanes) {
+  std::array<Met, kMeetings>& of = meetings_[index(warp)];
+  std::shift_left(of.begin(), of.end(), 1);
+  of.back() = {tick(warp), lanes};
+  if (lanes == kAllLanes) used_[index(warp)] = 0;
+}
+
+bool Order::has_met(int thread, std::uint32_t clock, int me) const {
+  if (meetings_.empty()) return false;
+  std::uint32_t behind = std::uint32_t{1} << thread % kWarp;  // lanes that have met it, or who has
+  for (const Met& one : meetings_[index(thread / kWarp)]) {
+    if (one.since <= clock || (one.lanes & behind) == 0) continue;
+    behind |= one.lanes;
+    for (const int lane : lanes_of(one.lanes))
+      if (before(thread / kWarp * kWarp + lane, one.since, me)) return true;
+  }
+  return false;
+}
+
 // Everybody knows what came before the last barrier: `known` leaves it out. Whether it is fenced, not everybody knows.
 void Order::release(int warp, std::uint32_t lanes, Knowledge& into) {
   need_warps();

@@ -86,6 +86,14 @@ class Order {
   void path(int warp, std::uint32_t lanes);
   /// Whether two threads of a warp executed instructions together when one had that clock. False if that is too long ago.
   bool were_together(int thread, std::uint32_t clock, int other) const;
+  /// Lanes of a warp meet at an instruction that orders no memory, as vote, match and shfl: each has executed by then what stands
+  /// before it. That is remembered of a warp that has `used` a barrier object since.
+  void meet(int warp, std::uint32_t lanes) {
+    if (!used_.empty() && used_[index(warp)] != 0) remember_meeting(warp, lanes);
+  }
+  void used(int warp);
+  /// Whether the thread has met others since it had this clock, of whom one is `me` or has told `me` since.
+  bool has_met(int thread, std::uint32_t clock, int me) const;
   /// What a strong write by lanes of a warp leaves at its address.
   Posting post(int warp, std::uint32_t lanes, const Strength& how);
   /// A strong read by a warp, of the block of this rank, takes what has been left there.
@@ -129,6 +137,7 @@ class Order {
   void need_warps();
   void need_fences();
   std::uint32_t tick(int warp);
+  void remember_meeting(int warp, std::uint32_t lanes);
   static void share_rows(Clocks& rows, int warp, std::uint32_t lanes);
   Known released(int warp, std::uint32_t lanes);
   Known before_fence(int warp, std::uint32_t lanes, Scope scope) const;
@@ -174,6 +183,13 @@ class Order {
   };
   static constexpr std::size_t kPaths = 8;       // that are remembered
   std::vector<std::array<Path, kPaths>> paths_;  // by thread, the latest first; empty until lanes part
+  /// Lanes that have met, from a clock of their own on.
+  struct Met {
+    std::uint32_t since = 0, lanes = 0;
+  };
+  static constexpr std::size_t kMeetings = 8;       // that are remembered
+  std::vector<std::array<Met, kMeetings>> meetings_;  // by warp, the latest last
+  std::vector<std::uint8_t> used_;                  // by warp; both empty until an object is used
   // Latest proxy-fenced epoch visible to all threads, and to each thread. For other warps the latter is the
   // epoch of the last barrier, if the thread knows of a fence since.
   std::vector<std::uint32_t> fenced_barrier_, fenced_;

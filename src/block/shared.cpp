@@ -87,6 +87,16 @@ Found Shared::write(std::string_view what, std::int64_t first, std::span<const s
   return out;
 }
 
+Found Shared::write_opaque(std::string_view what, std::int64_t first, std::int64_t bytes, Who who) {
+  const auto found =
+      accesses_.write(first, bytes, who.thread, who.at, cluster_->order, Accesses::Written::done);
+  if (auto fault = overwritten(what, first, bytes, who)) return fault;
+  if (!found) return std::nullopt;
+  Fault out = conflict_of_thread(what, *found, who.at, true);
+  if (Accesses::is_read_before_meeting(*found, cluster_->order)) out.rule = KernelRule::mbarrier_inval_order;
+  return out;
+}
+
 Accesses::Written Shared::state_of(std::int64_t first, std::span<const std::byte> value) const {
   const bool same =
       value.empty() || (std::memcmp(memory_.shared().data() + first, value.data(), value.size()) == 0 &&

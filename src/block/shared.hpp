@@ -74,6 +74,8 @@ class Shared {
   /// `type`: of their elements, which faults ask for.
   Found write(std::string_view what, std::int64_t first, std::span<const std::byte> value, Who who, bool strong,
               const std::function<std::string_view()>& type = {});
+  /// An opaque object begins or ends there, whose uses by other threads must have come before.
+  Found write_opaque(std::string_view what, std::int64_t first, std::int64_t bytes, Who who);
   bool is_never_written(std::int64_t byte) const { return accesses_.is_never_written(byte); }
   void forget(std::int64_t first, std::int64_t bytes) { accesses_.forget(first, bytes); }
   std::optional<Accesses::Access> last_write(std::int64_t byte) const { return accesses_.last_write(byte); }

@@ -215,9 +215,10 @@ void DebugSession::line(const Words& words) {
 }
 
 void DebugSession::barrier(const Words& words) {
-  constexpr std::string_view kWaiting[] = {"bar",         "mbarrier.try_wait", "mbarrier.test_wait",
-                                           "wgmma.wait",  "cp.async.wait",     "cp.async.bulk.wait",
-                                           "tcgen05.wait"};
+  // What ptx::Awaited has, but for instructions of lanes or warps together.
+  constexpr std::string_view kWaiting[] = {"bar",          "mbarrier.try_wait", "mbarrier.test_wait",
+                                           "wgmma.wait",   "cp.async.wait",     "cp.async.bulk.wait",
+                                           "tcgen05.wait", "tcgen05.alloc",     "setmaxnreg.inc"};
   move(
       [this, &kWaiting](const ptx::Observation& seen) {
         const std::string_view text = without_guard(seen.statement);

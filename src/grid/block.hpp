@@ -117,6 +117,8 @@ class Block {
   const std::vector<Finding>& findings() const { return findings_; }
   /// Nothing goes on. The fault of an instruction that needs lanes or warps which are elsewhere; false if there is none.
   bool report_cause();
+  /// How much its waits tell of the cause, where nothing goes on, to compare with other blocks; -1: nobody waits.
+  int tells() const;
   /// The fault of a thread that waits; false if none does. `waiting`: all that wait.
   bool report_deadlock(const std::vector<FaultWaiters>& waiting);
   /// The fault of a thread that does the same for ever; false if none does.
@@ -232,6 +234,7 @@ class Block {
   std::vector<int> missing_at(const Barrier& barrier) const;
   std::string missing_text(const Barrier& barrier, int number, const std::vector<int>& ended) const;
   std::vector<int> missing_for(const Warp& warp, const Path& path) const;
+  std::pair<Warp*, const Path*> telling() const;
   Fault deadlock_of(Warp& warp, const Path& path, const std::vector<FaultWaiters>& waiting) const;
   FaultSide end_of(int warp) const;
 

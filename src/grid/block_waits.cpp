@@ -11,6 +11,7 @@
 #include "api/checks.hpp"
 #include "async/tensor.hpp"
 #include "grid/cluster.hpp"
+#include "grid/reach.hpp"
 #include "ptx/source.hpp"
 
 namespace warpbit::grid {
@@ -175,10 +176,12 @@ bool is_without_arrival(const Path& path, const block::Mbarriers& mbarriers) {
   return mbarriers.places(path.awaited).size() == 1;  // its mbarrier.init alone
 }
 
-// Which of the waits says most.
+// Which of the waits says most: for registers and columns, at an object that lacks what no one can bring any more, for an object
+// at which nobody has arrived.
 int says(const Path& path, const block::Mbarriers& mbarriers) {
   const Waits waits = path.waits_for;
-  if (waits == Waits::registers || waits == Waits::columns) return 3;
+  if (waits == Waits::registers || waits == Waits::columns) return 4;
+  if ((waits == Waits::test || path.gives_up) && mbarriers.cause(path.awaited)) return 3;
   return waits != Waits::test ? 0 : is_without_arrival(path, mbarriers) ? 2 : 1;
 }
 
@@ -333,9 +336,10 @@ Fault Block::deadlock_of(Warp& warp, const Path& path, const std::vector<FaultWa
   }
   if (path.waits_for == Waits::test && nobody_begins(warps_, async_.mbarriers)) {
     cause = "each mbarrier that is waited for is in its first phase, and nobody has arrived there";
-    accepted =
-        "an arrival must come before one of these waits, or the first wait for a stage that is free must have parity 1 "
-        "(a new mbarrier is as if the phase before its first one were complete)";
+    accepted = fmt::format(
+        "an arrival must come before one of these waits, or the first wait for a stage that is free{} must have parity 1 (a new "
+        "mbarrier is as if the phase before its first one were complete)",
+        fills_next(grid_.program, path.pc) ? ", as this one is," : "");
   } else if (path.waits_for == Waits::test && is_without_arrival(path, async_.mbarriers)) {
     cause = fmt::format("nobody has arrived in {}, its first one", async_.mbarriers.phase_text(path.awaited));
     accepted = "as many arrivals must come there as its mbarrier.init counts";
@@ -346,23 +350,35 @@ Fault Block::deadlock_of(Warp& warp, const Path& path, const std::vector<FaultWa
   return out;
 }
 
-// Where a barrier object lacks what no one can bring any more, the fault is there.
+// The first of those that say most. Where nobody begins, it is the one whose threads would fill what the others wait for.
+std::pair<Warp*, const Path*> Block::telling() const {
+  std::pair<Warp*, const Path*> out = {};
+  int most = -1;
+  const bool none_begins = nobody_begins(warps_, async_.mbarriers);
+  for (const std::unique_ptr<Warp>& warp : warps_)
+    for (const Path& path : warp->paths()) {
+      const int tells =
+          2 * says(path, async_.mbarriers) +
+          (none_begins && path.waits_for == Waits::test && fills_next(grid_.program, path.pc) ? 1 : 0);
+      if (tells > most) out = {warp.get(), &path}, most = tells;
+    }
+  return out;
+}
+
+int Block::tells() const {
+  const Path* const path = telling().second;
+  return path == nullptr ? -1 : says(*path, async_.mbarriers);
+}
+
 bool Block::report_deadlock(const std::vector<FaultWaiters>& waiting) {
-  Warp* who_waits = nullptr;
-  const Path* waits = nullptr;
-  for (const std::unique_ptr<Warp>& warp : warps_)
-    for (const Path& path : warp->paths())
-      if (waits == nullptr || says(path, async_.mbarriers) > says(*waits, async_.mbarriers))
-        who_waits = warp.get(), waits = &path;
-  if (waits == nullptr) return false;
+  const auto [warp, path] = telling();
+  if (path == nullptr) return false;
   std::optional<block::Mbarriers::Cause> cause;
-  for (const std::unique_ptr<Warp>& warp : warps_)
-    for (const Path& path : warp->paths())
-      if (!cause && says(*waits, async_.mbarriers) < 3 && (path.waits_for == Waits::test || path.gives_up))
-        cause = async_.mbarriers.cause(path.awaited);
+  if (says(*path, async_.mbarriers) == 3) cause = async_.mbarriers.cause(path->awaited);
   Fault out = cause ? block::deadlock(cause->who, cause->what, cause->accepted, waiting)
-                    : deadlock_of(*who_waits, *waits, waiting);
+                    : deadlock_of(*warp, *path, waiting);
   if (cause) out.what = cause->label;
+  add_awaited(out.related);
   for (const std::unique_ptr<Block>& block : cluster_.blocks()) block->add_awaited(out.related);
   const auto is_told = [&](const FaultSide& one) { return one.at == out.at; };  // as the cause
   std::erase_if(out.related, is_told);

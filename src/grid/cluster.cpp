@@ -145,9 +145,9 @@ std::vector<FaultWaiters> Cluster::waiting() const {
 void Cluster::report_deadlock() {
   for (const std::unique_ptr<Block>& block : blocks_)
     if (block->report_cause()) return;
-  const std::vector<FaultWaiters> all = waiting();
-  for (const std::unique_ptr<Block>& block : blocks_)
-    if (block->report_deadlock(all)) return;
+  const auto tells_most =
+      std::ranges::max_element(blocks_, {}, [](const auto& block) { return block->tells(); });
+  (*tells_most)->report_deadlock(waiting());
 }
 
 std::uint64_t Cluster::changes() const {

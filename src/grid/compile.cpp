@@ -4,6 +4,7 @@
 
 #include "grid/compiler.hpp"
 #include "grid/freedom.hpp"
+#include "grid/polls.hpp"
 #include "grid/products.hpp"
 #include "grid/reach.hpp"
 #include "grid/slots.hpp"
@@ -199,6 +200,7 @@ void Compiler::function(std::size_t index, std::vector<Error>* refused) {
   code.slot = slot_;
   code.registers = std::move(assembled.function.registers);
   find_read_results(program_, code);
+  find_polls(program_, code);
   if (program_.shares_slots || (refused == nullptr && has_products(*code.function)))
     share_slots(program_, code, first_list, program_.shares_slots);
   steps::find_product_runs(program_, static_cast<std::size_t>(code.first_step));

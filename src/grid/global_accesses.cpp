@@ -10,6 +10,8 @@
 #include <span>
 #include <utility>
 
+#include "grid/block.hpp"
+
 namespace warpbit::grid {
 namespace {
 
@@ -393,18 +395,20 @@ void GlobalAccesses::add(Check& check, Lists& line, const Entry& now, std::byte*
   std::size_t count = 0;
   bool is_new = true;
   LineBits changed = 0;  // by those that have been met
+  const LineBits own = check.by.takes_data ? written_by(line, now) : 0;
   const auto meet = [&](const Entry& old) {
     if ((old.bytes & now.bytes) == 0 || (old.superseded && !now.writes)) return;
     is_new = false;
     const LineBits latest = ~changed;
     if (old.strong && !old.superseded && !old.repeats) changed |= old.bytes;
+    if (check.by.takes_data && old.strong) return take_data(check, old, now, data, latest & ~own);
     if (is_ordered(check, old, now)) return;
     if (!conflicts(check, old, now, data, latest) || !now.writes || now.strong || count == kMost) return;
     Entry& kept = superseded[count++] = old;
     kept.bytes &= now.bytes;
     kept.superseded = 1;
   };
-  if (line.words != nullptr && !now.strong) line.words->for_each(now.bytes, meet);
+  if (line.words != nullptr && (!now.strong || check.by.takes_data)) line.words->for_each(now.bytes, meet);
   for (const Entry* next = line.writes.end(); next != line.writes.begin();) meet(*--next);
   if (!now.writes) return remember(check, line.reads, now);
   for (const Entry& old : line.reads) {
@@ -424,6 +428,39 @@ void GlobalAccesses::add(Check& check, Lists& line, const Entry& now, std::byte*
     line.writes.push_back(now);
   }
   if (check.what.values != nullptr) check.store(now, data);
+}
+
+// The bytes that the cluster of an access has written, too. Of a word that atomics of several clusters change, its own ones have
+// read what the others left, or came before: which, is not the same in each run.
+LineBits GlobalAccesses::written_by(Lists& line, const Entry& now) {
+  LineBits out = 0;
+  const auto meet = [&](const Entry& old) {
+    if (old.cluster == now.cluster) out |= old.bytes;
+  };
+  if (line.words != nullptr) line.words->for_each(now.bytes, meet);
+  for (const Entry& old : line.writes) meet(old);
+  return out;
+}
+
+// A strong load of what another cluster has written by a strong access: they do not conflict, but a flag between them whose write
+// has no fence before it hands over nothing. What the flag's own statement has written needs none. A fence that stands before it,
+// and not behind the write, may be that of another thread, which a barrier has brought.
+void GlobalAccesses::take_data(Check& check, const Entry& old, const Entry& now, std::byte* data,
+                               LineBits latest) {
+  for (LineBits rest = old.cluster == now.cluster ? 0 : old.bytes & now.bytes & latest; rest != 0;) {
+    const std::size_t first = lowest_of(rest), end = std::min(old.end_of_lane(first), now.end_of_lane(first));
+    const LineBits bytes = rest & low_bits(end);
+    rest &= ~bytes;
+    if (is_known(check, old, first, now.lane_of(first))) continue;
+    const auto flaw = check.by.order.nearly_before(old.cluster, old.thread_of(first), old.clock,
+                                                   check.by.warp * kLanes + now.lane_of(first));
+    if (!flaw || flaw->kind != block::Flaw::Kind::fence || !flaw->write.lacks || flaw->write.fenced) continue;
+    if (flaw->write.cluster == old.cluster &&
+        flaw->write.at == Block::place(static_cast<std::int32_t>(old.site) - 1))
+      continue;
+    check.report(old, now, bytes, data);
+    return;
+  }
 }
 
 void GlobalAccesses::add_strong(const Check& check, Lists& line, const Entry& by, const std::byte* data) {
@@ -512,7 +549,8 @@ void GlobalAccesses::Check::report(const Entry& old, const Entry& now, LineBits 
       size_of(bytes),
       is_near ? order.nearly_before(thread, old.clock, me)
               : order.nearly_before(old.cluster, thread, old.clock, me),
-      is_near ? order.is_open(thread, old.clock, me) : order.is_open(old.cluster, thread, old.clock, me)};
+      is_near ? order.is_open(thread, old.clock, me) : order.is_open(old.cluster, thread, old.clock, me),
+      old.strong && now.strong};
   const auto rank = [&](const GlobalConflict& of) {
     if (of.before.cluster != of.now.cluster) return 3;
     if (block::is_of_flag(of.flaw) || of.before.non_coherent || of.now.non_coherent) return 1;

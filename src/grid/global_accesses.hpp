@@ -31,6 +31,7 @@ struct GlobalAccess {
   bool writes, strong;
   bool non_coherent = false;  ///< ld.global.nc
   bool async = false;         ///< a copy in bulk, through the async proxy
+  bool takes_data = false;    ///< a strong load that is no poll (polls.hpp)
 };
 
 /// What lanes access: as many bytes each, of one range.
@@ -64,6 +65,7 @@ struct GlobalConflict {
   std::size_t bytes;                ///< how many from there on both access
   std::optional<block::Flaw> flaw;  ///< what is missing, if something nearly orders them
   bool is_open;                     ///< a fence is missing behind a relaxed load
+  bool are_strong = false;          ///< both: the flag between them lacks something, nothing else
 };
 
 /// What an access finds: with its own cluster, and with others.
@@ -163,6 +165,8 @@ class GlobalAccesses {
   static bool is_ordered(const Check& check, const Entry& old, const Entry& now);
   static bool precedes_barrier(const Check& check, const Entry& old);
   static bool conflicts(Check& check, const Entry& old, const Entry& now, std::byte* data, LineBits latest);
+  static LineBits written_by(Lists& line, const Entry& now);
+  static void take_data(Check& check, const Entry& old, const Entry& now, std::byte* data, LineBits latest);
   static void add_strong(const Check& check, Lists& line, const Entry& by, const std::byte* data);
   std::optional<GlobalConflict> unfenced(const GlobalAccess& by, int lane, Line& line, LineBits bytes,
                                          const std::byte* data) const;

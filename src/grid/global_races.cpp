@@ -10,10 +10,10 @@
 
 namespace warpbit::grid {
 
-// The side that comes first by the numbers of clusters is the first one.
+// The side that comes first by the numbers of clusters is the first one. Of strong accesses a load has found a store.
 void GlobalRaces::add(const GlobalConflict& found) {
   GlobalConflict one = found;
-  if (one.now.cluster < one.before.cluster) std::swap(one.now, one.before);
+  if (!one.are_strong && one.now.cluster < one.before.cluster) std::swap(one.now, one.before);
   const int kind = one.before.non_coherent || one.now.non_coherent ? 0
                    : one.flaw                                      ? 1 + static_cast<int>(one.flaw->kind)
                                                                    : 3;
@@ -169,7 +169,8 @@ Fault fault_between(const Grid& grid, const GlobalConflict& found) {
   Error error = error_of(
       grid, found, who, block::Scope::gpu,
       fmt::format("a flag must be written with .release.gpu after that {} and read with .acquire.gpu before "
-                  "this statement, or both accesses must be atomic if either order is right",
+                  "this statement (an atomic without an order needs a __threadfence before it, and one after "
+                  "it), or both accesses must be atomic if either order is right",
                   found.before.writes ? "write" : "read"),
       fmt::format("nothing orders {}", both_of(found)));
   Fault out = fault_of(grid, found, std::move(error), rule);

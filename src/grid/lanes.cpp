@@ -84,6 +84,16 @@ std::vector<Party> meet(Warp& warp, Path& path, const Step& step, std::size_t ma
   return parties;
 }
 
+// Those of a mask meet, not those of another one.
+template <class Visit>
+void for_each_mask(const Met& met, Visit visit) {
+  for (Lanes left = met.lanes; left != 0;) {
+    const Lanes mask = met.mask[static_cast<std::size_t>(std::countr_zero(left))] & met.lanes;
+    visit(mask);
+    left &= ~mask;
+  }
+}
+
 // Whether all lanes of the masks, which are in that place, are here: `step`, and `met` has them; else the path must wait, or a
 // lane is not in its own mask.
 Next together(Warp& warp, Path& path, const Step& step, std::size_t mask, Lanes lanes, Met& met) {
@@ -115,7 +125,9 @@ Next together(Warp& warp, Path& path, const Step& step, std::size_t mask, Lanes 
     if (const Lanes other = disagreeing(lanes, met.mask); other != 0)
       return warp.fault(path, other,
                         {Errc::lanes_disagree, {}, "lanes that name each other have other masks", "one mask"});
-    return take({&path, &step}), Next::step;
+    take({&path, &step});
+    for_each_mask(met, [&](Lanes one) { warp.meet(one); });
+    return Next::step;
   }
   const std::vector<Party> parties = meet(warp, path, step, mask, met.mask);
   if (parties.empty()) {
@@ -123,6 +135,7 @@ Next together(Warp& warp, Path& path, const Step& step, std::size_t mask, Lanes 
     return Next::wait;
   }
   for (const Party& one : parties) take(one);
+  for_each_mask(met, [&](Lanes one) { warp.meet(one); });
   const auto shared = std::make_shared<const Met>(met);
   for (const Party& one : std::span(parties).subspan(1)) {
     one.path->met = shared;
@@ -138,11 +151,7 @@ Next sync_warp(Warp& warp, Path& path, const Step& step, Lanes lanes) {
   Met met;
   const Next next = together(warp, path, step, 2, lanes, met);
   if (next != Next::step || !is_first) return next;
-  for (Lanes left = met.lanes; left != 0;) {  // those of a mask meet, not those of another one
-    const Lanes mask = met.mask[static_cast<std::size_t>(std::countr_zero(left))] & met.lanes;
-    warp.block().accesses().sync_warp(warp.number(), mask);
-    left &= ~mask;
-  }
+  for_each_mask(met, [&](Lanes one) { warp.block().accesses().sync_warp(warp.number(), one); });
   return next;
 }
 

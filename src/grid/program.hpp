@@ -79,6 +79,7 @@ struct Access {
   block::Strength order;  ///< of a strong one, or of a fence
   bool before_cas =
       false;  ///< a load that is no strong one, whose value an atom.cas is compared with (cas_loops.hpp)
+  bool is_data = false;       ///< a strong load whose value decides nothing (polls.hpp)
   bool non_coherent = false;  ///< ld.global.nc
   bool cluster = false;       ///< of shared memory: also of another block (.shared::cluster)
   bool in_frame = false;      ///< from the beginning of the call's local memory

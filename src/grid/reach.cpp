@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "assembler/flow.hpp"
+#include "grid/steps.hpp"
 #include "ptx/special.hpp"
 
 namespace warpbit::grid {
@@ -50,6 +51,47 @@ bool leads_to(const Program& program, int from, int to, bool without_barrier) {
       followers(program, i, todo);
   }
   return false;
+}
+
+namespace {
+
+enum class Touches : std::uint8_t { nothing, reads, writes };
+
+Touches touches_shared(const Program& program, const Step& step) {
+  const bool is_shared = !step.access.generic && step.access.space == ptx::StateSpace::shared;
+  switch (does(program, step)) {
+    case ptx::Does::load:
+    case ptx::Does::atomic: return is_shared ? Touches::reads : Touches::nothing;
+    case ptx::Does::store:
+    case ptx::Does::reduction: return is_shared ? Touches::writes : Touches::nothing;
+    case ptx::Does::tensor: return Touches::reads;
+    case ptx::Does::copy: break;
+    default: return Touches::nothing;
+  }
+  const bool stores =
+      steps::what_runs(step) == steps::bulk &&
+      program.async.bulks[static_cast<std::size_t>(step.extra)].kind == BulkOperation::Kind::store;
+  return stores ? Touches::reads : Touches::writes;
+}
+
+}  // namespace
+
+bool fills_next(const Program& program, int step) {
+  std::vector<int> todo;
+  followers(program, step, todo);
+  std::vector<bool> seen(program.steps.size());
+  bool writes = false;
+  while (!todo.empty()) {
+    const int i = todo.back();
+    todo.pop_back();
+    if (i < 0 || i >= std::ssize(program.steps) || seen[static_cast<std::size_t>(i)]) continue;
+    seen[static_cast<std::size_t>(i)] = true;
+    const Touches what = touches_shared(program, program.steps[static_cast<std::size_t>(i)]);
+    if (what == Touches::reads) return false;
+    writes = writes || what == Touches::writes;
+    if (what == Touches::nothing) followers(program, i, todo);
+  }
+  return writes;
 }
 
 // From the last step to the first, until nothing changes: most jumps that lead on go forward.

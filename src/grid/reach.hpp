@@ -15,6 +15,9 @@ void followers(const Program& program, int step, std::vector<int>& to);
 /// numbers of Program::origins.
 bool leads_to(const Program& program, int from, int to, bool without_barrier);
 
+/// Whether threads write to shared memory behind a step, or have a copy write there, before they read any of it: then they have
+/// waited for a buffer to be free. Accesses by generic addresses are left out.
+bool fills_next(const Program& program, int step);
 /// Of each step: whether a thread that is there may end, or leave the function. False in a loop that nothing leaves.
 std::vector<bool> lead_out(const Program& program);
 

@@ -118,7 +118,9 @@ GlobalAccess Records::by(bool writes, bool strong) const {
           warp_.site(step_),
           writes,
           strong,
-          step_.access.non_coherent};
+          step_.access.non_coherent,
+          false,
+          !writes && step_.access.is_data};
 }
 
 bool Records::allowed_global(const GlobalConflicts& found) {

@@ -67,15 +67,17 @@ Lanes joined_to(Warp& warp, const Path& path, const Step& step) {
   return step.place[4].exists() ? warp.holds(path, step.place[4]) : 0;
 }
 
-// Whether all lanes are here, and all are in the mask of each.
-bool is_whole(Warp& warp, const Path& path, const Place& mask, Lanes lanes) {
+// Whether all lanes are here, and all are in the mask of each: then they meet.
+bool all_meet(Warp& warp, const Path& path, const Place& mask, Lanes lanes) {
   if (warp.undefined().active() || lanes != kAllLanes ||
       (mask.kind != Place::Kind::reg && mask.kind != Place::Kind::constant))
     return false;
   const std::uint32_t* const words = warp.at(path, mask);
   Lanes common = kAllLanes;
   for (int i = 0; i < kLanes; ++i) common &= words[i];
-  return common == kAllLanes;
+  if (common != kAllLanes) return false;
+  warp.meet(kAllLanes);
+  return true;
 }
 
 }  // namespace
@@ -150,7 +152,7 @@ Next vector_carry(Warp& warp, Path& path, const Step& step, Lanes lanes) {
 // Of 2, 4, 8, 16 and 32 lanes, in the first: the operation has no order.
 Next vector_reduce(Warp& warp, Path& path, const Step& step, Lanes lanes) {
   const Vector function = function_of(warp, step.vector);
-  if (function == nullptr || !is_whole(warp, path, step.place[3], lanes))
+  if (function == nullptr || !all_meet(warp, path, step.place[3], lanes))
     return step.specification(warp, path, step, lanes);
   alignas(64) std::array<std::array<std::uint32_t, std::size_t{2} * kLanes>, 2> values = {};
   std::memcpy(values[0].data(), warp.at(path, step.place[2]), kLanes * sizeof(std::uint32_t));
@@ -168,7 +170,7 @@ Next vector_reduce(Warp& warp, Path& path, const Step& step, Lanes lanes) {
 
 Next vector_shuffle(Warp& warp, Path& path, const Step& step, Lanes lanes) {
   const Vector function = function_of(warp, step.vector);
-  if (function == nullptr || !is_whole(warp, path, step.place[5], lanes))
+  if (function == nullptr || !all_meet(warp, path, step.place[5], lanes))
     return step.specification(warp, path, step, lanes);
   Vectors v = two_sources(warp, path, step);
   v.parameter = step.parameter;
@@ -180,7 +182,7 @@ Next vector_shuffle(Warp& warp, Path& path, const Step& step, Lanes lanes) {
 }
 
 Next vector_vote(Warp& warp, Path& path, const Step& step, Lanes lanes) {
-  if (warp.block().grid().extension < 0 || !is_whole(warp, path, step.place[3], lanes))
+  if (warp.block().grid().extension < 0 || !all_meet(warp, path, step.place[3], lanes))
     return step.specification(warp, path, step, lanes);
   const Lanes value = warp.holds(path, step.place[2]);
   const bool all = value == kAllLanes, any = value != 0;

@@ -288,6 +288,10 @@ void Warp::are_together(Lanes lanes) {
   if (block_.checks()) block_.accesses().order().path(number_in_cluster(), lanes);
 }
 
+void Warp::meet(Lanes lanes) {
+  if (block_.checks()) block_.accesses().order().meet(number_in_cluster(), lanes);
+}
+
 // The new ones among the others; those without lanes leave, those at one place become one.
 void Warp::join() {
   for (Path& path : split_) paths_.push_back(std::move(path));

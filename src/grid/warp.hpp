@@ -181,6 +181,8 @@ class Warp {
   std::int64_t local_at(int lane, const std::byte* byte) const;
   /// Where the next bytes of alloca are in a lane's local memory: from kStack on.
   std::int64_t& stack(int lane) { return stack_[static_cast<std::size_t>(lane)]; }
+  /// Lanes meet at a step that orders no memory (block::Order::meet).
+  void meet(Lanes lanes);
 
  private:
   Path* choose();

@@ -63,7 +63,7 @@ Locations::Choice Locations::choose(const Key& key, const Occurrences& seen) {
 }
 
 // Of several: as it was in what the .loc before repeat; the nearest to the chain of the last one; that of the basic block, if it
-// has one; and otherwise the first, which is not sure.
+// has one, else the last one that is sure, as compilers write the blocks of an unrolled loop behind each other; this one is not sure.
 Locations::Choice Locations::choose_of(const std::vector<int>& parents, const Occurrences& seen) {
   if (parents.size() == 1) {
     is_anchored_ = true;
@@ -82,7 +82,12 @@ Locations::Choice Locations::choose_of(const std::vector<int>& parents, const Oc
   const std::size_t like = own.empty() ? seen.front() : own.front();
   const auto is_like = [&](std::size_t one) { return order_[one] == order_[like]; };
   const bool is_only_one = !own.empty() && own.size() <= kMostPlaces && std::ranges::all_of(own, is_like);
-  return {at(order_[like]).inlined_at, is_only_one && at(order_[like]).or_inlined_at.empty(), like};
+  if (!own.empty())
+    return {at(order_[like]).inlined_at, is_only_one && at(order_[like]).or_inlined_at.empty(), like};
+  const auto latest = std::span(seen).last(std::min(seen.size(), kMostPlaces));
+  const auto last = std::find_if(latest.rbegin(), latest.rend(),
+                                 [&](std::size_t one) { return at(order_[one]).or_inlined_at.empty(); });
+  return {at(order_[last == latest.rend() ? like : *last]).inlined_at, false, like};
 }
 
 // The next .loc of a copy repeats the next one of its kind behind what the last one repeats.

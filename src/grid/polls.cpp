@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "grid/polls.hpp"
+
+#include <algorithm>
+#include <span>
+#include <vector>
+
+#include "grid/steps.hpp"
+#include "grid/written.hpp"
+
+namespace warpbit::grid {
+namespace {
+
+using ptx::Does;
+using ptx::StateSpace;
+
+bool is_of_others(const Access& access) {
+  return access.generic || access.space == StateSpace::global || access.space == StateSpace::shared;
+}
+
+/// Registers and predicates on which it depends which steps are executed, or what leaves the registers of the function for others
+/// than memory that threads share.
+class Deciding {
+ public:
+  Deciding(const Program& program, const FunctionCode& function)
+      : program_(program),
+        registers_(static_cast<std::size_t>(function.slots)),
+        predicates_(static_cast<std::size_t>(function.predicates)) {}
+
+  void find(std::span<const Step> steps) {
+    for (const Step& step : steps) {
+      if (step.guard >= 0) predicates_[static_cast<std::size_t>(step.guard)] = true;
+      if (keeps_nothing(step)) add_sources(step);
+    }
+    do {
+      changed_ = false;
+      for (std::size_t i = steps.size(); i-- > 0;)
+        if (decides(steps[i])) add_sources(steps[i]);
+    } while (changed_);
+  }
+
+  /// Whether a result of the step is one.
+  bool decides(const Step& step) const {
+    bool out = false;
+    for_each_use(program_, step, [&](const Place& place, Use use) {
+      if (use == Use::result && has(place)) out = out || of(place)[place.slot];
+    });
+    return out;
+  }
+
+ private:
+  // What becomes of its sources is not seen in registers, or an atom.cas compares them.
+  bool keeps_nothing(const Step& step) const {
+    switch (does(program_, step)) {
+      case Does::store:
+      case Does::reduction: return !is_of_others(step.access);
+      case Does::atomic: return static_cast<steps::Atomic>(step.target) == steps::Atomic::compare;
+      case Does::call: return true;
+      default: break;
+    }
+    bool has_result = false;
+    for_each_use(program_, step, [&](const Place&, Use use) { has_result = has_result || use == Use::result; });
+    return !has_result;
+  }
+
+  void add_sources(const Step& step) {
+    for_each_use(program_, step, [&](const Place& place, Use use) {
+      if (use == Use::result || !has(place)) return;
+      std::vector<bool>& known = place.kind == Place::Kind::predicate ? predicates_ : registers_;
+      changed_ = changed_ || !known[place.slot];
+      known[place.slot] = true;
+    });
+  }
+
+  const std::vector<bool>& of(const Place& place) const {
+    return place.kind == Place::Kind::predicate ? predicates_ : registers_;
+  }
+  bool has(const Place& place) const {
+    return (place.kind == Place::Kind::predicate || place.kind == Place::Kind::reg) &&
+           place.slot < of(place).size();
+  }
+
+  const Program& program_;
+  std::vector<bool> registers_, predicates_;
+  bool changed_ = false;
+};
+
+}  // namespace
+
+void find_polls(Program& program, const FunctionCode& function) {
+  const std::span<Step> steps = std::span(program.steps).subspan(static_cast<std::size_t>(function.first_step));
+  const auto is_strong_load = [&](const Step& step) {
+    return does(program, step) == Does::load && step.access.strong && is_of_others(step.access);
+  };
+  if (std::ranges::none_of(steps, is_strong_load)) return;
+  Deciding deciding(program, function);
+  deciding.find(steps);
+  for (Step& step : steps)
+    if (is_strong_load(step)) step.access.is_data = !deciding.decides(step);
+}
+
+}  // namespace warpbit::grid

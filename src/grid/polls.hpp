@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// Strong loads by which a thread may wait for others, and those that take data alone:
+//
+//     L: ld.volatile.global.u32 %r1, [%rd1];      a poll: its value decides a branch
+//        setp.eq.u32 %p1, %r1, 0;
+//     @%p1 bra L;
+//        ld.volatile.global.f32 %f1, [%rd2];      data: what is executed does not depend on it
+//        st.global.f32 [%rd3], %f1;
+#pragma once
+
+#include "grid/program.hpp"
+
+namespace warpbit::grid {
+
+/// Sets Access::is_data in a function, each of whose registers has a slot of its own; its steps are the last ones.
+void find_polls(Program& program, const FunctionCode& function);
+
+}  // namespace warpbit::grid
