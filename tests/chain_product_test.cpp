@@ -213,7 +213,7 @@ float by_blocks(const Numbers<float>& a, const Numbers<float>& b, std::size_t i,
   return fours[0] + fours[1] + fours[2] + fours[3];
 }
 
-TEST_CASE("blocks of threads sum runs, and four threads these", "[quick]") {
+TEST_CASE("blocks of threads sum runs, and four threads these", "[quick][once]") {
   struct {
     const char* order;
     std::size_t depth, blocks;

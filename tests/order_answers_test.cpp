@@ -260,7 +260,7 @@ TEST_CASE("orders with the number of one sum give its bits", "[quick][order]") {
 
 // ---- A D of no order
 
-TEST_CASE("a D of no order is answered without the long search, with the nearest", "[order]") {
+TEST_CASE("a D of no order is answered without the long search, with the nearest", "[order][once]") {
   const Question question(kF16, "H100", 32, 48, 1024);
   Matrix d = question.product("split_k=4");
   d.codes[5 * 48 + 7] ^= 1;

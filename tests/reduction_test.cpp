@@ -227,7 +227,7 @@ TEST_CASE("words of online orders that do not fit are refused") {
     CHECK_FALSE(ReductionOrder::parse(words));
 }
 
-TEST_CASE("of large arrays the first rows are compared") {
+TEST_CASE("of large arrays the first rows are compared", "[once]") {
   const std::size_t columns = std::size_t{1} << 19;
   const Codes x(3 * columns, 0x3F800000), d = codes({524288, 524288, 0});
   ReductionProblem rows = problem(Reduction::sum, x, columns);
@@ -302,7 +302,7 @@ Codes some(std::size_t count) {
   return out;
 }
 
-TEST_CASE("an order that made a sum is in the answer") {
+TEST_CASE("an order that made a sum is in the answer", "[once]") {
   constexpr std::size_t kRows = 40, kColumns = 700;
   const Codes x = some(kRows * kColumns);
   for (const char* words : {"threads=1", "threads=128 vector=4", "threads=64 vector=4 accumulators=each shared",

@@ -125,7 +125,7 @@ TEST_CASE("products by types of every M are the same sums", "[quick][isa]") {
 }
 
 // Registers of 64 and of 256 lanes, by whatever executes them, against gemm.
-TEST_CASE("products by types of every M execute as gemm does", "[quick][isa]") {
+TEST_CASE("products by types of every M execute as gemm does", "[quick][isa][once]") {
   for (const char* form : {"m64n24k32.f32.e4m3", "m256n32k32.f32.e4m3", "m64n8k16.f32.f16",
                            "m256n16k8.f32.tf32", "m64n8k32.s32.s8"}) {
     INFO(form);
