@@ -143,7 +143,8 @@ void check_errors(const ComparedResults& got, const Errors& expected) {
   CHECK(Rational(statistics(got).max) == expected.magnitudes.back());
 }
 
-TEST_CASE("each row of a study is what gemm gives in its order, against rational sums", "[quick][study][once]") {
+TEST_CASE("each row of a study is what gemm gives in its order, against rational sums",
+          "[quick][study][once]") {
   const Depths depths = {128, 256};
   const InputChoice choice{11, inputs::Profile::ordinary};
   const std::vector<Computation> computations = fp8(256);
