@@ -15,10 +15,12 @@ Field<ptx::LineCounts, M> line_field(const char* name, M Base::*member, const ch
 }
 
 void add_line(py::module_& m) {
-  add_record(m, "SourceLink", "A line of a function from which a statement comes.",
-             field("function", &SourceLink::function, "Its name without parameters, or empty."),
-             field("file", &SourceLink::file, "As .file has it."),
-             field("line", &SourceLink::line, "In that file."));
+  add_record(
+      m, "SourceLink", "A line of a function from which a statement comes.",
+      field("function", &SourceLink::function, "Its name without parameters, or empty."),
+      field("file", &SourceLink::file, "As .file has it."), field("line", &SourceLink::line, "In that file."),
+      field("or_lines", &SourceLink::or_lines,
+            "Others that it may be as well, where the text does not tell copies of one statement apart."));
   add_record(
       m, "LaunchLine", "How often a statement was executed, and what it moves and multiplies: counted.",
       line_field("line", &ptx::CodeLine::line, "Of the module's text, from 1."),

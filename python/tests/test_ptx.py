@@ -382,6 +382,46 @@ def test_clusters_take_others_by_a_schedule():
 
 
 # Of four warps two have 32 elements, one 16, one none. 80 floats are 320 bytes in 10 sectors.
+UNROLLED = """.version 9.0
+.target sm_90a
+.address_size 64
+.visible .entry k()
+{
+  .reg .b32 %r<3>;
+  .loc 1 18 5
+  .loc 1 4 3, function_name $names, inlined_at 1 18 5
+  .loc 1 2 3, function_name $names, inlined_at 1 4 3
+  mov.u32 %r1, 1;
+  .loc 1 20 5
+  .loc 1 4 3, function_name $names, inlined_at 1 20 5
+  .loc 1 2 3, function_name $names, inlined_at 1 4 3
+  mov.u32 %r1, 2;
+  .loc 1 30 5
+  mov.u32 %r2, 3;
+  .loc 1 2 3, function_name $names, inlined_at 1 4 3
+  mov.u32 %r1, 4;
+  .loc 1 2 3, function_name $names, inlined_at 1 4 3
+  mov.u32 %r1, 5;
+  ret;
+}
+.file 1 "kernel.cu"
+.section .debug_str
+{
+$names:
+.b8 95,90,53,115,116,97,103,101,80,102,0
+}
+"""
+
+
+def test_a_line_that_may_be_another():
+    # A loop that calls stage() at lines 18 and 20 is unrolled: nothing tells of which call the copies are.
+    report = warpbit.RawModule(UNROLLED).get_function("k").launch(1, 32, (), profile=True, as_written=True)
+    first = {line.statement: line.chain[0] for line in report.profile if line.statement.startswith("mov")}
+    assert [(link.line, link.or_lines) for link in first.values()] == [
+        (18, []), (20, []), (30, []), (18, [20]), (20, [18])]
+    assert [link.function for link in first.values()] == ["k"] * 5
+
+
 def test_a_profile(saxpy):
     y, x = np.zeros(128, np.float32), np.ones(128, np.float32)
     report = saxpy.launch(2, 64, (y, x, 2.0, 80), profile=True)
