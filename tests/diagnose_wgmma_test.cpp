@@ -157,26 +157,25 @@ TEST_CASE("products of wgmma have the sums of wgmma", "[diagnose][wgmma]") {
 }
 
 TEST_CASE("stale and missing stages of wgmma are named", "[diagnose][wgmma]") {
-  for (const auto& [form, stage] : {std::pair("wgmma.m64n32k16.f32.f16", 32),
-                                    {"wgmma.m64n32k32.f32.e4m3.e4m3", 32},
-                                    {"wgmma.m64n64k16.f32.bf16", 16}}) {
-    Kernel kernel(form, 64, 32, 5 * stage);
-    const auto stale = [&, stage = stage](int first, int last, int ring) {
+  constexpr int stage = 32, depth = 6 * stage;
+  for (const char* form :
+       {"wgmma.m64n32k16.f32.f16", "wgmma.m64n32k32.f32.e4m3.e4m3", "wgmma.m64n64k16.f32.bf16"}) {
+    Kernel kernel(form, 64, 32, depth);
+    const auto stale = [&](int first, int last, int ring) {
       return [=, &kernel](int row, int k) {
         const int s = k / stage;
-        return kernel.a[at(row, kernel.depth, s < first || s > last ? k : k - ring * stage)];
+        return kernel.a[at(row, depth, s < first || s > last ? k : k - ring * stage)];
       };
     };
     kernel.run_a(stale(3, 3, 2));
     check_named(kernel, "stale_step", "a");
-    kernel.run_a(stale(1, 4, 1));
+    kernel.run_a(stale(1, 5, 1));
     check_named(kernel, "stale_step", "a");
-    kernel.run_b([&, stage = stage](int k, int column) {
+    kernel.run_b([&](int k, int column) {
       return kernel.b[at(k / stage == 4 ? k - 4 * stage : k, kernel.columns, column)];
     });
     check_named(kernel, "stale_step", "b");
-    kernel.run_a(
-        [&, stage = stage](int row, int k) { return k / stage == 2 ? 0 : kernel.a[at(row, kernel.depth, k)]; });
+    kernel.run_a([&](int row, int k) { return k / stage == 2 ? 0 : kernel.a[at(row, depth, k)]; });
     check_named(kernel, "step_missing", "");
   }
 }
