@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "api/checks.hpp"
+#include "api/located_mma.hpp"
 #include "api/tensor_product.hpp"
 #include "kernel/bodies.hpp"
 #include "kernel/fast_tile.hpp"
@@ -17,179 +18,6 @@ namespace warpbit {
 namespace {
 
 using tensor::DataPath;
-
-// ---- The operands
-
-// An mma whose operands name places that exist.
-struct Located {
-  const TensorProduct* product = nullptr;
-  const TensorPlaces* places = nullptr;
-  int half = 0;
-  TensorAddress d, a, metadata, scale_a, scale_b;
-  Descriptor a_descriptor, b_descriptor;
-  ZeroColumnMask mask;
-};
-
-// Columns from an address on, in lanes that begin where its lane says.
-Result<TensorAddress> locate(const Instruction& instruction, std::string_view role, std::uint32_t bits,
-                             int columns, bool has_half) {
-  const TensorAddress out = TensorAddress::decode(bits);
-  const auto refuse = [&](std::string seen, std::string accepted) {
-    return Error{Errc::tensor_memory, fmt::format("{}, {} {:#x}", instruction.canonical(), role, bits),
-                 std::move(seen), std::move(accepted)};
-  };
-  if (out.lane != 0 && !(has_half && out.lane == 16))
-    return refuse(fmt::format("lane {}", out.lane),
-                  has_half ? "lane 0 or 16 in this layout of D" : "lane 0 in this layout of D");
-  if (out.column + columns > kTensorColumns)
-    return refuse(fmt::format("columns {} to {}", out.column, out.column + columns - 1),
-                  fmt::format("columns 0 to {}", kTensorColumns - 1));
-  return out;
-}
-
-// Addresses of scale factors may carry the number of the first byte on top, which the instruction descriptor has.
-constexpr std::uint32_t kScaleAddress = 0x3FFF'FFFF;
-
-Result<Located> locate(const Instruction& instruction, const TensorMmaSources& s) {
-  const Result<const TensorProduct*> product = tensor_product(instruction, s.instruction, s.scale_input_d);
-  if (!product) return product.error();
-  Located out;
-  const TensorProduct& p = **product;
-  out.product = &p;
-  const bool has_half = p.path == DataPath::c || p.path == DataPath::f;
-  out.half = has_half && TensorAddress::decode(s.d).lane == 16 ? 16 : 0;
-  out.places = &p.places(out.half);
-  const TensorPlaces& places = *out.places;
-  struct Row {
-    std::string_view role;
-    bool exists;
-    std::uint32_t address;
-    int columns;
-    bool has_half;
-    TensorAddress& to;
-  };
-  const Row rows[] = {
-      {"d_tmem", true, s.d, places.d_columns, has_half, out.d},
-      {"a_tmem", p.mma.a_in_tensor_memory, static_cast<std::uint32_t>(s.a), places.a_columns, has_half, out.a},
-      {"sp_meta_tmem", p.mma.is_sparse, s.metadata, places.metadata_columns, has_half, out.metadata},
-      {"scale_a_tmem", p.mma.is_block_scaled(), s.scale_a & kScaleAddress, places.scale_a_columns, false,
-       out.scale_a},
-      {"scale_b_tmem", p.mma.is_block_scaled(), s.scale_b & kScaleAddress, places.scale_b_columns, false,
-       out.scale_b},
-  };
-  for (const Row& row : rows) {
-    if (!row.exists) continue;
-    const Result<TensorAddress> at = locate(instruction, row.role, row.address, row.columns, row.has_half);
-    if (!at) return at.error();
-    if (row.has_half && at->lane != out.half)
-      return Error{Errc::tensor_memory,
-                   fmt::format("{}, {} {:#x}", instruction.canonical(), row.role, row.address),
-                   fmt::format("lane {}", at->lane), fmt::format("lane {}, as that of d_tmem", out.half)};
-    row.to = *at;
-  }
-  if (p.mma.a_in_tensor_memory && static_cast<std::uint32_t>(s.a) != s.a)
-    return Error{Errc::tensor_memory, fmt::format("{}, a_tmem", instruction.canonical()),
-                 fmt::format("{:#x}", s.a), "an address of 32 bits"};
-  for (const auto& [role, exists, bits, to] :
-       {std::tuple{"a_desc", !p.mma.a_in_tensor_memory, s.a, &out.a_descriptor},
-        {"b_desc", true, s.b, &out.b_descriptor}}) {
-    if (!exists) continue;
-    const Result<Descriptor> d = tensor_descriptor(fmt::format("{}, {}", instruction.canonical(), role), bits);
-    if (!d) return d.error();
-    *to = *d;
-  }
-  if (p.mma.is_weight_stationary) {
-    const Result<ZeroColumnMask> mask = ZeroColumnMask::decode(s.zero_columns, p.of);
-    if (!mask) return mask.error();
-    out.mask = *mask;
-  }
-  return out;
-}
-
-// ---- What it touches
-
-// The lanes of D in a layout that has some of each partition, or all.
-void add_lanes(const Located& x, int block, int column, int columns, bool writes,
-               std::vector<TensorTouch>& out) {
-  const bool sixteen = x.product->path == DataPath::c || x.product->path == DataPath::f;
-  for (int lane = sixteen ? x.half : 0; lane < kTensorLanes; lane += sixteen ? kTensorWindow : kTensorLanes)
-    out.push_back({block, lane, sixteen ? kTensorWindow / 2 : kTensorLanes, column, columns, writes});
-}
-
-DescribedMatrix b_matrix(const Located& x) {
-  DescribedMatrix out = *x.product->tile.b_described;
-  out.lines += x.mask.shift;
-  return out;
-}
-
-void add_shared(int block, const Descriptor& d, const DescribedMatrix& matrix, std::vector<SharedTouch>& out) {
-  for (const ByteRange& range : described_ranges(d, matrix)) out.push_back({block, range});
-}
-
-TensorTouches touches(const Located& x, bool accumulates) {
-  TensorTouches out;
-  const TensorProduct& p = *x.product;
-  const TensorPlaces& places = *x.places;
-  for (int v = 0; v < p.blocks; ++v) {
-    if (accumulates) add_lanes(x, v, x.d.column, places.d_columns, false, out.tensor);
-    add_lanes(x, v, x.d.column, places.d_columns, true, out.tensor);
-    if (p.mma.a_in_tensor_memory) add_lanes(x, v, x.a.column, places.a_columns, false, out.tensor);
-    if (p.mma.shifts_a) out.tensor.push_back({v, 0, kTensorLanes, x.a.column, kShiftedColumns, true});
-    if (p.mma.is_sparse) add_lanes(x, v, x.metadata.column, places.metadata_columns, false, out.tensor);
-    if (p.mma.is_block_scaled()) {
-      out.tensor.push_back({v, 0, kTensorLanes, x.scale_a.column, places.scale_a_columns, false});
-      out.tensor.push_back({v, 0, kTensorLanes, x.scale_b.column, places.scale_b_columns, false});
-    }
-    if (!p.mma.a_in_tensor_memory) add_shared(v, x.a_descriptor, *p.tile.a_described, out.shared);
-    add_shared(v, x.b_descriptor, b_matrix(x), out.shared);
-  }
-  return out;
-}
-
-// ---- Whether the memories have it
-
-Result<void> check_allocated(const Instruction& instruction, std::string_view role, const TensorAddress& at,
-                             int columns, std::span<const TensorBlock> blocks) {
-  for (const TensorBlock& block : blocks)
-    if (!block.tensor->are_allocated(at.column, columns))
-      return not_allocated(fmt::format("{}, {}", instruction.canonical(), role), at.column,
-                           at.column + columns - 1);
-  return {};
-}
-
-Result<void> check_shared(const Instruction& instruction, std::string_view role, const Descriptor& d,
-                          const DescribedMatrix& matrix, std::span<const TensorBlock> blocks) {
-  for (const TensorBlock& block : blocks)
-    if (!is_described_within(d, matrix, block.shared.size()))
-      return Error{Errc::address_out_of_bounds, fmt::format("{}, {}", instruction.canonical(), role),
-                   fmt::format("the bytes up to address {:#x}", described_end(d, matrix) - 1),
-                   fmt::format("shared memory has {} bytes", block.shared.size())};
-  return {};
-}
-
-Result<void> check_memories(const Instruction& instruction, const Located& x,
-                            std::span<const TensorBlock> blocks) {
-  const TensorProduct& p = *x.product;
-  const TensorPlaces& places = *x.places;
-  struct Row {
-    std::string_view role;
-    const TensorAddress& at;
-    int columns;
-  };
-  for (const Row& row : {Row{"d_tmem", x.d, places.d_columns},
-                         {"a_tmem", x.a, places.a_columns},
-                         {"sp_meta_tmem", x.metadata, places.metadata_columns},
-                         {"scale_a_tmem", x.scale_a, places.scale_a_columns},
-                         {"scale_b_tmem", x.scale_b, places.scale_b_columns}})
-    if (Result<void> checked = check_allocated(instruction, row.role, row.at, row.columns, blocks); !checked)
-      return checked;
-  if (!p.mma.a_in_tensor_memory)
-    if (Result<void> a = check_shared(instruction, "a_desc", x.a_descriptor, *p.tile.a_described, blocks); !a)
-      return a;
-  return check_shared(instruction, "b_desc", x.b_descriptor, b_matrix(x), blocks);
-}
-
-// ---- Execution
 
 // Words by rows, as a tile has them.
 struct Words {
@@ -214,7 +42,7 @@ thread_local Buffers buffers;
 
 class Execute {
  public:
-  Execute(const Instruction& instruction, const TensorMmaSources& sources, const Located& x,
+  Execute(const Instruction& instruction, const TensorMmaSources& sources, const LocatedMma& x,
           std::span<const TensorBlock> blocks, const Body* body)
       : instruction_(instruction), s_(sources), x_(x), blocks_(blocks), body_(body) {}
 
@@ -306,7 +134,7 @@ class Execute {
     return {};
   }
   Result<void> check_b(int r) const {
-    const DescribedMatrix matrix = b_matrix(x_);
+    const DescribedMatrix matrix = x_.b_matrix();
     for (int j = 0; j < p_.columns; ++j)
       for (int k = 0; k < p_.of.k && !x_.mask.is_zero(j); ++k)
         if (Result<void> checked =
@@ -366,7 +194,7 @@ class Execute {
 
   // B with the columns that the mask leaves, and zeros for the others: lines of K, without a swizzle.
   void mask_columns() {
-    const DescribedMatrix from = b_matrix(x_), to = *p_.masked.b_described;
+    const DescribedMatrix from = x_.b_matrix(), to = *p_.masked.b_described;
     const std::span<const std::byte> shared = blocks_[0].shared;
     buffers.b.assign(described_end(masked_descriptor(), to), std::byte{0});
     const auto bits = as_size(from.element_bits);
@@ -499,7 +327,7 @@ class Execute {
 
   const Instruction& instruction_;
   const TensorMmaSources& s_;
-  const Located& x_;
+  const LocatedMma& x_;
   const TensorProduct& p_ = *x_.product;
   const TensorPlaces& at_ = *x_.places;
   const std::span<const TensorBlock> blocks_;
@@ -512,16 +340,16 @@ class Execute {
 
 Result<TensorTouches> touches_of_mma(const Instruction& instruction, const TensorMmaSources& sources,
                                      std::span<const TensorBlock> blocks) {
-  const Result<Located> x = locate(instruction, sources);
+  const Result<LocatedMma> x = LocatedMma::locate(instruction, sources);
   if (!x) return x.error();
   if (Result<void> count = check_blocks(instruction, blocks.size()); !count) return count.error();
-  if (Result<void> there = check_memories(instruction, *x, blocks); !there) return there.error();
-  return touches(*x, sources.accumulates);
+  if (Result<void> there = x->check_memories(instruction, blocks); !there) return there.error();
+  return x->touches(sources.accumulates);
 }
 
 Result<Execution> execute_mma(const Instruction& instruction, const TensorMmaSources& sources,
                               std::span<const TensorBlock> blocks, const ExecuteOptions& options) {
-  const Result<Located> x = locate(instruction, sources);
+  const Result<LocatedMma> x = LocatedMma::locate(instruction, sources);
   if (!x) return x.error();
   if (Result<void> count = check_blocks(instruction, blocks.size()); !count) return count.error();
   const TargetPlan& plan = x->product->plan;
@@ -531,7 +359,7 @@ Result<Execution> execute_mma(const Instruction& instruction, const TensorMmaSou
                  std::string(plan.evidence.order.from), "allow inferred arithmetic to execute it"};
   const Result<Kernel> kernel = kernel_for(options);
   if (!kernel) return kernel.error();
-  if (Result<void> there = check_memories(instruction, *x, blocks); !there) return there.error();
+  if (Result<void> there = x->check_memories(instruction, blocks); !there) return there.error();
   const Body* const body = body_for(x->product->tile, *kernel);
   Execute execute(instruction, sources, *x, blocks, body);
   if (Result<void> metadata = execute.check_metadata(options); !metadata) return metadata.error();
