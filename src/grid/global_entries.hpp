@@ -24,6 +24,12 @@ inline std::size_t lowest_of(LineBits bits) {
   return static_cast<std::size_t>(low != 0 ? std::countr_zero(low)
                                            : 64 + std::countr_zero(static_cast<std::uint64_t>(bits >> 64)));
 }
+/// How many there are from the lowest one on that hang together.
+inline std::size_t size_of(LineBits bits) {
+  const std::size_t first = lowest_of(bits);
+  const LineBits above = ~(bits >> first);  // behind all of them are ones
+  return above == 0 ? 128 : lowest_of(above);
+}
 
 /// Who has accessed bytes of a line by one instruction, and how: lane `lane` some from byte `first` on, the next lane some from
 /// 2^shift bytes further on, and so on.
