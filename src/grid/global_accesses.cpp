@@ -6,7 +6,6 @@
 #include <bit>
 #include <cstdlib>
 #include <cstring>
-#include <numeric>
 #include <span>
 #include <utility>
 
