@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+// What strong accesses to one place hand over, and what is missing where they do not.
+#include "block/order.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace warpbit::block {
+namespace {
+
+bool is_known(const Clocks& clocks, int actor, std::uint32_t clock) {
+  const auto at = static_cast<std::size_t>(actor);
+  return at < clocks.size() && clock < clocks[at];
+}
+
+}  // namespace
+
+// What the lanes have done, and what they know, for other clusters, too.
+Known Order::released(int warp, std::uint32_t lanes) {
+  Knowledge out;
+  release(warp, lanes, out);
+  if (cluster_) {
+    Clocks threads = out.known;
+    join(threads, barrier_);
+    threads.resize(index(threads_));
+    out.far.add(*cluster_, threads);
+  }
+  return std::make_shared<const Knowledge>(std::move(out));
+}
+
+namespace {
+
+template <class Fenced>
+Known joined_fences(const Fenced& fenced, std::uint32_t lanes, Scope scope) {
+  Known out;
+  for (const int lane : lanes_of(lanes)) {
+    const Known& one = fenced.before[static_cast<std::size_t>(scope)][static_cast<std::size_t>(lane)];
+    if (!one || one == out) continue;
+    if (!out) {
+      out = one;
+      continue;
+    }
+    Knowledge both = *out;
+    both.join(*one);
+    out = std::make_shared<const Knowledge>(std::move(both));
+  }
+  return out;
+}
+
+}  // namespace
+
+// What fences of these lanes have released that reach so far. Lanes fence together, and each for itself: of others it releases
+// what they have told it, even since, as then they have told that their fence is done, too.
+Known Order::before_fence(int warp, std::uint32_t lanes, Scope scope) const {
+  if (fences_.empty()) return nullptr;
+  const Known all = joined_fences(fences_[index(warp)], lanes, scope);
+  if (!all) return nullptr;
+  Knowledge out = *all;
+  for (const int other : lanes_of(~lanes)) {
+    const std::size_t thread = index(warp * kWarp + other);
+    if (thread >= out.known.size()) continue;
+    std::uint32_t told = std::max(barrier_[thread], of_warp(warp).known[thread]);
+    for (const int lane : lanes_of(lanes)) told = std::max(told, known(warp * kWarp + lane, other));
+    out.known[thread] = std::min(out.known[thread], told);
+  }
+  if (cluster_) {
+    Clocks threads = out.known;
+    threads.resize(index(threads_));
+    out.far.add(*cluster_, threads);
+  }
+  return std::make_shared<const Knowledge>(std::move(out));
+}
+
+Posting Order::post(int warp, std::uint32_t lanes, const Strength& how) {
+  Posting out;
+  const Known all = released(warp, lanes);
+  const auto fences = [&](std::size_t s) {
+    return fences_.empty() ? nullptr : joined_fences(fences_[index(warp)], lanes, static_cast<Scope>(s));
+  };
+  for (std::size_t s = 0; s <= static_cast<std::size_t>(how.scope); ++s)
+    if (how.releases)
+      out.released[s] = all;
+    else  // scopes with the same fences have the same
+      out.released[s] = s > 0 && fences(s) == fences(s - 1) ? out.released[s - 1]
+                                                            : before_fence(warp, lanes, static_cast<Scope>(s));
+  if (how.unsaid) out.unfenced = all;
+  for (std::size_t s = 0; how.unsaid && s < kScopes; ++s)
+    if (fences(s)) out.fenced = static_cast<Scope>(s);
+  if (!how.releases && !how.unsaid) out.relaxed = all;
+  return out;
+}
+
+// By a read of which `reach` is the scope that reaches who has written it. `flaw`: what the write lacks, and who reads.
+void Order::take(int warp, const Knowledge& from, const Strength& how, Flaw flaw, Scope reach) {
+  const bool is_narrow = how.scope < reach, is_good = !flaw.write.lacks && !is_narrow;
+  if (!flaw.write.lacks) flaw.kind = is_narrow ? Flaw::Kind::scope : Flaw::Kind::fence;
+  if (!flaw.write.lacks) flaw.scope = how.scope;
+  flaw.read.lacks = flaw.kind == Flaw::Kind::scope ? is_narrow : how.unsaid;
+  flaw.read.scope = how.scope;
+  if (flaw.write.fenced && *flaw.write.fenced < reach) flaw.write.fenced.reset();
+  if (is_good && how.acquires) return acquire(warp, from);
+  if (how.acquires || how.unsaid) nearly_acquire(warp, from, flaw);
+  if (how.acquires) return;
+  need_fences();
+  Fenced& fenced = fences_[index(warp)];
+  if (is_good) return fenced.open[static_cast<std::size_t>(reach)].join(from);
+  fenced.unfenced.join_nearly(from, flaw);
+}
+
+void Order::take(int warp, int rank, const Message& message, const Strength& how, FlagUse read) {
+  if (taken_.empty()) {
+    taken_.resize(index(threads_ / kWarp));
+    relaxed_.resize(taken_.size());
+  }
+  Taken& last = taken_[index(warp)];
+  if (last.message == &message && last.writes == message.writes() && last.acquires >= how.acquires) return;
+  if (last.acquires != how.acquires) last.latest = {};
+  last.message = &message;
+  last.writes = message.writes();
+  last.acquires = how.acquires;
+  if (message.relaxed()) {
+    need_warps();
+    Flaw flaw{Flaw::Kind::relaxed, how.scope, message.last(), read};
+    flaw.write.lacks = true;
+    flaw.read.lacks = !how.acquires;
+    std::vector<Relaxed>& of = relaxed_[index(warp)];
+    constexpr std::size_t kMost = 4;
+    std::erase_if(of, [&](const Relaxed& one) {
+      return one.flaw.write.at == flaw.write.at && one.flaw.read.at == read.at;
+    });
+    if (of.size() == kMost) of.erase(of.begin());
+    of.push_back({message.relaxed(), flaw});
+  }
+  for (const Message::Letter& one : message.letters()) {
+    if ((cluster_ && one.cluster != *cluster_) || std::ranges::count(last.latest, one.what) != 0) continue;
+    last.latest = {one.what, last.latest.front()};
+    const Scope reach = one.rank == rank ? Scope::cta : Scope::cluster;
+    Flaw flaw{one.unfenced ? Flaw::Kind::fence : Flaw::Kind::scope, one.scope, one.write, read};
+    flaw.write.lacks = one.unfenced || one.scope < reach;
+    take(warp, *one.what, how, flaw, reach);
+  }
+  if (!cluster_) return;
+  Knowledge far;
+  far.far = message.far();
+  for (const Nearly& one : message.nearly_far())
+    if (one.flaw.read.thread >= 0) far.nearly.add(one);  // a flag before this one
+  if (!far.empty()) take(warp, far, how, {.write = message.last(), .read = read}, Scope::gpu);
+  for (const Nearly& one : message.nearly_far()) {
+    if (one.flaw.read.thread >= 0) continue;
+    far = {};
+    far.far = one.far;
+    Flaw flaw = one.flaw;
+    flaw.read = read;
+    flaw.write.lacks = true;
+    take(warp, far, how, flaw, Scope::gpu);
+  }
+}
+
+// Of what has `knows(known, far)`, nearly, or had the writes of the flags that the warp has read been releases. A flag that is read
+// without a fence behind it may have one before its write.
+template <class Knows>
+std::optional<Flaw> Order::flaw(int warp, bool is_open, Knows knows) const {
+  if (of_warps_.empty()) return std::nullopt;
+  std::optional<Flaw> out =
+      of_warp(warp).nearly.find([&](const Nearly& one) { return knows(one.known, one.far); });
+  if (!out && !relaxed_.empty()) {
+    const std::vector<Relaxed>& flags = relaxed_[index(warp)];
+    const auto found = std::find_if(flags.rbegin(), flags.rend(),
+                                    [&](const Relaxed& one) { return knows(one.what->known, one.what->far); });
+    if (found != flags.rend()) out = found->flaw;
+  }
+  if (out && out->kind != Flaw::Kind::scope && out->read.lacks && is_open) out->write.lacks = false;
+  return out;
+}
+
+std::optional<Flaw> Order::nearly_before(int actor, std::uint32_t clock, int me) const {
+  return flaw(me / kWarp, is_open(actor, clock, me),
+              [&](const Clocks& known, const Far&) { return is_known(known, actor, clock); });
+}
+
+std::optional<Flaw> Order::nearly_before(std::uint64_t cluster, int thread, std::uint32_t clock, int me) const {
+  return flaw(me / kWarp, is_open(cluster, thread, clock, me),
+              [&](const Clocks&, const Far& far) { return far.knows(cluster, thread, clock); });
+}
+
+bool Order::is_open(int actor, std::uint32_t clock, int me) const {
+  return !fences_.empty() && std::ranges::any_of(fences_[index(me / kWarp)].open, [&](const Knowledge& one) {
+    return is_known(one.known, actor, clock);
+  });
+}
+
+bool Order::is_open(std::uint64_t cluster, int thread, std::uint32_t clock, int me) const {
+  return !fences_.empty() && std::ranges::any_of(fences_[index(me / kWarp)].open, [&](const Knowledge& one) {
+    return one.far.knows(cluster, thread, clock);
+  });
+}
+
+}  // namespace warpbit::block
