@@ -7,128 +7,12 @@
 #include "api/checks.hpp"
 #include "grid/bounds.hpp"
 #include "grid/records.hpp"
+#include "grid/slot_words.hpp"
 #include "grid/steps.hpp"
 #include "isa/instruction.hpp"
 
 namespace warpbit::grid::steps {
 namespace {
-
-using Word [[gnu::vector_size(16)]] = std::uint32_t;  // of four lanes
-
-Word word_at(const std::uint32_t* from) {
-  Word out;
-  std::memcpy(&out, from, sizeof out);
-  return out;
-}
-void put(std::uint32_t* to, Word word) {
-  std::memcpy(to, &word, sizeof word);
-}
-
-// Four registers of four lanes: from register by register to lane by lane, and back.
-//
-//     a0 a1 a2 a3        a0 b0 c0 d0
-//     b0 b1 b2 b3   ->   a1 b1 c1 d1
-//     c0 c1 c2 c3        a2 b2 c2 d2
-//     d0 d1 d2 d3        a3 b3 c3 d3
-void transpose(Word& a, Word& b, Word& c, Word& d) {
-  const Word ab_low = __builtin_shufflevector(a, b, 0, 4, 1, 5),
-             ab_high = __builtin_shufflevector(a, b, 2, 6, 3, 7),
-             cd_low = __builtin_shufflevector(c, d, 0, 4, 1, 5),
-             cd_high = __builtin_shufflevector(c, d, 2, 6, 3, 7);
-  a = __builtin_shufflevector(ab_low, cd_low, 0, 1, 4, 5);
-  b = __builtin_shufflevector(ab_low, cd_low, 2, 3, 6, 7);
-  c = __builtin_shufflevector(ab_high, cd_high, 0, 1, 4, 5);
-  d = __builtin_shufflevector(ab_high, cd_high, 2, 3, 6, 7);
-}
-
-/// Registers of an operand, and where they are. Those of 32 bits are the rule.
-struct Operands {
-  Warp& warp;
-  Path& path;
-  std::span<const Place> places;
-  int bits;
-
-  std::uint32_t* slot(std::size_t i) const { return warp.at(path, places[i]); }
-};
-
-// Four registers, whose lanes are so many words apart on the other side.
-void gather_four(const Operands& from, std::uint32_t* to, std::size_t stride) {
-  const std::uint32_t *const p = from.slot(0), *const q = from.slot(1), *const r = from.slot(2),
-                             *const s = from.slot(3);
-  for (std::size_t lane = 0; lane < kLanes; lane += 4) {
-    Word a = word_at(p + lane), b = word_at(q + lane), c = word_at(r + lane), d = word_at(s + lane);
-    transpose(a, b, c, d);
-    std::uint32_t* const out = to + lane * stride;
-    put(out, a);
-    put(out + stride, b);
-    put(out + 2 * stride, c);
-    put(out + 3 * stride, d);
-  }
-}
-void scatter_four(const Operands& to, const std::uint32_t* from, std::size_t stride) {
-  std::uint32_t *const p = to.slot(0), *const q = to.slot(1), *const r = to.slot(2), *const s = to.slot(3);
-  for (std::size_t lane = 0; lane < kLanes; lane += 4) {
-    const std::uint32_t* const in = from + lane * stride;
-    Word a = word_at(in), b = word_at(in + stride), c = word_at(in + 2 * stride), d = word_at(in + 3 * stride);
-    transpose(a, b, c, d);
-    put(p + lane, a);
-    put(q + lane, b);
-    put(r + lane, c);
-    put(s + lane, d);
-  }
-}
-
-// [lane][register], without gaps; what has no register is 0.
-void gather(const Operands& from, std::byte* to) {
-  const std::size_t count = from.places.size();
-  auto* const words = reinterpret_cast<std::uint32_t*>(to);
-  std::size_t done = 0;
-  const auto all_exist = [&](std::size_t first, std::size_t n) {
-    for (std::size_t i = first; i < first + n; ++i)
-      if (!from.places[i].exists() || from.places[i].kind == Place::Kind::predicate) return false;
-    return true;
-  };
-  for (; from.bits == 32 && done + 4 <= count && all_exist(done, 4); done += 4) {
-    gather_four({from.warp, from.path, from.places.subspan(done), 32}, words + done, count);
-  }
-  if (from.bits == 32 && count == 2 && all_exist(0, 2)) {
-    const std::uint32_t *const p = from.slot(0), *const q = from.slot(1);
-    for (std::size_t lane = 0; lane < kLanes; lane += 4) {
-      const Word a = word_at(p + lane), b = word_at(q + lane);
-      put(words + 2 * lane, __builtin_shufflevector(a, b, 0, 4, 1, 5));
-      put(words + 2 * lane + 4, __builtin_shufflevector(a, b, 2, 6, 3, 7));
-    }
-    return;
-  }
-  const auto bytes = static_cast<std::size_t>(from.bits / 8);
-  for (; done < count; ++done)
-    for (int lane = 0; lane < kLanes; ++lane) {
-      const std::uint64_t value =
-          from.places[done].exists() ? from.warp.read(from.path, from.places[done], lane) : 0;
-      std::memcpy(to + (static_cast<std::size_t>(lane) * count + done) * bytes, &value, bytes);
-    }
-}
-
-void scatter(const Operands& to, const std::byte* from, Lanes lanes) {
-  const std::size_t count = to.places.size();
-  const auto* const words = reinterpret_cast<const std::uint32_t*>(from);
-  std::size_t done = 0;
-  const auto all_exist = [&](std::size_t first) {
-    for (std::size_t i = first; i < first + 4; ++i)
-      if (to.places[i].kind != Place::Kind::reg) return false;
-    return true;
-  };
-  for (; lanes == kAllLanes && to.bits == 32 && done + 4 <= count && all_exist(done); done += 4) {
-    scatter_four({to.warp, to.path, to.places.subspan(done), 32}, words + done, count);
-  }
-  const auto bytes = static_cast<std::size_t>(to.bits / 8);
-  for (; done < count; ++done)
-    for_each_lane(lanes, [&](int lane) {
-      std::uint64_t value = 0;
-      std::memcpy(&value, from + (static_cast<std::size_t>(lane) * count + done) * bytes, bytes);
-      to.warp.write(to.path, to.places[done], lane, value);
-    });
-}
 
 // ---- Products and conversions
 
@@ -148,11 +32,11 @@ bool compute_slots(Warp& warp, Path& path, const Instruction& instruction, std::
   for (std::size_t k = 0; k < operands.size(); ++k) {
     const auto count = static_cast<std::size_t>(operands[k].registers);
     if (count > kRegisters) return false;
-    const Operands of{warp, path, places.subspan(at, count), operands[k].register_bits};
+    const SlotOperand of{warp, path, places.subspan(at, count), operands[k].register_bits};
     at += count;
     if (operands[k].kind == OperandKind::immediate) continue;
     views[k] = OperandView::dense(sides[k].bytes, instruction.lanes(), operands[k].registers, of.bits);
-    if (k != 0) gather(of, sides[k].bytes);
+    if (k != 0) gather_slots(of, sides[k].bytes);
   }
   const warpbit::Operand& d = operands[0];
   const std::size_t cases = kLanes / static_cast<std::size_t>(instruction.lanes());
@@ -162,8 +46,8 @@ bool compute_slots(Warp& warp, Path& path, const Instruction& instruction, std::
                     ResultView::dense(sides[0].bytes, instruction.lanes(), d.registers, d.register_bits), cases,
                     block.grid().execute);
   if (!done) return false;
-  scatter({warp, path, places.first(static_cast<std::size_t>(d.registers)), d.register_bits}, sides[0].bytes,
-          lanes);
+  scatter_slots({warp, path, places.first(static_cast<std::size_t>(d.registers)), d.register_bits},
+                sides[0].bytes, lanes);
   return true;
 }
 
@@ -174,7 +58,7 @@ bool compute_dense(Warp& warp, Path& path, const TensorPlan& plan, std::span<con
   std::size_t at = plan.registers[0];
   for (auto& [side, k] : {std::pair(&a, 1), std::pair(&b, 2), std::pair(&sums, 3)}) {
     const std::size_t count = plan.registers[static_cast<std::size_t>(k)];
-    gather({warp, path, places.subspan(at, count), 32}, side->bytes);
+    gather_slots({warp, path, places.subspan(at, count), 32}, side->bytes);
     at += count;
   }
   const auto kernel = static_cast<Kernel>(block.grid().extension + static_cast<int>(Kernel::scalar));
@@ -182,7 +66,7 @@ bool compute_dense(Warp& warp, Path& path, const TensorPlan& plan, std::span<con
   Side other;
   std::byte* const d = plan.registers[0] == plan.registers[3] ? sums.bytes : other.bytes;
   if (!run_dense(*plan.tile, kernel, d, a.bytes, b.bytes, sums.bytes)) return false;
-  scatter({warp, path, places.first(plan.registers[0]), 32}, d, kAllLanes);
+  scatter_slots({warp, path, places.first(plan.registers[0]), 32}, d, kAllLanes);
   return true;
 }
 
@@ -199,12 +83,12 @@ bool compute_run(Warp& warp, Path& path, const TensorPlan& plan, const ProductRu
   // Registers of a step, from so many places on.
   const auto operand = [&](std::int32_t places, std::size_t first, std::size_t count) {
     const std::span<const Place> all = warp.program().places[static_cast<std::size_t>(places)];
-    return Operands{warp, path, all.subspan(first, count), 32};
+    return SlotOperand{warp, path, all.subspan(first, count), 32};
   };
   for (std::size_t i = 0; i < run.a.size(); ++i)
-    gather(operand(run.a[i], 4, a_words), bytes(fragments.a + i * kLanes * a_words));
+    gather_slots(operand(run.a[i], 4, a_words), bytes(fragments.a + i * kLanes * a_words));
   for (std::size_t j = 0; j < run.b.size(); ++j)
-    gather(operand(run.b[j], 4 + a_words, b_words), bytes(fragments.b + j * kLanes * b_words));
+    gather_slots(operand(run.b[j], 4 + a_words, b_words), bytes(fragments.b + j * kLanes * b_words));
   const std::size_t columns = run.b.size(), stride = 4 * columns;
   const auto sums = [&](std::size_t n) {
     return fragments.d + n / columns * kLanes * stride + n % columns * 4;
@@ -403,118 +287,6 @@ std::optional<Next> tensor_slots(Warp& warp, Path& path, const Step& step, Lanes
       if (!compute_slots(warp, path, instruction, places, lanes)) return std::nullopt;
       return Next::step;
   }
-}
-
-// ---- Products of a warpgroup
-
-namespace {
-
-constexpr std::size_t kMaxSums = 128;  // registers of D in a lane
-
-// The value that all lanes of the warps have; nothing if they differ.
-std::optional<std::uint64_t> common_value(std::span<const Gathered> warps, const Place& place) {
-  const std::uint64_t first = warps.front().warp->read(*warps.front().path, place, 0);
-  for (const Gathered& one : warps) {
-    if (place.kind == Place::Kind::predicate) {
-      if (one.warp->holds(*one.path, place) != (first != 0 ? kAllLanes : 0)) return {};
-      continue;
-    }
-    const std::uint32_t* const slot = one.warp->at(*one.path, place);
-    std::uint64_t different = 0;
-    for (std::size_t lane = 0; lane < kLanes; ++lane) {
-      std::uint64_t value = slot[lane];
-      if (place.bits == 64) std::memcpy(&value, slot + 2 * lane, sizeof value);
-      different |= value ^ first;
-    }
-    if (different != 0) return {};
-  }
-  return first;
-}
-
-// Records the product, if products are checked. False after a fault.
-bool issue(std::span<const Gathered> warps, const Instruction& instruction, const WarpgroupSources& sources) {
-  Block& block = warps.front().warp->block();
-  if (!block.checks()) return true;
-  return block.allows(block.products().suspicious(warps, instruction)) &&
-         block.allows(block.products().issue(warps, instruction, sources));
-}
-
-// The same with D in its slots. Nothing if it is left to the general case.
-std::optional<Next> compute_in_place(std::span<const Gathered> warps, const Instruction& instruction,
-                                     const WarpgroupSources& sources, std::span<const Place> places) {
-  Block& block = warps.front().warp->block();
-  const auto kernel = static_cast<Kernel>(block.grid().extension + static_cast<int>(Kernel::scalar));
-  const std::span<const std::byte> memory = block.memory().shared();
-  if (!can_run_in_registers(instruction, kernel, sources, memory, block.grid().execute)) return std::nullopt;
-  if (!issue(warps, instruction, sources)) return Next::end;
-  const auto count = static_cast<std::size_t>(instruction.operands()[0].registers);
-  std::array<std::uint32_t*, 4 * kMaxSums> registers;
-  for (std::size_t w = 0; w < warps.size(); ++w)
-    for (std::size_t r = 0; r < count; ++r)
-      registers[w * count + r] = warps[w].warp->at(*warps[w].path, places[r]);
-  run_in_registers(instruction, kernel, sources, memory, registers.data());
-  return Next::step;
-}
-
-}  // namespace
-
-std::optional<Next> tensor_group_slots(std::span<const Gathered> warps) {
-  const auto& [warp, path, step] = warps.front();
-  const Program& program = warp->program();
-  const Instruction& instruction = program.instructions[static_cast<std::size_t>(step->extra)];
-  const std::span<const Place> places = program.places[static_cast<std::size_t>(step->target)];
-  const TensorPlan& plan = program.tensor_plans[static_cast<std::size_t>(step->extra)];
-  Block& block = warp->block();
-  if (block.grid().extension < 0 || warps.size() != 4 || instruction.inferred() ||
-      !std::holds_alternative<Tile>(instruction.decoded().kernel))
-    return std::nullopt;
-  static thread_local std::array<std::vector<std::byte>, 3> sides;  // D, A, metadata
-  const auto gathered = [&](std::vector<std::byte>& side, const warpbit::Operand& operand, std::size_t at) {
-    const auto count = static_cast<std::size_t>(operand.registers);
-    const std::size_t bytes = kLanes * count * static_cast<std::size_t>(operand.register_bits) / 8;
-    side.resize(warps.size() * bytes);
-    for (std::size_t w = 0; w < warps.size(); ++w)
-      gather({*warps[w].warp, *warps[w].path, places.subspan(at, count), operand.register_bits},
-             side.data() + w * bytes);
-    return ResultView::dense(side.data(), 4 * kLanes, operand.registers, operand.register_bits);
-  };
-  WarpgroupSources sources;
-  ResultView d;
-  std::size_t at = 0;
-  for (const warpbit::Operand& operand : instruction.operands()) {
-    const std::size_t first = at;
-    at += static_cast<std::size_t>(operand.registers);
-    if (operand.kind == OperandKind::immediate || operand.is_all_literals()) continue;
-    if (operand.part == Part::d) {
-      if (!plan.d_in_place) d = gathered(sides[0], operand, first);
-    } else if (operand.part == Part::a && operand.kind == OperandKind::vector) {
-      sources.a = gathered(sides[1], operand, first);
-    } else if (operand.part == Part::metadata) {
-      sources.metadata = gathered(sides[2], operand, first);
-    } else {
-      const std::optional<std::uint64_t> value = common_value(warps, places[first]);
-      if (!value) return std::nullopt;
-      if (operand.part == Part::a)
-        sources.a_descriptor = *value;
-      else if (operand.part == Part::b)
-        sources.b_descriptor = *value;
-      else if (operand.part == Part::scale_d)
-        sources.accumulate = *value != 0;
-      else
-        return std::nullopt;
-    }
-  }
-  if (plan.d_in_place) return compute_in_place(warps, instruction, sources, places);
-  const Result<Execution> done =
-      execute_warpgroup(instruction, sources, block.memory().shared(), d, block.grid().execute);
-  if (!done) return std::nullopt;
-  if (!issue(warps, instruction, sources)) return Next::end;
-  const warpbit::Operand& of = instruction.operands()[0];
-  const auto count = static_cast<std::size_t>(of.registers);
-  for (std::size_t w = 0; w < warps.size(); ++w)
-    scatter({*warps[w].warp, *warps[w].path, places.first(count), of.register_bits},
-            sides[0].data() + w * sides[0].size() / warps.size(), kAllLanes);
-  return Next::step;
 }
 
 }  // namespace warpbit::grid::steps
