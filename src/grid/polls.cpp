@@ -28,27 +28,36 @@ class Deciding {
         predicates_(static_cast<std::size_t>(function.predicates)) {}
 
   void find(std::span<const Step> steps) {
+    for (const Step& step : steps)
+      for_each_use(program_, step, [&](const Place& place, Use use) {
+        if (use == Use::result && has(place)) of(place)[place.slot].results_of.push_back(&step);
+      });
     for (const Step& step : steps) {
-      if (step.guard >= 0) predicates_[static_cast<std::size_t>(step.guard)] = true;
+      if (step.guard >= 0) add(predicates_[static_cast<std::size_t>(step.guard)]);
       if (keeps_nothing(step)) add_sources(step);
     }
-    do {
-      changed_ = false;
-      for (std::size_t i = steps.size(); i-- > 0;)
-        if (decides(steps[i])) add_sources(steps[i]);
-    } while (changed_);
+    while (!todo_.empty()) {
+      const Value& value = *todo_.back();
+      todo_.pop_back();
+      for (const Step* const step : value.results_of) add_sources(*step);
+    }
   }
 
   /// Whether a result of the step is one.
   bool decides(const Step& step) const {
     bool out = false;
     for_each_use(program_, step, [&](const Place& place, Use use) {
-      if (use == Use::result && has(place)) out = out || of(place)[place.slot];
+      if (use == Use::result && has(place)) out = out || of(place)[place.slot].decides;
     });
     return out;
   }
 
  private:
+  struct Value {
+    bool decides = false;
+    std::vector<const Step*> results_of = {};
+  };
+
   // What becomes of its sources is not seen in registers, or an atom.cas compares them.
   bool keeps_nothing(const Step& step) const {
     switch (does(program_, step)) {
@@ -65,14 +74,18 @@ class Deciding {
 
   void add_sources(const Step& step) {
     for_each_use(program_, step, [&](const Place& place, Use use) {
-      if (use == Use::result || !has(place)) return;
-      std::vector<bool>& known = place.kind == Place::Kind::predicate ? predicates_ : registers_;
-      changed_ = changed_ || !known[place.slot];
-      known[place.slot] = true;
+      if (use != Use::result && has(place)) add(of(place)[place.slot]);
     });
   }
+  void add(Value& value) {
+    if (!value.decides) todo_.push_back(&value);
+    value.decides = true;
+  }
 
-  const std::vector<bool>& of(const Place& place) const {
+  std::vector<Value>& of(const Place& place) {
+    return place.kind == Place::Kind::predicate ? predicates_ : registers_;
+  }
+  const std::vector<Value>& of(const Place& place) const {
     return place.kind == Place::Kind::predicate ? predicates_ : registers_;
   }
   bool has(const Place& place) const {
@@ -81,8 +94,8 @@ class Deciding {
   }
 
   const Program& program_;
-  std::vector<bool> registers_, predicates_;
-  bool changed_ = false;
+  std::vector<Value> registers_, predicates_;
+  std::vector<Value*> todo_;
 };
 
 }  // namespace
