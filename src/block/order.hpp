@@ -187,9 +187,9 @@ class Order {
   struct Met {
     std::uint32_t since = 0, lanes = 0;
   };
-  static constexpr std::size_t kMeetings = 8;       // that are remembered
+  static constexpr std::size_t kMeetings = 8;         // that are remembered
   std::vector<std::array<Met, kMeetings>> meetings_;  // by warp, the latest last
-  std::vector<std::uint8_t> used_;                  // by warp; both empty until an object is used
+  std::vector<std::uint8_t> used_;                    // by warp; both empty until an object is used
   // Latest proxy-fenced epoch visible to all threads, and to each thread. For other warps the latter is the
   // epoch of the last barrier, if the thread knows of a fence since.
   std::vector<std::uint32_t> fenced_barrier_, fenced_;
