@@ -228,7 +228,7 @@ void Order::remember_meeting(int warp, std::uint32_t lanes) {
 }
 
 bool Order::has_met(int thread, std::uint32_t clock, int me) const {
-  if (meetings_.empty()) return false;
+  if (meetings_.empty() || thread >= threads_) return false;  // an agent meets nobody
   std::uint32_t behind = std::uint32_t{1} << thread % kWarp;  // lanes that have met it, or who has
   for (const Met& one : meetings_[index(thread / kWarp)]) {
     if (one.since <= clock || (one.lanes & behind) == 0) continue;
