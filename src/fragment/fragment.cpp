@@ -100,11 +100,22 @@ std::optional<Coordinate> FragmentMap::at_bit(int lane, int reg, int bit) const 
   return at(lane, reg, bit / packing_.slot_bits - packing_.first_slot);
 }
 
+// Most places are in another column, which their digits tell: borders leave columns as they are.
 std::vector<Place> FragmentMap::find(Coordinate element) const {
+  std::vector<int> columns;
+  for (int value = 0; value < values_; ++value) {
+    Coordinate c;
+    move(c, value_, value);
+    columns.push_back(element.column - border_.origin.column - c.column);
+  }
   std::vector<Place> places;
-  for (int active = 0; active < active_lanes_; ++active)
+  for (int active = 0; active < active_lanes_; ++active) {
+    Coordinate lane;
+    move(lane, lane_, active);
     for (int value = 0; value < values_; ++value)
-      if (coordinate(active, value) == element) places.push_back(place(active, value));
+      if (columns[static_cast<std::size_t>(value)] == lane.column && coordinate(active, value) == element)
+        places.push_back(place(active, value));
+  }
   return places;
 }
 
