@@ -381,7 +381,6 @@ def test_clusters_take_others_by_a_schedule():
         after(cancel="sometimes")
 
 
-# Of four warps two have 32 elements, one 16, one none. 80 floats are 320 bytes in 10 sectors.
 UNROLLED = """.version 9.0
 .target sm_90a
 .address_size 64
@@ -422,6 +421,7 @@ def test_a_line_that_may_be_another():
     assert [link.function for link in first.values()] == ["k"] * 5
 
 
+# Of four warps two have 32 elements, one 16, one none. 80 floats are 320 bytes in 10 sectors.
 def test_a_profile(saxpy):
     y, x = np.zeros(128, np.float32), np.ones(128, np.float32)
     report = saxpy.launch(2, 64, (y, x, 2.0, 80), profile=True)

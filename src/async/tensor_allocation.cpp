@@ -9,6 +9,17 @@
 #include "async/tensor_faults.hpp"
 
 namespace warpbit::async {
+namespace {
+
+Result<Block*> peer_of(Block& here) {
+  if (Block* const peer = here.cluster.block(here.shared.rank() ^ 1)) return peer;
+  return Error{Errc::launch_shape,
+               {},
+               fmt::format("a cluster of {} blocks", here.shared.cluster().blocks()),
+               "pairs of blocks for .cta_group::2"};
+}
+
+}  // namespace
 
 // All instructions of a kernel have one .cta_group, which the assembler checks.
 bool TensorIssue::uses_group(int cta_group) {
@@ -34,16 +45,12 @@ Result<std::vector<TensorBlock>> TensorIssue::pair(int cta_group, std::span<Bloc
   const int rank = here_.shared.rank();
   blocks[0] = &here_;
   if (cta_group == 2) {
-    Block* const peer = here_.cluster.block(rank ^ 1);
-    if (peer == nullptr)
-      return Error{Errc::launch_shape,
-                   {},
-                   fmt::format("a cluster of {} blocks", here_.shared.cluster().blocks()),
-                   "pairs of blocks for .cta_group::2"};
+    const Result<Block*> peer = peer_of(here_);
+    if (!peer) return peer.error();
     blocks[static_cast<std::size_t>(rank & 1)] = &here_;
-    blocks[static_cast<std::size_t>((rank & 1) ^ 1)] = peer;
+    blocks[static_cast<std::size_t>((rank & 1) ^ 1)] = *peer;
     // An empty result: a fault was found.
-    if (!here_.cluster.may_access(here_, *peer, who_)) return std::vector<TensorBlock>();
+    if (!here_.cluster.may_access(here_, **peer, who_)) return std::vector<TensorBlock>();
   }
   std::vector<TensorBlock> out;
   for (int i = 0; i < cta_group; ++i) {
@@ -111,18 +118,6 @@ bool TensorIssue::peer_has_allocated(Block& peer, TensorMemory::Columns columns)
   if (other != nullptr) out.other = block::side_of_warp(other->who, "the allocation of the other block");
   return here_.allows(std::move(out));
 }
-
-namespace {
-
-Result<Block*> peer_of(Block& here) {
-  if (Block* const peer = here.cluster.block(here.shared.rank() ^ 1)) return peer;
-  return Error{Errc::launch_shape,
-               {},
-               fmt::format("a cluster of {} blocks", here.shared.cluster().blocks()),
-               "pairs of blocks for .cta_group::2"};
-}
-
-}  // namespace
 
 Result<std::optional<std::uint32_t>> TensorIssue::allocate(int cta_group, std::uint32_t columns,
                                                            bool is_exclusive) {

@@ -13,23 +13,6 @@ bool is_known(const Clocks& clocks, int actor, std::uint32_t clock) {
   return at < clocks.size() && clock < clocks[at];
 }
 
-}  // namespace
-
-// What the lanes have done, and what they know, for other clusters, too.
-Known Order::released(int warp, std::uint32_t lanes) {
-  Knowledge out;
-  release(warp, lanes, out);
-  if (cluster_) {
-    Clocks threads = out.known;
-    join(threads, barrier_);
-    threads.resize(index(threads_));
-    out.far.add(*cluster_, threads);
-  }
-  return std::make_shared<const Knowledge>(std::move(out));
-}
-
-namespace {
-
 template <class Fenced>
 Known joined_fences(const Fenced& fenced, std::uint32_t lanes, Scope scope) {
   Known out;
@@ -48,6 +31,19 @@ Known joined_fences(const Fenced& fenced, std::uint32_t lanes, Scope scope) {
 }
 
 }  // namespace
+
+// What the lanes have done, and what they know, for other clusters, too.
+Known Order::released(int warp, std::uint32_t lanes) {
+  Knowledge out;
+  release(warp, lanes, out);
+  if (cluster_) {
+    Clocks threads = out.known;
+    join(threads, barrier_);
+    threads.resize(index(threads_));
+    out.far.add(*cluster_, threads);
+  }
+  return std::make_shared<const Knowledge>(std::move(out));
+}
 
 // What fences of these lanes have released that reach so far. Lanes fence together, and each for itself: of others it releases
 // what they have told it, even since, as then they have told that their fence is done, too.

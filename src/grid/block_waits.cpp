@@ -176,12 +176,18 @@ bool is_without_arrival(const Path& path, const block::Mbarriers& mbarriers) {
   return mbarriers.places(path.awaited).size() == 1;  // its mbarrier.init alone
 }
 
+// What the object that is waited for lacks, if no one can bring it any more.
+std::optional<block::Mbarriers::Cause> cause_of(const Path& path, const block::Mbarriers& mbarriers) {
+  if (path.waits_for != Waits::test && !path.gives_up) return std::nullopt;
+  return mbarriers.cause(path.awaited);
+}
+
 // Which of the waits says most: for registers and columns, at an object that lacks what no one can bring any more, for an object
 // at which nobody has arrived.
 int says(const Path& path, const block::Mbarriers& mbarriers) {
   const Waits waits = path.waits_for;
   if (waits == Waits::registers || waits == Waits::columns) return 4;
-  if ((waits == Waits::test || path.gives_up) && mbarriers.cause(path.awaited)) return 3;
+  if (cause_of(path, mbarriers)) return 3;
   return waits != Waits::test ? 0 : is_without_arrival(path, mbarriers) ? 2 : 1;
 }
 
@@ -373,8 +379,7 @@ int Block::tells() const {
 bool Block::report_deadlock(const std::vector<FaultWaiters>& waiting) {
   const auto [warp, path] = telling();
   if (path == nullptr) return false;
-  std::optional<block::Mbarriers::Cause> cause;
-  if (says(*path, async_.mbarriers) == 3) cause = async_.mbarriers.cause(path->awaited);
+  const auto cause = cause_of(*path, async_.mbarriers);
   Fault out = cause ? block::deadlock(cause->who, cause->what, cause->accepted, waiting)
                     : deadlock_of(*warp, *path, waiting);
   if (cause) out.what = cause->label;

@@ -14,12 +14,11 @@ const std::vector<Form>& FormList::all() const {
 }
 
 std::span<const Family> families() {
-  // Never destroyed: that would take a quarter of what it takes to make them.
-  static const std::vector<Family>& all = *[] {
-    auto* out = new std::vector<Family>;
+  static const std::vector<Family> all = [] {
+    std::vector<Family> out;
     for (const auto add : {add_mma, add_block_scale, add_wmma, add_matrix_moves, add_cvt, add_wgmma,
                            add_async_control, add_tcgen05})
-      add(*out);
+      add(out);
     return out;
   }();
   return all;
