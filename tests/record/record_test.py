@@ -152,6 +152,13 @@ class Ends(unittest.TestCase):
         self.assertEqual((r.done.returncode, len(r.records)), (139, 1))
         self.assertEqual(r.floats(r.records[0]["memory"][0]["after"])[0], 2)
 
+    def test_signals_are_for_the_threads_of_the_program(self):
+        r = Recording("launch(get('add_one'), u64(p), u32(1))\n"
+                      "others = set(os.listdir('/proc/self/task')) - {str(os.getpid())}\n"
+                      "blocked = lambda task: int(open(f'/proc/self/task/{task}/status').read().split('SigBlk:')[1].split()[0], 16)\n"
+                      "print([blocked(task) >> 10 & 1 for task in others], blocked(os.getpid()))")
+        self.assertEqual(r.done.stdout, "[1] 0\n")  # the recorder's thread has SIGSEGV blocked, the program's nothing
+
     def test_exits_that_clean_up_nothing(self):
         r = Recording("launch(get('add_one'), u64(p), u32(1)); sys.modules['warpbit_record.library'] if False else None; import warpbit_record.library; os._exit(7)")
         self.assertEqual((r.done.returncode, len(r.records)), (7, 1))

@@ -44,7 +44,7 @@ class Writer {
       if (lines_ < 0 && errno != EEXIST) return false;
     }
     if (lines_ < 0 || (mkdir((folder_ + "/data").c_str(), 0777) != 0 && errno != EEXIST)) return false;
-    thread_ = std::thread([this] { work(); });
+    start();
     return true;
   }
 
@@ -116,10 +116,17 @@ class Writer {
 
   static constexpr std::size_t kMostQueued = std::size_t{512} << 20;
 
-  void work() {
-    sigset_t all;  // signals are for the threads of the program
+  // Signals are for the threads of the program, from the first moment on: a fatal one waits for this thread (drain), so it
+  // must not come to it. A thread begins with the mask of the one that makes it.
+  void start() {
+    sigset_t all, before;
     sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, nullptr);
+    pthread_sigmask(SIG_BLOCK, &all, &before);
+    thread_ = std::thread([this] { work(); });
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  }
+
+  void work() {
     std::unique_lock lock(mutex_);
     for (;;) {
       if (jobs_.empty()) {
