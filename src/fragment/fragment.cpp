@@ -15,15 +15,37 @@ int size_of(const std::vector<FragmentMap::Digit>& digits) {
   return n;
 }
 
+Coordinate operator*(Coordinate c, int n) {
+  return {c.row * n, c.column * n, c.product * n};
+}
+Coordinate operator+(Coordinate a, Coordinate b) {
+  return {a.row + b.row, a.column + b.column, a.product + b.product};
+}
+Coordinate operator-(Coordinate a, Coordinate b) {
+  return a + b * -1;
+}
+
 void move(Coordinate& c, const std::vector<FragmentMap::Digit>& digits, int index) {
   for (const auto& [size, step] : digits) {
-    const int digit = index % size;
+    c = c + step * (index % size);
     index /= size;
-    c.row += digit * step.row;
-    c.column += digit * step.column;
-    c.product += digit * step.product;
   }
 }
+
+// Where some digits can lead, by row, column and product: both ends included.
+struct Span {
+  Coordinate low{}, high{};
+
+  Span and_of(const FragmentMap::Digit& digit) const {
+    const auto [row, column, product] = digit.step * (digit.size - 1);
+    return {low + Coordinate{std::min(row, 0), std::min(column, 0), std::min(product, 0)},
+            high + Coordinate{std::max(row, 0), std::max(column, 0), std::max(product, 0)}};
+  }
+  bool has(Coordinate c) const {
+    return c.row >= low.row && c.row <= high.row && c.column >= low.column && c.column <= high.column &&
+           c.product >= low.product && c.product <= high.product;
+  }
+};
 
 }  // namespace
 
@@ -100,22 +122,27 @@ std::optional<Coordinate> FragmentMap::at_bit(int lane, int reg, int bit) const 
   return at(lane, reg, bit / packing_.slot_bits - packing_.first_slot);
 }
 
-// Most places are in another column, which their digits tell: borders leave columns as they are.
+// Digits are chosen from the highest one, of lanes before those of values, so that places come in their order. Each choice
+// leaves less of the way to the element; it is given up where the digits behind it cannot go what is left.
 std::vector<Place> FragmentMap::find(Coordinate element) const {
-  std::vector<int> columns;
-  for (int value = 0; value < values_; ++value) {
-    Coordinate c;
-    move(c, value_, value);
-    columns.push_back(element.column - border_.origin.column - c.column);
-  }
   std::vector<Place> places;
-  for (int active = 0; active < active_lanes_; ++active) {
-    Coordinate lane;
-    move(lane, lane_, active);
-    for (int value = 0; value < values_; ++value)
-      if (columns[static_cast<std::size_t>(value)] == lane.column && coordinate(active, value) == element)
-        places.push_back(place(active, value));
-  }
+  if (element.row < 0 || element.row >= rows_ || element.column < 0 || element.column >= columns_)
+    return places;
+  std::vector<Digit> digits(value_);
+  digits.insert(digits.end(), lane_.begin(), lane_.end());
+  std::vector<Span> within(digits.size() + 1);
+  for (std::size_t i = 0; i < digits.size(); ++i) within[i + 1] = within[i].and_of(digits[i]);
+  const auto choose = [&](auto& self, std::size_t left, Coordinate way, int index) -> void {
+    if (!within[left].has(way)) return;
+    if (left == 0) {
+      places.push_back(place(index / values_, index % values_));
+      return;
+    }
+    const auto& [size, step] = digits[left - 1];
+    for (int digit = 0; digit < size; ++digit) self(self, left - 1, way - step * digit, index * size + digit);
+  };
+  const int row = element.row / border_.used * border_.block + element.row % border_.used;
+  choose(choose, digits.size(), Coordinate{row, element.column, element.product} - border_.origin, 0);
   return places;
 }
 
