@@ -33,6 +33,6 @@ struct type_caster<warpbit::device::Index3> {
 namespace warpbit::python {
 
 inline constexpr const char* kChain =
-    "That line, and those of the functions that were inlined or called there, from outside in.";
+    "A line of the kernel's body, and those of the functions that were inlined or called there, from outside in.";
 
 }  // namespace warpbit::python

@@ -158,6 +158,8 @@ constexpr std::string_view kWords = R"(
    With `nvcc -lineinfo` a side begins with its lines in the kernel's file, of the kernel and of the functions there that it calls,
    the outermost first (`kernel.cu:46 > 43 > 35`); a line with `in` has those of the next file. Here line 18 of kernel.cu calls
    `Tile::load`, whose line 13 of tile.hpp calls a function whose line 5 is the load.
+   `kernel.cu:24 (20 > 7 > 24 > 4)` is told by its line 24: a lambda of the kernel, which a helper calls back; or the line at which
+   both sides part, if they come by one line of the kernel.
    `kernel.cu:26 or 28` is one of the two: of copies by an unrolled loop nvcc does not always say which call they come from. The
    warps of a deadlock come first, with what each waits for, and then where that was initialised.
 

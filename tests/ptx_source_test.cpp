@@ -2,6 +2,7 @@
 // From where in the source a statement comes: .loc with function_name and inlined_at.
 #include <catch2/catch.hpp>
 
+#include "block/source_lines.hpp"
 #include "function_name.hpp"
 #include "warpbit/ptx.hpp"
 
@@ -209,6 +210,51 @@ TEST_CASE("a side begins with the lines of the kernel's file, and has one line f
   CHECK(own_lines({}).empty());
   CHECK(others_lines({}).empty());
   CHECK(others_lines({chain[0], chain[1]}).empty());
+}
+
+TEST_CASE("a side is told by the body's line, in a lambda too, or by that at which the sides part") {
+  const auto link = [](std::string function, int line, std::string file = "k.cu") {
+    return SourceLink{std::move(function), std::move(file), line};
+  };
+  const std::string lambda = "k(float*, int)::{lambda(int)#1}::operator()";
+  const auto line = [](const Chain& chain, const Chain& other) {
+    return chain[block::told_link(chain, other)].line;
+  };
+  const Chain stage = {link("k", 20), link("each<k(float*, int)::{lambda(int)#1}>", 7), link(lambda, 21),
+                       link("put", 4)};
+  Chain read = stage;
+  read[2].line = 22;
+  CHECK(line(stage, {}) == 21);
+  CHECK(line(stage, read) == 21);
+  CHECK(line(read, stage) == 22);
+  CHECK(own_lines(stage, 21) == "k.cu:21 (20 > 7 > 21 > 4)");
+  CHECK(own_lines(stage, 20) == "k.cu:20 > 7 > 21 > 4");
+  // A lambda that the body calls itself is a helper like any other, and so is that of another kernel.
+  CHECK(line({link("k", 20), link(lambda, 12)}, {}) == 20);
+  CHECK(line({link("k2", 20), link("each", 7), link(lambda, 21)}, {}) == 20);
+  CHECK(line({link("k", 20), link("each", 7, "each.hpp"), link("k(int)::{lambda()#1}::operator()", 21)}, {}) ==
+        21);
+  // Two lambdas with names, each given to a helper: a barrier is missing between the calls.
+  const Chain fill = {link("k", 13), link("each", 6), link(lambda, 10)},
+              use = {link("k", 17), link("each", 6), link(lambda, 11)};
+  CHECK(line(use, fill) == 17);
+  CHECK(line(fill, use) == 13);
+  CHECK(line(use, {}) == 11);
+  CHECK(line(use, {link("k", 24)}) == 11);
+  // One line of the body has both.
+  const Chain load = {link("k", 40), link("loop", 31), link("get", 5)},
+              store = {link("k", 40), link("loop", 35), link("put", 6)};
+  CHECK(line(load, store) == 31);
+  CHECK(line(store, load) == 35);
+  CHECK(line(load, {}) == 40);
+  CHECK(line(load, load) == 40);
+  CHECK(line(load, {link("k", 41), link("loop", 35), link("put", 6)}) == 40);
+  // Where one of them is in the helper itself, or the helper is in another file, it is the body's line that somebody can change.
+  CHECK(line({load[0], load[1]}, {store[0], store[1]}) == 40);
+  CHECK(line(load, {store[0], store[1]}) == 40);
+  CHECK(line({load[0], link("loop", 31, "lib.hpp"), load[2]},
+             {load[0], link("loop", 35, "lib.hpp"), load[2]}) == 40);
+  CHECK(block::told_link({}, load) == 0);
 }
 
 TEST_CASE("a long name of a template is shortened") {

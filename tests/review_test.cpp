@@ -257,6 +257,12 @@ TEST_CASE("the line of the kernel is shown, or the first that lies in the reposi
   fault.chain = {{"k", "/elsewhere/kernel.cu", 7}, {"helper", "helper.cuh", 40}};
   const Remark inner = remark(fault, Grade::finding, "race.ptx");
   CHECK(shown_place(inner, review_root()) == &inner.at[0]);
+  // A lambda of the kernel that a helper calls: the line that the message begins with.
+  fault.chain = {
+      {"k", "race.cu", 7}, {"each", "helper.cuh", 40}, {"k()::{lambda()#1}::operator()", "race.cu", 8}};
+  fault.at = {"race.cu", 8};
+  const Remark called_back = remark(fault, Grade::finding, "race.ptx");
+  CHECK(shown_place(called_back, review_root()) == &called_back.at[0]);
   // A test that runs in another folder than the compiler.
   fs::create_directory("tests");
   fs::current_path("tests");

@@ -15,8 +15,9 @@
 #pragma GCC visibility push(default)
 namespace warpbit {
 
-/// "kernel.cu:46 > 43 > 24": the lines of a chain that lie in the file of its first one. Empty without a chain.
-std::string own_lines(const std::vector<SourceLink>& chain);
+/// "kernel.cu:46 > 43 > 24": the lines of a chain that lie in the file of its first one. Empty without a chain. If it is about another
+/// line than the first one, that one stands before them: "kernel.cu:24 (46 > 43 > 24)".
+std::string own_lines(const std::vector<SourceLink>& chain, int line = 0);
 /// "in stage() at tile.hpp:12 > 40 and 3 more": the first function of another file, its lines there, and how many other lines
 /// the chain has. Empty if all are in one file.
 std::string others_lines(const std::vector<SourceLink>& chain);
@@ -27,8 +28,9 @@ struct FaultSide {
   std::vector<int> lanes;
   device::Place at;  ///< where in the source
   int warps = 1;     ///< starting at `warp`; four if a warpgroup acts
-  int ptx_line = 0;  ///< of a kernel in PTX, where `at` is what .loc says: a line of the body of its function
-  /// That line, and those of the functions that were inlined or called there.
+  int ptx_line = 0;  ///< of a kernel in PTX, where `at` is what .loc says
+  /// A line of the kernel's body, and those of the functions that were inlined or called there. `at` is the first one; or that of a
+  /// lambda of the body that a helper calls; or, if both sides come by the same line of the body, the one at which they part.
   std::vector<SourceLink> chain = {};
   /// Of the other side, if it is another block of the cluster.
   std::optional<device::Index3> elsewhere = {};

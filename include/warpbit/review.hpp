@@ -53,8 +53,8 @@ std::vector<Remark> merged(std::vector<Remark> all);
 std::filesystem::path review_root();
 
 /// The place of a remark that a reader of the files below `root` should see, as a launch tells it: of the lines that are in such a
-/// file that of the kernel, or the first one that was inlined into it; without one its PTX, if that is such a file; else what the
-/// remark has. nullptr if no place has a file.
+/// file the one that the message begins with, that of the kernel, or the first one that was inlined into it; without one its PTX,
+/// if that is such a file; else what the remark has. nullptr if no place has a file.
 const RemarkPlace* shown_place(const Remark& of, const std::filesystem::path& root);
 
 /// The remarks as one run of SARIF, in UTF-8. Files below `root` are named from there on, with the base %SRCROOT%; others as

@@ -132,54 +132,11 @@ Found check_bytes(std::string_view what, Space space, const View& array, std::in
 
 namespace {
 
-// "46 > 43 > 24": the lines of a file in a chain, those of a function that calls itself once; "46 or 48 > 43" where it is not
-// known which one.
-std::string lines_in(const std::string& file, const std::vector<SourceLink>& chain) {
-  std::string out;
-  int last = 0;
-  for (const SourceLink& link : chain)
-    if (link.file == file && link.line != std::exchange(last, link.line)) {
-      out += fmt::format("{}{}", out.empty() ? "" : " > ", link.line);
-      for (const int other : link.or_lines) out += fmt::format(" or {}", other);
-    }
-  return out;
-}
-
-// What stands in <> of a template is most of a long name.
-std::string short_name(std::string name) {
-  constexpr std::size_t kMost = 60;
-  if (const std::size_t first = name.find('<'), last = name.rfind('>');
-      name.size() > kMost && first < last && last != name.npos)
-    name.replace(first + 1, last - first - 1, "...");
-  return name;
-}
-
-}  // namespace
-
-std::string own_lines(const std::vector<SourceLink>& chain) {
-  if (chain.empty()) return {};
-  const std::string& file = chain.front().file;
-  return fmt::format("{}:{}", file, lines_in(file, chain));
-}
-
-std::string others_lines(const std::vector<SourceLink>& chain) {
-  const auto is_others = [&](const SourceLink& link) { return link.file != chain.front().file; };
-  const auto first = std::ranges::find_if(chain, is_others);
-  if (first == chain.end()) return {};
-  const auto more = std::ranges::count_if(
-      chain, [&](const SourceLink& link) { return is_others(link) && link.file != first->file; });
-  return fmt::format(
-      "{}at {}:{}{}", first->function.empty() ? "" : fmt::format("in {}() ", short_name(first->function)),
-      first->file, lines_in(first->file, chain), more == 0 ? "" : fmt::format(" and {} more", more));
-}
-
-namespace {
-
 // Of one side: where in its source, where in the PTX.
 std::string place_text(const auto& side) {
   std::string out;
   if (!side.chain.empty())
-    out += own_lines(side.chain) + ": ";
+    out += own_lines(side.chain, static_cast<int>(side.at.line)) + ": ";
   else if (side.at.line != 0)
     out += fmt::format("{}:{}: ", side.at.file, side.at.line);
   if (side.ptx_line != 0) out += fmt::format("PTX line {}: ", side.ptx_line);

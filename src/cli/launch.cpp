@@ -230,7 +230,8 @@ std::string findings_text(const ptx::Report& report) {
 
 // "gemm.cu:68 > 12", "PTX line 12"
 std::string line_text(const FaultSide& side) {
-  return side.chain.empty() ? fmt::format("PTX line {}", side.ptx_line) : own_lines(side.chain);
+  return side.chain.empty() ? fmt::format("PTX line {}", side.ptx_line)
+                            : own_lines(side.chain, static_cast<int>(side.at.line));
 }
 
 // A finding, and in a line each those of which it is the cause.

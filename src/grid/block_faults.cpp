@@ -11,6 +11,7 @@
 #include <set>
 
 #include "api/checks.hpp"
+#include "block/source_lines.hpp"
 #include "grid/cluster.hpp"
 #include "grid/pending.hpp"
 #include "grid/reach.hpp"
@@ -56,10 +57,11 @@ void name_statement(const Program& program, Fault& fault) {
 }
 
 void locate(const Program& program, Fault& fault) {
-  const auto one = [&](block::Place& at, int& ptx_line, std::vector<SourceLink>& chain) {
+  using Chain = std::vector<SourceLink>;
+  const auto one = [&](block::Place& at, int& ptx_line, Chain& chain) {
     if (at.line == 0) return;
     const auto append = [&](const Origin& origin) {
-      const std::vector<SourceLink> own = chain_of(*program.module, *origin.function, statement_of(origin));
+      const Chain own = chain_of(*program.module, *origin.function, statement_of(origin));
       chain.insert(chain.end(), own.begin(), own.end());
     };
     const auto stack = static_cast<int>((at.line - 1) / program.origins.size());
@@ -68,12 +70,23 @@ void locate(const Program& program, Fault& fault) {
     append(origin_at(program, at));
     ptx_line = statement_of(origin_at(program, at)).position.line;
     at = {};
-    if (!chain.empty()) at = {interned(chain.front().file), static_cast<unsigned>(chain.front().line)};
+  };
+  const auto tell = [](block::Place& at, const Chain& chain, const Chain& other) {
+    if (chain.empty()) return;
+    const SourceLink& told = chain[block::told_link(chain, other)];
+    at = {interned(told.file), static_cast<unsigned>(told.line)};
   };
   one(fault.at, fault.ptx_line, fault.chain);
   if (fault.other) one(fault.other->at, fault.other->ptx_line, fault.other->chain);
-  for (FaultSide& side : fault.related) one(side.at, side.ptx_line, side.chain);
-  for (FaultWaiters& row : fault.waiting) one(row.at, row.ptx_line, row.chain);
+  const bool has_sides = fault.other && fault.waiting.empty();
+  tell(fault.at, fault.chain, has_sides ? fault.other->chain : Chain());
+  if (fault.other) tell(fault.other->at, fault.other->chain, has_sides ? fault.chain : Chain());
+  const auto alone = [&](auto& side) {
+    one(side.at, side.ptx_line, side.chain);
+    tell(side.at, side.chain, {});
+  };
+  std::ranges::for_each(fault.related, alone);
+  std::ranges::for_each(fault.waiting, alone);
   fault.kernel = program.functions[static_cast<std::size_t>(program.entry)].function->name;
 }
 

@@ -35,13 +35,17 @@ std::optional<fs::path> below(const std::string& file, const fs::path& root) {
 namespace {
 
 constexpr const char* kPtx = "PTX";
+constexpr const char* kTold = "line of the message";  // where that is not the first line of the chain
 
 // The lines of one side, the innermost first.
 std::vector<RemarkPlace> places_of(const FaultSide& side, const std::string& ptx_file,
                                    const std::string& what) {
   std::vector<RemarkPlace> out;
-  for (auto link = side.chain.rbegin(); link != side.chain.rend(); ++link)
-    out.push_back({link->file, link->line, 0, out.empty() ? what : "inlined here"});
+  for (auto link = side.chain.rbegin(); link != side.chain.rend(); ++link) {
+    const bool is_told = what.empty() && static_cast<unsigned>(link->line) == side.at.line &&
+                         link->file == side.at.file && link->line != side.chain.front().line;
+    out.push_back({link->file, link->line, 0, is_told ? kTold : out.empty() ? what : "inlined here"});
+  }
   if (out.empty() && side.at.line != 0) out.push_back({side.at.file, static_cast<int>(side.at.line), 0, what});
   if (side.ptx_line != 0 && !ptx_file.empty())
     out.push_back({ptx_file, side.ptx_line, 0, out.empty() ? what : kPtx});
@@ -104,10 +108,11 @@ const RemarkPlace* shown_place(const Remark& of, const fs::path& root) {
     const std::optional<fs::path> path = review::below(one.file, root);
     return path && fs::exists(root / *path, error);
   };
-  // From the line of the kernel inwards; the PTX last.
+  // What the message begins with; from the line of the kernel inwards; the PTX last.
   std::vector<const RemarkPlace*> all;
   for (const RemarkPlace& one : of.at)
     if (!one.file.empty()) all.insert(one.what == kPtx ? all.end() : all.begin(), &one);
+  std::ranges::stable_partition(all, [](const RemarkPlace* one) { return one->what == kTold; });
   const auto own = std::ranges::find_if(all, [&](const RemarkPlace* one) { return exists(*one); });
   return own != all.end() ? *own : all.empty() ? nullptr : all.front();
 }
