@@ -182,12 +182,23 @@ const std::vector<Missing> kMissing = {
     {"written at the end of a loop", "%r9", "lanes 0-31",
      "mov.u32 %r2, 0; TOP: add.u32 %r3, %r2, 5; st.global.u32 [%rd0], %r3; st.global.u32 [%rd0], %r9;"
      " mov.u32 %r9, %r3; add.u32 %r2, %r2, 1; setp.lt.u32 %p1, %r2, 3; @%p1 bra TOP;"},
-    {"a sum with it, where others were before", "%r4", "lanes 0-31",
+    {"a sum with it, where others were before", "%r9", "lanes 0-31",
      "add.u32 %r1, %r0, 1; st.global.u32 [%rd0], %r1; add.u32 %r4, %r9, 1; st.global.u32 [%rd0], %r4;"},
-    {"a sum with a carry of no sum", "%r1", "lanes 0-31", "addc.u32 %r1, %r0, %r0; st.global.u32 [%rd0], %r1;"},
+    {"a sum with a carry of no sum", "a carry", "lanes 0-31", "addc.u32 %r1, %r0, %r0; st.global.u32 [%rd0], %r1;"},
     {"an address", "%rd9", "lanes 0-31",
      "add.u64 %rd2, %rd0, 0; st.global.u32 [%rd2], %r0; st.global.u32 [%rd9], %r0;"},
 };
+
+TEST_CASE("who reads a register that was never written is told, and then what uses what came of it") {
+  const Left left = run(
+      "add.u32 %r1, %r0, 1; add.u32 %r4, %r9, %r1; shl.b32 %r5, %r4, 2; st.global.u32 [%rd0], %r5;", 16, false);
+  REQUIRE(left.fault);
+  CHECK_THAT(left.fault->message(),
+             Catch::StartsWith("add.u32 %r4, %r9, %r1: %r9 has never been written, and %r5 at PTX line "));
+  REQUIRE(left.fault->other);
+  CHECK(left.fault->other->what == "uses %r5");
+  CHECK(left.fault->other->ptx_line >= left.fault->ptx_line);
+}
 
 TEST_CASE("a register that was never written is a fault, whatever lay in its slot") {
   for (const Missing& one : kMissing)
@@ -196,7 +207,7 @@ TEST_CASE("a register that was never written is a fault, whatever lay in its slo
       const Left left = run(one.statements, 16, observes);
       REQUIRE(left.fault);
       CHECK(left.fault->error.code == Errc::never_written);
-      CHECK(left.fault->error.seen == one.name + std::string(" has never been written"));
+      CHECK_THAT(left.fault->error.seen, Catch::StartsWith(one.name + " has never been written"));
       CHECK_THAT(left.fault->message(), Catch::Contains(one.lanes));
     }
 }

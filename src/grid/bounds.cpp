@@ -40,6 +40,11 @@ bool is_in_frame(const Program& program, const ptx::Variable& variable) {
   return std::ranges::none_of(kernel.parameters, [&](const ptx::Variable& one) { return &one == &variable; });
 }
 
+// What compilers on LLVM make of a function's local arrays has a name that no source has.
+std::string_view has_arrays(std::string_view name) {
+  return name.starts_with("__local_depot") ? ", which has the local arrays of its function," : "";
+}
+
 }  // namespace
 
 std::optional<Bounds> bounds_of(Warp& warp, const Path& path, const Access& access) {
@@ -67,7 +72,7 @@ bool lies_in_variable(Warp& warp, const Path& path, const Step& step, int lane, 
        {},
        fmt::format("bytes {} to {} of '{}' ({} bytes of .{})", from,
                    from + static_cast<std::int64_t>(bytes) - 1, name, bounds->bytes, ptx::name(variable.space)),
-       fmt::format("an address that is computed from '{}' must stay in it", name)},
+       fmt::format("an address that is computed from '{}'{} must stay in it", name, has_arrays(name))},
       KernelRule::beyond_variable);
   if (in_shared && at < warp.block().shared().size())
     found->address = {Space::shared, static_cast<std::int64_t>(at)};

@@ -103,15 +103,34 @@ std::uint32_t& Undefined::cause_of(const Path& path, const Place& place) {
                                               : slot_cause_[path.frame + place.slot];
 }
 
-void Undefined::come_from(const Path& path, std::span<const Place> places, const Cause& cause) {
+std::uint32_t Undefined::number_of(const Cause& cause) {
   const auto is_same = [&](const Cause& one) {
     return one.statement == cause.statement && (one.race == nullptr) == (cause.race == nullptr);
   };
   auto found = std::ranges::find_if(causes_, is_same);
   if (found == causes_.end()) found = causes_.insert(causes_.end(), cause);
+  return static_cast<std::uint32_t>(found - causes_.begin());
+}
+
+void Undefined::come_from(const Path& path, std::span<const Place> places, const Cause& cause) {
+  const std::uint32_t number = number_of(cause);
   for (const Place& place : places)
-    if (place.kind == Place::Kind::reg || place.kind == Place::Kind::predicate)
-      cause_of(path, place) = static_cast<std::uint32_t>(found - causes_.begin());
+    if (place.kind == Place::Kind::reg || place.kind == Place::Kind::predicate) cause_of(path, place) = number;
+}
+
+// That of its first source without a value. Who reads a register that nothing has written is told, not who is the last to use what
+// came of it.
+std::uint32_t Undefined::cause_of_results(const Path& path, const Step& step, Lanes lanes) {
+  const Place& source = uses_.sources.front();
+  if (const std::uint32_t known = cause_of(path, source); known != 0) return known;
+  Cause reads{Cause::From::reg, 0, 0, warp_.site(step), lanes, warp_.number()};
+  reads.name = name_of(path, source);
+  return number_of(reads);
+}
+
+std::string Undefined::name_of(const Path& path, const Place& place) const {
+  const Program& program = warp_.program();
+  return register_name(program.functions[static_cast<std::size_t>(path.function)], place, 2 * path.pc);
 }
 
 Undefined::Cause Undefined::cause_of_store(const Path& path, const Place& place, const Step& step,
@@ -150,11 +169,17 @@ Error error_of(const Undefined::Cause& cause, const std::string& name, const ptx
                const ptx::Statement& loads) {
   constexpr std::array<std::string_view, 5> kSpaces = {
       "", "shared memory", "local memory", "what malloc returns", "an array without initial values"};
-  if (cause.from == From::reg)
+  if (cause.from == From::reg && cause.statement < 0)
     return {Errc::never_written,
             {},
             fmt::format("{} has never been written", name),
             "it must have a value before this statement"};
+  if (cause.from == From::reg)
+    return {Errc::never_written,
+            {},
+            fmt::format("{} has never been written, and {} at PTX line {} depends on it", cause.name, name,
+                        user.position.line),
+            fmt::format("it must have a value before this {}", loads.opcode)};
   if (cause.from == From::lane)
     return {Errc::never_written,
             {},
@@ -182,18 +207,17 @@ Error error_of(const Undefined::Cause& cause, const std::string& name, const ptx
 
 Fault Undefined::fault_of(const Path& path, const Step& step, const Place& place, Lanes lanes) {
   const Program& program = warp_.program();
-  const std::string name =
-      register_name(program.functions[static_cast<std::size_t>(path.function)], place, 2 * path.pc);
+  const std::string name = name_of(path, place);
   const Cause& cause = causes_[cause_of(path, place)];
   if (cause.race) return *cause.race;
   const ptx::Statement& user = statement_of(program, step);
   const ptx::Statement& loads =
-      cause.from == From::reg ? user : statement_of(origin_at(program, Block::place(cause.statement)));
+      cause.statement < 0 ? user : statement_of(origin_at(program, Block::place(cause.statement)));
   Fault out = block::fault_of(Block::who(warp_, step, 0), error_of(cause, name, user, loads),
                               KernelRule::never_written);
   out.lanes = block::lanes_of(lanes);
   if (cause.from == From::shared) out.address = {Space::shared, cause.byte};
-  if (cause.from != From::reg) {
+  if (cause.statement >= 0) {
     out.other = static_cast<FaultSide&>(out);  // the load is the mistake, its user only shows it
     out.other->what = fmt::format("uses {}", name);
     out.warp = cause.warp;
@@ -301,7 +325,7 @@ bool Undefined::follow(Path& path, const Step& step, Lanes lanes) {
       !fault(path, step, *missing, without))
     return false;
   if (any != 0) {
-    const std::uint32_t cause = cause_of(path, uses_.sources.front());
+    const std::uint32_t cause = cause_of_results(path, step, any);
     for (const Place& place : uses_.results) causes_pending_.emplace_back(&cause_of(path, place), cause);
   }
   find_results(path, step, lanes, missing == nullptr ? any : 0);

@@ -16,6 +16,7 @@
 #include <map>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "block/fault.hpp"
@@ -35,15 +36,17 @@ struct Path;
 
 using LaneBits = std::array<std::uint64_t, kLanes>;
 
-/// Where an undefined value comes from: consecutive bytes of memory that nothing has written, and who has loaded them; the lanes
-/// that shuffle from others without a value; those that have stored a register without one; or a race that a load has met.
+/// Where an undefined value comes from: a register that nothing has written, and who has read it; consecutive bytes of memory that
+/// nothing has written, and who has loaded them; the lanes that shuffle from others without a value; those that have stored a
+/// register without one; or a race that a load has met.
 struct UndefinedCause {
   enum class From : std::uint8_t { reg, shared, local, heap, array, lane, stored } from = From::reg;
   std::int64_t byte = 0, last = 0;
-  int statement = -1;  ///< with its calls: a site
+  int statement = -1;  ///< with its calls: a site; -1: the one where the value matters has it from the register itself
   Lanes lanes = 0;
   int warp = 0;                                 ///< whose lanes
   std::shared_ptr<const Fault> race = nullptr;  ///< what is told if the value matters
+  std::string name = {};                        ///< of a register
 };
 
 /// Where undefined values come from that lie in memory, by byte.
@@ -117,6 +120,9 @@ class Undefined {
   void find_results(Path& path, const Step& step, Lanes lanes, Lanes any);
   void take(const Path& path, const Place& place, Lanes lanes, const LaneBits& bits);
   std::uint32_t& cause_of(const Path& path, const Place& place);
+  std::uint32_t number_of(const Cause& cause);
+  std::string name_of(const Path& path, const Place& place) const;
+  std::uint32_t cause_of_results(const Path& path, const Step& step, Lanes lanes);
   bool decides(const Path& path, const Place& place, Lanes lanes);
   void lose_frame(const Path& path, Lanes lanes, const Cause& cause);
   Fault fault_of(const Path& path, const Step& step, const Place& place, Lanes lanes);
