@@ -184,7 +184,8 @@ const std::vector<Missing> kMissing = {
      " mov.u32 %r9, %r3; add.u32 %r2, %r2, 1; setp.lt.u32 %p1, %r2, 3; @%p1 bra TOP;"},
     {"a sum with it, where others were before", "%r9", "lanes 0-31",
      "add.u32 %r1, %r0, 1; st.global.u32 [%rd0], %r1; add.u32 %r4, %r9, 1; st.global.u32 [%rd0], %r4;"},
-    {"a sum with a carry of no sum", "a carry", "lanes 0-31", "addc.u32 %r1, %r0, %r0; st.global.u32 [%rd0], %r1;"},
+    {"a sum with a carry of no sum", "a carry", "lanes 0-31",
+     "addc.u32 %r1, %r0, %r0; st.global.u32 [%rd0], %r1;"},
     {"an address", "%rd9", "lanes 0-31",
      "add.u64 %rd2, %rd0, 0; st.global.u32 [%rd2], %r0; st.global.u32 [%rd9], %r0;"},
 };

@@ -42,7 +42,8 @@ using LaneBits = std::array<std::uint64_t, kLanes>;
 struct UndefinedCause {
   enum class From : std::uint8_t { reg, shared, local, heap, array, lane, stored } from = From::reg;
   std::int64_t byte = 0, last = 0;
-  int statement = -1;  ///< with its calls: a site; -1: the one where the value matters has it from the register itself
+  int statement =
+      -1;  ///< with its calls: a site; -1: the one where the value matters has it from the register itself
   Lanes lanes = 0;
   int warp = 0;                                 ///< whose lanes
   std::shared_ptr<const Fault> race = nullptr;  ///< what is told if the value matters
