@@ -38,7 +38,7 @@ class Recording:
     def __init__(self, program, *options, path=()):
         folder = tempfile.mkdtemp(dir=work)
         self.folder = pathlib.Path(folder) / "out"
-        environment = {**os.environ, "LD_LIBRARY_PATH": str(work), "XDG_CACHE_HOME": str(work),
+        environment = {"XDG_CACHE_HOME": str(work), **os.environ, "LD_LIBRARY_PATH": str(work),
                        "PYTHONPATH": os.pathsep.join(map(str, [*path, HERE]))}
         self.done = subprocess.run([sys.executable, str(RECORD), "-o", str(self.folder), *options, "--", sys.executable, "-c",
                                     START + program], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
