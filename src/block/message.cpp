@@ -214,7 +214,7 @@ void Message::put(const Posting& posting, const Writer& by, bool keeps) {
     far_ = blocks_ = {};
     nearly_far_ = {};
   }
-  add_writer(by);
+  if (posting.relaxed || posting.released[0]) add_writer(by);
   blocks_.join(posting.block);
   relaxed_ = keeps ? joined(relaxed_, posting.relaxed) : posting.relaxed;
   last_ = by;

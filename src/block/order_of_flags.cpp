@@ -3,6 +3,7 @@
 #include "block/order.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 namespace warpbit::block {
@@ -98,21 +99,21 @@ Misfit Order::misfit_of_clusters(const StrongSide& before, const StrongSide& now
 
 // ---- Flags
 
-// By now, ordered or not.
+// By now, ordered or not. The warp has just released, so that its clock is beyond what it has done.
 Far Order::done_by_block(int warp) const {
   Far out;
   if (!cluster_ || stride_ == 0) return out;
   const std::size_t first = index(warp * kWarp / stride_ * stride_),
                     end = std::min(first + index(stride_), clock_.size());
   Clocks clocks(index(threads_));
-  for (std::size_t thread = first; thread < end; ++thread) clocks[thread] = clock_[thread] + 1;
+  for (std::size_t thread = first; thread < end; ++thread)
+    clocks[thread] = clock_[thread] + (thread / index(kWarp) == index(warp) ? 0 : 1);
   out.add(*cluster_, clocks);
   return out;
 }
 
 Posting Order::post(int warp, std::uint32_t lanes, const Strength& how) {
   Posting out;
-  if (how.releases || how.unsaid) out.block = done_by_block(warp);
   const Known all = released(warp, lanes);
   const auto fences = [&](std::size_t s) {
     return fences_.empty() ? nullptr : joined_fences(fences_[index(warp)], lanes, static_cast<Scope>(s));
@@ -127,6 +128,8 @@ Posting Order::post(int warp, std::uint32_t lanes, const Strength& how) {
   for (std::size_t s = 0; how.unsaid && s < kScopes; ++s)
     if (fences(s)) out.fenced = static_cast<Scope>(s);
   if (!how.releases && !how.unsaid) out.relaxed = all;
+  const bool is_flag = std::has_single_bit(lanes) && (how.releases || (how.unsaid && out.fenced));
+  if (is_flag) out.block = done_by_block(warp);
   return out;
 }
 
