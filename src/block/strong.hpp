@@ -26,8 +26,8 @@ struct StrongSide {
   int thread;
   bool writes;
 };
-/// Why two strong accesses to one byte are no morally strong ones, or tell nothing of each other (PTX manual, "Morally Strong
-/// Operations").
+/// Why two strong accesses to one byte are not morally strong, or tell nothing of each other (PTX manual, "Morally
+/// Strong Operations").
 enum class Misfit : std::uint8_t {
   none,
   scope,  ///< an atomic, of a scope that does not reach the other thread
