@@ -150,4 +150,32 @@ TEST_CASE("an arrival at another block's object, and the wait for it, have a sco
   check({"", arrivals("mbarrier.arrive", "mbarrier.try_wait.parity.shared::cta")}, how);
 }
 
+// Both warps of each block store, its first thread counts and waits for the other block, and all of them load behind a barrier.
+std::string arrived(const std::string& before, const std::string& count, const std::string& load) {
+  return "mad.lo.u32 %r5, %r2, 64, %r1; mad.wide.u32 %rd3, %r5, 4, %rd1; st.global.u32 [%rd3+64], %r1;\n" +
+         before + "@!%p1 bra MET;\n" + count + " [%rd1], 1;\nWAIT: " + load +
+         " %r6, [%rd1]; setp.ne.u32 %p4, %r6, 2;\n@%p4 bra WAIT;\nMET: bar.sync 0; ld.global.u32 %r7, [%rd2+64];";
+}
+
+TEST_CASE("a flag is named where barriers stand before its write and behind its read") {
+  const ptx::Launch how{.grid = {2}, .block = {64}};
+  const std::string release = "red.release.gpu.global.add.u32", acquire = "ld.acquire.gpu.global.u32",
+                    relaxed = "red.relaxed.gpu.global.add.u32", polls = "ld.relaxed.gpu.global.u32";
+  check({"", arrived("bar.sync 0;", release, acquire)}, how);
+  check({"", arrived("bar.sync 0;", "membar.gl; red.global.add.u32", acquire)}, how);
+  check({"blocks_not_ordered", arrived("bar.sync 0;", relaxed, acquire),
+         "the write of the flag, which is relaxed"},
+        how);
+  check(
+      {"blocks_not_ordered", arrived("bar.sync 0;", release, polls), "the read of the flag, which is relaxed"},
+      how);
+  check({"blocks_not_ordered", arrived("bar.sync 0;", relaxed, polls),
+         "the flag between that write and this read is relaxed"},
+        how);
+  for (const std::string& count : {release, std::string("membar.gl; red.global.add.u32")})
+    check({"blocks_not_ordered", arrived("", count, acquire),
+           "a __syncthreads must come between that write and the write of the flag"},
+          how);
+}
+
 }  // namespace ptx_flags_test

@@ -13,14 +13,6 @@ namespace wrong_kernels_test {
 using namespace warpbit;
 using namespace kernel_head;
 
-// Those that nothing tells, with the reason.
-struct Unseen {
-  std::string_view name, why;
-};
-constexpr Unseen kUnseen[] = {
-    {"volatile_slots_of_a_warp", "strong accesses do not race; the bytes depend on the order of lanes"},
-};
-
 /// What a launch of an entry says; empty: nothing.
 std::string told(const File& kernel, const std::string& entry, Case& test, bool strict) {
   const Result<ptx::Module> module = ptx::Module::load(kernel.text);
@@ -48,10 +40,7 @@ TEST_CASE("a mistake of a kernel is told, and nothing where there is none") {
       CHECK(told(kernel, "right", test, strict) == "");
       for (const auto& array : test.arrays) CHECK(difference(*array) == "");
     }
-    const bool is_told =
-        !told(kernel, "wrong", test, false).empty() || !told(kernel, "wrong", test, true).empty();
-    const bool is_known = std::ranges::find(kUnseen, kernel.name, &Unseen::name) != std::end(kUnseen);
-    CHECK(is_told != is_known);
+    CHECK((!told(kernel, "wrong", test, false).empty() || !told(kernel, "wrong", test, true).empty()));
   }
 }
 

@@ -110,13 +110,14 @@ void Accesses::keep_worse(std::optional<Conflict>& out, std::optional<Conflict> 
     if (of.kind == Conflict::Kind::never_written) return 0;
     if (is_read_before_meeting(of, order)) return 1;
     const bool is_minor = of.kind == Conflict::Kind::race &&
-                          (order.were_together(of.before->thread, of.before->clock, of.thread) ||
+                          (of.misfit == Misfit::scope || of.misfit == Misfit::lanes ||
+                           order.were_together(of.before->thread, of.before->clock, of.thread) ||
                            order.nearly_before(of.before->thread, of.before->clock, of.thread));
     return is_minor ? 2 : 3;
   };
   const auto goes_on = [](const Conflict& last, const Conflict& next) {
     return next.byte == last.last + 1 && next.kind == last.kind && next.thread == last.thread &&
-           next.before == last.before && next.before_writes == last.before_writes;
+           next.before == last.before && next.before_writes == last.before_writes && next.misfit == last.misfit;
   };
   if (!found) return;
   if (out && goes_on(*out, *found))
@@ -125,12 +126,20 @@ void Accesses::keep_worse(std::optional<Conflict>& out, std::optional<Conflict> 
     out = std::move(found);
 }
 
+Misfit Accesses::misfit(Mark mark, bool mark_writes, Now now, bool writes, const Order& order) const {
+  if (!mark.exists() || !mark.strong() || !now.mark.strong()) return Misfit::none;
+  const StrongUse one = order.use_at(places_[mark.place()]), other = order.use_at(places_[now.mark.place()]);
+  const Misfit out = order.misfit({one, mark.thread(), mark_writes}, {other, now.me, writes});
+  return out == Misfit::none || order.before(mark.thread(), mark.clock(), now.me) ? Misfit::none : out;
+}
+
 // ---- Reads
 
 std::optional<Accesses::Conflict> Accesses::check_read(const Cell& cell, std::int64_t byte, Now now,
                                                        const Order& order) const {
   using enum Conflict::Kind;
-  if (!before(cell.write, now, order)) return conflict(race, now, byte, access(cell.write), true);
+  if (!is_before_read(cell.write, now, order))
+    return conflict(race, now, byte, access(cell.write), true, misfit(cell.write, true, now, false, order));
   if (cell.written == Written::pending) return conflict(pending, now, byte, access(cell.write), true);
   if (cell.written == Written::never) return conflict(never_written, now, byte, std::nullopt);
   return std::nullopt;
@@ -142,7 +151,7 @@ std::optional<Accesses::Conflict> Accesses::read(std::int64_t first, std::int64_
   std::optional<Conflict> out;
   for_each_cell(first, bytes, [&](Cell& cell, std::int64_t byte) {
     remember(cell, now.mark);
-    const bool allowed = cell.written == Written::done && before(cell.write, now, order);
+    const bool allowed = cell.written == Written::done && is_before_read(cell.write, now, order);
     if (!allowed) keep_worse(out, check_read(cell, byte, now, order), order);
   });
   return out;
@@ -196,10 +205,12 @@ std::optional<Accesses::Conflict> Accesses::check_write(const Cell& cell, std::i
                                                         const Order& order, Written state) const {
   using enum Conflict::Kind;
   std::optional<Conflict> out;
-  if (state != Written::same && !before(cell.write, now, order))
-    out = conflict(race, now, byte, access(cell.write), true);
+  if (state != Written::same && !is_before_write(cell.write, true, now, order))
+    out = conflict(race, now, byte, access(cell.write), true, misfit(cell.write, true, now, true, order));
   for (Mark read : cell.read)
-    if (!before(read, now, order)) keep_worse(out, conflict(race, now, byte, access(read)), order);
+    if (!is_before_write(read, false, now, order))
+      keep_worse(out, conflict(race, now, byte, access(read), false, misfit(read, false, now, true, order)),
+                 order);
   if (out) return out;
   if (cell.written == Written::pending && !(now.mark.strong() && cell.write.strong()))
     return conflict(pending, now, byte, access(cell.write), true);
@@ -212,8 +223,9 @@ std::optional<Accesses::Conflict> Accesses::write(std::int64_t first, std::int64
   std::optional<Conflict> out;
   const bool parts = for_each_cell(first, bytes, [&](Cell& cell, std::int64_t byte) {
     const bool is_free = cell.written != Written::pending || (now.mark.strong() && cell.write.strong());
-    const bool allowed = is_free && before(cell.write, now, order) && before(cell.read[0], now, order) &&
-                         before(cell.read[1], now, order);
+    const bool allowed = is_free && is_before_write(cell.write, true, now, order) &&
+                         is_before_write(cell.read[0], false, now, order) &&
+                         is_before_write(cell.read[1], false, now, order);
     if (!allowed) keep_worse(out, check_write(cell, byte, now, order, state), order);
     // A strong access does not hide a weak one that its thread has not released since: nobody else comes behind that one.
     const Mark mark = now.mark, last = cell.write;

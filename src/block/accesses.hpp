@@ -51,6 +51,7 @@ class Accesses {
     std::int64_t byte, last;  ///< consecutive ones, of which all that is said holds
     std::optional<Access> before;
     bool before_writes = false;
+    Misfit misfit = Misfit::none;  ///< of both, which are strong
   };
 
   /// Whether the other access is a strong read, whose lane has met others since (Order::has_met).
@@ -215,8 +216,17 @@ class Accesses {
                                 Written state);
   /// Of the cell that begins with a byte.
   Conflict conflict(Conflict::Kind kind, Now now, std::int64_t byte, std::optional<Access> before,
-                    bool before_writes = false) const {
-    return {kind, now.me, byte, byte + size_[index(byte / kUnit)] - 1, before, before_writes};
+                    bool before_writes = false, Misfit misfit = Misfit::none) const {
+    return {kind, now.me, byte, byte + size_[index(byte / kUnit)] - 1, before, before_writes, misfit};
+  }
+  /// Of an earlier access and a read or a write now, which are strong and not ordered.
+  Misfit misfit(Mark mark, bool mark_writes, Now now, bool writes, const Order& order) const;
+  /// Whether an earlier write comes before a read, or an earlier access before a write.
+  bool is_before_read(Mark write, Now now, const Order& order) const {
+    return before(write, now, order) && misfit(write, true, now, false, order) == Misfit::none;
+  }
+  bool is_before_write(Mark mark, bool mark_writes, Now now, const Order& order) const {
+    return before(mark, now, order) && misfit(mark, mark_writes, now, true, order) == Misfit::none;
   }
   std::optional<Conflict> check_read(const Cell& cell, std::int64_t byte, Now now, const Order& order) const;
   std::optional<Conflict> check_write(const Cell& cell, std::int64_t byte, Now now, const Order& order,

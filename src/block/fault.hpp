@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "block/message.hpp"
+#include "block/strong.hpp"
 #include "warpbit/fault.hpp"
 
 #pragma GCC visibility push(default)  // warpbit's other libraries use it
@@ -82,6 +83,9 @@ struct Unordered {
   Scope reach;                  ///< the narrowest scope that has both threads
   std::string_view advice;      ///< if it is neither
   std::string_view cause = {};  ///< likewise; empty: no barrier came between them
+  bool is_weak_read = false;    ///< one is a plain load, and the other one a strong write
+  Misfit misfit = Misfit::none;
+  StrongUse before = {}, now = {};  ///< where both are strong, and do not fit
   struct Words {
     std::string cause, advice;
   };
@@ -89,7 +93,7 @@ struct Unordered {
 };
 /// Whether the flaw makes the race one of a rule of its own.
 inline bool is_of_flag(const std::optional<Flaw>& flaw) {
-  return flaw && flaw->kind != Flaw::Kind::relaxed && flaw->kind != Flaw::Kind::arrival;
+  return flaw && (flaw->kind == Flaw::Kind::fence || flaw->kind == Flaw::Kind::scope);
 }
 /// What is missing between an access through the generic proxy and one through the async proxy.
 std::string must_fence_proxy(int before, int now, std::string_view access);

@@ -91,6 +91,7 @@ constexpr std::array<std::string_view, kScopes> kScopeNames = {"cta", "cluster",
 std::string flag_text(const Flaw& flaw, const FlagUse& use) {
   const bool writes = &use == &flaw.write;
   if (flaw.kind == Flaw::Kind::arrival) return "the arrival, which is relaxed";
+  if (flaw.kind == Flaw::Kind::unmet) return fmt::format("the {} of the flag", writes ? "write" : "read");
   if (flaw.kind == Flaw::Kind::relaxed)
     return fmt::format("the {} of the flag{}", writes ? "write" : "read",
                        use.lacks ? ", which is relaxed" : "");
@@ -100,7 +101,9 @@ std::string flag_text(const Flaw& flaw, const FlagUse& use) {
                        : use.unsaid
                            ? ", which says no scope"
                            : fmt::format(", with .{} scope", kScopeNames[static_cast<std::size_t>(use.scope)]));
-  if (writes && use.lacks && use.fenced) return "the write of the flag, whose fence comes too early";
+  if (writes && use.lacks && use.fenced)
+    return fmt::format("the write of the flag, {}",
+                       use.is_own ? "without a fence right before it" : "whose fence comes too early");
   if (writes) return use.lacks ? "the write of the flag, without a fence before it" : "the write of the flag";
   return use.lacks ? "the read of the flag, without a fence after it" : "the read of the flag";
 }
@@ -124,12 +127,14 @@ KernelRule rule_of_race(const std::optional<Flaw>& flaw) {
 namespace {
 
 // "must come before the write of the flag, and another one after its read", where each lacks one.
-std::string missing_fences(const Flaw& flaw) {
+std::string missing_fences(const Flaw& flaw, std::string_view both) {
   if (!flaw.write.lacks) return "must come after the read of the flag";
-  const std::string_view before =
-      flaw.write.fenced ? "must stand right before the write of the flag, behind the barrier and the accesses "
-                          "that come before it"
-                        : "must come before the write of the flag";
+  const std::string before =
+      !flaw.write.fenced ? "must come before the write of the flag"
+      : flaw.write.is_own
+          ? fmt::format("must come between {} and the write of the flag", both.substr(0, both.find(" and ")))
+          : "must stand right before the write of the flag, behind the barrier and the accesses that come "
+            "before it";
   return fmt::format("{}{}", before, flaw.read.lacks ? ", and another one after its read" : "");
 }
 
@@ -149,6 +154,22 @@ Unordered::Words of_scope(const Flaw& flaw, std::string_view both, std::string_v
       fmt::format("the {} must have .{} scope", is_write || is_read ? "release and the acquire" : what, reach)};
 }
 
+// An atomic, and a write or a read, of which one does not reach the thread of the other.
+Unordered::Words of_atomics(const Unordered& of, std::string_view reach) {
+  const Scope least = std::min(of.before.scope, of.now.scope);
+  const bool are_alike = of.before.scope == of.now.scope;
+  const std::size_t first = of.both.find(" and ");
+  return {fmt::format(
+              "{} ha{} .{} scope, which does not reach {}, so nothing promises that they are atomic to each "
+              "other",
+              are_alike                        ? of.both
+              : of.before.scope < of.now.scope ? of.both.substr(0, first)
+                                               : of.both.substr(first + 5),
+              are_alike ? "ve" : "s", kScopeNames[static_cast<std::size_t>(least)],
+              least == Scope::cta ? "another block" : "another cluster"),
+          fmt::format("both must have .{} scope (atomicAdd, not atomicAdd_block)", reach)};
+}
+
 }  // namespace
 
 Unordered::Words Unordered::words() const {
@@ -156,25 +177,51 @@ Unordered::Words Unordered::words() const {
       "__threadfence_block (fence.acq_rel.cta)", "fence.acq_rel.cluster", "__threadfence (fence.acq_rel.gpu)"};
   const std::string_view fence = kFences[static_cast<std::size_t>(reach)],
                          scope = kScopeNames[static_cast<std::size_t>(reach)];
+  if (misfit == Misfit::scope) return of_atomics(*this, scope);
   if (flaw && flaw->kind == Flaw::Kind::scope) return of_scope(*flaw, both, scope);
   if (flaw && flaw->kind == Flaw::Kind::arrival)
     return {fmt::format("the arrival between {} is relaxed, so it does not order them", both),
             fmt::format("the arrival must not be .relaxed, or a {} must come before it", fence)};
   if (flaw && flaw->kind == Flaw::Kind::fence)
     return {fmt::format("the flag between {} is volatile or relaxed, so it does not order them", both),
-            fmt::format("a {} {}", fence, missing_fences(*flaw))};
-  if (is_open)
+            fmt::format("a {} {}", fence, missing_fences(*flaw, both))};
+  const bool is_relaxed = flaw && flaw->kind == Flaw::Kind::relaxed;
+  if (is_open || (is_relaxed && !flaw->write.lacks))
     return {
         fmt::format("the read of the flag between {} is relaxed, and no fence follows it", both),
         fmt::format("the flag must be read with .acquire.{}, or a {} must come after its read", scope, fence)};
-  if (flaw)
+  if (is_relaxed && !flaw->read.lacks)
+    return {fmt::format("the write of the flag between {} is relaxed, and no fence stands before it", both),
+            fmt::format("the flag must be written with .release.{}, or a {} must come before its write", scope,
+                        fence)};
+  if (is_relaxed)
     return {
         fmt::format("the flag between {} is relaxed, so it does not order them", both),
         fmt::format("the flag must be written with .release.{} and read with .acquire.{}, or a {} must come "
                     "before its write and another one after its read",
                     scope, scope, fence)};
-  return {cause.empty() ? fmt::format("no barrier came between {}", both) : std::string(cause),
-          std::string(advice)};
+  const std::string why = cause.empty() ? fmt::format("no barrier came between {}", both) : std::string(cause);
+  if (flaw && flaw->kind == Flaw::Kind::unmet)
+    return {fmt::format("{}: another thread of its block has written the flag, and no barrier came before that",
+                        why),
+            fmt::format("a __syncthreads must come between {} and the write of the flag",
+                        both.substr(0, both.find(" and ")))};
+  switch (misfit) {
+    case Misfit::size: {
+      const int read = std::max(before.bytes, now.bytes), write = std::min(before.bytes, now.bytes);
+      return {fmt::format("{}: a read of {} bytes may see a write of {} without the one that belongs to it",
+                          why, read, write),
+              fmt::format("one store must write all {} bytes, or {}", read, advice)};
+    }
+    case Misfit::lanes:
+      return {why, fmt::format("{} (volatile and relaxed accesses do not make lanes wait)", advice)};
+    default: break;
+  }
+  return {why,
+          fmt::format("{}{}", advice,
+                      is_weak_read
+                          ? ", or both accesses must be atomic, volatile or relaxed if either order is right"
+                          : "")};
 }
 
 std::string bytes_text(std::int64_t first, std::int64_t last) {

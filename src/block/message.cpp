@@ -47,11 +47,40 @@ void NearlyKnown::join(const NearlyKnown& other) {
     for (const Nearly& one : other) add(one);
 }
 
+Flaw Hint::flaw_of(std::uint64_t cluster) const {
+  Flaw out = flaw;
+  const auto own = std::ranges::find(writes, cluster, &FlagUse::cluster);
+  if (own == writes.end()) return out;
+  out.write.at = own->at;
+  out.write.cluster = cluster;
+  out.write.thread = own->thread;
+  return out;
+}
+
+void Hints::add(std::shared_ptr<const Hint> one) {
+  constexpr std::ptrdiff_t kMost = 4;  // of a kind
+  const auto is_of_kind = [&](const auto& other) { return other->flaw.kind == one->flaw.kind; };
+  const auto is_same = [&](const auto& other) {
+    return is_of_kind(other) && other->flaw.write.at == one->flaw.write.at &&
+           other->flaw.read.at == one->flaw.read.at;
+  };
+  std::erase_if(all_, is_same);
+  if (std::ranges::count_if(all_, is_of_kind) == kMost) all_.erase(std::ranges::find_if(all_, is_of_kind));
+  all_.push_back(std::move(one));
+}
+
+void Hints::join(const Hints& other) {
+  if (this == &other) return;
+  for (const auto& one : other.all_)
+    if (std::ranges::find(all_, one) == all_.end()) add(one);
+}
+
 void Knowledge::join(const Knowledge& other) {
   block::join(known, other.known);
   block::join(fenced, other.fenced);
   far.join(other.far);
   nearly.join(other.nearly);
+  hints.join(other.hints);
 }
 
 void Knowledge::join_nearly(const Knowledge& other, const Flaw& flaw) {
@@ -181,9 +210,12 @@ void add_far(NearlyKnown& to, const NearlyKnown& from, bool lacks) {
 void Message::put(const Posting& posting, const Writer& by, bool keeps) {
   if (!keeps && (by.cluster != last_.cluster || by.thread != last_.thread)) {
     letters_.clear();
-    far_ = {};
+    writers_.clear();
+    far_ = blocks_ = {};
     nearly_far_ = {};
   }
+  if (posting.relaxed || posting.released[0]) add_writer(by);
+  blocks_.join(posting.block);
   relaxed_ = keeps ? joined(relaxed_, posting.relaxed) : posting.relaxed;
   last_ = by;
   ++writes_;
@@ -208,6 +240,13 @@ void Message::put(const Posting& posting, const Writer& by, bool keeps) {
   add({by.cluster, by.rank, Scope::gpu, true, posting.unfenced, write});
   add_far(nearly_far_, posting.unfenced->nearly, true);
   nearly_far_.add({{}, posting.unfenced->far, {.write = write}});
+}
+
+void Message::add_writer(const Writer& by) {
+  constexpr std::size_t kMost = 64;
+  std::erase_if(writers_, [&](const FlagUse& one) { return one.cluster == by.cluster; });
+  if (writers_.size() == kMost) writers_.erase(writers_.begin());
+  writers_.push_back({by.at, by.cluster, by.thread});
 }
 
 // One for each block, scope and kind.

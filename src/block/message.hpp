@@ -43,16 +43,18 @@ struct FlagUse {
   bool unsaid = false;       ///< by default: the statement says none
   /// Of a write that lacks a fence: the scope of one that stands before it, and before what it must release.
   std::optional<Scope> fenced = {};
+  bool is_own = false;  ///< by the thread whose access is not ordered
 };
 
 /// Why something does not order two accesses, although it nearly does.
 struct Flaw {
   enum class Kind : std::uint8_t {
-    fence,
-    scope,
-    relaxed,
-    arrival
-  } kind = Kind::fence;  ///< a fence is missing; a scope is too narrow; the flag's write, or the arrival, is .relaxed, which is no release
+    fence,    ///< one is missing
+    scope,    ///< one is too narrow
+    relaxed,  ///< the flag's write is .relaxed, which is no release, or its read, which is no acquire
+    arrival,  ///< the same of an arrival
+    unmet     ///< another thread of the block has written the flag, and nothing orders that behind the access
+  } kind = Kind::fence;
   Scope scope = Scope::cta;
   FlagUse write = {}, read = {};
 };
@@ -110,12 +112,45 @@ class NearlyKnown {
   std::vector<Nearly> all_;
 };
 
+/// A flag that does not even nearly hand over what it would have to, for those who look for the cause of a race.
+struct Hint {
+  Clocks known;  ///< what would be known
+  Far far;
+  Flaw flaw;
+  std::vector<FlagUse> writes;  ///< by the clusters that have written it
+
+  /// The flaw, with the write by this cluster.
+  Flaw flaw_of(std::uint64_t cluster) const;
+};
+/// By the flag, the latest last: a few of each kind. Hints never change, and many share them.
+class Hints {
+ public:
+  bool empty() const { return all_.empty(); }
+  void add(std::shared_ptr<const Hint> one);
+  void join(const Hints& other);
+  /// The latest that has `knows(one)`; nullptr: there is none. One of a flag that all threads of its block wait for is better.
+  template <class Knows>
+  const Hint* find(Knows knows) const {
+    const Hint* out = nullptr;
+    for (const auto& one : all_) {
+      const bool is_worse =
+          out != nullptr && one->flaw.kind == Flaw::Kind::unmet && out->flaw.kind != one->flaw.kind;
+      if (!is_worse && knows(*one)) out = one.get();
+    }
+    return out;
+  }
+
+ private:
+  std::vector<std::shared_ptr<const Hint>> all_;
+};
+
 /// The clock of each actor up to which its actions are known, and up to which they are also proxy-fenced. Actors beyond
 /// the end are at 0.
 struct Knowledge {
   Clocks known, fenced;
   Far far;  ///< of other clusters
   NearlyKnown nearly;
+  Hints hints = {};
 
   bool empty() const { return known.empty() && fenced.empty() && far.empty() && nearly.empty(); }
   /// What is known to both of them.
@@ -131,6 +166,7 @@ struct Posting {
   Known unfenced;                       ///< to nobody, since there is no fence: all that the lanes have done
   std::optional<Scope> fenced;          ///< of a fence of the lanes, which is not behind all of this
   Known relaxed;  ///< the same of a write that says .relaxed: it orders nothing, nearly or not
+  Far block;      ///< for other clusters: what all threads of the block have done, in whatever order
 };
 
 /// Who writes: his cluster, its block and the thread, both numbered in the cluster.
@@ -165,12 +201,18 @@ class Message {
   /// What would have been released by writes that are .relaxed; nullptr: there are none.
   const Known& relaxed() const { return relaxed_; }
   FlagUse last() const { return {last_.at, last_.cluster, last_.thread}; }
+  /// What the blocks of the writers have done by then, ordered or not.
+  const Far& blocks() const { return blocks_; }
+  /// The last write of each cluster.
+  const std::vector<FlagUse>& writers() const { return writers_; }
 
  private:
   void add(Letter letter);
+  void add_writer(const Writer& by);
 
   std::vector<Letter> letters_;  // the latest last
-  Far far_;
+  std::vector<FlagUse> writers_;
+  Far far_, blocks_;
   NearlyKnown nearly_far_;
   Known relaxed_;
   Writer last_;

@@ -115,14 +115,17 @@ void Order::share_far() {
   if (!cluster_) return;
   Far far;
   NearlyKnown nearly;
+  Hints hints;
   for (const Knowledge& one : of_warps_) {
     far.join(one.far);
+    hints.join(one.hints);
     for (const Nearly& of : one.nearly)
       if (!of.far.empty()) nearly.add({{}, of.far, of.flaw, of.others});
   }
   for (Knowledge& one : of_warps_) {
     one.far = far;
     one.nearly.join(nearly);
+    one.hints = hints;
   }
 }
 

@@ -12,6 +12,7 @@
 
 #include "block/fault.hpp"
 #include "block/message.hpp"
+#include "block/strong.hpp"
 
 #pragma GCC visibility push(default)  // warpbit's other libraries use it
 namespace warpbit::block {
@@ -27,6 +28,22 @@ class Order {
   int threads() const { return threads_; }
   /// The number of the cluster in its grid, of whose other clusters something is known, too.
   void number(std::uint64_t cluster) { cluster_ = cluster; }
+  /// The statements of the program, and how many threads the blocks are numbered by.
+  void judge_by(std::span<const StrongUse> uses, int stride) {
+    uses_ = uses;
+    stride_ = stride;
+  }
+  /// What does not fit where two strong accesses by threads of the cluster are not ordered.
+  Misfit misfit(const StrongSide& before, const StrongSide& now) const;
+  /// The same of one by another cluster.
+  Misfit misfit_of_clusters(const StrongSide& before, const StrongSide& now) const;
+  /// Of strong accesses by lanes of a warp, the earlier one by `who`: whether the flag that nearly orders them is that access, or the
+  /// lanes have executed it together.
+  bool is_flag_itself(const Flaw& flaw, const Who& who, std::uint32_t clock, int me) const {
+    return flaw.write.at == who.at || were_together(who.thread, clock, me);
+  }
+  /// What is known of the strong accesses of the statement at a place.
+  StrongUse use_at(Place at) const { return block::use_at(uses_, at); }
   /// A new actor that is no thread: its number.
   /// `by_fences`: what it has done is known behind relaxed arrivals and waits, too, since fences of its own order it.
   int add_agent(bool by_fences = false);
@@ -141,12 +158,15 @@ class Order {
   static void share_rows(Clocks& rows, int warp, std::uint32_t lanes);
   Known released(int warp, std::uint32_t lanes);
   Known before_fence(int warp, std::uint32_t lanes, Scope scope) const;
-  void take(int warp, const Knowledge& from, const Strength& how, Flaw flaw, Scope reach);
+  void take(int warp, const Message& message, const Knowledge& from, const Strength& how, Flaw flaw,
+            Scope reach);
   void share_agents();
   void share_far();
   void share_fences();
   template <class Knows>
-  std::optional<Flaw> flaw(int warp, bool is_open, Knows knows) const;
+  std::optional<Flaw> flaw(int warp, std::uint64_t cluster, int actor, bool is_open, Knows knows) const;
+  Far done_by_block(int warp) const;
+  void hint(int warp, const Message& message, const Clocks& known, const Far& far, Flaw flaw);
 
   int threads_;
   std::vector<std::uint32_t> clock_, barrier_;  // by actor
@@ -171,12 +191,8 @@ class Order {
   };
   std::vector<Taken> taken_;              // by warp; empty until there is something
   std::optional<std::uint64_t> cluster_;  // in a grid of several
-  /// A flag that a warp has read whose write is .relaxed, and what a release would have told.
-  struct Relaxed {
-    Known what;
-    Flaw flaw;
-  };
-  std::vector<std::vector<Relaxed>> relaxed_;  // by warp, the latest last; as taken_
+  std::span<const StrongUse> uses_;       // by statement; empty: nothing is known of them
+  int stride_ = 0;
   /// The lanes that a thread executes instructions with, from a clock of its own on.
   struct Path {
     std::uint32_t since = 0, lanes = kAllLanes;

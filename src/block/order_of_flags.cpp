@@ -3,6 +3,7 @@
 #include "block/order.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 namespace warpbit::block {
@@ -67,6 +68,50 @@ Known Order::before_fence(int warp, std::uint32_t lanes, Scope scope) const {
   return std::make_shared<const Knowledge>(std::move(out));
 }
 
+// ---- Two strong accesses
+
+namespace {
+
+Misfit misfit_of(const StrongSide& before, const StrongSide& now, Scope reach, bool of_warp) {
+  const StrongUse &one = before.use, &other = now.use;
+  if (one.bytes == 0 || other.bytes == 0) return Misfit::none;
+  const StrongSide &reads = now.writes ? before : now, &writes = now.writes ? now : before;
+  const bool is_narrow = std::min(one.scope, other.scope) < reach;
+  if (before.writes && now.writes)
+    return is_narrow && (one.is_atomic || other.is_atomic) ? Misfit::scope : Misfit::none;
+  if (reads.use.bytes > writes.use.bytes) return Misfit::size;
+  if (writes.use.is_atomic && writes.use.scope < reach) return Misfit::scope;
+  return of_warp && reads.use.is_data && !writes.use.is_atomic ? Misfit::lanes : Misfit::none;
+}
+
+}  // namespace
+
+Misfit Order::misfit(const StrongSide& before, const StrongSide& now) const {
+  if (stride_ == 0) return Misfit::none;
+  const bool of_block = before.thread / stride_ == now.thread / stride_;
+  return misfit_of(before, now, of_block ? Scope::cta : Scope::cluster,
+                   before.thread / kWarp == now.thread / kWarp);
+}
+
+Misfit Order::misfit_of_clusters(const StrongSide& before, const StrongSide& now) const {
+  return misfit_of(before, now, Scope::gpu, false);
+}
+
+// ---- Flags
+
+// By now, ordered or not. The warp has just released, so that its clock is beyond what it has done.
+Far Order::done_by_block(int warp) const {
+  Far out;
+  if (!cluster_ || stride_ == 0) return out;
+  const std::size_t first = index(warp * kWarp / stride_ * stride_),
+                    end = std::min(first + index(stride_), clock_.size());
+  Clocks clocks(index(threads_));
+  for (std::size_t thread = first; thread < end; ++thread)
+    clocks[thread] = clock_[thread] + (thread / index(kWarp) == index(warp) ? 0 : 1);
+  out.add(*cluster_, clocks);
+  return out;
+}
+
 Posting Order::post(int warp, std::uint32_t lanes, const Strength& how) {
   Posting out;
   const Known all = released(warp, lanes);
@@ -83,11 +128,20 @@ Posting Order::post(int warp, std::uint32_t lanes, const Strength& how) {
   for (std::size_t s = 0; how.unsaid && s < kScopes; ++s)
     if (fences(s)) out.fenced = static_cast<Scope>(s);
   if (!how.releases && !how.unsaid) out.relaxed = all;
+  const bool is_flag = std::has_single_bit(lanes) && (how.releases || (how.unsaid && out.fenced));
+  if (is_flag) out.block = done_by_block(warp);
   return out;
 }
 
+// The warp has read a flag that would tell this, were it not for the flaw.
+void Order::hint(int warp, const Message& message, const Clocks& known, const Far& far, Flaw flaw) {
+  need_warps();
+  of_warp(warp).hints.add(std::make_shared<const Hint>(Hint{known, far, flaw, message.writers()}));
+}
+
 // By a read of which `reach` is the scope that reaches who has written it. `flaw`: what the write lacks, and who reads.
-void Order::take(int warp, const Knowledge& from, const Strength& how, Flaw flaw, Scope reach) {
+void Order::take(int warp, const Message& message, const Knowledge& from, const Strength& how, Flaw flaw,
+                 Scope reach) {
   const bool is_narrow = how.scope < reach, is_good = !flaw.write.lacks && !is_narrow;
   if (!flaw.write.lacks) flaw.kind = is_narrow ? Flaw::Kind::scope : Flaw::Kind::fence;
   if (!flaw.write.lacks) flaw.scope = how.scope;
@@ -99,33 +153,30 @@ void Order::take(int warp, const Knowledge& from, const Strength& how, Flaw flaw
   if (how.acquires) return;
   need_fences();
   Fenced& fenced = fences_[index(warp)];
+  if (is_good && !how.unsaid) {
+    flaw.kind = Flaw::Kind::relaxed;
+    flaw.read.lacks = true;
+    hint(warp, message, from.known, from.far, flaw);
+  }
   if (is_good) return fenced.open[static_cast<std::size_t>(reach)].join(from);
   fenced.unfenced.join_nearly(from, flaw);
 }
 
 void Order::take(int warp, int rank, const Message& message, const Strength& how, FlagUse read) {
-  if (taken_.empty()) {
-    taken_.resize(index(threads_ / kWarp));
-    relaxed_.resize(taken_.size());
-  }
+  if (taken_.empty()) taken_.resize(index(threads_ / kWarp));
   Taken& last = taken_[index(warp)];
   if (last.message == &message && last.writes == message.writes() && last.acquires >= how.acquires) return;
   if (last.acquires != how.acquires) last.latest = {};
   last.message = &message;
   last.writes = message.writes();
   last.acquires = how.acquires;
+  if (!message.blocks().empty())
+    hint(warp, message, {}, message.blocks(), {Flaw::Kind::unmet, how.scope, message.last(), read});
   if (message.relaxed()) {
-    need_warps();
     Flaw flaw{Flaw::Kind::relaxed, how.scope, message.last(), read};
     flaw.write.lacks = true;
     flaw.read.lacks = !how.acquires;
-    std::vector<Relaxed>& of = relaxed_[index(warp)];
-    constexpr std::size_t kMost = 4;
-    std::erase_if(of, [&](const Relaxed& one) {
-      return one.flaw.write.at == flaw.write.at && one.flaw.read.at == read.at;
-    });
-    if (of.size() == kMost) of.erase(of.begin());
-    of.push_back({message.relaxed(), flaw});
+    hint(warp, message, message.relaxed()->known, message.relaxed()->far, flaw);
   }
   for (const Message::Letter& one : message.letters()) {
     if ((cluster_ && one.cluster != *cluster_) || std::ranges::count(last.latest, one.what) != 0) continue;
@@ -133,14 +184,14 @@ void Order::take(int warp, int rank, const Message& message, const Strength& how
     const Scope reach = one.rank == rank ? Scope::cta : Scope::cluster;
     Flaw flaw{one.unfenced ? Flaw::Kind::fence : Flaw::Kind::scope, one.scope, one.write, read};
     flaw.write.lacks = one.unfenced || one.scope < reach;
-    take(warp, *one.what, how, flaw, reach);
+    take(warp, message, *one.what, how, flaw, reach);
   }
   if (!cluster_) return;
   Knowledge far;
   far.far = message.far();
   for (const Nearly& one : message.nearly_far())
     if (one.flaw.read.thread >= 0) far.nearly.add(one);  // a flag before this one
-  if (!far.empty()) take(warp, far, how, {.write = message.last(), .read = read}, Scope::gpu);
+  if (!far.empty()) take(warp, message, far, how, {.write = message.last(), .read = read}, Scope::gpu);
   for (const Nearly& one : message.nearly_far()) {
     if (one.flaw.read.thread >= 0) continue;
     far = {};
@@ -148,34 +199,34 @@ void Order::take(int warp, int rank, const Message& message, const Strength& how
     Flaw flaw = one.flaw;
     flaw.read = read;
     flaw.write.lacks = true;
-    take(warp, far, how, flaw, Scope::gpu);
+    take(warp, message, far, how, flaw, Scope::gpu);
   }
 }
 
-// Of what has `knows(known, far)`, nearly, or had the writes of the flags that the warp has read been releases. A flag that is read
-// without a fence behind it may have one before its write.
+// Of what has `knows(known, far)`, nearly, or had the flags that the warp has read, or others behind a barrier, been releases and
+// acquires. A flag that is read without a fence behind it may have one before its write. `cluster`, `actor`: who did it.
 template <class Knows>
-std::optional<Flaw> Order::flaw(int warp, bool is_open, Knows knows) const {
+std::optional<Flaw> Order::flaw(int warp, std::uint64_t cluster, int actor, bool is_open, Knows knows) const {
   if (of_warps_.empty()) return std::nullopt;
   std::optional<Flaw> out =
       of_warp(warp).nearly.find([&](const Nearly& one) { return knows(one.known, one.far); });
-  if (!out && !relaxed_.empty()) {
-    const std::vector<Relaxed>& flags = relaxed_[index(warp)];
-    const auto found = std::find_if(flags.rbegin(), flags.rend(),
-                                    [&](const Relaxed& one) { return knows(one.what->known, one.what->far); });
-    if (found != flags.rend()) out = found->flaw;
+  if (!out) {
+    const Hint* const found =
+        of_warp(warp).hints.find([&](const Hint& one) { return knows(one.known, one.far); });
+    if (found != nullptr) out = found->flaw_of(cluster);
   }
+  if (out) out->write.is_own = out->write.thread == actor && out->write.cluster == cluster;
   if (out && out->kind != Flaw::Kind::scope && out->read.lacks && is_open) out->write.lacks = false;
   return out;
 }
 
 std::optional<Flaw> Order::nearly_before(int actor, std::uint32_t clock, int me) const {
-  return flaw(me / kWarp, is_open(actor, clock, me),
+  return flaw(me / kWarp, cluster_.value_or(0), actor, is_open(actor, clock, me),
               [&](const Clocks& known, const Far&) { return is_known(known, actor, clock); });
 }
 
 std::optional<Flaw> Order::nearly_before(std::uint64_t cluster, int thread, std::uint32_t clock, int me) const {
-  return flaw(me / kWarp, is_open(cluster, thread, clock, me),
+  return flaw(me / kWarp, cluster, thread, is_open(cluster, thread, clock, me),
               [&](const Clocks&, const Far& far) { return far.knows(cluster, thread, clock); });
 }
 

@@ -91,7 +91,7 @@ Error Shared::race(std::string_view what, const Accesses::Conflict& conflict, Pl
   const bool have_parted = cluster_->flow && cluster_->flow(before.at, at) == Cluster::Flow::apart;
   const Unordered found{
       both_accesses(conflict.before_writes, writes),
-      cluster_->order.nearly_before(before.thread, before.clock, conflict.thread),
+      flaw_of(conflict),
       cluster_->order.is_open(before.thread, before.clock, conflict.thread),
       is_own ? Scope::cta : Scope::cluster,
       same_warp     ? "a __syncwarp or a __syncthreads must come between them"
@@ -101,8 +101,31 @@ Error Shared::race(std::string_view what, const Accesses::Conflict& conflict, Pl
           ? "an arrival at an mbarrier and a wait for it, or a bar.sync that counts the threads of both "
             "warps, must come between them"
           : "a __syncthreads must come between them",
-      told};
+      told,
+      is_weak_read(conflict, at, writes),
+      conflict.misfit,
+      cluster_->order.use_at(before.at),
+      cluster_->order.use_at(at)};
   return unordered(what, fmt::format("{} {}", first, cluster_->name(by, rank)), found);
+}
+
+// What nearly orders both; of atomics that do not reach each other, nothing.
+std::optional<Flaw> Shared::flaw_of(const Accesses::Conflict& conflict) const {
+  const Accesses::Access& before = *conflict.before;
+  auto out = cluster_->order.nearly_before(before.thread, before.clock, conflict.thread);
+  const bool is_none =
+      conflict.misfit == Misfit::scope ||
+      (conflict.misfit == Misfit::lanes && out &&
+       cluster_->order.is_flag_itself(*out, {before.thread, before.at}, before.clock, conflict.thread));
+  return is_none ? std::nullopt : out;
+}
+
+// Of a plain load and a strong write by statements.
+bool Shared::is_weak_read(const Accesses::Conflict& conflict, Place at, bool writes) const {
+  const bool is_strong_now = cluster_->order.use_at(at).bytes != 0,
+             was_strong = conflict.before->strong && cluster_->order.use_at(conflict.before->at).bytes != 0;
+  return (conflict.before_writes && was_strong && !writes && !is_strong_now) ||
+         (writes && is_strong_now && !conflict.before_writes && !conflict.before->strong);
 }
 
 // A warp that has waited for a product knows the agent of its own (Products::control).
@@ -129,9 +152,12 @@ KernelRule Shared::rule_of(const Accesses::Conflict& conflict) const {
     return has_waited(conflict, cluster_->who(before.thread, before.at).thread)
                ? KernelRule::product_of_other_warps
                : KernelRule::data_race;
+  if (conflict.misfit == Misfit::scope) return KernelRule::scope_too_narrow;
   if (cluster_->order.were_together(before.thread, before.clock, conflict.thread) || is_told_by_lane(conflict))
     return KernelRule::lanes_not_synchronised;
-  return rule_of_race(cluster_->order.nearly_before(before.thread, before.clock, conflict.thread));
+  const auto flaw = flaw_of(conflict);
+  if (conflict.misfit == Misfit::lanes && !is_of_flag(flaw)) return KernelRule::lanes_not_synchronised;
+  return rule_of_race(flaw);
 }
 
 Fault Shared::told(std::string_view what, const Accesses::Conflict& conflict, Place at, bool writes) const {
@@ -164,9 +190,7 @@ Fault Shared::told(std::string_view what, const Accesses::Conflict& conflict, Pl
     case Kind::pending: tell_pending(out, what, conflict); break;
     case Kind::race:
       out.error = race(what, conflict, at, writes);
-      if (!cluster_->order.is_agent(conflict.before->thread))
-        add_flag(out, cluster_->order.nearly_before(conflict.before->thread, conflict.before->clock,
-                                                    conflict.thread));
+      if (!cluster_->order.is_agent(conflict.before->thread)) add_flag(out, flaw_of(conflict));
       break;
   }
   return out;
@@ -180,12 +204,14 @@ Fault Shared::conflict(std::string_view what, const Accesses::Conflict& conflict
   if (!is_race || !cluster_->flow || cluster_->order.is_agent(conflict.before->thread) ||
       cluster_->flow(at, conflict.before->at) != Cluster::Flow::follows)
     return told(what, conflict, at, now.writes);
-  const Accesses::Conflict turned{conflict.kind,
-                                  conflict.before->thread,
-                                  conflict.byte,
-                                  conflict.last,
-                                  Accesses::Access{now.number, at, now.clock},
-                                  now.writes};
+  const Accesses::Conflict turned{
+      conflict.kind,
+      conflict.before->thread,
+      conflict.byte,
+      conflict.last,
+      Accesses::Access{now.number, at, now.clock, cluster_->order.use_at(at).bytes != 0},
+      now.writes,
+      conflict.misfit};
   Fault out = told(what, turned, conflict.before->at, conflict.before_writes);
   if (!cluster_->order.is_agent(now.number)) out.rule = rule_of(conflict);
   return out;

@@ -194,7 +194,7 @@ void Block::explain_by_waits(Fault& fault) const {
     }
   }
   constexpr std::string_view kOfAll = "a __syncthreads must come between them";
-  if (fault.error.accepted == kOfAll && has_bar_arrive(grid_.program))
+  if (fault.error.accepted.starts_with(kOfAll) && has_bar_arrive(grid_.program))
     fault.error.accepted =
         "a bar.sync that counts the threads of both warps must come between them (bar.arrive waits for nobody)";
   if (!explain_by_count(fault, fault, *fault.other) && !explain_by_count(fault, *fault.other, fault))

@@ -28,6 +28,7 @@ Cluster::Cluster(const Grid& grid, std::uint64_t number, Extent first)
     return flow(static_cast<int>((one.line - 1) % statements), static_cast<int>((other.line - 1) % statements));
   };
   const Extent& n = grid.cluster;
+  async_.state()->order.judge_by(grid.program.strong_uses, async_.state()->stride());
   if (grid.check_global && product(grid.blocks) > product(n)) async_.state()->order.number(number);
   for (std::uint64_t rank = 0; rank < product(n); ++rank) {
     const device::Index3 at = block::position(rank, {n[0], n[1], n[2]});

@@ -299,7 +299,7 @@ bool GlobalAccesses::add_word(Lists& line, const Entry& now) {
 
 // The way of most lanes of an atomic, which stores nothing here: to a line that has words already, and nothing that conflicts.
 bool GlobalAccesses::is_put(Check& check, Area& area, const Run& run) {
-  if (run.shift == kOneLane) return false;
+  if (run.shift == kOneLane || check.use.scope != block::Scope::gpu) return false;
   check.hold(mutex_of(run.at));
   Lists* const line = area.line(run.at).find_lists();
   if (line == nullptr || line->words == nullptr || line->words->size() != check.what.bytes) return false;

@@ -57,15 +57,16 @@ struct GlobalSide {
   int thread;  ///< in the cluster
   std::uint32_t clock;
   std::int32_t site;
-  bool writes, non_coherent;
+  bool writes, non_coherent, strong = false;
 };
 struct GlobalConflict {
   GlobalSide before, now;
-  const std::byte* byte;            ///< of the process
-  std::size_t bytes;                ///< how many from there on both access
-  std::optional<block::Flaw> flaw;  ///< what is missing, if something nearly orders them
-  bool is_open;                     ///< a fence is missing behind a relaxed load
-  bool are_strong = false;          ///< both: the flag between them lacks something, nothing else
+  const std::byte* byte;                       ///< of the process
+  std::size_t bytes;                           ///< how many from there on both access
+  std::optional<block::Flaw> flaw;             ///< what is missing, if something nearly orders them
+  bool is_open;                                ///< a fence is missing behind a relaxed load
+  bool are_strong = false;                     ///< both: the flag between them lacks something, nothing else
+  block::Misfit misfit = block::Misfit::none;  ///< of both, which are strong
 };
 
 /// What an access finds: with its own cluster, and with others.
@@ -163,6 +164,7 @@ class GlobalAccesses {
     return (now.non_coherent && old.writes) || (old.non_coherent && now.writes);
   }
   static bool is_ordered(const Check& check, const Entry& old, const Entry& now);
+  static block::Misfit misfit(const Check& check, const Entry& old, const Entry& now);
   static bool precedes_barrier(const Check& check, const Entry& old);
   static bool conflicts(Check& check, const Entry& old, const Entry& now, std::byte* data, LineBits latest);
   static LineBits written_by(Lists& line, const Entry& now);

@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 
+#include "grid/block.hpp"
 #include "grid/global_accesses.hpp"
 
 namespace warpbit::grid {
@@ -17,8 +18,13 @@ struct GlobalAccesses::Check {
   std::unique_lock<std::mutex> lock = {};  ///< of a page
   std::unique_ptr<GlobalConflicts> found = {};
   Entry entry = entry_by(by);  ///< without its place
+  block::StrongUse use = by.strong ? by.order.use_at(Block::place(by.site)) : block::StrongUse();
 
   static Entry entry_by(const GlobalAccess& by);
+  /// Whether it may not fit atomics of so many bytes, which are of .gpu scope.
+  bool may_misfit(std::size_t bytes) const {
+    return use.bytes != 0 && (entry.writes ? use.scope != block::Scope::gpu : use.bytes > bytes);
+  }
   void hold(std::mutex* page);  ///< nullptr: nobody else is there
   const std::byte* value(const Entry& now, std::size_t byte) const;
   template <class Visit>

@@ -26,14 +26,16 @@ void GlobalAccesses::add(Check& check, Lists& line, const Entry& now, std::byte*
     is_new = false;
     const LineBits latest = ~changed;
     if (old.strong && !old.superseded && !old.repeats) changed |= old.bytes;
-    if (check.by.takes_data && old.strong) return take_data(check, old, now, data, latest & ~own);
+    if (check.by.takes_data && old.strong && misfit(check, old, now) == block::Misfit::none)
+      return take_data(check, old, now, data, latest & ~own);
     if (is_ordered(check, old, now)) return;
     if (!conflicts(check, old, now, data, latest) || !now.writes || now.strong || count == kMost) return;
     Entry& kept = superseded[count++] = old;
     kept.bytes &= now.bytes;
     kept.superseded = 1;
   };
-  if (line.words != nullptr && (!now.strong || check.by.takes_data)) line.words->for_each(now.bytes, meet);
+  if (line.words != nullptr && (!now.strong || check.by.takes_data || check.may_misfit(line.words->size())))
+    line.words->for_each(now.bytes, meet);
   for (const Entry* next = line.writes.end(); next != line.writes.begin();) meet(*--next);
   if (!now.writes) return remember(check, line.reads, now);
   for (const Entry& old : line.reads) {
@@ -91,7 +93,7 @@ void GlobalAccesses::take_data(Check& check, const Entry& old, const Entry& now,
 void GlobalAccesses::add_strong(const Check& check, Lists& line, const Entry& by, const std::byte* data) {
   Entry now = by;
   now.repeats = check.what.values != nullptr && check.repeats(now, data);
-  if (add_word(line, now)) return;
+  if (check.use.scope == block::Scope::gpu && add_word(line, now)) return;
   line.writes.thin(now, [&](const Entry& old) {
     return now.is_as_weak(old) && (old.is_of_lanes(now) || precedes_barrier(check, old));
   });
@@ -121,7 +123,17 @@ bool GlobalAccesses::is_known(const Check& check, const Entry& old, std::size_t 
 // Whether that is seen without a look at lanes: by the last barrier, as a rule.
 bool GlobalAccesses::is_ordered(const Check& check, const Entry& old, const Entry& now) {
   if (is_stale(old, now)) return false;
-  return old.is_of_lanes(now) || (old.strong && now.strong) || precedes_barrier(check, old);
+  if (old.is_of_lanes(now) || precedes_barrier(check, old)) return true;
+  return old.strong && now.strong && misfit(check, old, now) == block::Misfit::none;
+}
+
+// Of two that are strong.
+block::Misfit GlobalAccesses::misfit(const Check& check, const Entry& old, const Entry& now) {
+  const block::Order& order = check.by.order;
+  const block::StrongSide before{order.use_at(Block::place(static_cast<std::int32_t>(old.site) - 1)),
+                                 old.warp * kLanes, old.writes != 0},
+      after{check.use, now.warp * kLanes, now.writes != 0};
+  return old.cluster == now.cluster ? order.misfit(before, after) : order.misfit_of_clusters(before, after);
 }
 
 // Of the own cluster.
@@ -163,9 +175,9 @@ void GlobalAccesses::Check::report(const Entry& old, const Entry& now, LineBits 
   const int me = by.warp * kLanes + now.lane_of(byte), thread = old.thread_of(byte);
   const bool is_near = old.cluster == now.cluster;
   const auto side = [&](const Entry& of, int who) {
-    return GlobalSide{of.cluster,     who,
-                      of.clock,       static_cast<std::int32_t>(of.site) - 1,
-                      of.writes != 0, of.non_coherent != 0};
+    return GlobalSide{
+        of.cluster,           who,           of.clock, static_cast<std::int32_t>(of.site) - 1, of.writes != 0,
+        of.non_coherent != 0, of.strong != 0};
   };
   GlobalConflict out{
       side(old, thread),
@@ -175,10 +187,13 @@ void GlobalAccesses::Check::report(const Entry& old, const Entry& now, LineBits 
       is_near ? order.nearly_before(thread, old.clock, me)
               : order.nearly_before(old.cluster, thread, old.clock, me),
       is_near ? order.is_open(thread, old.clock, me) : order.is_open(old.cluster, thread, old.clock, me),
-      old.strong && now.strong};
+      old.strong && now.strong,
+      old.strong && now.strong ? misfit(*this, old, now) : block::Misfit::none};
   const auto rank = [&](const GlobalConflict& of) {
-    if (of.before.cluster != of.now.cluster) return 3;
-    if (block::is_of_flag(of.flaw) || of.before.non_coherent || of.now.non_coherent) return 1;
+    if (of.before.cluster != of.now.cluster) return of.misfit == block::Misfit::scope ? 3 : 4;
+    if (block::is_of_flag(of.flaw) || of.misfit == block::Misfit::scope || of.before.non_coherent ||
+        of.now.non_coherent)
+      return 1;
     return of.before.thread / kLanes == of.now.thread / kLanes ? 0 : 2;
   };
   if (found == nullptr) found = std::make_unique<GlobalConflicts>();

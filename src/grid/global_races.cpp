@@ -13,9 +13,11 @@ namespace warpbit::grid {
 // The side that comes first by the numbers of clusters is the first one. Of strong accesses a load has found a store.
 void GlobalRaces::add(const GlobalConflict& found) {
   GlobalConflict one = found;
-  if (!one.are_strong && one.now.cluster < one.before.cluster) std::swap(one.now, one.before);
+  const bool is_read_behind = one.are_strong && one.misfit == block::Misfit::none;
+  if (!is_read_behind && one.now.cluster < one.before.cluster) std::swap(one.now, one.before);
   const int kind = one.before.non_coherent || one.now.non_coherent ? 0
-                   : one.flaw                                      ? 1 + static_cast<int>(one.flaw->kind)
+                   : one.misfit == block::Misfit::scope            ? 2
+                   : block::is_of_flag(one.flaw)                   ? 1 + static_cast<int>(one.flaw->kind)
                                                                    : 3;
   const std::int32_t before = one.before.site % statements_, now = one.now.site % statements_;
   const Key key{std::min(before, now), std::max(before, now), kind};
@@ -62,7 +64,13 @@ Error error_of(const Grid& grid, const GlobalConflict& found, std::string_view w
             "{} in this launch, and ld.global.nc (__ldg, const __restrict__) {}", first,
             found.now.non_coherent ? "may return the old value" : "must not read what the launch writes"),
         fmt::format("{} must be ld.global, without .nc", found.now.non_coherent ? "this load" : "that load")};
-  return block::unordered({}, first, {both_of(found), found.flaw, found.is_open, reach, advice, cause});
+  const GlobalSide &before = found.before, &now = found.now;
+  const auto use = [&](const GlobalSide& of) { return grid.program.use_at(Block::place(of.site)); };
+  const bool is_weak_read = (!before.strong && !before.writes && now.strong && use(now).bytes != 0) ||
+                            (!now.strong && !now.writes && before.strong && use(before).bytes != 0);
+  return block::unordered({}, first,
+                          {both_of(found), found.flaw, found.is_open, reach, advice, cause,
+                           is_weak_read && before.cluster == now.cluster, found.misfit, use(before), use(now)});
 }
 
 // Both sides, whose rule is known.
@@ -79,10 +87,16 @@ Fault fault_of(const Grid& grid, const GlobalConflict& found, Error error, Kerne
 bool is_stale(const GlobalConflict& found) {
   return found.before.non_coherent || found.now.non_coherent;
 }
+bool shows_flag(const GlobalConflict& found) {
+  return !is_stale(found) && found.misfit != block::Misfit::scope;
+}
 
 KernelRule rule_within(const block::Order& order, const GlobalConflict& found) {
   if (is_stale(found)) return KernelRule::non_coherent_load;
+  if (found.misfit == block::Misfit::scope) return KernelRule::scope_too_narrow;
   const GlobalSide &before = found.before, &now = found.now;
+  if (found.misfit == block::Misfit::lanes && !block::is_of_flag(found.flaw))
+    return KernelRule::lanes_not_synchronised;
   if (!order.were_together(before.thread, before.clock, now.thread)) return block::rule_of_race(found.flaw);
   const bool is_one = before.site == now.site && before.clock == now.clock && before.writes;
   return is_one ? KernelRule::lanes_store_differently : KernelRule::lanes_not_synchronised;
@@ -90,7 +104,13 @@ KernelRule rule_within(const block::Order& order, const GlobalConflict& found) {
 
 }  // namespace
 
-Fault fault_within(const Grid& grid, const block::Cluster& cluster, const GlobalConflict& found) {
+Fault fault_within(const Grid& grid, const block::Cluster& cluster, const GlobalConflict& conflict) {
+  GlobalConflict found = conflict;
+  const block::Order& order = cluster.order;
+  if (found.misfit == block::Misfit::lanes && found.flaw &&
+      order.is_flag_itself(*found.flaw, {found.before.thread, Block::place(found.before.site)},
+                           found.before.clock, found.now.thread))
+    found.flaw.reset();
   const int rank = cluster.rank_of(found.now.thread), other = cluster.rank_of(found.before.thread);
   const bool of_warp = found.before.thread / block::kWarp == found.now.thread / block::kWarp;
   const KernelRule rule = rule_within(cluster.order, found);
@@ -109,7 +129,7 @@ Fault fault_within(const Grid& grid, const block::Cluster& cluster, const Global
   Fault out = fault_of(grid, found, std::move(error), rule);
   if (rule == KernelRule::data_race && found.before.writes && found.now.writes)
     out.error.accepted = block::one_must_store(out);
-  if (rule != KernelRule::lanes_store_differently && !is_stale(found)) block::add_flag(out, found.flaw);
+  if (rule != KernelRule::lanes_store_differently && shows_flag(found)) block::add_flag(out, found.flaw);
   return out;
 }
 
@@ -163,22 +183,26 @@ Fault fault_between(const Grid& grid, const GlobalConflict& found) {
   const std::string who =
       fmt::format("{} of block ({}, {}, {})", shape.name(found.before.thread % shape.stride(), 0), other.x,
                   other.y, other.z);
-  const KernelRule rule = is_stale(found)                 ? KernelRule::non_coherent_load
-                          : block::is_of_flag(found.flaw) ? block::rule_of_race(found.flaw)
-                                                          : KernelRule::blocks_not_ordered;
+  const KernelRule rule = is_stale(found)                        ? KernelRule::non_coherent_load
+                          : found.misfit == block::Misfit::scope ? KernelRule::scope_too_narrow
+                          : block::is_of_flag(found.flaw)        ? block::rule_of_race(found.flaw)
+                                                                 : KernelRule::blocks_not_ordered;
   Error error = error_of(
       grid, found, who, block::Scope::gpu,
       fmt::format("a flag must be written with .release.gpu after that {} and read with .acquire.gpu before "
                   "this statement (an atomic without an order needs a __threadfence before it, and one after "
-                  "it), or both accesses must be atomic if either order is right",
-                  found.before.writes ? "write" : "read"),
+                  "it){}",
+                  found.before.writes ? "write" : "read",
+                  found.misfit == block::Misfit::size
+                      ? ""
+                      : ", or both accesses must be atomic if either order is right"),
       fmt::format("nothing orders {}", both_of(found)));
   Fault out = fault_of(grid, found, std::move(error), rule);
   out.block = block_of(found.now);
   out.warp %= shape.stride() / block::kWarp;
   out.other->warp %= shape.stride() / block::kWarp;
   out.other->elsewhere = other;
-  if (found.flaw && !is_stale(found))
+  if (found.flaw && shows_flag(found))
     for (const block::FlagUse* use : {&found.flaw->write, &found.flaw->read}) {
       if (use->thread < 0) continue;
       FaultSide& side = out.related.emplace_back(

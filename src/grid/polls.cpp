@@ -30,7 +30,9 @@ class Deciding {
   void find(std::span<const Step> steps) {
     for (const Step& step : steps)
       for_each_use(program_, step, [&](const Place& place, Use use) {
-        if (use == Use::result && has(place)) of(place)[place.slot].results_of.push_back(&step);
+        if (!has(place)) return;
+        Value& value = of(place)[place.slot];
+        use == Use::result ? value.results_of.push_back(&step) : void(value.is_used = true);
       });
     for (const Step& step : steps) {
       if (step.guard >= 0) add(predicates_[static_cast<std::size_t>(step.guard)]);
@@ -43,18 +45,21 @@ class Deciding {
     }
   }
 
-  /// Whether a result of the step is one.
-  bool decides(const Step& step) const {
-    bool out = false;
+  /// Whether no result of the step is one, and some step takes one.
+  bool is_data(const Step& step) const {
+    bool decides = false, is_used = false;
     for_each_use(program_, step, [&](const Place& place, Use use) {
-      if (use == Use::result && has(place)) out = out || of(place)[place.slot].decides;
+      if (use != Use::result || !has(place)) return;
+      const Value& value = of(place)[place.slot];
+      decides = decides || value.decides;
+      is_used = is_used || value.is_used;
     });
-    return out;
+    return is_used && !decides;
   }
 
  private:
   struct Value {
-    bool decides = false;
+    bool decides = false, is_used = false;
     std::vector<const Step*> results_of = {};
   };
 
@@ -98,6 +103,17 @@ class Deciding {
   std::vector<Value*> todo_;
 };
 
+void add_use(Program& program, const Step& step) {
+  const Does what = does(program, step);
+  const bool is_atomic = what == Does::atomic || what == Does::reduction;
+  if (!step.access.strong || !is_of_others(step.access) ||
+      (what != Does::load && what != Does::store && !is_atomic))
+    return;
+  program.strong_uses.resize(program.origins.size());
+  program.strong_uses[static_cast<std::size_t>(step.statement)] = {step.access.bytes, step.access.order.scope,
+                                                                   is_atomic, step.access.is_data};
+}
+
 }  // namespace
 
 void find_polls(Program& program, const FunctionCode& function) {
@@ -105,11 +121,14 @@ void find_polls(Program& program, const FunctionCode& function) {
   const auto is_strong_load = [&](const Step& step) {
     return does(program, step) == Does::load && step.access.strong && is_of_others(step.access);
   };
-  if (std::ranges::none_of(steps, is_strong_load)) return;
-  Deciding deciding(program, function);
-  deciding.find(steps);
-  for (Step& step : steps)
-    if (is_strong_load(step)) step.access.is_data = !deciding.decides(step);
+  if (std::ranges::any_of(steps, is_strong_load)) {
+    Deciding deciding(program, function);
+    deciding.find(steps);
+    for (Step& step : steps)
+      if (is_strong_load(step)) step.access.is_data = deciding.is_data(step);
+  }
+  for (const Step& step : steps) add_use(program, step);
+  if (!program.strong_uses.empty()) program.strong_uses.resize(program.origins.size());
 }
 
 }  // namespace warpbit::grid

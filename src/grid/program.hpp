@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "assembler/rules.hpp"
-#include "block/message.hpp"
+#include "block/strong.hpp"
 #include "grid/async_tables.hpp"
 #include "grid/stacks.hpp"
 #include "grid/stores.hpp"
@@ -79,7 +79,7 @@ struct Access {
   block::Strength order;  ///< of a strong one, or of a fence
   bool before_cas =
       false;  ///< a load that is no strong one, whose value an atom.cas is compared with (cas_loops.hpp)
-  bool is_data = false;       ///< a strong load whose value decides nothing (polls.hpp)
+  bool is_data = false;       ///< a strong load whose value is used, and decides nothing (polls.hpp)
   bool non_coherent = false;  ///< ld.global.nc
   bool cluster = false;       ///< of shared memory: also of another block (.shared::cluster)
   bool in_frame = false;      ///< from the beginning of the call's local memory
@@ -283,6 +283,10 @@ struct Program {
   bool shares_slots = true;                                     ///< registers may lie in one slot
   std::shared_ptr<Stacks> stacks = std::make_shared<Stacks>();  ///< of calls that launches have done
   std::vector<bool> leads_out;                                  ///< by step: see lead_out
+  std::vector<block::StrongUse> strong_uses;                    ///< by origin; empty where no access is strong
+
+  /// Of the statement at a place in faults (origin_at).
+  block::StrongUse use_at(device::Place at) const { return block::use_at(strong_uses, at); }
 };
 
 /// The steps of a function. Precondition: all functions are compiled.
