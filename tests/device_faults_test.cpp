@@ -73,7 +73,7 @@ TEST_CASE("a read needs a barrier behind another thread's write", "[quick][devic
       fault.error.message() ==
       "store to shared memory: bytes 0x4 to 0x7 were read by lane 0 of warp 0, and no barrier came between that "
       "read and this write; a "
-      "__syncwarp or a __syncthreads must come between them");
+      "__syncwarp must come between them, or a __syncthreads if other warps use these bytes, too");
   CHECK(fault.lanes == Lanes{1});
   CHECK(fault.at.line == marked("written"));
   REQUIRE(fault.other);
@@ -147,7 +147,7 @@ TEST_CASE("two lanes must not write one place", "[quick][device]") {
       fault.error.message() ==
       "store to shared memory: bytes 0x0 to 0x3 were written by lane 0 of warp 0, and no barrier came between "
       "that write and this one; a "
-      "__syncwarp or a __syncthreads must come between them");
+      "__syncwarp must come between them, or a __syncthreads if other warps use these bytes, too");
   CHECK(fault.lanes == Lanes{1});
   CHECK(fault.at.line == marked("twice"));
   REQUIRE(fault.other);

@@ -90,7 +90,7 @@ TEST_CASE("what is missing in a GEMM is found", "[quick][device]") {
       read.error.message() ==
       load +
           ": bytes 0x50 to 0x5f were written by lane 4 of warp 0, and no barrier came between that write and this read; "
-          "a __syncwarp or a __syncthreads must come between them");
+          "a __syncwarp must come between them, or a __syncthreads if other warps use these bytes, too");
   CHECK(read.lanes == std::vector{1});
   CHECK(read.at.line == load_of_a);
   REQUIRE(read.other);

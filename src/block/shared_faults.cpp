@@ -94,7 +94,7 @@ Error Shared::race(std::string_view what, const Accesses::Conflict& conflict, Pl
       flaw_of(conflict),
       cluster_->order.is_open(before.thread, before.clock, conflict.thread),
       is_own ? Scope::cta : Scope::cluster,
-      same_warp     ? "a __syncwarp or a __syncthreads must come between them"
+      same_warp ? "a __syncwarp must come between them, or a __syncthreads if other warps use these bytes, too"
       : teller >= 0 ? std::string_view(must_meet)
       : !is_own ? "a barrier.cluster, or an arrival at an mbarrier and a wait for it, must come between them"
       : have_parted

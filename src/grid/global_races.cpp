@@ -114,12 +114,12 @@ Fault fault_within(const Grid& grid, const block::Cluster& cluster, const Global
   const int rank = cluster.rank_of(found.now.thread), other = cluster.rank_of(found.before.thread);
   const bool of_warp = found.before.thread / block::kWarp == found.now.thread / block::kWarp;
   const KernelRule rule = rule_within(cluster.order, found);
-  Error error =
-      error_of(grid, found, cluster.name(found.before.thread, rank),
-               rank == other ? block::Scope::cta : block::Scope::cluster,
-               of_warp         ? "a __syncwarp or a __syncthreads must come between them"
-               : rank != other ? "a barrier.cluster, or a flag of .cluster scope, must come between them"
-                               : "a __syncthreads must come between them");
+  Error error = error_of(
+      grid, found, cluster.name(found.before.thread, rank),
+      rank == other ? block::Scope::cta : block::Scope::cluster,
+      of_warp ? "a __syncwarp must come between them, or a __syncthreads if other warps use these bytes, too"
+      : rank != other ? "a barrier.cluster, or a flag of .cluster scope, must come between them"
+                      : "a __syncthreads must come between them");
   if (rule == KernelRule::lanes_store_differently) {
     error.seen =
         fmt::format("lanes {} and {} store different values to {} ({})", found.before.thread % block::kWarp,
