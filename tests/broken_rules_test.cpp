@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Grades of rules: tests/broken/RULE.ptx has two kernels for each rule of kernel_rules(), `broken`, which breaks that rule and
-// no other, and `kept`, its correct neighbour. tests/faults/NAME.ptx has `broken` alone, whose fault is of no rule. All have the
+// no other, and `kept`, its correct neighbour. tests/faults/NAME.ptx has `broken`, whose fault is of no rule; some `kept`. All have the
 // head of the file (kernel_head.hpp), which says what a launch says of `broken`. doc/guide/messages.md is a page of all that. Where
 // words change, or a rule is new, `ptx_tests '[retell]'` writes heads and page anew, for a person to read.
 #include <algorithm>
@@ -232,6 +232,11 @@ TEST_CASE("of a fault of no rule every launch says what the head of its kernel s
       REQUIRE(out.report.fault);
       CHECK(out.report.fault->rule == KernelRule::none);
       CHECK(out.report.fault->message() == Case(file.text()).says);
+    }
+    if (file.text().find(".entry kept(") == std::string::npos) continue;
+    for (const Outcome& kept : {file.launch("kept"), file.launch("kept", strict)}) {
+      CHECK(found(kept.report).empty());
+      CHECK(kept.difference == "");
     }
   }
 }

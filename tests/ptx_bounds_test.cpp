@@ -175,9 +175,9 @@ TEST_CASE("a shared address has the name of its variable", "[quick]") {
 // ---- Loops without an end
 
 const Case kEndless[] = {
-    {"a jump to itself", "L: bra L;", "without an end; no branch leads out of the loop"},
+    {"a jump to itself", "L: bra L;", "has no end; no branch leads out of the loop"},
     {"a counter whose branch lacks its predicate", "mov.u32 %r2, 0; L: add.u32 %r2, %r2, 1; bra L;",
-     "without an end; no branch leads out of the loop"},
+     "has no end; no branch leads out of the loop"},
     {"a lock in shared memory that nobody unlocks",
      "mov.u32 %r3, dynamic; st.shared.u32 [%r3], 1;"
      " L: atom.shared.cas.b32 %r2, [%r3], 0, 1; setp.ne.u32 %p1, %r2, 0; @%p1 bra L;",
@@ -187,7 +187,7 @@ const Case kEndless[] = {
      " L: mbarrier.try_wait.parity.shared.b64 %p1, [%r3], 0; @%p1 bra L;",
      "is true each time, for the phase is complete; a loop that waits goes on while it is false"},
     {"a cycle of several rounds", "mov.u32 %r2, 0; L: add.u32 %r2, %r2, 1; and.b32 %r2, %r2, 7; bra L;",
-     "without an end"},
+     "has no end"},
 };
 
 void check_endless(const Case& one) {
@@ -256,7 +256,7 @@ TEST_CASE("a thread that loops for ever is told with those that wait for it", "[
       launch("setp.ge.u32 %p1, %r1, 32; @%p1 bra W; L: bra L; W: barrier.sync 1, 64;", how);
   REQUIRE(report.fault);
   CHECK_THAT(report.fault->message(),
-             Contains("without an end") && Contains("warp 1  PTX line") && Contains(": barrier.sync 1, 64"));
+             Contains("has no end") && Contains("warp 1  PTX line") && Contains(": barrier.sync 1, 64"));
 }
 
 TEST_CASE("a loop that ends is right, however long it does nothing but compute", "[quick][sampled]") {

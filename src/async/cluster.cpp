@@ -147,14 +147,14 @@ void Cluster::explain_by_phase(Fault& fault) const {
   then.accepted.clear();
   Fault out = block::fault_of(found->who, {Errc::phase_mistaken,
                                            {},
-                                           fmt::format("{}; then: {}", found->what, then.message()),
+                                           found->what,
                                            "the parity must follow from how often the object has been used"});
   out.address = fault.address;
   out.rule = fault.rule;
   out.waiting = std::move(fault.waiting);
   out.related = std::move(fault.related);
   out.other = static_cast<FaultSide&>(fault);
-  out.other->what = "what comes of it";
+  out.other->what = "what comes of it: " + then.message();
   fault = std::move(out);
 }
 

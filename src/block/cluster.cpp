@@ -23,17 +23,26 @@ int Cluster::add_pair() {
   return order.add_pair();
 }
 
-void Cluster::issued(int agent, Who by) {
-  std::vector<Who>& issuers = agents_[static_cast<std::size_t>(agent - order.threads())].issuers;
-  const auto found = std::ranges::find(issuers, by.at, &Who::at);
-  found == issuers.end() ? issuers.push_back(by) : void(*found = by);
+void Cluster::issued(int agent, Who by, std::string_view what) {
+  std::vector<Agent::Issuer>& issuers = agents_[static_cast<std::size_t>(agent - order.threads())].issuers;
+  const auto found = std::ranges::find_if(issuers, [&](const auto& one) { return one.by.at == by.at; });
+  found == issuers.end() ? issuers.push_back({by, what}) : void(*found = {by, what});
+}
+
+const Cluster::Agent::Issuer* Cluster::Agent::issuer(Place at) const {
+  const auto found = std::ranges::find_if(issuers, [&](const Issuer& one) { return one.by.at == at; });
+  return found == issuers.end() ? nullptr : &*found;
+}
+
+std::string_view Cluster::work(int agent, Place at) const {
+  const Agent::Issuer* const issuer = of(agent).issuer(at);
+  return issuer == nullptr || issuer->what.empty() ? of(agent).what : issuer->what;
 }
 
 Who Cluster::who(int number, Place at) const {
   if (!order.is_agent(number)) return {number, at};
-  const std::vector<Who>& issuers = of(number).issuers;
-  const auto found = std::ranges::find(issuers, at, &Who::at);
-  return found == issuers.end() ? Who{0, at} : *found;
+  const Agent::Issuer* const issuer = of(number).issuer(at);
+  return issuer == nullptr ? Who{0, at} : issuer->by;
 }
 
 std::string Cluster::name(int thread, int rank) const {

@@ -36,13 +36,14 @@ class Cluster {
   int add_tensor_agent(Advice advice = {});
   /// A pair that makes products.
   int add_pair();
-  /// A thread has an agent do something.
-  void issued(int agent, Who by);
+  /// A thread has an agent do something. `what`: if it is not what the agent does else.
+  void issued(int agent, Who by, std::string_view what = {});
   /// Of a thread or an agent, by its number, the thread: of an agent, the last one that had it do something at a place.
   Who who(int number, Place at) const;
   /// Whether it is an agent that accesses shared memory for threads, as bulk copies do.
   bool copies(int number) const { return order.is_agent(number) && of(number).advice; }
-  std::string_view work(int agent) const { return of(agent).what; }
+  /// What an agent has done, issued at a place: "a bulk copy", "an st.async".
+  std::string_view work(int agent, Place at) const;
   std::string advice(int agent, std::uint32_t clock) const { return of(agent).advice(clock); }
   /// "lane 3 of warp 1", for a thread of another block than `rank` with its own.
   std::string name(int thread, int rank) const;
@@ -62,7 +63,12 @@ class Cluster {
   struct Agent {
     Advice advice;
     std::string_view what;
-    std::vector<Who> issuers;  // by place
+    struct Issuer {
+      Who by;
+      std::string_view what;
+    };
+    std::vector<Issuer> issuers;  // by place
+    const Issuer* issuer(Place at) const;
   };
   const Agent& of(int agent) const { return agents_[static_cast<std::size_t>(agent - order.threads())]; }
 

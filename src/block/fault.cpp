@@ -98,15 +98,17 @@ std::vector<FaultWaiters> merged(const std::vector<FaultWaiters>& all) {
   return out;
 }
 
-Fault deadlock(Who who, std::string cause, std::string accepted, const std::vector<FaultWaiters>& waiting) {
+Fault deadlock(const Cause& cause, const std::vector<FaultWaiters>& waiting) {
   std::size_t warps = 0;
   std::vector<FaultWaiters> rows = merged(waiting);
   for (const FaultWaiters& row : rows) warps += row.warps.size() * row.blocks.size();
-  std::ranges::stable_partition(rows, [&](const FaultWaiters& row) { return row.at == who.at; });
+  std::ranges::stable_partition(rows, [&](const FaultWaiters& row) { return row.at == cause.who.at; });
   std::string seen = fmt::format("no thread can go on ({} warp{} at {} place{})", warps,
                                  warps == 1 ? " waits" : "s wait", rows.size(), rows.size() == 1 ? "" : "s");
-  if (!cause.empty()) seen += ": " + cause;
-  Fault out = fault_of(who, {Errc::deadlock, {}, std::move(seen), std::move(accepted)});
+  if (!cause.what.empty()) seen += ": " + cause.what;
+  Fault out = fault_of(cause.who, {Errc::deadlock, {}, std::move(seen), cause.accepted});
+  if (cause.lanes != 0) out.lanes = lanes_of(cause.lanes);
+  out.what = cause.label;
   out.waiting = std::move(rows);
   return out;
 }

@@ -49,9 +49,19 @@ Fault refused(Error error);
 std::string hex(std::span<const std::byte> bytes);
 /// Those that wait alike together.
 std::vector<FaultWaiters> merged(const std::vector<FaultWaiters>& all);
-/// The fault of threads of which none can go on. `cause`: what they wait for in vain, in words, and `accepted`, what would be
-/// right; or empty.
-Fault deadlock(Who who, std::string cause, std::string accepted, const std::vector<FaultWaiters>& waiting);
+/// Why threads wait in vain.
+struct Cause {
+  Who who;                     ///< whose mistake it is, or who waits
+  std::string what, accepted;  ///< what they wait for, in words, and what would be right; or empty
+  std::string label = {};      ///< what `who` does, if that is not to wait
+  std::uint32_t lanes = 0;     ///< of the warp of `who`; 0: this thread
+};
+/// The fault of threads of which none can go on.
+Fault deadlock(const Cause& cause, const std::vector<FaultWaiters>& waiting);
+/// "12,288"
+std::string grouped(std::uint64_t number);
+/// "warp 3", "warps 0-2"
+std::string warps_text(const std::vector<int>& warps);
 /// "1 of 2 warps has arrived" of so many threads; of threads themselves, if their warps are not whole.
 std::string arrivals_text(std::int64_t arrived, std::int64_t expected, bool are_whole = true);
 /// How far the first elements that differ are apart: ", as f32 1 unit in the last place apart", or ", as f32 1 and 32" where

@@ -7,6 +7,7 @@
 #include <cstring>  // std::memcpy
 #include <utility>
 
+#include "api/checks.hpp"
 #include "block/fault.hpp"
 #include "warpbit/format.hpp"
 
@@ -20,6 +21,16 @@ std::string hex(std::span<const std::byte> bytes) {
   for (std::size_t i = std::min(bytes.size(), kMost); i-- > 0;)
     out += fmt::format("{:02x}", std::to_integer<int>(bytes[i]));
   return out;
+}
+
+std::string grouped(std::uint64_t number) {
+  std::string out = std::to_string(number);
+  for (std::size_t at = out.size(); at > 3;) out.insert(at -= 3, ",");
+  return out;
+}
+
+std::string warps_text(const std::vector<int>& warps) {
+  return fmt::format("{} {}", warps.size() == 1 ? "warp" : "warps", ranges(warps));
 }
 
 namespace {

@@ -233,6 +233,8 @@ void Mbarriers::settle(Object& object) {
   ++object.phase;
   ++phases_;
   object.pending = object.expected;
+  object.raised = 0;
+  object.raises.reset();
   object.came_before = std::exchange(object.came, 0);
   object.expects.reset();
   object.complete = object.released;

@@ -3,6 +3,7 @@
 // come as are expected, and as many bytes; then the next one begins.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -83,8 +84,11 @@ class Mbarriers {
 
   /// Lanes of a warp wait for the phase at hand, until they leave.
   void wait(std::int64_t address, int warp, std::uint32_t lanes);
-  /// Whether they were the last to wait at some object.
-  bool leave(int warp, std::uint32_t lanes);
+  /// Whether they were the last to wait at some object, and whether the phase that they waited for was complete.
+  struct Left {
+    bool last = false, late = false;
+  };
+  Left leave(int warp, std::uint32_t lanes);
   /// Whether some wait for a phase of the object that is complete: they have had no turn since.
   bool has_late(std::int64_t address) const;
   /// Whether these arrivals must give them their turn first, since they may complete a further phase.
@@ -120,13 +124,9 @@ class Mbarriers {
   std::string awaited(std::int64_t address, int warp) const;
   /// "phase 2 (parity 0) of the mbarrier at 0x8 (bar)", of the phase at hand; nothing if there is no object.
   std::string phase_text(std::int64_t address) const;
-  /// Why a phase is not complete, if that lies in the object: bytes that are expected and do not come, at who expects them; in
-  /// its first phase, arrivals of which some have come, at its mbarrier.init.
-  struct Cause {
-    Who who;
-    std::string what, accepted, label;  ///< what would be right; what `who` does
-  };
-  std::optional<Cause> cause(std::int64_t address) const;
+  /// Why a warp waits in vain, if that lies in the object: other bytes are expected than come, at who expects them or copies; in
+  /// its first phase, arrivals of which some have come, at its mbarrier.init; ...
+  std::optional<Cause> cause(std::int64_t address, int warp) const;
   /// What is to be seen of an object.
   struct Shown {
     std::int64_t address, phase;
@@ -159,6 +159,15 @@ class Mbarriers {
   /// What is wrong with the count of the object at which the warp has seen a phase complete last, if more threads arrive there
   /// by the statement of this one than it counts; or nothing.
   std::string miscounted(int warp, int thread) const;
+  /// An arrival of a warp by which it has not met another warp: it has not waited for its phase, or that was complete without an
+  /// arrival of the other one.
+  struct NotMet {
+    Who arrival;
+    std::string object;
+    std::uint32_t count;
+    bool has_waited;
+  };
+  std::vector<NotMet> not_met(int warp, int other) const;
   /// Who has completed the last phase of an object, as the last of those that had to come.
   Actor completed_by(std::int64_t address) const;
   /// Which object counts what an agent copies; nothing: none of them.
@@ -207,6 +216,8 @@ class Mbarriers {
     std::int64_t came_before = 0;        ///< bytes of the phase before
     std::uint64_t arrivals = 0;          ///< of all phases
     std::uint32_t promised = 0;          ///< arrivals that will come
+    std::uint32_t raised = 0;            ///< those by which the pending count has risen in the phase at hand
+    std::optional<Who> raises = {};      ///< who has raised it last
     std::int64_t awaited = 0;            ///< phases that somebody has seen complete
     std::optional<Arrived> copied = {};  ///< the last copy
     std::optional<Who> expects = {};     ///< who has expected bytes of it last
@@ -229,6 +240,10 @@ class Mbarriers {
   void settle(Object& object);
   int agent_of(std::int64_t address, Object& object);
   static std::uint64_t state(const Object& object);
+  /// Arrivals of the phase at hand, without those that have raised the count.
+  static std::uint32_t arrived(const Object& object) {
+    return object.expected - std::min(object.expected, object.pending);
+  }
   static bool is_idle(const Object& object) {
     return object.pending == object.expected && object.bytes == 0 && object.copies == 0;
   }
@@ -245,6 +260,9 @@ class Mbarriers {
   Scope scope_of(Scope said, bool unsaid) const { return unsaid && takes_default_scope_ ? Scope::cta : said; }
   FaultSide made_by(std::int64_t address, const Object& object) const;
   std::string progress(const Object& object) const;
+  std::optional<Cause> cause_of_bytes(std::int64_t address, const Object& object) const;
+  std::optional<Cause> cause_of_count(std::int64_t address, const Object& object, int warp) const;
+  std::uint64_t missed(const Object& object, int warp) const;
   std::string absent(const Object& object) const;
   std::string phase_text(std::int64_t address, std::int64_t phase) const;
   std::string names(const std::vector<int>& threads) const;
@@ -260,6 +278,7 @@ class Mbarriers {
     std::uint32_t lanes;
     std::int64_t address, phase;
   };
+  bool is_late(const Waiter& one) const;
   std::vector<Waiter> waiters_;
   std::uint64_t phases_ = 0;  // that were complete
   bool fences_own_inits_ = false, takes_default_scope_ = false;

@@ -29,6 +29,8 @@ Found Mbarriers::promise_copies(std::int64_t address, bool counted, Who who, Mba
     if (object.pending == kMaxCount)
       return misused(kWhat, address, "the count of pending arrivals is at its maximum", {}, who, &object);
     ++object.pending;
+    ++object.raised;
+    object.raises = who;
   }
   if (shared_.records())
     shared_.deliver(who.thread, {agent_of(address, object), static_cast<std::uint32_t>(object.phase)});

@@ -69,11 +69,11 @@ void Mbarriers::pass(std::int64_t address, int warp, std::uint32_t lanes, Place 
     repeated_[warp] = {
         phase < 0
             ? fmt::format(
-                  "parity 1 of {} is that of a phase before its first one, and this warp had waited for it "
-                  "before",
+                  "this warp has waited for parity 1 of {} before, and no phase has been complete since, so this wait "
+                  "goes on at once",
                   name(address))
-            : fmt::format("phase {} of {} (parity {}) was complete, and this warp had waited for it before",
-                          phase, name(address), phase & 1),
+            : fmt::format("this warp has waited for {} before, so this wait goes on at once",
+                          phase_text(address, phase)),
         who};
   seen = {phase, seen.phase == phase ? seen.lanes | lanes : lanes, arrivals};
 }
@@ -146,17 +146,25 @@ void Mbarriers::wait(std::int64_t address, int warp, std::uint32_t lanes) {
     waiters_.push_back({warp, lanes, address, at->second.phase});
 }
 
-bool Mbarriers::leave(int warp, std::uint32_t lanes) {
-  for (Waiter& one : waiters_)
-    if (one.warp == warp) one.lanes &= ~lanes;
-  return std::erase_if(waiters_, [](const Waiter& one) { return one.lanes == 0; }) != 0;
+bool Mbarriers::is_late(const Waiter& one) const {
+  const auto at = objects_.find(one.address);
+  return at != objects_.end() && one.phase < at->second.phase;
+}
+
+Mbarriers::Left Mbarriers::leave(int warp, std::uint32_t lanes) {
+  Left out;
+  for (Waiter& one : waiters_) {
+    if (one.warp != warp) continue;
+    out.late = out.late || ((one.lanes & lanes) != 0 && is_late(one));
+    one.lanes &= ~lanes;
+  }
+  out.last = std::erase_if(waiters_, [](const Waiter& one) { return one.lanes == 0; }) != 0;
+  return out;
 }
 
 bool Mbarriers::has_late(std::int64_t address) const {
-  const auto at = objects_.find(address);
-  return at != objects_.end() && std::ranges::any_of(waiters_, [&](const Waiter& one) {
-           return one.address == address && one.phase < at->second.phase;
-         });
+  return std::ranges::any_of(waiters_,
+                             [&](const Waiter& one) { return one.address == address && is_late(one); });
 }
 
 bool Mbarriers::must_let_go(std::int64_t address, std::uint32_t arrivals) const {

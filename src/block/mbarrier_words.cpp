@@ -50,7 +50,6 @@ std::string all_arrivals(std::uint32_t count) {
 // would wait for these.
 Fault Mbarriers::too_many(std::int64_t address, const Object& object, const MbarrierArrival& arrival,
                           std::string_view what, Who who) const {
-  const std::uint32_t arrived = object.expected - object.pending;
   const Who* const last = object.arrived.empty() ? nullptr : &object.arrived.back().who;
   const bool by_one_statement = last != nullptr && last->at == who.at && last->thread != who.thread;
   const std::int64_t awaited = object.bytes - std::int64_t{arrival.expected};
@@ -59,7 +58,7 @@ Fault Mbarriers::too_many(std::int64_t address, const Object& object, const Mbar
                                  ? "this arrival is one too many"
                                  : fmt::format("this statement brings {}, {} too many", arrival.count, more);
   const std::string had =
-      object.pending != 0 ? fmt::format("{} of its {} arrivals, and", arrived, object.expected)
+      object.pending != 0 ? fmt::format("{} of its {} arrivals, and", arrived(object), object.expected)
       : awaited > 0
           ? fmt::format("{} and still waits for {} bytes, so", all_arrivals(object.expected), awaited)
           : fmt::format("{} and {} bytes more than were expected, so", all_arrivals(object.expected), -awaited);
@@ -78,24 +77,68 @@ Fault Mbarriers::too_many(std::int64_t address, const Object& object, const Mbar
   return out;
 }
 
-std::optional<Mbarriers::Cause> Mbarriers::cause(std::int64_t address) const {
-  const auto found = objects_.find(address);
-  if (found == objects_.end()) return std::nullopt;
-  const Object& object = found->second;
-  const std::uint32_t arrived = object.expected - object.pending;
-  if (object.pending == 0 && object.bytes > 0 && object.expects)
+// Other bytes are expected than come.
+std::optional<Cause> Mbarriers::cause_of_bytes(std::int64_t address, const Object& object) const {
+  const std::int64_t expected = object.came + object.bytes;
+  if ((object.pending == 0 && object.bytes > 0) || (object.bytes < 0 && expected > 0)) {
+    if (!object.expects) return std::nullopt;
     return Cause{*object.expects,
-                 fmt::format("{} expects {} bytes in phase {}, and {} have come", name(address),
-                             object.came + object.bytes, object.phase, object.came),
-                 "copies that count their bytes there must bring as many as are expected",
+                 fmt::format("{} expects {} bytes in phase {}, and {} have come", name(address), expected,
+                             object.phase, object.came),
+                 object.bytes > 0 ? "copies that count their bytes there must bring as many as are expected"
+                                  : "mbarrier.expect_tx must count the bytes of all copies of a phase",
                  fmt::format("expects bytes in phase {}", object.phase)};
-  if (object.pending != 0 && arrived != 0 && object.phase == 0 && object.bytes <= 0)
-    return Cause{object.made,
-                 fmt::format("{} was initialised for {} arrivals, and {} ha{} come", name(address),
-                             object.expected, arrived, arrived == 1 ? "s" : "ve"),
+  }
+  if (object.bytes >= 0 || !object.copied || object.copied->phase != object.phase) return std::nullopt;
+  return Cause{object.copied->who,
+               fmt::format("{} bytes have come to {} in phase {}, and nobody expects any", object.came,
+                           name(address), object.phase),
+               "mbarrier.expect_tx must count the bytes of all copies of a phase", "issues a copy"};
+}
+
+// Arrivals that have completed phases without the warp, since its last wait; 0: it has missed none, or a few threads arrive in turn.
+std::uint64_t Mbarriers::missed(const Object& object, int warp) const {
+  const auto seen = object.seen.find(warp);
+  const Seen before = seen == object.seen.end() ? Seen{-1, 0} : seen->second;
+  std::set<int> threads;
+  for (const Arrived& one : object.arrived) threads.insert(one.who.thread);
+  const bool has_missed = object.phase - 1 - before.phase > 1 && threads.size() > object.expected;
+  return has_missed ? object.arrivals - before.arrivals : 0;
+}
+
+// Other arrivals come than the object counts.
+std::optional<Cause> Mbarriers::cause_of_count(std::int64_t address, const Object& object, int warp) const {
+  if (object.bytes > 0) return std::nullopt;
+  const std::uint32_t come = arrived(object);
+  const std::string made = fmt::format("{} was initialised for {} arrival{}", name(address), object.expected,
+                                       object.expected == 1 ? "" : "s");
+  if (object.pending != 0 && object.raises)
+    return Cause{
+        *object.raises,
+        fmt::format("{}, and {} ha{} come: each of the {} by cp.async.mbarrier.arrive raised the count by one "
+                    "before it arrived",
+                    made, come, come == 1 ? "s" : "ve", object.raised),
+        "cp.async.mbarrier.arrive must be .noinc if mbarrier.init counts it, or other arrivals must come",
+        fmt::format("raises the count of {} by one, and arrives", name(address))};
+  if (object.pending != 0 && come != 0 && object.phase == 0)
+    return Cause{object.made, fmt::format("{}, and {} ha{} come", made, come, come == 1 ? "s" : "ve"),
                  "as many arrivals must come as mbarrier.init counts, or it must count fewer",
                  made_by(address, object).what};
+  if (const std::uint64_t all = missed(object, warp); all != 0)
+    return Cause{
+        object.made,
+        fmt::format("{}, and {} have come since warp {} last waited there, so it has missed phases", made, all,
+                    warp % (shared_.cluster().stride() / kWarp)),
+        "mbarrier.init must count all arrivals of a phase, or some of them must go to another mbarrier",
+        made_by(address, object).what};
   return std::nullopt;
+}
+
+std::optional<Cause> Mbarriers::cause(std::int64_t address, int warp) const {
+  const auto found = objects_.find(address);
+  if (found == objects_.end()) return std::nullopt;
+  const std::optional<Cause> bytes = cause_of_bytes(address, found->second);
+  return bytes ? bytes : cause_of_count(address, found->second, warp);
 }
 
 std::string Mbarriers::miscounted(int warp, int thread) const {
@@ -114,6 +157,23 @@ std::string Mbarriers::miscounted(int warp, int thread) const {
       name(last->address), threads, object.expected);
 }
 
+std::vector<Mbarriers::NotMet> Mbarriers::not_met(int warp, int other) const {
+  std::vector<NotMet> out;
+  for (const auto& [address, object] : objects_) {
+    const auto seen = object.seen.find(warp);
+    for (const Arrived& one : object.arrived) {
+      if (one.who.thread / kWarp != warp) continue;
+      const bool has_waited = seen != object.seen.end() && seen->second.phase >= one.phase;
+      const auto is_others = [&, phase = one.phase](const Arrived& arrival) {
+        return arrival.who.thread / kWarp == other && arrival.phase >= phase;
+      };
+      if (!has_waited || std::ranges::none_of(object.arrived, is_others))
+        out.push_back({one.who, name(address), object.expected, has_waited});
+    }
+  }
+  return out;
+}
+
 std::string Mbarriers::in_use(std::int64_t address, const Object& object) const {
   return fmt::format("{} is in use (phase {} has had {})", name(address), object.phase, progress(object));
 }
@@ -128,8 +188,12 @@ std::vector<FaultSide> Mbarriers::places(std::int64_t address) const {
   if (found == objects_.end()) return out;
   const Object& object = found->second;
   out.push_back(made_by(address, object));
-  if (!object.arrived.empty())
-    out.push_back(side_of(object.arrived.back().who, fmt::format("the latest arrival at {}", name(address))));
+  if (!object.arrived.empty()) {
+    const Who last = object.arrived.back().who;
+    const bool raises = object.raises && object.raises->at == last.at;
+    out.push_back(side_of(last, fmt::format("the latest arrival at {}{}", name(address),
+                                            raises ? ", which raised its count" : "")));
+  }
   return out;
 }
 
@@ -173,11 +237,15 @@ std::vector<Mbarriers::Shown> Mbarriers::all() const {
 }
 
 std::string Mbarriers::progress(const Object& object) const {
-  std::string out = fmt::format("{} of {} arrivals", object.expected - object.pending, object.expected);
+  std::string out = fmt::format("{} of {} arrivals", arrived(object), object.expected);
   if (object.bytes > 0)
     out += fmt::format(", {} of {} bytes have come", object.came, object.came + object.bytes);
   else if (object.bytes < 0)
     out += fmt::format(", {} bytes have come, {} more than expected", object.came, -object.bytes);
+  if (object.raised != 0)
+    out +=
+        fmt::format(" (without {} by cp.async.mbarrier.arrive, each of which raised the count by one before)",
+                    object.raised);
   if (const std::string missing = absent(object); !missing.empty())
     out += "; arrived before, and not in this phase: " + missing;
   return out;
@@ -192,13 +260,9 @@ std::string Mbarriers::awaited(std::int64_t address, int warp) const {
   const std::int64_t last = object.phase - 1;
   const Seen before = seen == object.seen.end() ? Seen{-1, 0} : seen->second;
   if (warp < 0 || before.phase >= last) return out;
-  std::set<int> threads;
-  for (const Arrived& one : object.arrived) threads.insert(one.who.thread);
-  if (last - before.phase > 1 && threads.size() > object.expected)
-    out += fmt::format(
-        "; {} arrivals have come since this warp's last wait at this object, whose phases take {}: its mbarrier.init "
-        "counts too few, or some of them belong to another mbarrier",
-        object.arrivals - before.arrivals, object.expected);
+  if (const std::uint64_t all = missed(object, warp); all != 0)
+    out += fmt::format("; {} arrivals have come since this warp's last wait there, and its phases take {}", all,
+                       object.expected);
   else if (last - before.phase > 1)
     out += fmt::format(
         "; phase {} (parity {}) was complete, and phase {} after it, before this warp waited for it", last - 1,

@@ -186,7 +186,7 @@ void Shared::deliver(int thread, Accesses::Agent agent) {
   if (of.copies.empty()) return;
   for (const Copy& c : of.copies) {
     const Place at = accesses_.place(c.place);
-    cluster_->issued(agent.number, {thread, at});
+    cluster_->issued(agent.number, {thread, at}, "a cp.async");
     accesses_.settle(c.to, c.size, agent, at);
   }
   of.copies.clear();
@@ -233,7 +233,7 @@ Found Shared::write_by(std::string_view what, std::int64_t first, std::int64_t b
                        Accesses::Agent agent, bool async) {
   Found read = overwritten(what, first, bytes, who);
   if (!read && async && fences_reads_) read = unfenced_read(what, first, bytes, who);
-  cluster_->issued(agent.number, who);
+  cluster_->issued(agent.number, who, async ? "" : agent.strong ? "a red.async" : "an st.async");
   if (accesses_.write_at_once(first, bytes, who.thread, who.at, agent, cluster_->order)) return read;
   Found unfenced = async ? unfenced_write(what, first, bytes, who, false) : std::nullopt;
   const auto found = accesses_.write(first, bytes, who.thread, who.at, agent, cluster_->order);

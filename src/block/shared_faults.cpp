@@ -54,7 +54,7 @@ Error Shared::by_agent(std::string_view what, const Accesses::Conflict& conflict
   const bool is_on_its_way = conflict.kind == Accesses::Conflict::Kind::pending;
   return {Errc::copy_pending, std::string(what),
           fmt::format("{} {} by {} of {}, which {}", bytes_text(conflict.byte, conflict.last, "is", "are"),
-                      conflict.before_writes ? "written" : "read", cluster_->work(before.thread),
+                      conflict.before_writes ? "written" : "read", cluster_->work(before.thread, before.at),
                       cluster_->name(by.thread, rank_),
                       is_on_its_way ? "is not complete" : "has not been waited for"),
           cluster_->advice(before.thread, before.clock)};
@@ -170,7 +170,7 @@ Fault Shared::told(std::string_view what, const Accesses::Conflict& conflict, Pl
                                         bytes_text(conflict.byte, conflict.last)));
     if (conflict.kind == Kind::pending) out.other->what = "issues the cp.async";
     if (cluster_->copies(conflict.before->thread)) {
-      out.other->what = fmt::format("issues {}", cluster_->work(conflict.before->thread));
+      out.other->what = fmt::format("issues {}", cluster_->work(conflict.before->thread, conflict.before->at));
       out.error = by_agent(what, conflict);
       return out;
     }

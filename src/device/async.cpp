@@ -204,10 +204,11 @@ bool mbarrier_test(const char* form, const View& object, std::uint64_t phase, bo
     const int thread = block.who(at).thread, warp = thread / block::kWarp;
     const std::uint32_t lane = std::uint32_t{1} << thread % block::kWarp;
     block::Mbarriers& objects = block.async.mbarriers;
-    const bool has_waited = objects.leave(warp, lane);
+    const block::Mbarriers::Left left = objects.leave(warp, lane);
     block.fail_if(objects.test(object.at, {phase, is_parity}, warp, lane, at, is_complete));
     if (is_complete) objects.pass(object.at, warp, lane, at, is_parity);
-    if (is_complete && has_waited) block.async.cluster.happened();  // to those who wait for their turn
+    if (left.late || (left.last && is_complete))
+      block.async.cluster.happened();  // to those who wait for their turn
     if (is_complete || call.in_vain) return is_complete;
     objects.wait(object.at, warp, lane);
     block.wait(call);

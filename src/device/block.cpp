@@ -261,14 +261,12 @@ bool Block::report_deadlock(const std::vector<FaultWaiters>& waiting) {
     if (lanes == 0) continue;
     const int first = warp * block::kWarp + std::countr_zero(lanes);
     const block::Request& request = meeting.request(first);
-    const auto cause = request.kind == block::Request::Kind::phase
-                           ? async.mbarriers.cause(static_cast<std::int64_t>(request.value))
-                           : std::nullopt;
-    Fault fault = cause ? block::deadlock(cause->who, cause->what, cause->accepted, waiting)
-                        : block::deadlock(who(first, request.at), {}, {}, waiting);
-    if (cause) fault.what = cause->label;
-    if (!cause) fault.lanes = block::lanes_of(lanes);
-    meeting.fault() = std::move(fault);
+    const auto cause =
+        request.kind == block::Request::Kind::phase
+            ? async.mbarriers.cause(static_cast<std::int64_t>(request.value), shared.first_warp() + warp)
+            : std::nullopt;
+    meeting.fault() =
+        block::deadlock(cause ? *cause : block::Cause{who(first, request.at), {}, {}, {}, lanes}, waiting);
     return true;
   }
   return false;

@@ -37,6 +37,7 @@ Block::Block(const Grid& grid, Cluster& cluster, int rank, Extent index)
   }
   for (Barrier& barrier : barriers_) barrier.warps.resize(static_cast<std::size_t>(warps));
   ended_.resize(static_cast<std::size_t>(warps));
+  narrow_.resize(static_cast<std::size_t>(warps));
 }
 
 void Block::ends(const Warp& warp, block::Who who) {

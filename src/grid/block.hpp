@@ -143,7 +143,7 @@ class Block {
   static block::Who who(const Warp& warp, const Path& path);
   /// The place of a site (Stacks) in faults that are not located yet.
   static block::Place place(std::int32_t site);
-  /// The barrier objects for which its paths wait: where they were initialised and arrived at.
+  /// The barrier objects for which its paths wait: where they were initialised and arrived at. Arrivals that nobody waits for.
   void add_awaited(std::vector<FaultSide>& to) const;
   bool step_limit_reached() { return ++steps_ > grid_.step_limit; }
   std::uint64_t steps() const { return steps_; }
@@ -168,6 +168,14 @@ class Block {
   /// Ends the launch without a fault.
   void stop() { stopped_ = true; }
   bool has_stopped() const { return stopped_; }
+  /// Lanes of a warp, or warps of the block by their bits, meet at a statement without all others.
+  struct Narrow {
+    block::Place at = {};
+    Lanes lanes = 0;
+    std::uint32_t warps = 0;  ///< 0: lanes meet
+    int barrier = -1;
+  };
+  void note_meeting(int warp, const Narrow& narrow);
   /// Lanes of a warp execute a statement that leaves something open.
   void executed(std::int32_t freedom, const Warp& warp, Lanes lanes) const;
   std::int32_t inferred = -1;  ///< of Program::origins, the first product of tensor memory whose arithmetic is
@@ -197,9 +205,11 @@ class Block {
   /// others their lanes, and with the last of a warp's lanes those that it never had.
   struct Barrier {
     struct OfWarp {
-      Lanes here = 0;      ///< that have arrived
-      Lanes part = 0;      ///< those of them that are counted one by one, since all of the warp had
-      Lanes deferred = 0;  ///< that wait, and whose order is taken when the barrier is complete
+      Lanes here = 0;        ///< that have arrived
+      Lanes part = 0;        ///< those of them that are counted one by one, since all of the warp had
+      Lanes deferred = 0;    ///< that wait, and whose order is taken when the barrier is complete
+      int arrivals = 0;      ///< that have not waited
+      block::Place at = {};  ///< of the last one
     };
     std::vector<OfWarp> warps;
     std::uint32_t threads = 0;  ///< 0: all of the block
@@ -218,6 +228,17 @@ class Block {
   void explain_by_waits(Fault& fault) const;
   void explain_by_barriers(Fault& fault) const;
   bool explain_by_count(Fault& fault, const FaultSide& waited, const FaultSide& arrived) const;
+  // ---- What came between the sides of a race (grid/between.cpp)
+  struct Between {
+    std::string came;
+    FaultSide side;
+    std::string must = {};
+  };
+  bool explain_by_narrow(Fault& fault) const;
+  std::optional<Between> waiting_between(const FaultSide& first, const FaultSide& second,
+                                         std::string_view both) const;
+  std::optional<Between> between(const FaultSide& first, const FaultSide& second, std::string_view both) const;
+  bool is_between(const FaultSide& first, const block::Place& at, const FaultSide& second) const;
   std::uint64_t own_shared_bytes() const;
   Fault located(Fault found) const;
   void explain_by_phase(Fault& fault) const;
@@ -225,17 +246,44 @@ class Block {
   void end();
   void release(int number, Barrier& barrier);
   void check_ended(int number, const Barrier& barrier);
+  Fault after_end(const Warp& warp, const Path& path, int left, KernelRule rule, std::string seen,
+                  std::string accepted) const;
+  bool is_one_line(const block::Place& x, const block::Place& y) const;
+  bool check_step(const Warp& warp, const Path& path);
+  void note_apart();
+  void note_arrival(Barrier::OfWarp& of, const Warp& warp, const Path& path, Lanes lanes, int number);
+  void note_unawaited(int number, const Barrier& barrier);
   void check_barriers();
   void report_missing(Warp& warp, const Path& path);
   Fault missing_warp(Warp& warp, const Path& path) const;
   Fault endless(Warp& warp, const Path& path, const std::vector<FaultWaiters>& waiting) const;
   std::string awaited(const Warp& warp, const Path& path, std::span<const Lanes> alive) const;
   std::string awaited(const Barrier& barrier) const;
-  std::vector<int> missing_at(const Barrier& barrier) const;
-  std::string missing_text(const Barrier& barrier, int number, const std::vector<int>& ended) const;
   std::vector<int> missing_for(const Warp& warp, const Path& path) const;
-  std::pair<Warp*, const Path*> telling() const;
-  Fault deadlock_of(Warp& warp, const Path& path, const std::vector<FaultWaiters>& waiting) const;
+  // ---- Deadlocks (grid/deadlock.cpp)
+  /// How much a wait tells of the cause.
+  enum Tells {
+    kNothing,    ///< lanes, all threads, a cluster are waited for
+    kTest,       ///< a phase
+    kElsewhere,  ///< warps wait at two barriers
+    kNobody,     ///< nobody has arrived at an object yet
+    kLacks,      ///< something that nobody can bring any more
+    kResource,   ///< registers, columns
+  };
+  struct Told {
+    Tells tells = kNothing;
+    block::Cause cause = {};
+    std::vector<FaultSide> related = {};
+  };
+  std::vector<int> missing_at(const Barrier& barrier) const;
+  std::vector<int> unwaited() const;
+  std::vector<FaultSide> arrivals_at(int number) const;
+  std::vector<int> astray(const Barrier& barrier, int other) const;
+  Told told_of(const Barrier& barrier, int number, block::Cause out) const;
+  Told told_of_object(Warp& warp, const Path& path, block::Cause out) const;
+  Told told_by(Warp& warp, const Path& path) const;
+  std::optional<Told> telling() const;
+  int wanted_registers(const Path& path) const;
   FaultSide end_of(int warp) const;
 
   const Grid& grid_;
@@ -248,8 +296,21 @@ class Block {
   std::optional<Watch> watch_;
   std::vector<std::unique_ptr<Warp>> warps_;
   std::array<Barrier, 16> barriers_ = {};
+  static constexpr std::size_t kNarrow = 4;
+  std::vector<std::array<Narrow, kNarrow>> narrow_;   // by warp, the latest first
+  mutable std::map<std::array<int, 2>, bool> leads_;  // of statements that were asked for
   std::vector<std::int32_t> met_at_;  // the last barrier of all: the statement of each warp; -1: it has ended
   std::array<std::map<int, block::Who>, 16> came_;  // by barrier of all threads: who came last, by warp
+  /// Arrivals of a warp that have not waited at a barrier that counts threads.
+  struct Arrivals {
+    std::uint64_t times = 0;
+    block::Place last = {};
+    int most = 0;  ///< in a phase that was complete before anybody waited for it; the last of them
+    block::Who at_most = {};
+  };
+  std::array<std::map<int, Arrivals>, 16> arrived_;  // by barrier, by warp
+  /// Phases of all threads in which warps were at different barriers: of a warp and its place, where the others were.
+  std::map<std::pair<int, unsigned>, std::map<int, block::Place>> apart_;
   std::optional<Fault> fault_;
   std::uint64_t changes_ = 0;
   std::optional<Fault> stuck_;    // a read of bytes that were never written, if no write comes

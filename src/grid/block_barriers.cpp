@@ -8,6 +8,7 @@
 
 #include "async/cluster.hpp"
 #include "grid/steps.hpp"
+#include "ptx/source.hpp"
 
 namespace warpbit::grid {
 namespace {
@@ -55,12 +56,19 @@ void Block::order(const Barrier& barrier, int number) {
     all = all && waiting[w] == alive && (alive != 0 || barrier.threads == 0);
   }
   if (all) {
+    if (barrier.threads == 0 && is_told(KernelRule::barriers_out_of_step)) note_apart();
     met_at_.assign(warps_.size(), -1);
     for (std::size_t w = 0; w < warps_.size(); ++w)
       if (waiting[w] != 0)
         met_at_[w] = grid_.program.steps[static_cast<std::size_t>(warps_[w]->paths().front().pc)].statement;
     return shared.barrier();
   }
+  std::uint32_t here = 0;
+  for (std::size_t w = 0; w < warps_.size(); ++w) here |= std::uint32_t{barrier.warps[w].here != 0} << w;
+  for (const std::unique_ptr<Warp>& warp : warps_)
+    for (const Path& path : warp->paths())
+      if (path.waits_for == Waits::barrier && path.barrier == number)
+        note_meeting(warp->number(), {who(*warp, path).at, kAllLanes, here, number});
   block::Knowledge together = barrier.released;
   for (std::size_t w = 0; w < warps_.size(); ++w)
     if (const Lanes lanes = barrier.warps[w].deferred; lanes != 0)
@@ -69,31 +77,86 @@ void Block::order(const Barrier& barrier, int number) {
     if (waiting[w] != 0) shared.acquire(static_cast<int>(w), together);
 }
 
+// Where each warp is that waits, if they are not all at one place.
+void Block::note_apart() {
+  const auto at = [](const std::unique_ptr<Warp>& warp) { return who(*warp, warp->paths().front()).at; };
+  std::vector<std::pair<int, block::Place>> all;
+  for (const std::unique_ptr<Warp>& warp : warps_)
+    if (warp->paths().size() == 1) all.emplace_back(warp->number(), at(warp));
+  for (const auto& [warp, mine] : all)
+    for (const auto& [other, others] : all)
+      if (mine != others) apart_[{warp, mine.line}].try_emplace(other, others);
+}
+
+// The fault of a path at a barrier that a warp which has ended cannot execute.
+Fault Block::after_end(const Warp& warp, const Path& path, int left, KernelRule rule, std::string seen,
+                       std::string accepted) const {
+  const Step& step = grid_.program.steps[static_cast<std::size_t>(path.pc)];
+  Fault out = block::fault_of(who(warp, step, 0),
+                              {Errc::threads_diverge, {}, std::move(seen), std::move(accepted)}, rule);
+  out.lanes = block::lanes_of(path.lanes);
+  out.other = end_of(left);
+  return out;
+}
+
+// Copies of a barrier by an unrolled loop are at one line.
+bool Block::is_one_line(const block::Place& x, const block::Place& y) const {
+  const Origin &one = origin_at(grid_.program, x), &other = origin_at(grid_.program, y);
+  if (&one == &other) return false;  // by different calls
+  const auto lines = [&](const Origin& of) {
+    return own_lines(chain_of(*grid_.program.module, *of.function, statement_of(of)));
+  };
+  const std::string own = lines(one);
+  return !own.empty() && own == lines(other);
+}
+
+// A warp that has ended has executed this barrier when the warp of the path was at another one: one of them has made more rounds
+// of a loop than the other. False after that.
+bool Block::check_step(const Warp& warp, const Path& path) {
+  const block::Place here = who(warp, path).at;
+  for (const std::unique_ptr<Warp>& left : warps_) {
+    if (left->alive() != 0) continue;
+    const auto met = apart_.find({left->number(), here.line});
+    if (met == apart_.end()) continue;
+    const auto mine = met->second.find(warp.number());
+    if (mine == met->second.end() || is_one_line(here, mine->second)) continue;
+    Fault out = after_end(
+        warp, path, left->number(), KernelRule::barriers_out_of_step,
+        fmt::format(
+            "warp {} comes to it when warp {} has ended, and warp {} executed it when warp {} was at another barrier",
+            warp.number(), left->number(), left->number(), warp.number()),
+        "warps must execute a barrier equally often, and a loop around it must have as many rounds in each of them");
+    out.related.push_back(std::move(*out.other));
+    out.other = block::side_of_warp({warp.number_in_cluster() * kLanes, mine->second},
+                                    fmt::format("was here when warp {} executed that barrier", left->number()));
+    allows(std::move(out));
+    return false;
+  }
+  return true;
+}
+
 // A GPU waits for no thread that has ended. One that has never come may have had nothing to do.
 void Block::check_ended(int number, const Barrier& barrier) {
   if (barrier.threads != 0) return;
   const auto waits = [&](const Path& path) {
     return path.waits_for == Waits::barrier && path.barrier == number;
   };
+  for (const std::unique_ptr<Warp>& warp : warps_)
+    for (const Path& path : warp->paths())
+      if (!apart_.empty() && waits(path) && !check_step(*warp, path)) return;
   for (const auto& [left, last] : came_[static_cast<std::size_t>(number)]) {
     if (warps_[static_cast<std::size_t>(left)]->alive() != 0) continue;
     for (const std::unique_ptr<Warp>& warp : warps_)
       if (const auto path = std::ranges::find_if(warp->paths(), waits); path != warp->paths().end()) {
-        const Step& step = grid_.program.steps[static_cast<std::size_t>(path->pc)];
-        Fault out = block::fault_of(
-            who(*warp, step, 0),
-            {Errc::threads_diverge,
-             {},
-             fmt::format(
-                 "warp {} has ended and cannot execute it (a barrier without a count of threads is for all "
-                 "threads of the block)",
-                 left),
-             fmt::format(
-                 "warp {} must execute it before it ends, or this barrier must count the threads that still come",
-                 left)},
-            KernelRule::barrier_after_end);
-        out.lanes = block::lanes_of(path->lanes);
-        out.other = end_of(left);
+        Fault out = after_end(
+            *warp, *path, left, KernelRule::barrier_after_end,
+            fmt::format(
+                "warp {} has ended and cannot execute it (a barrier without a count of threads is for all "
+                "threads of the block)",
+                left),
+            fmt::format(
+                "warp {} must execute it before it ends, or this barrier must count the threads that still come",
+                left));
         out.related.push_back(
             block::side_of_warp(last, fmt::format("the last barrier {} of warp {}", number, left)));
         return void(allows(std::move(out)));
@@ -102,6 +165,10 @@ void Block::check_ended(int number, const Barrier& barrier) {
 }
 
 FaultSide Block::end_of(int warp) const {
+  const Warp& of = *warps_[static_cast<std::size_t>(warp)];
+  if (of.left_by() >= 0)
+    return block::side_of_warp({of.number_in_cluster() * kLanes, place(of.left_by())},
+                               fmt::format("warp {} branches to its end", warp));
   return block::side_of_warp(ended_[static_cast<std::size_t>(warp)], fmt::format("warp {} ends", warp));
 }
 
@@ -109,6 +176,7 @@ void Block::release(int number, Barrier& barrier) {
   check_ended(number, barrier);
   order(barrier, number);
   ++checked.barriers;
+  bool any_waits = false;
   for (const std::unique_ptr<Warp>& warp : warps_)
     for (Path& path : warp->paths()) {
       if (path.waits_for != Waits::barrier || path.barrier != number) continue;
@@ -124,12 +192,34 @@ void Block::release(int number, Barrier& barrier) {
       path.waits_for = Waits::none;
       path.waits = false;
       ++path.pc;
-      moved_ = true;
+      moved_ = any_waits = true;
       if (watch_ && watch_->timeline() != nullptr)
         watch_->timeline()->release(warp->number(), path.lanes, async_.shared.cluster().actor);
     }
+  if (!any_waits) note_unawaited(number, barrier);
   async_.cluster.happened();
   barrier = {std::vector<Barrier::OfWarp>(warps_.size())};
+}
+
+// Lanes of a warp that arrive one after the other do so once.
+void Block::note_arrival(Barrier::OfWarp& of, const Warp& warp, const Path& path, Lanes lanes, int number) {
+  const Step& step = grid_.program.steps[static_cast<std::size_t>(path.pc)];
+  of.at = who(warp, step, 0).at;
+  if (of.arrivals != 0 && (of.here & lanes) == 0) return;
+  ++of.arrivals;
+  Arrivals& all = arrived_[static_cast<std::size_t>(number)][warp.number()];
+  ++all.times;
+  all.last = of.at;
+}
+
+// Who has arrived several times may have completed the phase in the place of others, who come for it only now.
+void Block::note_unawaited(int number, const Barrier& barrier) {
+  for (std::size_t w = 0; w < warps_.size(); ++w) {
+    if (barrier.warps[w].arrivals < 2) continue;
+    Arrivals& of = arrived_[static_cast<std::size_t>(number)][static_cast<int>(w)];
+    of.most = barrier.warps[w].arrivals;
+    of.at_most = {(async_.shared.first_warp() + static_cast<int>(w)) * kLanes, barrier.warps[w].at};
+  }
 }
 
 std::optional<Error> Block::misused(const Arrival& arrival) const {
@@ -152,6 +242,7 @@ Next Block::arrive(Warp& warp, Path& path, Lanes lanes, const Arrival& arrival) 
   Barrier& barrier = barriers_[static_cast<std::size_t>(arrival.barrier)];
   const auto number = static_cast<std::size_t>(warp.number());
   Barrier::OfWarp& of = barrier.warps[number];
+  if (!arrival.waits) note_arrival(of, warp, path, lanes, arrival.barrier);
   of.here |= lanes;
   barrier.arrived += counted(of, number, lanes, arrival.is_aligned);
   barrier.threads = barrier.in_use ? std::min(barrier.threads, arrival.threads) : arrival.threads;

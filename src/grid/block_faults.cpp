@@ -148,7 +148,7 @@ bool is_behind(const Program& program, const Fault& fault) {
     return static_cast<int>((side.at.line - 1) % program.origins.size());
   };
   if (copy.warp == fault.warp || copy.at.line == 0 || fault.at.line == 0 ||
-      copy.what.find("copy") == copy.what.npos)
+      (copy.what.find("copy") == copy.what.npos && copy.what.find("cp.async") == copy.what.npos))
     return false;
   const int at = statement(fault), begins = statement(copy);
   return origin_at(program, fault.at).function == origin_at(program, copy.at).function &&
@@ -197,7 +197,8 @@ void Block::explain_by_waits(Fault& fault) const {
   if (fault.error.accepted.starts_with(kOfAll) && has_bar_arrive(grid_.program))
     fault.error.accepted =
         "a bar.sync that counts the threads of both warps must come between them (bar.arrive waits for nobody)";
-  if (!explain_by_count(fault, fault, *fault.other) && !explain_by_count(fault, *fault.other, fault))
+  if (!explain_by_count(fault, fault, *fault.other) && !explain_by_count(fault, *fault.other, fault) &&
+      !explain_by_narrow(fault))
     explain_by_barriers(fault);
 }
 

@@ -136,30 +136,24 @@ std::vector<std::string> switched_off(const Launch& how) {
   return out;
 }
 
-// "12,288"
-std::string grouped(std::uint64_t number) {
-  std::string out = std::to_string(number);
-  for (std::size_t at = out.size(); at > 3;) out.insert(at -= 3, ",");
-  return out;
-}
-
 }  // namespace
 
 std::string Finding::more() const {
   if (times == 1) return "";
-  std::string out = fmt::format("{} more like it", grouped(times - 1));
+  std::string out = fmt::format("{} more like it", block::grouped(times - 1));
   std::string_view before = ": ";
   const auto add = [&](std::string_view what) { out.append(std::exchange(before, ", ")).append(what); };
   if (!warps.empty()) add(fmt::format("warp{} {}", warps.size() == 1 ? "" : "s", ranges(warps)));
   if (!lanes.empty()) add(fmt::format("lane{} {}", lanes.size() == 1 ? "" : "s", ranges(lanes)));
-  if (blocks != 1) add(fmt::format("in {} blocks", grouped(blocks)));
+  if (blocks != 1) add(fmt::format("in {} blocks", block::grouped(blocks)));
   return out;
 }
 
 std::string Checked::text() const {
-  std::string out = fmt::format("checked {} shared and {} global accesses", grouped(shared), grouped(global));
+  std::string out =
+      fmt::format("checked {} shared and {} global accesses", block::grouped(shared), block::grouped(global));
   const auto add = [&](std::uint64_t count, std::string_view one, std::string_view several) {
-    if (count != 0) out += fmt::format(", {} {}", grouped(count), count == 1 ? one : several);
+    if (count != 0) out += fmt::format(", {} {}", block::grouped(count), count == 1 ? one : several);
   };
   add(barriers, "barrier", "barriers");
   add(copies, "copy", "copies");

@@ -151,7 +151,10 @@ Next sync_warp(Warp& warp, Path& path, const Step& step, Lanes lanes) {
   Met met;
   const Next next = together(warp, path, step, 2, lanes, met);
   if (next != Next::step || !is_first) return next;
-  for_each_mask(met, [&](Lanes one) { warp.block().accesses().sync_warp(warp.number(), one); });
+  for_each_mask(met, [&](Lanes one) {
+    warp.block().accesses().sync_warp(warp.number(), one);
+    if (one != kAllLanes) warp.block().note_meeting(warp.number(), {Block::who(warp, step, 0).at, one});
+  });
   return next;
 }
 

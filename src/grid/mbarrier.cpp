@@ -94,7 +94,7 @@ Next test(Warp& warp, Path& path, const Step& step, Lanes lanes, const MbarrierO
   async::Block& block = warp.block().async();
   block::Mbarriers& objects = block.mbarriers;
   const int me = warp.number_in_cluster();
-  const bool has_waited = objects.leave(me, lanes);
+  const block::Mbarriers::Left left = objects.leave(me, lanes);
   Lanes complete = path.seen & lanes;
   std::vector<std::pair<std::int64_t, Lanes>> missing;
   for (Lanes rest = lanes & ~complete; rest != 0;) {
@@ -124,7 +124,8 @@ Next test(Warp& warp, Path& path, const Step& step, Lanes lanes, const MbarrierO
     else if (step.result_is_read)
       objects.pass(address, me, alike, here, operation.is_parity);
   }
-  if (has_waited && (complete & ~path.seen) != 0) block.cluster.happened();  // to those who wait for their turn
+  // To those who wait for their turn. Several phases later a parity is the same again: then nobody is let go.
+  if (left.late || (left.last && (complete & ~path.seen) != 0)) block.cluster.happened();
   if (!missing.empty()) path.awaited = missing.back().first;
   const bool fails = complete != lanes && step.result_is_read;
   const int early = step.may_go_on && warp.block().checks() ? kEarlyAnswers : warp.block().grid().early_answers;

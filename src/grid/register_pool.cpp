@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "api/checks.hpp"
 
@@ -11,6 +12,7 @@ namespace warpbit::grid {
 namespace {
 
 constexpr int kGroup = block::kGroupWarps;
+constexpr std::string_view kSame = "all warps of a warpgroup must execute the same setmaxnreg";
 
 Fault of_group(block::Who who, std::string seen, std::string accepted,
                KernelRule rule = KernelRule::setmaxnreg_of_group) {
@@ -26,6 +28,8 @@ RegisterPool::RegisterPool(int warps, std::int64_t most) : executed_(static_cast
   const bool is_fixed = most > 0 && most < shared;
   count_.assign(executed_.size(), std::min(is_fixed ? static_cast<int>(most) : shared / 8 * 8, kMaxRegisters));
   free_ = is_fixed ? 0 : (shared - count_[0]) * warps;
+  first_free_ = free_;
+  first_count_ = count_[0];
 }
 
 bool RegisterPool::set(int warp, int count) {
@@ -46,7 +50,7 @@ block::Found RegisterPool::executed(int warp, block::Who who, const block::Order
     if (number < others.size() && others[number].who.at != who.at) {
       Fault out = of_group(
           who, fmt::format("warp {} executes it, and warp {} of the same warpgroup another one", warp, w),
-          "all warps of a warpgroup must execute the same setmaxnreg");
+          std::string(kSame));
       out.other = block::side_of_warp(others[number].who, fmt::format("the setmaxnreg of warp {}", w));
       return out;
     }
@@ -67,27 +71,85 @@ block::Found RegisterPool::executed(int warp, block::Who who, const block::Order
   return std::nullopt;
 }
 
+std::vector<RegisterPool::LeftOut> RegisterPool::groups(std::span<const Wanted> waiting) const {
+  std::vector<LeftOut> out;
+  const int warps = static_cast<int>(executed_.size());
+  for (int first = 0; first < warps; first += kGroup) {
+    const int end = std::min(first + kGroup, warps);
+    const auto executed = [&](int warp) -> const std::vector<Executed>& {
+      return executed_[static_cast<std::size_t>(warp)];
+    };
+    const auto count = [&](int warp) {
+      return executed(warp).size() + static_cast<std::size_t>(std::ranges::count(waiting, warp, &Wanted::warp));
+    };
+    std::size_t number = count(first);  // that some have left out
+    for (int warp = first; warp < end; ++warp) number = std::min(number, count(warp));
+    LeftOut group;
+    for (int warp = first; warp < end; ++warp) {
+      (count(warp) > number ? group.with : group.without).push_back(warp);
+      if (executed(warp).size() > number && group.who.at.line == 0) group.who = executed(warp)[number].who;
+    }
+    if (group.who.at.line != 0) out.push_back(std::move(group));
+  }
+  return out;
+}
+
+std::string RegisterPool::LeftOut::words() const {
+  return fmt::format("{} ha{} executed it, and {} of the same warpgroup ha{} not", block::warps_text(with),
+                     with.size() == 1 ? "s" : "ve", block::warps_text(without),
+                     without.size() == 1 ? "s" : "ve");
+}
+
 std::vector<Fault> RegisterPool::left_out() const {
   std::vector<Fault> out;
-  for (auto first = executed_.begin(); first < executed_.end();) {
-    const auto end = executed_.end() - first > kGroup ? first + kGroup : executed_.end();
-    const auto count = [](const auto& of) { return of.size(); };
-    const auto most = std::ranges::max_element(first, end, {}, count);
-    const std::size_t number =
-        std::ranges::min_element(first, end, {}, count)->size();  // that some have left out
-    std::vector<int> with, without;
-    for (auto warp = first; warp < end; ++warp)
-      (warp->size() > number ? with : without).push_back(static_cast<int>(warp - executed_.begin()));
-    if (most->size() > number)
-      out.push_back(of_group(
-          (*most)[number].who,
-          fmt::format("{} {} executed it, and {} {} of the same warpgroup ha{} not",
-                      with.size() == 1 ? "warp" : "warps", ranges(with) + (with.size() == 1 ? " has" : " have"),
-                      without.size() == 1 ? "warp" : "warps", ranges(without),
-                      without.size() == 1 ? "s" : "ve"),
-          "all warps of a warpgroup must execute the same setmaxnreg"));
-    first = end;
+  for (const LeftOut& one : groups({})) out.push_back(of_group(one.who, one.words(), std::string(kSame)));
+  return out;
+}
+
+// ---- Deadlocks
+
+std::string RegisterPool::lacking(int warp, int count) const {
+  const auto of_warp = [](int of_thread) {
+    return block::grouped(static_cast<std::uint64_t>(of_thread) * block::kWarp);
+  };
+  return fmt::format("{} more registers, and {} are free",
+                     of_warp(count - count_[static_cast<std::size_t>(warp)]), of_warp(free_));
+}
+
+block::Cause RegisterPool::cause(block::Who waits, std::span<const Wanted> waiting) const {
+  std::vector<int> takers, givers;
+  int taken = 0, given = 0;  // for a thread of each warp
+  for (int warp = 0; warp < static_cast<int>(count_.size()); ++warp) {
+    const auto wanted = std::ranges::find(waiting, warp, &Wanted::warp);
+    const int more =
+        (wanted != waiting.end() ? wanted->count : count_[static_cast<std::size_t>(warp)]) - first_count_;
+    if (more == 0) continue;
+    (more > 0 ? takers : givers).push_back(warp);
+    (more > 0 ? taken : given) += std::abs(more);
   }
+  const auto number = [](int of_threads) {
+    return block::grouped(static_cast<std::uint64_t>(of_threads) * block::kWarp);
+  };
+  block::Cause out{waits,
+                   {},
+                   "other warps must give as many back by setmaxnreg.dec, or these must take fewer",
+                   {},
+                   block::kAllLanes};
+  out.what = fmt::format("{} need{} {} more registers, and ", block::warps_text(takers),
+                         takers.size() == 1 ? "s" : "", number(taken));
+  if (first_free_ != 0) out.what += fmt::format("{} were free and ", number(first_free_));
+  out.what += given == 0 ? "none were given back"
+                         : fmt::format("{} were given back by {}", number(given), block::warps_text(givers));
+  const std::vector<LeftOut> all = groups(waiting);
+  if (all.empty()) return out;
+  const LeftOut& group = all.front();
+  const std::string without = block::warps_text(group.without);
+  const std::string_view have = group.without.size() == 1 ? "has" : "have";
+  out.what += fmt::format(" ({} {} not executed the setmaxnreg of {}, of the same warpgroup)", without, have,
+                          block::warps_text(group.with));
+  out.who = group.who;
+  out.label = fmt::format("{} of its warpgroup {} not executed it", without, have);
+  out.accepted = kSame;
   return out;
 }
 

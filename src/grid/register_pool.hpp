@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "block/fault.hpp"
@@ -26,13 +28,31 @@ class RegisterPool {
   block::Found executed(int warp, block::Who who, const block::Order& order);
   /// At the block's end: the faults of warpgroups of which some warps have left one out.
   std::vector<Fault> left_out() const;
+  /// What a thread of the warp lacks to have so many: "1,280 more registers, and 256 are free", of the whole warp.
+  std::string lacking(int warp, int count) const;
+  /// A warp that waits for registers: so many for each of its threads.
+  struct Wanted {
+    int warp, count;
+  };
+  /// Why these wait in vain; `waits` is one of them.
+  block::Cause cause(block::Who waits, std::span<const Wanted> waiting) const;
 
  private:
+  /// Of a warpgroup the warps that have executed a setmaxnreg, and those that have not.
+  struct LeftOut {
+    block::Who who;
+    std::vector<int> with, without;
+    std::string words() const;
+  };
+  /// Those that wait have executed one more.
+  std::vector<LeftOut> groups(std::span<const Wanted> waiting) const;
+
   struct Executed {
     block::Who who;
     std::uint32_t clock;
   };
-  int free_ = 0;  // for a thread of each warp
+  int free_ = 0;                          // for a thread of each warp
+  int first_count_ = 0, first_free_ = 0;  // before the first setmaxnreg
   std::vector<int> count_;
   std::vector<std::vector<Executed>> executed_;  // by warp, in order
 };

@@ -115,10 +115,9 @@ Lanes Warp::alive() const {
   return out;
 }
 
-bool Warp::is_about_to_end(const Path& path) const {
+bool Warp::ends_from(int pc) const {
   constexpr int kMostJumps = 16;
-  int pc = path.pc;
-  for (int jumps = 0; path.calls.empty() && jumps < kMostJumps; ++jumps) {
+  for (int jumps = 0; jumps < kMostJumps; ++jumps) {
     const Step& step = program_.steps[static_cast<std::size_t>(pc)];
     const Run what = steps::what_runs(step);
     if (step.guard >= 0) return false;
@@ -151,6 +150,8 @@ Next Warp::branch(Path& path, Lanes lanes, int step) {
       path.jumps_back = 0;
       path.rests = true;
     }
+  } else {
+    path.last_branch = path.pc;
   }
   if (lanes != path.lanes) {
     Path rest = path;
@@ -247,6 +248,7 @@ Next Warp::go_back(Path& path, Lanes lanes) {
                   sizeof(std::int64_t));
   }
   path.calls.pop_back();
+  path.last_branch = -1;
   path.pc = to.step;
   path.frame = to.frame;
   path.predicates = to.predicates;
@@ -264,6 +266,12 @@ Next Warp::end(Path& path, Lanes lanes) {
   block_.async().cluster.happened();
   const Step& step = program_.steps[static_cast<std::size_t>(path.pc)];
   for_each_lane(lanes, [&](int lane) { ended_at_[static_cast<std::size_t>(lane)] = site(step); });
+  const Step* const by =
+      path.last_branch < 0 ? nullptr : &program_.steps[static_cast<std::size_t>(path.last_branch)];
+  const std::int32_t left_by =
+      by != nullptr && path.calls.empty() && by->target > path.last_branch && ends_from(by->target) ? site(*by)
+                                                                                                    : -1;
+  left_by_ = left_by_ == kNever || left_by_ == left_by ? left_by : -1;
   block_.ends(*this, Block::who(*this, step, std::countr_zero(lanes)));
   return Next::end;
 }

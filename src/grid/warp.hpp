@@ -74,6 +74,7 @@ struct Path {
   bool rests = false;                   ///< it has jumped back too often; the others go first
   int jumps_back = 0;
   int last_jump_back = -1;  ///< the step of its last jump back
+  int last_branch = -1;     ///< the same forwards
 
   bool is_with(const Path& other) const {
     return pc == other.pc && frame == other.frame && calls == other.calls && !met && !other.met;
@@ -111,7 +112,9 @@ class Warp {
   /// Lanes that have not ended.
   Lanes alive() const;
   /// Whether nothing comes for a path but jumps and the end.
-  bool is_about_to_end(const Path& path) const;
+  bool is_about_to_end(const Path& path) const { return path.calls.empty() && ends_from(path.pc); }
+  /// The site of the branch by which all of its lanes went straight to their end; -1: there is none, or not one alone.
+  std::int32_t left_by() const { return left_by_; }
   int number() const { return number_; }
   /// Its number among all warps of the cluster, as block::Order counts them.
   int number_in_cluster() const { return first_ + number_; }
@@ -185,6 +188,8 @@ class Warp {
   void meet(Lanes lanes);
 
  private:
+  static constexpr std::int32_t kNever = -2;
+  bool ends_from(int pc) const;
   Path* choose();
   void are_together(Lanes lanes);
   int turn_of_another(const Path& path) const;
@@ -203,6 +208,7 @@ class Warp {
   int running_stack_ = 0;  // of the path that runs, or ran last
   RegisterFile registers_, constants_;
   std::array<std::int32_t, kLanes> ended_at_;  // of lanes that have ended, their sites
+  std::int32_t left_by_ = kNever;
   std::vector<Path> paths_, split_;
   std::vector<std::vector<std::byte>> local_, allocated_;  // by lane: frames, what alloca has made
   std::vector<std::vector<std::byte>> local_defined_,

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// What came between the sides of a race, and does not order them: a barrier of other lanes or warps, an arrival without a wait.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "api/checks.hpp"
+#include "grid/block.hpp"
+#include "grid/reach.hpp"
+#include "grid/steps.hpp"
+#include "ptx/source.hpp"
+
+namespace warpbit::grid {
+namespace {
+
+std::int32_t number_of(const Program& program, const block::Place& at) {
+  return static_cast<std::int32_t>((at.line - 1) % program.origins.size());
+}
+
+std::string opcode_at(const Program& program, const block::Place& at) {
+  const std::string_view text = statement_of(origin_at(program, at)).text;
+  return std::string(text.substr(0, text.find_first_of(" \t\n;")));
+}
+
+}  // namespace
+
+void Block::note_meeting(int warp, const Narrow& narrow) {
+  std::array<Narrow, kNarrow>& of = narrow_[static_cast<std::size_t>(warp)];
+  std::shift_right(of.begin(), of.end(), 1);
+  of.front() = narrow;
+}
+
+// Whether a thread comes from the first statement to this one, and from there to the second, in one function.
+bool Block::is_between(const FaultSide& first, const block::Place& at, const FaultSide& second) const {
+  const Program& program = grid_.program;
+  if (at.line == 0 || first.at.line == 0 || second.at.line == 0) return false;
+  const auto leads = [&](std::int32_t from, std::int32_t to) {
+    const auto function = [&](std::int32_t of) {
+      return program.origins[static_cast<std::size_t>(of)].function;
+    };
+    if (from == to || function(from) != function(to)) return false;
+    const auto [known, is_new] = leads_.try_emplace({from, to}, false);
+    if (is_new) known->second = leads_to(program, from, to, false);
+    return known->second;
+  };
+  const std::int32_t number = number_of(program, at);
+  return leads(number_of(program, first.at), number) && leads(number, number_of(program, second.at));
+}
+
+// Lanes of the second one's warp wait at a barrier for its lane, which has gone past.
+std::optional<Block::Between> Block::waiting_between(const FaultSide& first, const FaultSide& second,
+                                                     std::string_view both) const {
+  const Lanes lane = Lanes{1} << second.lanes.front();
+  Warp& warp = *warps_[static_cast<std::size_t>(second.warp - async_.shared.first_warp())];
+  for (const Path& path : warp.paths()) {
+    const Step& step = grid_.program.steps[static_cast<std::size_t>(path.pc)];
+    const block::Who here = who(warp, path);
+    if (!path.waits || path.waits_for != Waits::none || steps::what_runs(step) != steps::barrier ||
+        (path.passed & lane) == 0 || !is_between(first, here.at, second))
+      continue;
+    FaultSide side = block::side_of_warp(here, "these lanes wait");
+    side.lanes = block::lanes_of(path.lanes);
+    return Between{fmt::format("lanes {} of warp {} alone have come to the {} between {}", ranges(side.lanes),
+                               warp.number(), opcode_at(grid_.program, here.at), both),
+                   std::move(side), "all threads must execute that barrier"};
+  }
+  return std::nullopt;
+}
+
+// What the warp of the second one has executed. `both`: "that write and this read".
+std::optional<Block::Between> Block::between(const FaultSide& first, const FaultSide& second,
+                                             std::string_view both) const {
+  const int here = async_.shared.first_warp(), other = first.warp - here, own = second.warp - here;
+  if (std::min(own, other) < 0 || std::max(own, other) >= std::min(static_cast<int>(warps_.size()), kLanes))
+    return std::nullopt;
+  if (auto found = waiting_between(first, second, both)) return found;
+  const auto side = [&](const block::Place& at, std::string what) {
+    return block::side_of_warp({second.warp * kLanes, at}, std::move(what));
+  };
+  const Lanes lanes = Lanes{1} << second.lanes.front() | Lanes{1} << first.lanes.front();
+  for (const Narrow& one : narrow_[static_cast<std::size_t>(own)]) {
+    if (!is_between(first, one.at, second)) continue;
+    const std::string what = opcode_at(grid_.program, one.at);
+    if (one.warps == 0 && own == other && (one.lanes >> second.lanes.front() & 1) != 0 &&
+        (lanes & ~one.lanes) != 0)
+      return Between{fmt::format("the {} between {} had the mask {:#010x}, without lane {}", what, both,
+                                 one.lanes, first.lanes.front()),
+                     side(one.at, "the " + what),
+                     fmt::format("its mask must have lane {}", first.lanes.front())};
+    if (one.warps != 0 && own != other && (one.warps >> other & 1) == 0)
+      return Between{fmt::format("at the {} between {} (barrier {}) {} met, without warp {}", what, both,
+                                 one.barrier, block::warps_text(block::lanes_of(one.warps)), other),
+                     side(one.at, "the " + what)};
+  }
+  if (own == other) return std::nullopt;
+  for (std::size_t number = 0; number < arrived_.size(); ++number) {
+    const auto found = arrived_[number].find(own);
+    if (found != arrived_[number].end() && is_between(first, found->second.last, second))
+      return Between{
+          fmt::format("between {} warp {} arrived at barrier {}, and did not wait", both, own, number),
+          side(found->second.last, "arrives")};
+  }
+  for (const block::Mbarriers::NotMet& one : async_.mbarriers.not_met(second.warp, first.warp)) {
+    if (!is_between(first, one.arrival.at, second)) continue;
+    FaultSide arrival = block::side_of(one.arrival, "arrives");
+    if (!one.has_waited)
+      return Between{fmt::format("between {} warp {} arrived at {}, and did not wait for that phase", both, own,
+                                 one.object),
+                     std::move(arrival)};
+    return Between{
+        fmt::format(
+            "between {} warp {} arrived at {}, and waited for a phase that was complete without warp {}", both,
+            own, one.object, other),
+        std::move(arrival),
+        fmt::format("its mbarrier.init must count all threads that arrive there (it counts {})", one.count)};
+  }
+  return std::nullopt;
+}
+
+bool Block::explain_by_narrow(Fault& fault) const {
+  constexpr std::string_view kNone = "no barrier came between ";
+  std::string& seen = fault.error.seen;
+  const std::size_t at = seen.find(kNone);
+  if (at == seen.npos || fault.lanes.empty() || fault.other->lanes.empty()) return false;
+  const std::size_t end = std::min(seen.find(" (", at), seen.size());
+  const std::string both = seen.substr(at + kNone.size(), end - at - kNone.size());
+  std::optional<Between> found = between(*fault.other, fault, both);
+  if (!found) found = between(fault, *fault.other, both);
+  if (!found) return false;
+  seen.replace(at, end - at, found->came);
+  if (!found->must.empty()) fault.error.accepted = found->must + ", or " + fault.error.accepted;
+  fault.related.push_back(std::move(found->side));
+  return true;
+}
+
+}  // namespace warpbit::grid
