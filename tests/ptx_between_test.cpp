@@ -49,7 +49,7 @@ const Pair kPairs[] = {
      "st.shared.u32 [%r2], %r1;\nbar.warp.sync -1;\nld.shared.u32 %r7, [%r4];\nst.global.u32 [%rd1], %r7;",
      "ld.shared.u32 %r7, [%r4]: bytes 0x40 to 0x43 were written by lane 16 of warp 0, and the bar.warp.sync "
      "between that write and this read had the mask 0x0000ffff, without lane 16; its mask must have lane 16, "
-     "or a __syncwarp or a __syncthreads must come between them\n  k, block (0, 0, 0), shared address 0x40 (s "
+     "or a __syncwarp must come between them, or a __syncthreads if other warps use these bytes, too\n  k, block (0, 0, 0), shared address 0x40 (s "
      "+ 0x40)\n  PTX line 15: warp 0, lane 0\n  PTX line 12: warp 0, lane 16: writes bytes 0x40 to 0x43\n  PTX "
      "line 14: warp 0, lanes 0-31: the bar.warp.sync"},
     {"a barrier by half of the lanes", 64, 64,

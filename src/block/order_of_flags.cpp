@@ -79,7 +79,8 @@ Misfit misfit_of(const StrongSide& before, const StrongSide& now, Scope reach, b
   const bool is_narrow = std::min(one.scope, other.scope) < reach;
   if (before.writes && now.writes)
     return is_narrow && (one.is_atomic || other.is_atomic) ? Misfit::scope : Misfit::none;
-  if (reads.use.bytes > writes.use.bytes) return Misfit::size;
+  if (reads.use.bytes > writes.use.bytes && !writes.use.is_atomic)
+    return Misfit::size;  // atomics: each half by itself
   if (writes.use.is_atomic && writes.use.scope < reach) return Misfit::scope;
   return of_warp && reads.use.is_data && !writes.use.is_atomic ? Misfit::lanes : Misfit::none;
 }

@@ -11,7 +11,8 @@ namespace warpbit::block {
 
 /// A statement whose accesses are strong.
 struct StrongUse {
-  std::uint8_t bytes = 0;  ///< of an element; 0: nothing is known
+  std::uint8_t bytes =
+      0;  ///< of an element, of a store of all elements: GPUs store them at once; 0: nothing is known
   Scope scope = Scope::gpu;
   bool is_atomic = false;
   bool is_data = false;  ///< a load by which nobody waits
@@ -31,7 +32,7 @@ struct StrongSide {
 enum class Misfit : std::uint8_t {
   none,
   scope,  ///< an atomic, of a scope that does not reach the other thread
-  size,   ///< a load of more bytes than are written at once
+  size,   ///< a load of more bytes than a store writes at once
   lanes   ///< a lane loads data that another one of its warp stores
 };
 

@@ -109,9 +109,11 @@ void add_use(Program& program, const Step& step) {
   if (!step.access.strong || !is_of_others(step.access) ||
       (what != Does::load && what != Does::store && !is_atomic))
     return;
+  const auto bytes =
+      static_cast<std::uint8_t>(step.access.bytes * (what == Does::store ? step.access.count : 1));
   program.strong_uses.resize(program.origins.size());
-  program.strong_uses[static_cast<std::size_t>(step.statement)] = {step.access.bytes, step.access.order.scope,
-                                                                   is_atomic, step.access.is_data};
+  program.strong_uses[static_cast<std::size_t>(step.statement)] = {bytes, step.access.order.scope, is_atomic,
+                                                                   step.access.is_data};
 }
 
 }  // namespace
