@@ -289,7 +289,7 @@ const std::vector<Mistake> kMistakes = {
     {"the index of a failure is used",
      {{"@!%p3 bra DONE; // query", ""}},
      Errc::never_written,
-     "it must have a value before this statement"},
+     "the request has failed, so its response has no ctaid, and %rd3 at PTX line 40 depends on it"},
 };
 
 TEST_CASE("each mistake is a fault") {

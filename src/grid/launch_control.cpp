@@ -67,6 +67,9 @@ Next first_block(Warp& warp, Path& path, const Step& step, Lanes lanes) {
   });
   if (failed == 0) return Next::step;
   for (const Place& one : to) warp.forget(path, one, failed);
+  if (warp.undefined().active())
+    warp.undefined().come_from(path, to,
+                               {Undefined::Cause::From::failed, 0, 0, warp.site(step), failed, warp.number()});
   Fault out = block::fault_of(Block::who(warp, step, 0),
                               {Errc::protocol_violation,
                                {},

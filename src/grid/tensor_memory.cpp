@@ -188,9 +188,14 @@ Result<bool> Executed::forget_unwritten(std::uint32_t address, std::span<const P
     lanes[at % to.size()] |= Lanes{1} << at / to.size();
     any |= Lanes{1} << at / to.size();
   }
-  for (std::size_t r = 0; r < to.size(); ++r)
-    if (lanes[r] != 0) warp_.forget(path_, to[r], lanes[r]);
-  if (any != 0 && !reduced_to.empty()) warp_.forget(path_, reduced_to[0], any);
+  const auto lose = [&](const Place& place, Lanes of) {
+    if (of == 0) return;
+    warp_.forget(path_, place, of);
+    warp_.undefined().come_from(path_, {&place, 1},
+                                {Undefined::Cause::From::tensor, 0, 0, warp_.site(step_), any, warp_.number()});
+  };
+  for (std::size_t r = 0; r < to.size(); ++r) lose(to[r], lanes[r]);
+  if (!reduced_to.empty()) lose(reduced_to[0], any);
   return true;
 }
 

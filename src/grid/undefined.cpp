@@ -194,6 +194,20 @@ Error error_of(const Undefined::Cause& cause, const std::string& name, const ptx
             fmt::format("a register without a value is stored, and {} at PTX line {} depends on it", name,
                         user.position.line),
             fmt::format("the register must have a value before this {}", loads.opcode)};
+  if (cause.from == From::tensor)
+    return {
+        Errc::never_written,
+        {},
+        fmt::format("columns of tensor memory have never been written, and {} at PTX line {} depends on them",
+                    name, user.position.line),
+        fmt::format("they must be written before this {}", loads.opcode)};
+  if (cause.from == From::failed)
+    return {
+        Errc::never_written,
+        {},
+        fmt::format("the request has failed, so its response has no ctaid, and {} at PTX line {} depends on it",
+                    name, user.position.line),
+        "execute this only where query_cancel.is_canceled of the response is true"};
   const bool is_one = cause.byte == cause.last;
   return {Errc::never_written,
           {},

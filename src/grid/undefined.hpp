@@ -38,9 +38,20 @@ using LaneBits = std::array<std::uint64_t, kLanes>;
 
 /// Where an undefined value comes from: a register that nothing has written, and who has read it; consecutive bytes of memory that
 /// nothing has written, and who has loaded them; the lanes that shuffle from others without a value; those that have stored a
-/// register without one; or a race that a load has met.
+/// register without one; columns of tensor memory that nothing has written; the response to a request that failed; or a race that a
+/// load has met.
 struct UndefinedCause {
-  enum class From : std::uint8_t { reg, shared, local, heap, array, lane, stored } from = From::reg;
+  enum class From : std::uint8_t {
+    reg,
+    shared,
+    local,
+    heap,
+    array,
+    lane,
+    stored,
+    tensor,
+    failed
+  } from = From::reg;
   std::int64_t byte = 0, last = 0;
   int statement =
       -1;  ///< with its calls: a site; -1: the one where the value matters has it from the register itself
