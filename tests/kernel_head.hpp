@@ -29,6 +29,7 @@
 #include <iterator>
 #include <sstream>
 
+#include "forget_array.hpp"
 #include "warpbit/format.hpp"
 #include "warpbit/ptx.hpp"
 #include "warpbit/tensor_map.hpp"
@@ -225,7 +226,7 @@ struct Case {
 
   Case(const Case&) = delete;
   ~Case() {
-    for (const auto& array : arrays) ptx::forget(ptx::address(array->bytes));
+    for (const auto& array : arrays) forget_array(array->bytes);
   }
   explicit Case(const std::string& text) {
     std::istringstream lines(text);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "device_inputs.hpp"
+#include "forget_array.hpp"
 #include "kernels/cases.hpp"
 #include "text_file.hpp"
 #include "warpbit/ptx.hpp"
@@ -105,9 +106,12 @@ class FromPtx {
 
   std::vector<kernels::Outcome> outcomes;
 
+  ~FromPtx() { forget_arrays(); }
+  FromPtx(const FromPtx&) = delete;
+
   void begin(const char* name) {
     name_ = name;
-    memory_.clear();
+    forget_arrays();
   }
   template <class T>
   ptx::Argument input(const std::vector<T>& values) {
@@ -155,6 +159,10 @@ class FromPtx {
   template <class T>
   requires std::is_arithmetic_v<T>
   static ptx::Argument argument(T number) { return ptx::value(number); }
+  void forget_arrays() {
+    for (std::vector<std::byte>& one : memory_) forget_array(one);
+    memory_.clear();
+  }
   std::span<std::byte> allocate(std::size_t bytes) {
     memory_.emplace_back(bytes, std::byte{0xFF});  // outputs begin with all bits set
     return memory_.back();

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "archive.hpp"
+#include "forget_array.hpp"
 #include "warpbit/format.hpp"
 #include "warpbit/ptx.hpp"
 #include "warpbit/tensor_map.hpp"
@@ -493,7 +494,7 @@ TEST_CASE("pairs of blocks that schedule themselves leave the exact product", "[
     }
   CHECK(cancelled.contains(0));
   CHECK(cancelled.contains(22));
-  for (Matrix* const one : {&a, &b}) ptx::forget(ptx::address(std::as_writable_bytes(std::span(one->codes))));
+  for (Matrix* const one : {&a, &b}) forget_array(std::as_writable_bytes(std::span(one->codes)));
 }
 
 // ---- st.bulk

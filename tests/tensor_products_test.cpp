@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "forget_array.hpp"
 #include "in_turn.hpp"
 #include "tensor_products.hpp"
 #include "warpbit/ptx.hpp"
@@ -340,8 +341,7 @@ std::string check(const Gemm& gemm, const Case& whole, const Problem& problem, K
                         ptx::value(descriptor_of(gemm.tile)), ptx::value(rows), ptx::value(gemm.tile.n),
                         ptx::value(gemm.n), ptx::value(gemm.stages),
                         ptx::value(128 * 8 / std::max(whole.a->bits, 8))});
-  for (Bytes* const bytes : {&a, &b})
-    (void)ptx::forget(ptx::address(std::as_writable_bytes(std::span(*bytes))));
+  for (Bytes* const bytes : {&a, &b}) forget_array(std::as_writable_bytes(std::span(*bytes)));
   const std::string fault = fault_of(report);
   return fault.empty() ? difference(whole, problem, d) : fault;
 }
