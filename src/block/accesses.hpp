@@ -221,12 +221,14 @@ class Accesses {
   }
   /// Of an earlier access and a read or a write now, which are strong and not ordered.
   Misfit misfit(Mark mark, bool mark_writes, Now now, bool writes, const Order& order) const;
-  /// Whether an earlier write comes before a read, or an earlier access before a write.
+  /// Whether an earlier write comes before a read, or an earlier access before a write. Few accesses are strong.
   bool is_before_read(Mark write, Now now, const Order& order) const {
-    return before(write, now, order) && misfit(write, true, now, false, order) == Misfit::none;
+    return before(write, now, order) &&
+           (!now.mark.strong() || misfit(write, true, now, false, order) == Misfit::none);
   }
   bool is_before_write(Mark mark, bool mark_writes, Now now, const Order& order) const {
-    return before(mark, now, order) && misfit(mark, mark_writes, now, true, order) == Misfit::none;
+    return before(mark, now, order) &&
+           (!now.mark.strong() || misfit(mark, mark_writes, now, true, order) == Misfit::none);
   }
   std::optional<Conflict> check_read(const Cell& cell, std::int64_t byte, Now now, const Order& order) const;
   std::optional<Conflict> check_write(const Cell& cell, std::int64_t byte, Now now, const Order& order,

@@ -79,6 +79,14 @@ void Block::order(const Barrier& barrier, int number) {
 
 // Where each warp is that waits, if they are not all at one place.
 void Block::note_apart() {
+  const Path* first = nullptr;
+  const auto is_elsewhere = [&](const Path& path) {
+    if (first == nullptr) first = &path;
+    return path.pc != first->pc || path.stack != first->stack;
+  };
+  if (std::ranges::none_of(warps_,
+                           [&](const auto& warp) { return std::ranges::any_of(warp->paths(), is_elsewhere); }))
+    return;
   const auto at = [](const std::unique_ptr<Warp>& warp) { return who(*warp, warp->paths().front()).at; };
   std::vector<std::pair<int, block::Place>> all;
   for (const std::unique_ptr<Warp>& warp : warps_)
