@@ -241,6 +241,15 @@ TEST_CASE("a side is told by the body's line, in a lambda too, or by that at whi
   CHECK(line(fill, use) == 13);
   CHECK(line(use, {}) == 11);
   CHECK(line(use, {link("k", 24)}) == 11);
+  // By one call it is the line in the lambda; a lambda with `auto` and a struct of the body are like others.
+  const std::string generic = "k(float*, int)::{lambda(auto:1)#1}::operator()<int>",
+                    local = "k(float*, int)::Local::operator()";
+  for (const std::string& body : {generic, local}) {
+    const Chain put = {link("k", 20), link("each", 2), link(body, 17)},
+                get = {link("k", 20), link("each", 2), link(body, 18)};
+    CHECK(line(put, get) == 17);
+    CHECK(line(get, put) == 18);
+  }
   // One line of the body has both.
   const Chain load = {link("k", 40), link("loop", 31), link("get", 5)},
               store = {link("k", 40), link("loop", 35), link("put", 6)};

@@ -60,12 +60,11 @@ namespace {
 
 using Chain = std::vector<SourceLink>;
 
-// "gemm(float*)::{lambda(int)#1}::operator()" stands in the body of "gemm".
+// "gemm(float*)::{lambda(int)#1}::operator()" stands in the body of "gemm", and so do the functions of a struct there.
 bool is_of_body(const Chain& chain, std::size_t link) {
-  const std::string &kernel = chain.front().function, &function = chain[link].function;
-  return link == 0 ||
-         (!kernel.empty() && function.starts_with(kernel + "(") && function.ends_with("::operator()") &&
-          function.find("{lambda(") != function.npos && chain[link].file == chain.front().file);
+  const std::string& kernel = chain.front().function;
+  return link == 0 || (!kernel.empty() && chain[link].function.starts_with(kernel + "(") &&
+                       chain[link].file == chain.front().file);
 }
 
 std::size_t last_called_back(const Chain& chain) {
@@ -83,7 +82,7 @@ bool is_named(const Chain& chain) {
 
 std::size_t told_link(const Chain& chain, const Chain& other) {
   if (chain.empty()) return 0;
-  const bool are_helpers = is_named(chain) && is_named(other);
+  const bool are_helpers = is_named(chain) && is_named(other) && chain.front() != other.front();
   const std::size_t own = are_helpers ? 0 : last_called_back(chain);
   const std::size_t part = static_cast<std::size_t>(std::ranges::mismatch(chain, other).in1 - chain.begin());
   const bool is_helper = part > own && part + 1 < std::min(chain.size(), other.size());

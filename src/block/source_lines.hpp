@@ -11,8 +11,8 @@
 namespace warpbit::block {
 
 /// The number of the link that a side of a fault is told by. By itself it is the first one, of the kernel's body. A helper may call
-/// back what the body has, a lambda; then it is the last line of the body that is reached so, unless both sides are in lambdas that
-/// were written before they are given to helpers, which are helpers then, too:
+/// back what the body has, a lambda; then it is the last line of the body that is reached so, unless the sides come by two calls with
+/// lambdas that were written before, which are helpers then, too:
 ///
 ///     20  for_each(tiles, [&](int i) {     20 > 7 > 21 > 4: line 21
 ///     21    stage(i);

@@ -12,7 +12,7 @@ namespace warpbit::block {
 /// A statement whose accesses are strong.
 struct StrongUse {
   std::uint8_t bytes =
-      0;  ///< of an element, of a store of all elements: GPUs store them at once; 0: nothing is known
+      0;  ///< of an element; of a store all of them: an H200 was not seen to part them; 0: nothing is known
   Scope scope = Scope::gpu;
   bool is_atomic = false;
   bool is_data = false;  ///< a load by which nobody waits

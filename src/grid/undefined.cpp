@@ -164,57 +164,52 @@ namespace {
 
 using From = Undefined::Cause::From;
 
+/// What is missing, what a value that depends on it depends on, and what would be right before a statement of this opcode, {}.
+struct Missing {
+  std::string seen;
+  std::string_view it, accepted;
+};
+
+Missing missing(const Undefined::Cause& cause) {
+  constexpr std::array<std::string_view, 5> kSpaces = {
+      "", "shared memory", "local memory", "what malloc returns", "an array without initial values"};
+  switch (cause.from) {
+    case From::reg:
+      return {cause.name + " has never been written", "it", "it must have a value before this {}"};
+    case From::lane:
+      return {"a lane reads one that is not active, or that its mask does not name",
+              "what it gets, which is undefined",
+              "it must read a lane that executes the statement with it and that its mask names"};
+    case From::stored:
+      return {"a register without a value is stored", "it", "the register must have a value before this {}"};
+    case From::tensor:
+      return {"columns of tensor memory have never been written", "them",
+              "they must be written before this {}"};
+    case From::failed:
+      return {"the request has failed, so its response has no ctaid", "it",
+              "execute this only where query_cancel.is_canceled of the response is true"};
+    default: break;
+  }
+  const bool is_one = cause.byte == cause.last;
+  return {fmt::format("{} of {} {} never been written", block::bytes_text(cause.byte, cause.last),
+                      kSpaces[static_cast<std::size_t>(cause.from)], is_one ? "has" : "have"),
+          is_one ? "it" : "them",
+          is_one ? "it must be written before this {}" : "they must be written before this {}"};
+}
+
 // `user`: the statement for which the value matters; `loads`: the one that gets it.
 Error error_of(const Undefined::Cause& cause, const std::string& name, const ptx::Statement& user,
                const ptx::Statement& loads) {
-  constexpr std::array<std::string_view, 5> kSpaces = {
-      "", "shared memory", "local memory", "what malloc returns", "an array without initial values"};
-  if (cause.from == From::reg && cause.statement < 0)
+  if (cause.statement < 0)
     return {Errc::never_written,
             {},
             fmt::format("{} has never been written", name),
             "it must have a value before this statement"};
-  if (cause.from == From::reg)
-    return {Errc::never_written,
-            {},
-            fmt::format("{} has never been written, and {} at PTX line {} depends on it", cause.name, name,
-                        user.position.line),
-            fmt::format("it must have a value before this {}", loads.opcode)};
-  if (cause.from == From::lane)
-    return {Errc::never_written,
-            {},
-            fmt::format(
-                "a lane reads one that is not active, or that its mask does not name, and {} at PTX line {} "
-                "depends on what it gets, which is undefined",
-                name, user.position.line),
-            "it must read a lane that executes the statement with it and that its mask names"};
-  if (cause.from == From::stored)
-    return {Errc::never_written,
-            {},
-            fmt::format("a register without a value is stored, and {} at PTX line {} depends on it", name,
-                        user.position.line),
-            fmt::format("the register must have a value before this {}", loads.opcode)};
-  if (cause.from == From::tensor)
-    return {
-        Errc::never_written,
-        {},
-        fmt::format("columns of tensor memory have never been written, and {} at PTX line {} depends on them",
-                    name, user.position.line),
-        fmt::format("they must be written before this {}", loads.opcode)};
-  if (cause.from == From::failed)
-    return {
-        Errc::never_written,
-        {},
-        fmt::format("the request has failed, so its response has no ctaid, and {} at PTX line {} depends on it",
-                    name, user.position.line),
-        "execute this only where query_cancel.is_canceled of the response is true"};
-  const bool is_one = cause.byte == cause.last;
+  const Missing what = missing(cause);
   return {Errc::never_written,
           {},
-          fmt::format("{} of {} {} never been written, and {} at PTX line {} depends on {}",
-                      block::bytes_text(cause.byte, cause.last), kSpaces[static_cast<std::size_t>(cause.from)],
-                      is_one ? "has" : "have", name, user.position.line, is_one ? "it" : "them"),
-          fmt::format("{} must be written before this {}", is_one ? "it" : "they", loads.opcode)};
+          fmt::format("{}, and {} at PTX line {} depends on {}", what.seen, name, user.position.line, what.it),
+          fmt::format(fmt::runtime(what.accepted), loads.opcode)};
 }
 
 }  // namespace
