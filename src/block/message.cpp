@@ -2,6 +2,7 @@
 #include "block/message.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 namespace warpbit::block {
 
@@ -99,62 +100,81 @@ constexpr std::size_t kWarpThreads = 32;
 
 /// Of each warp the clock up to which all its threads are known, and single threads of which more is known.
 struct WarpClocks {
+  struct More {
+    std::uint32_t thread, clock;
+  };
   Clocks warps;
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> more;  // thread, clock
+  std::vector<More> more;  // by thread
 
   explicit WarpClocks(const Clocks& threads) : warps(threads.size() / kWarpThreads) {
     for (std::size_t i = 0; i < threads.size(); ++i) {
       const auto first = threads.begin() + static_cast<std::ptrdiff_t>(i / kWarpThreads * kWarpThreads);
       if (i % kWarpThreads == 0) warps[i / kWarpThreads] = *std::min_element(first, first + kWarpThreads);
-      if (threads[i] > warps[i / kWarpThreads]) more.emplace_back(static_cast<std::uint32_t>(i), threads[i]);
+      if (threads[i] > warps[i / kWarpThreads]) more.push_back({static_cast<std::uint32_t>(i), threads[i]});
     }
   }
-  Clocks threads() const {
-    Clocks out(warps.size() * kWarpThreads);
-    for (std::size_t i = 0; i < out.size(); ++i) out[i] = warps[i / kWarpThreads];
-    for (const auto& [thread, clock] : more) out[thread] = std::max(out[thread], clock);
-    return out;
+  /// What either of them knows.
+  WarpClocks(const WarpClocks& one, const WarpClocks& other) : warps(one.warps) {
+    block::join(warps, other.warps);
+    std::vector<More> all;
+    std::ranges::merge(one.more, other.more, std::back_inserter(all), {}, &More::thread, &More::thread);
+    for (const More& next : all) {
+      if (next.clock <= warps[next.thread / kWarpThreads]) continue;
+      if (!more.empty() && more.back().thread == next.thread)
+        more.back().clock = std::max(more.back().clock, next.clock);
+      else
+        more.push_back(next);
+    }
   }
-  bool knows(int thread, std::uint32_t clock) const {
-    const auto at = static_cast<std::size_t>(thread);
-    if (at / kWarpThreads < warps.size() && clock < warps[at / kWarpThreads]) return true;
-    return std::ranges::any_of(more, [&](const auto& one) { return one.first == at && clock < one.second; });
+  /// True only if it knows all that the other one does.
+  bool covers(const WarpClocks& other) const {
+    if (!std::ranges::equal(warps, other.warps, std::ranges::greater_equal())) return false;
+    return std::ranges::all_of(other.more, [&](const More& one) { return knows(one.thread, one.clock - 1); });
+  }
+  bool knows(std::size_t thread, std::uint32_t clock) const {
+    if (thread / kWarpThreads < warps.size() && clock < warps[thread / kWarpThreads]) return true;
+    const auto at = std::ranges::lower_bound(more, thread, {}, &More::thread);
+    return at != more.end() && at->thread == thread && clock < at->clock;
   }
 };
 
 }  // namespace
 
 struct Far::Node {
-  std::array<Link, std::size_t{1} << kBits> child = {};
-  std::optional<WarpClocks> clocks = {};  // of a cluster
+  std::vector<Link> child = {};           // by a digit
+  std::optional<WarpClocks> clocks = {};  // of a cluster, which has no children
 };
 
+// Many are joined, and most parts of two are the same or one has all that the other one has: these are shared.
 Far::Link Far::joined(const Link& one, const Link& other) {
   if (!other || one == other) return one;
   if (!one) return other;
   if (one->clocks) {
-    const Clocks first = one->clocks->threads(), second = other->clocks->threads();
-    Clocks both = first;
-    block::join(both, second);
-    return both == first    ? one
-           : both == second ? other
-                            : std::make_shared<const Node>(Node{{}, WarpClocks(both)});
+    if (one->clocks->covers(*other->clocks)) return one;
+    if (other->clocks->covers(*one->clocks)) return other;
+    return std::make_shared<const Node>(Node{{}, WarpClocks(*one->clocks, *other->clocks)});
   }
-  Node out;
+  std::shared_ptr<Node> made;  // none while it would be one of the two
   bool is_one = true, is_other = true;
-  for (std::size_t i = 0; i < out.child.size(); ++i) {
-    out.child[i] = joined(one->child[i], other->child[i]);
-    is_one = is_one && out.child[i] == one->child[i];
-    is_other = is_other && out.child[i] == other->child[i];
+  for (std::size_t i = 0; i < one->child.size(); ++i) {
+    const Link &first = one->child[i], &second = other->child[i];
+    if (first == second) continue;
+    Link both = joined(first, second);
+    const bool was_one = is_one;
+    is_one = is_one && both == first;
+    is_other = is_other && both == second;
+    if (is_one || is_other) continue;
+    if (!made) made = std::make_shared<Node>(was_one ? *one : *other);
+    made->child[i] = std::move(both);
   }
-  return is_one ? one : is_other ? other : std::make_shared<const Node>(std::move(out));
+  return is_one ? one : is_other ? other : made;
 }
 
 // Below a root of so many digits.
 void Far::lift(int digits) {
   for (; digits_ < digits; ++digits_) {
     if (!root_) continue;
-    Node above;
+    Node above{std::vector<Link>(kChildren)};
     above.child[0] = std::move(root_);
     root_ = std::make_shared<const Node>(std::move(above));
   }
@@ -171,10 +191,9 @@ void Far::join(const Far& other) {
 void Far::add(std::uint64_t cluster, const Clocks& clocks) {
   Far one;
   one.root_ = std::make_shared<const Node>(Node{{}, WarpClocks(clocks)});
-  constexpr std::uint64_t kMask = (1U << kBits) - 1;
   for (std::uint64_t rest = cluster; one.digits_ == 0 || rest != 0; rest >>= kBits, ++one.digits_) {
-    Node above;
-    above.child[rest & kMask] = std::move(one.root_);
+    Node above{std::vector<Link>(kChildren)};
+    above.child[rest % kChildren] = std::move(one.root_);
     one.root_ = std::make_shared<const Node>(std::move(above));
   }
   join(one);
@@ -184,8 +203,8 @@ bool Far::knows(std::uint64_t cluster, int thread, std::uint32_t clock) const {
   if (digits_ * kBits < 64 && cluster >> (digits_ * kBits) != 0) return false;
   const Node* at = root_.get();
   for (int digit = digits_; at != nullptr && digit-- > 0;)
-    at = at->child[cluster >> (digit * kBits) & ((1U << kBits) - 1)].get();
-  return at != nullptr && at->clocks->knows(thread, clock);
+    at = at->child[(cluster >> (digit * kBits)) % kChildren].get();
+  return at != nullptr && at->clocks->knows(static_cast<std::size_t>(thread), clock);
 }
 
 // ---- Messages

@@ -73,6 +73,7 @@ class Far {
 
  private:
   static constexpr int kBits = 4;
+  static constexpr std::size_t kChildren = std::size_t{1} << kBits;
   struct Node;
   using Link = std::shared_ptr<const Node>;
   static Link joined(const Link& one, const Link& other);
