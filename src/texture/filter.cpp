@@ -67,12 +67,12 @@ std::uint32_t rounded(const Floating& f, std::int64_t sum, int exponent) {
 
 std::uint32_t filtered_floats(const Floating& f, std::span<const Part> parts) {
   std::array<Number, 8> all;
-  bool positive = false, negative = false, only_negative = true;
+  bool positive = false, negative = false, all_negative_zeros = true;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     all[i] = taken_apart(f, parts[i].code);
     if (is_nan(f, all[i]) || (is_special(f, all[i]) && parts[i].weight == 0)) return f.nan;
     if (is_special(f, all[i])) (all[i].negative ? negative : positive) = true;
-    only_negative = only_negative && all[i].negative;
+    all_negative_zeros = all_negative_zeros && all[i].negative && all[i].significand == 0;
   }
   if (positive && negative) return f.nan;
   if (positive || negative) return negative ? 0xFF80'0000 : 0x7F80'0000;
@@ -81,8 +81,7 @@ std::uint32_t filtered_floats(const Floating& f, std::span<const Part> parts) {
     int& of = exponent[static_cast<std::size_t>(parts[i].slice)];
     if (parts[i].weight != 0 && all[i].significand != 0) of = std::max(of, all[i].exponent);
   }
-  const int largest = std::max(exponent[0], exponent[1]);
-  if (largest == 0) return only_negative ? 0x8000'0000 : 0;
+  if (exponent == std::array{0, 0}) return all_negative_zeros ? 0x8000'0000 : 0;
   std::array<std::int64_t, 2> sums{};
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const auto slice = static_cast<std::size_t>(parts[i].slice);
@@ -91,9 +90,12 @@ std::uint32_t filtered_floats(const Floating& f, std::span<const Part> parts) {
     const std::int64_t size = (std::int64_t{all[i].significand} << 4 >> cut) * parts[i].weight;
     sums[slice] += all[i].negative ? -size : size;
   }
+  constexpr int kStep = 4;
+  const int top = std::max(exponent[0], exponent[1]) / kStep;
   std::int64_t sum = 0;
-  for (const std::size_t slice : {0U, 1U}) sum += sums[slice] >> std::min(largest - exponent[slice], 62);
-  return rounded(f, sum, largest);
+  for (const std::size_t slice : {0U, 1U})
+    sum += (sums[slice] << exponent[slice] % kStep) >> std::min((top - exponent[slice] / kStep) * kStep, 62);
+  return rounded(f, sum, top * kStep);
 }
 
 std::int32_t signed_code(TexelFormat format, std::uint32_t code) {

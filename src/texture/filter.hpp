@@ -30,9 +30,12 @@ struct Part {
 ///     u8, u16     codes of 16 bits (a byte twice): (sum of w c + 128) / 256, over 65535
 ///     s16         the same, over 32767, at least -1
 ///     s8          S = sum of w c:  (129 S + 16 (S >> 12) + 64) / 128, over 32767, at least -1
-///     f16, f32    significands with 4 more bits, cut to the largest exponent of their slice; the slices' sums cut to the larger
-///                 one, towards minus infinity; the sum rounded to f16 or f32, half away from 0
+///     f16, f32    significands with 4 more bits, cut to the largest exponent of their slice; the slices' sums in units of 16^k, k of
+///                 the larger of the two exponents, cut towards minus infinity; the sum rounded to f16 or f32, half away from 0
 ///
+///     exponents as they are stored, 141 and 131:     sum 0 << 141 % 4, as 141 / 4 = 35     sum 1 << 131 % 4 >> 4 (35 - 32)
+///
+/// -0 only of zeros with that sign.
 /// A NaN among floats, and infinities of both signs, make the NaN of all ones but its sign, of f16 extended by zeros. Subnormals of
 /// f32 are zeros, as sources and as results.
 std::uint32_t filtered(ptx::TexelFormat format, std::span<const Part> parts);

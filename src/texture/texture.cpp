@@ -127,9 +127,6 @@ std::optional<Error> wrong(const Texture& texture) {
   if (texture.linear && !texture.floats && !format_row(texture.format).is_float)
     return refused("linear", fmt::format("texels of {} that are read as integers", name(texture.format)),
                    "f16, f32, or 8 or 16 bits with `floats`");
-  if (texture.linear && texture.shape == TextureShape::three && format_row(texture.format).is_float)
-    return refused("linear", fmt::format("a 3D texture of {}", name(texture.format)),
-                   "u8, s8, u16 or s16: how a GPU adds slices of floats is not known to the last bit");
   if (texture.shape == TextureShape::memory && (texture.linear || texture.normalized))
     return refused(texture.linear ? "linear" : "normalized", std::string(shape.said),
                    "another shape: linear memory is not filtered");
