@@ -90,7 +90,7 @@ array: C-contiguous, of integers of 8 to 32 bits, float16 or float32; of the sha
 far as the texture has them, with 1, 2 or 4 channels behind it if there are several. shape: memory (linear memory), 1d, 2d,
 3d, a1d, a2d (arrays of layers), cube or acube. linear: filtered. normalized: coordinates from 0 to 1. floats: integers of 8
 and 16 bits are read as floats from 0 or -1 to 1. addressing: wrap, clamp, mirror or border, for all axes or for each, x
-first. border: its colour, for all channels or for each.
+first; without normalized wrap and mirror are clamp, as on a GPU. border: its colour, for all channels or for each.
 
 Launches read the array as it is then, until the array object is collected. Errors: usage, argument_mismatch.)");
 }

@@ -121,9 +121,13 @@ Located located(const Texture& texture, const Place& place) {
   return {layer, {coordinate(place.at[0]), coordinate(place.at[1]), coordinate(place.at[2])}};
 }
 
+// Faces of cubes are read one by one, without what lies beside them on others. Coordinates in texels are neither wrapped nor
+// mirrored: the driver clamps them.
 Axis axis(const Texture& texture, std::size_t i) {
-  if (shape_row(texture.shape).is_cube) return {texture.width, Addressing::clamp, true};
-  return {extents(texture)[i], texture.addressing[i], texture.normalized};
+  const Addressing given = texture.addressing[i];
+  if (shape_row(texture.shape).is_cube) return {texture.width, given, true};
+  const bool is_clamped = !texture.normalized && (given == Addressing::wrap || given == Addressing::mirror);
+  return {extents(texture)[i], is_clamped ? Addressing::clamp : given, texture.normalized};
 }
 
 Texel texel(const Layer& layer, const Texture& texture, const Index& at) {

@@ -130,11 +130,6 @@ std::optional<Error> wrong(const Texture& texture) {
   if (texture.shape == TextureShape::memory && (texture.linear || texture.normalized))
     return refused(texture.linear ? "linear" : "normalized", std::string(shape.said),
                    "another shape: linear memory is not filtered");
-  for (const Addressing one : texture.addressing)
-    if (!texture.normalized && !shape_row(texture.shape).is_cube &&
-        (one == Addressing::wrap || one == Addressing::mirror))
-      return refused("addressing", fmt::format("{} of coordinates that are not normalized", name(one)),
-                     "clamp or border");
   for (const float one : texture.border)
     if (!has_colour(texture, one))
       return refused("border", fmt::format("{}", one),

@@ -76,7 +76,27 @@ def texture_texts(shape, extents, points_alone=False):
                     yield f'{shape} {format_} {(1, 2, 4)[at % 3]} {"x".join(map(str, extents))}{layers} {mode[0]} {filter_} {mode[1]} {read}'
 
 
+def further_rows():
+    """Cubes whose faces are not clamped, and sums of slices that are far apart."""
+    at = 0
+    for shape in ('cube', 'acube'):
+        for text in texture_texts(shape, (8, 8)):
+            for addressing in ('wrap', 'mirror', 'border'):
+                at += 1
+                yield f'tex.{shape}.v4.f32.f32', text.replace('clamp', addressing)
+                if 'point' in text:
+                    yield f'tld4.{"rgba"[at % 4]}.{shape}.v4.f32.f32', text.replace('clamp', addressing)
+    for text in texture_texts('3d', (33, 17, 9)):
+        if 'linear' in text and ' f' in text:
+            yield 'tex.3d.v4.f32.f32', text
+
+
 def rows():
+    yield from first_rows()
+    yield from further_rows()
+
+
+def first_rows():
     result = {'u': 'u32', 's': 's32', 'f': 'f32'}
     for shape, all_extents in EXTENTS.items():
         for extents in all_extents:

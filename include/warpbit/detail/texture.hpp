@@ -44,7 +44,7 @@ struct Texture {
   TextureShape shape = TextureShape::two;
   std::uint32_t width = 1, height = 1, depth = 1;
   std::uint32_t layers = 1;  ///< of arrays
-  /// By axis; wrap and mirror need normalized coordinates. Cubes have none.
+  /// By axis, of a cube by those of its faces. Wrap and mirror are clamp where coordinates are not normalized (an H200).
   std::array<Addressing, 3> addressing = {Addressing::clamp, Addressing::clamp, Addressing::clamp};
   bool linear = false;      ///< filtered (cudaFilterModeLinear): needs a format of floats, or `floats`
   bool normalized = false;  ///< coordinates from 0 to 1, as cubes have them
