@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
 #include <utility>
 
 #include "async/cluster.hpp"
@@ -65,6 +66,17 @@ void BulkGroups::wait(int thread, std::uint32_t pending, bool reads_only) {
   group.waited = std::max(group.waited, group.committed - pending);
   if (!reads_only) group.written = group.waited;
   shared_.order().learn(thread / block::kWarp, group.agent, group.waited);
+}
+
+std::vector<WrittenRows> BulkGroups::take_written(int thread, bool all) {
+  std::vector<WrittenRows> out;
+  const auto found = groups_.find(thread);
+  if (found == groups_.end()) return out;
+  std::vector<WrittenRows>& writes = found->second.writes;
+  const auto is_done = [&](const WrittenRows& one) { return all || one.group < found->second.written; };
+  std::ranges::copy_if(writes, std::back_inserter(out), is_done);
+  std::erase_if(writes, is_done);
+  return out;
 }
 
 bool BulkGroups::has_waited_for_none(int warp) const {

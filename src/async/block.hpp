@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "async/global_copies.hpp"
 #include "block/mbarrier.hpp"
 #include "block/shared.hpp"
 #include "warpbit/descriptor.hpp"
@@ -28,6 +29,10 @@ class BulkGroups {
   /// The thread copies from the block's shared memory: who does, in its group at hand.
   block::Accesses::Agent begin(block::Who who);
   void commit(int thread);
+  /// A copy of the thread's group writes rows of global memory.
+  void writes(WrittenRows rows) { groups_.at(rows.who.thread).writes.push_back(std::move(rows)); }
+  /// What groups of the thread write that it has waited for since, but not with .read; `all`: and all others.
+  std::vector<WrittenRows> take_written(int thread, bool all = false);
   /// All but the `pending` latest have been waited for. `reads_only`: until they have read shared memory.
   void wait(int thread, std::uint32_t pending, bool reads_only);
   /// Whether the thread has not waited until a group of its has written.
@@ -57,6 +62,7 @@ class BulkGroups {
     std::uint32_t written = 0;     ///< waited for, but not with .read
     block::Who last = {};          ///< copy
     std::uint32_t last_group = 0;  ///< which has it
+    std::vector<WrittenRows> writes = {};
   };
   block::Shared& shared_;
   std::map<int, Group> groups_;  // by thread

@@ -325,11 +325,19 @@ Result<bool> Issue::store(std::uint32_t from, const Region& to, const std::optio
         if (!run.outside && !reads(run.shared, run.bytes)) return false;
     }
     const GlobalCopies::Copy copy{{}, true, GlobalCopies::Copy::Wait::group, who_, &here_, agent.clock};
-    if (!global_.access(copy, rows_of_runs())) return false;
+    std::vector<GlobalRows> rows = rows_of_runs();
+    if (!global_.access(copy, rows)) return false;
+    if (hull.bytes != 0) here_.groups.writes({who_, agent.clock, std::move(rows)});
   }
-  auto arrive = [&here = here_, runs = std::move(runs_), data = std::move(data_), how] {
-    for (std::size_t i = 0; i < runs.size(); ++i)
-      if (data[i] != nullptr) move_to(data[i], here.memory().subspan(runs[i].shared, runs[i].bytes), how);
+  Global::Store store = here_.shared.records() && !how ? global_.store_of_copy() : nullptr;
+  auto arrive = [&here = here_, runs = std::move(runs_), data = std::move(data_), how,
+                 store = std::move(store)] {
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+      if (data[i] == nullptr) continue;
+      const std::span<std::byte> bytes = here.memory().subspan(runs[i].shared, runs[i].bytes);
+      if (store && !store(data[i], bytes)) return false;
+      move_to(data[i], bytes, how);
+    }
     return true;
   };
   here_.cluster.send({.arrive = std::move(arrive),

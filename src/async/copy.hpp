@@ -24,6 +24,10 @@ class Global {
   virtual Result<std::byte*> find(std::uint64_t address, std::uint64_t bytes, bool writes) = 0;
   /// A copy accesses rows that were found, which is recorded where that is checked. False after a fault.
   virtual bool access(const GlobalCopies::Copy&, const std::vector<GlobalRows>&) { return true; }
+  /// What stores bytes of a copy that is no reduction, when they arrive, and records who does; empty: nothing is recorded. False
+  /// after a fault.
+  using Store = std::function<bool(std::byte* to, std::span<const std::byte> from)>;
+  virtual Store store_of_copy() { return nullptr; }
 };
 
 /// A copy's side in global memory: bytes from an address on, or a box of a tensor.

@@ -29,6 +29,13 @@ struct GlobalRows {
                                                                           std::size_t count) const;
 };
 
+/// What a copy has written to global memory, or will, for those who know that it has (PTX manual, "cp.async.bulk.wait_group").
+struct WrittenRows {
+  block::Who who;
+  std::uint32_t group;  ///< of the thread
+  std::vector<GlobalRows> rows;
+};
+
 /// The copies that nobody has waited for. Whatever accesses their bytes may come before them or behind.
 class GlobalCopies {
  public:

@@ -110,7 +110,7 @@ void Accesses::keep_worse(std::optional<Conflict>& out, std::optional<Conflict> 
     if (of.kind == Conflict::Kind::never_written) return 0;
     if (is_read_before_meeting(of, order)) return 1;
     const bool is_minor = of.kind == Conflict::Kind::race &&
-                          (of.misfit == Misfit::scope || of.misfit == Misfit::lanes ||
+                          (block::is_minor(of.misfit) || of.misfit == Misfit::lanes ||
                            order.were_together(of.before->thread, of.before->clock, of.thread) ||
                            order.nearly_before(of.before->thread, of.before->clock, of.thread));
     return is_minor ? 2 : 3;
@@ -227,12 +227,16 @@ std::optional<Accesses::Conflict> Accesses::write(std::int64_t first, std::int64
                          is_before_write(cell.read[0], false, now, order) &&
                          is_before_write(cell.read[1], false, now, order);
     if (!allowed) keep_worse(out, check_write(cell, byte, now, order, state), order);
-    // A strong access does not hide a weak one that its thread has not released since: nobody else comes behind that one.
+    // A strong access does not hide a weak one that its thread has not released since: nobody else comes behind that one. Nor one of
+    // its warp, until a barrier has told everybody of that.
     const Mark mark = now.mark, last = cell.write;
-    const bool hides =
-        mark.strong() && last.exists() && !last.strong() && order.is_latest(last.thread(), last.clock());
+    const bool was_weak = mark.strong() && last.exists() && !last.strong(),
+               hides = was_weak && order.is_latest(last.thread(), last.clock()),
+               is_kept = was_weak && last.thread() / kWarp == mark.thread() / kWarp &&
+                         !order.before_barrier(last.thread(), last.clock());
     const Mark write(mark.thread(), mark.clock(), mark.place(), mark.strong() && !hides);
-    set(cell, write, state == Written::same ? Written::done : state);
+    set(cell, is_kept ? last : write, state == Written::same ? Written::done : state);
+    if (is_kept) cell.read[0] = mark;
   });
   if (parts) unite(first, bytes);
   return out;

@@ -107,7 +107,8 @@ inline bool is_of_flag(const std::optional<Flaw>& flaw) {
 }
 /// What is missing between an access through the generic proxy and one through the async proxy.
 std::string must_fence_proxy(int before, int now, std::string_view access);
-KernelRule rule_of_race(const std::optional<Flaw>& flaw);
+/// The rule of two accesses that nothing orders.
+KernelRule rule_of_race(const std::optional<Flaw>& flaw, Misfit misfit = Misfit::none);
 /// The error of the second one. `first`: what the first one was, "byte 0x10 was written by lane 3 of warp 1".
 Error unordered(std::string_view what, std::string_view first, const Unordered& why);
 

@@ -127,8 +127,14 @@ std::string must_fence_proxy(int before, int now, std::string_view access) {
       access);
 }
 
-KernelRule rule_of_race(const std::optional<Flaw>& flaw) {
-  if (!is_of_flag(flaw)) return KernelRule::data_race;
+KernelRule rule_of_race(const std::optional<Flaw>& flaw, Misfit misfit) {
+  if (misfit == Misfit::scope) return KernelRule::scope_too_narrow;
+  if (!is_of_flag(flaw)) switch (misfit) {
+      case Misfit::lanes: return KernelRule::lanes_not_synchronised;
+      case Misfit::overlap: return KernelRule::sizes_differ;
+      case Misfit::update: return KernelRule::lost_update;
+      default: return KernelRule::data_race;
+    }
   if (flaw->kind == Flaw::Kind::fence) return KernelRule::flag_fence;
   const bool is_narrow = (flaw->write.lacks && !flaw->write.unsaid) || (flaw->read.lacks && !flaw->read.unsaid);
   const bool is_by_default = flaw->write.unsaid || flaw->read.unsaid;
@@ -226,6 +232,14 @@ Unordered::Words Unordered::words() const {
     }
     case Misfit::lanes:
       return {why, fmt::format("{} (volatile and relaxed accesses do not make lanes wait)", advice)};
+    case Misfit::overlap:
+      return {fmt::format(
+                  "{}: one has {} bytes and the other one {}, so nothing promises that each is done at once",
+                  why, before.element, now.element),
+              fmt::format("both must have the same bytes, or {}", advice)};
+    case Misfit::update:
+      return {fmt::format("{}: each changes what it has read, so one of the changes may be lost", why),
+              fmt::format("each change must be one atomic, such as atomicAdd, or {}", advice)};
     default: break;
   }
   return {why,

@@ -76,12 +76,17 @@ Misfit misfit_of(const StrongSide& before, const StrongSide& now, Scope reach, b
   const StrongUse &one = before.use, &other = now.use;
   if (one.bytes == 0 || other.bytes == 0) return Misfit::none;
   const StrongSide &reads = now.writes ? before : now, &writes = now.writes ? now : before;
-  const bool is_narrow = std::min(one.scope, other.scope) < reach;
-  if (before.writes && now.writes)
-    return is_narrow && (one.is_atomic || other.is_atomic) ? Misfit::scope : Misfit::none;
+  const bool is_narrow = std::min(one.scope, other.scope) < reach, is_atomic = one.is_atomic || other.is_atomic;
+  if (before.writes && now.writes) {
+    if (is_atomic && is_narrow) return Misfit::scope;
+    if (is_atomic && one.element != other.element) return Misfit::overlap;
+    const auto changes = [](const StrongUse& use) { return use.updates || use.is_atomic; };
+    return (one.updates || other.updates) && changes(one) && changes(other) ? Misfit::update : Misfit::none;
+  }
   if (reads.use.bytes > writes.use.bytes && !writes.use.is_atomic)
     return Misfit::size;  // atomics: each half by itself
   if (writes.use.is_atomic && writes.use.scope < reach) return Misfit::scope;
+  if (reads.use.element < writes.use.element) return Misfit::overlap;
   return of_warp && reads.use.is_data && !writes.use.is_atomic ? Misfit::lanes : Misfit::none;
 }
 

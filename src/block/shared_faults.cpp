@@ -115,7 +115,7 @@ std::optional<Flaw> Shared::flaw_of(const Accesses::Conflict& conflict) const {
   auto out = cluster_->order.nearly_before(before.thread, before.clock, conflict.thread);
   const bool is_none =
       conflict.misfit == Misfit::scope ||
-      (conflict.misfit == Misfit::lanes && out &&
+      (may_be_flags(conflict.misfit) && out &&
        cluster_->order.is_flag_itself(*out, {before.thread, before.at}, before.clock, conflict.thread));
   return is_none ? std::nullopt : out;
 }
@@ -152,12 +152,11 @@ KernelRule Shared::rule_of(const Accesses::Conflict& conflict) const {
     return has_waited(conflict, cluster_->who(before.thread, before.at).thread)
                ? KernelRule::product_of_other_warps
                : KernelRule::data_race;
-  if (conflict.misfit == Misfit::scope) return KernelRule::scope_too_narrow;
-  if (cluster_->order.were_together(before.thread, before.clock, conflict.thread) || is_told_by_lane(conflict))
+  if (conflict.misfit != Misfit::scope &&
+      (cluster_->order.were_together(before.thread, before.clock, conflict.thread) ||
+       is_told_by_lane(conflict)))
     return KernelRule::lanes_not_synchronised;
-  const auto flaw = flaw_of(conflict);
-  if (conflict.misfit == Misfit::lanes && !is_of_flag(flaw)) return KernelRule::lanes_not_synchronised;
-  return rule_of_race(flaw);
+  return rule_of_race(flaw_of(conflict), conflict.misfit);
 }
 
 Fault Shared::told(std::string_view what, const Accesses::Conflict& conflict, Place at, bool writes) const {

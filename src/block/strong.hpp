@@ -15,7 +15,9 @@ struct StrongUse {
       0;  ///< of an element; of a store all of them: an H200 was not seen to part them; 0: nothing is known
   Scope scope = Scope::gpu;
   bool is_atomic = false;
-  bool is_data = false;  ///< a load by which nobody waits
+  bool is_data = false;      ///< a load by which nobody waits
+  bool updates = false;      ///< a store of what is made of such a load of the same place
+  std::uint8_t element = 0;  ///< the bytes of one that is done at once, by all that the manual says
 };
 /// By the number of a statement, that of the one at a place: of none, nothing is known.
 inline StrongUse use_at(std::span<const StrongUse> all, device::Place at) {
@@ -31,9 +33,20 @@ struct StrongSide {
 /// Strong Operations").
 enum class Misfit : std::uint8_t {
   none,
-  scope,  ///< an atomic, of a scope that does not reach the other thread
-  size,   ///< a load of more bytes than a store writes at once
-  lanes   ///< a lane loads data that another one of its warp stores
+  scope,    ///< an atomic, of a scope that does not reach the other thread
+  size,     ///< a load of more bytes than a store writes at once
+  lanes,    ///< a lane loads data that another one of its warp stores
+  overlap,  ///< one has more bytes than the other
+  update    ///< both change what they have read, and one of them, at least, in two steps
 };
+
+/// Whether that matters less than a conflict of accesses that are not both strong.
+inline bool is_minor(Misfit misfit) {
+  return misfit == Misfit::scope || misfit == Misfit::overlap || misfit == Misfit::update;
+}
+/// Whether what nearly orders two such accesses may be the earlier one itself, which the later one's thread has read.
+inline bool may_be_flags(Misfit misfit) {
+  return misfit == Misfit::lanes || misfit == Misfit::overlap || misfit == Misfit::update;
+}
 
 }  // namespace warpbit::block

@@ -62,6 +62,8 @@ class Loaded {
               warp_.site(step_),
               lanes_,
               warp_.number()};
+    cause_.element = step_.access.bytes;
+    cause_.variable = step_.access.variable;
     if (records.race() != nullptr)
       cause_.race = records.race();
     else if (const auto* const stored = stored_cause(lane, from, first - bits.begin(), records))
@@ -151,7 +153,7 @@ bool allows_undefined(Warp& warp, const Path& path, const Step& step, Lanes lane
       for_each_lane(lanes, [&](int lane) {
         without |= Lanes{(warp.undefined().read(path, place, lane) & mask) != 0} << lane;
       });
-    if (without != 0 && !warp.undefined().fault(path, step, place, without)) return false;
+    if (without != 0 && !warp.undefined().stores(path, step, place, without, step.access.bytes)) return false;
   }
   return true;
 }

@@ -53,7 +53,8 @@ struct Grid {
   Grades grades = {};                                                    ///< of all rules
   block::Messages* messages = nullptr;                                   ///< of flags in global memory
   GlobalAccesses* accesses = nullptr;                                    ///< nullptr: they are not checked
-  GlobalRaces* races = nullptr;                                          ///< between clusters
+  GlobalAccesses* arrivals = nullptr;            ///< of what bulk copies store, if there are such
+  GlobalRaces* races = nullptr;                  ///< between clusters
   const ptx::Launch* watched = nullptr;          ///< if it is to be profiled or observed
   Executors* executors = nullptr;                ///< of each of Program::freedoms
   Heap* heap = nullptr;                          ///< of malloc
@@ -143,6 +144,7 @@ class Block {
   static block::Who who(const Warp& warp, const Path& path);
   /// The place of a site (Stacks) in faults that are not located yet.
   static block::Place place(std::int32_t site);
+  static std::int32_t site_of(block::Place place) { return static_cast<std::int32_t>(place.line) - 1; }
   /// The barrier objects for which its paths wait: where they were initialised and arrived at. Arrivals that nobody waits for.
   void add_awaited(std::vector<FaultSide>& to) const;
   bool step_limit_reached() { return ++steps_ > grid_.step_limit; }

@@ -170,15 +170,20 @@ std::string source_name(std::string_view symbol) {
   return colons == whole.npos ? whole : whole.substr(colons + 2);
 }
 
+std::optional<SharedVariable> shared_variable(const Program& program, std::uint64_t byte) {
+  for (const PlacedVariable& one : program.variables) {
+    if (one.variable->space != StateSpace::shared || byte < one.first) continue;
+    const auto bytes = static_cast<std::uint64_t>(one.variable->bytes);
+    if (byte - one.first < bytes) return SharedVariable{source_name(one.variable->name), one.first, bytes};
+  }
+  return std::nullopt;
+}
+
 std::string name_of_shared(const Program& program, std::int64_t byte) {
   const auto at = static_cast<std::uint64_t>(byte);
-  for (const PlacedVariable& one : program.variables) {
-    if (one.variable->space != StateSpace::shared || at < one.first) continue;
-    if (at - one.first >= static_cast<std::uint64_t>(one.variable->bytes)) continue;
-    const std::string name = source_name(one.variable->name);
-    return at == one.first ? name : fmt::format("{} + {:#x}", name, at - one.first);
-  }
-  return {};
+  const std::optional<SharedVariable> of = shared_variable(program, at);
+  if (!of) return {};
+  return at == of->first ? of->name : fmt::format("{} + {:#x}", of->name, at - of->first);
 }
 
 }  // namespace warpbit::grid

@@ -29,6 +29,13 @@ std::optional<Bounds> bounds_of(Warp& warp, const Path& path, const Access& acce
 bool lies_in_variable(Warp& warp, const Path& path, const Step& step, int lane, std::uint64_t at,
                       std::uint64_t bytes);
 
+/// The variable of .shared that has a byte, by its name in the source.
+struct SharedVariable {
+  std::string name;
+  std::uint64_t first, bytes;
+};
+/// Nothing if there is none, and for arrays whose size the launch gives.
+std::optional<SharedVariable> shared_variable(const Program& program, std::uint64_t byte);
 /// "As + 0xe00": the variable of .shared that has a byte; empty if there is none, and of arrays whose size the launch gives.
 std::string name_of_shared(const Program& program, std::int64_t byte);
 /// The name of a variable in its source, without what it is part of: "As" of "_ZZ4gemmPfE2As".

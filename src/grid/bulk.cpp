@@ -42,6 +42,7 @@ class Buffers : public async::Global {
   bool access(const async::GlobalCopies::Copy& copy, const std::vector<async::GlobalRows>& rows) override {
     return records_.copies(copy, rows);
   }
+  Store store_of_copy() override { return records_.store_of_copy(lane_); }
 
  private:
   const Grid& grid_;
@@ -384,12 +385,21 @@ Next bulk_commit(Warp& warp, Path&, const Step& step, Lanes lanes) {
   return Next::step;
 }
 
+// What nobody has waited for is known to nobody.
+void end_copies(Warp& warp, const Step& step, Lanes lanes) {
+  for (const int lane : block::lanes_of(lanes)) {
+    const auto rows = warp.block().async().groups.take_written(Block::who(warp, step, lane).thread, true);
+    if (!rows.empty() && !Records(warp, step).written(rows)) return;
+  }
+}
+
 Next bulk_wait(Warp& warp, Path&, const Step& step, Lanes lanes) {
   async::Block& block = warp.block().async();
   for (const int lane : block::lanes_of(lanes)) {
     const int thread = Block::who(warp, step, lane).thread;
     if (!block.cluster.deliver_groups(thread)) return Next::end;
     block.groups.wait(thread, static_cast<std::uint32_t>(step.target), step.extra == kReadsOnly);
+    if (!Records(warp, step).written(block.groups.take_written(thread))) return Next::end;
   }
   return Next::step;
 }

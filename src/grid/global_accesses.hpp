@@ -110,8 +110,8 @@ class GlobalAccesses {
   /// The same of each lane by itself, up to the first that finds what is not allowed. The lanes before that one.
   Lanes access_each(const GlobalAccess& by, const GlobalLanes& what,
                     const std::function<bool(int lane, const GlobalConflicts&)>& allowed);
-  /// Bytes that a lane reads through the async proxy, and that a thread of its cluster has written before through the generic
-  /// one, with no proxy fence between. What other clusters have fenced is not known here.
+  /// Bytes that a lane reads through the async proxy, and that a thread has written before through the generic one, with no proxy
+  /// fence between. What other clusters have fenced is not known here, unless the kernel has no such fence.
   std::optional<GlobalConflict> unfenced(const GlobalAccess& by, int lane, const std::byte* first,
                                          std::size_t bytes);
 
@@ -194,7 +194,7 @@ class GlobalRaces {
   std::vector<GlobalConflict> all() const;
 
  private:
-  using Key = std::tuple<std::int32_t, std::int32_t, int>;
+  using Key = std::tuple<std::int32_t, std::int32_t, KernelRule>;
   std::int32_t statements_;
   mutable std::mutex mutex_;
   std::map<Key, GlobalConflict> found_;

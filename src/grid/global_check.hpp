@@ -21,9 +21,10 @@ struct GlobalAccesses::Check {
   block::StrongUse use = by.strong ? by.order.use_at(Block::place(by.site)) : block::StrongUse();
 
   static Entry entry_by(const GlobalAccess& by);
-  /// Whether it may not fit atomics of so many bytes, which are of .gpu scope.
+  /// Whether it may not fit strong writes of so many bytes, which are of .gpu scope.
   bool may_misfit(std::size_t bytes) const {
-    return use.bytes != 0 && (entry.writes ? use.scope != block::Scope::gpu : use.bytes > bytes);
+    return use.bytes != 0 &&
+           (use.element != bytes || (entry.writes && (use.updates || use.scope != block::Scope::gpu)));
   }
   void hold(std::mutex* page);  ///< nullptr: nobody else is there
   const std::byte* value(const Entry& now, std::size_t byte) const;

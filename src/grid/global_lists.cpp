@@ -189,10 +189,13 @@ void GlobalAccesses::Check::report(const Entry& old, const Entry& now, LineBits 
       is_near ? order.is_open(thread, old.clock, me) : order.is_open(old.cluster, thread, old.clock, me),
       old.strong && now.strong,
       old.strong && now.strong ? misfit(*this, old, now) : block::Misfit::none};
+  const block::Who before{thread, Block::place(out.before.site)};
+  if (out.flaw && may_be_flags(out.misfit) &&
+      (is_near ? order.is_flag_itself(*out.flaw, before, old.clock, me) : out.flaw->write.at == before.at))
+    out.flaw.reset();
   const auto rank = [&](const GlobalConflict& of) {
-    if (of.before.cluster != of.now.cluster) return of.misfit == block::Misfit::scope ? 3 : 4;
-    if (block::is_of_flag(of.flaw) || of.misfit == block::Misfit::scope || of.before.non_coherent ||
-        of.now.non_coherent)
+    if (of.before.cluster != of.now.cluster) return is_minor(of.misfit) ? 3 : 4;
+    if (block::is_of_flag(of.flaw) || is_minor(of.misfit) || of.before.non_coherent || of.now.non_coherent)
       return 1;
     return of.before.thread / kLanes == of.now.thread / kLanes ? 0 : 2;
   };
@@ -229,14 +232,17 @@ std::optional<GlobalConflict> GlobalAccesses::unfenced(const GlobalAccess& by, i
     const LineBits both = old.writes != 0 && old.superseded == 0 ? old.bytes & rest : 0;
     if (both == 0 || out) return;
     rest &= ~both;
-    if (old.async != 0 || old.cluster != static_cast<std::uint32_t>(by.cluster)) return;
+    const bool is_near = old.cluster == static_cast<std::uint32_t>(by.cluster);
+    if (old.async != 0 || (!is_near && fences_ != GlobalFences::none)) return;
     for (LineBits left = both; left != 0;) {
       const std::size_t byte = lowest_of(left);
       const LineBits of_lane = left & low_bits(old.end_of_lane(byte));
       left &= ~of_lane;
       const int thread = old.thread_of(byte);
-      const bool is_fenced = fences_ == GlobalFences::all && by.order.fenced(thread, old.clock, me);
-      if (is_fenced || !by.order.before(thread, old.clock, me)) continue;
+      const bool is_fenced = fences_ == GlobalFences::all && by.order.fenced(thread, old.clock, me),
+                 is_before = is_near ? by.order.before(thread, old.clock, me)
+                                     : by.order.before(old.cluster, thread, old.clock, me);
+      if (is_fenced || !is_before) continue;
       const GlobalSide before{old.cluster, thread, old.clock, static_cast<std::int32_t>(old.site) - 1,
                               true,        false};
       const GlobalSide now{by.cluster, me, by.order.clock(me), by.site, false, false};

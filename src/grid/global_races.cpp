@@ -10,17 +10,26 @@
 
 namespace warpbit::grid {
 
+namespace {
+
+bool is_stale(const GlobalConflict& found) {
+  return found.before.non_coherent || found.now.non_coherent;
+}
+
+// Of lanes that were not together.
+KernelRule rule_of(const GlobalConflict& found) {
+  return is_stale(found) ? KernelRule::non_coherent_load : block::rule_of_race(found.flaw, found.misfit);
+}
+
+}  // namespace
+
 // The side that comes first by the numbers of clusters is the first one. Of strong accesses a load has found a store.
 void GlobalRaces::add(const GlobalConflict& found) {
   GlobalConflict one = found;
   const bool is_read_behind = one.are_strong && one.misfit == block::Misfit::none;
   if (!is_read_behind && one.now.cluster < one.before.cluster) std::swap(one.now, one.before);
-  const int kind = one.before.non_coherent || one.now.non_coherent ? 0
-                   : one.misfit == block::Misfit::scope            ? 2
-                   : block::is_of_flag(one.flaw)                   ? 1 + static_cast<int>(one.flaw->kind)
-                                                                   : 3;
   const std::int32_t before = one.before.site % statements_, now = one.now.site % statements_;
-  const Key key{std::min(before, now), std::max(before, now), kind};
+  const Key key{std::min(before, now), std::max(before, now), rule_of(one)};
   const auto rank = [](const GlobalConflict& of) {
     return std::tuple(of.before.cluster, of.now.cluster, of.before.thread, of.now.thread, of.byte);
   };
@@ -36,7 +45,34 @@ std::vector<GlobalConflict> GlobalRaces::all() const {
   return out;
 }
 
+Extent first_block(const Grid& grid, std::uint64_t cluster) {
+  const Extent &blocks = grid.blocks, &n = grid.cluster;
+  const std::uint32_t x = blocks[0] / n[0], y = blocks[1] / n[1];
+  return {static_cast<std::uint32_t>(cluster % x) * n[0], static_cast<std::uint32_t>(cluster / x % y) * n[1],
+          static_cast<std::uint32_t>(cluster / x / y) * n[2]};
+}
+
 namespace {
+
+block::Cluster shape_of(const Grid& grid) {
+  const Extent& threads = grid.threads;
+  return block::Cluster(1, static_cast<int>(threads[0] * threads[1] * threads[2]));
+}
+
+// Of a side in another cluster, or a flag's.
+template <class Side>
+device::Index3 block_of(const Grid& grid, const Side& side) {
+  const Extent& n = grid.cluster;
+  const Extent first = first_block(grid, side.cluster);
+  const auto rank = static_cast<std::uint64_t>(side.thread / shape_of(grid).stride());
+  const device::Index3 at = block::position(rank, {n[0], n[1], n[2]});
+  return {first[0] + at.x, first[1] + at.y, first[2] + at.z};
+}
+std::string name_elsewhere(const Grid& grid, const GlobalSide& side) {
+  const block::Cluster shape = shape_of(grid);
+  const device::Index3 at = block_of(grid, side);
+  return fmt::format("{} of block ({}, {}, {})", shape.name(side.thread % shape.stride(), 0), at.x, at.y, at.z);
+}
 
 // "bytes 12 to 15 of the array of 'out'"
 std::string conflict_bytes(const Grid& grid, const std::byte* byte, std::size_t bytes) {
@@ -84,33 +120,22 @@ Fault fault_of(const Grid& grid, const GlobalConflict& found, Error error, Kerne
   return out;
 }
 
-bool is_stale(const GlobalConflict& found) {
-  return found.before.non_coherent || found.now.non_coherent;
-}
 bool shows_flag(const GlobalConflict& found) {
   return !is_stale(found) && found.misfit != block::Misfit::scope;
 }
 
 KernelRule rule_within(const block::Order& order, const GlobalConflict& found) {
-  if (is_stale(found)) return KernelRule::non_coherent_load;
-  if (found.misfit == block::Misfit::scope) return KernelRule::scope_too_narrow;
   const GlobalSide &before = found.before, &now = found.now;
-  if (found.misfit == block::Misfit::lanes && !block::is_of_flag(found.flaw))
-    return KernelRule::lanes_not_synchronised;
-  if (!order.were_together(before.thread, before.clock, now.thread)) return block::rule_of_race(found.flaw);
+  if (is_stale(found) || found.misfit == block::Misfit::scope ||
+      !order.were_together(before.thread, before.clock, now.thread))
+    return rule_of(found);
   const bool is_one = before.site == now.site && before.clock == now.clock && before.writes;
   return is_one ? KernelRule::lanes_store_differently : KernelRule::lanes_not_synchronised;
 }
 
 }  // namespace
 
-Fault fault_within(const Grid& grid, const block::Cluster& cluster, const GlobalConflict& conflict) {
-  GlobalConflict found = conflict;
-  const block::Order& order = cluster.order;
-  if (found.misfit == block::Misfit::lanes && found.flaw &&
-      order.is_flag_itself(*found.flaw, {found.before.thread, Block::place(found.before.site)},
-                           found.before.clock, found.now.thread))
-    found.flaw.reset();
+Fault fault_within(const Grid& grid, const block::Cluster& cluster, const GlobalConflict& found) {
   const int rank = cluster.rank_of(found.now.thread), other = cluster.rank_of(found.before.thread);
   const bool of_warp = found.before.thread / block::kWarp == found.now.thread / block::kWarp;
   const KernelRule rule = rule_within(cluster.order, found);
@@ -134,15 +159,25 @@ Fault fault_within(const Grid& grid, const block::Cluster& cluster, const Global
 }
 
 Fault fault_unfenced(const Grid& grid, const block::Cluster& cluster, const GlobalConflict& found) {
-  return fault_of(grid, found,
-                  {Errc::protocol_violation,
-                   {},
-                   fmt::format("{} {} written by {} through the generic proxy, and no fence.proxy.async that "
-                               "orders that write came before this statement",
-                               conflict_bytes(grid, found), found.bytes == 1 ? "was" : "were",
-                               cluster.name(found.before.thread, cluster.rank_of(found.now.thread))),
-                   block::must_fence_proxy(found.before.thread, found.now.thread, "write")},
-                  KernelRule::proxy_fence);
+  const bool is_near = found.before.cluster == found.now.cluster;
+  const std::string who = is_near ? cluster.name(found.before.thread, cluster.rank_of(found.now.thread))
+                                  : name_elsewhere(grid, found.before);
+  Fault out = fault_of(
+      grid, found,
+      {Errc::protocol_violation,
+       {},
+       fmt::format(
+           "{} {} written by {} through the generic proxy, and no fence.proxy.async that orders that write came "
+           "before this statement",
+           conflict_bytes(grid, found), found.bytes == 1 ? "was" : "were", who),
+       is_near
+           ? block::must_fence_proxy(found.before.thread, found.now.thread, "write")
+           : "a fence.proxy.async of global memory must stand before the flag is written, or behind where it is read"},
+      KernelRule::proxy_fence);
+  if (is_near) return out;
+  out.other->warp %= shape_of(grid).stride() / block::kWarp;
+  out.other->elsewhere = block_of(grid, found.before);
+  return out;
 }
 
 Fault fault_of_copy(const Grid& grid, const async::GlobalCopies::Conflict& found, block::Who who, bool writes) {
@@ -163,51 +198,32 @@ Fault fault_of_copy(const Grid& grid, const async::GlobalCopies::Conflict& found
   return out;
 }
 
-Extent first_block(const Grid& grid, std::uint64_t cluster) {
-  const Extent &blocks = grid.blocks, &n = grid.cluster;
-  const std::uint32_t x = blocks[0] / n[0], y = blocks[1] / n[1];
-  return {static_cast<std::uint32_t>(cluster % x) * n[0], static_cast<std::uint32_t>(cluster / x % y) * n[1],
-          static_cast<std::uint32_t>(cluster / x / y) * n[2]};
-}
-
 Fault fault_between(const Grid& grid, const GlobalConflict& found) {
-  const Extent &n = grid.cluster, &threads = grid.threads;
-  const block::Cluster shape(1, static_cast<int>(threads[0] * threads[1] * threads[2]));
-  const auto block_of = [&](const auto& side) -> device::Index3 {
-    const Extent first = first_block(grid, side.cluster);
-    const device::Index3 at =
-        block::position(static_cast<std::uint64_t>(side.thread / shape.stride()), {n[0], n[1], n[2]});
-    return {first[0] + at.x, first[1] + at.y, first[2] + at.z};
-  };
-  const device::Index3 other = block_of(found.before);
-  const std::string who =
-      fmt::format("{} of block ({}, {}, {})", shape.name(found.before.thread % shape.stride(), 0), other.x,
-                  other.y, other.z);
-  const KernelRule rule = is_stale(found)                        ? KernelRule::non_coherent_load
-                          : found.misfit == block::Misfit::scope ? KernelRule::scope_too_narrow
-                          : block::is_of_flag(found.flaw)        ? block::rule_of_race(found.flaw)
-                                                                 : KernelRule::blocks_not_ordered;
+  const block::Cluster shape = shape_of(grid);
+  const std::string who = name_elsewhere(grid, found.before);
+  const bool is_plain = rule_of(found) == KernelRule::data_race;
+  const KernelRule rule = is_plain ? KernelRule::blocks_not_ordered : rule_of(found);
   Error error = error_of(
       grid, found, who, block::Scope::gpu,
       fmt::format("a flag must be written with .release.gpu after that {} and read with .acquire.gpu before "
                   "this statement (an atomic without an order needs a __threadfence before it, and one after "
                   "it){}",
                   found.before.writes ? "write" : "read",
-                  found.misfit == block::Misfit::size
+                  found.misfit != block::Misfit::none
                       ? ""
                       : ", or both accesses must be atomic if either order is right"),
       fmt::format("nothing orders {}", both_of(found)));
   Fault out = fault_of(grid, found, std::move(error), rule);
-  out.block = block_of(found.now);
+  out.block = block_of(grid, found.now);
   out.warp %= shape.stride() / block::kWarp;
   out.other->warp %= shape.stride() / block::kWarp;
-  out.other->elsewhere = other;
+  out.other->elsewhere = block_of(grid, found.before);
   if (found.flaw && shows_flag(found))
     for (const block::FlagUse* use : {&found.flaw->write, &found.flaw->read}) {
       if (use->thread < 0) continue;
       FaultSide& side = out.related.emplace_back(
           block::side_of({use->thread % shape.stride(), use->at}, block::flag_text(*found.flaw, *use)));
-      if (const device::Index3 at = block_of(*use); at != out.block) side.elsewhere = at;
+      if (const device::Index3 at = block_of(grid, *use); at != out.block) side.elsewhere = at;
     }
   name_statement(grid.program, out);
   locate(grid.program, out);

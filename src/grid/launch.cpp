@@ -122,6 +122,11 @@ GlobalFences global_fences(const Program& program) {
   return out;
 }
 
+bool stores_in_bulk(const Program& program) {
+  using enum BulkOperation::Kind;
+  return std::ranges::any_of(program.async.bulks, [](const BulkOperation& one) { return one.kind == store; });
+}
+
 // What its steps take: an access takes as long as a step for each of its lanes.
 std::uint64_t work_of(const Cluster& cluster) {
   std::uint64_t out = 0;
@@ -331,13 +336,14 @@ Report run(const Grid& of, int threads, const std::function<void(std::uint64_t, 
   grid.take_cluster = [&](std::uint64_t cluster) { return queue.give(cluster); };
   block::Messages messages(kFlagBits);
   grid.messages = &messages;
-  std::optional<GlobalAccesses> accesses;
+  std::optional<GlobalAccesses> accesses, arrivals;
   GlobalRaces races(grid.program.origins.size());
   if (grid.check_global) {
     const auto stored = [&](const GlobalMemory::Range& range) {
       return may_reach(grid.program.stores, grid.parameters, grid.memory, range);
     };
     grid.accesses = &accesses.emplace(grid.memory, threads, stored, global_fences(grid.program));
+    if (stores_in_bulk(grid.program)) grid.arrivals = &arrivals.emplace(grid.memory, threads, stored);
     grid.races = &races;
   }
   const auto take = [&](int) {

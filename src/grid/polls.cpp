@@ -2,6 +2,7 @@
 #include "grid/polls.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -57,6 +58,33 @@ class Deciding {
     return is_used && !decides;
   }
 
+  /// Whether a strong store writes what is made of data that a strong load has read there, at the same register and offset.
+  bool updates(const Step& store) {
+    std::vector<const Step*> todo, seen;
+    const auto add_results = [&](const Place& place) {
+      if (!has(place)) return;
+      for (const Step* const step : of(place)[place.slot].results_of)
+        if (std::ranges::find(seen, step) == seen.end()) {
+          seen.push_back(step);
+          todo.push_back(step);
+        }
+    };
+    for (const Place& place : program_.places[static_cast<std::size_t>(store.extra)]) add_results(place);
+    while (!todo.empty()) {
+      const Step& step = *todo.back();
+      todo.pop_back();
+      const bool loads = does(program_, step) == Does::load;
+      if (loads && step.access.is_data && step.place[2] == store.place[2] &&
+          step.access.offset == store.access.offset)
+        return true;
+      if (!loads)
+        for_each_use(program_, step, [&](const Place& place, Use use) {
+          if (use != Use::result) add_results(place);
+        });
+    }
+    return false;
+  }
+
  private:
   struct Value {
     bool decides = false, is_used = false;
@@ -103,7 +131,7 @@ class Deciding {
   std::vector<Value*> todo_;
 };
 
-void add_use(Program& program, const Step& step) {
+void add_use(Program& program, const Step& step, bool updates) {
   const Does what = does(program, step);
   const bool is_atomic = what == Does::atomic || what == Does::reduction;
   if (!step.access.strong || !is_of_others(step.access) ||
@@ -112,8 +140,8 @@ void add_use(Program& program, const Step& step) {
   const auto bytes =
       static_cast<std::uint8_t>(step.access.bytes * (what == Does::store ? step.access.count : 1));
   program.strong_uses.resize(program.origins.size());
-  program.strong_uses[static_cast<std::size_t>(step.statement)] = {bytes, step.access.order.scope, is_atomic,
-                                                                   step.access.is_data};
+  program.strong_uses[static_cast<std::size_t>(step.statement)] = {
+      bytes, step.access.order.scope, is_atomic, step.access.is_data, updates, step.access.bytes};
 }
 
 }  // namespace
@@ -123,13 +151,17 @@ void find_polls(Program& program, const FunctionCode& function) {
   const auto is_strong_load = [&](const Step& step) {
     return does(program, step) == Does::load && step.access.strong && is_of_others(step.access);
   };
+  std::optional<Deciding> deciding;
   if (std::ranges::any_of(steps, is_strong_load)) {
-    Deciding deciding(program, function);
-    deciding.find(steps);
+    deciding.emplace(program, function);
+    deciding->find(steps);
     for (Step& step : steps)
-      if (is_strong_load(step)) step.access.is_data = deciding.is_data(step);
+      if (is_strong_load(step)) step.access.is_data = deciding->is_data(step);
   }
-  for (const Step& step : steps) add_use(program, step);
+  for (const Step& step : steps) {
+    const bool is_store = does(program, step) == Does::store && step.access.strong && is_of_others(step.access);
+    add_use(program, step, is_store && deciding && deciding->updates(step));
+  }
   if (!program.strong_uses.empty()) program.strong_uses.resize(program.origins.size());
 }
 

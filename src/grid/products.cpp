@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "grid/products.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
 #include "api/checks.hpp"
 #include "grid/block.hpp"
+#include "grid/bounds.hpp"
 #include "grid/written.hpp"
 #include "isa/instruction.hpp"
 
@@ -127,7 +130,9 @@ block::Products::Ordered copied(const Program& program) {
 Products::Products(Block& block)
     : block_(block),
       shared_(threads_of(block.grid()), block.accesses(), {}, copied(block.grid().program)),
-      warps_(static_cast<std::size_t>((threads_of(block.grid()) + kLanes - 1) / kLanes)) {}
+      warps_(static_cast<std::size_t>((threads_of(block.grid()) + kLanes - 1) / kLanes)),
+      has_variables_(std::ranges::count(block.grid().program.variables, ptx::StateSpace::shared,
+                                        [](const PlacedVariable& one) { return one.variable->space; }) > 1) {}
 
 // With the registers of the path's function, each of which has a slot of its own.
 AsyncState& Products::of(Warp& warp, const Path& path) {
@@ -195,9 +200,40 @@ block::Found Products::mistaken(const steps::Gathered& first, const Instruction&
   return std::nullopt;
 }
 
+namespace {
+
+// The matrix of a descriptor begins in one variable of .shared and ends behind it.
+block::Found beyond_variable(const steps::Gathered& first, const Described& of) {
+  const auto& [part, descriptor, matrix] = of;
+  const Descriptor decoded = Descriptor::decode(descriptor);
+  const std::optional<SharedVariable> variable = shared_variable(first.warp->program(), decoded.start);
+  const std::uint64_t end = described_end(decoded, matrix);
+  if (!variable || end <= variable->first + variable->bytes) return std::nullopt;
+  block::Found out = block::fault_of(
+      Block::who(*first.warp, *first.step, 0),
+      {Errc::address_out_of_bounds,
+       {},
+       fmt::format(
+           "bytes {} to {} of '{}' ({} bytes of .shared), which the descriptor {:#x} of {} (start {:#x}, LBO {}, SBO {} "
+           "bytes, {}) describes",
+           decoded.start - variable->first, end - variable->first - 1, variable->name, variable->bytes,
+           descriptor, part == Part::a ? "A" : "B", decoded.start, decoded.leading, decoded.stride,
+           name(decoded.swizzle)),
+       fmt::format("a matrix that begins in '{}' must end in it", variable->name)},
+      KernelRule::beyond_variable);
+  out->address = {Space::shared, static_cast<std::int64_t>(decoded.start)};
+  return out;
+}
+
+}  // namespace
+
 block::Found Products::suspicious(std::span<const steps::Gathered> warps, const Instruction& product) {
   const steps::Gathered& first = warps.front();
-  for (const auto& [part, descriptor, matrix] : described(first, product)) {
+  for (const Described& one : described(first, product)) {
+    const auto& [part, descriptor, matrix] = one;
+    if (has_variables_ && bounded_.emplace(&product, part, descriptor).second)
+      if (auto found = beyond_variable(first, one))
+        return block::of_group(first.warp->number_in_cluster() / block::kGroupWarps, *std::move(found));
     constexpr std::uint64_t kStart = 0x3FFF;
     const std::pair anywhere(matrix, descriptor & ~kStart);
     const bool is_sound = std::ranges::find(sound_, anywhere) != sound_.end();

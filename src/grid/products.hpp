@@ -66,9 +66,10 @@ class Products {
   std::vector<std::unique_ptr<OfWarp>> warps_;
   // By the product and its descriptors, of which a ring of stages has few.
   std::map<std::tuple<const Instruction*, std::uint64_t, std::uint64_t>, Effects> effects_;
-  std::set<std::tuple<const Instruction*, Part, std::uint64_t>> judged_;  // descriptors
+  std::set<std::tuple<const Instruction*, Part, std::uint64_t>> judged_, bounded_;  // descriptors
   // Those, without their starts, that read nothing twice of a matrix, wherever they start.
   std::vector<std::pair<DescribedMatrix, std::uint64_t>> sound_;
+  bool has_variables_;  // of .shared, more than one
 };
 
 }  // namespace warpbit::grid

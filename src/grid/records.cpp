@@ -54,6 +54,33 @@ bool Records::copies(async::GlobalCopies::Copy copy, std::span<const async::Glob
   return true;
 }
 
+bool Records::written(std::span<const async::WrittenRows> all) {
+  GlobalAccesses* const accesses = block_.grid().accesses;
+  if (accesses == nullptr) return true;
+  GlobalAccess by = this->by(true, true);
+  by.async = true;
+  for (const async::WrittenRows& one : all) {
+    by.site = Block::site_of(one.who.at);
+    const int lane = one.who.thread % kLanes;
+    for (const async::GlobalRows& row : one.rows) {
+      const auto found = accesses->access(by, {Lanes{1} << lane, one_lane(lane, row.first), row.bytes});
+      if (found != nullptr && !allowed_global(*found)) return false;
+    }
+  }
+  return true;
+}
+
+// Copies are met by each other alone here: with their values, as stores are.
+async::Global::Store Records::store_of_copy(int lane) const {
+  GlobalAccesses* const arrivals = block_.grid().arrivals;
+  if (arrivals == nullptr) return nullptr;
+  return [&block = block_, arrivals, lane, by = by(true, false)](std::byte* to,
+                                                                 std::span<const std::byte> from) {
+    const auto found = arrivals->access(by, {Lanes{1} << lane, one_lane(lane, to), from.size(), from.data()});
+    return found == nullptr || allows(block, *found);
+  };
+}
+
 bool Records::copies_async(const GlobalLanes& from) {
   GlobalAccesses* const accesses = block_.grid().accesses;
   const std::byte* const first = from.of(std::countr_zero(from.lanes));
@@ -123,10 +150,10 @@ GlobalAccess Records::by(bool writes, bool strong) const {
           !writes && step_.access.is_data};
 }
 
-bool Records::allowed_global(const GlobalConflicts& found) {
-  const Grid& grid = block_.grid();
+bool Records::allows(Block& block, const GlobalConflicts& found) {
+  const Grid& grid = block.grid();
   if (found.between) grid.races->add(*found.between);
-  return !found.within || allowed(fault_within(grid, block_.accesses().cluster(), *found.within));
+  return !found.within || block.allows(fault_within(grid, block.accesses().cluster(), *found.within));
 }
 
 Lanes Records::changes_each(const GlobalLanes& what) {

@@ -13,6 +13,7 @@
 
 #include "async/block.hpp"
 #include "async/cluster.hpp"
+#include "async/copy.hpp"
 #include "grid/block.hpp"
 #include "grid/steps.hpp"
 
@@ -163,6 +164,10 @@ class Records {
   /// A copy in bulk begins, which accesses these rows of it. Nothing is stored yet. Two that write count as strong: they reduce, or
   /// may store the same.
   bool copies(async::GlobalCopies::Copy copy, std::span<const async::GlobalRows> rows);
+  /// Copies of the warp's threads have written: as that is known now, whoever has not been told since does not come behind it.
+  bool written(std::span<const async::WrittenRows> all);
+  /// See async::Global.
+  async::Global::Store store_of_copy(int lane) const;
   /// cp.async of lanes, which have begun, read bytes of one range of it.
   bool copies_async(const GlobalLanes& from);
   bool copies_async(int lane, const Target& from, std::size_t bytes) {
@@ -210,7 +215,8 @@ class Records {
   }
   bool global(const GlobalLanes& what, bool writes, bool strong);
   GlobalAccess by(bool writes, bool strong) const;
-  bool allowed_global(const GlobalConflicts& found);
+  static bool allows(Block& block, const GlobalConflicts& found);
+  bool allowed_global(const GlobalConflicts& found) { return allows(block_, found); }
   bool meets_no_copy(const GlobalLanes& what, bool writes, bool strong);
   bool is_global(const Target& target) const {
     return target.space == ptx::StateSpace::global && target.defined == nullptr &&  // not of the heap

@@ -114,6 +114,8 @@ Next bulk_commit(Warp& warp, Path& path, const Step& step, Lanes lanes);
 inline constexpr std::int32_t kReadsOnly = 1;
 Next bulk_wait(Warp& warp, Path& path, const Step& step,
                Lanes lanes);  ///< target: pending groups; extra: kReadsOnly of .read
+/// Lanes end, and with them the groups that they have not waited for.
+void end_copies(Warp& warp, const Step& step, Lanes lanes);
 
 // ---- launch_control.cpp: what the response to a request for a cluster says
 Next is_canceled(Warp& warp, Path& path, const Step& step,

@@ -242,6 +242,37 @@ bool Undefined::fault(const Path& path, const Step& step, const Place& place, La
   return true;
 }
 
+// Whether some step stores elements of so many bytes to the variable.
+bool Undefined::has_words(const Cause& cause) {
+  const auto [at, is_new] = has_words_.try_emplace({cause.variable, cause.element});
+  if (is_new)
+    at->second = std::ranges::any_of(warp_.program().steps, [&](const Step& step) {
+      return does(warp_.program(), step) == ptx::Does::store && step.access.variable == cause.variable &&
+             step.access.bytes >= cause.element;
+    });
+  return at->second;
+}
+
+bool Undefined::is_padded(const Path& path, const Place& place, Lanes lanes, std::size_t bytes) {
+  const Cause& cause = causes_[cause_of(path, place)];
+  if (cause.race || cause.element != bytes || bytes > sizeof(std::uint64_t)) return false;
+  const std::uint64_t mask = ones(static_cast<int>(8 * bytes));
+  bool out = true;
+  for_each_lane(lanes, [&](int lane) {
+    const std::uint64_t defined = mask & ~read(path, place, lane);
+    out = out && defined != 0 && (defined & (defined + 1)) == 0 && std::bit_width(defined) % 8 == 0;
+  });
+  return out && has_words(cause);
+}
+
+bool Undefined::stores(const Path& path, const Step& step, const Place& place, Lanes lanes, std::size_t bytes) {
+  if (!is_padded(path, place, lanes, bytes)) return fault(path, step, place, lanes);
+  Fault found = fault_of(path, step, place, lanes);
+  found.rule = KernelRule::padding_stored;
+  found.error.accepted = "they may be padding of a struct; else " + found.error.accepted;
+  return warp_.block().allows(std::move(found));
+}
+
 // ---- Steps
 
 bool Undefined::check_guard(Path& path, const Step& step, Lanes lanes) {

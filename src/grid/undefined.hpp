@@ -59,6 +59,8 @@ struct UndefinedCause {
   int warp = 0;                                 ///< whose lanes
   std::shared_ptr<const Fault> race = nullptr;  ///< what is told if the value matters
   std::string name = {};                        ///< of a register
+  std::uint8_t element = 0;                     ///< of memory: the bytes of one that is loaded
+  std::int32_t variable = -1;                   ///< of memory: Access::variable
 };
 
 /// Where undefined values come from that lie in memory, by byte.
@@ -114,6 +116,9 @@ class Undefined {
   /// The value of a register whose undefined bits these lanes have matters. True if the launch goes on, the bits being defined
   /// from now on.
   bool fault(const Path& path, const Step& step, const Place& place, Lanes lanes);
+  /// Of a register of which so many bytes are stored for all to read: a word that was loaded as it is, whose last bytes alone nothing
+  /// has written, counts as one of a struct with padding, if whole words are stored to its variable, too. True if the launch goes on.
+  bool stores(const Path& path, const Step& step, const Place& place, Lanes lanes, std::size_t bytes);
 
  private:
   struct Result {
@@ -136,6 +141,8 @@ class Undefined {
   std::string name_of(const Path& path, const Place& place) const;
   std::uint32_t cause_of_results(const Path& path, const Step& step, Lanes lanes);
   bool decides(const Path& path, const Place& place, Lanes lanes);
+  bool is_padded(const Path& path, const Place& place, Lanes lanes, std::size_t bytes);
+  bool has_words(const Cause& cause);
   void lose_frame(const Path& path, Lanes lanes, const Cause& cause);
   Fault fault_of(const Path& path, const Step& step, const Place& place, Lanes lanes);
   void settle();
@@ -159,7 +166,8 @@ class Undefined {
     std::uint32_t cause;
   };
   std::vector<Open> open_;
-  std::map<int, std::optional<Decided>> decided_;  // by step
+  std::map<int, std::optional<Decided>> decided_;                    // by step
+  std::map<std::pair<std::int32_t, std::uint8_t>, bool> has_words_;  // by variable and bytes
   int steps_ = 0;
 };
 

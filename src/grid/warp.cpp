@@ -223,6 +223,7 @@ Next Warp::end(Path& path, Lanes lanes) {
                                                                                                     : -1;
   left_by_ = left_by_ == kNever || left_by_ == left_by ? left_by : -1;
   block_.ends(*this, Block::who(*this, step, std::countr_zero(lanes)));
+  steps::end_copies(*this, step, lanes);
   return Next::end;
 }
 
