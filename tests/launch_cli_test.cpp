@@ -464,6 +464,8 @@ TEST_CASE("launch refuses what is none", "[quick][cli]") {
   bad("bytes:zz", "'zz'; expected two hexadecimal digits");
   bad(place.file("none.npy"), "none.npy: cannot be read");
   bad(write(place.file("bad.npy"), "no array"), "bad.npy");
+  bad("texture:2d:linear:normalised:" + place.file("none.npy"),
+      "'normalised'; expected an array, or before it linear, normalized, floats");
   bad("u64:1", "argument 'n': 8 bytes; expected 4 bytes (.u32)");
   bad("null", "argument 'n': 8 bytes; expected 4 bytes (.u32)");
   refused({}, "say: 0 arguments; expected 1: n (4 bytes, .u32)");

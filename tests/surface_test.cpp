@@ -290,7 +290,7 @@ TEST_CASE("what lies outside, misaligned or of another kind is a fault", "[quick
   CHECK_THAT(fault("suld.b.1d.b32.trap %r0, [%h, {0}];", plane.handle),
              Contains("a 2D surface of 10 x 6 texels; expected a surface of the instruction's shape, \"1d\""));
   CHECK_THAT(fault("suld.b.2d.b32.trap %r0, [%h, {0, 0}];", 7),
-             Contains("0x7 is no surface; handles are out of bounds"));
+             Contains("0x7 is no surface: such handles are out of bounds"));
   CHECK_THAT(fault("suq.width.b32 %r0, [%h];", 7), Contains("0x7 is no surface"));
   CHECK_THAT(fault("suq.array_size.b32 %r0, [%h];", plane.handle),
              Contains("its results have not been measured"));

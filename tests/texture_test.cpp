@@ -199,7 +199,7 @@ TEST_CASE("a handle is that of a texture of the instruction's shape", "[quick]")
   CHECK(fault("tex.2d.v4.f32.s32", 2, handle) == "-");
   CHECK_THAT(fault("tex.1d.v4.f32.f32", 1, handle),
              Contains("a 2D texture of 10 x 6 texels; expected a texture of the instruction's shape, \"1d\""));
-  CHECK_THAT(fault("tex.2d.v4.f32.f32", 2, 7), Contains("0x7 is no texture; handles are out of bounds"));
+  CHECK_THAT(fault("tex.2d.v4.f32.f32", 2, 7), Contains("0x7 is no texture: such handles are out of bounds"));
   CHECK(ptx::forget(handle));
   CHECK_FALSE(ptx::forget(handle));
   CHECK_THAT(fault("tex.2d.v4.f32.f32", 2, handle), Contains("is no texture"));

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <filesystem>
 #include <optional>
 #include <string_view>
 
@@ -287,8 +288,11 @@ ptx::Argument make_texture(const std::string& where, std::string text, std::dequ
   texture.shape = *shape;
   text.erase(0, colon + 1);
   while (set_word(where, text.substr(0, text.find(':')), texture)) text.erase(0, text.find(':') + 1);
-  if (!is_array(text))
-    refuse(where, fmt::format("'{}'", text),
+  const std::string word = text.substr(0, text.find(':'));
+  const bool is_made = text.starts_with(kZeros) || text.starts_with(kUnwritten),
+             is_word = !is_made && word != text && !word.ends_with(".npy") && !std::filesystem::exists(text);
+  if (!is_array(text) || is_word)
+    refuse(where, fmt::format("'{}'", is_word ? word : text),
            "an array, or before it linear, normalized, floats, wrap, clamp, mirror, border, border=NUMBER");
   LaunchArray& array = add_array(where, text, arrays);
   texture.format = texel_format(where, array);

@@ -101,11 +101,13 @@ const SurfaceOperation& operation_of(const Warp& warp, const Step& step) {
 /// The surface of a handle. Errors: there is none.
 Result<std::shared_ptr<const Surface>> surface_of(std::uint64_t handle) {
   if (std::shared_ptr<const Surface> out = texture::find_surface(handle)) return out;
-  return Error{Errc::address_out_of_bounds,
-               {},
-               fmt::format("{:#x}{} is no surface; handles", handle,
-                           texture::find(handle) != nullptr ? ", which is a texture," : ""),
-               "a handle is what ptx::surface returns for a surface, until it is forgotten"};
+  return Error{
+      Errc::address_out_of_bounds,
+      {},
+      fmt::format("{:#x} is no surface{}: such handles", handle,
+                  texture::find(handle) != nullptr ? " but a texture" : ""),
+      "a handle is what ptx::surface has returned, until it is forgotten (in Python what warpbit.surface has "
+      "returned, as long as its array is kept)"};
 }
 
 /// The lanes of a step that accesses a surface.

@@ -7,6 +7,7 @@
 #include "grid/compiler.hpp"
 #include "grid/records.hpp"
 #include "texture/sample.hpp"
+#include "texture/surface.hpp"
 #include "texture/texture.hpp"
 
 namespace warpbit::grid {
@@ -77,10 +78,13 @@ texture::Texel result(const TextureOperation& operation, const ptx::Texture& of,
 Result<std::shared_ptr<const ptx::Texture>> found(std::uint64_t handle, const TextureOperation& operation) {
   std::shared_ptr<const ptx::Texture> out = texture::find(handle);
   if (out == nullptr)
-    return Error{Errc::address_out_of_bounds,
-                 {},
-                 fmt::format("{:#x} is no texture; handles", handle),
-                 "a handle is what ptx::texture returns for a texture, until it is forgotten"};
+    return Error{
+        Errc::address_out_of_bounds,
+        {},
+        fmt::format("{:#x} is no texture{}: such handles", handle,
+                    texture::find_surface(handle) != nullptr ? " but a surface" : ""),
+        "a handle is what ptx::texture has returned, until it is forgotten (in Python what warpbit.texture has "
+        "returned, as long as its array is kept)"};
   if (!fits(operation, *out))
     return Error{Errc::descriptor_field, "texture", texture::describe(*out),
                  operation.kind == Kind::read || operation.kind == Kind::gather
