@@ -174,7 +174,9 @@ const std::vector<Mistake> kMistakes = {
       {"{%r168, %r2}], [%r50];",
        "{%r168, %r2}], [%r50]; mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%r50], %r51;"}},
      Errc::copy_pending,
-     {"bytes 0x6000 to 0x601f", "wait for phase 1 (parity 1) of the mbarrier at 0xc000 first"},
+     {"bytes 0x6000 to 0x601f",
+      "the mbarrier at 0xc000 expects bytes in phase 1, behind the last arrival of phase 0, and nobody has arrived "
+      "in phase 1); mbarrier.expect_tx must come before the last arrival of phase 0"},
      kProduct,
      kCopyB},
     // ---- Beginning and end of objects
@@ -537,6 +539,14 @@ const std::vector<Small> kSmall = {
      {"block 1 of the cluster may not have begun", "barrier.cluster.wait before the first access"},
      kInit + kFence + "\n" + kToSecond + kAt + kMeet,
      kInit + kFence + "\n" + kMeet + kToSecond + kMeet},
+    {"a warp that leaves out the barrier of the cluster",
+     Errc::protocol_violation,
+     {"block 1 of the cluster may not have begun, and warp 1 has not executed the barrier.cluster of other warps; all "
+      "threads of the cluster must execute barrier.cluster.arrive"},
+     kInit + kFence + "\nsetp.lt.u32 %p4, %r1, 32;\n@%p4 " + kArrive + kOther + "@%p4 " + kWait +
+         "\n@!%p4 mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r5];" + kAt + kMeet,
+     kInit + kFence + kMeet + "setp.lt.u32 %p4, %r1, 32;\n" + kMeet +
+         "@!%p4 mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r5];" + kMeet},
     {"an arrival at an object that is not initialised for others",
      Errc::barrier_misused,
      {"was initialised by lane 0 of warp 1", "nothing orders that mbarrier.init before", "barrier.cluster"},

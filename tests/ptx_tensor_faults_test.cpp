@@ -239,7 +239,9 @@ const std::vector<Mistake> kMistakes = {
      {{kTry, ""}, {kLoop, ""}},
      Errc::protocol_violation,
      {"this writes ",
-      "which a tcgen05.ld of warp 3 reads, and nothing orders the tcgen05.wait::ld of that warp before this statement"},
+      "which a tcgen05.ld of warp 3 reads, and that tcgen05.ld stands behind this statement, and has not waited for it; a "
+      "tcgen05.commit behind this statement, a wait of that warp for its mbarrier and then "
+      "tcgen05.fence::after_thread_sync must come before that tcgen05.ld"},
      kMma1,
      kLd1},
     {"an ordinary arrival instead of tcgen05.commit",
@@ -256,7 +258,9 @@ const std::vector<Mistake> kMistakes = {
      {{kCommit, "setp.eq.u32 %p2, %r1, 1; " + kCommit}},
      Errc::protocol_violation,
      {"this reads ",
-      "which a tcgen05.mma of lane 0 of warp 0 writes, and that tcgen05.mma has not been waited for"},
+      "which a tcgen05.mma of lane 0 of warp 0 writes, and that tcgen05.mma has not been waited for; a "
+      "tcgen05.commit by lane 0 of warp 0, which has issued it (that of lane 1 of warp 0 is for operations of its own "
+      "thread alone), and a wait for its mbarrier and then tcgen05.fence::after_thread_sync must come between"},
      kLd1,
      kMma1},
     {"a slot that is written while a product reads it",

@@ -75,6 +75,12 @@ ClusterBarrier::Wait ClusterBarrier::wait(int warp, Lanes lanes, bool acquires) 
   return out;
 }
 
+int ClusterBarrier::first_arrived(int first, int warps) const {
+  for (int warp = first; warp < first + warps; ++warp)
+    if (of(warp).at.line != 0) return warp;
+  return -1;
+}
+
 Lanes ClusterBarrier::arrived(int warp) const {
   Lanes out = 0;
   for (int lane = 0; lane < block::kWarp; ++lane)
@@ -121,10 +127,19 @@ bool Cluster::may_access(Block& here, const Block& other, block::Who who, bool a
   if (!here.shared.records() || barrier.has_met(who.thread / block::kWarp) ||
       state_->order.knows_of(other.shared.first_thread(), state_->stride(), who.thread))
     return true;
-  return here.allows(
+  Fault out =
       violation(KernelRule::block_not_begun, "may not have begun",
                 "all threads of the cluster must execute barrier.cluster.arrive and barrier.cluster.wait "
-                "before the first access to another block's shared memory"));
+                "before the first access to another block's shared memory");
+  const int warp = who.thread / block::kWarp;
+  const int arrived = barrier.first_arrived(here.shared.first_warp(), state_->stride() / block::kWarp);
+  if (arrived >= 0 && barrier.arrived_at(warp).line == 0) {
+    out.error.seen += fmt::format(", and warp {} has not executed the barrier.cluster of other warps",
+                                  warp - here.shared.first_warp());
+    out.other = block::side_of_warp({arrived * block::kWarp, barrier.arrived_at(arrived)},
+                                    fmt::format("warp {} arrives", arrived - here.shared.first_warp()));
+  }
+  return here.allows(std::move(out));
 }
 
 void Cluster::explain_by_phase(Fault& fault) const {

@@ -47,6 +47,8 @@ class ClusterBarrier {
   Wait wait(int warp, Lanes lanes, bool acquires);
   /// Whether a warp has waited for a phase: all blocks had begun.
   bool has_met(int warp) const { return of(warp).has_met; }
+  /// The first of some warps that has arrived, be its phase complete or not; -1: none has.
+  int first_arrived(int first, int warps) const;
   /// Lanes of a warp that have arrived, and not waited since.
   Lanes arrived(int warp) const;
   /// Where lanes of a warp have arrived last.

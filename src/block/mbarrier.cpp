@@ -8,19 +8,6 @@
 #include <utility>
 
 namespace warpbit::block {
-namespace {
-
-// The last write of an object's bytes is its init: one that is another's.
-std::optional<Accesses::Access> other_write(const Shared& shared, std::int64_t address, Who made) {
-  for (std::int64_t byte = address; byte < address + Mbarriers::kBytes; ++byte) {
-    const std::optional<Accesses::Access> last = shared.last_write(byte);
-    if (last && (last->thread != made.thread || last->at != made.at)) return last;
-  }
-  return std::nullopt;
-}
-
-}  // namespace
-
 // ---- What is at an address
 
 std::string Mbarriers::name(std::int64_t address) const {
@@ -48,9 +35,11 @@ Found Mbarriers::find(std::int64_t address, std::string_view what, Who who, Obje
     return misused(what, address, fmt::format("there is no barrier object at {}", shared_.at(address)),
                    "mbarrier.init must come before this use", who);
   out = &found->second;
-  if (!is_overwritten(address, *out)) return std::nullopt;
-  const std::optional<Accesses::Access> by = other_write(shared_, address, out->made);
-  const Who writer = shared_.cluster().who(by->thread, by->at);
+  out->used = true;
+  const std::optional<Who> by = overwriter(address, *out);
+  if (!by) return std::nullopt;
+  const Who writer = *by;
+  out->overwritten = true;
   Found fault =
       misused(what, address,
               fmt::format("{} was overwritten by {}", name(address, who),
@@ -61,8 +50,15 @@ Found Mbarriers::find(std::int64_t address, std::string_view what, Who who, Obje
   return fault;
 }
 
-bool Mbarriers::is_overwritten(std::int64_t address, const Object& object) const {
-  return shared_.records() && other_write(shared_, address, object.made);
+// The last write of its bytes is the object's init, or this one.
+std::optional<Who> Mbarriers::overwriter(std::int64_t address, const Object& object) const {
+  if (!shared_.records()) return std::nullopt;
+  for (std::int64_t byte = address; byte < address + kBytes; ++byte) {
+    const std::optional<Accesses::Access> last = shared_.last_write(byte);
+    if (last && (last->thread != object.made.thread || last->at != object.made.at))
+      return shared_.cluster().who(last->thread, last->at);
+  }
+  return std::nullopt;
 }
 
 bool Mbarriers::has(std::int64_t byte) const {
@@ -169,7 +165,10 @@ Found Mbarriers::init(std::int64_t address, std::uint32_t count, Who who) {
   Object made{count, count, 0, 0, who, shared_.order().clock(who.thread)};
   Found used, by_lanes, again;
   const auto found = objects_.find(address);
-  if (found != objects_.end() && !is_overwritten(address, found->second)) {
+  const std::optional<Who> by = found == objects_.end() ? std::nullopt : overwriter(address, found->second);
+  made.used = found != objects_.end() && found->second.used;
+  if (by && made.used && !found->second.overwritten) used = reused(address, found->second, *by);
+  if (found != objects_.end() && !by) {
     const Object& before = found->second;
     made.copies = before.copies;
     if (!is_idle(before))
@@ -193,6 +192,7 @@ Found Mbarriers::init(std::int64_t address, std::uint32_t count, Who who) {
                       KernelRule::mbarrier_init_again);
   }
   Found changed = change(address, kWhat, who);
+  forget_states(address);
   if (changed && by_lanes) changed = by_lanes;
   objects_.insert_or_assign(address, std::move(made));
   return first_of(first_of(used, changed), again);
@@ -217,6 +217,7 @@ Found Mbarriers::invalidate(std::int64_t address, Who who) {
                      misused(kWhat, address, in_use(address, *object), "the phase must be complete", who,
                              object, KernelRule::mbarrier_in_use));
   found = first_of(std::move(found), change(address, kWhat, who));
+  forget_states(address);
   objects_.erase(address);
   return found;
 }
@@ -237,6 +238,7 @@ void Mbarriers::settle(Object& object) {
   object.raises.reset();
   object.came_before = std::exchange(object.came, 0);
   object.expects.reset();
+  object.seen_by.clear();
   object.complete = object.released;
   object.complete_afar = object.released_afar;
   object.completed_by = shared_.cluster().actor;
@@ -272,15 +274,45 @@ Found Mbarriers::arrive(std::int64_t address, const MbarrierArrival& arrival, Wh
                 "no count before sm_90)",
                 who, object, KernelRule::mbarrier_no_complete));
   state = Mbarriers::state(*object);
-  if (shared_.records()) release(arrival, who, released(*object, who));
+  if (arrival.states >= 0 && shared_.records())
+    states_.insert_or_assign(Kept{address, arrival.states, who.thread}, Arrived{who, object->phase});
+  if (shared_.records()) {
+    if (!knows_complete(*object, who)) object->early = {who, object->phase};
+    release(arrival, who, released(*object, who));
+  }
   count(*object, arrival, who);
   return found;
+}
+
+namespace {
+
+bool may_know(const Order& order, int thread, std::uint32_t clock, int me) {
+  return thread / kWarp == me / kWarp || order.before(thread, clock, me) ||
+         order.nearly_before(thread, clock, me) || order.is_open(thread, clock, me);
+}
+
+}  // namespace
+
+// Whether the thread, or somebody of whom it knows, has seen the last complete phase. Threads of other blocks may know by copies.
+bool Mbarriers::has_seen_complete(const Object& object, Who who) const {
+  return object.phase == 0 || shared_.cluster().rank_of(who.thread) != shared_.rank() ||
+         std::ranges::any_of(object.seen_by, [&](const Arrived& one) {
+           return may_know(shared_.order(), one.who.thread, one.clock, who.thread);
+         });
+}
+
+// Or all arrivals of that phase come before the thread's action, behind which their releases are.
+bool Mbarriers::knows_complete(const Object& object, Who who) const {
+  return has_seen_complete(object, who) || std::ranges::all_of(object.arrived, [&](const Arrived& one) {
+           return one.phase != object.phase - 1 ||
+                  may_know(shared_.order(), one.who.thread, one.clock - 1, who.thread);
+         });
 }
 
 void Mbarriers::count(Object& object, const MbarrierArrival& arrival, Who who) {
   const auto same = [&](const Arrived& one) { return one.who.thread == who.thread && one.who.at == who.at; };
   std::erase_if(object.arrived, same);
-  object.arrived.push_back({who, object.phase});
+  object.arrived.push_back({who, object.phase, shared_.order().clock(who.thread)});
   object.pending -= arrival.count;
   object.arrivals += arrival.count;
   if (arrival.drops) object.expected -= arrival.count;
@@ -342,7 +374,10 @@ void Mbarriers::release(const MbarrierArrival& arrival, Who who, Knowledge& into
 Found Mbarriers::add_bytes(std::int64_t address, std::string_view what, Object& object, std::int64_t bytes,
                            Who who) {
   object.bytes += bytes;
-  if (bytes > 0) object.expects = who;
+  if (bytes > 0) {
+    object.expects = who;
+    object.expects_early = shared_.records() && !has_seen_complete(object, who);
+  }
   if (object.bytes >= -std::int64_t{kMaxCount} && object.bytes <= kMaxCount) return std::nullopt;
   return misused(what, address, fmt::format("{} bytes are expected", object.bytes),
                  fmt::format("they can be -{} to {}", kMaxCount, kMaxCount), who, &object);

@@ -28,6 +28,7 @@ struct MbarrierArrival {
   bool scope_unsaid = false;  ///< by its statement
   /// What agents have done before their clocks is known to those who wait.
   std::span<const Accesses::Agent> reveals = {};
+  std::int32_t states = -1;    ///< where its state is kept; -1: nobody knows
   std::string_view name = {};  ///< of the instruction in faults, if it is no mbarrier.arrive
 };
 
@@ -47,6 +48,8 @@ struct MbarrierTest {
   bool is_read = true;   ///< by some statement: the answer of any other one orders nothing
   Scope scope = Scope::cluster;
   bool scope_unsaid = false;  ///< by its statement
+  /// Of a state: where it was kept, which is no other one's than that of an arrival; -1: nobody knows.
+  std::int32_t states = -1;
 };
 
 /// Addresses are bytes of the block's shared memory. Who acts may be a thread of another block of the cluster. What is found is
@@ -65,6 +68,12 @@ class Mbarriers {
   Found arrive(std::int64_t address, const MbarrierArrival& arrival, Who who, std::uint64_t& state);
   Found expect(std::int64_t address, std::uint32_t bytes, Who who);
   Found complete(std::int64_t address, std::uint32_t bytes, Who who);
+  /// A fault for each object that has been used, then written as data without an mbarrier.inval, and not used since: at that
+  /// write. Triton's kernels initialise objects that nobody uses, where data are later.
+  std::vector<Fault> overwritten() const;
+  /// A fault for each object whose last phase is not complete and has such an arrival as may have come in the phase before, for
+  /// which somebody has waited.
+  std::vector<Fault> early_arrivals() const;
   /// Whether a byte is one of an object's.
   bool has(std::int64_t byte) const;
   /// Whether the phase is complete, for lanes of a warp that ask for the same one by one instruction. A warp that learns it
@@ -127,6 +136,10 @@ class Mbarriers {
   /// Why a warp waits in vain, if that lies in the object: other bytes are expected than come, at who expects them or copies; in
   /// its first phase, arrivals of which some have come, at its mbarrier.init; ...
   std::optional<Cause> cause(std::int64_t address, int warp) const;
+  /// The same of a copy issued at a place whose bytes were expected behind the last arrival of the phase that it was meant for.
+  std::optional<Cause> cause_of_copy(Place copy) const;
+  /// How a wait by parity of a warp has left out the phase before, which is complete; empty: it has not.
+  std::string left_out(std::int64_t address, int warp) const;
   /// What is to be seen of an object.
   struct Shown {
     std::int64_t address, phase;
@@ -166,6 +179,8 @@ class Mbarriers {
     std::string object;
     std::uint32_t count;
     bool has_waited;
+    std::size_t arrivals = 0;     ///< of a phase, if those are more
+    std::vector<Who> again = {};  ///< of a thread that arrives by several statements, as others do not
   };
   std::vector<NotMet> not_met(int warp, int other) const;
   /// Who has completed the last phase of an object, as the last of those that had to come.
@@ -191,6 +206,7 @@ class Mbarriers {
   struct Arrived {
     Who who;
     std::int64_t phase;
+    std::uint32_t clock = 0;  ///< its thread's
   };
   /// The last phase that a warp has waited for, and which of its lanes have.
   struct Seen {
@@ -221,7 +237,12 @@ class Mbarriers {
     std::int64_t awaited = 0;            ///< phases that somebody has seen complete
     std::optional<Arrived> copied = {};  ///< the last copy
     std::optional<Who> expects = {};     ///< who has expected bytes of it last
+    bool expects_early = false;          ///< without knowing that the phase before is complete
     Actor completed_by = {};             ///< the last complete phase
+    bool used = false;                   ///< it, or one before it that no mbarrier.inval has ended
+    bool overwritten = false;            ///< as a use has told
+    std::vector<Arrived> seen_by = {};   ///< who has seen the last complete phase, by warp
+    std::optional<Arrived> early = {};   ///< the last arrival by a thread that does not know it to be complete
   };
   /// `out` is nullptr if there is none.
   Found find(std::int64_t address, std::string_view what, Who who, Object*& out);
@@ -232,6 +253,12 @@ class Mbarriers {
   Found record_use(std::int64_t address, std::string_view what, Who who, const Object& object);
   Found misused(std::string_view what, std::int64_t address, std::string seen, std::string accepted, Who who,
                 const Object* object = nullptr, KernelRule rule = KernelRule::none) const;
+  bool has_seen_complete(const Object& object, Who who) const;
+  bool knows_complete(const Object& object, Who who) const;
+  Found old_state(std::int64_t address, const Object& object, const MbarrierTest& test, Who who) const;
+  void forget_states(std::int64_t address) {
+    std::erase_if(states_, [&](const auto& one) { return one.first.address == address; });
+  }
   void release(const MbarrierArrival& arrival, Who who, Knowledge& into);
   Knowledge& released(Object& object, Who who);
   void count(Object& object, const MbarrierArrival& arrival, Who who);
@@ -247,9 +274,11 @@ class Mbarriers {
   static bool is_idle(const Object& object) {
     return object.pending == object.expected && object.bytes == 0 && object.copies == 0;
   }
+  static std::vector<Who> arrives_again(const Object& object);
   static bool is_arrival(const Object& object, const FaultSide& use);
   bool is_unordered(const Object& object, Who who) const;
-  bool is_overwritten(std::int64_t address, const Object& object) const;
+  std::optional<Who> overwriter(std::int64_t address, const Object& object) const;
+  Fault reused(std::int64_t address, const Object& object, Who by) const;
   std::string name(std::int64_t address) const;
   std::string name(std::int64_t address, Who who) const;
   std::string in_use(std::int64_t address, const Object& object) const;
@@ -260,6 +289,7 @@ class Mbarriers {
   Scope scope_of(Scope said, bool unsaid) const { return unsaid && takes_default_scope_ ? Scope::cta : said; }
   FaultSide made_by(std::int64_t address, const Object& object) const;
   std::string progress(const Object& object) const;
+  std::optional<Cause> expected_late(std::int64_t address, const Object& object) const;
   std::optional<Cause> cause_of_bytes(std::int64_t address, const Object& object) const;
   std::optional<Cause> cause_of_count(std::int64_t address, const Object& object, int warp) const;
   std::uint64_t missed(const Object& object, int warp) const;
@@ -278,6 +308,14 @@ class Mbarriers {
     std::uint32_t lanes;
     std::int64_t address, phase;
   };
+  /// The latest state of an object that a thread has kept at a place.
+  struct Kept {
+    std::int64_t address;
+    std::int32_t states;
+    int thread;
+    auto operator<=>(const Kept&) const = default;
+  };
+  std::map<Kept, Arrived> states_;
   bool is_late(const Waiter& one) const;
   std::vector<Waiter> waiters_;
   std::uint64_t phases_ = 0;  // that were complete

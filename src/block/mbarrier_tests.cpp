@@ -25,11 +25,19 @@ Found Mbarriers::test(std::int64_t address, const MbarrierTest& test, int warp, 
         continue;
       found = first_of(std::move(found), record_use(address, kWhat, {thread, at}, *object));
     }
+  for (std::uint32_t rest = test.states >= 0 ? lanes : 0; rest != 0; rest &= rest - 1)
+    found = first_of(std::move(found),
+                     old_state(address, *object, test, {warp * kWarp + std::countr_zero(rest), at}));
   const std::uint64_t of = test.is_parity ? test.value & 1 : test.value >> 63;
   is_complete = of != static_cast<std::uint64_t>(object->phase & 1);
   if (!test.is_read) unread_[warp] = {warp * kWarp + first, at};
   if (!is_complete || !test.is_read || !shared_.records()) return found;
   object->awaited = object->phase;
+  if (std::ranges::none_of(object->seen_by,
+                           [&](const Arrived& one) { return one.who.thread / kWarp == warp; })) {
+    const Who who{warp * kWarp + first, at};
+    object->seen_by.push_back({who, object->phase - 1, shared_.order().clock(who.thread)});
+  }
   waited_[warp] = {address, {warp * kWarp + first, at}};
   if (const auto failed = failed_.find(warp); failed != failed_.end() && failed->second.address == address)
     failed_.erase(failed);
@@ -40,6 +48,22 @@ Found Mbarriers::test(std::int64_t address, const MbarrierTest& test, int warp, 
     object->acquired_in = object->phase;
   }
   return found;
+}
+
+// PTX manual, "mbarrier.test_wait": the phase at hand, or the one before it. All states of the thread that may be meant are older,
+// if its latest one is.
+Found Mbarriers::old_state(std::int64_t address, const Object& object, const MbarrierTest& test,
+                           Who who) const {
+  const auto kept = states_.find(Kept{address, test.states, who.thread});
+  if (kept == states_.end() || kept->second.phase >= object.phase - 1) return std::nullopt;
+  Fault out = *misused(
+      {}, address,
+      fmt::format("this state is of phase {} of {}, and phase {} is at hand", kept->second.phase, name(address),
+                  object.phase),
+      fmt::format("it must be the state of an arrival in phase {} or {}", object.phase - 1, object.phase), who,
+      nullptr, KernelRule::mbarrier_old_state);
+  out.other = side_of(kept->second.who, fmt::format("arrives in phase {}", kept->second.phase));
+  return out;
 }
 
 void Mbarriers::acquire(const MbarrierTest& test, int warp, const Object& object) {

@@ -16,6 +16,48 @@ FaultSide Mbarriers::made_by(std::int64_t address, const Object& object) const {
                                           object.expected == 1 ? "" : "s"));
 }
 
+Fault Mbarriers::reused(std::int64_t address, const Object& object, Who by) const {
+  return *misused(
+      {}, address,
+      fmt::format("it overwrites {}, and no mbarrier.inval came between mbarrier.init and this statement",
+                  name(address)),
+      "execute mbarrier.inval before the bytes become data, or store the data elsewhere", by, &object,
+      KernelRule::mbarrier_overwritten);
+}
+
+std::vector<Fault> Mbarriers::overwritten() const {
+  std::vector<Fault> out;
+  for (const auto& [address, object] : objects_)
+    if (const std::optional<Who> by =
+            object.overwritten || !object.used ? std::nullopt : overwriter(address, object))
+      out.push_back(reused(address, object, *by));
+  return out;
+}
+
+std::vector<Fault> Mbarriers::early_arrivals() const {
+  std::vector<Fault> out;
+  for (const auto& [address, object] : objects_) {
+    const std::int64_t phase = object.phase;
+    if (!object.early || object.early->phase != phase || object.awaited != phase || object.bytes != 0) continue;
+    const Who who = object.early->who;
+    out.push_back(*misused(
+        {}, address,
+        fmt::format(
+            "phase {} of {} has had {} of {} arrivals when the block ends, and nothing orders the end of "
+            "phase {} before this arrival, which may count there instead of another thread's",
+            phase, name(address), arrived(object), object.expected, phase - 1),
+        fmt::format(
+            "mbarrier.init must count all arrivals of a phase (it counts {}), or a wait must come before a "
+            "thread arrives again",
+            object.expected),
+        who, &object, KernelRule::mbarrier_arrival_early));
+    for (const Arrived& one : object.arrived)
+      if (one.who.thread == who.thread && one.phase == phase - 1)
+        out.back().related.push_back(side_of(one.who, fmt::format("arrives in phase {}", one.phase)));
+  }
+  return out;
+}
+
 // Bytes of a copy that was issued in an earlier phase.
 Fault Mbarriers::too_late(std::int64_t address, const Object& object, std::uint32_t bytes, std::int64_t phase,
                           Who who) const {
@@ -77,8 +119,28 @@ Fault Mbarriers::too_many(std::int64_t address, const Object& object, const Mbar
   return out;
 }
 
+// In a phase in which nobody arrives, by a thread that has not waited for the one before.
+std::optional<Cause> Mbarriers::expected_late(std::int64_t address, const Object& object) const {
+  if (!object.expects || !object.expects_early || arrived(object) != 0) return std::nullopt;
+  return Cause{
+      *object.expects,
+      fmt::format("{} expects bytes in phase {}, behind the last arrival of phase {}, and nobody has "
+                  "arrived in phase {}",
+                  name(address), object.phase, object.phase - 1, object.phase),
+      fmt::format("mbarrier.expect_tx must come before the last arrival of phase {}", object.phase - 1),
+      fmt::format("expects bytes in phase {}", object.phase)};
+}
+
+std::optional<Cause> Mbarriers::cause_of_copy(Place copy) const {
+  for (const auto& [address, object] : objects_)
+    if (object.copied && object.copied->phase == object.phase && object.copied->who.at == copy)
+      if (auto cause = expected_late(address, object)) return cause;
+  return std::nullopt;
+}
+
 // Other bytes are expected than come.
 std::optional<Cause> Mbarriers::cause_of_bytes(std::int64_t address, const Object& object) const {
+  if (auto late = expected_late(address, object)) return late;
   const std::int64_t expected = object.came + object.bytes;
   if ((object.pending == 0 && object.bytes > 0) || (object.bytes < 0 && expected > 0)) {
     if (!object.expects) return std::nullopt;
@@ -157,6 +219,16 @@ std::string Mbarriers::miscounted(int warp, int thread) const {
       name(last->address), threads, object.expected);
 }
 
+// More arrive than the object counts, since one of the threads does so by several statements.
+std::vector<Who> Mbarriers::arrives_again(const Object& object) {
+  std::map<int, std::vector<Who>> by;
+  for (const Arrived& one : object.arrived) by[one.who.thread].push_back(one.who);
+  const auto is_again = [](const auto& one) { return one.second.size() > 1; };
+  const auto again = std::ranges::find_if(by, is_again);
+  const bool is_of_some = object.early && again != by.end() && !std::ranges::all_of(by, is_again);
+  return is_of_some && object.arrived.size() > object.expected ? again->second : std::vector<Who>();
+}
+
 std::vector<Mbarriers::NotMet> Mbarriers::not_met(int warp, int other) const {
   std::vector<NotMet> out;
   for (const auto& [address, object] : objects_) {
@@ -168,7 +240,8 @@ std::vector<Mbarriers::NotMet> Mbarriers::not_met(int warp, int other) const {
         return arrival.who.thread / kWarp == other && arrival.phase >= phase;
       };
       if (!has_waited || std::ranges::none_of(object.arrived, is_others))
-        out.push_back({one.who, name(address), object.expected, has_waited});
+        out.push_back({one.who, name(address), object.expected, has_waited, object.arrived.size(),
+                       arrives_again(object)});
     }
   }
   return out;
@@ -249,6 +322,16 @@ std::string Mbarriers::progress(const Object& object) const {
   if (const std::string missing = absent(object); !missing.empty())
     out += "; arrived before, and not in this phase: " + missing;
   return out;
+}
+
+std::string Mbarriers::left_out(std::int64_t address, int warp) const {
+  const auto found = objects_.find(address);
+  if (found == objects_.end()) return {};
+  const Object& object = found->second;
+  const auto seen = object.seen.find(warp);
+  if ((seen == object.seen.end() ? -1 : seen->second.phase) >= object.phase - 1) return {};
+  return fmt::format("this warp waits for {}, and has not waited for phase {} (parity {}), which is complete",
+                     phase_text(address, object.phase), object.phase - 1, (object.phase - 1) & 1);
 }
 
 std::string Mbarriers::awaited(std::int64_t address, int warp) const {

@@ -185,6 +185,15 @@ Found TensorAccesses::check_move(const Operation& before, const TensorTouch& wor
         before, words, before_writes, now, not_waited_for(before),
         fmt::format("this warp must execute {} between that {} and this statement", wait, name(before.use)));
   }
+  const Cluster& cluster = order_.cluster();
+  if (is_product(now.use) && !order_.is_done(before.pipe, before.clock, me) && cluster.flow &&
+      cluster.flow(now.who.at, before.who.at) == Cluster::Flow::follows)
+    return found(
+        before, words, before_writes, now,
+        fmt::format("that {} stands behind this statement, and has not waited for it", name(before.use)),
+        fmt::format("a tcgen05.commit behind this statement, a wait of that warp for its mbarrier and then "
+                    "tcgen05.fence::after_thread_sync must come before that {}",
+                    name(before.use)));
   if (!order_.is_waited_for(before.pipe, before.clock))
     return found(before, words, before_writes, now, not_waited_for(before),
                  fmt::format("that warp must execute {}, {}, before this statement", wait, kThenArrives));

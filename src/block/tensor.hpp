@@ -109,6 +109,7 @@ class TensorOrder {
   std::map<Key, int> numbers_;
   std::vector<Pipe> pipes_;
   std::vector<std::vector<std::uint32_t>> after_;  // by warp, what it knew of each agent at its last fence
+  int idle_ = -1;  // the last thread that has executed a commit with no operation of its own before it
 };
 
 /// The record of accesses to the tensor memory of one block: of each column and 16 lanes, the last write, and two reads

@@ -55,6 +55,7 @@ void TensorOrder::fence_after(int warp) {
 
 std::vector<Accesses::Agent> TensorOrder::committed(int thread, std::string phase) {
   Pipe& one = of(operations(thread));
+  if (one.committed_count == one.issued_count) idle_ = thread;
   one.committed_count = one.issued_count;
   one.committed_to = std::move(phase);
   std::vector<Accesses::Agent> out;
@@ -65,6 +66,11 @@ std::vector<Accesses::Agent> TensorOrder::committed(int thread, std::string phas
 std::string TensorOrder::commit_of(int pipe, std::uint32_t clock) const {
   if (const Pipe& one = of(pipe); clock < one.committed_count && !one.committed_to.empty())
     return fmt::format("a wait for {}, at which tcgen05.commit arrives,", one.committed_to);
+  if (const int owner = of(pipe).owner; idle_ >= 0 && idle_ != owner && clock >= of(pipe).committed_count)
+    return fmt::format(
+        "a tcgen05.commit by {}, which has issued it (that of {} is for operations of its own thread alone), and a wait "
+        "for its mbarrier",
+        cluster_.name(owner, cluster_.rank_of(owner)), cluster_.name(idle_, cluster_.rank_of(owner)));
   return "a tcgen05.commit and a wait for its mbarrier";
 }
 

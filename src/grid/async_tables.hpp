@@ -37,6 +37,8 @@ struct MbarrierOperation {
   block::Scope scope = block::Scope::cluster;
   bool scope_unsaid = false;
   bool counted = true;  ///< of copies: not .noinc
+  /// Of an arrive and a test: a number of the registers that have its state (states.hpp); -1: other values may be there, too.
+  std::int32_t states = -1;
 };
 
 /// cp.async.bulk, cp.reduce.async.bulk, both with or without .tensor, st.async, red.async, clusterlaunchcontrol.try_cancel.

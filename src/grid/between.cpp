@@ -30,6 +30,19 @@ void Block::note_meeting(int warp, const Narrow& narrow) {
   of.front() = narrow;
 }
 
+void Block::note_lanes(int warp, const block::Place& at, Lanes lanes, bool is_first) {
+  std::vector<Narrow>& of = lanes_[static_cast<std::size_t>(warp)];
+  if (is_first) of.clear();
+  of.push_back({at, lanes});
+}
+
+// Whether the warp has met some others at a barrier with a count of threads.
+bool Block::has_met_at(int warp, std::int32_t statement) const {
+  return std::ranges::any_of(narrow_[static_cast<std::size_t>(warp)], [&](const Narrow& one) {
+    return one.warps != 0 && number_of(grid_.program, one.at) == statement;
+  });
+}
+
 // Whether a thread comes from the first statement to this one, and from there to the second, in one function.
 bool Block::is_between(const FaultSide& first, const block::Place& at, const FaultSide& second) const {
   const Program& program = grid_.program;
@@ -67,6 +80,32 @@ std::optional<Block::Between> Block::waiting_between(const FaultSide& first, con
   return std::nullopt;
 }
 
+// Lanes of one warp have met at different statements.
+std::optional<Block::Between> Block::apart_between(const FaultSide& first, const FaultSide& second,
+                                                   std::string_view both) const {
+  const std::vector<Narrow>& all = lanes_[static_cast<std::size_t>(second.warp - async_.shared.first_warp())];
+  const auto with = [&](const FaultSide& side) {
+    return std::ranges::find_if(all,
+                                [&](const Narrow& one) { return (one.lanes >> side.lanes.front() & 1) != 0; });
+  };
+  const auto own = with(second), others = with(first);
+  if (own == all.end() || others == all.end() || own->at == others->at || !is_between(first, own->at, second))
+    return std::nullopt;
+  const auto line = [&](const Narrow& one) {
+    return statement_of(origin_at(grid_.program, one.at)).position.line;
+  };
+  FaultSide side = block::side_of_warp(
+      {second.warp * kLanes, others->at},
+      fmt::format("meets the {} at PTX line {}", opcode_at(grid_.program, own->at), line(*own)));
+  side.lanes = block::lanes_of(others->lanes);
+  return Between{
+      fmt::format("at the {} between {} (PTX line {}) lanes {} met lanes {}, which were at another one "
+                  "(PTX line {})",
+                  opcode_at(grid_.program, own->at), both, line(*own), ranges(block::lanes_of(own->lanes)),
+                  ranges(side.lanes), line(*others)),
+      std::move(side), "the masks must be those of the lanes that come to the same statement"};
+}
+
 // What the warp of the second one has executed. `both`: "that write and this read".
 std::optional<Block::Between> Block::between(const FaultSide& first, const FaultSide& second,
                                              std::string_view both) const {
@@ -74,6 +113,8 @@ std::optional<Block::Between> Block::between(const FaultSide& first, const Fault
   if (std::min(own, other) < 0 || std::max(own, other) >= std::min(static_cast<int>(warps_.size()), kLanes))
     return std::nullopt;
   if (auto found = waiting_between(first, second, both)) return found;
+  if (own == other)
+    if (auto found = apart_between(first, second, both)) return found;
   const auto side = [&](const block::Place& at, std::string what) {
     return block::side_of_warp({second.warp * kLanes, at}, std::move(what));
   };
@@ -87,10 +128,19 @@ std::optional<Block::Between> Block::between(const FaultSide& first, const Fault
                                  one.lanes, first.lanes.front()),
                      side(one.at, "the " + what),
                      fmt::format("its mask must have lane {}", first.lanes.front())};
-    if (one.warps != 0 && own != other && (one.warps >> other & 1) == 0)
-      return Between{fmt::format("at the {} between {} (barrier {}) {} met, without warp {}", what, both,
-                                 one.barrier, block::warps_text(block::lanes_of(one.warps)), other),
-                     side(one.at, "the " + what)};
+    if (one.warps != 0 && own != other && (one.warps >> other & 1) == 0) {
+      const Barrier& barrier = barriers_[static_cast<std::size_t>(one.barrier)];
+      const bool comes = barrier.in_use && barrier.warps[static_cast<std::size_t>(other)].here != 0;
+      return Between{
+          fmt::format("at the {} between {} (barrier {}) {} met, without warp {}", what, both, one.barrier,
+                      block::warps_text(block::lanes_of(one.warps)), other),
+          side(one.at, "the " + what),
+          comes ? fmt::format(
+                      "that barrier must count the threads of all warps that come to it (it counts {}, and "
+                      "warp {} waits there)",
+                      barrier.threads, other)
+                : ""};
+    }
   }
   if (own == other) return std::nullopt;
   for (std::size_t number = 0; number < arrived_.size(); ++number) {
@@ -100,13 +150,24 @@ std::optional<Block::Between> Block::between(const FaultSide& first, const Fault
           fmt::format("between {} warp {} arrived at barrier {}, and did not wait", both, own, number),
           side(found->second.last, "arrives")};
   }
+  const block::Cluster& cluster = async_.shared.cluster();
+  const auto line = [&](const block::Place& at) {
+    return statement_of(origin_at(grid_.program, at)).position.line;
+  };
   for (const block::Mbarriers::NotMet& one : async_.mbarriers.not_met(second.warp, first.warp)) {
     if (!is_between(first, one.arrival.at, second)) continue;
     FaultSide arrival = block::side_of(one.arrival, "arrives");
     if (!one.has_waited)
-      return Between{fmt::format("between {} warp {} arrived at {}, and did not wait for that phase", both, own,
-                                 one.object),
-                     std::move(arrival)};
+      return Between{
+          fmt::format("between {} warp {} arrived at {}, and did not wait for that phase", both, own,
+                      one.object),
+          std::move(arrival),
+          one.again.empty()
+              ? ""
+              : fmt::format("its mbarrier.init must count all {} arrivals of a phase (it counts {}, and "
+                            "{} arrives at PTX lines {} and {})",
+                            one.arrivals, one.count, cluster.name(one.again.front().thread, rank_),
+                            line(one.again.front().at), line(one.again.back().at))};
     return Between{
         fmt::format(
             "between {} warp {} arrived at {}, and waited for a phase that was complete without warp {}", both,

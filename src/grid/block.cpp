@@ -38,6 +38,7 @@ Block::Block(const Grid& grid, Cluster& cluster, int rank, Extent index)
   for (Barrier& barrier : barriers_) barrier.warps.resize(static_cast<std::size_t>(warps));
   ended_.resize(static_cast<std::size_t>(warps));
   narrow_.resize(static_cast<std::size_t>(warps));
+  lanes_.resize(static_cast<std::size_t>(warps));
 }
 
 void Block::ends(const Warp& warp, block::Who who) {
@@ -169,6 +170,10 @@ void Block::end() {
   if (checks())
     for (Fault& one : pending_at_end(async_, products_.get(), last_))
       if (!allows(std::move(one))) return;
+  if (checks())
+    for (auto of : {&block::Mbarriers::overwritten, &block::Mbarriers::early_arrivals})
+      for (Fault& one : (async_.mbarriers.*of)())
+        if (!allows(std::move(one))) return;
   if (async_.shared.cluster().blocks() > 1 && checks())
     allows(async_.shared.ends(last_, [this](std::int64_t byte) { return async_.mbarriers.has(byte); }));
 }

@@ -178,6 +178,8 @@ class Block {
     int barrier = -1;
   };
   void note_meeting(int warp, const Narrow& narrow);
+  /// Lanes of a warp go on from a meeting: the first ones of it, or others, which may have come to another statement.
+  void note_lanes(int warp, const block::Place& at, Lanes lanes, bool is_first);
   /// Lanes of a warp execute a statement that leaves something open.
   void executed(std::int32_t freedom, const Warp& warp, Lanes lanes) const;
   std::int32_t inferred = -1;  ///< of Program::origins, the first product of tensor memory whose arithmetic is
@@ -207,11 +209,12 @@ class Block {
   /// others their lanes, and with the last of a warp's lanes those that it never had.
   struct Barrier {
     struct OfWarp {
-      Lanes here = 0;        ///< that have arrived
-      Lanes part = 0;        ///< those of them that are counted one by one, since all of the warp had
-      Lanes deferred = 0;    ///< that wait, and whose order is taken when the barrier is complete
-      int arrivals = 0;      ///< that have not waited
-      block::Place at = {};  ///< of the last one
+      Lanes here = 0;           ///< that have arrived
+      Lanes part = 0;           ///< those of them that are counted one by one, since all of the warp had
+      Lanes deferred = 0;       ///< that wait, and whose order is taken when the barrier is complete
+      int arrivals = 0;         ///< that have not waited
+      block::Place at = {};     ///< of the last one
+      std::uint32_t clock = 0;  ///< of the warp, before the last one
     };
     std::vector<OfWarp> warps;
     std::uint32_t threads = 0;  ///< 0: all of the block
@@ -237,6 +240,9 @@ class Block {
     std::string must = {};
   };
   bool explain_by_narrow(Fault& fault) const;
+  bool has_met_at(int warp, std::int32_t statement) const;
+  std::optional<Between> apart_between(const FaultSide& first, const FaultSide& second,
+                                       std::string_view both) const;
   std::optional<Between> waiting_between(const FaultSide& first, const FaultSide& second,
                                          std::string_view both) const;
   std::optional<Between> between(const FaultSide& first, const FaultSide& second, std::string_view both) const;
@@ -255,6 +261,9 @@ class Block {
   void note_apart();
   void note_arrival(Barrier::OfWarp& of, const Warp& warp, const Path& path, Lanes lanes, int number);
   void note_unawaited(int number, const Barrier& barrier);
+  void note_phase(int number, const Barrier& barrier);
+  bool is_behind_phase(int number, int thread) const;
+  bool check_phase(const Warp& warp, const Path& path, Lanes lanes, int number, std::uint32_t threads);
   void check_barriers();
   void report_missing(Warp& warp, const Path& path);
   Fault missing_warp(Warp& warp, const Path& path) const;
@@ -269,6 +278,7 @@ class Block {
     kTest,       ///< a phase
     kElsewhere,  ///< warps wait at two barriers
     kNobody,     ///< nobody has arrived at an object yet
+    kLeftOut,    ///< a phase is waited for whose previous one was not
     kLacks,      ///< something that nobody can bring any more
     kResource,   ///< registers, columns
   };
@@ -299,7 +309,8 @@ class Block {
   std::vector<std::unique_ptr<Warp>> warps_;
   std::array<Barrier, 16> barriers_ = {};
   static constexpr std::size_t kNarrow = 4;
-  std::vector<std::array<Narrow, kNarrow>> narrow_;   // by warp, the latest first
+  std::vector<std::array<Narrow, kNarrow>> narrow_;  // by warp, the latest first
+  std::vector<std::vector<Narrow>> lanes_;           // by warp: who met at its last bar.warp.sync, by statement
   mutable std::map<std::array<int, 2>, bool> leads_;  // of statements that were asked for
   std::vector<std::int32_t> met_at_;  // the last barrier of all: the statement of each warp; -1: it has ended
   std::array<std::map<int, block::Who>, 16> came_;  // by barrier of all threads: who came last, by warp
@@ -311,6 +322,13 @@ class Block {
     block::Who at_most = {};
   };
   std::array<std::map<int, Arrivals>, 16> arrived_;  // by barrier, by warp
+  /// A warp in the last complete phase of a barrier. Its clock: behind that phase if it has waited, else at its arrival.
+  struct InPhase {
+    block::Who who;
+    std::uint32_t clock;
+    bool has_waited;
+  };
+  std::array<std::vector<InPhase>, 16> in_phase_;  // by barrier
   /// Phases of all threads in which warps were at different barriers: of a warp and its place, where the others were.
   std::map<std::pair<int, unsigned>, std::map<int, block::Place>> apart_;
   std::optional<Fault> fault_;

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 
 #include "async/cluster.hpp"
 #include "grid/steps.hpp"
@@ -183,6 +184,7 @@ FaultSide Block::end_of(int warp) const {
 void Block::release(int number, Barrier& barrier) {
   check_ended(number, barrier);
   order(barrier, number);
+  note_phase(number, barrier);
   ++checked.barriers;
   bool any_waits = false;
   for (const std::unique_ptr<Warp>& warp : warps_)
@@ -230,6 +232,64 @@ void Block::note_unawaited(int number, const Barrier& barrier) {
   }
 }
 
+// Before its paths go on. Of a phase in which a warp arrives twice nothing is noted: that is the mistake, if there is one.
+void Block::note_phase(int number, const Barrier& barrier) {
+  std::vector<InPhase>& all = in_phase_[static_cast<std::size_t>(number)];
+  all.clear();
+  if (std::ranges::any_of(barrier.warps, [](const Barrier::OfWarp& of) { return of.arrivals > 1; })) return;
+  for (std::size_t w = 0; w < warps_.size(); ++w) {
+    const Barrier::OfWarp& of = barrier.warps[w];
+    if (of.here == 0) continue;
+    const Warp& warp = *warps_[w];
+    const auto waits = [&](const Path& path) {
+      return path.waits_for == Waits::barrier && path.barrier == number;
+    };
+    const auto path = std::ranges::find_if(warps_[w]->paths(), waits);
+    const bool has_waited = path != warps_[w]->paths().end();
+    const block::Who at = has_waited ? who(warp, *path) : block::Who{warp.number_in_cluster() * kLanes, of.at};
+    all.push_back({at, has_waited ? async_.shared.order().clock(at.thread) : of.clock, has_waited});
+  }
+}
+
+// Whether the end of the last phase of a barrier comes before the thread's action: somebody's who has waited there, or all arrivals
+// are known to it.
+bool Block::is_behind_phase(int number, int thread) const {
+  const block::Order& order = async_.shared.order();
+  const auto knows = [&](const InPhase& one) {
+    return order.before(one.who.thread, one.clock, thread) ||
+           order.nearly_before(one.who.thread, one.clock, thread) ||
+           order.is_open(one.who.thread, one.clock, thread);
+  };
+  const std::vector<InPhase>& all = in_phase_[static_cast<std::size_t>(number)];
+  return std::ranges::all_of(all, knows) ||
+         std::ranges::any_of(all, [&](const InPhase& one) { return one.has_waited && knows(one); });
+}
+
+// A warp that was not in the last phase of a barrier may come to it earlier, if nothing orders that.
+bool Block::check_phase(const Warp& warp, const Path& path, Lanes lanes, int number, std::uint32_t threads) {
+  const block::Who me = who(warp, path);
+  const std::vector<InPhase>& all = in_phase_[static_cast<std::size_t>(number)];
+  if (std::ranges::any_of(all, [&](const InPhase& one) { return one.who.thread == me.thread; }) ||
+      is_behind_phase(number, me.thread + std::countr_zero(lanes)))
+    return true;
+  std::vector<int> warps;
+  for (const InPhase& one : all) warps.push_back(one.who.thread / kLanes - async_.shared.first_warp());
+  Fault out = block::fault_of(
+      me,
+      {Errc::barrier_misused,
+       {},
+       fmt::format(
+           "barrier {} counts {} threads, {} {} there, and nothing orders that before warp {} comes, which "
+           "may meet one of them instead",
+           number, threads, block::warps_text(warps), warps.size() == 1 ? "was" : "have met", warp.number()),
+       "it must count the threads of all warps that come to it, or warps that meet without these must use another "
+       "barrier"},
+      KernelRule::barrier_of_other_warps);
+  out.lanes = block::lanes_of(lanes);
+  out.other = block::side_of_warp(all.front().who, fmt::format("the last phase of barrier {}", number));
+  return allows(std::move(out));
+}
+
 std::optional<Error> Block::misused(const Arrival& arrival) const {
   const Barrier& barrier = barriers_[static_cast<std::size_t>(arrival.barrier)];
   const auto error = [&](std::string seen, std::string accepted) {
@@ -250,7 +310,11 @@ Next Block::arrive(Warp& warp, Path& path, Lanes lanes, const Arrival& arrival) 
   Barrier& barrier = barriers_[static_cast<std::size_t>(arrival.barrier)];
   const auto number = static_cast<std::size_t>(warp.number());
   Barrier::OfWarp& of = barrier.warps[number];
+  if (arrival.threads != 0 && of.here == 0 && checks() &&
+      !check_phase(warp, path, lanes, arrival.barrier, arrival.threads))
+    return Next::end;
   if (!arrival.waits) note_arrival(of, warp, path, lanes, arrival.barrier);
+  of.clock = async_.shared.order().clock(warp.number_in_cluster() * kLanes);
   of.here |= lanes;
   barrier.arrived += counted(of, number, lanes, arrival.is_aligned);
   barrier.threads = barrier.in_use ? std::min(barrier.threads, arrival.threads) : arrival.threads;

@@ -181,12 +181,18 @@ void Block::explain_by_waits(Fault& fault) const {
     fault.error.seen += ", and no barrier came between this statement and that copy";
     fault.error.accepted = "a __syncthreads must come between this statement and the copy";
   }
+  if (fault.other && fault.error.code == Errc::copy_pending)
+    if (const auto cause = async_.mbarriers.cause_of_copy(fault.other->at)) {
+      fault.error.seen += fmt::format(" ({})", cause->what);
+      fault.error.accepted = cause->accepted;
+      fault.related.push_back(block::side_of(cause->who, cause->label));
+    }
   if (!fault.other || fault.error.code != Errc::data_race) return;
   const int first = async_.shared.first_warp(), now = fault.warp - first, before = fault.other->warp - first;
   if (std::min(now, before) >= 0 && std::max(now, before) < static_cast<int>(warps_.size())) {
     const std::int32_t at =
         barrier_between(grid_.program, *warps_[static_cast<std::size_t>(before)], *fault.other, fault);
-    if (at >= 0 && (met_at_.empty() || met_at_[static_cast<std::size_t>(now)] != at)) {
+    if (at >= 0 && !has_met_at(now, at) && (met_at_.empty() || met_at_[static_cast<std::size_t>(now)] != at)) {
       fault.error.accepted = fmt::format(
           "all warps must execute the barrier at PTX line {} (warp {} waits there, and warp {} has not come to it)",
           statement_of(grid_.program.origins[static_cast<std::size_t>(at)]).position.line, before, now);

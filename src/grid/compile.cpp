@@ -8,6 +8,7 @@
 #include "grid/products.hpp"
 #include "grid/reach.hpp"
 #include "grid/slots.hpp"
+#include "grid/states.hpp"
 #include "grid/written.hpp"
 #include "ptx/operands.hpp"
 
@@ -201,6 +202,7 @@ void Compiler::function(std::size_t index, std::vector<Error>* refused) {
   code.registers = std::move(assembled.function.registers);
   find_read_results(program_, code);
   find_polls(program_, code);
+  find_states(program_, code);
   if (program_.shares_slots || (refused == nullptr && has_products(*code.function)))
     share_slots(program_, code, first_list, program_.shares_slots);
   steps::find_product_runs(program_, static_cast<std::size_t>(code.first_step));

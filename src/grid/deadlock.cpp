@@ -178,6 +178,13 @@ Block::Told Block::told_of_object(Warp& warp, const Path& path, block::Cause out
   const block::Mbarriers& all = async_.mbarriers;
   if (auto cause = all.cause(path.awaited, warp.number_in_cluster())) return {kLacks, *std::move(cause)};
   if (path.waits_for != Waits::test) return {};
+  const Step& step = grid_.program.steps[static_cast<std::size_t>(path.pc)];
+  if (grid_.program.async.mbarriers[static_cast<std::size_t>(step.extra)].is_parity)
+    if (std::string what = all.left_out(path.awaited, warp.number_in_cluster()); !what.empty()) {
+      out.what = std::move(what);
+      out.accepted = "its parity must be that of the first phase that it has not waited for";
+      return {kLeftOut, std::move(out)};
+    }
   if (nobody_begins(warps_, all)) {
     out.what = "each mbarrier that is waited for is in its first phase, and nobody has arrived there";
     out.accepted = fmt::format(

@@ -150,6 +150,7 @@ Next sync_warp(Warp& warp, Path& path, const Step& step, Lanes lanes) {
   const bool is_first = path.met == nullptr;
   Met met;
   const Next next = together(warp, path, step, 2, lanes, met);
+  if (next == Next::step) warp.block().note_lanes(warp.number(), Block::who(warp, step, 0).at, lanes, is_first);
   if (next != Next::step || !is_first) return next;
   for_each_mask(met, [&](Lanes one) {
     warp.block().accesses().sync_warp(warp.number(), one);

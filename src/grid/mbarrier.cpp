@@ -59,6 +59,7 @@ bool execute(const MbarrierOperation& operation, async::Block& here, async::Bloc
     }
     case Object::arrive: {
       block::MbarrierArrival arrival = operation.arrival;
+      arrival.states = operation.states;
       if (has_value) (operation.expects ? arrival.expected : arrival.count) = number;
       return here.allows(objects.arrive(address, arrival, who, result));
     }
@@ -112,10 +113,11 @@ Next test(Warp& warp, Path& path, const Step& step, Lanes lanes, const MbarrierO
     const auto address = static_cast<std::int64_t>(at->offset);
     const block::Place here = Block::who(warp, step, first).at;
     bool is_complete = false;
-    if (!warp.block().allows(objects.test(address,
-                                          {read(first).second, operation.is_parity, operation.acquires,
-                                           step.result_is_read, operation.scope, operation.scope_unsaid},
-                                          me, alike, here, is_complete)))
+    if (!warp.block().allows(
+            objects.test(address,
+                         {read(first).second, operation.is_parity, operation.acquires, step.result_is_read,
+                          operation.scope, operation.scope_unsaid, operation.states},
+                         me, alike, here, is_complete)))
       return Next::end;
     complete |= is_complete ? alike : 0;
     if (is_complete && step.result_is_read) warp.block().depend(objects.completed_by(address));

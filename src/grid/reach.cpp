@@ -26,7 +26,7 @@ namespace {
 // Threads meet there, or wait for those that arrive.
 bool is_barrier(const Program& program, const Step& step) {
   const ptx::Does what = does(program, step);
-  if (what == ptx::Does::barrier) return true;
+  if (what == ptx::Does::barrier) return steps::what_runs(step) != steps::sync_warp;
   if (what != ptx::Does::mbarrier) return false;
   const Origin& origin = program.origins[static_cast<std::size_t>(step.statement)];
   const std::string_view word = words_of(*origin.function, statement_of(origin)).front();
