@@ -101,6 +101,7 @@ constexpr Opcode kOpcodes[] = {
     {"tcgen05", Does::tensor},
 
     {.name = "multimem", .not_modelled = "there is one GPU"},
+    {.name = "fabric", .not_modelled = "there is one GPU"},
 };
 
 bool has_result(const ScalarForm& form) {
