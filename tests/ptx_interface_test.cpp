@@ -219,14 +219,16 @@ TEST_CASE("what is not modelled is refused by its name, with its line and the re
 })");
   std::vector<std::string> messages;  // of what is no PTX; a launch refuses the first statement
   for (const Error& error : module.check()) messages.push_back(error.message());
-  CHECK(messages ==
-        std::vector<std::string>{
-            "line 9, column 3: frobnicate.u32 %r1, %r2: 'frobnicate' is not an instruction of this library; it has "
-            "those of the PTX manual"});
+  CHECK(
+      messages ==
+      std::vector<std::string>{
+          "line 9, column 3: frobnicate.u32 %r1, %r2: 'frobnicate' is not an instruction of this library; it has "
+          "those of the PTX manual"});
   const Result<ptx::Function> kernel = module.function("k");
   REQUIRE_FALSE(kernel.ok());
-  CHECK(kernel.error().message() ==
-        "line 6, column 3: multimem.red.relaxed.sys.global.add.u32 [%rd1], %r1 is not modelled yet: there is one GPU");
+  CHECK(
+      kernel.error().message() ==
+      "line 6, column 3: multimem.red.relaxed.sys.global.add.u32 [%rd1], %r1 is not modelled yet: there is one GPU");
 }
 
 }  // namespace ptx_interface_test

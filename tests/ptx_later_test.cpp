@@ -26,7 +26,8 @@ struct Later {
 
 constexpr Later kLater[] = {
     // 9.1
-    {"9.0", "9.1", "sm_90", "sm_89", "multimem.cp.async.bulk.global.shared::cta.bulk_group [%q0], [s], 64;", kOneGpu},
+    {"9.0", "9.1", "sm_90", "sm_89", "multimem.cp.async.bulk.global.shared::cta.bulk_group [%q0], [s], 64;",
+     kOneGpu},
     {"9.0", "9.1", "sm_100", "sm_90a",
      "multimem.cp.async.bulk.global.shared::cta.bulk_group.cp_mask [%q0], [s], 64, %c0;", kOneGpu},
     {"9.0", "9.1", "sm_90", "sm_89",
@@ -37,7 +38,8 @@ constexpr Later kLater[] = {
     {"9.2", "9.3", "sm_110f", "sm_120a",
      "multimem.cp.async.bulk.weak.global.shared::cta.bulk_group.cp_mask [%q0], [s], 64, %c0;", kOneGpu},
     {"9.2", "9.3", "sm_90", "sm_89",
-     "multimem.cp.reduce.async.bulk.relaxed.sys.global.shared::cta.bulk_group.min.s64 [%q0], [s], 64;", kOneGpu},
+     "multimem.cp.reduce.async.bulk.relaxed.sys.global.shared::cta.bulk_group.min.s64 [%q0], [s], 64;",
+     kOneGpu},
     {"9.2", "9.3", "sm_100", "sm_90a", "multimem.red.async.release.sys.add.s32 [%q0], %r1;", kOneGpu},
     {"9.2", "9.3", "sm_100", "sm_90a",
      "fabric.try_get.async.shared::cta.mbarrier::complete_tx::bytes.mbarrier::report::fabric.relaxed.sys.b128 [s], "
@@ -77,7 +79,8 @@ constexpr Later kLater[] = {
      "64, [bar], %c0;"},
     {"9.2", "9.3", "sm_90a", "sm_100",
      "cp.async.bulk.relaxed.cta.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.b128 [%r0], [s], 64, [%r1];"},
-    {"9.2", "9.3", "sm_103a", "sm_103", "cp.async.bulk.relaxed.gpu.global.shared::cta.bulk_group.b128 [%q0], [s], 64;"},
+    {"9.2", "9.3", "sm_103a", "sm_103",
+     "cp.async.bulk.relaxed.gpu.global.shared::cta.bulk_group.b128 [%q0], [s], 64;"},
     {"9.2", "9.3", "sm_100f", "sm_90a",
      "cp.async.bulk.weak.global.shared::cta.bulk_group.cp_mask [%q0], [s], 64, %c0;", kHow},
     {"9.2", "9.3", "sm_90", "sm_89",
@@ -100,7 +103,8 @@ constexpr Later kLater[] = {
     {"9.3", "9.4", "sm_90", "sm_89",
      "fence.proxy.async::generic.release.sync_restrict::shared::cluster::read.cluster;"},
     {"9.3", "9.4", "sm_107f", "sm_100f", "cp.async.bulk.prefetch.L2.global.L2::evict_last [%q0], 64;"},
-    {"9.3", "9.4", "sm_107f", "sm_107", "applypriority.async.bulk.global.bulk_group.L2::evict_normal [%q0], 128;"},
+    {"9.3", "9.4", "sm_107f", "sm_107",
+     "applypriority.async.bulk.global.bulk_group.L2::evict_normal [%q0], 128;"},
     {"9.3", "9.4", "sm_107f", "sm_110f",
      "applypriority.async.bulk.tensor.2d.global.bulk_group.tile.L2::evict_normal [%q0, {%r0, %r1}];"},
     // 9.4: masks of 32 blocks, reports, parts of a map in the statement
@@ -133,7 +137,8 @@ constexpr Later kLater[] = {
      "{%c0}, {0}], [s];",
      kSize},
     {"9.3", "9.4", "sm_107f", "sm_100f",
-     "cp.async.bulk.tensor.3d.global.shared::cta.im2col_no_offs::w.bulk_group [%q0, {%r0, %r1, %r2}], [s];", kHow},
+     "cp.async.bulk.tensor.3d.global.shared::cta.im2col_no_offs::w.bulk_group [%q0, {%r0, %r1, %r2}], [s];",
+     kHow},
     {"9.3", "9.4", "sm_107f", "sm_100f",
      "cp.reduce.async.bulk.tensor.2d.global.shared::cta.min.tile.bulk_group.override::global_address [%q0, %q1, {%r0, %r1}], "
      "[s];"},
@@ -150,7 +155,8 @@ constexpr Later kLater[] = {
      "spcompress.b8.b2.sp::2:4.x4 {%r0}, {%r1, %r2, %r3, %r4}, {%r5, %r6, %r7, %r8, %r9, %r10, %r11, %r12}, %r13;",
      kNotMeasured},
     {"9.3", "9.4", "sm_107a", "sm_100a",
-     "spdecompress.b16.b4.sp::2:8.x2 {%r0, %r1, %r2, %r3, %r4, %r5, %r6, %r7}, {%r8}, {%r9, %r10};", kNotMeasured},
+     "spdecompress.b16.b4.sp::2:8.x2 {%r0, %r1, %r2, %r3, %r4, %r5, %r6, %r7}, {%r8}, {%r9, %r10};",
+     kNotMeasured},
     {"9.3", "9.4", "sm_107a", "sm_107f",
      "tcgen05.ld.red.spcompress.sync.aligned.32x32b.x4.max.sp::2:4.abs.f32.b2 {%r0}, {%r1, %r2}, %r3, [%r4];",
      "where its indices lie is not known"},
@@ -182,7 +188,8 @@ std::vector<Error> checked(std::string_view version, std::string_view target, st
   return module->check();
 }
 
-TEST_CASE("forms of PTX 9.1 to 9.5 are accepted from their version on, on the targets that have them", "[quick]") {
+TEST_CASE("forms of PTX 9.1 to 9.5 are accepted from their version on, on the targets that have them",
+          "[quick]") {
   for (const Later& c : kLater) {
     INFO(c.statement << " on " << c.target);
     for (const std::string_view version : {c.since, std::string_view("9.5")})
@@ -221,12 +228,13 @@ struct Wrong {
 
 TEST_CASE("what is near to forms of PTX 9.1 to 9.5 is refused by its cause", "[quick]") {
   constexpr Wrong kWrong[] = {
-      {"sm_90a", "cp.async.bulk.relaxed.shared::cta.global.mbarrier::complete_tx::bytes.b128 [s], [%q0], 64, [bar];",
+      {"sm_90a",
+       "cp.async.bulk.relaxed.shared::cta.global.mbarrier::complete_tx::bytes.b128 [s], [%q0], 64, [bar];",
        "the scope is missing; accepted is .cta, .gpu, .sys or .cluster"},
-      {"sm_90a", "cp.async.bulk.relaxed.gpu.shared::cta.global.mbarrier::complete_tx::bytes [s], [%q0], 64, [bar];",
+      {"sm_90a",
+       "cp.async.bulk.relaxed.gpu.shared::cta.global.mbarrier::complete_tx::bytes [s], [%q0], 64, [bar];",
        "the qualifier .b128 is missing"},
-      {"sm_90", "mbarrier.pending_count.layout::v1.b64 %r0, %q0;",
-       "the qualifier .layout::v1 must go"},
+      {"sm_90", "mbarrier.pending_count.layout::v1.b64 %r0, %q0;", "the qualifier .layout::v1 must go"},
       {"sm_90", "mbarrier.test_wait.phase_type::conditional.shared::cta.b64 %p0, [bar], %q1;", ".parity"},
       {"sm_90", "mbarrier.test_wait.phase_type::primary.shared::cta.b64 %p0|%p1, %r0, [bar], %q1;",
        "register '%r0' of .b32"},
@@ -248,7 +256,8 @@ TEST_CASE("what is near to forms of PTX 9.1 to 9.5 is refused by its cause", "[q
        "[endpoint, offset]"},
       {"sm_107a", "spcompress.b8.b2.sp::2:4.x4 {%r0}, {%r1, %r2}, {%r5, %r6, %r7, %r8}, %r13;",
        "a vector of 4 .b32 registers"},
-      {"sm_107a", "spdecompress.b8.b2.sp::1:8.x4 {%r0}, {%r1}, {%r2};", "it can be .sp::1:2, .sp::1:4 or .sp::2:4"},
+      {"sm_107a", "spdecompress.b8.b2.sp::1:8.x4 {%r0}, {%r1}, {%r2};",
+       "it can be .sp::1:2, .sp::1:4 or .sp::2:4"},
       {"sm_107a", "spcompress.b8.b2.sp::1:2.x4 {%r0}, {%r1}, {%r2}, %r3;", "'.sp::1:2' is not a qualifier"},
       {"sm_100", "fabric.try_atom.async.relaxed.sys.add.u32 [%r0, %q0], %r1;",
        "is not modelled yet: no document says which operands it has"},
@@ -288,7 +297,8 @@ TEST_CASE("a mask of 32 blocks names blocks of the cluster", "[quick]") {
   constexpr std::string_view kInit =
       "mbarrier.init.shared::cta.b64 [bar], 1; fence.mbarrier_init.release.cluster; mov.u32 %r0, bar; ";
   const auto arrive = [&](std::string_view mask) {
-    return fault(fmt::format("{}mbarrier.arrive.shared::cluster.multicast::cluster::32b.b64 _, [%r0], {};", kInit, mask));
+    return fault(fmt::format("{}mbarrier.arrive.shared::cluster.multicast::cluster::32b.b64 _, [%r0], {};",
+                             kInit, mask));
   };
   CHECK(arrive("1").empty());
   CHECK_FALSE(arrive("0x10000").empty());

@@ -225,8 +225,8 @@ std::vector<GlobalRows> Issue::rows_of_runs() const {
 }
 
 GlobalCopies::Copy Issue::until_phase(const Destination& to, Agent agent) const {
-  return {{},           false,      GlobalCopies::Copy::Wait::object, who_, &to.counting(), agent.clock,
-          agent.number, to.barrier, strong_};
+  return {{},         false,  GlobalCopies::Copy::Wait::object, who_, &to.counting(), agent.clock, agent.number,
+          to.barrier, strong_};
 }
 
 // ---- From global to shared memory

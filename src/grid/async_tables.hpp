@@ -36,8 +36,8 @@ struct MbarrierOperation {
   bool acquires = true;
   block::Scope scope = block::Scope::cluster;
   bool scope_unsaid = false;
-  bool counted = true;     ///< of copies: not .noinc
-  bool reports = false;    ///< of init and layout: .layout::v1
+  bool counted = true;    ///< of copies: not .noinc
+  bool reports = false;   ///< of init and layout: .layout::v1
   OperandAt blocks = {};  ///< .multicast::cluster::32b: the mask of blocks that have the objects
   /// Of an arrive and a test: a number of the registers that have its state (states.hpp); -1: other values may be there, too.
   std::int32_t states = -1;

@@ -157,10 +157,9 @@ Next atomic_vector(Warp& warp, Path& path, const Step& step, Lanes lanes) {
     if (!records.reads(lane, to, size * count) || !records.changes(lane, to, size * count)) return Next::end;
     std::array<std::uint64_t, 8> old = {};  // an addend may lie where an old value goes
     for (std::size_t i = 0; i < count; ++i)
-      old[i] =
-          apply(warp.block(), to.data + i * size, size,
-                {Atomic::operation, &operation, adds, to.space, warp.read(path, places[count + i], lane), 0,
-                 step.access.noftz});
+      old[i] = apply(warp.block(), to.data + i * size, size,
+                     {Atomic::operation, &operation, adds, to.space, warp.read(path, places[count + i], lane),
+                      0, step.access.noftz});
     if (places[0].exists()) records.takes(held, lane);
     records.leaves(held, lane, lanes, true);
     for (std::size_t i = 0; i < count; ++i) warp.write(path, places[i], lane, old[i]);

@@ -237,7 +237,8 @@ Result<bool> Lane::load() {
     if (warp_.block().counts()) warp_.block().count(moved(*from, false));
     return copy_.load(*from, *to);
   }
-  const Result<std::vector<async::Destination>> to = destinations(value(operation_.mask) & (operation_.wide_mask ? 0xFFFF'FFFF : 0xFFFF));
+  const Result<std::vector<async::Destination>> to =
+      destinations(value(operation_.mask) & (operation_.wide_mask ? 0xFFFF'FFFF : 0xFFFF));
   if (!to) return to.error();
   if (warp_.block().counts()) warp_.block().count(moved(*from, false, to->size()));
   return copy_.multicast(*from, *to);

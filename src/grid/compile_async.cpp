@@ -96,9 +96,9 @@ void Compiler::barrier_object(const Operand& operand, Step& step) {
 void Compiler::mbarrier() {
   using Kind = MbarrierOperation::Kind;
   constexpr std::pair<std::string_view, Kind> kKinds[] = {
-      {"init", Kind::init},          {"inval", Kind::inval},      {"arrive", Kind::arrive},
-      {"arrive_drop", Kind::arrive}, {"expect_tx", Kind::expect}, {"complete_tx", Kind::complete},
-      {"test_wait", Kind::test},     {"try_wait", Kind::test},    {"pending_count", Kind::pending},
+      {"init", Kind::init},           {"inval", Kind::inval},      {"arrive", Kind::arrive},
+      {"arrive_drop", Kind::arrive},  {"expect_tx", Kind::expect}, {"complete_tx", Kind::complete},
+      {"test_wait", Kind::test},      {"try_wait", Kind::test},    {"pending_count", Kind::pending},
       {"check_layout", Kind::layout},
   };
   MbarrierOperation out{std::ranges::find(kKinds, word(0), &std::pair<std::string_view, Kind>::first)->second};
@@ -189,8 +189,8 @@ void Compiler::bulk() {
                            std::ranges::find_if(words(), [](auto one) { return one.starts_with("shared"); });
   out.kind = has("bulk_group") ? Kind::store : from_global && has("global") ? Kind::load : Kind::exchange;
   for (const std::string_view one : words())
-    if (const auto* const left = std::ranges::find_if(
-            kLeftWords, [&](const LeftWord& row) { return one.starts_with(row.begin); });
+    if (const auto* const left =
+            std::ranges::find_if(kLeftWords, [&](const LeftWord& row) { return one.starts_with(row.begin); });
         left != std::end(kLeftWords))
       return leave(fmt::format(".{}: {}", one, left->reason));
   out.strong = has("relaxed");

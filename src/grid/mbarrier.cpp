@@ -98,8 +98,8 @@ Result<std::vector<SharedBytes>> find_objects(Warp& warp, const Path& path, cons
   std::vector<SharedBytes> out;
   for (std::uint64_t rest = value(warp, path, step, operation.blocks, lane); rest != 0; rest &= rest - 1) {
     const auto rank = static_cast<std::uint64_t>(std::countr_zero(rest));
-    const Result<SharedBytes> one = find_shared(
-        warp, step, lane, at->offset | rank << kRankShift, block::Mbarriers::kBytes, true, true);
+    const Result<SharedBytes> one =
+        find_shared(warp, step, lane, at->offset | rank << kRankShift, block::Mbarriers::kBytes, true, true);
     if (!one) return one.error();
     out.push_back(*one);
   }
@@ -120,10 +120,10 @@ bool must_wait(Warp& warp, const Path& path, const Step& step, Lanes lanes,
   return std::ranges::any_of(block::lanes_of(lanes), [&](int lane) {
     const Result<std::vector<SharedBytes>> objects = find_objects(warp, path, step, lane, operation);
     return objects && std::ranges::any_of(*objects, [&](const SharedBytes& at) {
-      const block::Mbarriers& of = at.block->async().mbarriers;
-      const auto address = static_cast<std::int64_t>(at.offset);
-      return changes ? of.must_settle(address) : of.must_let_go(address, arrivals);
-    });
+             const block::Mbarriers& of = at.block->async().mbarriers;
+             const auto address = static_cast<std::int64_t>(at.offset);
+             return changes ? of.must_settle(address) : of.must_let_go(address, arrivals);
+           });
   });
 }
 

@@ -61,7 +61,7 @@ struct OperandForm {
   std::string_view role;
   char type_from = 0;  ///< 'T', 'U', 'V', 'W', or 0: `type`
   Type type = Type::b32;
-  int count = 1;  ///< of a pack, and of the parts in brackets
+  int count = 1;        ///< of a pack, and of the parts in brackets
   char count_from = 0;  ///< of a pack: 'M', 'C', 'D', or 0: `count`
   Presence presence = Presence::always;
   std::string_view word = {};    ///< with which it is there
@@ -112,7 +112,7 @@ struct MatchedForm {
   int coordinates = 0, offsets = 0;  ///< of a tensor, or a texture
   bool has_layer = false;            ///< the first coordinate of a texture is one
   VectorSizes sizes = {};
-  Features features = {};            ///< of the target, which special registers need too
+  Features features = {};  ///< of the target, which special registers need too
 
   /// The type of an operand.
   Type type_of(const OperandForm& operand) const;

@@ -340,14 +340,16 @@ bool Check::takes_overrides(const OperandForm& form, const Operand& operand) {
 
 // [map, ..., {coordinates}], where an offset of the map's address is none of the syntax.
 bool Check::takes_tensor(const OperandForm& form, const Operand& operand) {
-  if (operand.kind != Operand::Kind::address || operand.count != form.count || operand.offset != 0) return false;
+  if (operand.kind != Operand::Kind::address || operand.count != form.count || operand.offset != 0)
+    return false;
   return takes_base(form, child(operand, 0)) && takes_overrides(form, operand) &&
          takes_integers(form, child(operand, form.count - 1), form_.coordinates, Type::b32);
 }
 
 // [endpoint, offset{, offset}]
 bool Check::takes_handle(const OperandForm& form, const Operand& operand) const {
-  if (operand.kind != Operand::Kind::address || operand.count != form.count || operand.offset != 0) return false;
+  if (operand.kind != Operand::Kind::address || operand.count != form.count || operand.offset != 0)
+    return false;
   for (int i = 1; i < form.count; ++i)
     if (!takes_integer(child(operand, i), Type::u64)) return false;
   return takes_integer(child(operand, 0), Type::u32);
@@ -408,8 +410,8 @@ std::string Check::describe_tensor(const OperandForm& form) const {
     case 3: return fmt::format("[tensor map, address, {}]", coordinates);
     case 4: return fmt::format("[tensor map, address, {{1 size}}, {}]", coordinates);
     case 6:
-      return fmt::format("[tensor map, address, {{{} sizes}}, {{{} lower strides}}, upper strides, {}]", n, n - 1,
-                         coordinates);
+      return fmt::format("[tensor map, address, {{{} sizes}}, {{{} lower strides}}, upper strides, {}]", n,
+                         n - 1, coordinates);
     default: return fmt::format("[tensor map, {}]", coordinates);
   }
 }

@@ -190,10 +190,11 @@ std::vector<Form> expand_compressions(bool reduces) {
           if (nan && !reduces) continue;
           Move move{false, row.shape, number, false};
           if (reduces) move.reduction = Move::Reduction{max, absolute, nan, Move::Reduction::Type::f32};
-          Form form = make_tensor_form(
-              {"ld", reduces ? "red" : "", "spcompress", "sync", "aligned", row.name, fmt::format("x{}", number),
-               max ? "max" : "min", "sp::2:4", absolute ? "abs" : "", nan ? "NaN" : "", "f32", "b2"},
-              {.lanes = kWarp, .what = move, .not_executed = kNoPlaces}, Feature::tensor_memory | Feature::sm_107a);
+          Form form = make_tensor_form({"ld", reduces ? "red" : "", "spcompress", "sync", "aligned", row.name,
+                                        fmt::format("x{}", number), max ? "max" : "min", "sp::2:4",
+                                        absolute ? "abs" : "", nan ? "NaN" : "", "f32", "b2"},
+                                       {.lanes = kWarp, .what = move, .not_executed = kNoPlaces},
+                                       Feature::tensor_memory | Feature::sm_107a);
           form.operands = {vector("mdata", Part::metadata, (number + 31) / 32),
                            vector("cdata", Part::d, number / 2)};
           if (reduces)
@@ -273,8 +274,8 @@ void add_moves(std::vector<Family>& out) {
   add(out, "tcgen05.cp", kCopyMarks, kCopySlots, FormList(expand_copies));
   add(out, "tcgen05.ld", kLoadMarks, kLoadSlots, FormList(expand_moves, false));
   add(out, "tcgen05.ld.red", kReduceMarks, kReduceSlots, FormList(expand_reductions));
-  add(out, "tcgen05.ld.red.spcompress", kReduceCompressMarks, kCompressSlots, FormList(expand_compressions, true),
-      kCompressSince);
+  add(out, "tcgen05.ld.red.spcompress", kReduceCompressMarks, kCompressSlots,
+      FormList(expand_compressions, true), kCompressSince);
   add(out, "tcgen05.ld.spcompress", kCompressMarks, kCompressSlots, FormList(expand_compressions, false),
       kCompressSince);
   add(out, "tcgen05.shift", kShiftMarks, kShiftSlots, FormList(expand_shifts));

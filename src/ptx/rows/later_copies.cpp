@@ -18,7 +18,8 @@ std::span<const FormRow> later_bulk_rows() {
        "{,.L2::cache_hint}",
        "[p] [q] a:u32(0..1048560/16) [m] c:u64&L2::cache_hint", strong_copies, copies, "9.3"},
       {"cp.async.bulk.weak.shared::cta.global.mbarrier::complete_tx::bytes{,.L2::cache_hint}.ignore_oob",
-       "[p] [q] a:u32(0..1048560/16) b:u32(0..15) b:u32(0..15) [m] c:u64&L2::cache_hint", strong_copies, copies, "9.3"},
+       "[p] [q] a:u32(0..1048560/16) b:u32(0..15) b:u32(0..15) [m] c:u64&L2::cache_hint", strong_copies, copies,
+       "9.3"},
       {"cp.async.bulk.weak.shared::cluster.global.mbarrier::complete_tx::bytes{$multicast}{,.L2::cache_hint}",
        "[p] [q] a:u32(0..1048560/16) [m] b:u16 c:u64&L2::cache_hint", strong_copies, copies, "9.3"},
       {"cp.async.bulk.weak.global.shared::cta.bulk_group{,.L2::cache_hint}",
@@ -30,7 +31,8 @@ std::span<const FormRow> later_bulk_rows() {
        "[p] [q] a:u32(0..1048560/16) [m] c:u64&L2::cache_hint", strong_copies, copies, "9.3"},
       {"cp.async.bulk.relaxed{$scope,.cluster}.shared::cta.global.mbarrier::complete_tx::bytes"
        "{,.L2::cache_hint}.ignore_oob.b128",
-       "[p] [q] a:u32(0..1048560/16) b:u32(0..15) b:u32(0..15) [m] c:u64&L2::cache_hint", strong_copies, copies, "9.3"},
+       "[p] [q] a:u32(0..1048560/16) b:u32(0..15) b:u32(0..15) [m] c:u64&L2::cache_hint", strong_copies, copies,
+       "9.3"},
       {"cp.async.bulk.relaxed{$scope,.cluster}.shared::cluster.global"
        ".mbarrier::complete_tx::bytes{$multicast}{,.L2::cache_hint}.b128",
        "[p] [q] a:u32(0..1048560/16) [m] b:u16 c:u64&L2::cache_hint", strong_copies, copies, "9.3"},
@@ -43,7 +45,8 @@ std::span<const FormRow> later_bulk_rows() {
        "[p] [q] a:u32(0..1048560/16) [m] c:u64&L2::cache_hint", sm_107f, copies, "9.4"},
       {"cp.async.bulk{,.weak}.shared::cta.global.mbarrier::complete_tx::bytes.mbarrier::report::disabled"
        "{,.L2::cache_hint}.ignore_oob",
-       "[p] [q] a:u32(0..1048560/16) b:u32(0..15) b:u32(0..15) [m] c:u64&L2::cache_hint", sm_107f, copies, "9.4"},
+       "[p] [q] a:u32(0..1048560/16) b:u32(0..15) b:u32(0..15) [m] c:u64&L2::cache_hint", sm_107f, copies,
+       "9.4"},
       {"cp.async.bulk{,.weak}.shared::cluster.global.mbarrier::complete_tx::bytes{$report}{$multicast}"
        "{,.L2::cache_hint}",
        "[p] [q] a:u32(0..1048560/16) [m] b:u16 c:u64&L2::cache_hint", sm_107f, copies, "9.4"},
@@ -55,7 +58,8 @@ std::span<const FormRow> later_bulk_rows() {
        "[p] [q] a:u32(0..1048560/16) [m] c:u64&L2::cache_hint", sm_107f, copies, "9.4"},
       {"cp.async.bulk.relaxed{$scope,.cluster}.shared::cta.global.mbarrier::complete_tx::bytes"
        ".mbarrier::report::disabled{,.L2::cache_hint}.ignore_oob.b128",
-       "[p] [q] a:u32(0..1048560/16) b:u32(0..15) b:u32(0..15) [m] c:u64&L2::cache_hint", sm_107f, copies, "9.4"},
+       "[p] [q] a:u32(0..1048560/16) b:u32(0..15) b:u32(0..15) [m] c:u64&L2::cache_hint", sm_107f, copies,
+       "9.4"},
       {"cp.async.bulk.relaxed{$scope,.cluster}.shared::cluster.global"
        ".mbarrier::complete_tx::bytes{$report}{$multicast}{,.L2::cache_hint}.b128",
        "[p] [q] a:u32(0..1048560/16) [m] b:u16 c:u64&L2::cache_hint", sm_107f, copies, "9.4"},
@@ -176,11 +180,13 @@ std::span<const FormRow> later_tensors_rows() {
        "{.and,.or,.xor,.add,.inc,.dec,.min,.max}{,.tile}.bulk_group{,.L2::cache_hint}"
        ".override::global_address.override::global_dim_stride",
        "[t,g,z,l,u,c] [q] c:u64&L2::cache_hint", sm_107f, tensor_reductions, "9.4"},
-      {"cp.async.bulk.prefetch.tensor{$dim}.L2.global{,.tile}.L2::evict_last", "[t,c]", sm_107f, control, "9.4"},
+      {"cp.async.bulk.prefetch.tensor{$dim}.L2.global{,.tile}.L2::evict_last", "[t,c]", sm_107f, control,
+       "9.4"},
       {"cp.async.bulk.prefetch.tensor{$dim}.L2.global{,.tile}{,.L2::cache_hint,.L2::evict_last}"
        ".override::global_address",
        "[t,g,c] c:u64&L2::cache_hint", sm_107f, control, "9.4"},
-      {"cp.async.bulk.prefetch.tensor.2d.L2.global.tile::gather4.L2::evict_last", "[t,c]", sm_107f, control, "9.4"},
+      {"cp.async.bulk.prefetch.tensor.2d.L2.global.tile::gather4.L2::evict_last", "[t,c]", sm_107f, control,
+       "9.4"},
       {"cp.async.bulk.prefetch.tensor.2d.L2.global.tile::gather4{,.L2::cache_hint,.L2::evict_last}"
        ".override::global_address",
        "[t,g,c] c:u64&L2::cache_hint", sm_107f, control, "9.4"},
@@ -196,13 +202,13 @@ std::span<const FormRow> later_tensors_rows() {
       {"cp.async.bulk.prefetch.tensor{.2d,.3d,.4d,.5d}.L2.global{,.tile}{,.L2::cache_hint,.L2::evict_last}"
        ".override::global_address.override::global_dim_stride",
        "[t,g,z,l,u,c] c:u64&L2::cache_hint", sm_107f, control, "9.4"},
-      {"applypriority.async.bulk.tensor{$dim}{,.global}.bulk_group{,.tile}.L2::evict_normal",
-       "[t,c]", sm_107f, control, "9.4"},
+      {"applypriority.async.bulk.tensor{$dim}{,.global}.bulk_group{,.tile}.L2::evict_normal", "[t,c]", sm_107f,
+       control, "9.4"},
       {"applypriority.async.bulk.tensor{$dim}{,.global}.bulk_group{,.tile}.L2::evict_normal"
        ".override::global_address",
        "[t,g,c]", sm_107f, control, "9.4"},
-      {"applypriority.async.bulk.tensor.2d{,.global}.bulk_group.tile::gather4.L2::evict_normal",
-       "[t,c]", sm_107f, control, "9.4"},
+      {"applypriority.async.bulk.tensor.2d{,.global}.bulk_group.tile::gather4.L2::evict_normal", "[t,c]",
+       sm_107f, control, "9.4"},
       {"applypriority.async.bulk.tensor.2d{,.global}.bulk_group.tile::gather4.L2::evict_normal"
        ".override::global_address",
        "[t,g,c]", sm_107f, control, "9.4"},

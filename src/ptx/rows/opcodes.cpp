@@ -101,9 +101,7 @@ constexpr Opcode kOpcodes[] = {
     {"tcgen05", Does::tensor},
 
     {.name = "multimem", .not_modelled = "there is one GPU"},
-    {.name = "fabric",
-     .not_modelled = "there is one GPU",
-     .undescribed = "try_atom tensor L2::cache_hint"},
+    {.name = "fabric", .not_modelled = "there is one GPU", .undescribed = "try_atom tensor L2::cache_hint"},
 };
 
 bool has_result(const ScalarForm& form) {

@@ -114,8 +114,8 @@ std::span<const FormRow> multimem_rows() {
 std::span<const FormRow> fabric_rows() {
   static constexpr std::string_view kOneGpu = "there is one GPU";
   static constexpr FormRow kRows[] = {
-      {"fabric.try_get.async.shared::cta{$fabric_bytes}.relaxed.sys.b128", "[p] [e,o] a:u32(0..4294967280/16) [m]",
-       sm_100, not_executed, "9.3"},
+      {"fabric.try_get.async.shared::cta{$fabric_bytes}.relaxed.sys.b128",
+       "[p] [e,o] a:u32(0..4294967280/16) [m]", sm_100, not_executed, "9.3"},
       {"fabric.try_put.async{,.multimem}.shared::cta{$fabric_16b}.relaxed.sys.b128",
        "[e,o] [p] a:u32(0..4294967280/16) [m]", sm_100, not_executed, "9.3"},
       {"fabric.try_put.async{,.multimem}.shared::cta{$fabric_16b}.cp_mask.relaxed.sys.b128",
@@ -134,8 +134,8 @@ std::span<const FormRow> fabric_rows() {
       {"fabric.submit.commit_group", "", sm_100, not_executed, "9.5"},
       {"fabric.wait.sync_restrict::reads", "", sm_100, not_executed, "9.3"},
       {"fabric.wait.sync_restrict::read", "#imm", sm_100, not_executed, "9.5"},
-      {"fence.proxy{.generic::fabric,.fabric::generic,.fabric::fabric}.alias{.acquire,.release}.sys", "", sm_100,
-       not_executed, "9.3", kOneGpu},
+      {"fence.proxy{.generic::fabric,.fabric::generic,.fabric::fabric}.alias{.acquire,.release}.sys", "",
+       sm_100, not_executed, "9.3", kOneGpu},
   };
   return kRows;
 }
