@@ -121,8 +121,8 @@ bool Issue::begin(const Destination& to, std::uint32_t at, std::uint64_t bytes, 
 }
 
 void Issue::send(const std::optional<Side>& from, const Destination& to, std::uint32_t at, std::uint64_t bytes,
-                 Agent agent, std::uint64_t counted, Move move, std::vector<std::int64_t> undefined,
-                 bool reduces) {
+                 Agent agent, std::uint64_t counted, bool reduces, Move move,
+                 std::vector<std::int64_t> undefined) {
   auto arrive = [&here = here_, to, who = who_, at, bytes, agent, counted, move = std::move(move),
                  undefined = std::move(undefined)] {
     move(to.block->memory().data());
@@ -246,7 +246,7 @@ Result<bool> Issue::load_lines(const Region& from, const tensor_map::CopyLines& 
   if (!begin(to, lines.shared, bytes, agent, false, &from)) return false;
   if (here_.shared.records() && !global_.access(until_phase(to, agent), rows_of(lines, data))) return false;
   send(Side{nullptr, lines.global, lines.reach()}, to, lines.shared, bytes, agent,
-       tensor_map::counted_bytes(*from.map),
+       tensor_map::counted_bytes(*from.map), false,
        [lines, data](std::byte* shared) { tensor_map::move(lines, data, shared); });
   return true;
 }
@@ -273,7 +273,7 @@ Result<bool> Issue::load(const Region& from, const Destination& to) {
   const auto map = from.map != nullptr ? std::make_shared<const TensorMap>(*from.map) : nullptr;
   const std::optional<Side> side = global_side();
   send(
-      side, to, hull.first, bytes, agent, counted,
+      side, to, hull.first, bytes, agent, counted, false,
       [runs = std::move(runs_), data = std::move(data_), map](std::byte* shared) {
         move_in(runs, data, map.get(), shared);
       },
@@ -370,11 +370,11 @@ Result<bool> Issue::exchange(std::uint32_t from, std::uint64_t bytes, const Dest
       if (here_.shared.is_never_written(from + i)) undefined.push_back(to.at + i);
   }
   send(
-      Side{&here_, from, bytes}, to, to.at, bytes, agent, bytes,
+      Side{&here_, from, bytes}, to, to.at, bytes, agent, bytes, reduce.has_value(),
       [&here = here_, from, at = to.at, bytes, reduce](std::byte* shared) {
         move_to(shared + at, here.memory().subspan(from, bytes), reduce);
       },
-      std::move(undefined), reduce.has_value());
+      std::move(undefined));
   return true;
 }
 
@@ -386,12 +386,10 @@ Result<bool> Issue::write(std::span<const std::byte> value, const Destination& t
   std::ranges::copy(value, data.begin());
   Agent agent{};
   if (!begin(to, to.at, value.size(), agent, generic, nullptr, reduce.has_value())) return false;
-  send(
-      std::nullopt, to, to.at, value.size(), agent, value.size(),
-      [data, at = to.at, bytes = value.size(), reduce](std::byte* shared) {
-        move_to(shared + at, std::span(data).first(bytes), reduce);
-      },
-      {}, reduce.has_value());
+  send(std::nullopt, to, to.at, value.size(), agent, value.size(), reduce.has_value(),
+       [data, at = to.at, bytes = value.size(), reduce](std::byte* shared) {
+         move_to(shared + at, std::span(data).first(bytes), reduce);
+       });
   return true;
 }
 

@@ -95,8 +95,8 @@ class Issue {
   /// When they have arrived, the object counts `counted` bytes. Those of `undefined` have no value there. `from`: nothing of
   /// values in registers.
   void send(const std::optional<Side>& from, const Destination& to, std::uint32_t at, std::uint64_t bytes,
-            Agent agent, std::uint64_t counted, Move move, std::vector<std::int64_t> undefined = {},
-            bool reduces = false);
+            Agent agent, std::uint64_t counted, bool reduces, Move move,
+            std::vector<std::int64_t> undefined = {});
   std::optional<Side> global_side() const;
 
   Block& here_;

@@ -185,15 +185,7 @@ Result<async::Region> Lane::region(const OperandAt& address) {
   Result<TensorMap> map = read_map(warp_, step_, value(operation_.map), dimensions, lane_);
   if (!map) return map.error();
   map_ = *std::move(map);
-  if (operation_.address.exists()) {
-    constexpr std::uint64_t kAlignment = 16;
-    map_.global_address = value(operation_.address);
-    if (map_.global_address % kAlignment != 0)
-      return Error{Errc::address_misaligned,
-                   {},
-                   fmt::format("address {:#x} of a tensor", map_.global_address),
-                   fmt::format("it must be a multiple of {}", kAlignment)};
-  }
+  if (operation_.address.exists()) map_.global_address = value(operation_.address);
   async::Region out{0, 0, &map_, {operation_.mode}};
   for (int i = 0; i < dimensions; ++i)
     out.box.coordinates[static_cast<std::size_t>(i)] =

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <bit>
 #include <cctype>
-#include <charconv>
 #include <iterator>
 #include <string>
 #include <unordered_map>
@@ -340,32 +339,6 @@ void add_texture(std::span<const std::string_view> words, MatchedForm& out) {
     }
 }
 
-// "x16" behind its letter.
-int number_behind(std::string_view word, std::size_t first) {
-  int out = 0;
-  std::from_chars(word.data() + first, word.data() + word.size(), out);
-  return out;
-}
-
-// How many registers the vectors of spcompress and spdecompress have (PTX manual, "Expected vector size for various operands").
-VectorSizes sizes_of(const ScalarForm& form, std::span<const std::string_view> words) {
-  int element = 0, index = 0, from = 0, to = 0, number = 0;
-  for (const std::string_view word : words) {
-    if (word == "b8" || word == "b16") element = number_behind(word, 1);
-    if (word == "b2" || word == "b4") index = number_behind(word, 1);
-    if (word[0] == 'x') number = number_behind(word, 1);
-    if (word.starts_with("sp::")) {
-      from = number_behind(word, 4);
-      to = number_behind(word, word.rfind(':') + 1);
-    }
-  }
-  const auto words_of_bits = [](int bits) { return (bits + 31) / 32; };
-  if (form.opcodes.front() == "spcompress")
-    return {(number * index + element - 1) / element, number, 2 * number};
-  return {words_of_bits(from * index * number), words_of_bits(from * element * number),
-          words_of_bits(to * element * number)};
-}
-
 MatchedForm matched(const ScalarForm& form, std::span<const std::string_view> words, Features features) {
   MatchedForm out{&form, {}, 1, false, 0, 0, false, {}, features};
   const auto has = [&](std::string_view word) { return std::ranges::find(words, word) != words.end(); };
@@ -379,7 +352,7 @@ MatchedForm matched(const ScalarForm& form, std::span<const std::string_view> wo
                           [](const OperandForm& one) { return one.kind == OperandForm::Kind::texture; }))
     add_texture(words, out);
   if (std::ranges::any_of(form.operands, [](const OperandForm& one) { return one.count_from != 0; }))
-    out.sizes = sizes_of(form, words);
+    out.sizes = compression_sizes(form.opcodes.front(), words);
   out.offsets = has("im2col::w") || has("im2col::w::128") ? 2 : out.coordinates - 2;
   if (has("tile::gather4") || has("tile::scatter4")) out.coordinates = 5;  // a column and four rows
   return out;

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ptx/compression.hpp"
 #include "ptx/rows/rows.hpp"
 #include "ptx/type.hpp"
 #include "target/target.hpp"
@@ -97,11 +98,6 @@ struct ScalarForm {
 std::span<const ScalarForm> scalar_forms();
 /// Those of an opcode; none if it has none.
 std::span<const ScalarForm* const> forms_of(std::string_view opcode);
-
-/// How many registers the vectors of a compression have.
-struct VectorSizes {
-  int metadata = 0, compressed = 0, dense = 0;
-};
 
 /// A form as a statement names it.
 struct MatchedForm {
