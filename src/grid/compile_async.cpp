@@ -44,11 +44,11 @@ constexpr LeftWord kLeftWords[] = {
     {"override::global_dim", "how eight bits say a size is not known"},
 };
 
-// The row of a table that one of the words names.
 bool is_one_of(MbarrierOperation::Kind kind, std::initializer_list<MbarrierOperation::Kind> list) {
   return std::ranges::find(list, kind) != list.end();
 }
 
+// The row of a table that one of the words names.
 template <class Row, std::size_t N, class Has>
 const Row* find_word(const Row (&rows)[N], Has has) {
   for (const Row& row : rows)

@@ -15,7 +15,7 @@ int number_behind(std::string_view word, std::size_t first) {
 
 }  // namespace
 
-VectorSizes compression_sizes(std::string_view opcode, std::span<const std::string_view> words) {
+VectorSizes compression_sizes(bool compresses, std::span<const std::string_view> words) {
   int element = 0, index = 0, from = 0, to = 0, number = 0;
   for (const std::string_view word : words) {
     if (word == "b8" || word == "b16") element = number_behind(word, 1);
@@ -27,7 +27,7 @@ VectorSizes compression_sizes(std::string_view opcode, std::span<const std::stri
     }
   }
   const auto words_of_bits = [](int bits) { return (bits + 31) / 32; };
-  if (opcode == "spcompress") return {(number * index + element - 1) / element, number, 2 * number};
+  if (compresses) return {(number * index + element - 1) / element, number, 2 * number};
   return {words_of_bits(from * index * number), words_of_bits(from * element * number),
           words_of_bits(to * element * number)};
 }

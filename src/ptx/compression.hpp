@@ -11,6 +11,6 @@ namespace warpbit::ptx {
 struct VectorSizes {
   int metadata = 0, compressed = 0, dense = 0;
 };
-VectorSizes compression_sizes(std::string_view opcode, std::span<const std::string_view> words);
+VectorSizes compression_sizes(bool compresses, std::span<const std::string_view> words);
 
 }  // namespace warpbit::ptx

@@ -351,8 +351,8 @@ MatchedForm matched(const ScalarForm& form, std::span<const std::string_view> wo
   if (std::ranges::any_of(form.operands,
                           [](const OperandForm& one) { return one.kind == OperandForm::Kind::texture; }))
     add_texture(words, out);
-  if (std::ranges::any_of(form.operands, [](const OperandForm& one) { return one.count_from != 0; }))
-    out.sizes = compression_sizes(form.opcodes.front(), words);
+  const auto compressed = std::ranges::find(form.operands, 'C', &OperandForm::count_from);
+  if (compressed != form.operands.end()) out.sizes = compression_sizes(compressed->is_destination(), words);
   out.offsets = has("im2col::w") || has("im2col::w::128") ? 2 : out.coordinates - 2;
   if (has("tile::gather4") || has("tile::scatter4")) out.coordinates = 5;  // a column and four rows
   return out;

@@ -74,7 +74,8 @@ std::span<const FormRow> movement_rows() {
   return kRows;
 }
 
-// PTX manual, "spcompress" and "spdecompress": the numbers for which indices reach all places, and vectors have 1 to 128 registers.
+// PTX manual, "spcompress" and "spdecompress": the numbers for which indices reach all places, and vectors
+// have 1 to 128 registers.
 std::span<const FormRow> compression_rows() {
   static constexpr std::string_view kDense = "{d:b32*D} {a:b32*M} {b:b32*C}";
   static constexpr FormRow kRows[] = {
