@@ -57,7 +57,7 @@ TEST_CASE("correct kernels have no fault, no finding, and the bytes that they sh
 }
 
 // Modules as compilers of CUDA 13.2 to 13.5 write them, whose names begin with "later_": each has forms of one version, which
-// are refused before and on a lesser target. One has old forms alone, and three stand on a target of PTX 9.4: of these the
+// are refused before and on a lesser target. One has old forms alone, and five stand on a target of PTX 9.4: of these the
 // target is refused before.
 TEST_CASE("modules of PTX 9.1 to 9.5 are refused before, and on lesser targets, by what they show", "[quick]") {
   struct Later {
@@ -86,6 +86,13 @@ TEST_CASE("modules of PTX 9.1 to 9.5 are refused before, and on lesser targets, 
        "tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32"},
       {"rubin_fp4_k96", "sm_107a", "9.3", "9.4", ".target sm_107a", "sm_107",
        "tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32"},
+      {"strong_copies", "sm_90a", "9.2", "9.3", "mbarrier.init.layout::v1.shared::cta.b64", "sm_90",
+       "cp.async.bulk.relaxed.gpu.shared::cta.global.mbarrier::complete_tx::bytes.b128"},
+      {"wide_masks", "sm_107f", "9.3", "9.4", ".target sm_107f", "sm_107",
+       "mbarrier.arrive.expect_tx.release.cluster.shared::cluster.multicast::cluster::32b.b64"},
+      {"map_of_three_tensors", "sm_107f", "9.3", "9.4", ".target sm_107f", "sm_100f",
+       "cp.async.bulk.prefetch.tensor.1d.L2.global.tile.L2::evict_last.override::global_address"},
+      {"readonly_loads", "sm_90", "9.3", "9.4", "prefetch.global.L1::32B.valid_addr", "sm_89"},
       {"multistage_wgmma", "sm_90a", "7.8", "8.0", ".target sm_90a", "sm_90",
        "setmaxnreg.dec.sync.aligned.u32"},
   };

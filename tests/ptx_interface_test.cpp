@@ -206,7 +206,10 @@ SUM:
 }
 
 TEST_CASE("what is not modelled is refused by its name, with its line and the reason", "[quick][ptx]") {
-  const ptx::Module module = module_of(std::string(kHead) + R"(
+  const ptx::Module module = module_of(R"(.version 8.1
+.target sm_90
+.address_size 64
+
 .entry k() { .reg .b32 %r<4>; .reg .b64 %rd<2>;
   multimem.red.relaxed.sys.global.add.u32 [%rd1],
     %r1;
@@ -214,15 +217,18 @@ TEST_CASE("what is not modelled is refused by its name, with its line and the re
   frobnicate.u32 %r1, %r2;
   ret;
 })");
-  std::vector<std::string> messages;
+  std::vector<std::string> messages;  // of what is no PTX; a launch refuses the first statement
   for (const Error& error : module.check()) messages.push_back(error.message());
   CHECK(
       messages ==
       std::vector<std::string>{
-          "line 6, column 3: multimem.red.relaxed.sys.global.add.u32 [%rd1], %r1 is not modelled yet: there is one "
-          "GPU",
           "line 9, column 3: frobnicate.u32 %r1, %r2: 'frobnicate' is not an instruction of this library; it has "
           "those of the PTX manual"});
+  const Result<ptx::Function> kernel = module.function("k");
+  REQUIRE_FALSE(kernel.ok());
+  CHECK(
+      kernel.error().message() ==
+      "line 6, column 3: multimem.red.relaxed.sys.global.add.u32 [%rd1], %r1 is not modelled yet: there is one GPU");
 }
 
 }  // namespace ptx_interface_test

@@ -131,6 +131,7 @@ struct Block {
   Cluster& cluster;
   block::Shared shared;
   block::Mbarriers mbarriers{shared};
+  std::set<std::int64_t> reporting = {};  ///< objects of .layout::v1
   BulkGroups groups{shared};
   CopiedTiles tiles{shared};
   Allows allows;

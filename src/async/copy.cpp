@@ -115,13 +115,14 @@ bool Issue::begin(const Destination& to, std::uint32_t at, std::uint64_t bytes, 
   if (!here_.shared.records() || bytes == 0) return true;
   if (tensor != nullptr && tensor->map != nullptr)
     to.block->tiles.add(at, bytes, tensor->map->swizzle_mode, who_);
-  agent.strong = reduces;
+  agent.strong = reduces || strong_;
   return here_.allows(
       to.block->shared.write_by({}, at, static_cast<std::int64_t>(bytes), who_, agent, !generic));
 }
 
 void Issue::send(const std::optional<Side>& from, const Destination& to, std::uint32_t at, std::uint64_t bytes,
-                 Agent agent, std::uint64_t counted, Move move, std::vector<std::int64_t> undefined) {
+                 Agent agent, std::uint64_t counted, bool reduces, Move move,
+                 std::vector<std::int64_t> undefined) {
   auto arrive = [&here = here_, to, who = who_, at, bytes, agent, counted, move = std::move(move),
                  undefined = std::move(undefined)] {
     move(to.block->memory().data());
@@ -138,7 +139,7 @@ void Issue::send(const std::optional<Side>& from, const Destination& to, std::ui
                       .from = from,
                       .to = Side{to.block, at, bytes},
                       .bytes = bytes,
-                      .reduces = agent.strong});
+                      .reduces = reduces});
 }
 
 // The smallest range of global memory in which all runs lie.
@@ -224,8 +225,8 @@ std::vector<GlobalRows> Issue::rows_of_runs() const {
 }
 
 GlobalCopies::Copy Issue::until_phase(const Destination& to, Agent agent) const {
-  return {{},           false,     GlobalCopies::Copy::Wait::object, who_, &to.counting(), agent.clock,
-          agent.number, to.barrier};
+  return {{},         false,  GlobalCopies::Copy::Wait::object, who_, &to.counting(), agent.clock, agent.number,
+          to.barrier, strong_};
 }
 
 // ---- From global to shared memory
@@ -245,7 +246,7 @@ Result<bool> Issue::load_lines(const Region& from, const tensor_map::CopyLines& 
   if (!begin(to, lines.shared, bytes, agent, false, &from)) return false;
   if (here_.shared.records() && !global_.access(until_phase(to, agent), rows_of(lines, data))) return false;
   send(Side{nullptr, lines.global, lines.reach()}, to, lines.shared, bytes, agent,
-       tensor_map::counted_bytes(*from.map),
+       tensor_map::counted_bytes(*from.map), false,
        [lines, data](std::byte* shared) { tensor_map::move(lines, data, shared); });
   return true;
 }
@@ -272,7 +273,7 @@ Result<bool> Issue::load(const Region& from, const Destination& to) {
   const auto map = from.map != nullptr ? std::make_shared<const TensorMap>(*from.map) : nullptr;
   const std::optional<Side> side = global_side();
   send(
-      side, to, hull.first, bytes, agent, counted,
+      side, to, hull.first, bytes, agent, counted, false,
       [runs = std::move(runs_), data = std::move(data_), map](std::byte* shared) {
         move_in(runs, data, map.get(), shared);
       },
@@ -311,7 +312,8 @@ Result<bool> Issue::store(std::uint32_t from, const Region& to, const std::optio
   if (is_beyond(hull.first, hull.end - hull.first, here_))
     return beyond(hull.first, hull.end - hull.first, here_);
   const std::optional<Side> side = global_side();
-  const Agent agent = here_.shared.records() && hull.bytes != 0 ? here_.groups.begin(who_) : Agent{};
+  Agent agent = here_.shared.records() && hull.bytes != 0 ? here_.groups.begin(who_) : Agent{};
+  agent.strong = strong_ && !how;  // a reduction reads its source weakly
   if (here_.shared.records()) {
     const auto reads = [&](std::uint32_t first, std::uint32_t bytes) {
       block::Found found = here_.shared.read_by({}, first, bytes, who_, agent);
@@ -368,7 +370,7 @@ Result<bool> Issue::exchange(std::uint32_t from, std::uint64_t bytes, const Dest
       if (here_.shared.is_never_written(from + i)) undefined.push_back(to.at + i);
   }
   send(
-      Side{&here_, from, bytes}, to, to.at, bytes, agent, bytes,
+      Side{&here_, from, bytes}, to, to.at, bytes, agent, bytes, reduce.has_value(),
       [&here = here_, from, at = to.at, bytes, reduce](std::byte* shared) {
         move_to(shared + at, here.memory().subspan(from, bytes), reduce);
       },
@@ -384,7 +386,7 @@ Result<bool> Issue::write(std::span<const std::byte> value, const Destination& t
   std::ranges::copy(value, data.begin());
   Agent agent{};
   if (!begin(to, to.at, value.size(), agent, generic, nullptr, reduce.has_value())) return false;
-  send(std::nullopt, to, to.at, value.size(), agent, value.size(),
+  send(std::nullopt, to, to.at, value.size(), agent, value.size(), reduce.has_value(),
        [data, at = to.at, bytes = value.size(), reduce](std::byte* shared) {
          move_to(shared + at, std::span(data).first(bytes), reduce);
        });

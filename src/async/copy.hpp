@@ -57,7 +57,9 @@ struct Reduce {
 /// The copies that a thread issues. Each function: an error of what cannot be carried out; false after a fault.
 class Issue {
  public:
-  Issue(Block& here, block::Who who, Global& global) : here_(here), who_(who), global_(global) {}
+  /// `strong`: its accesses are, as far as the manual leaves them open (.relaxed).
+  Issue(Block& here, block::Who who, Global& global, bool strong = false)
+      : here_(here), who_(who), global_(global), strong_(strong) {}
 
   /// From global memory, for the barrier object.
   Result<bool> load(const Region& from, const Destination& to);
@@ -93,12 +95,14 @@ class Issue {
   /// When they have arrived, the object counts `counted` bytes. Those of `undefined` have no value there. `from`: nothing of
   /// values in registers.
   void send(const std::optional<Side>& from, const Destination& to, std::uint32_t at, std::uint64_t bytes,
-            Agent agent, std::uint64_t counted, Move move, std::vector<std::int64_t> undefined = {});
+            Agent agent, std::uint64_t counted, bool reduces, Move move,
+            std::vector<std::int64_t> undefined = {});
   std::optional<Side> global_side() const;
 
   Block& here_;
   block::Who who_;
   Global& global_;
+  bool strong_;
   std::vector<tensor_map::CopyRun> runs_;
   std::vector<std::byte*> data_;  // in global memory, of each run that is not outside
 };

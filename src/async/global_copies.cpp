@@ -88,7 +88,7 @@ std::optional<GlobalCopies::Conflict> GlobalCopies::conflict(const std::byte* at
   if (!may_meet(writes) || at >= end_ || at + bytes <= first_) return std::nullopt;
   forget_those_waited_for();
   for (const Copy& copy : copies_) {
-    if ((!writes && !copy.writes) || (strong && copy.writes)) continue;
+    if ((!writes && !copy.writes) || (strong && (copy.writes || copy.strong))) continue;
     const auto met = copy.rows.meets(at, bytes);
     if (!met || !is_pending(copy, met->first)) continue;
     const int row = copy.wait == Copy::Wait::threads ? static_cast<int>(met->first) : 0;

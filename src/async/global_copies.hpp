@@ -54,6 +54,7 @@ class GlobalCopies {
     std::uint32_t number;
     int agent = -1;
     std::int64_t object = 0;
+    bool strong = false;  ///< its reads are
   };
   struct Conflict {
     Copy copy;
@@ -67,7 +68,7 @@ class GlobalCopies {
   bool may_meet(bool writes) const { return writes ? !copies_.empty() : writing_ != 0; }
   void add(const Copy& copy);
   /// The copy that an access meets, if one of the two writes. Copies that write, and strong accesses, do not disturb each other:
-  /// they reduce, or may store the same.
+  /// they reduce, or may store the same; nor do strong reads of a copy, and strong accesses.
   std::optional<Conflict> conflict(const std::byte* at, std::size_t bytes, bool writes, bool strong);
 
  private:

@@ -39,7 +39,7 @@ results rest on. `warpbit list --isa --markdown` prints this page.
   with `$name+` a hint of a cache, `.L2::cache_hint`, stands before the type.
 * **since PTX**: the version, and behind it words that have another one. Empty: as old as the target. Words of any instruction may
   be later: `.shared::cta` is of PTX 7.8. Of tensor instructions: the versions in which forms came. What is later than PTX 9.0 follows
-  the manual of PTX 9.4; no assembler was asked about it.
+  the manual of PTX 9.4, and what is of PTX 9.5 the list of it in apache/tvm-tirx#241; no assembler was asked about it.
 * **recorded**: how many of the forms an H100 has executed and left a recording of; words that change no bit of a result (scopes,
   orders, hints of caches) count for nothing. Of tensor instructions: the targets whose GPU has.
 * **open elsewhere**: what the PTX manual leaves open of the result, which is therefore inferred where there is no recording.

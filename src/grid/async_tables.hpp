@@ -28,7 +28,7 @@ struct OperandsAt {
 
 /// mbarrier.* and cp.async.mbarrier.arrive. Places of its step: d, -, address, count or bytes or state.
 struct MbarrierOperation {
-  enum class Kind : std::uint8_t { init, inval, arrive, expect, complete, test, copies, pending };
+  enum class Kind : std::uint8_t { init, inval, arrive, expect, complete, test, copies, pending, layout };
   Kind kind;
   block::MbarrierArrival arrival = {};
   bool expects = false;    ///< the operand of an arrive: bytes, not a count
@@ -36,7 +36,9 @@ struct MbarrierOperation {
   bool acquires = true;
   block::Scope scope = block::Scope::cluster;
   bool scope_unsaid = false;
-  bool counted = true;  ///< of copies: not .noinc
+  bool counted = true;    ///< of copies: not .noinc
+  bool reports = false;   ///< of init and layout: .layout::v1
+  OperandAt blocks = {};  ///< .multicast::cluster::32b: the mask of blocks that have the objects
   /// Of an arrive and a test: a number of the registers that have its state (states.hpp); -1: other values may be there, too.
   std::int32_t states = -1;
 };
@@ -59,7 +61,10 @@ struct BulkOperation {
   bool in_pair = false;              ///< .cta_group::2: the object may lie in the other block of the pair
   bool to_all = false;               ///< .multicast::cluster::all
   bool generic = false;              ///< of a request: its addresses
+  bool strong = false;               ///< .relaxed
+  bool wide_mask = false;            ///< of 32 blocks
   OperandAt to = {}, from = {}, barrier = {}, map = {}, bytes = {}, mask = {};
+  OperandAt address = {};                           ///< .override::global_address
   OperandAt ignored_left = {}, ignored_right = {};  ///< .ignore_oob
   OperandsAt coordinates = {}, offsets = {}, values = {};
 };

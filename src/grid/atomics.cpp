@@ -22,6 +22,7 @@ struct Change {
   Adds adds;  ///< the operation
   StateSpace space;
   std::uint64_t a, b;
+  bool noftz;
 };
 
 Adds what_adds(const scalar::Operation* operation) {
@@ -33,7 +34,7 @@ Adds what_adds(const scalar::Operation* operation) {
 // first.
 std::uint64_t added_in_cache(const Change& change, std::uint64_t old) {
   scalar::Operation operation = *change.operation;
-  if (operation.type == ptx::Type::f32) operation.ftz = true;
+  if (operation.type == ptx::Type::f32 && !change.noftz) operation.ftz = true;
   if (operation.type == ptx::Type::f64) {
     const auto is_nan = [](std::uint64_t code) { return (code << 1) > std::uint64_t{0xFFE0'0000'0000'0000}; };
     if (is_nan(change.a)) return change.a;
@@ -128,7 +129,8 @@ Next atomic(Warp& warp, Path& path, const Step& step, Lanes lanes) {
                         adds,
                         of.space,
                         warp.read(path, step.place[3], lane),
-                        step.place[4].exists() ? warp.read(path, step.place[4], lane) : 0};
+                        step.place[4].exists() ? warp.read(path, step.place[4], lane) : 0,
+                        step.access.noftz};
     const std::uint64_t old = apply(warp.block(), of.data, size, change);
     if (step.place[0].exists()) records.takes(held, lane);
     const bool writes = !compares || old == (change.a & ones(static_cast<int>(8 * size)));
@@ -155,9 +157,9 @@ Next atomic_vector(Warp& warp, Path& path, const Step& step, Lanes lanes) {
     if (!records.reads(lane, to, size * count) || !records.changes(lane, to, size * count)) return Next::end;
     std::array<std::uint64_t, 8> old = {};  // an addend may lie where an old value goes
     for (std::size_t i = 0; i < count; ++i)
-      old[i] =
-          apply(warp.block(), to.data + i * size, size,
-                {Atomic::operation, &operation, adds, to.space, warp.read(path, places[count + i], lane), 0});
+      old[i] = apply(warp.block(), to.data + i * size, size,
+                     {Atomic::operation, &operation, adds, to.space, warp.read(path, places[count + i], lane),
+                      0, step.access.noftz});
     if (places[0].exists()) records.takes(held, lane);
     records.leaves(held, lane, lanes, true);
     for (std::size_t i = 0; i < count; ++i) warp.write(path, places[i], lane, old[i]);

@@ -61,7 +61,7 @@ class Lane {
         operation_(operation),
         lane_(lane),
         global_(warp, step, lane),
-        copy_(warp.block().async(), Block::who(warp, step, lane), global_) {}
+        copy_(warp.block().async(), Block::who(warp, step, lane), global_, operation.strong) {}
 
   Result<bool> issue();
 
@@ -185,6 +185,7 @@ Result<async::Region> Lane::region(const OperandAt& address) {
   Result<TensorMap> map = read_map(warp_, step_, value(operation_.map), dimensions, lane_);
   if (!map) return map.error();
   map_ = *std::move(map);
+  if (operation_.address.exists()) map_.global_address = value(operation_.address);
   async::Region out{0, 0, &map_, {operation_.mode}};
   for (int i = 0; i < dimensions; ++i)
     out.box.coordinates[static_cast<std::size_t>(i)] =
@@ -228,7 +229,8 @@ Result<bool> Lane::load() {
     if (warp_.block().counts()) warp_.block().count(moved(*from, false));
     return copy_.load(*from, *to);
   }
-  const Result<std::vector<async::Destination>> to = destinations(value(operation_.mask) & 0xFFFF);
+  const Result<std::vector<async::Destination>> to =
+      destinations(value(operation_.mask) & (operation_.wide_mask ? 0xFFFF'FFFF : 0xFFFF));
   if (!to) return to.error();
   if (warp_.block().counts()) warp_.block().count(moved(*from, false, to->size()));
   return copy_.multicast(*from, *to);

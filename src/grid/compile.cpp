@@ -73,9 +73,10 @@ const Compiler::Maker Compiler::kMakers[] = {
     {Does::surface_query, &Compiler::surface_query, false},
 };
 
-void Compiler::check_modelled() const {
-  if (const std::string_view reason = statement_->is->not_modelled; !reason.empty())
-    refuse({Errc::instruction_not_modelled, {}, std::string(reason), {}});
+// What ptxas takes is no refusal where a module is checked, though nothing executes it.
+void Compiler::leave(std::string_view reason) {
+  if (!checks_) refuse({Errc::instruction_not_modelled, {}, std::string(reason), {}});
+  nothing();
 }
 
 void Compiler::note(std::optional<Inference> inferred) {
@@ -105,7 +106,6 @@ void Compiler::statement() {
   changes_ = true;
   form_ = nullptr;
   if (does == Does::call) return call();
-  check_modelled();
   for (int i = 0; i < count(); ++i) check_special(operand(i));
   const bool by_forms =
       does == Does::convert || has("tensormap::generic");  // of which some are tensor instructions
@@ -120,9 +120,7 @@ void Compiler::statement() {
   form_ = (*taken)->form;
   check_version();
   check_address_size();
-  const bool is_measured = form_->row->kind != ptx::Kind::not_measured;
-  if (!is_measured && checks_) return nothing();
-  if (!is_measured) refuse({Errc::instruction_not_modelled, {}, "its results have not been measured", {}});
+  if (const std::string_view reason = ptx::why_not_executed(*form_); !reason.empty()) return leave(reason);
   note(shared);
   const Maker& maker = *std::ranges::find(kMakers, does, &Maker::does);
   changes_ = maker.changes;

@@ -70,7 +70,7 @@ void Compiler::access(bool loads) {
   step.access.sign_extends = ptx::is_signed(type);
   step.access.strong = is_strong(step.access);
   program_.orders_by_memory = program_.orders_by_memory || step.access.strong;
-  step.access.non_coherent = has("nc");
+  step.access.non_coherent = has("nc") || has("proxy::readonly");
   step.access.before_cas = loads && !step.access.strong && cas_loops_->compares(where, values);
   step.run = steps::access(step, places, loads);
   step.extra = keep(std::move(places));
@@ -110,6 +110,7 @@ void Compiler::atomic_of(bool returns) {
   if (kind == steps::Atomic::operation) {
     const std::array<std::string_view, 1> of = {ptx::row(type).name};
     step.extra = keep(scalar::operation(named_operation(), of));
+    step.access.noftz = has("noftz");
   }
   if (is_vector) {
     step.run = steps::atomic_vector;

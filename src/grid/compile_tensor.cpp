@@ -96,8 +96,7 @@ bool Compiler::tensor(const Error* scalar) {
   Step step;
   const CompiledAction& action = parsed->decoded().kernel;
   if (const auto* const of = std::get_if<TensorAction>(&action)) {
-    if (!of->not_executed.empty())
-      refuse({Errc::instruction_not_modelled, {}, std::string(of->not_executed), {}});
+    if (!of->not_executed.empty()) return leave(of->not_executed), true;
     check_group(*of);
   }
   step.run = std::holds_alternative<Control>(action)        ? steps::control

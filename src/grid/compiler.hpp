@@ -113,7 +113,7 @@ class Compiler {
     bool is_noted = false;                                            ///< what is inferred of them
   };
   OfWords& of_words();
-  void check_modelled() const;
+  void leave(std::string_view reason);
   void check_version() const;
   void check_special(const Operand& operand) const;
   void check_no_special(const Operand& operand, bool in_vector) const;
@@ -165,6 +165,7 @@ class Compiler {
   void add_listed(Run what, std::size_t rows);
   void barrier_object(const Operand& operand, Step& step);
   void mbarrier();
+  void set_zero(const Place& place);
   void copies_arrive();
   void tensor_operand(const Operand& operand, BulkOperation& out);
   void bulk();

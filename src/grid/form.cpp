@@ -24,8 +24,6 @@ constexpr std::string_view kCalls = "control flow and the stack";
 Result<KernelForm> scalar_form(const warpbit::Statement& name, Target target, bool has_operands) {
   const std::string spelled = spell(name);
   const Opcode& is = opcode(name.opcode);
-  if (!is.not_modelled.empty())
-    return Error{Errc::instruction_not_modelled, spelled, std::string(is.not_modelled), {}};
   const bool is_call = is.does == Does::call;
   const Result<std::vector<MatchedForm>> forms =
       is_call ? std::vector<MatchedForm>() : match_scalar(name.opcode, name.qualifiers, target);

@@ -84,7 +84,13 @@ bool reads_time(const Seen& seen) {
   return has_special(seen, kNames);
 }
 bool reads_where_it_runs(const Seen& seen) {
-  constexpr std::array<std::string_view, 5> kNames = {"%smid", "%nsmid", "%warpid", "%nwarpid", "%gridid"};
+  constexpr std::array<std::string_view, 7> kNames = {"%smid",
+                                                      "%nsmid",
+                                                      "%warpid",
+                                                      "%nwarpid",
+                                                      "%gridid",
+                                                      "%locality_domain_id",
+                                                      "%locality_domain_supplemental_sm"};
   return has_special(seen, kNames);
 }
 

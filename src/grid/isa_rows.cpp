@@ -35,7 +35,8 @@ struct Alike {
 
   bool takes(const ScalarForm& form) const {
     return form.opcodes == first->opcodes && form.row->needs == first->row->needs &&
-           form.row->since == first->row->since && form.row->kind == first->row->kind;
+           form.row->since == first->row->since && form.row->kind == first->row->kind &&
+           form.row->not_executed == first->row->not_executed;
   }
 
   void add(const ScalarForm& form) {
@@ -57,9 +58,8 @@ struct Alike {
                std::string(of.since),
                fmt::format("{} of {}", recorded, seen.size()),
                fmt::format("{}", fmt::join(open, "; "))};
-    if (of.kind == Kind::not_measured) out.open = "not executed: its results have not been measured";
-    if (of.kind == Kind::not_executed)
-      out.open = fmt::format("not executed: {}", ptx::opcode(first->opcodes.front()).not_modelled);
+    if (const std::string_view reason = ptx::why_not_executed(*first); !reason.empty())
+      out.open = fmt::format("not executed: {}", reason);
     return out;
   }
 

@@ -35,7 +35,8 @@ Result<SharedBytes> find_object(Warp& warp, const Path& path, const Step& step, 
 
 // What a thread does to objects of its own block alone.
 bool is_of_own_block(Object kind) {
-  return kind == Object::init || kind == Object::inval || kind == Object::copies || kind == Object::test;
+  return kind == Object::init || kind == Object::inval || kind == Object::copies || kind == Object::test ||
+         kind == Object::layout;
 }
 
 Error another_blocks() {
@@ -48,8 +49,11 @@ bool execute(const MbarrierOperation& operation, async::Block& here, async::Bloc
   const auto number = static_cast<std::uint32_t>(value);
   block::Mbarriers& objects = of.mbarriers;
   switch (operation.kind) {
-    case Object::init: return here.allows(objects.init(address, number, who));
+    case Object::init:
+      operation.reports ? void(of.reporting.insert(address)) : void(of.reporting.erase(address));
+      return here.allows(objects.init(address, number, who));
     case Object::inval: return here.allows(objects.invalidate(address, who));
+    case Object::layout: result = of.reporting.contains(address) == operation.reports ? 1 : 0; return true;
     case Object::expect: return here.allows(objects.expect(address, number, who));
     case Object::complete: return here.allows(objects.complete(address, number, who));
     case Object::copies: {
@@ -67,6 +71,41 @@ bool execute(const MbarrierOperation& operation, async::Block& here, async::Bloc
   }
 }
 
+// What the layout of an object does not take (PTX manual, "Layouts of the mbarrier object"); nothing: it does.
+std::optional<Error> misfit(const MbarrierOperation& operation, const async::Block& of, std::int64_t address,
+                            std::uint64_t count) {
+  constexpr std::uint64_t kMost = 511;  // of .layout::v1
+  if (operation.kind == Object::init && operation.reports && static_cast<std::uint32_t>(count) > kMost)
+    return Error{Errc::barrier_misused,
+                 {},
+                 fmt::format("a count of {}", static_cast<std::uint32_t>(count)),
+                 fmt::format("1 to {} for an object of .layout::v1", kMost)};
+  if (operation.kind == Object::layout && !of.mbarriers.has(address))
+    return Error{Errc::barrier_misused,
+                 {},
+                 fmt::format("no barrier object at address {:#x}", address),
+                 "mbarrier.init must come before"};
+  return std::nullopt;
+}
+
+// The objects of a lane's operation: at its address, or there in each block of a mask.
+Result<std::vector<SharedBytes>> find_objects(Warp& warp, const Path& path, const Step& step, int lane,
+                                              const MbarrierOperation& operation) {
+  const Result<SharedBytes> at =
+      find_object(warp, path, step, lane, step.access.generic || step.access.cluster);
+  if (!at) return at.error();
+  if (!operation.blocks.exists()) return std::vector{*at};
+  std::vector<SharedBytes> out;
+  for (std::uint64_t rest = value(warp, path, step, operation.blocks, lane); rest != 0; rest &= rest - 1) {
+    const auto rank = static_cast<std::uint64_t>(std::countr_zero(rest));
+    const Result<SharedBytes> one =
+        find_shared(warp, step, lane, at->offset | rank << kRankShift, block::Mbarriers::kBytes, true, true);
+    if (!one) return one.error();
+    out.push_back(*one);
+  }
+  return out;
+}
+
 // Whether those who wait for a complete phase of an object go on first: these lanes would change it, or complete a further phase.
 bool must_wait(Warp& warp, const Path& path, const Step& step, Lanes lanes,
                const MbarrierOperation& operation) {
@@ -79,12 +118,12 @@ bool must_wait(Warp& warp, const Path& path, const Step& step, Lanes lanes,
     arrivals += has_count ? static_cast<std::uint32_t>(warp.read(path, step.place[3], lane)) : 1;
   });
   return std::ranges::any_of(block::lanes_of(lanes), [&](int lane) {
-    const Result<SharedBytes> at =
-        find_object(warp, path, step, lane, step.access.generic || step.access.cluster);
-    if (!at) return false;
-    const block::Mbarriers& of = at->block->async().mbarriers;
-    const auto address = static_cast<std::int64_t>(at->offset);
-    return changes ? of.must_settle(address) : of.must_let_go(address, arrivals);
+    const Result<std::vector<SharedBytes>> objects = find_objects(warp, path, step, lane, operation);
+    return objects && std::ranges::any_of(*objects, [&](const SharedBytes& at) {
+             const block::Mbarriers& of = at.block->async().mbarriers;
+             const auto address = static_cast<std::int64_t>(at.offset);
+             return changes ? of.must_settle(address) : of.must_let_go(address, arrivals);
+           });
   });
 }
 
@@ -159,14 +198,20 @@ Next mbarrier(Warp& warp, Path& path, const Step& step, Lanes lanes) {
       warp.write(path, step.place[0], lane, block::Mbarriers::pending_count(value));
       continue;
     }
-    Result<SharedBytes> at = find_object(warp, path, step, lane, step.access.generic || step.access.cluster);
-    if (at && is_of_own_block(operation.kind) && at->block != &warp.block()) at = another_blocks();
-    if (!at) return warp.fault(path, Lanes{1} << lane, at.error());
-    if (!lies_in_variable(warp, path, step, lane, at->offset, block::Mbarriers::kBytes)) return Next::end;
+    Result<std::vector<SharedBytes>> objects = find_objects(warp, path, step, lane, operation);
+    if (objects && is_of_own_block(operation.kind) && objects->front().block != &warp.block())
+      objects = another_blocks();
+    if (!objects) return warp.fault(path, Lanes{1} << lane, objects.error());
     std::uint64_t result = 0;
-    if (!execute(operation, warp.block().async(), at->block->async(), static_cast<std::int64_t>(at->offset),
-                 value, operand.exists(), Block::who(warp, step, lane), result))
-      return Next::end;
+    for (const SharedBytes& at : *objects) {
+      const auto address = static_cast<std::int64_t>(at.offset);
+      if (!lies_in_variable(warp, path, step, lane, at.offset, block::Mbarriers::kBytes)) return Next::end;
+      if (const auto error = misfit(operation, at.block->async(), address, value))
+        return warp.fault(path, Lanes{1} << lane, *error);
+      if (!execute(operation, warp.block().async(), at.block->async(), address, value, operand.exists(),
+                   Block::who(warp, step, lane), result))
+        return Next::end;
+    }
     warp.write(path, step.place[0], lane, result);
   }
   warp.block().async().cluster.happened();

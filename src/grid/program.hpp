@@ -77,6 +77,7 @@ struct Access {
   bool sign_extends = false;
   bool strong = false;    ///< an atomic, or with an order (PTX manual, "Strong Operations")
   block::Strength order;  ///< of a strong one, or of a fence
+  bool noftz = false;     ///< of an atomic addition of f32: global memory flushes nothing
   bool before_cas =
       false;  ///< a load that is no strong one, whose value an atom.cas is compared with (cas_loops.hpp)
   bool is_data = false;       ///< a strong load whose value is used, and decides nothing (polls.hpp)

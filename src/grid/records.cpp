@@ -36,8 +36,9 @@ bool Records::copies(async::GlobalCopies::Copy copy, std::span<const async::Glob
     for (std::size_t row = 0; row < some.rows; ++row) {
       const std::byte* const first = some.first + static_cast<std::ptrdiff_t>(row) * some.stride;
       const GlobalLanes what{Lanes{1} << lane, one_lane(lane, first), some.bytes};
-      if (!meets_no_copy(what, copy.writes, copy.writes)) return false;
-      GlobalAccess by = this->by(copy.writes, copy.writes);
+      const bool strong = copy.writes || copy.strong;
+      if (!meets_no_copy(what, copy.writes, strong)) return false;
+      GlobalAccess by = this->by(copy.writes, strong);
       by.async = true;
       if (!copy.writes)
         if (const auto found = accesses->unfenced(by, lane, first, some.bytes))

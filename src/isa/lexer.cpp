@@ -151,6 +151,8 @@ void Lexer::next(Token& out) {
     end = name_end(end);
     while (end + 2 < text_.size() && text_[end] == ':' && text_[end + 1] == ':' && is(text_[end + 2], in_name))
       end = name_end(end + 2);
+    if (end + 1 < text_.size() && text_[end] == ':' && is(text_[end - 1], digit) && is(text_[end + 1], digit))
+      end = name_end(end + 1);  // .sp::2:4
     if (end == at_ + 1) refuse("'.' alone", "a directive or a qualifier after '.'");
   } else if (is(c, digit) || c == '.') {
     out.kind = Token::Kind::number;

@@ -17,11 +17,18 @@ struct WordSince {
   Version since;
 };
 constexpr WordSince kWords[] = {
-    {"shared::cta", {7, 8}}, {"shared::cluster", {7, 8}},
-    {"cluster", {7, 8}},     {"param::entry", {8, 3}},
-    {"param::func", {8, 3}}, {"b128", {8, 3}},
-    {"mmio", {8, 2}},        {"L1::*", {7, 4}},
-    {"L2::*", {7, 4}},       {"sync_restrict::*", {8, 6}},
+    {"shared::cta", {7, 8}},
+    {"shared::cluster", {7, 8}},
+    {"cluster", {7, 8}},
+    {"param::entry", {8, 3}},
+    {"param::func", {8, 3}},
+    {"b128", {8, 3}},
+    {"mmio", {8, 2}},
+    {"L1::*", {7, 4}},
+    {"L2::*", {7, 4}},
+    {"sync_restrict::*", {8, 6}},
+    {"multicast::cluster::16b", {9, 4}},
+    {"multicast::cluster::32b", {9, 4}},
 };
 
 /// Takes the first of a list from its front.

@@ -110,7 +110,8 @@ constexpr std::string_view kOrders = "weak relaxed acquire release acq_rel volat
 bool is_neutral(std::string_view opcode, std::string_view word) {
   const Does does = ptx::opcode(opcode).does;
   if (word.starts_with("L1::") || (word.starts_with("L2::") && does != Does::policy)) return true;
-  if (does == Does::copy) return has_word("ca cg tile", word);
+  if (does == Does::copy)
+    return has_word("ca cg tile mbarrier::report::disabled", word) || has_word(kOrders, word);
   if (does == Does::mbarrier && has_word("shared shared::cta", word)) return true;
   const bool has_cache =
       does == Does::load || does == Does::store || does == Does::surface_load || does == Does::surface_store;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cctype>
 #include <iterator>
 #include <string>
 #include <unordered_map>
@@ -12,6 +13,7 @@
 #include "numeric/formats.hpp"
 #include "numeric/words.hpp"
 #include "ptx/refusal.hpp"
+#include "ptx/rows/opcodes.hpp"
 
 namespace warpbit::ptx {
 namespace {
@@ -87,13 +89,15 @@ OperandForm operand_form(std::string_view text) {
   }
   if (text.starts_with('[')) {
     const bool is_surface = text == "[h,s]", is_texture = text == "[h,x]";
-    out.kind = text == "[t,c]"            ? OperandForm::Kind::tensor
+    out.kind = text.starts_with("[t,")    ? OperandForm::Kind::tensor
+               : text.starts_with("[e,")  ? OperandForm::Kind::handle
                : is_surface || is_texture ? OperandForm::Kind::texture
                                           : OperandForm::Kind::address;
     if (is_surface) out.type = Type::s32;
     if (is_texture) out.type_from = 'T';
     out.must_be_written = true;
     out.role = text.substr(1, 1);
+    out.count = static_cast<int>(std::ranges::count(text, ',')) + 1;
     return out;
   }
   if (text == "{o}") {
@@ -120,7 +124,8 @@ OperandForm operand_form(std::string_view text) {
   }
   if (text.starts_with('{')) {  // {a:b16*2}
     out.kind = OperandForm::Kind::pack;
-    out.count = text[text.size() - 2] - '0';
+    const char count = text[text.size() - 2];
+    std::isdigit(static_cast<unsigned char>(count)) != 0 ? out.count = count - '0' : out.count_from = count;
     text = text.substr(1, text.size() - 4);
   }
   if (text.starts_with('+') || text.starts_with('-')) {
@@ -236,10 +241,13 @@ constexpr FixedWords kFixed[] = {
     {"membar fence", "proxy"},
     {"createpolicy", "fractional range cvt"},
     {"cp", "async mbarrier arrive commit_group wait_group wait_all bulk tensor reduce prefetch"},
-    {"mbarrier", "init inval arrive arrive_drop expect_tx complete_tx test_wait try_wait parity pending_count"},
+    {"applypriority", "async bulk tensor"},
+    {"mbarrier",
+     "init inval arrive arrive_drop expect_tx complete_tx test_wait try_wait parity pending_count check_layout"},
     {"st red", "async bulk"},
     {"tensormap", "replace cp_fenceproxy"},
-    {"multimem", "ld_reduce st red"},
+    {"multimem", "ld_reduce st red cp reduce async bulk"},
+    {"fabric", "try_get try_put try_red try_pullred submit wait async"},
     {"setmaxnreg", "inc dec"},
     {"suld sust sured", "b p"},
     {"clusterlaunchcontrol", "try_cancel async query_cancel"},
@@ -332,7 +340,7 @@ void add_texture(std::span<const std::string_view> words, MatchedForm& out) {
 }
 
 MatchedForm matched(const ScalarForm& form, std::span<const std::string_view> words, Features features) {
-  MatchedForm out{&form, {}, 1, false, 0, 0, false, features};
+  MatchedForm out{&form, {}, 1, false, 0, 0, false, {}, features};
   const auto has = [&](std::string_view word) { return std::ranges::find(words, word) != words.end(); };
   for (const std::string_view word : words) {
     if (const std::optional<Type> type = find_type(word)) out.types.push_back(*type);
@@ -343,6 +351,8 @@ MatchedForm matched(const ScalarForm& form, std::span<const std::string_view> wo
   if (std::ranges::any_of(form.operands,
                           [](const OperandForm& one) { return one.kind == OperandForm::Kind::texture; }))
     add_texture(words, out);
+  const auto compressed = std::ranges::find(form.operands, 'C', &OperandForm::count_from);
+  if (compressed != form.operands.end()) out.sizes = compression_sizes(compressed->is_destination(), words);
   out.offsets = has("im2col::w") || has("im2col::w::128") ? 2 : out.coordinates - 2;
   if (has("tile::gather4") || has("tile::scatter4")) out.coordinates = 5;  // a column and four rows
   return out;
@@ -360,6 +370,12 @@ std::span<const ScalarForm* const> forms_of(std::string_view opcode) {
   return rows->second;
 }
 
+std::string_view why_not_executed(const ScalarForm& form) {
+  if (form.row->kind == Kind::not_measured) return "its results have not been measured";
+  if (form.row->kind != Kind::not_executed) return {};
+  return form.row->not_executed.empty() ? opcode(form.opcodes.front()).not_modelled : form.row->not_executed;
+}
+
 Version since(const ScalarForm& form, std::span<const std::string_view> words) {
   Version out = form.since;
   for (const std::string_view word : words) {
@@ -371,6 +387,15 @@ Version since(const ScalarForm& form, std::span<const std::string_view> words) {
 
 bool has_words(const ScalarForm& form, std::string_view opcode, std::span<const std::string_view> words) {
   return fits(form, 0, words) || fits_in_any_order(form, opcode, words);
+}
+
+int MatchedForm::count_of(const OperandForm& operand) const {
+  switch (operand.count_from) {
+    case 'M': return sizes.metadata;
+    case 'C': return sizes.compressed;
+    case 'D': return sizes.dense;
+    default: return operand.count;
+  }
 }
 
 Type MatchedForm::type_of(const OperandForm& operand) const {

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ptx/compression.hpp"
 #include "ptx/rows/rows.hpp"
 #include "ptx/type.hpp"
 #include "target/target.hpp"
@@ -28,11 +29,13 @@ namespace warpbit::ptx {
 ///     c:u64&L2::cache_hint  that is there with this word;  _  nothing else
 ///     a.part:u32  it may be a part of a register that has a name: %r1.b0 (ptx/parts);  -a:u32  it is negative, -%r1;
 ///     +-a:u32  it may be
-///     {a:b16*2} a vector of two;  [p]  an address;  #imm  a constant
+///     {a:b16*2} a vector of two;  {a:b32*M}  of as many as metadata has, C compressed, D dense elements;  [p]  an address;  #imm  a constant
 ///     [r]       an address in a register;  [w]  of 64 bits;  [m]  in .shared;  [x]  in any space, parameters too
 ///     a:u32=    a register of an integer type, none of bits
 ///     a:u32!    whose bits must have been written: more than the result depends on them, as on those of an address
-///     [t,c]     the address of a tensor map, and as many coordinates as .1d to .5d says, 5 with four rows
+///     [t,c]     the address of a tensor map, and as many coordinates as .1d to .5d says, 5 with four rows;  [t,g,c]  with the
+///               address of the tensor;  [t,g,z,c]  and the size of its one dimension;  [t,g,z,l,u,c]  sizes and strides
+///     [e,o]     a fabric handle: an endpoint, an offset;  [e,o,n]  the offset of a counter, too
 ///     [h,x]     the handle of a texture, and the coordinates that its shape has, of the last type; the first of an array is a
 ///               layer;  [h,s]  of a surface, .s32
 ///     {o}       offsets of .im2col, two for fewer than coordinates; two of .im2col::w
@@ -45,6 +48,7 @@ struct OperandForm {
     pack,
     address,
     tensor,
+    handle,
     texture,
     offsets,
     sink,
@@ -58,7 +62,8 @@ struct OperandForm {
   std::string_view role;
   char type_from = 0;  ///< 'T', 'U', 'V', 'W', or 0: `type`
   Type type = Type::b32;
-  int count = 1;  ///< of a pack
+  int count = 1;        ///< of a pack, and of the parts in brackets
+  char count_from = 0;  ///< of a pack: 'M', 'C', 'D', or 0: `count`
   Presence presence = Presence::always;
   std::string_view word = {};    ///< with which it is there
   Second second = Second::none;  ///< |p
@@ -102,11 +107,17 @@ struct MatchedForm {
   bool boolean = false;              ///< .and, .or, .xor
   int coordinates = 0, offsets = 0;  ///< of a tensor, or a texture
   bool has_layer = false;            ///< the first coordinate of a texture is one
-  Features features = {};            ///< of the target, which special registers need too
+  VectorSizes sizes = {};
+  Features features = {};  ///< of the target, which special registers need too
 
   /// The type of an operand.
   Type type_of(const OperandForm& operand) const;
+  /// How many registers a pack has.
+  int count_of(const OperandForm& operand) const;
 };
+
+/// Why no kernel executes a form; empty: kernels do.
+std::string_view why_not_executed(const ScalarForm& form);
 
 /// The first version of PTX that has a form with these words. A target may be later (TargetRow::since).
 Version since(const ScalarForm& form, std::span<const std::string_view> words);

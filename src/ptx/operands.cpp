@@ -117,8 +117,13 @@ class Check {
   bool takes_special_base(const OperandForm& form, const Operand& base) const;
   bool takes_base(const OperandForm& form, const Operand& base) const;
   bool takes_address(const OperandForm& form, const Operand& operand) const;
+  bool takes_integers(const OperandForm& form, const Operand& operand, int count, Type type);
+  bool takes_integer(const Operand& operand, Type type) const;
+  bool takes_overrides(const OperandForm& form, const Operand& operand);
   bool takes_tensor(const OperandForm& form, const Operand& operand);
+  bool takes_handle(const OperandForm& form, const Operand& operand) const;
   bool takes_texture(const OperandForm& form, const Operand& operand);
+  std::string describe_tensor(const OperandForm& form) const;
   std::string describe(const OperandForm& form) const;
 
   const FunctionText& function_;
@@ -309,12 +314,45 @@ bool Check::takes_address(const OperandForm& form, const Operand& operand) const
   return operand.kind == Operand::Kind::address && operand.count == 1 && takes_base(form, child(operand, 0));
 }
 
-// [map, {coordinates}], where an offset of the map's address is none of the syntax.
+// {a, b} of so many integers.
+bool Check::takes_integers(const OperandForm& form, const Operand& operand, int count, Type type) {
+  return operand.kind == Operand::Kind::vector && operand.count == count &&
+         takes_parts(form, operand, type, false) && !is_float_vector(operand);
+}
+
+// An integer in a register or a constant.
+bool Check::takes_integer(const Operand& operand, Type type) const {
+  if (operand.kind == Operand::Kind::literal) return !operand.literal.is_float;
+  return operand.kind == Operand::Kind::reg && !operand.negated && operand.second == -1 &&
+         takes_register(type, declared(operand), false);
+}
+
+// Sizes in eight bits, or in the lower ones of 16; the rest in 32 and in 16 (PTX manual, "Tensor Attribute Override").
+bool Check::takes_overrides(const OperandForm& form, const Operand& operand) {
+  const int n = form_.coordinates;
+  if (form.count >= 3 && !takes_integer(child(operand, 1), Type::b64)) return false;
+  if (form.count >= 4 && !takes_integers(form, child(operand, 2), n, Type::b8) &&
+      !takes_integers(form, child(operand, 2), n, Type::b16))
+    return false;
+  return form.count < 6 || (takes_integers(form, child(operand, 3), n - 1, Type::b32) &&
+                            takes_integer(child(operand, 4), Type::b16));
+}
+
+// [map, ..., {coordinates}], where an offset of the map's address is none of the syntax.
 bool Check::takes_tensor(const OperandForm& form, const Operand& operand) {
-  if (operand.kind != Operand::Kind::address || operand.count != 2 || operand.offset != 0) return false;
-  const Operand& at = child(operand, 1);
-  return takes_base(form, child(operand, 0)) && at.kind == Operand::Kind::vector &&
-         at.count == form_.coordinates && takes_parts(form, at, Type::b32, false) && !is_float_vector(at);
+  if (operand.kind != Operand::Kind::address || operand.count != form.count || operand.offset != 0)
+    return false;
+  return takes_base(form, child(operand, 0)) && takes_overrides(form, operand) &&
+         takes_integers(form, child(operand, form.count - 1), form_.coordinates, Type::b32);
+}
+
+// [endpoint, offset{, offset}]
+bool Check::takes_handle(const OperandForm& form, const Operand& operand) const {
+  if (operand.kind != Operand::Kind::address || operand.count != form.count || operand.offset != 0)
+    return false;
+  for (int i = 1; i < form.count; ++i)
+    if (!takes_integer(child(operand, i), Type::u64)) return false;
+  return takes_integer(child(operand, 0), Type::u32);
 }
 
 // [handle, {coordinates}], one coordinate in a register without braces too. The first of an array is a layer: an integer of 32
@@ -341,6 +379,7 @@ bool Check::takes(const OperandForm& form, const Operand& operand) {
   switch (form.kind) {
     case OperandForm::Kind::address: return takes_address(form, operand);
     case OperandForm::Kind::tensor: return takes_tensor(form, operand);
+    case OperandForm::Kind::handle: return takes_handle(form, operand);
     case OperandForm::Kind::texture: return takes_texture(form, operand);
     case OperandForm::Kind::offsets:
       return vector && operand.count == form_.offsets && takes_parts(form, operand, Type::b16, false) &&
@@ -349,7 +388,7 @@ bool Check::takes(const OperandForm& form, const Operand& operand) {
     case OperandForm::Kind::immediate:
       return operand.kind == Operand::Kind::literal && takes_literal(form, Type::b64, operand.literal);
     case OperandForm::Kind::pack:
-      return vector && operand.count == form.count && takes_parts(form, operand, form.type, false);
+      return vector && operand.count == form_.count_of(form) && takes_parts(form, operand, form.type, false);
     case OperandForm::Kind::vector: {
       if (vector && (form_.vector > 1 || moves()))
         return operand.count == form_.vector && takes_parts(form, operand, form_.type_of(form), moves());
@@ -364,13 +403,28 @@ bool Check::takes(const OperandForm& form, const Operand& operand) {
   return false;
 }
 
+std::string Check::describe_tensor(const OperandForm& form) const {
+  const int n = form_.coordinates;
+  const std::string coordinates = fmt::format("{{{} coordinates}}", n);
+  switch (form.count) {
+    case 3: return fmt::format("[tensor map, address, {}]", coordinates);
+    case 4: return fmt::format("[tensor map, address, {{1 size}}, {}]", coordinates);
+    case 6:
+      return fmt::format("[tensor map, address, {{{} sizes}}, {{{} lower strides}}, upper strides, {}]", n,
+                         n - 1, coordinates);
+    default: return fmt::format("[tensor map, {}]", coordinates);
+  }
+}
+
 std::string Check::describe(const OperandForm& form) const {
   switch (form.kind) {
     case OperandForm::Kind::address: {
       const std::optional<StateSpace> in = space_of(form);
       return in ? fmt::format("[address] in .{}", name(*in)) : "[address]";
     }
-    case OperandForm::Kind::tensor: return fmt::format("[tensor map, {{{} coordinates}}]", form_.coordinates);
+    case OperandForm::Kind::tensor: return describe_tensor(form);
+    case OperandForm::Kind::handle:
+      return form.count == 2 ? "[endpoint, offset]" : "[endpoint, offset, offset of a counter]";
     case OperandForm::Kind::texture:
       return fmt::format("[.u64 register with a handle, {{{} coordinates}}]", form_.coordinates);
     case OperandForm::Kind::offsets: return fmt::format("a vector of {} .b16 offsets", form_.offsets);
@@ -378,7 +432,7 @@ std::string Check::describe(const OperandForm& form) const {
     case OperandForm::Kind::immediate:
       return form.values.empty() ? "a constant" : fmt::format("a constant of {}", form.values);
     case OperandForm::Kind::pack:
-      return fmt::format("a vector of {} .{} registers", form.count, row(form.type).name);
+      return fmt::format("a vector of {} .{} registers", form_.count_of(form), row(form.type).name);
     case OperandForm::Kind::vector:
       if (form_.vector > 1)
         return fmt::format("a vector of {} .{} registers", form_.vector, row(form_.type_of(form)).name);

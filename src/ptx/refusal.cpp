@@ -292,6 +292,12 @@ Error no_form(std::string_view opcode, std::span<const std::string_view> words, 
     return {Errc::no_such_form, warpbit::spell(opcode, words.first(kMostWords)) + "...",
             fmt::format("it has {} qualifiers", words.size()),
             fmt::format("no form has more than {}", kMostWords)};
+  const std::string_view undescribed = ptx::opcode(opcode).undescribed;
+  if (std::ranges::any_of(words, [&](std::string_view word) { return has_word(undescribed, word); }))
+    return {Errc::instruction_not_modelled,
+            warpbit::spell(opcode, words),
+            "no document says which operands it has",
+            {}};
   const Nearest nearest(opcode, words, target);
   return refusal(opcode, warpbit::spell(opcode, words), nearest.best, nearest);
 }

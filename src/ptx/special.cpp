@@ -75,6 +75,9 @@ constexpr std::array kSpecials = {
     SpecialRow{envreg, "%envreg0", Type::b32},
     SpecialRow{envreg1, "%envreg1", Type::b32},
     SpecialRow{envreg2, "%envreg2", Type::b32},
+    SpecialRow{locality_domain_id, "%locality_domain_id", Type::u32, Feature::sm_70, {9, 5}},
+    SpecialRow{
+        locality_domain_supplemental_sm, "%locality_domain_supplemental_sm", Type::u32, Feature::sm_70, {9, 5}},
 };
 
 constexpr bool specials_in_order() {

@@ -75,7 +75,9 @@ enum class Special : std::uint8_t {
   current_graph_exec,
   envreg,   ///< all but the next two
   envreg1,  ///< the upper half of the address of a grid's workspace, if its blocks wait for each other
-  envreg2,  ///< the lower half
+  envreg2,
+  locality_domain_id,
+  locality_domain_supplemental_sm,  ///< the lower half
 };
 
 struct SpecialRow {

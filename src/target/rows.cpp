@@ -769,11 +769,12 @@ constexpr Features kSm80 = kSm75 | Feature::sm_80 | Feature::wmma_fragments;
 constexpr Features kSm86 = kSm80 | Feature::sm_86;
 constexpr Features kSm89 = kSm86 | Feature::fp8;
 constexpr Features kSm90 = kSm89 | Feature::sm_90;
-constexpr Features kSm90a = kSm90 | Feature::wgmma | Feature::setmaxnreg;
+constexpr Features kSm90a = kSm90 | Feature::wgmma | Feature::setmaxnreg | Feature::strong_copies;
 constexpr Features kSm100 = kSm90 | Feature::sm_100;
 constexpr Features kFamily =
     kSm100 | Feature::kind_f8f6f4_fp8 | Feature::narrow_moves | Feature::setmaxnreg | Feature::cancel_multicast;
-constexpr Features kSm100f = kFamily | Feature::tensor_group | Feature::multimem_fp8 | Feature::redux_f32;
+constexpr Features kSm100f =
+    kFamily | Feature::tensor_group | Feature::multimem_fp8 | Feature::redux_f32 | Feature::strong_copies;
 constexpr Features kSm100a = kSm100f | Feature::stochastic_rounding | Feature::tensor_specific |
                              Feature::tensor_i8 | Feature::fixed_point | Feature::fp8_arithmetic;
 constexpr Features kSm103f = kSm100f | Feature::tensor_reduce;
@@ -782,7 +783,8 @@ constexpr Features kOnlySm103a =
 constexpr Features kSm103a = kSm103f | kOnlySm103a | Feature::fp8_arithmetic;
 constexpr Features kSm107f = kSm103f | Feature::sm_107f | Feature::byte_sums;
 constexpr Features kSm107a = kSm107f | kOnlySm103a | Feature::sm_107a;
-constexpr Features kSm110f = kFamily | Feature::tensor_group | Feature::multimem_fp8 | Feature::tensor_reduce;
+constexpr Features kSm110f =
+    kFamily | Feature::tensor_group | Feature::multimem_fp8 | Feature::tensor_reduce | Feature::strong_copies;
 constexpr Features kSm110a = kSm110f | Feature::tensor_specific | Feature::tensor_i8 | Feature::fixed_point;
 constexpr Features kSm120f = kFamily | Feature::kind_f8f6f4 | Feature::byte_sums;
 constexpr Features kSm120a = kSm120f | Feature::sparse_fp4 | Feature::multimem_fp8 | Feature::fixed_point;

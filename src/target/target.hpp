@@ -77,6 +77,7 @@ enum class Feature : std::uint32_t {
   byte_sums = 1 << 26,       ///< add and sub of u8x4 and s8x4; add.sat of u32, u16x2 and s16x2
   sm_107f = 1 << 27,         ///< what sm_107f has beyond sm_103f
   sm_107a = 1 << 28,         ///< what sm_107a has beyond sm_107f and sm_103a
+  strong_copies = 1 << 29,   ///< copies in bulk with .weak and .relaxed
   tensor_memory = tensor_group,
   tensor_scale_d = redux_f32,  ///< tcgen05.mma with scale-input-d
   tensormap_replace = setmaxnreg,

@@ -5,6 +5,7 @@
 //      [d], a-desc | [a], b-desc, {[sp-meta],} idesc, {[scale-a], [scale-b],} {disable-output-lane,} enable-input-d
 //      {, scale-input-d | zero-column-mask-desc};
 //   tcgen05.ld{.red}.sync.aligned.shape.num{.pack::16b | .op{.abs}{.NaN}}.type  r, {redval,} [taddr] {, immHalfSplitoff};
+//   tcgen05.ld{.red}.spcompress.sync.aligned.shape.num.op.sp::2:4{.abs}{.NaN}.f32.b2  mdata, cdata, {redval,} [taddr];
 //   tcgen05.st.sync.aligned.shape.num{.unpack::16b}.b32                  [taddr], {immHalfSplitoff,} r;
 //   tcgen05.cp.cta_group.shape{.multicast}{.b8x16.src_fmt}               [taddr], s-desc;
 //   tcgen05.shift.cta_group.down                                         [taddr];

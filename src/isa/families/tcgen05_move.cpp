@@ -156,6 +156,58 @@ std::vector<Form> expand_reductions() {
   return out;
 }
 
+// ---- tcgen05.ld{.red}.spcompress (PTX ISA 9.4): two of four columns, and which they are
+
+constexpr QualifierSlot kCompressing{
+    .what = "qualifier .spcompress", .group = "spcompress", .required = false, .leading = true};
+constexpr std::array kCompressSlots{
+    kWord,
+    QualifierSlot{.what = "qualifier .red", .group = "red", .required = false, .leading = true},
+    kCompressing,
+    kSync,
+    kAlignedByManual,
+    kMoveShape,
+    kNumber,
+    QualifierSlot{.what = "operation", .group = "operation", .chosen = true},
+    QualifierSlot{.what = "factor", .group = "factor"},
+    QualifierSlot{.what = "qualifier .abs", .group = "abs", .required = false},
+    QualifierSlot{.what = "qualifier .NaN", .group = "NaN", .required = false},
+    kDataType,
+    QualifierSlot{.what = "size of an index", .group = "index"}};
+constexpr std::string_view kNoPlaces = "where its indices lie is not known";
+
+std::vector<Form> expand_compressions(bool reduces) {
+  static constexpr RegisterClass kNoSinks{"b32", 32, kAnyTypes, {}, true, false};
+  const MoveRow& row = *std::ranges::find(kMoveRows, MoveShape::s32x32b, &MoveRow::shape);
+  const auto vector = [&](std::string_view role, Part part, int registers) {
+    return vector_operand(role, part, kNoSinks, b32, move_map(row, registers, false, 0));
+  };
+  std::vector<Form> out;
+  for (int number = 4; number <= kMaxRegisters; number *= 2)
+    for (const bool max : {false, true})
+      for (const bool absolute : {false, true})
+        for (const bool nan : {false, true}) {
+          if (nan && !reduces) continue;
+          Move move{false, row.shape, number, false};
+          if (reduces) move.reduction = Move::Reduction{max, absolute, nan, Move::Reduction::Type::f32};
+          Form form = make_tensor_form({"ld", reduces ? "red" : "", "spcompress", "sync", "aligned", row.name,
+                                        fmt::format("x{}", number), max ? "max" : "min", "sp::2:4",
+                                        absolute ? "abs" : "", nan ? "NaN" : "", "f32", "b2"},
+                                       {.lanes = kWarp, .what = move, .not_executed = kNoPlaces},
+                                       Feature::tensor_memory | Feature::sm_107a);
+          form.operands = {vector("mdata", Part::metadata, (number + 31) / 32),
+                           vector("cdata", Part::d, number / 2)};
+          if (reduces)
+            form.operands.push_back(one("redval", Part::reduced, OperandKind::scalar, kAnyWord, b32, kWarp));
+          form.operands.push_back(tensor_address("taddr", Part::tensor_address, kWarp));
+          form.rows = row.rows;
+          form.columns = number / 2;
+          form.products = 1;
+          out.push_back(std::move(form));
+        }
+  return out;
+}
+
 // ---- tcgen05.cp, tcgen05.shift
 
 struct CopyRow {
@@ -211,7 +263,10 @@ std::vector<Form> expand_shifts() {
 }
 
 constexpr std::string_view kCopyMarks[] = {"cp"}, kLoadMarks[] = {"ld"}, kReduceMarks[] = {"ld", "red"},
-                           kStoreMarks[] = {"st"}, kShiftMarks[] = {"shift"};
+                           kStoreMarks[] = {"st"}, kShiftMarks[] = {"shift"},
+                           kCompressMarks[] = {"ld", "spcompress"},
+                           kReduceCompressMarks[] = {"ld", "red", "spcompress"};
+constexpr SinceRow kCompressSince[] = {{"spcompress", {9, 4}}};
 
 }  // namespace
 
@@ -219,6 +274,10 @@ void add_moves(std::vector<Family>& out) {
   add(out, "tcgen05.cp", kCopyMarks, kCopySlots, FormList(expand_copies));
   add(out, "tcgen05.ld", kLoadMarks, kLoadSlots, FormList(expand_moves, false));
   add(out, "tcgen05.ld.red", kReduceMarks, kReduceSlots, FormList(expand_reductions));
+  add(out, "tcgen05.ld.red.spcompress", kReduceCompressMarks, kCompressSlots,
+      FormList(expand_compressions, true), kCompressSince);
+  add(out, "tcgen05.ld.spcompress", kCompressMarks, kCompressSlots, FormList(expand_compressions, false),
+      kCompressSince);
   add(out, "tcgen05.shift", kShiftMarks, kShiftSlots, FormList(expand_shifts));
   add(out, "tcgen05.st", kStoreMarks, kLoadSlots, FormList(expand_moves, true));
 }

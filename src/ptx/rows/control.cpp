@@ -12,6 +12,7 @@ std::span<const FormRow> hints_rows() {
       {"prefetch{,.global,.local}{.L1,.L2}", "[p]", sm_75, control},
       {"prefetch{,.global}{.L2::evict_last,.L2::evict_normal}", "[p]", sm_80, control},
       {"prefetch{,.const,.param}.tensormap", "[p]", sm_90, control, "8.0"},
+      {"prefetch{,.global}.L1::32B.valid_addr", "[p]", sm_90, control, "9.4"},
       {"prefetchu.L1", "[r]", sm_75, control},
       {"applypriority{,.global}.L2::evict_normal", "[p] #imm(128)", sm_80, control, "7.4"},
       {"discard{,.global}.L2", "[p] #imm(128)", sm_80, control, "7.4"},

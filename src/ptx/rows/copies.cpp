@@ -41,7 +41,7 @@ std::span<const FormRow> bulk_rows() {
        "[p] [q] a:u32(0..1048560/16) [m] c:u64&L2::cache_hint", sm_90, copies, "8.0, shared::cta 8.6"},
       {"cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes{,.L2::cache_hint}.ignore_oob",
        "[p] [q] a:u32(0..1048560/16) b:u32(0..15) b:u32(0..15) [m] c:u64&L2::cache_hint", sm_90, copies, "9.2"},
-      {"cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster{,.L2::cache_hint}",
+      {"cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes{$multicast}{,.L2::cache_hint}",
        "[p] [q] a:u32(0..1048560/16) [m] b:u16 c:u64&L2::cache_hint", sm_90, copies, "8.0"},
       {"cp.async.bulk.global.shared::cta.bulk_group{,.L2::cache_hint}",
        "[p] [q] a:u32(0..1048560/16) c:u64&L2::cache_hint", sm_90, copies, "8.0"},
@@ -49,12 +49,24 @@ std::span<const FormRow> bulk_rows() {
        "[p] [q] a:u32(0..1048560/16) c:u64&L2::cache_hint b:u16", sm_100, copies, "8.0"},
       {"cp.async.bulk.commit_group", "", sm_90, copies, "8.0"},
       {"cp.async.bulk.wait_group{,.read}", "#imm", sm_90, copies, "8.0"},
+      {"cp.async.bulk.wait_group.sync_restrict::proxy::async", "#imm", sm_100, not_executed, "9.5",
+       "no document says what it waits for"},
       {"cp.async.bulk.prefetch.L2.global{,.L2::cache_hint}", "[p] a:u32(0..1048560/16) c:u64&L2::cache_hint",
        sm_90, control, "8.0"},
       {"cp.reduce.async.bulk.global.shared::cta.bulk_group{,.L2::cache_hint}{$bulk_red}",
        "[p] [q] a:u32(0..1048560/16) c:u64&L2::cache_hint", sm_90, bulk_reductions, "8.0"},
       {"cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes{$bulk_red_shared}",
        "[p] [q] a:u32(0..1048560/16) [m]", sm_90, bulk_reductions, "8.0"},
+      {"cp.reduce.async.bulk.relaxed{$scope,.cluster}.global.shared::cta.bulk_group{,.L2::cache_hint}{$bulk_red}",
+       "[p] [q] a:u32(0..1048560/16) c:u64&L2::cache_hint", sm_90, bulk_reductions, "9.3"},
+      {"cp.reduce.async.bulk.relaxed{.cta,.cluster}.shared::cluster.shared::cta.mbarrier::complete_tx::bytes{$bulk_red_shared}",
+       "[p] [q] a:u32(0..1048560/16) [m]", sm_90, bulk_reductions, "9.3"},
+      {"cp.reduce.async.bulk{,.relaxed.cta,.relaxed.cluster,.relaxed.gpu,.relaxed.sys}.global.shared::cta.bulk_group"
+       "{,.L2::cache_hint}.add.noftz.f32",
+       "[p] [q] a:u32(0..1048560/16) c:u64&L2::cache_hint", sm_90, bulk_reductions, "9.4"},
+      {"cp.async.bulk.prefetch.L2.global.L2::evict_last", "[p] a:u32(0..1048560/16)", sm_107f, control, "9.4"},
+      {"applypriority.async.bulk{,.global}.bulk_group.L2::evict_normal", "[p] a:u32(0..4294967280/16)", sm_107f,
+       control, "9.4"},
   };
   return kRows;
 }
@@ -63,13 +75,13 @@ std::span<const FormRow> tensors_rows() {
   static constexpr FormRow kRows[] = {
       {"cp.async.bulk.tensor{$dim}{.shared::cta,.shared::cluster}.global{,.tile}.mbarrier::complete_tx::bytes{,.L2::cache_hint}",
        "[p] [t,c] [m] c:u64&L2::cache_hint", sm_90, tensor_copies, "8.0, shared::cta 8.6"},
-      {"cp.async.bulk.tensor{$dim}.shared::cluster.global{,.tile}.mbarrier::complete_tx::bytes.multicast::cluster"
+      {"cp.async.bulk.tensor{$dim}.shared::cluster.global{,.tile}.mbarrier::complete_tx::bytes{$multicast}"
        "{,.L2::cache_hint}",
        "[p] [t,c] [m] b:u16 c:u64&L2::cache_hint", sm_90, tensor_copies, "8.0"},
       {"cp.async.bulk.tensor{.3d,.4d,.5d}{.shared::cta,.shared::cluster}.global.im2col.mbarrier::complete_tx::bytes"
        "{,.L2::cache_hint}",
        "[p] [t,c] [m] {o} c:u64&L2::cache_hint", sm_90, tensor_copies, "8.0, shared::cta 8.6"},
-      {"cp.async.bulk.tensor{.3d,.4d,.5d}.shared::cluster.global.im2col.mbarrier::complete_tx::bytes.multicast::cluster"
+      {"cp.async.bulk.tensor{.3d,.4d,.5d}.shared::cluster.global.im2col.mbarrier::complete_tx::bytes{$multicast}"
        "{,.L2::cache_hint}",
        "[p] [t,c] [m] {o} b:u16 c:u64&L2::cache_hint", sm_90, tensor_copies, "8.0"},
       {"cp.async.bulk.tensor.2d.shared::cta.global.tile::gather4.mbarrier::complete_tx::bytes{,.L2::cache_hint}",
@@ -79,20 +91,20 @@ std::span<const FormRow> tensors_rows() {
       {"cp.async.bulk.tensor{$dim}{.shared::cta,.shared::cluster}.global{,.tile}.mbarrier::complete_tx::bytes{$group}"
        "{,.L2::cache_hint}",
        "[p] [t,c] [m] c:u64&L2::cache_hint", tensor_group, tensor_copies, "8.0, shared::cta 8.6"},
-      {"cp.async.bulk.tensor{$dim}.shared::cluster.global{,.tile}.mbarrier::complete_tx::bytes.multicast::cluster{$group}"
+      {"cp.async.bulk.tensor{$dim}.shared::cluster.global{,.tile}.mbarrier::complete_tx::bytes{$multicast}{$group}"
        "{,.L2::cache_hint}",
        "[p] [t,c] [m] b:u16 c:u64&L2::cache_hint", tensor_group, tensor_copies, "8.0"},
       {"cp.async.bulk.tensor.2d{.shared::cta,.shared::cluster}.global.tile::gather4.mbarrier::complete_tx::bytes{$group}"
        "{,.L2::cache_hint}",
        "[p] [t,c] [m] c:u64&L2::cache_hint", tensor_group, tensor_copies, "8.0, shared::cta 8.6"},
-      {"cp.async.bulk.tensor.2d.shared::cluster.global.tile::gather4.mbarrier::complete_tx::bytes.multicast::cluster{$group}"
+      {"cp.async.bulk.tensor.2d.shared::cluster.global.tile::gather4.mbarrier::complete_tx::bytes{$multicast}{$group}"
        "{,.L2::cache_hint}",
        "[p] [t,c] [m] b:u16 c:u64&L2::cache_hint", tensor_group, tensor_copies, "8.0"},
       {"cp.async.bulk.tensor{.3d,.4d,.5d}{.shared::cta,.shared::cluster}.global{.im2col,.im2col::w,.im2col::w::128}"
        ".mbarrier::complete_tx::bytes{$group}{,.L2::cache_hint}",
        "[p] [t,c] [m] {o} c:u64&L2::cache_hint", tensor_group, tensor_copies, "8.0, shared::cta 8.6"},
       {"cp.async.bulk.tensor{.3d,.4d,.5d}.shared::cluster.global{.im2col,.im2col::w,.im2col::w::128}"
-       ".mbarrier::complete_tx::bytes.multicast::cluster{$group}{,.L2::cache_hint}",
+       ".mbarrier::complete_tx::bytes{$multicast}{$group}{,.L2::cache_hint}",
        "[p] [t,c] [m] {o} b:u16 c:u64&L2::cache_hint", tensor_group, tensor_copies, "8.0"},
       {"cp.async.bulk.tensor{$dim}.global.shared::cta{,.tile}.bulk_group{,.L2::cache_hint}",
        "[t,c] [q] c:u64&L2::cache_hint", sm_90, tensor_copies, "8.0"},

@@ -45,7 +45,7 @@ constexpr Opcode kOpcodes[] = {
     {"isspacep", Does::is_space},
     {"mapa", Does::map_address, "a-"},
     {"getctarank", Does::rank_of_address, "n"},
-    {"createpolicy", Does::policy},
+    {.name = "createpolicy", .does = Does::policy, .undescribed = "fabric"},
 
     {"bra", Does::branch},
     {"brx", Does::branch_indexed},
@@ -60,7 +60,7 @@ constexpr Opcode kOpcodes[] = {
 
     {"cp", Does::copy, {}, first_word},
     {"mbarrier", Does::mbarrier, {}, first_word, true},
-    {"tensormap", Does::tensor_map},
+    {.name = "tensormap", .does = Does::tensor_map, .undescribed = "alloc_class query"},
     {"clusterlaunchcontrol", Does::launch_control},
     {"tex", Does::texture},
     {"tld4", Does::texture},
@@ -101,6 +101,7 @@ constexpr Opcode kOpcodes[] = {
     {"tcgen05", Does::tensor},
 
     {.name = "multimem", .not_modelled = "there is one GPU"},
+    {.name = "fabric", .not_modelled = "there is one GPU", .undescribed = "try_atom tensor L2::cache_hint"},
 };
 
 bool has_result(const ScalarForm& form) {

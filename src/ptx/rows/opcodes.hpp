@@ -75,6 +75,8 @@ struct Opcode {
   bool aligned = false;                ///< all threads of a warp execute it together, without saying so
   Writes first = Writes::always;       ///< its first operand, by the rows
   std::string_view not_modelled = {};  ///< why no kernel executes it
+  /// Words of forms that PTX ISA 9.4 or 9.5 announces, and no document describes.
+  std::string_view undescribed = {};
 };
 
 /// The row of an opcode; of one without a row: it computes.

@@ -11,7 +11,7 @@ namespace warpbit::ptx {
 
 /// What the results of a form are, by what the manual leaves open of them (ptx/evidence).
 enum class Kind : std::uint8_t {
-  not_executed,  ///< the opcode says why
+  not_executed,  ///< the row says why, or the opcode
   not_measured,
   integers,
   integer_edges,
@@ -60,6 +60,7 @@ struct FormRow {
   /// The version of PTX, and those of words, which count instead of those that any instruction has (isa/since): "7.1,
   /// acquire 8.0". Empty: as old as the target.
   std::string_view since = {};
+  std::string_view not_executed = {};  ///< why no kernel executes it, of that kind; empty: as the opcode says
 };
 
 struct Chapter {
@@ -87,11 +88,15 @@ std::span<const FormRow> synchronization_rows();
 std::span<const FormRow> copies_rows();
 std::span<const FormRow> barriers_rows();
 std::span<const FormRow> bulk_rows();
+std::span<const FormRow> later_bulk_rows();
 std::span<const FormRow> tensors_rows();
+std::span<const FormRow> later_tensors_rows();
 std::span<const FormRow> textures_rows();
 std::span<const FormRow> surfaces_rows();
 std::span<const FormRow> stores_rows();
 std::span<const FormRow> multimem_rows();
+std::span<const FormRow> fabric_rows();
+std::span<const FormRow> compression_rows();
 std::span<const FormRow> hints_rows();
 std::span<const FormRow> control_rows();
 

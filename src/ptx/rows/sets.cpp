@@ -52,6 +52,7 @@ constexpr WordSet kSets[] = {
      ".u8,.u16,.s8,.s16,.b8,.b16,.v2.u8,.v2.u16,.v2.s8,.v2.s16,.v2.b8,.v2.b16,.v4.u8,.v4.u16,.v4.s8,.v4.s16,.v4.b8,.v4.b16,"
      ".v8.u8,.v8.u16,.v8.s8,.v8.s16,.v8.b8,.v8.b16,.u32,.s32,.b32,.f32,.v2.u32,.v2.s32,.v2.b32,.v2.f32,.v4.u32,.v4.s32,"
      ".v4.b32,.v4.f32,.u64,.s64,.b64,.f64,.v2.u64,.v2.s64,.v2.b64,.v2.f64,.b128"},
+    {"scalars", ".b8,.b16,.b32,.b64,.b128,.u8,.u16,.u32,.u64,.s8,.s16,.s32,.s64,.f32,.f64"},
     {"wide", ".v8.u32,.v8.s32,.v8.b32,.v8.f32,.v4.u64,.v4.s64,.v4.b64,.v4.f64"},
     {"atom_order", ".relaxed,.acquire,.release,.acq_rel"},
     {"atom",
@@ -80,6 +81,13 @@ constexpr WordSet kSets[] = {
     {"wait_order", ".acquire.cta,.acquire.cluster,.relaxed.cta,.relaxed.cluster"},
     {"dim", ".1d,.2d,.3d,.4d,.5d"},
     {"group", ",.cta_group::1,.cta_group::2"},
+    {"x1_32", ".x1,.x2,.x4,.x8,.x16,.x32"},
+    {"x1_64", ".x1,.x2,.x4,.x8,.x16,.x32,.x64"},
+    {"multicast", ".multicast::cluster,.multicast::cluster::16b"},
+    {"report",
+     ".mbarrier::report::disabled,.mbarrier::report::validity::per_16bytes::80000000,"
+     ".mbarrier::report::validity::per_16bytes::8000,.mbarrier::report::validity::per_16bytes::80,"
+     ".mbarrier::report::validity::per_16bytes::8,.mbarrier::report::validity::per_element::ff"},
     {"bulk_red",
      ".and.b32,.and.b64,.or.b32,.or.b64,.xor.b32,.xor.b64,.add.u32,.add.u64,.add.s32,.add.f32,.add.f64,.inc.u32,.dec.u32,"
      ".min.u32,.min.u64,.min.s32,.min.s64,.max.u32,.max.u64,.max.s32,.max.s64,.add.noftz.f16,.add.noftz.bf16,.min.f16,"
@@ -105,6 +113,17 @@ constexpr WordSet kSets[] = {
     {"multimem_integer",
      ".and.b32,.and.b64,.or.b32,.or.b64,.xor.b32,.xor.b64,.add.u32,.add.u64,.add.s32,.min.u32,.min.u64,.min.s32,.min.s64,"
      ".max.u32,.max.u64,.max.s32,.max.s64"},
+    {"fabric_bytes", ".mbarrier::complete_tx::bytes.mbarrier::report::fabric"},
+    {"fabric_16b", ".mbarrier::complete_tx::16B.mbarrier::report::fabric"},
+    {"fabric_red",
+     ".and.b32,.and.b64,.or.b32,.or.b64,.xor.b32,.xor.b64,.min.u32,.min.s32,.min.u64,.min.s64,.min.f16,.min.bf16,.max.u32,"
+     ".max.s32,.max.u64,.max.s64,.max.f16,.max.bf16,.add.u32,.add.u64,.add.f16,.add.bf16,.add.f32,.add.f64"},
+    {"fabric_pull",
+     ".and.b32,.and.b64,.or.b32,.or.b64,.xor.b32,.xor.b64,.min.u32,.min.s32,.min.u64,.min.s64,.min.f16,.min.bf16,.max.u32,"
+     ".max.s32,.max.u64,.max.s64,.max.f16,.max.bf16,.add.u32,.add.u64,.add.f16,.add.bf16,.add.f32"},
+    {"fabric_pull_narrow",
+     ".min.e4m3,.min.e5m2,.max.e4m3,.max.e5m2,.add.acc::f16.e4m3,.add.acc::f16.e5m2,.add.acc::f32.f16,"
+     ".add.acc::f32.bf16"},
     {"half_vector",
      ".v2.f16,.v2.bf16,.v2.f16x2,.v2.bf16x2,.v4.f16,.v4.bf16,.v4.f16x2,.v4.bf16x2,.v8.f16,.v8.bf16"},
 };
@@ -127,17 +146,21 @@ std::span<const Chapter> chapters() {
       {"logic and shifts", logic_rows()},
       {"video", video_rows()},
       {"movement and conversion", movement_rows()},
+      {"movement and conversion", compression_rows()},
       {"loads and stores", memory_rows()},
       {"atomics and reductions", atomic_rows()},
       {"synchronisation and communication", synchronization_rows()},
       {"asynchronous copies", copies_rows()},
       {"barrier objects", barriers_rows()},
       {"asynchronous copies in bulk", bulk_rows()},
+      {"asynchronous copies in bulk", later_bulk_rows()},
       {"asynchronous copies of tensors", tensors_rows()},
+      {"asynchronous copies of tensors", later_tensors_rows()},
       {"textures", textures_rows()},
       {"surfaces", surfaces_rows()},
       {"asynchronous stores", stores_rows()},
       {"memory of several GPUs", multimem_rows()},
+      {"memory of several GPUs", fabric_rows()},
       {"hints", hints_rows()},
       {"control flow and the stack", control_rows()},
   };

@@ -56,6 +56,27 @@ std::span<const FormRow> stores_rows() {
 
 std::span<const FormRow> multimem_rows() {
   static constexpr FormRow kRows[] = {
+      {"multimem.cp.async.bulk.global.shared::cta.bulk_group", "[p] [q] a:u32(0..1048560/16)", sm_90,
+       not_executed, "9.1"},
+      {"multimem.cp.async.bulk.global.shared::cta.bulk_group.cp_mask", "[p] [q] a:u32(0..1048560/16) b:u16",
+       sm_100, not_executed, "9.1"},
+      {"multimem.cp.async.bulk.weak.global.shared::cta.bulk_group", "[p] [q] a:u32(0..1048560/16)",
+       strong_copies, not_executed, "9.3"},
+      {"multimem.cp.async.bulk.relaxed{$scope,.cluster}.global.shared::cta.bulk_group.b128",
+       "[p] [q] a:u32(0..1048560/16)", strong_copies, not_executed, "9.3"},
+      {"multimem.cp.async.bulk.weak.global.shared::cta.bulk_group.cp_mask",
+       "[p] [q] a:u32(0..1048560/16) b:u16", tensor_group, not_executed, "9.3"},
+      {"multimem.cp.async.bulk.relaxed{$scope,.cluster}.global.shared::cta.bulk_group.cp_mask.b128",
+       "[p] [q] a:u32(0..1048560/16) b:u16", tensor_group, not_executed, "9.3"},
+      {"multimem.cp.reduce.async.bulk.global.shared::cta.bulk_group{$bulk_red}", "[p] [q] a:u32(0..1048560/16)",
+       sm_90, not_executed, "9.1"},
+      {"multimem.cp.reduce.async.bulk.relaxed{$scope,.cluster}.global.shared::cta.bulk_group{$bulk_red}",
+       "[p] [q] a:u32(0..1048560/16)", sm_90, not_executed, "9.3"},
+      {"multimem.cp.reduce.async.bulk{,.relaxed.cta,.relaxed.cluster,.relaxed.gpu,.relaxed.sys}.global.shared::cta"
+       ".bulk_group.add.noftz.f32",
+       "[p] [q] a:u32(0..1048560/16)", sm_90, not_executed, "9.4"},
+      {"multimem.red.async.release{.gpu,.sys}{,.global}.add{.u32,.s32,.u64}", "[p] a:T", sm_100, not_executed,
+       "9.3"},
       {"multimem.st.async.release{.gpu,.sys}{,.global}{$async,$async_narrow}", "[p] #a:T", sm_100, not_executed,
        "9.3"},
       {"multimem.ld_reduce{$multimem_load}{,.global}{$multimem_integer}", "d:T [p]", sm_90, not_executed,
@@ -85,6 +106,36 @@ std::span<const FormRow> multimem_rows() {
        "[w] #a:T", sm_90, not_executed, "8.1"},
       {"multimem.red{$multimem_red}{,.global}{.add,.min,.max}{$half_vector}", "[w] #a:T", sm_90, not_executed,
        "8.1"},
+  };
+  return kRows;
+}
+
+// PTX manual, "Fabric Instructions".
+std::span<const FormRow> fabric_rows() {
+  static constexpr std::string_view kOneGpu = "there is one GPU";
+  static constexpr FormRow kRows[] = {
+      {"fabric.try_get.async.shared::cta{$fabric_bytes}.relaxed.sys.b128",
+       "[p] [e,o] a:u32(0..4294967280/16) [m]", sm_100, not_executed, "9.3"},
+      {"fabric.try_put.async{,.multimem}.shared::cta{$fabric_16b}.relaxed.sys.b128",
+       "[e,o] [p] a:u32(0..4294967280/16) [m]", sm_100, not_executed, "9.3"},
+      {"fabric.try_put.async{,.multimem}.shared::cta{$fabric_16b}.cp_mask.relaxed.sys.b128",
+       "[e,o] [p] a:u32(0..4294967280/16) [m] b:u16", sm_100, not_executed, "9.3"},
+      {"fabric.try_put.async{,.multimem}.shared::cta{$fabric_16b}.counted::bytes.relaxed.sys.b128",
+       "[e,o,n] [p] a:u32(0..4294967280/16) [m]", sm_100, not_executed, "9.3"},
+      {"fabric.try_red.async{,.multimem}.shared::cta{$fabric_16b}.relaxed.sys{$fabric_red}",
+       "[e,o] [p] a:u32(0..4294967280/16) [m]", sm_100, not_executed, "9.3"},
+      {"fabric.try_red.async{,.multimem}.shared::cta{$fabric_16b}.counted::bytes.relaxed.sys{$fabric_red}",
+       "[e,o,n] [p] a:u32(0..4294967280/16) [m]", sm_100, not_executed, "9.3"},
+      {"fabric.try_pullred.async.multimem.shared::cta{$fabric_bytes}.relaxed.sys{$fabric_pull}.sync",
+       "[p] [e,o] a:u32(0..4294967280/16) [m] #imm(4294967295)", sm_100, not_executed, "9.3"},
+      {"fabric.try_pullred.async.multimem.shared::cta{$fabric_bytes}.relaxed.sys{$fabric_pull_narrow}.sync",
+       "[p] [e,o] a:u32(0..4294967280/16) [m] #imm(4294967295)", multimem_fp8, not_executed, "9.3"},
+      {"fabric.submit{,.op_restrict::fetching}", "", sm_100, not_executed, "9.3"},
+      {"fabric.submit.commit_group", "", sm_100, not_executed, "9.5"},
+      {"fabric.wait.sync_restrict::reads", "", sm_100, not_executed, "9.3"},
+      {"fabric.wait.sync_restrict::read", "#imm", sm_100, not_executed, "9.5"},
+      {"fence.proxy{.generic::fabric,.fabric::generic,.fabric::fabric}.alias{.acquire,.release}.sys", "",
+       sm_100, not_executed, "9.3", kOneGpu},
   };
   return kRows;
 }
