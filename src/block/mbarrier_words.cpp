@@ -22,7 +22,7 @@ Fault Mbarriers::reused(std::int64_t address, const Object& object, Who by) cons
       fmt::format("it overwrites {}, and no mbarrier.inval came between mbarrier.init and this statement",
                   name(address)),
       "execute mbarrier.inval before the bytes become data, or store the data elsewhere", by, &object,
-      KernelRule::mbarrier_overwritten);
+      KernelRule::mbarrier_becomes_data);
 }
 
 std::vector<Fault> Mbarriers::overwritten() const {
