@@ -67,7 +67,7 @@ const Pair kPairs[] = {
      "xor.b32 %r3, %r2, 256;\nld.shared.u32 %r7, [%r3];\nst.global.u32 [%rd1], %r7;",
      "bar.sync 1, 64: barrier 1 counts 64 threads, warps 0, 3 have met there, and nothing orders that before "
      "warp 1 comes, which may meet one of them instead; it must count the threads of all warps that come to it, "
-     "or warps that meet without these must use another barrier\n  k, block (0, 0, 0)\n  PTX line 13: warp 1, "
+     "or warps that meet without these must use another one\n  k, block (0, 0, 0)\n  PTX line 13: warp 1, "
      "lanes 0-31\n  PTX line 13: warp 0, lanes 0-31: the last phase of barrier 1"},
     {"an arrival at a barrier without a wait", 64, 64,
      "st.shared.u32 [%r2], %r1;\nbar.arrive 1, 64;\nld.shared.u32 %r7, [%r3];\nst.global.u32 [%rd1], %r7;",

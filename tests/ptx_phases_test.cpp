@@ -139,7 +139,7 @@ const Pair kPairs[] = {
      "bar.sync %r6, 64;\n",
      "bar.sync 1, 64: barrier 1 counts 64 threads, warps 0, 3 have met there, and nothing orders "
      "that before warp 1 comes, which may meet one of them instead; it must count the threads of all "
-     "warps that come to it, or warps that meet without these must use another barrier",
+     "warps that come to it, or warps that meet without these must use another one",
      64},
     {"pairs of warps at one barrier one after the other", 128, 64,
      "setp.lt.u32 %p5, %r1, 64; @!%p5 bra SECOND;\n"
@@ -154,7 +154,7 @@ const Pair kPairs[] = {
      "END:",
      "bar.sync 1, 64: barrier 1 counts 64 threads, warps 0, 3 have met there, and nothing orders "
      "that before warp 1 comes, which may meet one of them instead; it must count the threads of all "
-     "warps that come to it, or warps that meet without these must use another barrier",
+     "warps that come to it, or warps that meet without these must use another one",
      64},
     {"bytes that are expected behind the only arrival", 32, 1,
      "@!%p2 bra C;\n"

@@ -282,8 +282,7 @@ bool Block::check_phase(const Warp& warp, const Path& path, Lanes lanes, int num
            "barrier {} counts {} threads, {} {} there, and nothing orders that before warp {} comes, which "
            "may meet one of them instead",
            number, threads, block::warps_text(warps), warps.size() == 1 ? "was" : "have met", warp.number()),
-       "it must count the threads of all warps that come to it, or warps that meet without these must use another "
-       "barrier"},
+       "it must count the threads of all warps that come to it, or warps that meet without these must use another one"},
       KernelRule::barrier_of_other_warps);
   out.lanes = block::lanes_of(lanes);
   out.other = block::side_of_warp(all.front().who, fmt::format("the last phase of barrier {}", number));
