@@ -94,6 +94,8 @@ struct ScalarForm {
   std::string uses;
 };
 
+/// A row of a chapter, for those who match words against it.
+ScalarForm take_apart(const FormRow& row, const Chapter& chapter);
 /// All of them, in the order of the rows.
 std::span<const ScalarForm> scalar_forms();
 /// Those of an opcode; none if it has none.
