@@ -20,5 +20,7 @@ std::unique_ptr<GemmEngine> make_chain_engine(const MatrixProduct& product, cons
 
 /// The one that a tile has. Precondition: has_engine(*product.tile).
 std::unique_ptr<GemmEngine> make_engine(const MatrixProduct& product, const Body& body);
+/// The engine of all tiles: element by element.
+std::unique_ptr<GemmEngine> make_element_engine(const MatrixProduct& product);
 
 }  // namespace warpbit
