@@ -78,7 +78,8 @@ class Finder {
   }
   bool is_sum_for(int i, int product) const {
     const View v = view(i), p = view(product);
-    return (v.opcode() == "add" || v.opcode() == "sub") && !v.rounds() && v.type() == p.type() &&
+    const bool is_mixed = v.type() != "f32" && v.has("f32");  // add.f32.f16
+    return (v.opcode() == "add" || v.opcode() == "sub") && !is_mixed && !v.rounds() && v.type() == p.type() &&
            v.has("ftz") == p.has("ftz") && v.words().size() < 4;
   }
   // A statement through which a product is fused: 1, or -1 if it changes the sign; 2: abs of x x, which is x x; 0 if it is

@@ -177,6 +177,9 @@ Type source_type(const Operation& o, int i) {
     case Function::bfe: return i > 0 ? Type::u32 : o.type;
     case Function::bfi: return i > 1 ? Type::u32 : o.type;
     case Function::slct: return i == 2 ? o.third : o.type;
+    case Function::add:
+    case Function::sub: return i == 1 ? o.to : o.type;  // add.f32.f16: the second one is of f32
+    case Function::fma: return i == 2 ? o.to : o.type;
     case Function::dp4a:
     case Function::dp2a:
     case Function::cvt_pack: return Type::b32;
