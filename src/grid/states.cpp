@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "grid/steps.hpp"
 #include "grid/written.hpp"
 
 namespace warpbit::grid {
@@ -39,7 +40,7 @@ bool has_slot(const Place& place) {
 }
 
 MbarrierOperation* mbarrier_of(Program& program, const Step& step) {
-  return step.statement >= 0 && does(program, step) == ptx::Does::mbarrier
+  return steps::what_runs(step) == steps::mbarrier
              ? &program.async.mbarriers[static_cast<std::size_t>(step.extra)]
              : nullptr;
 }

@@ -113,8 +113,7 @@ constexpr WordSet kSets[] = {
     {"multimem_integer",
      ".and.b32,.and.b64,.or.b32,.or.b64,.xor.b32,.xor.b64,.add.u32,.add.u64,.add.s32,.min.u32,.min.u64,.min.s32,.min.s64,"
      ".max.u32,.max.u64,.max.s32,.max.s64"},
-    {"fabric_bytes", ".mbarrier::complete_tx::bytes.mbarrier::report::fabric"},
-    {"fabric_16b", ".mbarrier::complete_tx::16B.mbarrier::report::fabric"},
+    {"fabric_report", ".mbarrier::report::fabric"},
     {"fabric_red",
      ".and.b32,.and.b64,.or.b32,.or.b64,.xor.b32,.xor.b64,.min.u32,.min.s32,.min.u64,.min.s64,.min.f16,.min.bf16,.max.u32,"
      ".max.s32,.max.u64,.max.s64,.max.f16,.max.bf16,.add.u32,.add.u64,.add.f16,.add.bf16,.add.f32,.add.f64"},

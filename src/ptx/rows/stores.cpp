@@ -114,21 +114,27 @@ std::span<const FormRow> multimem_rows() {
 std::span<const FormRow> fabric_rows() {
   static constexpr std::string_view kOneGpu = "there is one GPU";
   static constexpr FormRow kRows[] = {
-      {"fabric.try_get.async.shared::cta{$fabric_bytes}.relaxed.sys.b128",
+      {"fabric.try_get.async.shared::cta.mbarrier::complete_tx::bytes{$fabric_report}.relaxed.sys.b128",
        "[p] [e,o] a:u32(0..4294967280/16) [m]", sm_100, not_executed, "9.3"},
-      {"fabric.try_put.async{,.multimem}.shared::cta{$fabric_16b}.relaxed.sys.b128",
+      {"fabric.try_put.async{,.multimem}.shared::cta.mbarrier::complete_tx::16B{$fabric_report}.relaxed.sys.b128",
        "[e,o] [p] a:u32(0..4294967280/16) [m]", sm_100, not_executed, "9.3"},
-      {"fabric.try_put.async{,.multimem}.shared::cta{$fabric_16b}.cp_mask.relaxed.sys.b128",
+      {"fabric.try_put.async{,.multimem}.shared::cta.mbarrier::complete_tx::16B{$fabric_report}"
+       ".cp_mask.relaxed.sys.b128",
        "[e,o] [p] a:u32(0..4294967280/16) [m] b:u16", sm_100, not_executed, "9.3"},
-      {"fabric.try_put.async{,.multimem}.shared::cta{$fabric_16b}.counted::bytes.relaxed.sys.b128",
+      {"fabric.try_put.async{,.multimem}.shared::cta.mbarrier::complete_tx::16B{$fabric_report}"
+       ".counted::bytes.relaxed.sys.b128",
        "[e,o,n] [p] a:u32(0..4294967280/16) [m]", sm_100, not_executed, "9.3"},
-      {"fabric.try_red.async{,.multimem}.shared::cta{$fabric_16b}.relaxed.sys{$fabric_red}",
+      {"fabric.try_red.async{,.multimem}.shared::cta.mbarrier::complete_tx::16B{$fabric_report}"
+       ".relaxed.sys{$fabric_red}",
        "[e,o] [p] a:u32(0..4294967280/16) [m]", sm_100, not_executed, "9.3"},
-      {"fabric.try_red.async{,.multimem}.shared::cta{$fabric_16b}.counted::bytes.relaxed.sys{$fabric_red}",
+      {"fabric.try_red.async{,.multimem}.shared::cta.mbarrier::complete_tx::16B{$fabric_report}"
+       ".counted::bytes.relaxed.sys{$fabric_red}",
        "[e,o,n] [p] a:u32(0..4294967280/16) [m]", sm_100, not_executed, "9.3"},
-      {"fabric.try_pullred.async.multimem.shared::cta{$fabric_bytes}.relaxed.sys{$fabric_pull}.sync",
+      {"fabric.try_pullred.async.multimem.shared::cta.mbarrier::complete_tx::bytes{$fabric_report}"
+       ".relaxed.sys{$fabric_pull}.sync",
        "[p] [e,o] a:u32(0..4294967280/16) [m] #imm(4294967295)", sm_100, not_executed, "9.3"},
-      {"fabric.try_pullred.async.multimem.shared::cta{$fabric_bytes}.relaxed.sys{$fabric_pull_narrow}.sync",
+      {"fabric.try_pullred.async.multimem.shared::cta.mbarrier::complete_tx::bytes{$fabric_report}"
+       ".relaxed.sys{$fabric_pull_narrow}.sync",
        "[p] [e,o] a:u32(0..4294967280/16) [m] #imm(4294967295)", multimem_fp8, not_executed, "9.3"},
       {"fabric.submit{,.op_restrict::fetching}", "", sm_100, not_executed, "9.3"},
       {"fabric.submit.commit_group", "", sm_100, not_executed, "9.5"},
