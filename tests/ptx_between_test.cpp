@@ -65,10 +65,10 @@ const Pair kPairs[] = {
      "st.global.u32 [%rd1], %r7;",
      "st.shared.u32 [%r2], %r1;\nshr.u32 %r6, %r1, 5; and.b32 %r6, %r6, 1; add.u32 %r6, %r6, 1;\nbar.sync %r6, 64;\n"
      "xor.b32 %r3, %r2, 256;\nld.shared.u32 %r7, [%r3];\nst.global.u32 [%rd1], %r7;",
-     "bar.sync 1, 64: barrier 1 counts 64 threads, warps 0, 3 have met there, and nothing orders that before "
-     "warp 1 comes, which may meet one of them instead; it must count the threads of all warps that come to it, "
-     "or warps that meet without these must use another one\n  k, block (0, 0, 0)\n  PTX line 13: warp 1, "
-     "lanes 0-31\n  PTX line 13: warp 0, lanes 0-31: the last phase of barrier 1"},
+     "st.shared.u32 [%r2], %r1: bytes 0x100 to 0x103 were read by lane 0 of warp 0, and at the bar.sync "
+     "between that read and this write (barrier 1) warps 0, 3 met, without warp 2; a __syncthreads must come "
+     "between them\n  k, block (0, 0, 0), shared address 0x100 (s + 0x100)\n  PTX line 12: warp 2, lane 0\n  "
+     "PTX line 15: warp 0, lane 0: reads bytes 0x100 to 0x103\n  PTX line 13: warp 0, lanes 0-31: the bar.sync"},
     {"an arrival at a barrier without a wait", 64, 64,
      "st.shared.u32 [%r2], %r1;\nbar.arrive 1, 64;\nld.shared.u32 %r7, [%r3];\nst.global.u32 [%rd1], %r7;",
      "st.shared.u32 [%r2], %r1;\nbar.sync 1, 64;\nld.shared.u32 %r7, [%r3];\nst.global.u32 [%rd1], %r7;",

@@ -28,12 +28,14 @@ struct Row {
 
 std::vector<Row> recorded() {
   std::vector<Row> out;
-  for (const auto& path : {kRecording, kMore})
-    for (const Record& record : recording_files::required(Recording::open(path)).records()) {
+  for (const auto& path : {kRecording, kMore}) {
+    const Recording recording = recording_files::required(Recording::open(path));
+    for (const Record& record : recording.records()) {
       const json one = json::parse(record.text);
       out.push_back(
           {one.at("form"), one.at("texture"), std::stoull(one.at("digest").get<std::string>(), nullptr, 16)});
     }
+  }
   return out;
 }
 
