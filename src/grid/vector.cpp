@@ -39,8 +39,8 @@ bool is_register(const Place& place) {
 // What no function knows.
 bool is_modified(const Operation& o) {
   const bool packed = ptx::is_packed(o.type) || ptx::is_packed(o.to),
-             mixed = o.type != o.to &&
-                     (o.function == Function::add || o.function == Function::sub || o.function == Function::fma);
+             mixed = o.type != o.to && (o.function == Function::add || o.function == Function::sub ||
+                                        o.function == Function::fma);
   return mixed || o.scaled || (o.relu && !is_half(o.type)) || o.oob || o.xorsign || o.abs ||
          (packed && !is_half(o.type)) || (o.sat && !is_float(o.type)) ||
          o.permutation != scalar::Permutation::index;
