@@ -453,7 +453,7 @@ TEST_CASE("a shuffle reads a lane that takes part", "[quick][device]") {
   CHECK(fault.at.line == marked("shuffled"));
   CHECK(
       fault_of([] { (void)__shfl_sync(0xFF, lane(), 0); }).error.message() ==
-      "__shfl_sync: lane 8 is not in its own mask 0x000000ff; the mask must name every lane that executes it");
+      "__shfl_sync: its mask 0x000000ff does not name lane 8, which executes it; the mask must name every lane that executes it");
   const Fault missing = fault_of([] {
     if (lane() == 0) (void)__shfl_sync(kWholeWarp, 1, 0);
     __syncthreads();

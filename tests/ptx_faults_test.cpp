@@ -208,7 +208,7 @@ const std::vector<Mistake> kMistakes = {
     {"a lane outside its own mask",
      32,
      Errc::inactive_lane,
-     {"own mask"},
+     {"does not name lane 31, which executes it"},
      "vote.sync.ballot.b32 %r4, 1, 0x7fffffff;",
      "vote.sync.ballot.b32 %r4, 1, 0xffffffff;"},
     {"a barrier for other counts",

@@ -29,6 +29,13 @@ std::vector<int> lanes_of(std::uint32_t mask) {
   return out;
 }
 
+std::string lanes_text(const std::vector<int>& lanes) {
+  return fmt::format("{} {}", lanes.size() == 1 ? "lane" : "lanes", ranges(lanes));
+}
+std::string lanes_text(std::uint32_t mask) {
+  return lanes_text(lanes_of(mask));
+}
+
 Fault refused(Error error) {
   Fault out;
   out.error = std::move(error);
@@ -162,8 +169,7 @@ std::string who_text(const FaultWaiters& row, bool with_block) {
     out += ", ";
   }
   out += fmt::format("{} {}", row.warps.size() == 1 ? "warp" : "warps", ranges(row.warps));
-  if (!row.lanes.empty())
-    out += fmt::format(", {} {}", row.lanes.size() == 1 ? "lane" : "lanes", ranges(row.lanes));
+  if (!row.lanes.empty()) out += ", " + block::lanes_text(row.lanes);
   return out;
 }
 
@@ -195,8 +201,7 @@ std::string Fault::message() const {
     if (s.elsewhere) out += fmt::format("block {}, ", block_text(*s.elsewhere));
     out += s.warps == 1 ? fmt::format("warp {}", s.warp)
                         : fmt::format("warps {}-{}", s.warp, s.warp + s.warps - 1);
-    if (with_lanes && !s.lanes.empty())
-      out += fmt::format(", {} {}", s.lanes.size() == 1 ? "lane" : "lanes", ranges(s.lanes));
+    if (with_lanes && !s.lanes.empty()) out += ", " + block::lanes_text(s.lanes);
     if (!s.what.empty()) out += ": " + s.what;
     return out + helpers_text(s.chain);
   };

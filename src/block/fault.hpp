@@ -120,6 +120,9 @@ std::string must_meet_at_end(bool arrives);
 
 /// The lanes of a mask.
 std::vector<int> lanes_of(std::uint32_t mask);
+/// "lane 3", "lanes 0-15".
+std::string lanes_text(const std::vector<int>& lanes);
+std::string lanes_text(std::uint32_t mask);
 
 }  // namespace warpbit::block
 #pragma GCC visibility pop

@@ -23,10 +23,6 @@ std::string place(const Place& at) {
   return fmt::format("{}:{}", at.file, at.line);
 }
 
-std::string lanes_text(std::uint32_t lanes) {
-  return fmt::format("{} {}", std::has_single_bit(lanes) ? "lane" : "lanes", ranges(lanes_of(lanes)));
-}
-
 }  // namespace
 
 Meeting::Meeting(int threads, Shared& shared, Execute execute)
@@ -100,10 +96,11 @@ bool Meeting::meet_masked(int warp) {
     const Request& first = *lane(warp, i).request;
     if (!first.is_masked()) continue;
     if ((first.mask & bit(i)) == 0) {
-      fault_ = fault_of(who(warp * kWarp + i, first.at),
-                        {Errc::inactive_lane, std::string(first.name),
-                         fmt::format("lane {} is not in its own mask {:#010x}", i, first.mask),
-                         "the mask must name every lane that executes it"});
+      fault_ =
+          fault_of(who(warp * kWarp + i, first.at),
+                   {Errc::inactive_lane, std::string(first.name),
+                    fmt::format("its mask {:#010x} does not name lane {}, which executes it", first.mask, i),
+                    "the mask must name every lane that executes it"});
       return false;
     }
     const std::uint32_t here = waiting(warp, [&](const Request& x) { return x.is_same(first); });

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <bit>
+#include <span>
 
+#include "grid/bounds.hpp"
 #include "grid/cluster.hpp"
 #include "grid/steps.hpp"
 
@@ -26,11 +28,25 @@ Next to_generic(Warp& warp, Path& path, const Step& step, Lanes lanes) {
   });
   return Next::step;
 }
+// PTX manual, "cvta": "the resulting address is undefined in case the generic address ... does not fall within the address window".
 Next from_generic(Warp& warp, Path& path, const Step& step, Lanes lanes) {
   const std::uint64_t base = window(step.access.space);
+  Lanes outside = 0;
+  std::uint64_t first = 0;
   for_each_lane(lanes, [&](int lane) {
-    warp.write(path, step.place[0], lane, warp.read(path, step.place[2], lane) - base);
+    const std::uint64_t address = warp.read(path, step.place[2], lane);
+    if (base != 0 && address - base >= kWindowBytes) {
+      if (outside == 0) first = address;
+      outside |= Lanes{1} << lane;
+    }
+    warp.write(path, step.place[0], lane, address - base);
   });
+  if (outside == 0) return Next::step;
+  warp.forget(path, step.place[0], outside);
+  if (!warp.undefined().active()) return Next::step;
+  Undefined::Cause cause{Undefined::Cause::From::converted, 0, 0, warp.site(step), outside, warp.number()};
+  cause.name = in_another_space(warp.block().grid(), step.access.space, first);
+  warp.undefined().come_from(path, std::span(&step.place[0], 1), cause);
   return Next::step;
 }
 Next is_space(Warp& warp, Path& path, const Step& step, Lanes lanes) {

@@ -64,12 +64,14 @@ std::vector<FaultWaiters> Block::waiting(std::span<const Lanes> alive) const {
 
 void Block::report_missing(Warp& warp, const Path& path) {
   const Lanes missing = path.needs & ~path.lanes;
-  Fault out = block::fault_of(who(warp, path),
-                              {Errc::lanes_missing,
-                               {},
-                               fmt::format("lanes {} never reach it", ranges(block::lanes_of(missing))),
-                               (warp.alive() & ~path.needs) == 0 ? "all lanes of the warp must execute it"
-                                                                 : "all lanes of its mask must execute it"});
+  Fault out = block::fault_of(
+      who(warp, path),
+      {Errc::lanes_missing,
+       {},
+       fmt::format("{} never {} it", block::lanes_text(missing),
+                   std::has_single_bit(missing) ? "reaches" : "reach"),
+       path.mask == 0 ? "all lanes of the warp must execute it"
+                      : fmt::format("all lanes that its mask {:#010x} names must execute it", path.mask)});
   out.lanes = block::lanes_of(missing);
   for (const Path& other : warp.paths()) {
     if (&other == &path || (other.lanes & missing) == 0) continue;

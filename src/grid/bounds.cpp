@@ -126,6 +126,8 @@ Error beyond_global(const Grid& grid, std::uint64_t address, std::uint64_t bytes
     accepted = "the address must lie in an array that is passed, or in a variable of the module";
   } else if (near->heap != nullptr) {
     accepted = "it must lie in what malloc has returned and free has not released";
+  } else if (address < near->address) {
+    accepted = "threads before its beginning must not execute this statement";
   } else {
     accepted = "threads past its end must not execute this statement, or the array must be larger";
   }
@@ -140,9 +142,8 @@ bool is_beyond_constants(const Grid& grid, std::uint64_t address) {
                               [](const ptx::Variable& one) { return one.pointee == StateSpace::constant; });
 }
 
-// cvta.to.shared and cvta.to.local have taken their window off.
-Error of_another_space(const Grid& grid, ptx::StateSpace space, std::uint64_t address) {
-  const std::string_view name = ptx::name(space);
+// cvta.to.shared and cvta.to.local may have taken their window off.
+std::string in_another_space(const Grid& grid, ptx::StateSpace space, std::uint64_t address) {
   std::string what = fmt::format("{:#x}", address);
   for (const std::uint64_t window : {std::uint64_t{0}, kSharedWindow, kLocalWindow}) {
     const std::uint64_t at = address + window;
@@ -151,13 +152,17 @@ Error of_another_space(const Grid& grid, ptx::StateSpace space, std::uint64_t ad
       break;
     }
   }
+  return fmt::format("address {}, which is none of .{} memory,", what, ptx::name(space));
+}
+
+Error of_another_space(const Grid& grid, ptx::StateSpace space, std::uint64_t address) {
   return {
       Errc::address_out_of_bounds,
       {},
-      fmt::format("address {}, which is none of .{} memory,", what, name),
+      in_another_space(grid, space, address),
       fmt::format("an address of a variable in .{}; pointers to other memory take ld, st and the like of that "
                   "memory, or without a space",
-                  name)};
+                  ptx::name(space))};
 }
 
 std::string source_name(std::string_view symbol) {

@@ -44,6 +44,8 @@ std::string source_name(std::string_view symbol);
 /// The error of bytes that lie in no array of global memory.
 Error beyond_global(const Grid& grid, std::uint64_t address, std::uint64_t bytes);
 /// The error of a pointer to other memory that is used as an address in a space.
+/// "address 0x100 (byte 4 of the array of 'a'), which is none of .shared memory,".
+std::string in_another_space(const Grid& grid, ptx::StateSpace space, std::uint64_t address);
 Error of_another_space(const Grid& grid, ptx::StateSpace space, std::uint64_t address);
 /// Whether no constant lies at an address, and the kernel says of no parameter that it is a pointer to some.
 bool is_beyond_constants(const Grid& grid, std::uint64_t address);

@@ -14,20 +14,22 @@ namespace warpbit::grid::steps {
 
 Next need_all(Warp& warp, Path& path, Lanes lanes) {
   path.needs = kAllLanes;
+  path.mask = 0;
   const Lanes missing = ~lanes;
   if ((warp.alive() & missing) != 0) return Next::wait;
   const Extent& n = warp.block().grid().threads;
   const std::uint64_t threads = std::uint64_t{n[0]} * n[1] * n[2],
                       first = static_cast<std::uint64_t>(warp.number()) * kLanes;
   const Lanes never = threads - first >= kLanes ? 0 : kAllLanes << (threads - first);
-  Fault out =
-      block::fault_of(Block::who(warp, path),
-                      {Errc::lanes_missing,
-                       {},
-                       missing == never ? fmt::format("the block has {} threads, so lanes {} are not there",
-                                                      threads, ranges(block::lanes_of(missing)))
-                                        : fmt::format("lanes {} have ended", ranges(block::lanes_of(missing))),
-                       "all lanes of the warp must execute it"});
+  Fault out = block::fault_of(
+      Block::who(warp, path),
+      {Errc::lanes_missing,
+       {},
+       missing == never ? fmt::format("the block has {} threads, so {} {} not there", threads,
+                                      block::lanes_text(missing), std::has_single_bit(missing) ? "is" : "are")
+                        : fmt::format("{} {} ended", block::lanes_text(missing),
+                                      std::has_single_bit(missing) ? "has" : "have"),
+       "all lanes of the warp must execute it"});
   out.lanes = block::lanes_of(lanes);
   for (Lanes rest = missing & ~never, together; rest != 0; rest &= ~together) {
     const std::int32_t at = warp.ended_at(std::countr_zero(rest));
@@ -166,6 +168,7 @@ Next meet_aligned(Warp& warp, Path& path, const Step& step, Lanes lanes) {
     if (!warp.is_about_to_end(others)) pass(others, path.lanes & ~lanes);
     warp.keep(path, lanes);
     path.needs = warp.alive();
+    path.mask = 0;
     return Next::wait;
   }
   const Lanes without = std::exchange(path.passed, 0) & ~lanes;

@@ -94,6 +94,39 @@ void for_each_mask(const Met& met, Visit visit) {
   }
 }
 
+Next fault_outside(Warp& warp, const Path& path, Lanes outside, Lanes mask) {
+  return warp.fault(
+      path, outside,
+      {Errc::inactive_lane,
+       {},
+       fmt::format("its mask {:#010x} does not name {}, which {} it", mask, block::lanes_text(outside),
+                   std::has_single_bit(outside) ? "executes" : "execute"),
+       "the mask must name every lane that executes it"});
+}
+
+// `masks`: of lanes that have not ended.
+Next fault_disagreeing(Warp& warp, const Path& path, Lanes here, const Masks& masks) {
+  const Lanes differing = disagreeing(here, masks);
+  const auto mask = [&](int lane) { return masks[static_cast<std::size_t>(lane)]; };
+  const auto those_with = [&](Lanes one) {
+    Lanes out = 0;
+    for_each_lane(here, [&](int lane) { out |= Lanes{mask(lane) == one} << lane; });
+    return out;
+  };
+  const Lanes own = mask(std::countr_zero(differing));
+  int named = -1;
+  for_each_lane(own & here, [&](int lane) {
+    if (named < 0 && mask(lane) != own) named = lane;
+  });
+  return warp.fault(
+      path, differing,
+      {Errc::lanes_disagree,
+       {},
+       fmt::format("the mask of {} is {:#010x}, and that of {} is {:#010x}", block::lanes_text(those_with(own)),
+                   own, block::lanes_text(those_with(mask(named))), mask(named)),
+       "all lanes that a mask names must give the same mask"});
+}
+
 // Whether all lanes of the masks, which are in that place, are here: `step`, and `met` has them; else the path must wait, or a
 // lane is not in its own mask.
 Next together(Warp& warp, Path& path, const Step& step, std::size_t mask, Lanes lanes, Met& met) {
@@ -103,14 +136,16 @@ Next together(Warp& warp, Path& path, const Step& step, std::size_t mask, Lanes 
   }
   warp.keep(path, lanes);
   const Lanes alive = warp.alive();
-  Lanes needed = 0, outside = 0;
+  Lanes named = 0, outside = 0;
   for_each_lane(lanes, [&](int lane) {
     const Lanes wanted = mask_of(warp, {&path, &step}, mask, lane);
-    needed |= met.mask[static_cast<std::size_t>(lane)] = wanted & alive;
+    named |= wanted;
+    met.mask[static_cast<std::size_t>(lane)] = wanted & alive;
     if ((wanted >> lane & 1) == 0) outside |= Lanes{1} << lane;
   });
+  const Lanes needed = named & alive;
   if (outside != 0)
-    return warp.fault(path, outside, {Errc::inactive_lane, {}, "a lane is not in its own mask", {}});
+    return fault_outside(warp, path, outside, mask_of(warp, {&path, &step}, mask, std::countr_zero(outside)));
   const auto take = [&](const Party& party) {
     met.lanes |= party.path->lanes;
     for_each_lane(party.path->lanes, [&](int lane) {
@@ -122,9 +157,7 @@ Next together(Warp& warp, Path& path, const Step& step, std::size_t mask, Lanes 
     });
   };
   if ((needed & ~lanes) == 0) {
-    if (const Lanes other = disagreeing(lanes, met.mask); other != 0)
-      return warp.fault(path, other,
-                        {Errc::lanes_disagree, {}, "lanes that name each other have other masks", "one mask"});
+    if (disagreeing(lanes, met.mask) != 0) return fault_disagreeing(warp, path, lanes, met.mask);
     take({&path, &step});
     for_each_mask(met, [&](Lanes one) { warp.meet(one); });
     return Next::step;
@@ -132,6 +165,7 @@ Next together(Warp& warp, Path& path, const Step& step, std::size_t mask, Lanes 
   const std::vector<Party> parties = meet(warp, path, step, mask, met.mask);
   if (parties.empty()) {
     path.needs = needed;
+    path.mask = named;
     return Next::wait;
   }
   for (const Party& one : parties) take(one);

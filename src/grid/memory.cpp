@@ -153,12 +153,17 @@ std::string GlobalMemory::Range::part(std::uint64_t first, std::uint64_t count) 
                     : fmt::format("bytes {} to {} of {}", first, first + count - 1, name);
 }
 
-// The array at or before an address that is likely to be meant.
+// The array before or behind an address that is likely to be meant: the nearer one.
 const GlobalMemory::Range* GlobalMemory::near(std::uint64_t address) const {
   const auto after = std::ranges::upper_bound(ranges_, address, {}, &Range::address);
-  if (after == ranges_.begin()) return nullptr;
-  const Range& range = *(after - 1);
-  return range.heap != nullptr || address - range.address <= range.bytes + kGap ? &range : nullptr;
+  const Range* const before = after == ranges_.begin() ? nullptr : &*(after - 1);
+  if (before != nullptr && before->heap != nullptr) return before;
+  const std::uint64_t past = before == nullptr ? kGap + 1
+                                               : address - std::min(address, before->address + before->bytes),
+                      ahead = after == ranges_.end() || after->heap != nullptr ? kGap + 1
+                                                                               : after->address - address;
+  if (std::min(past, ahead) > kGap) return nullptr;
+  return ahead < past ? &*after : before;
 }
 
 std::string GlobalMemory::describe(std::uint64_t address, std::uint64_t bytes) const {
@@ -166,6 +171,8 @@ std::string GlobalMemory::describe(std::uint64_t address, std::uint64_t bytes) c
   const Range* const range = near(address);
   if (range == nullptr) return what;
   if (range->heap != nullptr) return what + " (of the heap, where nothing is allocated)";
+  if (address < range->address)
+    return fmt::format("{} ({} bytes before {})", what, range->address - address, range->name);
   return fmt::format("{} ({}, which has {} bytes)", what, range->part(address - range->address, bytes),
                      range->bytes);
 }

@@ -35,8 +35,10 @@ Binding binding_of(const Instruction& instruction, int& registers) {
   return out;
 }
 
+// What it is of ("lane 16", "line 3 of the tile") stands before what was seen.
 Next fault(Warp& warp, Path& path, Lanes lanes, Error error) {
-  error.where.clear();
+  const std::string where = std::exchange(error.where, {});
+  if (where.starts_with("lane ") || where.starts_with("line ")) error.seen = where + ": " + error.seen;
   return warp.fault(path, lanes, std::move(error));
 }
 

@@ -188,6 +188,9 @@ Missing missing(const Undefined::Cause& cause) {
     case From::failed:
       return {"the request has failed, so its response has no ctaid", "it",
               "execute this only where query_cancel.is_canceled of the response is true"};
+    case From::converted:
+      return {cause.name + " is converted", "what it becomes, which is undefined",
+              "a pointer to other memory takes ld, st and the like without a space"};
     default: break;
   }
   const bool is_one = cause.byte == cause.last;

@@ -38,7 +38,7 @@ using LaneBits = std::array<std::uint64_t, kLanes>;
 
 /// Where an undefined value comes from: a register that nothing has written, and who has read it; consecutive bytes of memory that
 /// nothing has written, and who has loaded them; the lanes that shuffle from others without a value; those that have stored a
-/// register without one; columns of tensor memory that nothing has written; the response to a request that failed; or a race that a
+/// register without one; columns of tensor memory that nothing has written; the response to a request that failed; an address that cvta.to has taken for one of a space; or a race that a
 /// load has met.
 struct UndefinedCause {
   enum class From : std::uint8_t {
@@ -50,7 +50,8 @@ struct UndefinedCause {
     lane,
     stored,
     tensor,
-    failed
+    failed,
+    converted  ///< by cvta.to, an address outside of its window
   } from = From::reg;
   std::int64_t byte = 0, last = 0;
   int statement =
@@ -58,7 +59,7 @@ struct UndefinedCause {
   Lanes lanes = 0;
   int warp = 0;                                 ///< whose lanes
   std::shared_ptr<const Fault> race = nullptr;  ///< what is told if the value matters
-  std::string name = {};                        ///< of a register
+  std::string name = {};                        ///< of a register; what is converted, and the space
   std::uint8_t element = 0;                     ///< of memory: the bytes of one that is loaded
   std::int32_t variable = -1;                   ///< of memory: Access::variable
 };

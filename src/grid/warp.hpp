@@ -68,6 +68,7 @@ struct Path {
   int early_answers = 0;          ///< tests that have failed since the last one that did not
   Lanes seen = 0;              ///< lanes whose phase was complete, while their test waits for those of others
   Lanes needs = 0;             ///< lanes without which its step cannot be done, while it waits for them
+  Lanes mask = 0;              ///< those that its step's masks name, then; 0 of a step of the whole warp
   Lanes passed = 0;            ///< lanes that were elsewhere meanwhile, and not about to end
   std::int32_t passed_at = 0;  ///< the step at which some of them were
   std::shared_ptr<const Met> met = {};  ///< its lanes have met others, and do their step with what these had

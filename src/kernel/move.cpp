@@ -14,7 +14,8 @@ namespace {
 using LinesRead = std::vector<Effects::MemoryRead>;
 
 std::string name_of(const Effects::MemoryRead& line, std::size_t number) {
-  return line.lane == Effects::kEveryLane ? fmt::format("line {}", number) : fmt::format("lane {}", line.lane);
+  return line.lane == Effects::kEveryLane ? fmt::format("line {} of the tile", number)
+                                          : fmt::format("lane {}", line.lane);
 }
 
 Error misaligned(std::string where, std::string what, int multiple) {
@@ -73,7 +74,7 @@ Result<LinesRead> matrix_lines(const Move& move, const MoveAddresses& at) {
   for (int i = 0; i < move.lines; ++i) {
     const std::uint64_t offset = static_cast<std::uint64_t>(i) * (bits / 8);
     if (offset > ~first)
-      return Error{Errc::address_out_of_bounds, fmt::format("line {}", i),
+      return Error{Errc::address_out_of_bounds, fmt::format("line {} of the tile", i),
                    fmt::format("{} bytes from {:#x} + {:#x}", move.line_bytes, first, offset),
                    "addresses have 64 bits"};
     lines.push_back(
