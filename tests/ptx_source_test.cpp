@@ -154,6 +154,16 @@ TEST_CASE("a copy of an inlined line by an unrolled loop is of the call before i
             .empty());
 }
 
+TEST_CASE("a line that was inlined at a line of which nothing tells the call is of its calls, too") {
+  // Line 7 is known behind line 30 alone, of either call; so are lines 8 and 9, which were inlined at it.
+  CHECK(misplaced(".loc 1 30 5\n mov.u32 %r30, 4;\n"
+                  ".loc 1 7 3, function_name $names, inlined_at 1 4 3\n mov.u32 %r20, 4;\n"
+                  ".loc 1 8 3, function_name $names, inlined_at 1 7 3\n mov.u32 %r20, 5;\n"
+                  ".loc 1 9 3, function_name $names, inlined_at 1 7 3\n mov.u32 %r20, 6;\n"
+                  ".loc 1 7 3\n mov.u32 %r7, 7;\n") ==
+        "mov.u32 %r20, 4: 20 or 18\nmov.u32 %r20, 5: 20 or 18\nmov.u32 %r20, 6: 20 or 18\n");
+}
+
 TEST_CASE("where nothing tells of which call a copied line is, all of them are told") {
   const std::string copy =
       ".loc 1 2 3, function_name $names, inlined_at 1 4 3\n mov.u32 %r18, 4;\n"

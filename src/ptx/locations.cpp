@@ -29,9 +29,10 @@ int Locations::add(Location here, const std::optional<LinePlace>& inlined_at) {
     choice = choose(key, seen);
     here.inlined_at = choice.parent;
     if (!choice.is_sure) {
-      const std::vector<int>& all = sure_[*inlined_at];
-      here.or_inlined_at.assign(all.end() - static_cast<std::ptrdiff_t>(std::min(all.size(), kMostTold)),
-                                all.end());
+      if (const auto all = sure_.find(*inlined_at); all != sure_.end())
+        here.or_inlined_at.assign(
+            all->second.end() - static_cast<std::ptrdiff_t>(std::min(all->second.size(), kMostTold)),
+            all->second.end());
     }
   } else {
     is_anchored_ = true;
@@ -55,6 +56,7 @@ Locations::Choice Locations::choose(const Key& key, const Occurrences& seen) {
   }
   const auto named = sure_.find(parent);
   if (named != sure_.end()) return choose_of(named->second, seen);
+  if (const auto last = not_sure_.find(parent); last != not_sure_.end()) return {last->second, false};
   Location unknown;
   unknown.file = parent.file;
   unknown.line = parent.line;
@@ -130,6 +132,7 @@ int Locations::index_of(const Location& here, bool is_sure) {
     all_->push_back(here);
     if (is_sure) sure_[place_of(here)].push_back(found->second);
   }
+  if (!is_sure) not_sure_[place_of(here)] = found->second;
   return found->second;
 }
 

@@ -61,6 +61,7 @@ class Locations {
   std::map<std::tuple<LinePlace, int, bool>, int>
       known_;                                   // by line, by where it was inlined, whether that is sure
   std::map<LinePlace, std::vector<int>> sure_;  // by line
+  std::map<LinePlace, int> not_sure_;           // by line: the last one
   std::map<Key, Occurrences> seen_;
   std::vector<int> order_;    // the location of each .loc
   std::size_t block_ = 0;     // of order_: the first of the basic block
