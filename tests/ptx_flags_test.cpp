@@ -178,4 +178,33 @@ TEST_CASE("a flag is named where barriers stand before its write and behind its 
           how);
 }
 
+// Block 0 reads and sets a flag, and block 1, which has seen it, writes there.
+std::string read_before(const std::string& load, const std::string& taken, const std::string& later) {
+  return "setp.ne.u32 %p5, %r2, 0; @%p5 bra WRITES;\n" + load + " [%rd2+64];\n" + taken +
+         "bar.sync 0; @%p1 st.relaxed.gpu.global.u32 [%rd1], 1;\n" + later +
+         "bra DONE;\nWRITES: ld.relaxed.gpu.global.u32 %r6, [%rd1]; setp.ne.u32 %p4, %r6, 1;\n@%p4 bra WRITES;\n"
+         "bar.sync 0; st.global.v2.u32 [%rd2+64], {7, 7};\nDONE:";
+}
+
+TEST_CASE("a read whose value is taken before the flag comes before what is behind it") {
+  const ptx::Launch how{.grid = {2}, .block = {1}};
+  const std::string one = "ld.global.u32 %r7,", two = "ld.global.v2.u32 {%r7, %r8},",
+                    take = "add.u32 %r9, %r7, 1; setp.ne.u32 %p6, %r9, 5;";
+  const Case keeps{"flag_fence", "", "the flag between that read and this write is relaxed"},
+      leaves{"blocks_not_ordered", "", "the flag between that read and this write is relaxed"};
+  const auto is = [&](Case what, std::string body) {
+    what.body = std::move(body);
+    INFO(what.body);
+    check(what, how);
+  };
+  is(keeps, read_before(one, take, ""));
+  is(keeps, read_before(two, "mov.u32 %r9, %r8;", ""));
+  is(keeps, read_before(one, "@%p1 bra ONE; add.u32 %r9, %r7, 1; bra MET; ONE: add.u32 %r9, %r7, 2; MET:", ""));
+  is(leaves, read_before(one, "", take));
+  is(leaves, read_before(one, "", ""));
+  is(leaves, read_before(one, "mov.u32 %r7, 5;" + take, ""));
+  is(leaves, read_before(one, "@%p1 bra MET; add.u32 %r9, %r7, 1; MET:", ""));
+  is(leaves, read_before(one, "bar.warp.sync -1;", take));
+}
+
 }  // namespace ptx_flags_test

@@ -7,6 +7,7 @@
 
 #include "assembler/flow.hpp"
 #include "grid/steps.hpp"
+#include "grid/written.hpp"
 #include "ptx/special.hpp"
 
 namespace warpbit::grid {
@@ -92,6 +93,74 @@ bool fills_next(const Program& program, int step) {
     if (what == Touches::nothing) followers(program, i, todo);
   }
   return writes;
+}
+
+namespace {
+
+// Whether nobody can know of a thread's step by this one.
+bool is_of_own(const Program& program, const Step& step) {
+  switch (does(program, step)) {
+    case ptx::Does::compute:
+    case ptx::Does::convert:
+    case ptx::Does::move:
+    case ptx::Does::logic:
+    case ptx::Does::branch:
+    case ptx::Does::branch_indexed:
+    case ptx::Does::window:
+    case ptx::Does::is_space:
+    case ptx::Does::policy:
+    case ptx::Does::active_mask:
+    case ptx::Does::hint: return true;
+    case ptx::Does::load:
+    case ptx::Does::store: return !step.access.strong;
+    default: return false;
+  }
+}
+
+// What a step does to the registers that another one writes: a read comes before a write of its own.
+enum class Meets : std::uint8_t { none, takes, replaces };
+Meets meets(const Program& program, const Step& step, const std::vector<Place>& registers) {
+  Meets out = Meets::none;
+  for_each_use(program, step, [&](const Place& place, Use use) {
+    if (std::ranges::find(registers, place) == registers.end() || out == Meets::takes) return;
+    out = use == Use::result ? Meets::replaces : Meets::takes;
+  });
+  return out;
+}
+
+bool is_taken_first(const Program& program, int load) {
+  std::vector<Place> registers;
+  for_each_use(program, program.steps[static_cast<std::size_t>(load)], [&](const Place& place, Use use) {
+    if (use == Use::result) registers.push_back(place);
+  });
+  std::vector<int> todo = {load + 1};
+  std::vector<bool> seen(program.steps.size());
+  while (!todo.empty()) {
+    const int i = todo.back();
+    todo.pop_back();
+    if (i < 0 || i >= std::ssize(program.steps)) return false;
+    if (seen[static_cast<std::size_t>(i)]) continue;
+    seen[static_cast<std::size_t>(i)] = true;
+    const Step& step = program.steps[static_cast<std::size_t>(i)];
+    const Meets how = meets(program, step, registers);
+    if (how == Meets::takes) continue;
+    if (how == Meets::replaces || !is_of_own(program, step)) return false;
+    followers(program, i, todo);
+  }
+  return true;
+}
+
+}  // namespace
+
+bool is_taken_before_others(const Program& program, int statement) {
+  bool is_any = false, out = true;
+  for (int i = 0; i < std::ssize(program.steps); ++i) {
+    const Step& step = program.steps[static_cast<std::size_t>(i)];
+    if (step.statement != statement || does(program, step) != ptx::Does::load) continue;
+    is_any = true;
+    out = out && is_taken_first(program, i);
+  }
+  return is_any && out;
 }
 
 // From the last step to the first, until nothing changes: most jumps that lead on go forward.

@@ -18,6 +18,9 @@ bool leads_to(const Program& program, int from, int to, bool without_barrier);
 /// Whether threads write to shared memory behind a step, or have a copy write there, before they read any of it: then they have
 /// waited for a buffer to be free. Accesses by generic addresses are left out.
 bool fills_next(const Program& program, int step);
+/// Whether a load has come before its thread can tell anybody of it: on each way from there a statement takes what it has loaded, and
+/// no barrier, fence, atomic, strong access, call or end comes before. `statement`: a number of Program::origins.
+bool is_taken_before_others(const Program& program, int statement);
 /// Of each step: whether a thread that is there may end, or leave the function. False in a loop that nothing leaves.
 std::vector<bool> lead_out(const Program& program);
 
