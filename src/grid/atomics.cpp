@@ -103,7 +103,8 @@ Next atomic(Warp& warp, Path& path, const Step& step, Lanes lanes) {
     if ((lanes >> lane & 1) == 0) continue;
     Target& of = to[static_cast<std::size_t>(lane)];
     of = resolver.resolve(lane, address_of(warp, path, step, 2, lane), size, true);
-    const bool reads = of.space == StateSpace::global ? compares : !only_writes;  // there a change is both
+    const bool is_change = of.space == StateSpace::global && of.is_written(size);  // there it is a read, too
+    const bool reads = is_change ? compares : !only_writes;
     if (of.data == nullptr || (reads && !records.reads(lane, of, size))) return Next::end;
   }
   const scalar::Operation* operation =
