@@ -179,6 +179,7 @@ Next store(Warp& warp, Path& path, const Step& step, Lanes lanes) {
     if (!records.writes(lane, to, std::span(value).first(bytes))) return Next::end;
     std::memcpy(to.data, value.data(), bytes);
     records.leaves(held, lane, lanes, false);
+    if (step.access.strong && !records.writes_lock(to, lane)) return Next::end;
     if (to.defined != nullptr || undefined.active()) records.stored(to, bytes, &bits);
     if (is_defined(bits)) continue;
     for_each_element(step.access, from, [&](const Place& place, std::size_t at, std::size_t count) {

@@ -218,9 +218,16 @@ class Records {
   block::Messages::Held hold(const Target& at, std::size_t bytes);
   /// What has been released there is known to the warp of the lane; and what `lanes`, which execute the step, release is there.
   void takes(const block::Messages::Held& held, int lane);
+  /// A lane has taken a spin lock, before it learns what has been left there; or has written to a word, which may be a lock that it
+  /// holds.
+  void takes_lock(const Target& at, int lane);
+  bool writes_lock(const Target& at, int lane) {
+    return warp_.locks().empty() || !block_.checks() || releases_lock(at, lane);
+  }
   void leaves(block::Messages::Held& held, int lane, Lanes lanes, bool is_atomic);
 
  private:
+  bool releases_lock(const Target& at, int lane);
   using LaneBytes = std::array<std::byte*, kLanes>;
   static LaneBytes one_lane(int lane, const std::byte* data) {
     LaneBytes out;
