@@ -64,7 +64,7 @@ const Compiler::Maker Compiler::kMakers[] = {
     {Does::barrier, &Compiler::barrier},
     {Does::fence, &Compiler::fence, false},
     {Does::hint, &Compiler::nothing, false},
-    {Does::discard, &Compiler::nothing},
+    {Does::discard, &Compiler::discard},
     {Does::registers, &Compiler::registers},
     {Does::launch_control, &Compiler::launch_control},
     {Does::texture, &Compiler::texture, false},
