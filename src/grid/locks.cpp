@@ -30,7 +30,17 @@ bool is_same(const Place& a, const Place& b) {
 /// Loops that a thread leaves with a lock alone.
 class SpinSearch {
  public:
-  SpinSearch(const Program& program, int first, int end) : program_(program), first_(first), end_(end) {}
+  SpinSearch(const Program& program, const FunctionCode& function)
+      : program_(program),
+        first_(static_cast<int>(function.first_step)),
+        end_(static_cast<int>(program.steps.size())),
+        sets_(static_cast<std::size_t>(function.predicates)) {
+    for (int i = first_; i < end_; ++i)
+      for_each_use(program_, at(i), [&](const Place& place, Use use) {
+        if (use == Use::result && place.kind == Place::Kind::predicate && place.slot < sets_.size())
+          sets_[place.slot].push_back(&at(i));
+      });
+  }
 
   /// What an atomic must have returned for its loop to end, if that is a loop of it alone.
   std::optional<Place> free_value(int atomic) const {
@@ -85,35 +95,33 @@ class SpinSearch {
   }
   // The comparison of the old value with a constant, for equality, that alone decides a branch.
   const Step* tested(const Step& branch, const Place& old) const {
-    const Step* out = nullptr;
-    for (int i = first_; i < end_; ++i) {
-      if (!writes(i, {.kind = Place::Kind::predicate, .slot = static_cast<std::uint32_t>(branch.guard)}))
-        continue;
-      if (std::exchange(out, &at(i)) != nullptr) return nullptr;
-    }
-    if (out == nullptr || steps::what_runs(*out) != steps::compute || out->extra < 0) return nullptr;
-    const scalar::Operation& of = operation(*out);
+    const std::vector<const Step*>& sets = sets_[static_cast<std::size_t>(branch.guard)];
+    if (sets.size() != 1 || steps::what_runs(*sets[0]) != steps::compute || sets[0]->extra < 0) return nullptr;
+    const scalar::Operation& of = operation(*sets[0]);
     const bool is_test = of.function == scalar::Function::setp && of.boolean == scalar::Boolean::none &&
                          (of.compare == scalar::Compare::eq || of.compare == scalar::Compare::ne);
-    return is_test && is_same(out->place[2], old) && out->place[3].kind == Place::Kind::constant ? out
-                                                                                                 : nullptr;
+    return is_test && is_same(sets[0]->place[2], old) && sets[0]->place[3].kind == Place::Kind::constant
+               ? sets[0]
+               : nullptr;
   }
 
   const Program& program_;
   int first_, end_;
+  std::vector<std::vector<const Step*>> sets_;  // of each predicate, the steps that set it
 };
 
 }  // namespace
 
 void find_spin_locks(Program& program, const FunctionCode& function) {
-  const int first = static_cast<int>(function.first_step), end = static_cast<int>(program.steps.size());
-  const SpinSearch search(program, first, end);
-  for (int i = first; i < end; ++i) {
-    Step& step = program.steps[static_cast<std::size_t>(i)];
+  std::optional<SpinSearch> search;
+  for (std::size_t i = static_cast<std::size_t>(function.first_step); i < program.steps.size(); ++i) {
+    Step& step = program.steps[i];
     if (does(program, step) != Does::atomic || steps::what_runs(step) != steps::atomic) continue;
     const auto kind = static_cast<steps::Atomic>(step.target);
     if (kind != steps::Atomic::compare && kind != steps::Atomic::exchange) continue;
-    if (const std::optional<Place> free = search.free_value(i)) step.place[kFreeValue] = *free;
+    if (!search) search.emplace(program, function);
+    if (const std::optional<Place> free = search->free_value(static_cast<int>(i)))
+      step.place[kFreeValue] = *free;
   }
 }
 
