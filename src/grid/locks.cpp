@@ -20,8 +20,9 @@ namespace {
 
 using ptx::Does;
 
-constexpr std::size_t kMostNests = 64;     // that are kept of a lock
-constexpr std::ptrdiff_t kMostLocks = 16;  // that are kept of a thread: what it takes for good is no lock
+constexpr std::size_t kMostInner = 4096;   // locks of which nests are kept
+constexpr std::size_t kMostNests = 64;     // of each
+constexpr std::ptrdiff_t kMostLocks = 16;  // of a thread: what it takes for good is no lock
 
 bool is_same(const Place& a, const Place& b) {
   return a.kind == b.kind && a.slot == b.slot;
@@ -143,6 +144,7 @@ std::vector<std::shared_ptr<LockNest>> LockNests::unordered(const Lock& inner, c
 
 void LockNests::add(std::shared_ptr<LockNest> one) {
   const std::lock_guard lock(mutex_);
+  if (by_inner_.size() == kMostInner && !by_inner_.contains(one->inner)) return;
   auto& all = by_inner_[one->inner];
   std::erase_if(all, [&](const auto& other) {
     return other->outer == one->outer && other->cluster == one->cluster && other->thread == one->thread;
