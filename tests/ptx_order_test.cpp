@@ -85,6 +85,10 @@ const std::vector<Case> kCases = {
     {"", "red.global.add.u64 [%rd1], %rd2;"},
     {"", "atom.global.add.u32 %r3, [%rd1], %r2;"},  // nobody reads %r3
     {"", "add.f32 %f2, %f1, %f1; st.global.f32 [%rd1], %f2;"},
+    // Local memory is each thread's own.
+    {"",
+     ".local .align 8 .b8 mine[8]; mov.u64 %rd3, mine; cvta.local.u64 %rd3, %rd3; st.u64 [%rd3], 0;"
+     " atom.add.f32 %f2, [%rd3], %f1; ld.volatile.u32 %r3, [%rd3];"},
     // Old values that are read.
     {"atom.global.add.u32" + kOld, "atom.global.add.u32 %r3, [%rd1], %r2; mov.u32 %r4, %r3;"},
     {"atom.global.inc.u32" + kOld, "atom.global.inc.u32 %r3, [%rd1], 5; setp.eq.u32 %p1, %r3, 5;"},

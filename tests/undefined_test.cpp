@@ -2,6 +2,8 @@
 // Undefined bits, as they move from step to step: each kernel beside a neighbour that stores one bit more, or less.
 #include <catch2/catch.hpp>
 
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -40,27 +42,27 @@ std::string kernel_text(const std::string& body) {
 }
 
 ptx::Report run(const std::string& body, std::vector<std::uint32_t>& out,
-                const ptx::Launch& how = {.block = {32}}) {
+                const ptx::Launch& how = {.block = {32}}, bool has_values = true) {
   const Result<ptx::Module> module = ptx::Module::load(kernel_text(body));
   if (!module) FAIL(body << "\n" << module.error().message());
   const Result<ptx::Function> function = module->function("k");
   if (!function) FAIL(body << "\n" << function.error().message());
   out.assign(1024, 0);
-  return function->launch(how, {ptx::buffer(out)});
+  return function->launch(how, {has_values ? ptx::buffer(out) : ptx::unwritten(std::span(out))});
 }
 
-void check_silent(const std::string& body) {
+void check_silent(const std::string& body, bool has_values = true) {
   INFO(body);
   std::vector<std::uint32_t> out;
-  const ptx::Report report = run(body, out);
+  const ptx::Report report = run(body, out, {.block = {32}}, has_values);
   if (report.fault) FAIL(report.fault->message());
   CHECK(report.findings.empty());
 }
 
-void check_fault(const std::string& body, const std::string& says) {
+void check_fault(const std::string& body, const std::string& says, bool has_values = true) {
   INFO(body);
   std::vector<std::uint32_t> out;
-  const ptx::Report report = run(body, out);
+  const ptx::Report report = run(body, out, {.block = {32}}, has_values);
   REQUIRE(report.fault);
   INFO(report.fault->message());
   CHECK(report.fault->error.code == Errc::never_written);
@@ -202,6 +204,66 @@ TEST_CASE("local memory and what malloc returns are undefined until they are wri
               "what malloc returns");
 }
 
+TEST_CASE("what changes an array needs values there") {
+  const std::string store = "mul.wide.u32 %rd3, %r1, 16; add.u64 %rd3, %rd1, %rd3; ",
+                    zeros = "st.global.v4.u32 [%rd3], {0, 0, 0, 0}; ",
+                    copies =
+                        " st.shared.v4.u32 [%r2], {0, 0, 0, 0}; fence.proxy.async;"
+                        " cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%rd3], [%r2], 16;"
+                        " cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;";
+  const std::string changes[] = {"red.global.add.u32 [%rd3], %r1;",
+                                 "red.global.or.b32 [%rd3+12], %r1;",
+                                 "red.global.add.v2.f32 [%rd3], {0f3f800000, 0f3f800000};",
+                                 "atom.global.add.u32 %r9, [%rd3], 1;",
+                                 "atom.global.cas.b32 %r9, [%rd3], 0, 1;",
+                                 copies};
+  for (const std::string& change : changes) {
+    check_silent(store + zeros + change, false);
+    check_fault(store + change, "memory that it reads has never been written", false);
+  }
+  check_silent(store + "atom.global.exch.b32 _, [%rd3], 1; ld.global.u32 %r9, [%rd3];" + kStore, false);
+  const std::string init =
+      "mapa.shared::cluster.u32 %r5, %r2, 0; mov.u32 %r6, tile; add.u32 %r6, %r6, 2048; setp.ne.u32 %p1, %r1, 0;"
+      " @%p1 bra END; mbarrier.init.shared.b64 [%r6], 1; mapa.shared::cluster.u32 %r7, %r6, 0;"
+      " fence.mbarrier_init.release.cluster; mbarrier.arrive.expect_tx.shared.b64 %rd5, [%r6], 4; ";
+  const std::string add =
+      "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u32 [%r5], 7, [%r7];"
+      " L: mbarrier.try_wait.parity.shared.b64 %p2, [%r6], 0; @!%p2 bra L; END:";
+  check_silent(init + "st.shared.u32 [%r2], 0; " + add);
+  check_fault(init + add, "bytes 0x0 to 0x3 of shared memory have never been written");
+}
+
+TEST_CASE("a line that is discarded has no values until it is written again") {
+  const std::string
+      fill = "st.global.u32 [%rd2], 7; st.global.u32 [%rd2+128], 7; bar.warp.sync -1; setp.eq.u32 %p1, %r1, 0;",
+      drop = " @%p1 discard.global.L2 [%rd1], 128; bar.warp.sync -1;",
+      read = " ld.global.u32 %r9, [%rd2]; st.global.u32 [%rd2+256], %r9;";
+  check_silent(fill + read, false);
+  check_fault(fill + drop + read, "have never been written", false);
+  check_fault(fill + " @%p1 discard.L2 [%rd1], 128; bar.warp.sync -1;" + read, "have never been written",
+              false);
+  check_fault(fill + drop + "red.global.add.u32 [%rd2], 1;", "memory that it reads has never been written",
+              false);
+  check_silent(fill + drop + " st.global.u32 [%rd2], 8;" + read, false);
+  check_silent(fill + drop + " ld.global.u32 %r9, [%rd2+128]; st.global.u32 [%rd2+256], %r9;", false);
+}
+
+TEST_CASE("discard takes whole lines of global memory") {
+  const auto error = [](const std::string& body) -> std::optional<Errc> {
+    INFO(body);
+    std::vector<std::uint32_t> out;
+    const ptx::Report report = run(body, out);
+    return report.fault ? std::optional(report.fault->error.code) : std::nullopt;
+  };
+  CHECK(error("discard.global.L2 [%rd1+4], 128;") == Errc::address_misaligned);
+  CHECK(error("discard.global.L2 [%rd1+3968], 128;") == std::nullopt);
+  CHECK(error("discard.global.L2 [%rd1+4096], 128;") == Errc::address_out_of_bounds);
+  CHECK(
+      error(
+          "cvt.u64.u32 %rd3, %r2; cvta.shared.u64 %rd3, %rd3; and.b64 %rd3, %rd3, -128; discard.L2 [%rd3], 128;") ==
+      Errc::address_out_of_bounds);
+}
+
 TEST_CASE("arguments carry undefined bits into functions and back") {
   const std::string call =
       "{ .param .align 8 .b8 a[8]; .param .b32 r; st.param.u32 [a+%d], %r1;"
@@ -220,6 +282,18 @@ TEST_CASE("arguments carry undefined bits into functions and back") {
       " call (r), vprintf, (f, a); }";
   check_silent("mov.u32 %r30, mine; st.local.u32 [%r30], %r1; " + print);
   check_fault(print, "memory that it reads has never been written");
+}
+
+TEST_CASE("fragments of arrays that nothing has written") {
+  const std::string load =
+      " wmma.load.c.sync.aligned.row.m16n16k16.global.f32 {%f1, %f2, %f3, %f4, %f5, %f6, %f7, %f8}, [%rd1], 16;";
+  const std::string
+      fill = "mul.wide.u32 %rd3, %r1, 32; add.u64 %rd3, %rd1, %rd3; st.global.v4.u32 [%rd3], {0, 0, 0, 0};",
+      rest = " st.global.v4.u32 [%rd3+16], {0, 0, 0, 0};", sync = " bar.warp.sync -1;",
+      store = " add.f32 %f1, %f1, %f2; st.global.f32 [%rd2+2048], %f1;";
+  check_silent(fill + rest + sync + load + store, false);
+  check_silent(fill + sync + load, false);
+  check_fault(fill + sync + load + store, "have never been written, and %f", false);
 }
 
 TEST_CASE("fragments of matrices that nothing has written") {

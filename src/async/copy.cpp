@@ -116,6 +116,12 @@ bool Issue::begin(const Destination& to, std::uint32_t at, std::uint64_t bytes, 
   if (tensor != nullptr && tensor->map != nullptr)
     to.block->tiles.add(at, bytes, tensor->map->swizzle_mode, who_);
   agent.strong = reduces || strong_;
+  bool reads_unwritten = false;
+  for (std::uint64_t i = 0; reduces && i < bytes; ++i)
+    reads_unwritten = reads_unwritten || to.block->shared.is_never_written(static_cast<std::int64_t>(at + i));
+  if (reads_unwritten &&
+      !here_.allows(to.block->shared.read_fenced_by({}, at, static_cast<std::int64_t>(bytes), who_, agent)))
+    return false;
   return here_.allows(
       to.block->shared.write_by({}, at, static_cast<std::int64_t>(bytes), who_, agent, !generic));
 }

@@ -239,7 +239,7 @@ Unordered::Words Unordered::words() const {
               fmt::format("both must have the same bytes, or {}", advice)};
     case Misfit::update:
       return {fmt::format("{}: each changes what it has read, so one of the changes may be lost", why),
-              fmt::format("each change must be one atomic, such as atomicAdd, or {}", advice)};
+              fmt::format("each change must be one atomic, such as atomicAdd or atomicMax, or {}", advice)};
     default: break;
   }
   return {why,

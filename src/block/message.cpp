@@ -255,10 +255,11 @@ void Message::put(const Posting& posting, const Writer& by, bool keeps) {
       }
     }
   if (!posting.unfenced) return;
-  const FlagUse write{by.at, by.cluster, by.thread, true, Scope::gpu, false, posting.fenced};
-  add({by.cluster, by.rank, Scope::gpu, true, posting.unfenced, write});
+  const FlagUse write{by.at, by.cluster, by.thread, true, posting.scope, false, posting.fenced};
+  const Flaw::Kind lacks = posting.scope < Scope::gpu ? Flaw::Kind::scope : Flaw::Kind::fence;
+  add({by.cluster, by.rank, posting.scope, true, posting.unfenced, write});
   add_far(nearly_far_, posting.unfenced->nearly, true);
-  nearly_far_.add({{}, posting.unfenced->far, {.write = write}});
+  nearly_far_.add({{}, posting.unfenced->far, {.kind = lacks, .scope = posting.scope, .write = write}});
 }
 
 void Message::add_writer(const Writer& by) {

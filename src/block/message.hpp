@@ -166,6 +166,7 @@ struct Posting {
   std::array<Known, kScopes> released;  ///< to those whom at least this scope reaches
   Known unfenced;                       ///< to nobody, since there is no fence: all that the lanes have done
   std::optional<Scope> fenced;          ///< of a fence of the lanes, which is not behind all of this
+  Scope scope = Scope::gpu;             ///< of the write
   Known relaxed;  ///< the same of a write that says .relaxed: it orders nothing, nearly or not
   Far block;      ///< for other clusters: what all threads of the block have done, in whatever order
 };

@@ -81,6 +81,8 @@ class Order {
   bool before(std::uint64_t cluster, int thread, std::uint32_t clock, int me) const {
     return !of_warps_.empty() && of_warp(me / kWarp).far.knows(cluster, thread, clock);
   }
+  /// Another warp of the block of `me`, by its number in there, that knows of it; -1: there is none.
+  int told_to_block(std::uint64_t cluster, int thread, std::uint32_t clock, int me) const;
   /// What is missing, if something nearly orders it before the current action of `me`, or a flag that `me` has read does not since
   /// its write is .relaxed.
   std::optional<Flaw> nearly_before(int actor, std::uint32_t clock, int me) const;

@@ -131,6 +131,7 @@ Posting Order::post(int warp, std::uint32_t lanes, const Strength& how) {
       out.released[s] = s > 0 && fences(s) == fences(s - 1) ? out.released[s - 1]
                                                             : before_fence(warp, lanes, static_cast<Scope>(s));
   if (how.unsaid) out.unfenced = all;
+  out.scope = how.scope;
   for (std::size_t s = 0; how.unsaid && s < kScopes; ++s)
     if (fences(s)) out.fenced = static_cast<Scope>(s);
   if (!how.releases && !how.unsaid) out.relaxed = all;
@@ -188,8 +189,9 @@ void Order::take(int warp, int rank, const Message& message, const Strength& how
     if ((cluster_ && one.cluster != *cluster_) || std::ranges::count(last.latest, one.what) != 0) continue;
     last.latest = {one.what, last.latest.front()};
     const Scope reach = one.rank == rank ? Scope::cta : Scope::cluster;
-    Flaw flaw{one.unfenced ? Flaw::Kind::fence : Flaw::Kind::scope, one.scope, one.write, read};
-    flaw.write.lacks = one.unfenced || one.scope < reach;
+    const bool is_narrow = one.scope < reach;
+    Flaw flaw{is_narrow ? Flaw::Kind::scope : Flaw::Kind::fence, one.scope, one.write, read};
+    flaw.write.lacks = one.unfenced || is_narrow;
     take(warp, message, *one.what, how, flaw, reach);
   }
   if (!cluster_) return;
@@ -234,6 +236,13 @@ std::optional<Flaw> Order::nearly_before(int actor, std::uint32_t clock, int me)
 std::optional<Flaw> Order::nearly_before(std::uint64_t cluster, int thread, std::uint32_t clock, int me) const {
   return flaw(me / kWarp, cluster, thread, is_open(cluster, thread, clock, me),
               [&](const Clocks&, const Far& far) { return far.knows(cluster, thread, clock); });
+}
+
+int Order::told_to_block(std::uint64_t cluster, int thread, std::uint32_t clock, int me) const {
+  const int warps = stride_ / kWarp;
+  for (int warp = 0; warp < warps; ++warp)
+    if (before(cluster, thread, clock, (me / stride_ * warps + warp) * kWarp)) return warp;
+  return -1;
 }
 
 bool Order::is_open(int actor, std::uint32_t clock, int me) const {

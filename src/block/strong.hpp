@@ -15,8 +15,9 @@ struct StrongUse {
       0;  ///< of an element; of a store all of them: an H200 was not seen to part them; 0: nothing is known
   Scope scope = Scope::gpu;
   bool is_atomic = false;
-  bool is_data = false;      ///< a load by which nobody waits
-  bool updates = false;      ///< a store of what is made of such a load of the same place
+  bool is_data = false;  ///< a load by which nobody waits
+  bool updates =
+      false;  ///< a store of what is made of such a load of the same place, or by a comparison with one
   std::uint8_t element = 0;  ///< the bytes of one that is done at once, by all that the manual says
 };
 /// By the number of a statement, that of the one at a place: of none, nothing is known.

@@ -2,6 +2,7 @@
 // Loads, stores and asynchronous copies, lane by lane.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -179,6 +180,7 @@ Next store(Warp& warp, Path& path, const Step& step, Lanes lanes) {
     if (!records.writes(lane, to, std::span(value).first(bytes))) return Next::end;
     std::memcpy(to.data, value.data(), bytes);
     records.leaves(held, lane, lanes, false);
+    if (step.access.strong && !records.writes_lock(to, lane)) return Next::end;
     if (to.defined != nullptr || undefined.active()) records.stored(to, bytes, &bits);
     if (is_defined(bits)) continue;
     for_each_element(step.access, from, [&](const Place& place, std::size_t at, std::size_t count) {
@@ -188,6 +190,27 @@ Next store(Warp& warp, Path& path, const Step& step, Lanes lanes) {
           to.space == StateSpace::local ? warp.local_at(lane, to.data + at) : std::int64_t{-1};
       if (in_frame >= 0) undefined.local().store(in_frame, static_cast<std::int64_t>(count), cause);
     });
+  }
+  return Next::step;
+}
+
+// Bytes of global memory have no value from now on.
+Next discard(Warp& warp, Path& path, const Step& step, Lanes lanes) {
+  Resolver resolver(warp, path, step);
+  for (int lane = 0; lane < kLanes; ++lane) {
+    if ((lanes >> lane & 1) == 0) continue;
+    const std::uint64_t address = address_of(warp, path, step, 2, lane);
+    const Target of = resolver.resolve(lane, address, step.access.bytes, false);
+    if (of.data == nullptr) return Next::end;
+    if (of.space != StateSpace::global) {
+      warp.fault(path, Lanes{1} << lane,
+                 {Errc::address_out_of_bounds,
+                  {},
+                  fmt::format("address {:#x}", address),
+                  "discard takes addresses in global memory"});
+      return Next::end;
+    }
+    if (of.defined != nullptr) std::fill_n(of.defined, step.access.bytes, std::byte{0});
   }
   return Next::step;
 }

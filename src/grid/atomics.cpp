@@ -103,7 +103,8 @@ Next atomic(Warp& warp, Path& path, const Step& step, Lanes lanes) {
     if ((lanes >> lane & 1) == 0) continue;
     Target& of = to[static_cast<std::size_t>(lane)];
     of = resolver.resolve(lane, address_of(warp, path, step, 2, lane), size, true);
-    const bool reads = of.space == StateSpace::global ? compares : !only_writes;  // there a change is both
+    const bool is_change = of.space == StateSpace::global && of.is_written(size);  // there it is a read, too
+    const bool reads = is_change ? compares : !only_writes;
     if (of.data == nullptr || (reads && !records.reads(lane, of, size))) return Next::end;
   }
   const scalar::Operation* operation =
@@ -132,10 +133,15 @@ Next atomic(Warp& warp, Path& path, const Step& step, Lanes lanes) {
                         step.place[4].exists() ? warp.read(path, step.place[4], lane) : 0,
                         step.access.noftz};
     const std::uint64_t old = apply(warp.block(), of.data, size, change);
-    if (step.place[0].exists()) records.takes(held, lane);
     const bool writes = !compares || old == (change.a & ones(static_cast<int>(8 * size)));
+    const bool takes_lock =
+        step.place[kFreeValue].exists() && writes &&
+        old == (warp.read(path, step.place[kFreeValue], lane) & ones(static_cast<int>(8 * size)));
+    if (takes_lock) records.takes_lock(of, lane);
+    if (step.place[0].exists()) records.takes(held, lane);
     if (is_later && writes && !records.changes(lane, of, size)) return Next::end;
     if (writes) records.leaves(held, lane, lanes, true);
+    if (writes && !takes_lock && !records.writes_lock(of, lane)) return Next::end;
     warp.write(path, step.place[0], lane, old);
   }
   return allowed == lanes ? Next::step : Next::end;

@@ -55,6 +55,7 @@ struct Grid {
   GlobalAccesses* accesses = nullptr;                                    ///< nullptr: they are not checked
   GlobalAccesses* arrivals = nullptr;            ///< of what bulk copies store, if there are such
   GlobalRaces* races = nullptr;                  ///< between clusters
+  LockNests* locks = nullptr;                    ///< the order of locks
   const ptx::Launch* watched = nullptr;          ///< if it is to be profiled or observed
   Executors* executors = nullptr;                ///< of each of Program::freedoms
   Heap* heap = nullptr;                          ///< of malloc

@@ -28,18 +28,22 @@ constexpr std::uint32_t kOffset = (1U << kRankShift) - 1;  // of an address in i
 /// Global memory of a launch, as copies of a lane see it.
 class Buffers : public async::Global {
  public:
-  Buffers(Warp& warp, const Step& step, int lane)
-      : grid_(warp.block().grid()), records_(warp, step), lane_(lane) {}
+  Buffers(Warp& warp, const Step& step, int lane, bool reduces)
+      : grid_(warp.block().grid()), records_(warp, step), lane_(lane), reduces_(reduces) {}
   Result<std::byte*> find(std::uint64_t address, std::uint64_t bytes, bool writes) override {
     const bool inside = range_ != nullptr && address >= range_->address &&
                         address - range_->address + bytes <= range_->bytes && range_->defined == nullptr;
     if (!inside) range_ = grid_.memory.find(address, bytes);
     if (range_ == nullptr) return beyond_global(grid_, address, bytes);
     if (writes && !range_->writable) return written_to(*range_);
-    if (writes && range_->defined != nullptr) std::fill_n(range_->defined_at(address), bytes, std::byte{0xFF});
+    if (writes && range_->defined != nullptr) {
+      finds_values_ = finds_values_ && has_values(range_->defined_at(address), bytes);
+      std::fill_n(range_->defined_at(address), bytes, std::byte{0xFF});
+    }
     return range_->data + (address - range_->address);
   }
   bool access(const async::GlobalCopies::Copy& copy, const std::vector<async::GlobalRows>& rows) override {
+    if (copy.writes && reduces_ && !finds_values_ && !records_.meets_unwritten(lane_)) return false;
     return records_.copies(copy, rows);
   }
   Store store_of_copy() override { return records_.store_of_copy(lane_); }
@@ -48,6 +52,7 @@ class Buffers : public async::Global {
   const Grid& grid_;
   Records records_;
   int lane_;
+  bool reduces_, finds_values_ = true;          // wherever it writes
   const GlobalMemory::Range* range_ = nullptr;  // the last one that was found
 };
 
@@ -60,7 +65,7 @@ class Lane {
         step_(step),
         operation_(operation),
         lane_(lane),
-        global_(warp, step, lane),
+        global_(warp, step, lane, operation.reduction.has_value()),
         copy_(warp.block().async(), Block::who(warp, step, lane), global_, operation.strong) {}
 
   Result<bool> issue();

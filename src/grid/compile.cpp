@@ -4,6 +4,7 @@
 
 #include "grid/compiler.hpp"
 #include "grid/freedom.hpp"
+#include "grid/locks.hpp"
 #include "grid/polls.hpp"
 #include "grid/products.hpp"
 #include "grid/reach.hpp"
@@ -63,7 +64,7 @@ const Compiler::Maker Compiler::kMakers[] = {
     {Does::barrier, &Compiler::barrier},
     {Does::fence, &Compiler::fence, false},
     {Does::hint, &Compiler::nothing, false},
-    {Does::discard, &Compiler::nothing},
+    {Does::discard, &Compiler::discard},
     {Does::registers, &Compiler::registers},
     {Does::launch_control, &Compiler::launch_control},
     {Does::texture, &Compiler::texture, false},
@@ -200,6 +201,7 @@ void Compiler::function(std::size_t index, std::vector<Error>* refused) {
   code.registers = std::move(assembled.function.registers);
   find_read_results(program_, code);
   find_polls(program_, code);
+  find_spin_locks(program_, code);
   find_states(program_, code);
   if (program_.shares_slots || (refused == nullptr && has_products(*code.function)))
     share_slots(program_, code, first_list, program_.shares_slots);

@@ -134,6 +134,15 @@ void Compiler::fill() {
   add(step);
 }
 
+void Compiler::discard() {
+  Step step;
+  step.run = steps::discard;
+  step.access.space = space(step.access.generic);
+  step.place[2] = address(operand(0), step.access);
+  step.access.bytes = static_cast<std::uint8_t>(operand(1).literal.bits);
+  add(step);
+}
+
 void Compiler::copy_async() {
   if (has("bulk")) return bulk();
   if (has("mbarrier")) return copies_arrive();

@@ -147,6 +147,7 @@ class Compiler {
   void reduction() { has("async") ? element_async() : atomic_of(false); }
   void atomic_of(bool returns);
   void fill();
+  void discard();
   void copy_async();
   void allocate();
   void save_stack();

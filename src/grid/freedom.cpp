@@ -9,6 +9,7 @@
 
 #include "grid/answers.hpp"
 #include "grid/block.hpp"
+#include "grid/resolver.hpp"
 #include "grid/steps.hpp"
 #include "grid/written.hpp"
 #include "ptx/source.hpp"
@@ -207,12 +208,27 @@ std::vector<ptx::OrderDependence> left_open(const Program& program, std::span<co
 
 namespace steps {
 
+namespace {
+
+// Local memory at generic addresses is each thread's own: nobody else decides what it reads there.
+bool is_own_memory(Warp& warp, const Path& path, const Step& step, Lanes lanes) {
+  // red.async has a list of places
+  bool out = step.access.generic && ptx::accesses_memory(does(warp.program(), step)) && step.place[2].exists();
+  for_each_lane(out ? lanes : 0, [&](int lane) {
+    out = out && address_of(warp, path, step, 2, lane) - kLocalWindow < kWindowBytes;
+  });
+  return out;
+}
+
+}  // namespace
+
 void note(Step& step) {
   if (step.noted == nullptr) step.noted = std::exchange(step.run, noted);
 }
 
 Next noted(Warp& warp, Path& path, const Step& step, Lanes lanes) {
-  if (step.freedom >= 0) warp.block().executed(step.freedom, warp, lanes);
+  if (step.freedom >= 0 && !is_own_memory(warp, path, step, lanes))
+    warp.block().executed(step.freedom, warp, lanes);
   if (step.touch >= 0 && !warp.block().touches(warp, path, step, lanes)) return Next::end;
   if (step.uses_load && !use_load(warp, path, step)) return Next::end;
   return step.noted(warp, path, step, lanes);

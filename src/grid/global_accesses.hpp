@@ -67,6 +67,8 @@ struct GlobalConflict {
   bool is_open;                                ///< a fence is missing behind a relaxed load
   bool are_strong = false;                     ///< both: the flag between them lacks something, nothing else
   block::Misfit misfit = block::Misfit::none;  ///< of both, which are strong
+  int told_warp =
+      -1;  ///< of the second one's block, which comes behind the first one; -1: none of another cluster
 };
 
 /// What an access finds: with its own cluster, and with others.

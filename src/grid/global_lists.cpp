@@ -188,7 +188,8 @@ void GlobalAccesses::Check::report(const Entry& old, const Entry& now, LineBits 
               : order.nearly_before(old.cluster, thread, old.clock, me),
       is_near ? order.is_open(thread, old.clock, me) : order.is_open(old.cluster, thread, old.clock, me),
       old.strong && now.strong,
-      old.strong && now.strong ? misfit(*this, old, now) : block::Misfit::none};
+      old.strong && now.strong ? misfit(*this, old, now) : block::Misfit::none,
+      is_near ? -1 : order.told_to_block(old.cluster, thread, old.clock, me)};
   const block::Who before{thread, Block::place(out.before.site)};
   if (out.flaw && may_be_flags(out.misfit) &&
       (is_near ? order.is_flag_itself(*out.flaw, before, old.clock, me) : out.flaw->write.at == before.at))

@@ -111,6 +111,43 @@ Error error_of(const Grid& grid, const GlobalConflict& found, std::string_view w
                            is_weak_read && before.cluster == now.cluster, found.misfit, use(before), use(now)});
 }
 
+// Whether threads come from the second statement to the first, and not back: what reads there is meant to find what is written.
+bool reads_behind(const Grid& grid, const GlobalConflict& found) {
+  const Program& program = grid.program;
+  const auto statements = static_cast<std::int32_t>(program.origins.size());
+  const std::int32_t read = found.before.site % statements, write = found.now.site % statements;
+  const auto function = [&](std::int32_t of) { return program.origins[static_cast<std::size_t>(of)].function; };
+  return !found.before.writes && found.now.writes && read != write && function(read) == function(write) &&
+         leads_to(program, write, read, false) && !leads_to(program, read, write, false);
+}
+
+/// What is said of accesses of two blocks between which there is no flag.
+struct BetweenBlocks {
+  std::string cause, advice;
+};
+BetweenBlocks between_blocks(const Grid& grid, const GlobalConflict& found) {
+  const std::string_view both = both_of(found), first = both.substr(0, both.find(" and "));
+  if (found.told_warp >= 0 && !found.flaw && found.misfit == block::Misfit::none) {
+    const std::string now = found.now.writes ? "write" : "read";
+    return {
+        fmt::format("nothing orders {}: warp {} of this block comes behind {}, by a flag, and no barrier came "
+                    "between that flag and this {}",
+                    both, found.told_warp, first, now),
+        fmt::format("a __syncthreads must come between the wait of warp {} for the flag and this {}",
+                    found.told_warp, now)};
+  }
+  const bool is_reversed = reads_behind(grid, found);
+  const std::string advice = fmt::format(
+      "a flag must be written with .release.gpu after {} and read with .acquire.gpu before {} (an atomic "
+      "without an order needs a __threadfence before it, and one after it)",
+      is_reversed ? "this write" : first, is_reversed ? "that read" : "this statement");
+  return {is_reversed ? "nothing orders this write and that read, which stands behind it"
+                      : fmt::format("nothing orders {}", both),
+          advice + (found.misfit != block::Misfit::none
+                        ? ""
+                        : ", or both accesses must be atomic if either order is right")};
+}
+
 // Both sides, whose rule is known.
 Fault fault_of(const Grid& grid, const GlobalConflict& found, Error error, KernelRule rule) {
   Fault out = block::fault_of({found.now.thread, Block::place(found.now.site)}, std::move(error), rule);
@@ -136,6 +173,11 @@ KernelRule rule_within(const block::Order& order, const GlobalConflict& found) {
 }
 
 }  // namespace
+
+void place_elsewhere(const Grid& grid, std::uint64_t cluster, int thread, FaultSide& side) {
+  side.warp %= shape_of(grid).stride() / block::kWarp;
+  side.elsewhere = block_of(grid, block::FlagUse{.cluster = cluster, .thread = thread});
+}
 
 Fault fault_within(const Grid& grid, const block::Cluster& cluster, const GlobalConflict& found) {
   const int rank = cluster.rank_of(found.now.thread), other = cluster.rank_of(found.before.thread);
@@ -177,8 +219,7 @@ Fault fault_unfenced(const Grid& grid, const block::Cluster& cluster, const Glob
            : "a fence.proxy.async of global memory must stand before the flag is written, or behind where it is read"},
       KernelRule::proxy_fence);
   if (is_near) return out;
-  out.other->warp %= shape_of(grid).stride() / block::kWarp;
-  out.other->elsewhere = block_of(grid, found.before);
+  place_elsewhere(grid, found.before.cluster, found.before.thread, *out.other);
   return out;
 }
 
@@ -219,16 +260,8 @@ Fault fault_between(const Grid& grid, const GlobalConflict& found) {
   const block::Cluster shape = shape_of(grid);
   const std::string who = name_elsewhere(grid, found.before);
   const KernelRule rule = rule_between(grid.program, found);
-  Error error = error_of(
-      grid, found, who, block::Scope::gpu,
-      fmt::format("a flag must be written with .release.gpu after that {} and read with .acquire.gpu before "
-                  "this statement (an atomic without an order needs a __threadfence before it, and one after "
-                  "it){}",
-                  found.before.writes ? "write" : "read",
-                  found.misfit != block::Misfit::none
-                      ? ""
-                      : ", or both accesses must be atomic if either order is right"),
-      fmt::format("nothing orders {}", both_of(found)));
+  const BetweenBlocks words = between_blocks(grid, found);
+  Error error = error_of(grid, found, who, block::Scope::gpu, words.advice, words.cause);
   Fault out = fault_of(grid, found, std::move(error), rule);
   out.block = block_of(grid, found.now);
   out.warp %= shape.stride() / block::kWarp;

@@ -20,6 +20,8 @@ Fault fault_unfenced(const Grid& grid, const block::Cluster& cluster, const Glob
 /// That of accesses of different clusters, with its places in the kernel.
 Fault fault_between(const Grid& grid, const GlobalConflict& found);
 
+/// A side by a thread of another cluster, by its number there.
+void place_elsewhere(const Grid& grid, std::uint64_t cluster, int thread, FaultSide& side);
 /// The index of the first block of a cluster.
 Extent first_block(const Grid& grid, std::uint64_t cluster);
 

@@ -338,6 +338,7 @@ Report run(const Grid& of, int threads, const std::function<void(std::uint64_t, 
   grid.messages = &messages;
   std::optional<GlobalAccesses> accesses, arrivals;
   GlobalRaces races(grid.program.origins.size());
+  LockNests locks;
   if (grid.check_global) {
     const auto stored = [&](const GlobalMemory::Range& range) {
       return may_reach(grid.program.stores, grid.parameters, grid.memory, range);
@@ -345,6 +346,7 @@ Report run(const Grid& of, int threads, const std::function<void(std::uint64_t, 
     grid.accesses = &accesses.emplace(grid.memory, threads, stored, global_fences(grid.program));
     if (stores_in_bulk(grid.program)) grid.arrivals = &arrivals.emplace(grid.memory, threads, stored);
     grid.races = &races;
+    grid.locks = &locks;
   }
   const auto take = [&](int) {
     try {

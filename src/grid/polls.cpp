@@ -85,7 +85,47 @@ class Deciding {
     return false;
   }
 
+  /// Whether a strong store is left out by what such a load has found, which is compared with the very value stored: a maximum, say.
+  bool improves(std::span<const Step> steps, const Step& store) const {
+    const std::vector<Place>& values = program_.places[static_cast<std::size_t>(store.extra)];
+    if (values.size() != 1 || values[0].kind != Place::Kind::reg) return false;
+    if (store.guard >= 0) return compares(store, store.guard);
+    const auto at = static_cast<std::size_t>(&store - steps.data());
+    for (std::size_t i = at; i-- > 0;) {  // the branch around it
+      if (does(program_, steps[i]) != Does::branch) continue;
+      const int first = static_cast<int>(&steps[i] - program_.steps.data());
+      return steps[i].guard >= 0 && steps[i].target > first + static_cast<int>(at - i) &&
+             compares(store, steps[i].guard);
+    }
+    return false;
+  }
+
  private:
+  // Whether a predicate says which is greater: what a strong load has read where a store writes, or the value stored.
+  bool compares(const Step& store, int predicate) const {
+    const std::vector<const Step*>& results = predicates_[static_cast<std::size_t>(predicate)].results_of;
+    if (results.size() != 1 || steps::what_runs(*results[0]) != steps::compute || results[0]->extra < 0)
+      return false;
+    const Step& test = *results[0];
+    const scalar::Operation& of = program_.operations[static_cast<std::size_t>(test.extra)];
+    if (of.function != scalar::Function::setp || of.boolean != scalar::Boolean::none || !is_order(of.compare))
+      return false;
+    const Place& value = program_.places[static_cast<std::size_t>(store.extra)][0];
+    const bool is_second = test.place[3] == value;
+    return (is_second || test.place[2] == value) && is_loaded(store, test.place[is_second ? 2 : 3]);
+  }
+  static bool is_order(scalar::Compare compare) {
+    using enum scalar::Compare;
+    return compare != eq && compare != ne && compare != equ && compare != neu && compare != num &&
+           compare != nan;
+  }
+  // Whether a register is what a strong load has read where a store writes.
+  bool is_loaded(const Step& store, const Place& place) const {
+    if (place.kind != Place::Kind::reg || !has(place)) return false;
+    const std::vector<const Step*>& results = of(place)[place.slot].results_of;
+    return results.size() == 1 && does(program_, *results[0]) == Does::load && results[0]->access.strong &&
+           results[0]->place[2] == store.place[2] && results[0]->access.offset == store.access.offset;
+  }
   struct Value {
     bool decides = false, is_used = false;
     std::vector<const Step*> results_of = {};
@@ -160,7 +200,8 @@ void find_polls(Program& program, const FunctionCode& function) {
   }
   for (const Step& step : steps) {
     const bool is_store = does(program, step) == Does::store && step.access.strong && is_of_others(step.access);
-    add_use(program, step, is_store && deciding && deciding->updates(step));
+    add_use(program, step,
+            is_store && deciding && (deciding->updates(step) || deciding->improves(steps, step)));
   }
   if (!program.strong_uses.empty()) program.strong_uses.resize(program.origins.size());
 }

@@ -6,6 +6,12 @@
 //     @%p1 bra L;
 //        ld.volatile.global.f32 %f1, [%rd2];      data: what is executed does not depend on it
 //        st.global.f32 [%rd3], %f1;
+//
+// And strong stores that change a word in two steps, by what such a load has read there:
+//
+//        ld.relaxed.gpu.global.u32 %r1, [%rd1];      a sum, too
+//        setp.gt.u32 %p1, %r2, %r1;
+//    @%p1 st.relaxed.gpu.global.u32 [%rd1], %r2;
 #pragma once
 
 #include "grid/program.hpp"

@@ -19,6 +19,11 @@
 
 namespace warpbit::grid::steps {
 
+/// Whether all bits have been written, by those that have.
+inline bool has_values(const std::byte* defined, std::size_t bytes) {
+  return std::all_of(defined, defined + bytes, [](std::byte bits) { return bits == std::byte{0xFF}; });
+}
+
 /// Where bytes lie, for one lane.
 struct Target {
   std::byte* data = nullptr;
@@ -27,10 +32,10 @@ struct Target {
   std::byte* defined =
       nullptr;                ///< of local memory, if checked, and of the heap: the bits that have been written
   std::uint64_t address = 0;  ///< in global memory
+  bool was_written = true;    ///< in global memory, before this step writes there
 
   bool is_written(std::size_t bytes) const {
-    return defined == nullptr ||
-           std::all_of(defined, defined + bytes, [](std::byte bits) { return bits == std::byte{0xFF}; });
+    return was_written && (defined == nullptr || has_values(defined, bytes));
   }
 };
 
@@ -126,11 +131,20 @@ class Records {
     return of(from).stored_causes.find(offset(from) + at);
   }
   bool reads(int lane, const Target& from, std::size_t bytes) {
-    if (block_.checks() && !from.is_written(bytes)) return allowed(undefined_memory(lane));
+    if (block_.checks() && !from.is_written(bytes)) return meets_unwritten(lane);
     if (is_global(from)) return global(lane, from, bytes, nullptr, false);
     if (!is_checked(from)) return true;
     return allowed(of(from).accesses().read({}, offset(from), static_cast<std::int64_t>(bytes),
                                             Block::who(warp_, step_, lane), strong_));
+  }
+  /// Memory that a lane reads has no value. False if the launch ends there.
+  bool meets_unwritten(int lane) {
+    return allowed(block::fault_of(Block::who(warp_, step_, lane),
+                                   {Errc::never_written,
+                                    {},
+                                    "memory that it reads has never been written",
+                                    "it must be written before this statement"},
+                                   KernelRule::never_written));
   }
   bool changes(int lane, const Target& to, std::size_t bytes) {
     count(to.space, 1);
@@ -204,9 +218,16 @@ class Records {
   block::Messages::Held hold(const Target& at, std::size_t bytes);
   /// What has been released there is known to the warp of the lane; and what `lanes`, which execute the step, release is there.
   void takes(const block::Messages::Held& held, int lane);
+  /// A lane has taken a spin lock, before it learns what has been left there; or has written to a word, which may be a lock that it
+  /// holds.
+  void takes_lock(const Target& at, int lane);
+  bool writes_lock(const Target& at, int lane) {
+    return warp_.locks().empty() || !block_.checks() || releases_lock(at, lane);
+  }
   void leaves(block::Messages::Held& held, int lane, Lanes lanes, bool is_atomic);
 
  private:
+  bool releases_lock(const Target& at, int lane);
   using LaneBytes = std::array<std::byte*, kLanes>;
   static LaneBytes one_lane(int lane, const std::byte* data) {
     LaneBytes out;
@@ -245,15 +266,6 @@ class Records {
     if (again_) warp_.undefined().begin();
     return !again_;
   }
-  block::Found undefined_memory(int lane) {
-    return block::fault_of(Block::who(warp_, step_, lane),
-                           {Errc::never_written,
-                            {},
-                            "memory that it reads has never been written",
-                            "it must be written before this statement"},
-                           KernelRule::never_written);
-  }
-
   void keep_stored(int lane, std::int64_t first, std::int64_t bytes) {
     stored_[static_cast<std::size_t>(lane)] = {first, bytes};
     has_stored_ |= Lanes{1} << lane;

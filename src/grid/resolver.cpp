@@ -55,11 +55,13 @@ std::uint64_t address_of(Warp& warp, const Path& path, const Step& step, std::si
 Target bytes_of(const GlobalMemory::Range& range, std::uint64_t address, std::uint64_t bytes, bool writes) {
   std::byte* defined = range.defined_at(address);
   // The host reads what is stored to an array: that needs values, as elsewhere in global memory.
+  bool was_written = true;
   if (writes && range.heap == nullptr && defined != nullptr) {
+    was_written = has_values(defined, bytes);
     std::fill_n(defined, bytes, std::byte{0xFF});
     defined = nullptr;
   }
-  return {range.data + (address - range.address), StateSpace::global, nullptr, defined, address};
+  return {range.data + (address - range.address), StateSpace::global, nullptr, defined, address, was_written};
 }
 
 Target Resolver::resolve(int lane, std::uint64_t address, std::uint64_t bytes, bool writes) {

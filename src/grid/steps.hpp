@@ -56,6 +56,7 @@ Next load(Warp& warp, Path& path, const Step& step,
           Lanes lanes);  ///< -, -, address; extra: places of the elements
 Next store(Warp& warp, Path& path, const Step& step,
            Lanes lanes);  ///< -, -, address; extra: places of the elements
+Next discard(Warp& warp, Path& path, const Step& step, Lanes lanes);  ///< -, -, address
 Next fill(Warp& warp, Path& path, const Step& step,
           Lanes lanes);  ///< -, -, address; extra: the place of the size
 /// One of the two, or a vector kernel that does the same. `places`: those of the elements.

@@ -192,7 +192,8 @@ void StoreSearch::pass(const ptx::FunctionText& function) {
       stored_ |= kAnyAddress;
       continue;
     }
-    if (!returns && does != ptx::Does::store && does != ptx::Does::reduction) continue;
+    const bool of_warp = does == ptx::Does::tensor && !words.empty() && words.front() == "store";
+    if (!returns && !of_warp && does != ptx::Does::store && does != ptx::Does::reduction) continue;
     if (std::ranges::any_of(words, [](std::string_view word) {
           return word.starts_with("shared") || word == "local" || word.starts_with("param");
         }))

@@ -7,7 +7,7 @@
 #include <bit>
 
 #include "grid/bounds.hpp"
-#include "grid/records.hpp"
+#include "grid/resolver.hpp"
 #include "grid/steps.hpp"
 #include "isa/instruction.hpp"
 #include "warpbit/machine.hpp"
@@ -75,28 +75,78 @@ void scatter(const Gathered& to, int first_lane, const Effects& effects, Lanes l
   }
 }
 
-// Records what the lanes read and write in shared memory, each in the variable of the step.
-Next record(Warp& warp, const Path& path, const Step& step, const Effects& effects) {
+/// The undefined bits of what a matrix move reads, at the same addresses, and where the first of them come from.
+struct UndefinedSource {
+  explicit UndefinedSource(Block& block) : bits(block.shared().size(), kSharedWindow) {}
+
+  Memory bits;
+  Undefined::Cause cause = {};  ///< without lanes: all are defined
+};
+
+// The bytes of a line, which execute_warp has found in shared or global memory. No data after a fault.
+Target line_at(Warp& warp, Path& path, Space space, std::uint64_t address, std::uint64_t bytes, bool writes) {
+  Block& block = warp.block();
+  if (const std::optional<ByteRange> found = block.memory().in_shared(space, address, bytes))
+    return {block.shared().data() + found->first, ptx::StateSpace::shared, nullptr, nullptr, found->first};
+  const GlobalMemory::Range* const range = block.grid().memory.find(address, bytes);
+  if (range != nullptr) return bytes_of(*range, address, bytes, writes);
+  warp.fault(path, kAllLanes, beyond_global(block.grid(), address, bytes));  // released, or never allocated
+  return {};
+}
+
+// Of a line that has been recorded. Unwritten bytes of its memory are found piece by piece.
+void take_undefined(const Warp& warp, const Step& step, const Target& line, const Effects::MemoryRead& read,
+                    Records& records, UndefinedSource& out) {
+  const bool is_shared = line.space == ptx::StateSpace::shared;
+  if (!is_shared) (void)out.bits.add_global(read.address, read.bytes);  // lines do not overlap
+  for (std::size_t at = 0; at < read.bytes; at += kMaxAccess) {
+    const std::size_t bytes = std::min<std::size_t>(kMaxAccess, read.bytes - at);
+    Target piece = line;
+    piece.data += at;
+    if (piece.defined != nullptr) piece.defined += at;
+    const Buffer found = records.undefined(piece, bytes);
+    (void)out.bits.write(is_shared ? Space::shared : Space::global, line.address + at,
+                         std::span(found).first(bytes));
+    for (std::size_t i = 0; i < bytes; ++i) {
+      if (found[i] == std::byte{0}) continue;
+      const auto byte = static_cast<std::int64_t>(line.address + at + i);
+      using From = Undefined::Cause::From;
+      if (out.cause.lanes == 0)
+        out.cause = {is_shared                             ? From::shared
+                     : line.address - kHeap < Heap::kBytes ? From::heap
+                                                           : From::array,
+                     byte,
+                     byte,
+                     warp.site(step),
+                     kAllLanes,
+                     warp.number(),
+                     records.race()};
+      else if (out.cause.last + 1 == byte)
+        out.cause.last = byte;
+    }
+  }
+}
+
+// Records what the lanes read and write, each in the variable of the step.
+Next record(Warp& warp, Path& path, const Step& step, const Effects& effects,
+            std::optional<UndefinedSource>& undefined) {
   Records records(warp, step);
-  const auto in_shared = [&](Space space, std::uint64_t address,
-                             std::uint64_t bytes) -> std::optional<std::int64_t> {
-    const std::optional<ByteRange> range = warp.block().memory().in_shared(space, address, bytes);
-    return range ? std::optional(static_cast<std::int64_t>(range->first)) : std::nullopt;
+  const auto line = [&](const auto& one, std::uint64_t bytes, bool writes) {
+    const Target out = line_at(warp, path, one.space, one.address, bytes, writes);
+    const bool lies =
+        out.data != nullptr && lies_in_variable(warp, path, step, std::max(one.lane, 0), out.address, bytes);
+    return lies ? out : Target{};
   };
-  for (const Effects::MemoryRead& read : effects.memory_reads)
-    if (const auto first = in_shared(read.space, read.address, read.bytes)) {
-      const int lane = std::max(read.lane, 0);
-      if (!lies_in_variable(warp, path, step, lane, static_cast<std::uint64_t>(*first), read.bytes))
-        return Next::end;
-      if (!records.loads(lane, *first, read.bytes)) return records.refused();
-    }
-  for (const Effects::MemoryWrite& write : effects.memory_writes)
-    if (const auto first = in_shared(write.space, write.address, write.bytes.size())) {
-      const int lane = std::max(write.lane, 0);
-      if (!lies_in_variable(warp, path, step, lane, static_cast<std::uint64_t>(*first), write.bytes.size()))
-        return Next::end;
-      if (!records.writes(lane, *first, write.bytes)) return records.refused();
-    }
+  for (const Effects::MemoryRead& read : effects.memory_reads) {
+    const Target from = line(read, read.bytes, false);
+    if (from.data == nullptr) return Next::end;
+    if (!records.loads(std::max(read.lane, 0), from, read.bytes)) return records.refused();
+    if (undefined) take_undefined(warp, step, from, read, records, *undefined);
+  }
+  for (const Effects::MemoryWrite& write : effects.memory_writes) {
+    const Target to = line(write, write.bytes.size(), true);
+    if (to.data == nullptr || !records.writes(std::max(write.lane, 0), to, write.bytes)) return Next::end;
+  }
   return Next::step;
 }
 
@@ -166,24 +216,6 @@ const Move* matrix_move(const Program& program, const Step& step) {
 
 namespace {
 
-// The undefined bits among what a matrix move has read, as bytes of shared memory; where the first ones are.
-Memory undefined_bytes(Warp& warp, const Effects& effects, std::int64_t& first, std::int64_t& last) {
-  const block::Shared& shared = warp.block().accesses();
-  Memory out(warp.block().shared().size(), kSharedWindow);
-  first = -1;
-  for (const Effects::MemoryRead& read : effects.memory_reads) {
-    const auto range = warp.block().memory().in_shared(read.space, read.address, read.bytes);
-    if (!range) continue;
-    for (std::uint64_t at = range->first; at <= range->last; ++at) {
-      if (!shared.is_never_written(static_cast<std::int64_t>(at))) continue;
-      out.shared_for_writing()[at] = std::byte{0xFF};
-      if (first < 0 || last + 1 == static_cast<std::int64_t>(at)) last = static_cast<std::int64_t>(at);
-      if (first < 0) first = last;
-    }
-  }
-  return out;
-}
-
 // What is stored has undefined bits: bytes of shared memory that have some are undefined again. False after a fault.
 bool store_undefined(Warp& warp, const Path& path, const Step& step, const Effects::MemoryWrite& write) {
   const auto range = warp.block().memory().in_shared(write.space, write.address, write.bytes.size());
@@ -202,7 +234,8 @@ bool store_undefined(Warp& warp, const Path& path, const Step& step, const Effec
 
 // A matrix move moves undefined bits as it does others: it is executed on them. False after a fault.
 bool move_undefined(Warp& warp, Path& path, const Step& step, std::span<const Instruction* const> who,
-                    const Binding& binding, Registers registers, const Effects& effects) {
+                    const Binding& binding, Registers registers, const Effects& effects,
+                    const UndefinedSource& source) {
   const std::vector<Place>& places = places_of(warp, step);
   const Instruction& instruction = instruction_of(warp, step);
   for (std::size_t i = 0; i < binding.size(); ++i) {
@@ -211,25 +244,21 @@ bool move_undefined(Warp& warp, Path& path, const Step& step, std::span<const In
       for (int lane = 0; lane < kLanes; ++lane)
         registers.write(lane, r, warp.undefined().read(path, places[static_cast<std::size_t>(r)], lane));
   }
-  std::int64_t first = -1, last = -1;
-  const Memory undefined = undefined_bytes(warp, effects, first, last);
   const bool loads = !effects.memory_reads.empty();
-  if (loads && first < 0) {
+  if (loads && source.cause.lanes == 0) {
     for (const Effects::Write& write : effects.writes)
       warp.undefined().write(path, places[static_cast<std::size_t>(write.reg)], write.lane, 0);
     return true;
   }
   const ExecuteOptions& how = warp.block().grid().execute;
   const Result<Effects> moved =
-      execute_warp(who, binding, registers, loads ? undefined : warp.block().memory(), how);
-  if (!moved) return true;  // matrices beyond shared memory are defined
+      execute_warp(who, binding, registers, loads ? source.bits : warp.block().memory(), how);
+  if (!moved) return fault(warp, path, kAllLanes, moved.error()), false;
   for (const Effects::MemoryWrite& write : moved->memory_writes)
     if (!store_undefined(warp, path, step, write)) return false;
   for (const Effects::Write& write : moved->writes)
     warp.undefined().write(path, places[static_cast<std::size_t>(write.reg)], write.lane, write.value);
-  if (loads)
-    warp.undefined().come_from(
-        path, places, {Undefined::Cause::From::shared, first, last, warp.site(step), kAllLanes, warp.number()});
+  if (loads) warp.undefined().come_from(path, places, source.cause);
   return true;
 }
 
@@ -277,9 +306,12 @@ Next tensor(Warp& warp, Path& path, const Step& step, Lanes lanes) {
   if (!effects) return fault(warp, path, lanes, effects.error());
   if (const GlobalMemory::Range* const range = read_only(warp, *effects))
     return warp.fault(path, lanes, written_to(*range));
-  if (const Next next = record(warp, path, step, *effects); next != Next::step) return next;
+  std::optional<UndefinedSource> undefined;
+  if (follows) undefined.emplace(block);
+  if (const Next next = record(warp, path, step, *effects, undefined); next != Next::step) return next;
   if (!takes_tiles(warp, step, rows_of(warp, instruction, *effects))) return Next::end;
-  if (follows && !move_undefined(warp, path, step, who, binding, registers, *effects)) return Next::end;
+  if (follows && !move_undefined(warp, path, step, who, binding, registers, *effects, *undefined))
+    return Next::end;
   scatter({&warp, &path, &step}, 0, *effects, lanes);
   for (const Effects::MemoryWrite& write : effects->memory_writes) {
     if (Result<void> written = block.memory().write(write.space, write.address, write.bytes); !written)

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "grid/locks.hpp"
 #include "grid/program.hpp"
 #include "grid/registers.hpp"
 #include "grid/undefined.hpp"
@@ -131,6 +132,8 @@ class Warp {
   std::int32_t ended_at(int lane) const { return ended_at_[static_cast<std::size_t>(lane)]; }
   std::vector<Path>& paths() { return paths_; }
   Undefined& undefined() { return undefined_; }
+  /// That its lanes hold.
+  HeldLocks& locks() { return locks_; }
   /// As many registers as this warp has.
   void reserve_masks(RegisterFile& masks) const { masks.reserve(registers_.slots(), registers_.predicates()); }
   /// Executes a step that only moves bits on the undefined ones instead of the values; those of constants are none.
@@ -216,6 +219,7 @@ class Warp {
       allocated_defined_;  // the same, if checked: bits that are written
   std::array<std::int64_t, kLanes> stack_;
   Undefined undefined_;
+  HeldLocks locks_;
   Repetition repetition_;
 };
 
