@@ -205,119 +205,118 @@ TEST_CASE("a read whose value is taken before the flag comes before what is behi
   is(leaves, read_before(one, "mov.u32 %r7, 5;" + take, ""));
   is(leaves, read_before(one, "@%p1 bra MET; add.u32 %r9, %r7, 1; MET:", ""));
   is(leaves, read_before(one, "bar.warp.sync -1;", take));
+}
 
-  // Of blocks that would wait for each other, or whose values depend on who comes first.
-  ptx::Launch one_after_another(ptx::Launch how) {
-    how.execute.threads = 1;
-    return how;
-  }
+// Of blocks that would wait for each other, or whose values depend on who comes first.
+ptx::Launch one_after_another(ptx::Launch how) {
+  how.execute.threads = 1;
+  return how;
+}
 
-  // Lane 0 of the first warp of block 0 does one thing, all threads of block 1 another.
-  std::string of_blocks(const std::string& first, const std::string& second) {
-    return "setp.ne.u32 %p4, %r2, 0; @%p4 bra SECOND; @!%p1 bra END;\n" + first + "bra END;\nSECOND:\n" +
-           second + "END:";
-  }
+// Lane 0 of the first warp of block 0 does one thing, all threads of block 1 another.
+std::string of_blocks(const std::string& first, const std::string& second) {
+  return "setp.ne.u32 %p4, %r2, 0; @%p4 bra SECOND; @!%p1 bra END;\n" + first + "bra END;\nSECOND:\n" + second +
+         "END:";
+}
 
-  TEST_CASE(
-      "what is missing between blocks is told by where the flag was read, and by which access stands first") {
-    const ptx::Launch how{.grid = {2}, .block = {64}};
-    // Warp 0 waits for the flag, warp 1 reads what was stored before it.
-    const std::string
-        sets = "st.global.u32 [%rd1+4], 7; st.release.gpu.global.u32 [%rd1], 1;\n",
-        waits =
-            "@!%p1 bra MET;\nWAIT: ld.acquire.gpu.global.u32 %r5, [%rd1]; setp.eq.u32 %p5, %r5, 0;\n"
-            "@%p5 bra WAIT;\nMET:\n",
-        reads = "@%p3 ld.global.u32 %r6, [%rd1+4]; @%p3 st.global.u32 [%rd1+8], %r6;\n";
-    check(
-        {"blocks_not_ordered", of_blocks(sets, waits + reads),
-         "nothing orders that write and this read: warp 0 of this block comes behind that write, by a flag, and "
-         "no barrier came between that flag and this read; a __syncthreads must come between the wait of warp 0 "
-         "for the flag and this read"},
+TEST_CASE(
+    "what is missing between blocks is told by where the flag was read, and by which access stands first") {
+  const ptx::Launch how{.grid = {2}, .block = {64}};
+  // Warp 0 waits for the flag, warp 1 reads what was stored before it.
+  const std::string
+      sets = "st.global.u32 [%rd1+4], 7; st.release.gpu.global.u32 [%rd1], 1;\n",
+      waits =
+          "@!%p1 bra MET;\nWAIT: ld.acquire.gpu.global.u32 %r5, [%rd1]; setp.eq.u32 %p5, %r5, 0;\n"
+          "@%p5 bra WAIT;\nMET:\n",
+      reads = "@%p3 ld.global.u32 %r6, [%rd1+4]; @%p3 st.global.u32 [%rd1+8], %r6;\n";
+  check(
+      {"blocks_not_ordered", of_blocks(sets, waits + reads),
+       "nothing orders that write and this read: warp 0 of this block comes behind that write, by a flag, and "
+       "no barrier came between that flag and this read; a __syncthreads must come between the wait of warp 0 "
+       "for the flag and this read"},
+      how);
+  check({"", of_blocks(sets, waits + "bar.sync 0;\n" + reads)}, how);
+  // Block 0 reads before block 1 has written, by statements that stand in the other order.
+  const std::string write = "setp.eq.u32 %p5, %r2, 1; and.pred %p5, %p5, %p1; @%p5 st.global.u32 [%rd1], 7;\n",
+                    read =
+                        "setp.eq.u32 %p6, %r2, 0; and.pred %p6, %p6, %p1; @%p6 ld.global.u32 %r6, [%rd1];"
+                        " @%p6 st.global.u32 [%rd1+8], %r6;\n";
+  check({"blocks_not_ordered", write + read,
+         "nothing orders this write and that read, which stands behind it; a flag must be written with "
+         ".release.gpu after this write and read with .acquire.gpu before that read"},
         how);
-    check({"", of_blocks(sets, waits + "bar.sync 0;\n" + reads)}, how);
-    // Block 0 reads before block 1 has written, by statements that stand in the other order.
-    const std::string write =
-                          "setp.eq.u32 %p5, %r2, 1; and.pred %p5, %p5, %p1; @%p5 st.global.u32 [%rd1], 7;\n",
-                      read =
-                          "setp.eq.u32 %p6, %r2, 0; and.pred %p6, %p6, %p1; @%p6 ld.global.u32 %r6, [%rd1];"
-                          " @%p6 st.global.u32 [%rd1+8], %r6;\n";
-    check({"blocks_not_ordered", write + read,
-           "nothing orders this write and that read, which stands behind it; a flag must be written with "
-           ".release.gpu after this write and read with .acquire.gpu before that read"},
+  check(
+      {"blocks_not_ordered", read + write,
+       "nothing orders that read and this write; a flag must be written with .release.gpu after that read and "
+       "read with .acquire.gpu before this statement"},
+      how);
+  check({"", of_blocks("st.global.u32 [%rd1], 7;\n", "ld.global.u32 %r6, [%rd2+64];\n")}, how);
+}
+
+TEST_CASE(
+    "a flag by an atomic of .cta scope does not reach another block, whether a fence stands there or not") {
+  const ptx::Launch how{.grid = {2}, .block = {32}};
+  const auto flag = [](const std::string& sets) {
+    return of_blocks("st.global.u32 [%rd1+4], 7;\n" + sets + " [%rd1], 1;\n",
+                     "WAIT: ld.acquire.gpu.global.u32 %r5, [%rd1]; setp.eq.u32 %p5, %r5, 0;\n@%p5 bra WAIT;\n"
+                     "ld.global.u32 %r6, [%rd1+4]; @%p1 st.global.u32 [%rd1+8], %r6;\n");
+  };
+  const std::string says =
+      "the release between that write and this read has .cta scope, which does not reach another block";
+  check({"scope_too_narrow", flag("membar.gl; red.cta.global.add.u32"), says}, how);
+  check({"scope_too_narrow", flag("red.cta.global.add.u32"), says}, how);
+  check({"flag_fence", flag("red.global.add.u32"), "must come before the write of the flag"}, how);
+  check({"", flag("membar.gl; red.global.add.u32")}, how);
+}
+
+TEST_CASE("a store that a comparison with the value there decides may lose that of another thread") {
+  // Warps and blocks begin in their order, and each has more than the one before.
+  const std::string counts = "add.u32 %r7, %r4, 1; add.u32 %r7, %r7, %r2;\n";
+  const auto around = [](const std::string& load, const std::string& test, const std::string& store) {
+    return "@!%p2 bra END;\n" + load + ";\n" + test + ";\n@%p4 bra END;\n" + store + ";\nEND:";
+  };
+  const std::string load = "ld.relaxed.gpu.global.u32 %r6, [%rd1]",
+                    store = "st.relaxed.gpu.global.u32 [%rd1], %r7";
+  for (const ptx::Launch& how : {ptx::Launch{.block = {64}}, one_after_another({.grid = {2}, .block = {32}})}) {
+    check({"lost_update", counts + around(load, "setp.le.u32 %p4, %r7, %r6", store)}, how);
+    check({"lost_update", counts + around(load, "setp.ge.u32 %p4, %r6, %r7", store)}, how);
+    check({"lost_update",
+           counts + "@!%p2 bra END;\n" + load + "; setp.gt.u32 %p4, %r7, %r6; @%p4 " + store + ";\nEND:"},
           how);
+    check({"lost_update", counts + around("ld.volatile.global.u32 %r6, [%rd1]", "setp.le.u32 %p4, %r7, %r6",
+                                          "st.volatile.global.u32 [%rd1], %r7")},
+          how);
+    // The atomic decides once more.
     check(
-        {"blocks_not_ordered", read + write,
-         "nothing orders that read and this write; a flag must be written with .release.gpu after that read and "
-         "read with .acquire.gpu before this statement"},
+        {"", counts + around(load, "setp.le.u32 %p4, %r7, %r6", "red.relaxed.gpu.global.max.u32 [%rd1], %r7")},
         how);
-    check({"", of_blocks("st.global.u32 [%rd1], 7;\n", "ld.global.u32 %r6, [%rd2+64];\n")}, how);
+    // A flag, which all set to the same; values that all have; another word; one thread alone.
+    check({"", counts + around(load, "setp.ne.u32 %p4, %r6, 0", "st.relaxed.gpu.global.u32 [%rd1], 1")}, how);
+    check({"", counts + "mov.u32 %r7, 5;\n" + around(load, "setp.le.u32 %p4, %r7, %r6", store)}, how);
+    check({"", counts + around("ld.relaxed.gpu.global.u32 %r6, [%rd2]", "setp.le.u32 %p4, %r7, %r6",
+                               "st.relaxed.gpu.global.u32 [%rd1], %r6")},
+          {.block = {32}});
+    check(
+        {"", counts + "setp.eq.and.u32 %p2, %r7, 1, %p2;\n" + around(load, "setp.le.u32 %p4, %r7, %r6", store)},
+        how);
   }
-
-  TEST_CASE(
-      "a flag by an atomic of .cta scope does not reach another block, whether a fence stands there or not") {
-    const ptx::Launch how{.grid = {2}, .block = {32}};
-    const auto flag = [](const std::string& sets) {
-      return of_blocks("st.global.u32 [%rd1+4], 7;\n" + sets + " [%rd1], 1;\n",
-                       "WAIT: ld.acquire.gpu.global.u32 %r5, [%rd1]; setp.eq.u32 %p5, %r5, 0;\n@%p5 bra WAIT;\n"
-                       "ld.global.u32 %r6, [%rd1+4]; @%p1 st.global.u32 [%rd1+8], %r6;\n");
-    };
-    const std::string says =
-        "the release between that write and this read has .cta scope, which does not reach another block";
-    check({"scope_too_narrow", flag("membar.gl; red.cta.global.add.u32"), says}, how);
-    check({"scope_too_narrow", flag("red.cta.global.add.u32"), says}, how);
-    check({"flag_fence", flag("red.global.add.u32"), "must come before the write of the flag"}, how);
-    check({"", flag("membar.gl; red.global.add.u32")}, how);
-  }
-
-  TEST_CASE("a store that a comparison with the value there decides may lose that of another thread") {
-    // Warps and blocks begin in their order, and each has more than the one before.
-    const std::string counts = "add.u32 %r7, %r4, 1; add.u32 %r7, %r7, %r2;\n";
-    const auto around = [](const std::string& load, const std::string& test, const std::string& store) {
-      return "@!%p2 bra END;\n" + load + ";\n" + test + ";\n@%p4 bra END;\n" + store + ";\nEND:";
-    };
-    const std::string load = "ld.relaxed.gpu.global.u32 %r6, [%rd1]",
-                      store = "st.relaxed.gpu.global.u32 [%rd1], %r7";
-    for (const ptx::Launch& how :
-         {ptx::Launch{.block = {64}}, one_after_another({.grid = {2}, .block = {32}})}) {
-      check({"lost_update", counts + around(load, "setp.le.u32 %p4, %r7, %r6", store)}, how);
-      check({"lost_update", counts + around(load, "setp.ge.u32 %p4, %r6, %r7", store)}, how);
-      check({"lost_update",
-             counts + "@!%p2 bra END;\n" + load + "; setp.gt.u32 %p4, %r7, %r6; @%p4 " + store + ";\nEND:"},
-            how);
-      check({"lost_update", counts + around("ld.volatile.global.u32 %r6, [%rd1]", "setp.le.u32 %p4, %r7, %r6",
-                                            "st.volatile.global.u32 [%rd1], %r7")},
-            how);
-      // The atomic decides once more.
-      check({"",
-             counts + around(load, "setp.le.u32 %p4, %r7, %r6", "red.relaxed.gpu.global.max.u32 [%rd1], %r7")},
-            how);
-      // A flag, which all set to the same; values that all have; another word; one thread alone.
-      check({"", counts + around(load, "setp.ne.u32 %p4, %r6, 0", "st.relaxed.gpu.global.u32 [%rd1], 1")}, how);
-      check({"", counts + "mov.u32 %r7, 5;\n" + around(load, "setp.le.u32 %p4, %r7, %r6", store)}, how);
-      check({"", counts + around("ld.relaxed.gpu.global.u32 %r6, [%rd2]", "setp.le.u32 %p4, %r7, %r6",
-                                 "st.relaxed.gpu.global.u32 [%rd1], %r6")},
-            {.block = {32}});
-      check({"",
-             counts + "setp.eq.and.u32 %p2, %r7, 1, %p2;\n" + around(load, "setp.le.u32 %p4, %r7, %r6", store)},
-            how);
-    }
-    const std::string behind = kClear + "sub.u32 %r7, 3, %r4;\n";  // warp 1 comes first
-    const std::string shared = around("ld.volatile.shared.u32 %r6, [flag]", "setp.le.u32 %p4, %r7, %r6",
-                                      "st.volatile.shared.u32 [flag], %r7");
-    check({"lost_update", behind + shared}, {.block = {64}});
-    check({"", behind + shared}, {.block = {32}});
-    // Behind a barrier, and in a lock.
-    check({"", counts + "@!%p1 bra MET; " + load + "; " + store + ";\nMET: bar.sync 0;\n@!%p3 bra END;\n" +
-                   load + "; setp.le.u32 %p4, %r7, %r6; @%p4 bra END; " + store + ";\nEND:"},
-          {.block = {64}});
-    check({"", counts +
-                   around("LOCK: atom.acquire.gpu.global.cas.b32 %r9, [%rd1+64], 0, 1; setp.ne.u32 %p5, %r9, 0;"
-                          " @%p5 bra LOCK;\n" +
-                              load,
-                          "setp.gt.u32 %p6, %r7, %r6; @!%p6 bra OUT;\n" + store +
-                              ";\nOUT: st.release.gpu.global.u32 [%rd1+64], 0; setp.eq.u32 %p4, %r7, 0",
-                          "mov.u32 %r10, 0")},
-          {.block = {64}});
-  }
+  const std::string behind = kClear + "sub.u32 %r7, 3, %r4;\n";  // warp 1 comes first
+  const std::string shared = around("ld.volatile.shared.u32 %r6, [flag]", "setp.le.u32 %p4, %r7, %r6",
+                                    "st.volatile.shared.u32 [flag], %r7");
+  check({"lost_update", behind + shared}, {.block = {64}});
+  check({"", behind + shared}, {.block = {32}});
+  // Behind a barrier, and in a lock.
+  check({"", counts + "@!%p1 bra MET; " + load + "; " + store + ";\nMET: bar.sync 0;\n@!%p3 bra END;\n" + load +
+                 "; setp.le.u32 %p4, %r7, %r6; @%p4 bra END; " + store + ";\nEND:"},
+        {.block = {64}});
+  check({"",
+         counts + around("LOCK: atom.acquire.gpu.global.cas.b32 %r9, [%rd1+64], 0, 1; setp.ne.u32 %p5, %r9, 0;"
+                         " @%p5 bra LOCK;\n" +
+                             load,
+                         "setp.gt.u32 %p6, %r7, %r6; @!%p6 bra OUT;\n" + store +
+                             ";\nOUT: st.release.gpu.global.u32 [%rd1+64], 0; setp.eq.u32 %p4, %r7, 0",
+                         "mov.u32 %r10, 0")},
+        {.block = {64}});
+}
 
 }  // namespace ptx_flags_test
