@@ -7,6 +7,8 @@
 namespace warpbit::diagnosis {
 namespace {
 
+constexpr std::uint64_t kPrime = 0x100000001B3;  // of FNV-1a
+
 std::string role_of(Part part) {
   return {"dabc"[static_cast<int>(part)]};
 }
@@ -80,28 +82,38 @@ Codes MatrixCollection::padded(Part part) const {
           rounded_up(m.columns, part == Part::a ? i.depth() : i.columns())};
 }
 
+MoveSummary MatrixCollection::summary(const WholeMove& move) const {
+  const Codes &m = matrix(move.part), all = padded(move.part);
+  MoveSummary out{(0xCBF29CE484222325 ^ static_cast<std::uint64_t>(move.part)) * kPrime, true, false};
+  for (int row = 0; row < all.rows; ++row)
+    for (int column = 0; column < all.columns; ++column) {
+      const From from = moved(m, move, row, column);
+      const bool has = m.has(row, column);
+      out.identity = out.identity && (has ? from.row == row && from.column == column : from.row == kZero);
+      out.known = out.known || (from.row >= 0 && has);
+      const int at = from.row < 0 ? from.row : static_cast<int>(m.index(from.row, from.column));
+      out.hash = (out.hash ^ static_cast<std::uint64_t>(at)) * kPrime;
+    }
+  return out;
+}
+
 void MatrixCollection::add(Hypothesis h, std::vector<WholeMove> moves) {
-  std::uint64_t hash = 0xCBF29CE484222325;
-  bool identity = true, unknown = false;
-  for (const WholeMove& move : moves) {
-    const Codes &m = matrix(move.part), all = padded(move.part);
-    bool known = false;
-    hash = (hash ^ static_cast<std::uint64_t>(move.part)) * 0x100000001B3;
-    for (int row = 0; row < all.rows; ++row)
-      for (int column = 0; column < all.columns; ++column) {
-        const From from = moved(m, move, row, column);
-        identity =
-            identity && (m.has(row, column) ? from.row == row && from.column == column : from.row == kZero);
-        known = known || (from.row >= 0 && m.has(row, column));
-        const auto at = static_cast<std::uint64_t>(
-            from.row < 0 ? from.row : static_cast<int>(m.index(from.row, from.column)));
-        hash = (hash ^ at) * 0x100000001B3;
-      }
-    unknown = unknown || !known;
-    if (h.operand.find(role_of(move.part)) == std::string::npos)
-      h.operand += (h.operand.empty() ? "" : " ") + role_of(move.part);
+  std::vector<MoveSummary> summaries;
+  for (const WholeMove& move : moves) summaries.push_back(summary(move));
+  add(std::move(h), std::move(moves), summaries);
+}
+
+void MatrixCollection::add(Hypothesis h, std::vector<WholeMove> moves, std::span<const MoveSummary> summaries) {
+  std::uint64_t hash = 0;
+  bool identity = true, known = true;
+  for (std::size_t i = 0; i < moves.size(); ++i) {
+    hash = (hash ^ summaries[i].hash) * kPrime;
+    identity = identity && summaries[i].identity;
+    known = known && summaries[i].known;
+    const std::string role = role_of(moves[i].part);
+    if (h.operand.find(role) == std::string::npos) h.operand += (h.operand.empty() ? "" : " ") + role;
   }
-  if (identity || unknown || !seen_.insert(hash).second) return;
+  if (identity || !known || !seen_.insert(hash).second) return;
   Hypothesis& out = to.add(std::move(h));
   if (moves[0].part == Part::d) return store_moved(out, moves[0]);
   out.inputs = [moves = std::move(moves), &fragments = to.fragments](Trial& t) {

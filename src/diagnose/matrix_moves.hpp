@@ -2,8 +2,10 @@
 // Elements of whole matrices that come from elsewhere, or of D go elsewhere.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -23,6 +25,12 @@ struct WholeMove {
   bool tail = false;  // also what is outside the matrix is read; else it is 0
 };
 
+// What a move does to all elements of a matrix.
+struct MoveSummary {
+  std::uint64_t hash;    // of where each comes from
+  bool identity, known;  // each from where it should be; one of the matrix is known
+};
+
 // Hypotheses about a product of whole matrices.
 class MatrixCollection {
  public:
@@ -35,6 +43,9 @@ class MatrixCollection {
 
   // A mistake that moves elements, unless another one does the same to all of them, or none is known then.
   void add(Hypothesis h, std::vector<WholeMove> moves);
+  // The same with what is known of each of the moves, which may be a part of several mistakes.
+  void add(Hypothesis h, std::vector<WholeMove> moves, std::span<const MoveSummary> summaries);
+  MoveSummary summary(const WholeMove& move) const;
 
   Collection& to;
   const Matrices& matrices;

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <initializer_list>
 #include <memory>
+#include <optional>
+#include <vector>
 
 #include "diagnose/matrix_moves.hpp"
 #include "numeric/formats.hpp"
@@ -145,8 +147,12 @@ std::shared_ptr<const TileSource> source_of(const SharedTile& t, const Descripto
 
 // Tiles of a factor, and what each mistake makes of them.
 struct FactorTiles {
+  struct Moved {
+    WholeMove move;
+    MoveSummary summary;
+  };
   std::vector<SharedTile> tiles;
-  std::vector<std::vector<std::shared_ptr<const TileSource>>> sources;  // by tile and mistake
+  std::vector<std::vector<std::optional<Moved>>> moved;  // by tile and mistake, if that changes anything new
 };
 
 class SharedTiles {
@@ -154,7 +160,7 @@ class SharedTiles {
   explicit SharedTiles(MatrixCollection& to) : to_(to) {}
 
   void run() {
-    const FactorTiles a = tiles_with_sources(Part::a), b = tiles_with_sources(Part::b);
+    const FactorTiles a = moved_tiles(Part::a), b = moved_tiles(Part::b);
     for (std::size_t m = 0; m < mistakes_.size(); ++m) {
       for (std::size_t x = 0; x < a.tiles.size(); ++x) add(m, {{Part::a, &a, x}});
       for (std::size_t y = 0; y < b.tiles.size(); ++y) add(m, {{Part::b, &b, y}});
@@ -193,15 +199,18 @@ class SharedTiles {
     return out;
   }
 
-  FactorTiles tiles_with_sources(Part part) const {
+  FactorTiles moved_tiles(Part part) const {
     FactorTiles out{tiles(part), {}};
     for (const SharedTile& tile : out.tiles) {
-      auto& sources = out.sources.emplace_back();
+      std::vector<std::shared_ptr<const TileSource>> sources;
+      auto& moved = out.moved.emplace_back();
       for (const DescriptorMistake& mistake : mistakes_) {
-        std::shared_ptr<const TileSource> source = source_of(tile, mistake);
-        const bool is_new =
-            source && std::ranges::none_of(sources, [&](const auto& s) { return s && *s == *source; });
-        sources.push_back(is_new ? std::move(source) : nullptr);
+        const std::shared_ptr<const TileSource> source = source_of(tile, mistake);
+        moved.emplace_back();
+        if (!source || std::ranges::any_of(sources, [&](const auto& s) { return *s == *source; })) continue;
+        sources.push_back(source);
+        const WholeMove move = move_of(part, tile, source);
+        moved.back() = {move, to_.summary(move)};
       }
     }
     return out;
@@ -216,18 +225,20 @@ class SharedTiles {
   void add(std::size_t m, std::initializer_list<TileOf> of) {
     const DescriptorMistake& mistake = mistakes_[m];
     std::vector<WholeMove> moves;
+    std::vector<MoveSummary> summaries;
     std::string names;
     const SharedTile* tile = nullptr;
     for (const TileOf& x : of) {
-      const std::shared_ptr<const TileSource>& source = x.all->sources[x.index][m];
-      if (source == nullptr) return;
+      const std::optional<FactorTiles::Moved>& moved = x.all->moved[x.index][m];
+      if (!moved) return;
       tile = &x.all->tiles[x.index];
       names += fmt::format("{}{}", names.empty() ? "" : " and ", to_.letter(x.part));
-      moves.push_back(move_of(x.part, *tile, source));
+      moves.push_back(moved->move);
+      summaries.push_back(moved->summary);
     }
     to_.add({mistake.kind, "", fmt::format("{}: {} ({})", names, mistake.text, tile->text()), mistake.hint,
              mistake.cost + static_cast<int>(of.size()) - 1},
-            std::move(moves));
+            std::move(moves), summaries);
   }
   WholeMove move_of(Part part, const SharedTile& t, std::shared_ptr<const TileSource> source) const {
     const Codes& m = to_.matrix(part);
