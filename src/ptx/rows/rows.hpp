@@ -18,6 +18,7 @@ enum class Kind : std::uint8_t {
   division,
   wide_fields,
   floats,
+  narrow_floats,
   extremes,
   ex2,
   comparisons,
