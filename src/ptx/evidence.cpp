@@ -56,6 +56,7 @@ constexpr KindRow kKinds[] = {
     {video, "", "video instructions", "what the assembler makes of them",
      "ptxas 13.0 makes the same of 2,400 statements for sm_75 to sm_120"},
     {moves, "", "moves", "", ""},
+    {decompressions, "", "spdecompress", "the order of elements in registers", kNone},
     {addresses, "", "addresses", "", ""},
     {policies, "", "cache policies", "the bits of a policy", kNone},
     {loads_and_stores, "", "loads and stores", "", ""},

@@ -30,6 +30,7 @@ enum class Kind : std::uint8_t {
   logic,
   video,
   moves,
+  decompressions,
   addresses,
   policies,
   loads_and_stores,
