@@ -39,7 +39,7 @@ constexpr KindRow kKinds[] = {
 
     {floats, "ftz", "floats with .ftz", "the bits of a NaN, and what is flushed after rounding", kNone},
     {floats, "", "floats: arithmetic", kNaN, kNone},
-    {narrow_floats, "", "floats of eight bits or less: arithmetic", kNaN, kNone},
+    {narrow_floats, "", "floats of up to eight bits", kNaN, kNone},
     {extremes, "", "floats: min, max, abs, neg", kNaN, kNone},
     {halves_by_set, "", "comparisons of two halves by set", "where the two results lie", kNone},
     {comparisons, "", "comparisons, choices, signs", "", ""},
