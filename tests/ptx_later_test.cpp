@@ -14,10 +14,11 @@ namespace ptx_later_test {
 using namespace warpbit;
 using Catch::Contains;
 
-constexpr std::string_view kOneGpu = "there is one GPU", kNotMeasured = "its results have not been measured",
-                           kReport = "what it reports of its bytes is not known",
+constexpr std::string_view kOneGpu = "there is one GPU", kReport = "what it reports of its bytes is not known",
                            kHow = "how it copies has not been measured",
-                           kSize = "how eight bits say a size is not known";
+                           kSize = "how eight bits say a size is not known",
+                           kTable = "how its table lies in tensor memory is not known",
+                           kWhich = "no document says which of equal elements it takes";
 
 struct Later {
   std::string_view before, since, target, without, statement;
@@ -153,16 +154,23 @@ constexpr Later kLater[] = {
     // 9.4: compression
     {"9.3", "9.4", "sm_107a", "sm_107f",
      "spcompress.b8.b2.sp::2:4.x4 {%r0}, {%r1, %r2, %r3, %r4}, {%r5, %r6, %r7, %r8, %r9, %r10, %r11, %r12}, %r13;",
-     kNotMeasured},
+     kWhich},
     {"9.3", "9.4", "sm_107a", "sm_100a",
-     "spdecompress.b16.b4.sp::2:8.x2 {%r0, %r1, %r2, %r3, %r4, %r5, %r6, %r7}, {%r8}, {%r9, %r10};",
-     kNotMeasured},
+     "spdecompress.b16.b4.sp::2:8.x2 {%r0, %r1, %r2, %r3, %r4, %r5, %r6, %r7}, {%r8}, {%r9, %r10};"},
     {"9.3", "9.4", "sm_107a", "sm_107f",
      "tcgen05.ld.red.spcompress.sync.aligned.32x32b.x4.max.sp::2:4.abs.f32.b2 {%r0}, {%r1, %r2}, %r3, [%r4];",
-     "where its indices lie is not known"},
+     kWhich},
     {"9.3", "9.4", "sm_107f", "sm_100f",
-     "tcgen05.commit.cta_group::1.mbarrier::arrive::one.sync_restrict::shared::read::mma::a.shared::cluster.b64 [%r0];",
-     "when a product has read A is not known"},
+     "tcgen05.commit.cta_group::1.mbarrier::arrive::one.sync_restrict::shared::read::mma::a.shared::cluster.b64 [%r0];"},
+    // 9.4: B by a table
+    {"9.3", "9.4", "sm_107f", "sm_103a",
+     "tcgen05.mma.cta_group::1.kind::f8f6f4.decompress::lut::b.collector::b::fill [%r0], %q0, %q1, [%r1], %r2, "
+     "{%r3, %r4, %r5, %r6}, %p0;",
+     kTable},
+    {"9.3", "9.4", "sm_107a", "sm_110f",
+     "tcgen05.mma.cta_group::2.kind::mxf8f6f4.block_scale.decompress::lut::b.block32.collector::b::lastuse [%r0], [%r3], %q1, "
+     "[%r1], %r2, [%r4], [%r5], %p0;",
+     kTable},
     // 9.5
     {"9.4", "9.5", "sm_100", "sm_90a", "cp.async.bulk.wait_group.sync_restrict::proxy::async 0;",
      "no document says what it waits for"},
@@ -170,7 +178,7 @@ constexpr Later kLater[] = {
      "no document says what it orders"},
     {"9.4", "9.5", "sm_100", "sm_90a", "fabric.submit.commit_group;", kOneGpu},
     {"9.4", "9.5", "sm_100", "sm_90a", "fabric.wait.sync_restrict::read 1;", kOneGpu},
-    {"9.4", "9.5", "sm_107", "", "sin.approx.2pi.ftz.f32 %f0, %f1;", kNotMeasured},
+    {"9.4", "9.5", "sm_107", "", "sin.approx.2pi.ftz.f32 %f0, %f1;", "no document says which bits it has"},
     {"9.4", "9.5", "sm_90a", "", "mov.u32 %r0, %locality_domain_id;"},
 };
 
@@ -258,6 +266,9 @@ TEST_CASE("what is near to forms of PTX 9.1 to 9.5 is refused by its cause", "[q
        "a vector of 4 .b32 registers"},
       {"sm_107a", "spdecompress.b8.b2.sp::1:8.x4 {%r0}, {%r1}, {%r2};",
        "it can be .sp::1:2, .sp::1:4 or .sp::2:4"},
+      {"sm_107a",
+       "tcgen05.mma.sp.cta_group::1.kind::f8f6f4.decompress::lut::b [%r0], %q0, %q1, [%r1], [%r2], %r3, %p0;",
+       "'.decompress::lut::b' is not a qualifier"},
       {"sm_107a", "spcompress.b8.b2.sp::1:2.x4 {%r0}, {%r1}, {%r2}, %r3;", "'.sp::1:2' is not a qualifier"},
       {"sm_100", "fabric.try_atom.async.relaxed.sys.add.u32 [%r0, %q0], %r1;",
        "is not modelled yet: no document says which operands it has"},

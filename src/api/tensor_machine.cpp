@@ -243,11 +243,7 @@ Result<Execution> Machine::execute_tensor(Group& group, int first_warp, const In
         (binding[i] < 0 || binding[i] > group.registers.registers() - operand.registers))
       return mismatch(instruction, fmt::format("operand {} is bound to register {}", operand.role, binding[i]),
                       fmt::format("registers 0 to {}", group.registers.registers() - 1));
-  if (!action.not_executed.empty())
-    return Error{Errc::instruction_not_modelled,
-                 std::string(instruction.canonical()),
-                 std::string(action.not_executed),
-                 {}};
+  if (const Result<void> known = check_executed(instruction, action); !known) return known.error();
   std::vector<int> active;
   for (int lane = 0; lane < static_cast<int>(lanes.size()); ++lane)
     if (lanes[static_cast<std::size_t>(lane)] != nullptr) active.push_back(lane);

@@ -65,12 +65,24 @@ Result<const TensorProduct*> tensor_product(const Instruction& instruction, std:
 /// A descriptor of an mma's A or B, or of tcgen05.cp. Error: descriptor_field.
 Result<Descriptor> tensor_descriptor(std::string_view where, std::uint64_t bits);
 
+/// Refuses what TensorAction::not_executed says. Error: instruction_not_modelled.
+inline Result<void> check_executed(const Instruction& instruction, const TensorAction& action) {
+  if (action.not_executed.empty()) return {};
+  return Error{Errc::instruction_not_modelled,
+               std::string(instruction.canonical()),
+               std::string(action.not_executed),
+               {}};
+}
+
 /// The action of an instruction of this kind. Error: usage.
 template <class What>
 Result<const What*> tensor_action(const Instruction& instruction, std::string_view wanted) {
   const auto* const action = std::get_if<TensorAction>(&instruction.decoded().kernel);
   const What* const what = action == nullptr ? nullptr : std::get_if<What>(&action->what);
-  if (what != nullptr) return what;
+  if (what != nullptr) {
+    if (const Result<void> known = check_executed(instruction, *action); !known) return known.error();
+    return what;
+  }
   return Error{Errc::usage, std::string(instruction.canonical()), "another instruction", std::string(wanted)};
 }
 

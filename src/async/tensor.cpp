@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "api/checks.hpp"
 #include "api/tensor_product.hpp"
 #include "async/tensor_faults.hpp"
 #include "isa/instruction.hpp"
@@ -30,6 +31,20 @@ Tensor::Touches kept(const TensorTouches& touches) {
   return {touches.tensor, {reads_of(touches, 0), reads_of(touches, 1)}};
 }
 
+// What is read as A, of which tcgen05.commit may tell alone. It is in the list of each block; so is what B has of the same bytes.
+void take_a(Tensor::Touches& touches) {
+  const Tensor::Touches::Matrix& a = touches.matrices.front();
+  for (const ByteRange& range : described_ranges(a.descriptor, a.matrix))
+    touches.of_a.push_back({-1, Space::shared, range.first, range.last - range.first + 1});
+  for (std::vector<Effects::MemoryRead>& all : touches.shared)
+    for (const Effects::MemoryRead& one : touches.of_a) {
+      const auto is_same = [&](const auto& other) {
+        return other.address == one.address && other.bytes == one.bytes;
+      };
+      if (const auto found = std::ranges::find_if(all, is_same); found != all.end()) all.erase(found);
+    }
+}
+
 // The kind and the matrices of a product, whose touches have been found.
 void describe(const Instruction& instruction, const TensorMmaSources& sources, Tensor::Touches& out) {
   const Result<const TensorProduct*> product =
@@ -41,8 +56,10 @@ void describe(const Instruction& instruction, const TensorMmaSources& sources, T
     const Result<Descriptor> descriptor = tensor_descriptor({}, bits);
     if (matrix && descriptor) out.matrices.push_back({name, bits, *descriptor, *matrix});
   };
-  if (!(*product)->mma.a_in_tensor_memory) add("A", sources.a, (*product)->tile.a_described);
+  const bool has_a = !(*product)->mma.a_in_tensor_memory;
+  if (has_a) add("A", sources.a, (*product)->tile.a_described);
   add("B", sources.b, (*product)->tile.b_described);
+  if (has_a && !out.matrices.empty() && out.matrices.front().name == "A") take_a(out);
 }
 
 }  // namespace
@@ -146,9 +163,12 @@ bool TensorIssue::record_operation(const Tensor::Touches& touches, std::span<Blo
   block::TensorOrder& order = here_.cluster.tensor_order();
   const int pipe = order.operations(who_.thread);
   for (std::size_t i = 0; i < touches.shared.size(); ++i)
-    if (!touches.shared[i].empty() &&
-        !here_.allows(blocks[i]->shared.read_by({}, touches.shared[i], who_, order.reader(pipe))))
-      return false;
+    for (const bool of_a : {true, false}) {
+      const std::vector<Effects::MemoryRead>& read = of_a ? touches.of_a : touches.shared[i];
+      if (blocks[i] != nullptr && !read.empty() &&
+          !here_.allows(blocks[i]->shared.read_by({}, read, who_, order.reader(pipe, of_a))))
+        return false;
+    }
   return record(touches, blocks, use, pipe, order.issue(pipe, who_), product);
 }
 
@@ -219,12 +239,13 @@ Result<bool> TensorIssue::shift(const Instruction& instruction, std::uint32_t at
   return true;
 }
 
-bool TensorIssue::commit(int cta_group, std::span<const Object> objects) {
+bool TensorIssue::commit(int cta_group, bool reads_of_a, std::span<const Object> objects) {
   if (!uses_group(cta_group)) return false;
   std::vector<block::Accesses::Agent> done;
   if (here_.shared.records())
     done = here_.cluster.tensor_order().committed(
-        who_.thread, objects.empty() ? "" : objects.front().block->mbarriers.phase_text(objects.front().at));
+        who_.thread, reads_of_a,
+        objects.empty() ? "" : objects.front().block->mbarriers.phase_text(objects.front().at));
   block::MbarrierArrival arrival;
   arrival.reveals = done;
   arrival.name = "tcgen05.commit";

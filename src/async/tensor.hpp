@@ -34,6 +34,7 @@ class Tensor {
   struct Touches {
     std::vector<TensorTouch> tensor;
     std::array<std::vector<Effects::MemoryRead>, 2> shared;  ///< by block of the pair
+    std::vector<Effects::MemoryRead> of_a = {};              ///< of a product, in each of them
     std::uint64_t shape = 0;                                 ///< of a product
     /// Of a product: what it takes the tiles in shared memory for.
     struct Matrix {
@@ -92,12 +93,12 @@ class TensorIssue {
                     std::span<std::uint32_t> registers, std::span<std::uint32_t> reduced);
   Result<bool> store(const Instruction& instruction, std::uint32_t address, std::int64_t split,
                      std::span<const std::uint32_t> registers);
-  /// All that the thread has issued arrives, when it is complete, at objects of these blocks.
+  /// All that the thread has issued arrives, when it is complete, or has read A, at objects of these blocks.
   struct Object {
     Block* block;
     std::uint32_t at;
   };
-  bool commit(int cta_group, std::span<const Object> objects);
+  bool commit(int cta_group, bool reads_of_a, std::span<const Object> objects);
   void fence(bool before);
   void wait(bool stores);
   /// The warp uses a register of a load, which it may have waited for. `name`: that of a load at a place.

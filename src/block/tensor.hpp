@@ -41,6 +41,8 @@ enum class TensorUse : std::uint8_t {
 ///                   of tcgen05.commit                tcgen05.fence::before
 ///     loads         behind tcgen05.wait::ld          done before such a fence        -
 ///     stores        behind tcgen05.wait::st          done before such a fence        -
+///
+/// Of operations there is one more: that A has been read from shared memory, behind a wait for the mbarrier of any tcgen05.commit.
 class TensorOrder {
  public:
   explicit TensorOrder(Cluster& cluster) : cluster_(cluster), after_(warps()) {}
@@ -52,16 +54,18 @@ class TensorOrder {
   /// The next one is issued: its clock.
   std::uint32_t issue(int pipe, Who who);
   /// Who reads shared memory for the next operation of the pipe.
-  Accesses::Agent reader(int pipe) const { return {of(pipe).done, of(pipe).issued_count}; }
+  Accesses::Agent reader(int pipe, bool of_a) const {
+    return {of_a ? of(pipe).read : of(pipe).done, of(pipe).issued_count};
+  }
 
   // ---- What threads do
 
   void wait(int warp, bool stores);
   void fence_before(int warp);
   void fence_after(int warp);
-  /// What a commit by the thread makes known to those who wait for its mbarrier.
+  /// What a commit by the thread makes known to those who wait for its mbarrier: that all is complete, or that A has been read.
   /// `phase`: which one of which mbarrier it completes.
-  std::vector<Accesses::Agent> committed(int thread, std::string phase);
+  std::vector<Accesses::Agent> committed(int thread, bool reads_of_a, std::string phase);
   /// "a tcgen05.commit and a wait for its mbarrier": what lets threads know that an operation of a pipe is complete.
   std::string commit_of(int pipe, std::uint32_t clock) const;
   /// The last load of the warp, if it has not been waited for.
@@ -93,7 +97,7 @@ class TensorOrder {
   using Key = std::pair<Kind, int>;
   struct Pipe {
     int owner, width;  ///< a thread, 32 of which are a warp; or a warp
-    int done, fenced, issued;
+    int done, fenced, issued, read;
     std::uint32_t issued_count = 0, waited = 0;
     Who last = {};
     // The last commit: what was issued before it, and the phase at which it arrives.

@@ -14,10 +14,11 @@ int TensorOrder::find(Key key) {
     return commit_of(pipe, clock) +
            " must come between that operation and this statement (other arrivals do not wait for it)";
   };
-  Pipe one{key.second, operations ? kWarp : 1, 0, 0, -1};
+  Pipe one{key.second, operations ? kWarp : 1, 0, 0, -1, -1};
   one.done = operations ? cluster_.add_tensor_agent(advice) : cluster_.add_tensor_agent();
   one.fenced = cluster_.add_tensor_agent();
   if (operations) one.issued = cluster_.add_tensor_agent();
+  if (operations) one.read = cluster_.add_tensor_agent(advice);
   pipes_.push_back(one);
   return found->second;
 }
@@ -53,13 +54,14 @@ void TensorOrder::fence_after(int warp) {
     }
 }
 
-std::vector<Accesses::Agent> TensorOrder::committed(int thread, std::string phase) {
+std::vector<Accesses::Agent> TensorOrder::committed(int thread, bool reads_of_a, std::string phase) {
   Pipe& one = of(operations(thread));
+  if (reads_of_a) return {{one.read, one.issued_count}};
   if (one.committed_count == one.issued_count) idle_ = thread;
   one.committed_count = one.issued_count;
   one.committed_to = std::move(phase);
   std::vector<Accesses::Agent> out;
-  for (const int agent : {one.done, one.fenced, one.issued}) out.push_back({agent, one.issued_count});
+  for (const int agent : {one.done, one.fenced, one.issued, one.read}) out.push_back({agent, one.issued_count});
   return out;
 }
 

@@ -222,7 +222,7 @@ void tensor(Tensor what, int cta_group, const TensorOperands& operands, Place at
       case Tensor::mma_block_scale:
         return issue.product(instruction, sources_of(operands), block.options(), inferred);
       case Tensor::cp: return issue.copy(instruction, operands.address, operands.a);
-      case Tensor::commit: return issue.commit(cta_group, objects_of(operands, at));
+      case Tensor::commit: return issue.commit(cta_group, false, objects_of(operands, at));
       default: issue.fence(what == Tensor::fence_before); return true;
     }
   };

@@ -35,6 +35,7 @@ const Compiler::Maker Compiler::kMakers[] = {
     {Does::convert, &Compiler::scalar, false},
     {Does::move, &Compiler::move, false},
     {Does::logic, &Compiler::logic, false},
+    {Does::decompress, &Compiler::decompress, false},
     {Does::load, &Compiler::load, false},
     {Does::store, &Compiler::store},
     {Does::atomic, &Compiler::atomic, false},

@@ -82,6 +82,29 @@ void Compiler::move() {
   add(step);
 }
 
+// Dense elements, of metadata and elements. Registers in two of the vectors have no defined result.
+void Compiler::decompress() {
+  std::vector<Place> all = elements(operand(0), Type::b32, true);
+  Step step;
+  step.run = steps::decompress;
+  step.access.count = static_cast<std::uint8_t>(all.size());
+  for (const int i : {1, 2}) {
+    const std::vector<Place> sources = elements(operand(i), Type::b32, false);
+    all.insert(all.end(), sources.begin(), sources.end());
+  }
+  const auto is_twice = [&](const Place& one) {
+    return one.kind == Place::Kind::reg && std::ranges::count_if(all, [&](const Place& other) {
+                                             return other.kind == one.kind && other.slot == one.slot;
+                                           }) > 1;
+  };
+  if (std::ranges::any_of(all, is_twice))
+    return leave("a register is in two places of its vectors, which is undefined");
+  step.target = keep(std::move(all));
+  program_.compressions.push_back(ptx::compression(words()));
+  step.extra = static_cast<std::int32_t>(program_.compressions.size()) - 1;
+  add(step);
+}
+
 // Of predicates; other logic is that of scalar/.
 void Compiler::logic() {
   if (last_type() != Type::pred) return scalar();

@@ -134,6 +134,7 @@ class Compiler {
   void compute(const scalar::Operation& operation);
   void move();
   void logic();
+  void decompress();
 
   // ---- Memory
   StateSpace space(bool& generic) const;

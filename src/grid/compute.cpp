@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
 #include <cstring>
 
 #include "grid/block.hpp"
 #include "grid/steps.hpp"
+#include "scalar/decompress.hpp"
 
 namespace warpbit::grid::steps {
 
@@ -103,6 +106,26 @@ Next unpack(Warp& warp, Path& path, const Step& step, Lanes lanes) {
       warp.write(path, parts[i], lane, in[at / 64] >> at % 64 & ones(bits));
     }
   });
+  return Next::step;
+}
+
+Next decompress(Warp& warp, Path& path, const Step& step, Lanes lanes) {
+  const Program& program = warp.program();
+  const std::vector<Place>& places = program.places[static_cast<std::size_t>(step.target)];
+  const ptx::Compression& of = program.compressions[static_cast<std::size_t>(step.extra)];
+  for (Lanes rest = lanes; rest != 0; rest &= rest - 1) {
+    const int lane = std::countr_zero(rest);
+    auto vectors =
+        compressed_vectors(program, step, [&](const Place& at) { return warp.read(path, at, lane); });
+    const int wrong = scalar::decompress(of, vectors.metadata, vectors.elements, vectors.dense);
+    if (wrong >= 0)
+      return warp.fault(path, Lanes{1} << lane,
+                        {Errc::undefined_operand,
+                         {},
+                         fmt::format("index {} in the metadata", wrong),
+                         fmt::format("0 to {}", of.to - 1)});
+    for (std::size_t i = 0; i < vectors.dense.size(); ++i) warp.write(path, places[i], lane, vectors.dense[i]);
+  }
   return Next::step;
 }
 

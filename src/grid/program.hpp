@@ -24,6 +24,7 @@
 #include "grid/stacks.hpp"
 #include "grid/stores.hpp"
 #include "grid/vector.hpp"
+#include "ptx/compression.hpp"
 #include "ptx/forms.hpp"
 #include "ptx/module.hpp"
 #include "ptx/special.hpp"
@@ -251,6 +252,7 @@ struct Program {
   int constant_slots = 0;
 
   std::vector<scalar::Operation> operations;
+  std::vector<ptx::Compression> compressions;
   std::vector<Call> calls;
   std::vector<TextureOperation> textures;
   std::vector<SurfaceOperation> surfaces;

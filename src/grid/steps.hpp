@@ -6,11 +6,17 @@
 #include <cstddef>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "grid/program.hpp"
 #include "kernel/move.hpp"
 
 namespace warpbit::grid::steps {
+
+/// Of a lane.
+struct CompressedVectors {
+  std::vector<std::uint32_t> metadata, elements, dense;
+};
 
 // ---- compute.cpp
 Next compute(Warp& warp, Path& path, const Step& step,
@@ -26,6 +32,22 @@ inline Lanes combined(const Step& step, Lanes a, Lanes b) {
 }
 Next pack(Warp& warp, Path& path, const Step& step, Lanes lanes);    ///< d; extra: places of the parts
 Next unpack(Warp& warp, Path& path, const Step& step, Lanes lanes);  ///< -, -, a; extra: places of the parts
+Next decompress(Warp& warp, Path& path, const Step& step,
+                Lanes lanes);  ///< target: places, of which the first access.count are results; extra: of
+                               ///< Program::compressions
+/// What a lane reads there: its metadata and its elements; `read` says what is in a place.
+template <class Read>
+CompressedVectors compressed_vectors(const Program& program, const Step& step, Read read) {
+  const std::vector<Place>& all = program.places[static_cast<std::size_t>(step.target)];
+  const ptx::Compression& of = program.compressions[static_cast<std::size_t>(step.extra)];
+  CompressedVectors out;
+  const std::size_t dense = step.access.count,
+                    metadata = static_cast<std::size_t>((of.from * of.index * of.number + 31) / 32);
+  for (std::size_t i = dense; i < all.size(); ++i)
+    (i < dense + metadata ? out.metadata : out.elements).push_back(static_cast<std::uint32_t>(read(all[i])));
+  out.dense.resize(dense);
+  return out;
+}
 Next frame_address(Warp& warp, Path& path, const Step& step,
                    Lanes lanes);                                    ///< d, -, offset in the call's local memory
 Next clock(Warp& warp, Path& path, const Step& step, Lanes lanes);  ///< d

@@ -272,7 +272,7 @@ Result<bool> Executed::commit(int lane) {
   const Result<SharedBytes> first = find_shared_word(Part::address, block::Mbarriers::kBytes, lane, true);
   if (!first) return first.error();
   std::vector<async::TensorIssue::Object> objects;
-  const int mask_bits = std::get<Commit>(action_.what).mask_bits;
+  const auto [mask_bits, reads_of_a] = std::get<Commit>(action_.what);
   if (mask_bits == 0) {
     objects.push_back({&first->block->async(), static_cast<std::uint32_t>(first->offset)});
   } else {
@@ -285,7 +285,7 @@ Result<bool> Executed::commit(int lane) {
       objects.push_back({&object->block->async(), static_cast<std::uint32_t>(object->offset)});
     }
   }
-  return issue(lane).commit(action_.cta_group, objects);
+  return issue(lane).commit(action_.cta_group, reads_of_a, objects);
 }
 
 Result<bool> Executed::by_lane(int lane) {

@@ -30,18 +30,32 @@ bool is_of_integers(ptx::Type type) {
   return !ptx::is_packed(type) && (ptx::is_integer(type) || ptx::row(type).cls == ptx::TypeClass::bits);
 }
 
-// All bits of the result; of a packed type those of the elements that have some.
+/// How elements lie in a register: the bits from one to the next, and those that count.
+struct Elements {
+  int stride = 0, bits = 0;
+
+  std::uint64_t mask(int i) const { return ones(bits) << i * stride; }
+};
+Elements elements(const Operation& o, int source) {
+  const auto k = static_cast<std::size_t>(source);
+  if (const scalar::Narrow& numbers = o.narrow[k + 1]; numbers.stride != 0)
+    return {numbers.stride, format(numbers.format).bits};
+  const int bits = ptx::bits(ptx::row(o.from[k]).element);
+  return {bits, bits};
+}
+
+// All bits of the result; of packed types those of the elements that have some.
 Results whole(const Case& of) {
   const Operation& o = of.operation;
-  if (!ptx::is_packed(o.type) || ptx::bits(o.type) != ptx::bits(o.to) || of.undefined.predicate)
-    return kUndefined;
-  const int bits = ptx::bits(ptx::row(o.type).element);
+  const bool is_narrow = o.narrow[0].stride != 0, both = ptx::is_packed(o.type) && ptx::is_packed(o.to);
+  const bool by_element = is_narrow || both || (ptx::is_packed(o.type) && ptx::bits(o.type) == ptx::bits(o.to));
+  if (!by_element || of.undefined.predicate) return kUndefined;
+  const int count = is_narrow ? 4 : ptx::bits(o.type) / ptx::bits(ptx::row(o.type).element);
+  const int bits = is_narrow ? 8 : both ? ptx::bits(ptx::row(o.to).element) : ptx::bits(o.type) / count;
   Results out;
-  for (int at = 0; at < ptx::bits(o.type); at += bits) {
-    const std::uint64_t element = ones(bits) << at;
-    for (const std::uint64_t one : of.undefined.value)
-      if ((one & element) != 0) out.value |= element;
-  }
+  for (int i = 0; i < count; ++i)
+    for (int k = 0; k < std::min(of.value.count, 3); ++k)
+      if ((of.undefined[k] & elements(o, k).mask(i)) != 0) out.value |= ones(bits) << i * bits;
   return out;
 }
 

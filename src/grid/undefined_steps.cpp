@@ -7,6 +7,7 @@
 #include "grid/undefined.hpp"
 #include "grid/undefined_bits.hpp"
 #include "isa/instruction.hpp"
+#include "scalar/decompress.hpp"
 
 namespace warpbit::grid {
 namespace {
@@ -35,6 +36,7 @@ class Rules {
   void whole() { set_all(any_); }
   void scalar();
   void logic();
+  void decompress();
   void tensor();
   // Of lanes that have met, `any` being those whose first source has undefined bits.
   void shuffle(const Met& met);
@@ -251,6 +253,25 @@ void Rules::tensor() {
   for (std::size_t r = 0; r < out.size(); ++r) set(places[r], out[r]);
 }
 
+// Elements are moved; where they go, the metadata says.
+void Rules::decompress() {
+  const Program& program = warp_.program();
+  const std::vector<Place>& places = program.places[static_cast<std::size_t>(step_.target)];
+  std::vector<LaneBits> out(step_.access.count);
+  for_each_lane(any_, [&](int lane) {
+    auto masks = steps::compressed_vectors(program, step_, [&](const Place& at) { return bits(at, lane); });
+    const bool is_known = std::ranges::count(masks.metadata, 0U) == std::ssize(masks.metadata);
+    masks.metadata = steps::compressed_vectors(program, step_, [&](const Place& at) {
+                       return warp_.read(path_, at, lane);
+                     }).metadata;
+    scalar::decompress(program.compressions[static_cast<std::size_t>(step_.extra)], masks.metadata,
+                       masks.elements, masks.dense);
+    for (std::size_t i = 0; i < out.size(); ++i)
+      out[i][static_cast<std::size_t>(lane)] = is_known ? masks.dense[i] : ~std::uint64_t{0};
+  });
+  for (std::size_t i = 0; i < out.size(); ++i) set(places[i], out[i]);
+}
+
 namespace {
 
 /// What a step does to undefined bits; others: whole.
@@ -261,6 +282,7 @@ struct StepRule {
 constexpr StepRule kStepRules[] = {
     {steps::compute, &Rules::scalar},
     {steps::logic_predicates, &Rules::logic},
+    {steps::decompress, &Rules::decompress},
     {steps::tensor, &Rules::tensor},
 };
 struct MeetingRule {

@@ -104,11 +104,12 @@ void visit_uses(const Program& program, const Step& step, const VisitLanes& visi
     // The carry that a sum reads.
     if (run == steps::compute && step.target >= 0 && !results)
       visit_as({Place::Kind::predicate, 1, false, static_cast<std::uint32_t>(step.target)}, 'v', visit);
-    // Atomics of vectors: the old values, then the addends.
-    if (run == steps::atomic_vector) {
+    // Atomics of vectors: the old values, then the addends. Decompression: what is dense, then what is not.
+    if (run == steps::atomic_vector || run == steps::decompress) {
       const std::vector<Place>& all = list(step.target);
+      const char read = run == steps::decompress ? 'v' : 'm';
       for (std::size_t i = 0; i < all.size(); ++i)
-        if ((i < step.access.count) == results) visit_as(all[i], results ? 'r' : 'm', visit);
+        if ((i < step.access.count) == results) visit_as(all[i], results ? 'r' : read, visit);
     }
     if (tensor) visit_tensor(program, step, results, visit);
     for (std::size_t i = 0; i < step.place.size(); ++i)

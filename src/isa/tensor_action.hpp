@@ -46,7 +46,8 @@ struct Shift {};
 
 /// tcgen05.commit
 struct Commit {
-  int mask_bits;  ///< of the blocks' mask of a multicast, 16 or 32; 0 without
+  int mask_bits;            ///< of the blocks' mask of a multicast, 16 or 32; 0 without
+  bool reads_of_a = false;  ///< arrives when products have read A from shared memory
 };
 
 /// tcgen05.fence::..., tcgen05.wait::...

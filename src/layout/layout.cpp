@@ -9,6 +9,7 @@
 #include <tuple>
 #include <utility>
 
+#include "api/tensor_product.hpp"
 #include "fragment/tensor_maps.hpp"
 #include "isa/instruction.hpp"
 #include "layout/cute.hpp"
@@ -273,6 +274,8 @@ Result<std::optional<TensorLayout>> tensor_layout(const Instruction& instruction
                                                   const LayoutOptions& options) {
   const std::optional<TensorMma> mma = tensor_mma(instruction);
   if (!mma) return std::optional<TensorLayout>();
+  const TensorAction& action = std::get<TensorAction>(instruction.decoded().kernel);
+  if (const Result<void> known = check_executed(instruction, action); !known) return known.error();
   std::optional<std::uint32_t> bits = options.instruction_descriptor;
   const Operand& operand = *instruction.find(Part::instruction_descriptor);
   if (!bits && !operand.literals.empty() && operand.literals[0])

@@ -7,6 +7,12 @@
 
 namespace warpbit::ptx {
 
+/// What the words say: bits of an element and of an index, how many elements become how many, and how often.
+struct Compression {
+  int element = 0, index = 0, from = 0, to = 0, number = 0;
+};
+Compression compression(std::span<const std::string_view> words);
+
 /// How many registers they have.
 struct VectorSizes {
   int metadata = 0, compressed = 0, dense = 0;

@@ -39,6 +39,7 @@ constexpr KindRow kKinds[] = {
 
     {floats, "ftz", "floats with .ftz", "the bits of a NaN, and what is flushed after rounding", kNone},
     {floats, "", "floats: arithmetic", kNaN, kNone},
+    {narrow_floats, "", "floats of up to eight bits", kNaN, kNone},
     {extremes, "", "floats: min, max, abs, neg", kNaN, kNone},
     {halves_by_set, "", "comparisons of two halves by set", "where the two results lie", kNone},
     {comparisons, "", "comparisons, choices, signs", "", ""},
@@ -55,6 +56,7 @@ constexpr KindRow kKinds[] = {
     {video, "", "video instructions", "what the assembler makes of them",
      "ptxas 13.0 makes the same of 2,400 statements for sm_75 to sm_120"},
     {moves, "", "moves", "", ""},
+    {decompressions, "", "spdecompress", "the order of elements in registers", kNone},
     {addresses, "", "addresses", "", ""},
     {policies, "", "cache policies", "the bits of a policy", kNone},
     {loads_and_stores, "", "loads and stores", "", ""},

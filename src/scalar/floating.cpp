@@ -80,19 +80,18 @@ Results finish(const Operation& o, const Sources& s, const Value& exact) {
 }
 
 Value source(const Operation& o, const Sources& s, int i) {
-  return value_taken(o, s[i], o.type);
+  return value_taken(o, s[i], o.from[static_cast<std::size_t>(i)]);
 }
 Value negated(Value v) {
   v.number.negative = !v.number.negative;
   return v;
 }
 
-// The last operand of a sum has the type of the result: in add.f32.f16 it is c.
 Results add(const Operation& o, const Sources& s) {
-  return finish(o, s, sum(source(o, s, 0), value_taken(o, s[1], o.to), o.rounding));
+  return finish(o, s, sum(source(o, s, 0), source(o, s, 1), o.rounding));
 }
 Results sub(const Operation& o, const Sources& s) {
-  return finish(o, s, sum(source(o, s, 0), negated(value_taken(o, s[1], o.to)), o.rounding));
+  return finish(o, s, sum(source(o, s, 0), negated(source(o, s, 1)), o.rounding));
 }
 // With .scaled by a power of two before it is rounded.
 Results mul(const Operation& o, const Sources& s) {
@@ -106,7 +105,7 @@ bool is_out_of_bounds(std::uint64_t code) {
 }
 Results fma(const Operation& o, const Sources& s) {
   if (o.oob && (is_out_of_bounds(s[0]) || is_out_of_bounds(s[1]))) return {0};
-  const Value ab = product(source(o, s, 0), source(o, s, 1)), c = value_taken(o, s[2], o.to);
+  const Value ab = product(source(o, s, 0), source(o, s, 1)), c = source(o, s, 2);
   return finish(o, s, sum(o.negate_product ? negated(ab) : ab, o.negate_addend ? negated(c) : c, o.rounding));
 }
 Results div(const Operation& o, const Sources& s) {

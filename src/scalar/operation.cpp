@@ -21,6 +21,7 @@ constexpr Word kWords[] = {
     {"full", [](Operation& o) { o.precision = Precision::full; }},
     {"ftz", [](Operation& o) { o.ftz = true; }},
     {"sat", [](Operation& o) { o.sat = true; }},
+    {"satfinite", [](Operation& o) { o.satfinite = true; }},
     {"relu", [](Operation& o) { o.relu = true; }},
     {"scaled", [](Operation& o) { o.scaled = true; }},
     {"oob", [](Operation& o) { o.oob = true; }},
@@ -91,6 +92,18 @@ void apply(Operation& o, std::string_view word) {
   }
 }
 
+// add.f32.f16, fma.f32x2.f16x2.f32x2.f32x2: the result's, and those of the sources; what is not named is of the result's.
+void set_types_of_sources(Operation& o, std::span<const Type> types) {
+  const bool mixes = types.size() > 1 && (o.function == Function::add || o.function == Function::sub ||
+                                          o.function == Function::mul || o.function == Function::fma);
+  o.from = {o.type, o.type, o.type};
+  if (!mixes) return;
+  o.to = types[0];
+  const std::size_t last = o.function == Function::fma ? 2 : 1;
+  for (std::size_t i = 0; i <= last; ++i) o.from[i] = types[types.size() == 2 ? i < last : i + 1];
+  o.type = o.from[0];
+}
+
 // The types of sources and result, from those among the qualifiers.
 void set_types(Operation& o, std::span<const Type> types) {
   if (types.empty()) return;
@@ -117,14 +130,25 @@ void set_types(Operation& o, std::span<const Type> types) {
       break;
     default: o.to = types.size() < 2 ? o.to : first;
   }
+  set_types_of_sources(o, types);
+}
+
+// In the same order.
+void set_narrow(Operation& o, std::span<const Narrow> types) {
+  o.narrow = {types[0], types[1], types[types.size() < 3 ? 0 : 2], types[0]};
+  for (std::size_t i = 0; i < o.from.size(); ++i)
+    o.from[i] = o.narrow[i + 1].stride == 4 ? Type::b16 : Type::b32;
 }
 
 // ---- Halves
 
 // The sources of one half; the selector of slct and the predicate are whole.
-Sources element(const Sources& s, int size, int i) {
+Sources element(const Operation& part, const Sources& s, int i) {
   Sources out = s;
-  for (std::uint64_t& value : out.value) value = cut(value >> i * size, size);
+  for (std::size_t k = 0; k < part.from.size(); ++k) {
+    const int size = ptx::bits(part.from[k]);
+    out.value[k] = cut(s.value[k] >> i * size, size);
+  }
   return out;
 }
 
@@ -139,12 +163,15 @@ bool is_of(const Row& row, std::string_view opcode, std::span<const std::string_
   return rest.empty() || (rest[0] == '.' && !words.empty() && rest.substr(1) == words[0]);
 }
 
+const Row* find(std::span<const Row> rows, std::string_view opcode, std::span<const std::string_view> words) {
+  const auto found = std::ranges::find_if(rows, [&](const Row& row) { return is_of(row, opcode, words); });
+  return found == rows.end() ? nullptr : &*found;
+}
 const Row* find(std::string_view opcode, std::span<const std::string_view> words, Type type) {
   const bool floating = ptx::is_floating(type) || type == Type::bf16;
   const std::span<const Row> first = floating ? floating_rows() : integer_rows();
   for (const std::span<const Row> rows : {first, compare_rows(), convert_rows(), video_rows()})
-    for (const Row& row : rows)
-      if (is_of(row, opcode, words)) return &row;
+    if (const Row* const row = find(rows, opcode, words); row != nullptr) return row;
   return nullptr;
 }
 
@@ -153,9 +180,15 @@ const Row* find(std::string_view opcode, std::span<const std::string_view> words
 Operation operation(std::string_view opcode, std::span<const std::string_view> words) {
   Operation out;
   std::vector<Type> types;
+  std::vector<Narrow> narrow;
   for (const std::string_view word : words)
-    if (const auto type = ptx::find_type(word)) types.push_back(*type);
-  const Row* const row = find(opcode, words, types.empty() ? Type::b32 : ptx::row(types.back()).element);
+    if (const auto type = ptx::find_type(word))
+      types.push_back(*type);
+    else if (const auto numbers = find_narrow(word))
+      narrow.push_back(*numbers);
+  const Row* const row = !narrow.empty()
+                             ? find(narrow_rows(), opcode, words)
+                             : find(opcode, words, types.empty() ? Type::b32 : ptx::row(types.back()).element);
   if (row != nullptr) {
     out.execute = row->execute;
     out.function = row->function;
@@ -167,6 +200,7 @@ Operation operation(std::string_view opcode, std::span<const std::string_view> w
   for (const std::string_view word : words)
     if (!ptx::find_type(word)) apply(out, word);
   set_types(out, types);
+  if (row != nullptr && !narrow.empty()) set_narrow(out, narrow);
   return out;
 }
 
@@ -177,13 +211,10 @@ Type source_type(const Operation& o, int i) {
     case Function::bfe: return i > 0 ? Type::u32 : o.type;
     case Function::bfi: return i > 1 ? Type::u32 : o.type;
     case Function::slct: return i == 2 ? o.third : o.type;
-    case Function::add:
-    case Function::sub: return i == 1 ? o.to : o.type;  // add.f32.f16: the second one is of f32
-    case Function::fma: return i == 2 ? o.to : o.type;
     case Function::dp4a:
     case Function::dp2a:
     case Function::cvt_pack: return Type::b32;
-    default: return o.mode == Mode::wide && i == 2 ? o.to : o.type;
+    default: return o.mode == Mode::wide && i == 2 ? o.to : o.from[static_cast<std::size_t>(i)];
   }
 }
 
@@ -193,11 +224,12 @@ Results execute(const Operation& o, const Sources& s) {
   Operation part = o;
   part.type = part.third = ptx::row(o.type).element;
   part.to = ptx::row(o.to).element;
+  for (Type& type : part.from) type = ptx::row(type).element;
   const int size = ptx::bits(part.type), count = ptx::bits(o.type) / size;
   const int to = ptx::is_packed(o.to) ? ptx::bits(part.to) : size;  // set of f16x2 to u32: 16 bits each
   Results out;
   for (int i = 0; i < count; ++i) {
-    const std::uint64_t one = o.execute(part, element(s, size, i)).value;
+    const std::uint64_t one = o.execute(part, element(part, s, i)).value;
     if (o.function != Function::setp)
       out.value |= cut(one, to) << to * i;
     else if (i == 0)

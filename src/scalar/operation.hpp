@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -51,6 +52,12 @@ struct Part {
   std::array<std::uint8_t, 4> element = {};
 };
 
+/// Four numbers of eight bits or less: of one format, `stride` bits from one to the next.
+struct Narrow {
+  FormatId format = FormatId::e4m3;
+  std::uint8_t stride = 0;  ///< 0: other types
+};
+
 struct Operation;
 
 /// What a lane reads: its registers in the order of the statement, the predicate among them, and the carry flag.
@@ -78,12 +85,16 @@ struct Operation {
   Type type = Type::b32;   ///< of the sources
   Type to = Type::b32;     ///< of the result
   Type third = Type::b32;  ///< slct: of the selector; dp4a, vadd: of b
+  /// Sums and products: of each source, of which the first is `type`.
+  std::array<Type, 3> from = {Type::b32, Type::b32, Type::b32};
+  std::array<Narrow, 4> narrow = {};  ///< of the result and of each source
   Mode mode = Mode::none;
   Precision precision = Precision::exact;
   Rounding rounding = Rounding::nearest_even;
   bool rounds_to_integer = false;  ///< .rni and the like
   bool has_rounding = false;
-  bool ftz = false, sat = false, relu = false, oob = false, nan = false, xorsign = false, abs = false;
+  bool ftz = false, sat = false, satfinite = false, relu = false, oob = false, nan = false, xorsign = false,
+       abs = false;
   bool carry = false;                                  ///< .cc
   bool takes_carry = false;                            ///< of another one
   bool negate_product = false, negate_addend = false;  ///< of vmad; of an fma that the assembler made
@@ -141,7 +152,11 @@ struct Row {
   std::string_view moved = {};
   bool takes_carry = false;
 };
-std::span<const Row> integer_rows(), floating_rows(), compare_rows(), convert_rows(), video_rows();
+std::span<const Row> integer_rows(), floating_rows(), compare_rows(), convert_rows(), narrow_rows(),
+    video_rows();
+
+/// What a word such as e2m1x4 says; nothing for others.
+std::optional<Narrow> find_narrow(std::string_view word);
 
 /// The parts of a video instruction that names none.
 std::array<Part, 3> whole_parts(Function function);

@@ -3,19 +3,22 @@
 """Compares `warpbit check` with what the files of other projects say of forms, their version of PTX and their targets, and prints the
 differences as rows with tabs.
 
-    ask_witnesses.py WARPBIT [--ptx 9.4 --target sm_107a] FILE...
+    ask_witnesses.py WARPBIT [--ptx 9.4] [--target sm_107a] FILE...
 
 FILE is one of a copy of these projects, of which nothing stays here:
 
 * a header of libcu++ (libcudacxx/include/cuda/__ptx/instructions/generated/*.h): comments such as
   `// fabric.submit; // PTX ISA 93, SM_100`, with lists such as `// .sem = { .acquire, .release }` behind them;
 * a test of LLVM (llvm/test/CodeGen/NVPTX/*.ll): the lines of RUN name targets and versions, those of CHECK statements. A file without
-  RUN lines, as wmma.py prints it, takes --target and --ptx.
+  RUN lines, as wmma.py prints it, takes --target and --ptx;
+* TVM's table of PTX (python/tvm/backend/cuda/ptx/table.py), with --ptx, the version that it was written for: a Python module, which is
+  run, so that only a copy that you have read and trust should be named. Of each of its rows as many forms are asked as it takes for
+  each two of its words to come together once, on the target that it was assembled for (sm_90 where it names none).
 
 A fact is a form, a version, a target. It differs if warpbit refuses the form there, or takes it from another version on only:
 later than the witness, or (headers alone, which name the first version) earlier.
 """
-import argparse, collections, itertools, json, re, subprocess, sys
+import argparse, collections, importlib.util, itertools, json, re, subprocess, sys
 
 Fact = collections.namedtuple('Fact', 'form version target first source')  # first: the witness names the first version
 
@@ -93,6 +96,22 @@ def test_facts(path, text, given):
             yield Fact(form.rstrip('.'), version, target, False, path)
 
 
+# ---- TVM's table
+
+def table_facts(path, version):
+    spec = importlib.util.spec_from_file_location('witness_table', path)
+    table = sys.modules[spec.name] = importlib.util.module_from_spec(spec)  # dataclasses ask for the module by its name
+    spec.loader.exec_module(table)
+    for row in table.TABLE.values():
+        seen = set()
+        for words in table.variants(row):
+            pairs = set(itertools.combinations(enumerate(words), 2)) or {words}
+            if pairs <= seen:
+                continue
+            seen |= pairs
+            yield Fact('.'.join([row.ptx_name, *filter(None, words)]), version, row.cert_arch or 'sm_90', False, path)
+
+
 # ---- What warpbit says
 
 def answers(warpbit, forms_and_targets):
@@ -130,6 +149,11 @@ def main():
     given = (a.target, a.ptx) if a.target and a.ptx else None
     facts = set()
     for path in a.files:
+        if path.endswith('.py'):
+            if not a.ptx:
+                parser.error('a table of TVM needs --ptx')
+            facts.update(table_facts(path, a.ptx))
+            continue
         with open(path, encoding='utf-8') as f:
             text = f.read()
         facts.update(header_facts(path, text) if path.endswith('.h') else test_facts(path, text, given))

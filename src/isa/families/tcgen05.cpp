@@ -116,19 +116,19 @@ struct CommitRow {
   std::string_view restriction, multicast;
   int mask_bits;
   Features needs = Feature::tensor_memory;
-  std::string_view not_executed = {};
 };
 constexpr Features kOf107 = Feature::tensor_memory | Feature::sm_107f;
-constexpr std::string_view kReadsOfA = "sync_restrict::shared::read::mma::a",
-                           kNoReadsOfA = "when a product has read A is not known";
+constexpr std::string_view kReadsOfA = "sync_restrict::shared::read::mma::a";
 constexpr CommitRow kCommitRows[] = {
     {"", "", 0},
     {"", "multicast::cluster", 16},
     // PTX ISA 9.4
     {"", "multicast::cluster::16b", 16},
     {"", "multicast::cluster::32b", 32, kOf107},
-    {kReadsOfA, "", 0, kOf107, kNoReadsOfA},
-    {kReadsOfA, "multicast::cluster::32b", 32, kOf107, kNoReadsOfA},
+    {kReadsOfA, "", 0, kOf107},
+    {kReadsOfA, "multicast::cluster", 16, kOf107},
+    {kReadsOfA, "multicast::cluster::16b", 16, kOf107},
+    {kReadsOfA, "multicast::cluster::32b", 32, kOf107},
 };
 
 std::vector<Form> expand_commits() {
@@ -139,9 +139,7 @@ std::vector<Form> expand_commits() {
       for (const std::string_view space : {"", "shared::cluster"}) {
         out.push_back(make_tensor_form(
             {"commit", group, "mbarrier::arrive::one", row.restriction, space, row.multicast, "b64"},
-            {.cta_group = number_of(group),
-             .what = tensor::Commit{row.mask_bits},
-             .not_executed = row.not_executed},
+            {.cta_group = number_of(group), .what = tensor::Commit{row.mask_bits, !row.restriction.empty()}},
             row.needs));
         out.back().operands = {shared_address("mbar", kThread)};
         if (row.mask_bits == 0) continue;

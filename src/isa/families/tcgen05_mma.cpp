@@ -83,8 +83,11 @@ struct MmaChoice {
   const KindRow* row;
   TensorMma mma;
   bool disables_lanes = false, scales_d = false, zeroes_columns = false;
-  bool collects_b = false;  // with .collector::b
+  bool collects_b = false;      // with .collector::b
+  bool decompresses_b = false;  // with .decompress::lut::b
 };
+// PTX ISA 9.4: elements of B are 3 bits, each the index of one of the eight numbers of a table in tensor memory.
+constexpr std::string_view kDecompression = "decompress::lut::b";
 
 std::vector<OperandSpec> operands(const MmaChoice& x) {
   static constexpr RegisterClass kLaneMask{"b32", 32, kAnyTypes, {.integer = kBeside}};
@@ -95,6 +98,7 @@ std::vector<OperandSpec> operands(const MmaChoice& x) {
                                   x.mma.a_in_tensor_memory ? tensor_address("a_tmem", Part::a_address, kThread)
                                                            : descriptor("a_desc", Part::a, factor),
                                   descriptor("b_desc", Part::b, factor)};
+  if (x.decompresses_b) out.push_back(tensor_address("lut_tmem", Part::metadata_address, kThread));
   if (x.mma.is_sparse) out.push_back(tensor_address("sp_meta_tmem", Part::metadata_address, kThread));
   out.push_back(
       one("idesc", Part::instruction_descriptor, OperandKind::scalar, kIntegerOrLiteral, b32, kThread));
@@ -116,12 +120,15 @@ constexpr QualifierSlot kCollector{.what = "collector usage", .group = "collecto
 constexpr QualifierSlot kSecondCollector{
     .what = "collector usage of B", .group = "collector_b", .required = false};
 constexpr QualifierSlot kSparseSlot{.what = "sparse variant", .group = "variant", .required = false};
+constexpr QualifierSlot kDecompress{
+    .what = "qualifier .decompress::lut::b", .group = "decompress", .required = false};
 constexpr QualifierSlot kWsSlot{.what = "qualifier .ws", .group = "ws", .required = false, .leading = true};
 constexpr std::array kMmaSlots{kWord,
                                kSparseSlot,
                                kCtaGroup,
                                kMmaKind,
                                QualifierSlot{.what = "qualifier .ashift", .group = "ashift", .required = false},
+                               kDecompress,
                                kCollector,
                                kSecondCollector};
 constexpr std::array kBlockScaleSlots{
@@ -130,6 +137,7 @@ constexpr std::array kBlockScaleSlots{
     kCtaGroup,
     kMmaKind,
     QualifierSlot{.what = "qualifier .block_scale", .group = "block_scale"},
+    kDecompress,
     QualifierSlot{.what = "number of scale factors", .group = "scale_vec", .required = false},
     kCollector,
     kSecondCollector};
@@ -142,10 +150,12 @@ Form make_mma(std::initializer_list<std::string_view> qualifiers, const MmaChoic
                                     : (is_scaled ? Unit::tcgen05_block_scale : Unit::tcgen05);
   Features needs = is_scaled && x.mma.is_sparse ? row.needs | row.sparse_needs : row.needs;
   if (x.scales_d && row.scales_d) needs = needs | Feature::tensor_scale_d;
-  if (x.collects_b) needs = needs | Feature::sm_107f;
+  if (x.collects_b || x.decompresses_b) needs = needs | Feature::sm_107f;
   Form out = make_form("tcgen05", qualifiers, Shape{0, 0, 0, 0}, needs,
                        {unit, row.sum, row.factor, row.factor, row.sum, row.modifier});
-  out.action = TensorAction{kThread, x.mma.cta_group, x.mma};
+  TensorAction action{kThread, x.mma.cta_group, x.mma};
+  if (x.decompresses_b) action.not_executed = "how its table lies in tensor memory is not known";
+  out.action = action;
   out.operands = operands(x);
   if (x.mma.is_sparse) out.sparsity = row.sparsity;
   if (x.scales_d && !row.scales_d)
@@ -178,13 +188,19 @@ std::vector<Form> expand_plain(bool is_sparse) {
            is_i8 ? std::span(kNoCollector) : std::span<const std::string_view>(kCollectorOfB)) {
         MmaChoice choice{.row = &row, .mma = mma, .collects_b = !b.empty()};
         for (const std::string_view a : kCollectorsOfA)
-          for (const bool in_tensor_memory : {false, true}) {
-            choice.mma.a_in_tensor_memory = in_tensor_memory;
-            add_operand_choices({"mma", sp, group, row.kind, "", a, b}, choice, out);
+          for (const bool decompresses : {false, true}) {
+            if (decompresses && (is_sparse || row.tensor_kind != TensorKind::f8f6f4)) continue;
+            choice.decompresses_b = decompresses;
+            for (const bool in_tensor_memory : {false, true}) {
+              choice.mma.a_in_tensor_memory = in_tensor_memory;
+              add_operand_choices({"mma", sp, group, row.kind, "", decompresses ? kDecompression : "", a, b},
+                                  choice, out);
+            }
           }
+        choice.decompresses_b = false;
         choice.mma.shifts_a = true;
         for (const std::string_view a : kCollectorsOfShifted)
-          add_operand_choices({"mma", sp, group, row.kind, "ashift", a, b}, choice, out);
+          add_operand_choices({"mma", sp, group, row.kind, "ashift", "", a, b}, choice, out);
       }
     }
   return out;
@@ -192,22 +208,29 @@ std::vector<Form> expand_plain(bool is_sparse) {
 
 std::vector<Form> expand_scaled(bool is_sparse) {
   std::vector<Form> out;
+  const auto add = [&](const KindRow& row, std::string_view group, bool decompresses, std::string_view a,
+                       std::string_view b) {
+    for (const bool in_tensor_memory : {false, true}) {
+      const TensorMma mma{.kind = row.tensor_kind,
+                          .cta_group = number_of(group),
+                          .is_sparse = is_sparse,
+                          .scale_vec = row.scales,
+                          .a_in_tensor_memory = in_tensor_memory};
+      out.push_back(
+          make_mma({"mma", is_sparse ? "sp" : "", group, row.kind, "block_scale",
+                    decompresses ? kDecompression : "", row.scale_vec, a, b},
+                   {.row = &row, .mma = mma, .collects_b = !b.empty(), .decompresses_b = decompresses}));
+    }
+  };
   for (const KindRow& row : kScaledKinds)
     for (const std::string_view group : kCtaGroups)
       for (const std::string_view a : kCollectorsOfA)
-        for (const std::string_view b : kCollectorOfB)
-          for (const bool in_tensor_memory : {false, true}) {
-            // Beside .collector::a and a written size of blocks.
-            if (!b.empty() && (a.empty() || !row.scale_vec.starts_with("block"))) continue;
-            const TensorMma mma{.kind = row.tensor_kind,
-                                .cta_group = number_of(group),
-                                .is_sparse = is_sparse,
-                                .scale_vec = row.scales,
-                                .a_in_tensor_memory = in_tensor_memory};
-            out.push_back(
-                make_mma({"mma", is_sparse ? "sp" : "", group, row.kind, "block_scale", row.scale_vec, a, b},
-                         {.row = &row, .mma = mma, .collects_b = !b.empty()}));
-          }
+        for (const std::string_view b : kCollectorOfB) {
+          // Beside .collector::a and a written size of blocks.
+          if (b.empty() || (!a.empty() && row.scale_vec.starts_with("block"))) add(row, group, false, a, b);
+          if (!is_sparse && row.tensor_kind == TensorKind::mxf8f6f4 && !row.scale_vec.starts_with("scale_vec"))
+            add(row, group, true, a, b);
+        }
   return out;
 }
 
@@ -232,9 +255,10 @@ constexpr std::string_view kMmaMarks[] = {"mma"}, kSpMarks[] = {"mma", "sp"},
                            kSpScaleMarks[] = {"mma", "sp", "block_scale"}, kWsMarks[] = {"mma", "ws"},
                            kWsSpMarks[] = {"mma", "ws", "sp"};
 constexpr SinceRow kMmaSince[] = {
-    {"kind::ti16|collector::b::*", {9, 4}},
+    {"kind::ti16|collector::b::*|decompress::lut::b", {9, 4}},
 };
 constexpr SinceRow kScaleSince[] = {
+    {"collector::b::*|decompress::lut::b", {9, 4}},
     {"kind::mxf4nvf4", {8, 7}},
     {"block_scale !scale_vec::*", {8, 8}},
 };

@@ -174,7 +174,7 @@ constexpr std::array kCompressSlots{
     QualifierSlot{.what = "qualifier .NaN", .group = "NaN", .required = false},
     kDataType,
     QualifierSlot{.what = "size of an index", .group = "index"}};
-constexpr std::string_view kNoPlaces = "where its indices lie is not known";
+constexpr std::string_view kNoPlaces = "no document says which of equal elements it takes";
 
 std::vector<Form> expand_compressions(bool reduces) {
   static constexpr RegisterClass kNoSinks{"b32", 32, kAnyTypes, {}, true, false};

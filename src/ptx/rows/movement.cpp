@@ -80,14 +80,15 @@ std::span<const FormRow> compression_rows() {
   static constexpr std::string_view kDense = "{d:b32*D} {a:b32*M} {b:b32*C}";
   static constexpr FormRow kRows[] = {
       {"spcompress{.b8,.b16}{.b2,.b4}.sp::2:4{$x1_64}", "{d:b32*M} {d:b32*C} {a:b32*D} s:b32", sm_107a,
-       not_measured, "9.4"},
-      {"spdecompress.b8{.b2,.b4}.sp::1:2{.x2,.x4,.x8,.x16,.x32,.x64}", kDense, sm_107a, not_measured, "9.4"},
-      {"spdecompress.b8{.b2,.b4}{.sp::1:4,.sp::2:4}{$x1_64}", kDense, sm_107a, not_measured, "9.4"},
-      {"spdecompress.b8.b4{.sp::1:8,.sp::2:8,.sp::4:8}{$x1_64}", kDense, sm_107a, not_measured, "9.4"},
-      {"spdecompress.b8.b4{.sp::1:16,.sp::2:16,.sp::4:16}{$x1_32}", kDense, sm_107a, not_measured, "9.4"},
-      {"spdecompress.b16{.b2,.b4}{.sp::1:2,.sp::1:4,.sp::2:4}{$x1_64}", kDense, sm_107a, not_measured, "9.4"},
-      {"spdecompress.b16.b4{.sp::1:8,.sp::2:8}{$x1_32}", kDense, sm_107a, not_measured, "9.4"},
-      {"spdecompress.b16.b4{.sp::1:16,.sp::2:16}{.x1,.x2,.x4,.x8,.x16}", kDense, sm_107a, not_measured, "9.4"},
+       not_executed, "9.4", "no document says which of equal elements it takes"},
+      {"spdecompress.b8{.b2,.b4}.sp::1:2{.x2,.x4,.x8,.x16,.x32,.x64}", kDense, sm_107a, decompressions, "9.4"},
+      {"spdecompress.b8{.b2,.b4}{.sp::1:4,.sp::2:4}{$x1_64}", kDense, sm_107a, decompressions, "9.4"},
+      {"spdecompress.b8.b4{.sp::1:8,.sp::2:8,.sp::4:8}{$x1_64}", kDense, sm_107a, decompressions, "9.4"},
+      {"spdecompress.b8.b4{.sp::1:16,.sp::2:16,.sp::4:16}{$x1_32}", kDense, sm_107a, decompressions, "9.4"},
+      {"spdecompress.b16{.b2,.b4}{.sp::1:2,.sp::1:4,.sp::2:4}{$x1_64}", kDense, sm_107a, decompressions, "9.4"},
+      {"spdecompress.b16.b4{.sp::1:8,.sp::2:8}{$x1_32}", kDense, sm_107a, decompressions, "9.4"},
+      {"spdecompress.b16.b4{.sp::1:16,.sp::2:16}{.x1,.x2,.x4,.x8,.x16}", kDense, sm_107a, decompressions,
+       "9.4"},
   };
   return kRows;
 }

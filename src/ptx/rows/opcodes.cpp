@@ -36,6 +36,8 @@ constexpr Opcode kOpcodes[] = {
     {"xor", Does::logic, "ss"},
     {"not", Does::logic},
 
+    {"spdecompress", Does::decompress, "n"},
+
     {"ld", Does::load, "n", space},
     {"ldu", Does::load, "n", space},
     {"st", Does::store, {}, space},

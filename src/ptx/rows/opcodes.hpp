@@ -48,6 +48,7 @@ enum class Does : std::uint8_t {
   discard,
   registers,
   launch_control,
+  decompress,
   texture,
   surface_load,
   surface_store,
