@@ -225,6 +225,12 @@ which names all; that of the first instruction that it reaches and that cannot r
       .def("get_global", &global_of, "name"_a,
            "The bytes of a variable in global or constant memory, to read and write. Errors: no_such_variable.")
       .def(
+          "bind", &ptx::Module::bind, "name"_a, "handle"_a,
+          R"(What a variable .texref, .surfref or .samplerref stands for from the next launch on: a handle of `texture`,
+`surface` or `sampler`, which is read as it says. A launch of a kernel that names a variable without a handle is a fault,
+argument_mismatch, but for a sampler with an initial value. An initial value that says otherwise than the handle is one, too.
+Errors: usage, for another name; argument_mismatch, for another handle.)")
+      .def(
           "address_words",
           [](const ptx::Module& module, const std::string& name) {
             py::list out;

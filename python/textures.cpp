@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Textures and surfaces: arrays with a handle.
+// Textures and surfaces, which are arrays with a handle, and samplers.
 #include "module.hpp"
 #include "warpbit/ptx.hpp"
 
@@ -25,6 +25,14 @@ void spread(const char* name, const Given& given, std::array<T, N>& out, Convert
   for (std::size_t i = 0; i < list.size(); ++i) out[i] = convert(py::object(list[i]));
 }
 
+// Of a sampler, or of a texture that has it.
+template <class Modes>
+void modes_of(const Addressings& addressing, const Colour& border, Modes& out) {
+  spread("addressing", addressing, out.addressing,
+         [](const py::object& one) { return addressing_of(one.cast<std::string>()); });
+  spread("border", border, out.border, [](const py::object& one) { return one.cast<float>(); });
+}
+
 ptx::TexelFormat format_of(const py::array& array) {
   const std::string letter(1, array.dtype().kind() == 'i' ? 's' : array.dtype().kind());
   const std::string wanted = letter + std::to_string(8 * array.itemsize());
@@ -44,13 +52,19 @@ std::uint64_t texture_of(const Texels& object, const std::string& shape, bool li
   out.linear = linear;
   out.normalized = normalized;
   out.floats = floats;
-  spread("addressing", addressing, out.addressing,
-         [](const py::object& one) { return addressing_of(one.cast<std::string>()); });
-  spread("border", border, out.border, [](const py::object& one) { return one.cast<float>(); });
+  modes_of(addressing, border, out);
   const std::vector<std::uint64_t> extents(array.shape(), array.shape() + array.ndim());
   const std::uint64_t handle = value_of(ptx::texture(value_of(ptx::with_extents(out, extents))));
   py::module_::import("weakref").attr("finalize")(object, py::cpp_function([handle] { ptx::forget(handle); }));
   return handle;
+}
+
+std::uint64_t sampler_of(bool linear, bool unnormalized, const Addressings& addressing, const Colour& border) {
+  ptx::Sampler out;
+  out.linear = linear;
+  out.unnormalized = unnormalized;
+  modes_of(addressing, border, out);
+  return ptx::sampler(out);
 }
 
 std::uint64_t surface_of(const Texels& object, const std::string& shape) {
@@ -81,6 +95,12 @@ far as the surface has them, with 1, 2 or 4 channels behind it if there are seve
 layers).
 
 Launches read the array and store to it, until the array object is collected. Errors: usage, argument_mismatch.)");
+  m.def("sampler", &sampler_of, py::kw_only(), "linear"_a = false, "unnormalized"_a = false,
+        "addressing"_a = "clamp", "border"_a = 0.0,
+        R"(The handle of a sampler: how kernels of modules with .target ..., texmode_independent read a texture.
+
+It is for a variable .samplerref (RawModule.bind), or a parameter. linear, addressing, border: as of `texture`. unnormalized:
+coordinates count texels, also of a texture with coordinates from 0 to 1. Errors: usage.)");
   m.def(
       "texture", &texture_of, "array"_a, "shape"_a, py::kw_only(), "linear"_a = false, "normalized"_a = false,
       "floats"_a = false, "addressing"_a = "clamp", "border"_a = 0.0,

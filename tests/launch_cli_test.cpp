@@ -433,6 +433,57 @@ TEST_CASE("an argument may be a surface, which is written to its file", "[quick]
   bad("surface:2d:zeros:f64:2x4", "an array of float64; expected integers of 8 to 32 bits, f16 or f32");
 }
 
+// A thread reads a texture by its name at (x, 0), and stores the texel's first word to a surface of a name.
+TEST_CASE("variables that stand for textures, samplers and surfaces are bound by name", "[quick][cli]") {
+  const Place place(R"(.version 9.0
+.target sm_90, texmode_independent
+.address_size 64
+.global .texref tex;
+.global .samplerref how;
+.global .surfref to;
+.visible .entry k()
+{
+  .reg .b32 %x, %r<4>;
+  .reg .f32 %f;
+  mov.u32 %x, %tid.x;
+  cvt.rn.f32.u32 %f, %x;
+  tex.2d.v4.u32.f32 {%r0, %r1, %r2, %r3}, [tex, how, {%f, 0f00000000}];
+  sust.p.2d.b32.trap [to, {%x, 0}], %r0;
+  ret;
+}
+)");
+  const std::string from = write(place.file("a.npy"), npy(dictionary("'|u1'", "(1, 4)"), std::string("abcd"))),
+                    to = place.file("to.npy");
+  const std::string tex = "tex=texture:2d:" + from, out = "to=surface:2d:zeros:u8:1x6:" + to;
+  const auto launch = [&](const std::vector<std::string>& bound) {
+    std::vector<std::string> arguments = {"--block", "6"};
+    for (const std::string& one : bound) arguments.insert(arguments.end(), {"--bind", one});
+    return place.launch(arguments);
+  };
+  const Output clamped = launch({tex, "how=sampler:nearest", out});
+  CHECK(clamped.err == "");
+  CHECK(clamped.status == 0);
+  CHECK(data_in(to) == "abcddd");
+  CHECK(launch({tex, "how=sampler:border:border=0", out}).status == 0);
+  CHECK(data_in(to) == std::string("abcd\0\0", 6));
+  const auto refused = [&](const std::vector<std::string>& bound, const std::string& words) {
+    const Output done = launch(bound);
+    CHECK(done.status == 2);
+    CHECK_THAT(done.err, Contains(words));
+  };
+  refused(
+      {"how=sampler:nearest", out},
+      "the .texref 'tex': no texture is bound to it; expected one, by its name, before the launch: Module::bind, "
+      "RawModule.bind, --bind tex=texture:SHAPE:ARRAY");
+  refused({"text=texture:2d:" + from},
+          "bind: 'text'; expected a .texref, .samplerref or .surfref of the module: tex, how, to");
+  refused({"tex=sampler:linear"}, "is no texture but a sampler; expected what ptx::texture has returned");
+  refused({"how=sampler:filtered"},
+          "--bind how=sampler:filtered: 'filtered'; expected nearest, linear, unnormalized, wrap, clamp");
+  for (const char* const none : {"tex", "tex=", "tex=u64:1", "tex=zeros:u8:4"})
+    refused({none}, "expected NAME=texture:SHAPE:ARRAY, NAME=surface:SHAPE:ARRAY or NAME=sampler:WORD");
+}
+
 TEST_CASE("launch refuses what is none", "[quick][cli]") {
   const Place place;
   const auto refused = [&](std::vector<std::string> arguments, const std::string& words) {

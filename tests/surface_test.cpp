@@ -296,15 +296,6 @@ TEST_CASE("what lies outside, misaligned or of another kind is a fault", "[quick
              Contains("its results have not been measured"));
 }
 
-TEST_CASE("a variable that stands for a surface is refused", "[quick]") {
-  const auto module = ptx::Module::load(".version 9.0\n.target sm_90\n.address_size 64\n.global .surfref s;\n");
-  REQUIRE_FALSE(module);
-  CHECK(
-      first_line(module.error().message()) ==
-      "line 4, column 9: '.surfref'; expected a handle of a texture or a surface in a .u64: variables that stand "
-      "for one are not modelled");
-}
-
 TEST_CASE("threads that store to one texel race", "[quick]") {
   const Bytes plane(two, u32, 1, {64, 1, 1, 1});
   const auto said = [&](const std::string& statement) { return done(statement, plane.handle, 0, 64).said; };

@@ -115,8 +115,23 @@ TEST_CASE("slices of a 3D texture of floats are added as a GPU adds them", "[qui
 
 // ---- In a kernel
 
+/// By what an instruction names its texture.
+struct Way {
+  std::string_view mode = "", variables = "", parameter = ".u64", before = "ld.param.u64 %t, [texture];",
+                   names = "%t";
+};
+constexpr Way kHandle,
+    kReferences[] = {
+        {"", ".global .texref v;", ".u64", "", "v"},
+        {"", ".global .texref v;", ".u64", "mov.u64 %t, v;", "%t"},
+        {"", "", ".texref", "", "texture"},
+        {"", "", ".texref", "mov.u64 %t, texture;", "%t"},
+        {", texmode_independent", ".global .texref v; .global .samplerref s;", ".u64", "", "v, s"},
+        {", texmode_independent", ".global .samplerref s;", ".texref", "", "texture, s"},
+};
+
 /// A thread reads `words` coordinates and writes four results.
-std::string kernel(const std::string& form, std::size_t words) {
+std::string kernel(const std::string& form, std::size_t words, const Way& way = kHandle) {
   std::string coordinates, loads;
   for (std::size_t i = 0; i < words; ++i) {
     coordinates += fmt::format("{}%c{}", i == 0 ? "" : ", ", i);
@@ -124,9 +139,10 @@ std::string kernel(const std::string& form, std::size_t words) {
   }
   if (words == 3) coordinates += ", %c0";
   return fmt::format(R"(.version 8.0
-.target sm_90
+.target sm_90{6}
 .address_size 64
-.visible .entry k(.param .u64 texture, .param .u64 in, .param .u64 out) {{
+{7}
+.visible .entry k(.param {8} texture, .param .u64 in, .param .u64 out) {{
   .reg .u32 %at, %block;
   .reg .b32 %c<4>;
   .reg .{5} %r<4>;
@@ -134,10 +150,10 @@ std::string kernel(const std::string& form, std::size_t words) {
   mov.u32 %at, %tid.x;
   mov.u32 %block, %ctaid.x;
   mad.lo.u32 %at, %block, 256, %at;
-  ld.param.u64 %t, [texture];
+  {9}
   ld.param.u64 %p, [in];
   mad.wide.u32 %p, %at, {0}, %p;
-{1}  {2} {{%r0, %r1, %r2, %r3}}, [%t, {{{3}}}]{4};
+{1}  {2} {{%r0, %r1, %r2, %r3}}, [{10}, {{{3}}}]{4};
   ld.param.u64 %p, [out];
   mad.wide.u32 %p, %at, 16, %p;
   st.global.v4.{5} [%p], {{%r0, %r1, %r2, %r3}};
@@ -145,25 +161,42 @@ std::string kernel(const std::string& form, std::size_t words) {
 }}
 )",
                      4 * words, loads, form, coordinates, form.starts_with("tex.level") ? ", 0f40200000" : "",
-                     form.find(".v4.f16") == form.npos ? "b32" : "b16");
+                     form.find(".v4.f16") == form.npos ? "b32" : "b16", way.mode, way.variables, way.parameter,
+                     way.before, way.names);
 }
 
-std::uint64_t digest_of_launch(const Row& row) {
+// A texture whose own modes are others than those of its sampler, which count.
+ptx::Texture with_other_modes(ptx::Texture of) {
+  of.addressing = {ptx::Addressing::mirror, ptx::Addressing::wrap, ptx::Addressing::border};
+  of.linear = false;
+  of.border = {};
+  return of;
+}
+
+std::uint64_t digest_of_launch(const Row& row, const Way& way = kHandle) {
   const Drawn from = drawn(row.form, row.text).value();
-  const std::uint64_t handle = ptx::texture(from.texture).value();
+  const ptx::Texture& of = from.texture;
+  const std::uint64_t handle = ptx::texture(way.mode.empty() ? of : with_other_modes(of)).value();
   std::vector<std::uint32_t> in, out(4 * kPlaces);
   for (std::uint64_t i = 0; i < kPlaces; ++i) {
     const Place at = place(row.form, from, i);
     if (from.is_array) in.push_back(at.layer);
     in.insert(in.end(), at.at.begin(), at.at.begin() + from.axes);
   }
-  const auto module = ptx::Module::load(kernel(row.form, in.size() / kPlaces));
+  const auto module = ptx::Module::load(kernel(row.form, in.size() / kPlaces, way));
+  INFO((module ? "" : module.error().message()));
   REQUIRE(module);
+  if (way.variables.find(".texref") != way.variables.npos) REQUIRE(module->bind("v", handle));
+  const std::uint64_t sampler =
+      ptx::sampler({.addressing = of.addressing, .linear = of.linear, .border = of.border});
+  if (!way.mode.empty()) REQUIRE(module->bind("s", sampler));
   const ptx::Report report = module->function("k").value().launch(
       {.grid = {kPlaces / 256}, .block = {256}}, {ptx::value(handle), ptx::buffer(in), ptx::buffer(out)});
   INFO((report.fault ? report.fault->message() : ""));
   REQUIRE(report.ok());
+  CHECK(report.inferred == (way.names != "%t" || way.before != kHandle.before));
   CHECK(ptx::forget(handle));
+  CHECK(ptx::forget(sampler));
   std::uint64_t sum = 0;
   for (std::uint64_t i = 0; i < out.size(); ++i) sum += inputs::mix(i, out[i]);
   return sum;
@@ -177,6 +210,19 @@ TEST_CASE("kernels read textures as a GPU's did") {
     CHECK(digest_of_launch(row) == row.digest);
   }
   CHECK(forms.size() >= 60);
+}
+
+TEST_CASE("a reference, its address and a sampler beside it read what a GPU read by a handle") {
+  std::set<std::string> shapes;  // with two words of the form: tex.1d, tex.level, tld4.r
+  for (const Row& row : recorded()) {
+    const std::string shape = row.text.substr(0, row.text.find(' '));
+    if (!shapes.insert(row.form.substr(0, row.form.find('.', 4)) + shape).second) continue;
+    for (const Way& way : kReferences) {
+      INFO(row.form << " of " << row.text << " by " << way.variables << way.before << way.names);
+      CHECK(digest_of_launch(row, way) == row.digest);
+    }
+  }
+  CHECK(shapes.size() == 16);
 }
 
 std::string fault(const std::string& form, std::size_t words, std::uint64_t handle) {

@@ -92,8 +92,8 @@ inline Argument null() {
 /// The address by which all launches of this process reach an array, for pointers inside structures and for
 /// tensor maps. The same array has the same address until it is forgotten.
 std::uint64_t address(std::span<std::byte> array);
-/// The array of an address, or the texture or surface of a handle, is not reached any more. False if neither `address` nor
-/// `texture` nor `surface` has returned it.
+/// The array of an address, or the texture, sampler or surface of a handle, is not reached any more. False if neither `address`
+/// nor `texture`, `sampler` or `surface` has returned it.
 bool forget(std::uint64_t address);
 
 /// A register of a warp, by lane. A predicate is 0 or 1; of 128 bits, the lower half.
@@ -492,6 +492,11 @@ class Module {
   std::vector<AssemblerNote> notes() const;
   /// The bytes of a variable in global or constant memory. Errors: no_such_variable.
   Result<std::span<std::byte>> variable(std::string_view name) const;
+  /// What a variable .texref, .samplerref or .surfref stands for from the next launch on, as cuTexRefSetArray and cuSurfRefSetArray
+  /// set it: a handle of `texture`, `sampler` or `surface`. A launch of a kernel that names one without a handle is a fault
+  /// (argument_mismatch), but for a sampler with an initial value. A texture is read as its handle says; an initial value that says
+  /// otherwise is the same fault. Errors: usage, for another name; argument_mismatch, for another handle.
+  Result<void> bind(std::string_view name, std::uint64_t handle) const;
   /// Where addresses lie in a variable by its initial value (PTX manual, "Initializers"). Errors: no_such_variable.
   Result<std::vector<AddressWord>> address_words(std::string_view name) const;
 

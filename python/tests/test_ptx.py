@@ -776,6 +776,75 @@ def test_a_texture():
         assert error.code == "argument_mismatch" and seen in str(error)
 
 
+# The same by the names of variables; the texel is stored to a surface, too.
+REFERENCES = """
+.version 8.0
+.target sm_90{mode}
+.address_size 64
+.global .texref tex;
+.global .surfref to;
+{sampler}
+.visible .entry read(.param .u64 at, .param .u64 out)
+{{
+  .reg .b32 %t;  .reg .f32 %x, %r<4>;  .reg .b64 %p;
+  mov.u32 %t, %tid.x;
+  ld.param.u64 %p, [at];
+  mad.wide.u32 %p, %t, 4, %p;
+  ld.global.f32 %x, [%p];
+  tex.2d.v4.f32.f32 {{%r0, %r1, %r2, %r3}}, [tex, {names}{{%x, 0f3F000000}}];
+  ld.param.u64 %p, [out];
+  mad.wide.u32 %p, %t, 4, %p;
+  st.global.f32 [%p], %r0;
+  sust.p.2d.b32.trap [to, {{%t, 0}}], %r0;
+  ret;
+}}
+"""
+
+
+def test_references():
+    at = np.array([0.5, 1, 1.25, 3.5, 9], np.float32)
+    image, stored = np.array([[1, 2, 4, 8]], np.float32), np.zeros((1, 5), np.float32)
+
+    def texels(module):
+        out = np.zeros(5, np.float32)
+        module.get_function("read")((1,), (5,), (at, out))
+        assert stored[0].tolist() == out.tolist()
+        return out.tolist()
+
+    unified = warpbit.RawModule(REFERENCES.format(mode="", sampler="", names=""))
+    to = warpbit.surface(stored, "2d")
+    assert unified.bind("to", to) is None
+    error = refusal(lambda: texels(unified))
+    assert error.code == "argument_mismatch" and "the .texref 'tex': no texture is bound to it" in str(error)
+    unified.bind("tex", warpbit.texture(image, "2d"))
+    assert texels(unified) == [1, 2, 2, 8, 8]
+    unified.bind("tex", warpbit.texture(image, "2d", linear=True))
+    assert texels(unified) == [1, 1.5, 1.75, 8, 8]
+    with_samplers = {"mode": ", texmode_independent", "names": "how, "}
+    independent = warpbit.RawModule(REFERENCES.format(sampler=".global .samplerref how;", **with_samplers))
+    independent.bind("to", to)
+    independent.bind("tex", warpbit.texture(image, "2d", addressing="border"))
+    independent.bind("how", warpbit.sampler(linear=True))
+    assert texels(independent) == [1, 1.5, 1.75, 8, 8]
+    independent.bind("how", warpbit.sampler(addressing="border", border=[7]))
+    assert texels(independent) == [1, 2, 2, 8, 7]
+    independent.bind("tex", warpbit.texture(image, "2d", normalized=True))
+    assert texels(independent) == [4, 7, 7, 7, 7]  # 0.5 is the third texel of four
+    independent.bind("how", warpbit.sampler(unnormalized=True))
+    assert texels(independent) == [1, 2, 2, 8, 8]
+    for name, handle, code, seen in [("text", to, "usage", "expected a .texref, .samplerref or .surfref of the module: tex, to, how"),
+                                     ("tex", to, "argument_mismatch", "is no texture but a surface"),
+                                     ("how", 7, "argument_mismatch", "0x7 is no sampler")]:
+        error = refusal(lambda: independent.bind(name, handle))
+        assert error.code == code and seen in str(error)
+    error = refusal(lambda: warpbit.sampler(addressing="repeat"))
+    assert error.code == "usage" and "wrap, clamp, mirror or border" in str(error)
+    lost = warpbit.texture(np.zeros((1, 4), np.float32), "2d")
+    gc.collect()
+    error = refusal(lambda: independent.bind("tex", lost))
+    assert "is no texture; expected what ptx::texture has returned, until it is forgotten" in str(error)
+
+
 # A thread adds 1 to the texel (x, 0) of its number, and stores 7 beside the row.
 SURFACE = """
 .version 8.0

@@ -18,6 +18,7 @@ ptx::FunctionText body_of(const ptx::FunctionText& function) {
   ptx::FunctionText out;
   out.name = function.name;
   out.is_entry = function.is_entry;
+  out.has_samplers = function.has_samplers;
   out.registers = function.registers;
   out.statements = function.statements;
   out.qualifiers = function.qualifiers;

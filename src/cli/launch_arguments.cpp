@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 #include <filesystem>
 #include <optional>
 #include <string_view>
@@ -22,29 +23,6 @@ namespace {
 
 // ---- Arguments
 
-constexpr std::string_view kArgument =
-    "null; IN.npy or IN.npy:OUT.npy; zeros:TYPE:SHAPE or zeros:TYPE:SHAPE:OUT.npy, or uninit for zeros; "
-    "TYPE:NUMBER; bytes:HEX; "
-    "tensor_map:BOX:ARRAY; texture:SHAPE:ARRAY; surface:SHAPE:ARRAY";
-
-// "4096" or "64x64"
-std::vector<std::uint64_t> parse_shape(const std::string& where, const std::string& text,
-                                       std::uint64_t item_bytes) {
-  constexpr std::uint64_t kMost = std::uint64_t{1} << 40;  // bytes
-  std::vector<std::uint64_t> out;
-  std::uint64_t bytes = item_bytes;
-  for (std::size_t at = 0; at <= text.size();) {
-    const std::size_t end = std::min(text.find('x', at), text.size());
-    const auto one = number<std::uint64_t>(text.substr(at, end - at));
-    if (!one || (*one != 0 && bytes > kMost / *one) || out.size() == 32)
-      refuse(where, fmt::format("shape '{}'", text), "numbers as in 4096 or 64x64, of at most 2^40 bytes");
-    bytes *= *one;
-    out.push_back(*one);
-    at = end + 1;
-  }
-  return out;
-}
-
 std::vector<std::byte> parse_bytes(const std::string& where, std::string_view text) {
   std::vector<std::byte> out;
   for (std::size_t i = 0; i < text.size(); i += 2) {
@@ -54,44 +32,6 @@ std::vector<std::byte> parse_bytes(const std::string& where, std::string_view te
     out.push_back(static_cast<std::byte>(*byte));
   }
   return out;
-}
-
-// "IN.npy" or "IN.npy:OUT.npy"
-LaunchArray read_file(const std::string& text) {
-  constexpr std::string_view kEnd = ".npy:";
-  const std::size_t colon = text.find(kEnd);
-  if (colon == text.npos) return {required(read_array(text)), "", ""};
-  return {required(read_array(text.substr(0, colon + kEnd.size() - 1))), text.substr(colon + kEnd.size()), ""};
-}
-
-// "TYPE:SHAPE" or "TYPE:SHAPE:OUT.npy"
-LaunchArray make_zeros(const std::string& where, const std::string& text) {
-  const std::size_t first = text.find(':'), second = first == text.npos ? first : text.find(':', first + 1);
-  if (first == text.npos) refuse(where, "no shape", std::string(kArgument));
-  const std::string name = text.substr(0, first);
-  const NumberType type = parse_type(where, name);
-  const std::string shape = text.substr(first + 1, second == text.npos ? second : second - first - 1);
-  LaunchArray out{Array::zeros("zeros", type.bytes, parse_shape(where, shape, type.bytes)),
-                  second == text.npos ? "" : text.substr(second + 1), name};
-  out.array.header.kind = type.kind;
-  return out;
-}
-
-constexpr std::string_view kZeros = "zeros:", kUnwritten = "uninit:";
-
-bool is_array(const std::string& text) {
-  return text.starts_with(kZeros) || text.starts_with(kUnwritten) || text.ends_with(".npy");
-}
-
-LaunchArray& add_array(const std::string& where, const std::string& text, std::deque<LaunchArray>& arrays) {
-  const bool unwritten = text.starts_with(kUnwritten);
-  LaunchArray array = unwritten                  ? make_zeros(where, text.substr(kUnwritten.size()))
-                      : text.starts_with(kZeros) ? make_zeros(where, text.substr(kZeros.size()))
-                                                 : read_file(text);
-  array.unwritten = unwritten;
-  if (!array.out.empty() && !array.out.ends_with(".npy"))
-    refuse(where, fmt::format("'{}'", array.out), "a name that ends in .npy");
-  return arrays.emplace_back(std::move(array));
 }
 
 // ---- Tensor maps
@@ -137,13 +77,6 @@ std::array<std::uint32_t, 5> parse_extents(const std::string& where, const std::
   std::array<std::uint32_t, 5> out{};
   std::ranges::copy(all.rbegin(), all.rend(), out.begin());
   return out;
-}
-
-// "u8" of an array's elements: of zeros as it was typed.
-std::string element_name(const LaunchArray& of) {
-  const ArrayHeader& header = of.array.header;
-  const bool typed = !of.type.empty() && of.type[0] != 'i' && of.type[0] != 'b';
-  return typed ? of.type : fmt::format("{}{}", header.kind == 'i' ? 's' : header.kind, 8 * header.item_bytes);
 }
 
 // The type of an array's elements: of zeros the name, of a file what it says.
@@ -263,18 +196,40 @@ ptx::Argument handle_of(const std::string& where, const Result<std::uint64_t>& h
   return ptx::value(*handle);
 }
 
-// A word of a texture; false if it is none.
-bool set_word(const std::string& where, const std::string& word, ptx::Texture& texture) {
+// A word of a sampler, or of a texture that has it; false if it is none.
+template <class Modes>
+bool set_mode(const std::string& where, const std::string& word, Modes& of) {
   constexpr std::string_view kBorder = "border=";
-  if (const auto addressing = ptx::find_addressing(word)) return texture.addressing.fill(*addressing), true;
-  if (word == "linear") return texture.linear = true;
-  if (word == "normalized") return texture.normalized = true;
-  if (word == "floats") return texture.floats = true;
+  if (const auto addressing = ptx::find_addressing(word)) return of.addressing.fill(*addressing), true;
+  if (word == "linear") return of.linear = true;
   if (!word.starts_with(kBorder)) return false;
   const Result<EncodedNumber> code = parse_code("f32", word.substr(kBorder.size()));
   if (!code) refuse(where, code.error().seen, code.error().accepted, code.error().code);
-  texture.border.fill(std::bit_cast<float>(static_cast<std::uint32_t>(code->code)));
+  of.border.fill(std::bit_cast<float>(static_cast<std::uint32_t>(code->code)));
   return true;
+}
+
+// A word of a texture; false if it is none.
+bool set_word(const std::string& where, const std::string& word, ptx::Texture& texture) {
+  if (word == "normalized") return texture.normalized = true;
+  if (word == "floats") return texture.floats = true;
+  return set_mode(where, word, texture);
+}
+
+// "WORD[:WORD...]"
+ptx::Argument make_sampler(const std::string& where, const std::string& text) {
+  ptx::Sampler sampler;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find(':', at), text.size());
+    const std::string word = text.substr(at, end - at);
+    if (word == "unnormalized")
+      sampler.unnormalized = true;
+    else if (word != "nearest" && !set_mode(where, word, sampler))
+      refuse(where, fmt::format("'{}'", word),
+             "nearest, linear, unnormalized, wrap, clamp, mirror, border, border=NUMBER");
+    at = end + 1;
+  }
+  return ptx::value(ptx::sampler(sampler));
 }
 
 // "SHAPE[:WORD...]:ARRAY"
@@ -321,13 +276,24 @@ ptx::Argument make_surface(const std::string& where, const std::string& text, st
 
 // ---- Any of them
 
+// A handle; nothing of other words.
+std::optional<ptx::Argument> parse_handle(const std::string& where, const std::string& text,
+                                          std::deque<LaunchArray>& arrays) {
+  const std::size_t colon = text.find(':');
+  if (colon == text.npos) return std::nullopt;
+  const std::string word = text.substr(0, colon), rest = text.substr(colon + 1);
+  if (word == "texture") return make_texture(where, rest, arrays);
+  if (word == "surface") return make_surface(where, rest, arrays);
+  if (word == "sampler") return make_sampler(where, rest);
+  return std::nullopt;
+}
+
 ptx::Argument parse_argument(const std::string& text, std::deque<LaunchArray>& arrays) {
   const std::string where = fmt::format("--arg {}", text);
   if (text == "null") return ptx::null();
   const std::size_t colon = text.find(':');
   const std::string word = text.substr(0, colon), rest = colon == text.npos ? "" : text.substr(colon + 1);
-  if (word == "texture" && colon != text.npos) return make_texture(where, rest, arrays);
-  if (word == "surface" && colon != text.npos) return make_surface(where, rest, arrays);
+  if (std::optional<ptx::Argument> handle = parse_handle(where, text, arrays)) return *std::move(handle);
   if (word == "tensor_map" && colon != text.npos) return make_map(where, rest, arrays);
   if (is_array(text)) {
     LaunchArray& array = add_array(where, text, arrays);
@@ -354,6 +320,22 @@ std::vector<ptx::Argument> parse_arguments(const std::vector<std::string>& texts
   std::vector<ptx::Argument> out;
   for (const std::string& text : texts) out.push_back(parse_argument(text, arrays));
   return out;
+}
+
+void bind_references(const std::vector<std::string>& texts, const ptx::Module& module,
+                     std::deque<LaunchArray>& arrays) {
+  for (const std::string& text : texts) {
+    const std::string where = fmt::format("--bind {}", text);
+    const std::size_t equals = text.find('=');
+    const std::optional<ptx::Argument> handle =
+        equals == text.npos ? std::nullopt : parse_handle(where, text.substr(equals + 1), arrays);
+    if (!handle)
+      refuse(where, equals == text.npos ? "no name" : fmt::format("'{}'", text.substr(equals + 1)),
+             "NAME=texture:SHAPE:ARRAY, NAME=surface:SHAPE:ARRAY or NAME=sampler:WORD");
+    std::uint64_t number = 0;
+    std::memcpy(&number, std::get<std::vector<std::byte>>(*handle).data(), sizeof number);
+    (void)required(module.bind(text.substr(0, equals), number));
+  }
 }
 
 }  // namespace warpbit::cli

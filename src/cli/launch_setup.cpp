@@ -68,7 +68,9 @@ LoadedLaunch::LoadedLaunch(const LaunchSetup& setup)
     : module(required(ptx::Module::load_file(setup.file, find_target(setup.target)))),
       kernel(kernel_of(module, setup.entry)),
       arguments(parse_arguments(setup.arguments, kernel, arrays)),
-      how(shape_of(setup)) {}
+      how(shape_of(setup)) {
+  bind_references(setup.bound, module, arrays);
+}
 
 void LaunchSetup::add_to(CLI::App& command) {
   command.add_option("file", file, "a module of PTX, as nvcc -ptx makes it")->required();
@@ -89,11 +91,18 @@ void LaunchSetup::add_to(CLI::App& command) {
           "uninit:TYPE:SHAPE[:OUT.npy], the same without values, as cudaMalloc returns it; a "
           "number TYPE:NUMBER (i32:-5, f32:0.5, u64:0xff); bytes:HEX for a structure; "
           "texture:SHAPE[:WORD...]:ARRAY, a handle (texture:2d:linear:normalized:wrap:a.npy); "
+          "sampler:WORD[:WORD...], of a parameter .samplerref (sampler:linear:wrap); "
           "surface:SHAPE:ARRAY, a handle of what the kernel stores to (surface:2d:a.npy:out.npy); "
           "tensor_map:BOX[:MEMBER=VALUE...]:ARRAY, tiles of an array (tensor_map:64x64:elemtype=bf16:a.npy), "
           "with the members elemtype, element_stride, swizzle_mode (none, bytes_32, bytes_64, "
           "bytes_128), l2_promotion, fill_mode")
       ->type_name("ARGUMENT")
+      ->allow_extra_args(false);
+  command
+      .add_option("--bind", bound,
+                  "what a variable .texref, .surfref or .samplerref of the module stands for: its name, and a "
+                  "texture, surface or sampler as of --arg (--bind tex=texture:2d:linear:a.npy)")
+      ->type_name("NAME=HANDLE")
       ->allow_extra_args(false);
   command.add_flag("--as-written", how.as_written,
                    "each statement by itself, as ptxas -O0: no rule of the assembler acts");

@@ -14,7 +14,7 @@ namespace warpbit::cli {
 
 struct LaunchSetup {
   std::string file, entry, target, grid = "1", block = "1", cluster;
-  std::vector<std::string> arguments;
+  std::vector<std::string> arguments, bound;
   ptx::Launch how;
   bool unchecked = false, unchecked_global = false;
   std::vector<std::string> grades;

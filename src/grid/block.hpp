@@ -37,6 +37,8 @@ using Grades = std::array<Grade, kKernelRules>;
 /// False answers of a strict launch, and of tests behind which a thread may go on: who gives up earlier is found.
 inline constexpr int kEarlyAnswers = 64;
 
+class References;
+
 /// What all blocks of a launch share.
 struct Grid {
   const Program& program;
@@ -45,6 +47,7 @@ struct Grid {
   bool has_clusters = false;       ///< the launch or the kernel gives their size, be it 1
   std::uint64_t shared_bytes = 0;  ///< static and dynamic
   std::span<const std::byte> parameters = {};
+  const References* references = nullptr;  ///< what they stand for
   ExecuteOptions execute = {};
   std::uint64_t step_limit = std::numeric_limits<std::uint64_t>::max();  ///< of a block
   bool check_shared = true;                                              ///< see ptx::Launch

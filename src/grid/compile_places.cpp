@@ -2,6 +2,7 @@
 // Where registers, variables and operands lie.
 #include "grid/compiler.hpp"
 #include "grid/memory.hpp"
+#include "grid/references.hpp"
 #include "ptx/operands.hpp"
 
 namespace warpbit::grid {
@@ -142,14 +143,26 @@ std::uint64_t Compiler::address_of(const Operand& symbol) {
   refuse(fmt::format("'{}'", variable->name), "a variable that is defined in the module");
 }
 
+// Of what it stands for: the launch knows.
+Place Compiler::reference(const Operand& operand) {
+  if (operand.variable->linkage == ptx::Linkage::external)
+    refuse(fmt::format("'{}'", operand.variable->name), "a variable that is defined in the module");
+  if (std::ranges::find(program_.references, operand.variable) == program_.references.end())
+    program_.references.push_back(operand.variable);
+  note(Inference{-1, "what a name of a texture, sampler or surface stands for", "its handle"});
+  return constant(reference_address(*program_.module, *operand.variable), 64);
+}
+
 Place Compiler::symbol(const Operand& operand, int bits) {
+  if (operand.variable->opaque != ptx::Opaque::none) return reference(operand);
   return constant(address_of(operand), bits, 0, {}, operand.variable->space == StateSpace::shared);
 }
 
 bool Compiler::is_kernel_parameter(const Operand& symbol) const {
-  return symbol.kind == Operand::Kind::symbol && declared_->is_entry &&
-         std::ranges::any_of(declared_->parameters,
-                             [&](const ptx::Variable& one) { return &one == symbol.variable; });
+  return symbol.kind == Operand::Kind::symbol && symbol.variable->opaque == ptx::Opaque::none &&
+         declared_->is_entry && std::ranges::any_of(declared_->parameters, [&](const ptx::Variable& one) {
+           return &one == symbol.variable;
+         });
 }
 
 Place Compiler::source(const Operand& operand, Type type) {

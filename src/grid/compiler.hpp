@@ -76,6 +76,7 @@ class Compiler {
   Place constant(std::uint64_t value, int bits, std::uint64_t upper = 0,
                  std::optional<ptx::Special> special = {}, bool in_shared = false);
   Place symbol(const Operand& operand, int bits);
+  Place reference(const Operand& operand);
   Place reg(int index) const;
   Place second(const Operand& operand) const;
   Place predicate(int index, bool negated) const;
@@ -180,6 +181,7 @@ class Compiler {
   void registers();
   void launch_control();
   void texture();
+  void sampled_variables(const Operand& from, TextureOperation& out);
   Step surface_access(const Operand& at, const Operand& elements, bool loads);
   void surface_load() { add(surface_access(operand(1), operand(0), true)); }
   void surface_store() { add(surface_access(operand(0), operand(1), false)); }

@@ -280,6 +280,9 @@ Report Function::launch_once(const Launch& how, std::span<const Argument> argume
     if (auto error = memory.place(part)) return fail(*std::move(error));
   for (std::size_t i = 0; i < arguments.size(); ++i)
     if (auto error = memory.set(state_->parameters[i], arguments[i])) return fail(*std::move(error));
+  const Result<grid::References> references =
+      grid::References::of(program, state_->module->references(), memory.parameters());
+  if (!references) return fail(references.error());
   memory.memory().add_parameters(memory.parameters());
   std::unique_ptr<grid::Heap>& heap = state_->module->heap;
   if (program.uses_heap && !heap) heap = std::make_unique<grid::Heap>();
@@ -293,6 +296,7 @@ Report Function::launch_once(const Launch& how, std::span<const Argument> argume
   grid::Grid all{program, memory.memory(), extent(how.grid), extent(how.block)};
   all.shared_bytes = shared;
   all.parameters = memory.parameters();
+  all.references = &*references;
   all.execute = how.execute;
   all.execute.threads = 1;
   if (how.step_limit != 0) all.step_limit = how.step_limit;

@@ -52,7 +52,7 @@ Result<Addresses> place_variables(const ptx::ModuleText& module, GlobalMemory& m
   const auto place = [&](const ptx::Variable& variable) {
     const bool is_constant = variable.space == ptx::StateSpace::constant;
     if (!is_constant && variable.space != ptx::StateSpace::global) return;
-    if (variable.linkage == ptx::Linkage::external) return;
+    if (variable.linkage == ptx::Linkage::external || variable.opaque != ptx::Opaque::none) return;
     const auto bytes = static_cast<std::uint64_t>(variable.bytes);
     std::uint64_t& all = is_constant ? constant : global;
     const std::uint64_t most = is_constant ? kMostConstant : kMostGlobal;

@@ -8,6 +8,8 @@
 #include <map>
 #include <mutex>
 
+#include "ptx/module.hpp"
+#include "texture/sampler.hpp"
 #include "texture/surface.hpp"
 #include "texture/texture.hpp"
 
@@ -48,7 +50,8 @@ std::uint64_t address(std::span<std::byte> array) {
 }
 
 bool forget(std::uint64_t address) {
-  if (texture::forget(address) || texture::forget_surface(address)) return true;
+  if (texture::forget(address) || texture::forget_surface(address) || texture::forget_sampler(address))
+    return true;
   AllNamed& all = named();
   const std::lock_guard lock(all.mutex);
   const auto found = all.arrays.find(address);
@@ -132,6 +135,7 @@ std::optional<Error> LaunchMemory::set(const Parameter& parameter, const Argumen
   const auto* const constant = std::get_if<std::span<const std::byte>>(&argument);
   const auto* const unwritten = std::get_if<Unwritten>(&argument);
   if (array != nullptr || constant != nullptr || unwritten != nullptr) {
+    if (ptx::find_opaque(parameter.type) != Opaque::none) return mismatch("an array, which is no handle");
     if (parameter.bytes != 8) return mismatch("an array, which is a pointer of 8 bytes");
     const std::uint64_t address = array != nullptr      ? reach(*array, true, parameter.name)
                                   : constant != nullptr ? reach(*constant, false, parameter.name)

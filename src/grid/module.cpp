@@ -146,6 +146,27 @@ Result<std::span<std::byte>> Module::variable(std::string_view name) const {
   return std::span(state_->variables().find(found->second, bytes)->data, bytes);
 }
 
+Result<void> Module::bind(std::string_view name, std::uint64_t handle) const {
+  std::vector<std::string_view> others;
+  const Variable* found = nullptr;
+  for (const Variable& one : state_->text->variables) {
+    if (one.opaque == Opaque::none || one.linkage == Linkage::external) continue;
+    if (one.name == name) found = &one;
+    others.push_back(one.name);
+  }
+  if (found == nullptr)
+    return Error{
+        Errc::usage, "bind", fmt::format("'{}'", name),
+        others.empty()
+            ? std::string("another module: this one has no .texref, .samplerref or .surfref")
+            : fmt::format("a .texref, .samplerref or .surfref of the module: {}", fmt::join(others, ", "))};
+  if (auto error = grid::wrong_handle(*found, handle)) return *std::move(error);
+  const std::lock_guard lock(state_->binding);
+  state_->bound.insert_or_assign(found, handle);
+  if (state_->original) (void)Module(state_->original).bind(name, handle);
+  return {};
+}
+
 Result<std::vector<AddressWord>> Module::address_words(std::string_view name) const {
   const auto found = find_variable(state_->addresses, name);
   if (!found) return found.error();
@@ -163,7 +184,8 @@ std::vector<Parameter> parameters_of(const FunctionText& function) {
     const auto alignment = static_cast<std::size_t>(one.alignment);
     at = (at + alignment - 1) / alignment * alignment;
     const auto bytes = static_cast<std::size_t>(one.bytes);
-    out.push_back({std::string(one.name), std::string(row(one.type).name), bytes, at, alignment});
+    const std::string_view type = one.opaque == Opaque::none ? row(one.type).name : ptx::name(one.opaque);
+    out.push_back({std::string(one.name), std::string(type), bytes, at, alignment});
     at += bytes;
   }
   return out;

@@ -10,6 +10,7 @@
 
 #include "grid/compile.hpp"
 #include "grid/launch.hpp"
+#include "grid/references.hpp"
 #include "grid/turn.hpp"
 #include "ptx/module.hpp"
 #include "warpbit/ptx.hpp"
@@ -25,11 +26,17 @@ struct Module::State {
   std::once_flag filling = {};
   std::unique_ptr<grid::Heap> heap = {};  // once a kernel has used it
   grid::Turns launches = {};
-  std::string file = {};  ///< from which it was loaded; empty: from memory
+  std::mutex binding = {};
+  grid::Bound bound = {};  // see Module::bind
+  std::string file = {};   ///< from which it was loaded; empty: from memory
   // In a test that `warpbit notice` runs: what it is called, and with a mistake what it was without.
   std::string key = {};
   std::shared_ptr<State> original = {};
 
+  grid::Bound references() {
+    const std::lock_guard lock(binding);
+    return bound;
+  }
   /// Its variables with their bytes, which nothing needs before.
   const grid::GlobalMemory& variables() {
     std::call_once(filling, [&] { grid::fill_variables(*text, addresses, memory); });

@@ -192,6 +192,8 @@ struct TextureOperation {
   ptx::TextureShape shape = ptx::TextureShape::two;  ///< of reads
   bool integers = false;                             ///< coordinates
   int component = 0;                                 ///< of a gather
+  /// Of an instruction that names a sampler beside its texture.
+  const ptx::Variable *texture = nullptr, *sampler = nullptr;
 };
 
 /// A surface instruction; of a query, `kind`.
@@ -200,6 +202,7 @@ struct SurfaceOperation {
   Kind kind = Kind::load;
   ptx::TextureShape shape = ptx::TextureShape::two;  ///< of accesses
   texture::SurfaceAccess access = {};
+  ptx::Opaque opaque = ptx::Opaque::none;  ///< of is_type: what it asks for
   scalar::Operation reduction = {};
   scalar::Operation unsigned_reduction = {};  ///< of sured.p: of formats without a sign
 };
@@ -256,6 +259,8 @@ struct Program {
   std::vector<Call> calls;
   std::vector<TextureOperation> textures;
   std::vector<SurfaceOperation> surfaces;
+  std::vector<const ptx::Variable*>
+      references;  ///< that stand for textures, samplers and surfaces, as steps name them
   std::vector<Instruction> instructions;  ///< tensor instructions and matrix moves
   std::vector<TensorPlan> tensor_plans;   ///< of each of them
   std::vector<ProductRun> product_runs;

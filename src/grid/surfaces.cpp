@@ -7,6 +7,7 @@
 
 #include "async/atomic.hpp"
 #include "grid/compiler.hpp"
+#include "grid/references.hpp"
 #include "grid/resolver.hpp"
 #include "texture/surface.hpp"
 #include "texture/texture.hpp"
@@ -80,6 +81,8 @@ void Compiler::surface_query() {
   SurfaceOperation out{.kind = SurfaceKind::is_type};
   for (const auto& [word, kind] : kSurfaceQueries)
     if (has(word)) out.kind = kind;
+  for (const ptx::Opaque one : {ptx::Opaque::texture, ptx::Opaque::sampler, ptx::Opaque::surface})
+    if (has(name(one))) out.opaque = one;
   step.place[0] = destination(operand(0));
   const Operand& from = operand(1);
   step.place[2] = source(from.kind == Operand::Kind::address ? child(from, 0) : from, Type::u64);
@@ -96,6 +99,11 @@ using ptx::Surface;
 
 const SurfaceOperation& operation_of(const Warp& warp, const Step& step) {
   return warp.program().surfaces[static_cast<std::size_t>(step.target)];
+}
+
+/// A handle in a place of the step, or that of a variable whose address is there.
+std::uint64_t handle_at(Warp& warp, const Path& path, const Step& step, int lane) {
+  return warp.block().grid().references->handle(warp.read(path, step.place[2], lane));
 }
 
 /// The surface of a handle. Errors: there is none.
@@ -124,7 +132,7 @@ class SurfaceLanes {
 
   /// False after a fault.
   bool run(int lane) {
-    if (std::optional<Error> error = find(warp_.read(path_, step_.place[2], lane)))
+    if (std::optional<Error> error = find(handle_at(warp_, path_, step_, lane)))
       return fault(lane, *std::move(error));
     const texture::SurfacePlace place = this->place(lane);
     const auto bytes = static_cast<std::int32_t>(access_.bytes);
@@ -305,12 +313,16 @@ Next surface(Warp& warp, Path& path, const Step& step, Lanes lanes) {
 }
 
 Next surface_query(Warp& warp, Path& path, const Step& step, Lanes lanes) {
-  const SurfaceKind kind = operation_of(warp, step).kind;
+  const SurfaceOperation& operation = operation_of(warp, step);
+  const SurfaceKind kind = operation.kind;
   for (Lanes rest = lanes; rest != 0; rest &= rest - 1) {
     const int lane = std::countr_zero(rest);
-    std::uint32_t out = 0;  // istypep: a handle is no variable
-    if (kind != SurfaceKind::is_type) {
-      const Result<std::shared_ptr<const Surface>> of = surface_of(warp.read(path, step.place[2], lane));
+    std::uint32_t out = 0;
+    if (kind == SurfaceKind::is_type) {  // a handle is no variable
+      const std::uint64_t address = warp.read(path, step.place[2], lane);
+      out = warp.block().grid().references->opaque(address) == operation.opaque ? 1 : 0;
+    } else {
+      const Result<std::shared_ptr<const Surface>> of = surface_of(handle_at(warp, path, step, lane));
       if (!of) return warp.fault(path, Lanes{1} << lane, of.error());
       out = queried(kind, **of);
     }

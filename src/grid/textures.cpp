@@ -6,6 +6,7 @@
 
 #include "grid/compiler.hpp"
 #include "grid/records.hpp"
+#include "grid/references.hpp"
 #include "texture/sample.hpp"
 #include "texture/surface.hpp"
 #include "texture/texture.hpp"
@@ -23,12 +24,27 @@ constexpr std::string_view kComponents[] = {"r", "g", "b", "a"};
 
 }  // namespace
 
+// [texture, sampler, {coordinates}]
+void Compiler::sampled_variables(const Operand& from, TextureOperation& out) {
+  for (const auto& [i, variable] : {std::pair(0, &out.texture), std::pair(1, &out.sampler)}) {
+    const Operand& one = child(from, i);
+    if (one.kind != Operand::Kind::symbol)
+      refuse(
+          fmt::format("register '{}' for a {}", function_->registers[static_cast<std::size_t>(one.index)].name,
+                      i == 0 ? "texture" : "sampler"),
+          "the name of a variable: with .target ..., texmode_independent the manual has no indirect access");
+    *variable = one.variable;
+  }
+  (void)symbol(child(from, 1), 64);  // the sampler is needed, too
+}
+
 void Compiler::texture() {
   TextureOperation out;
   Step step{.run = steps::texture};
   for (const auto& [word, kind] : kQueries)
     if (has(word)) out.kind = kind;
   const Operand& from = operand(1);
+  if (function_->has_samplers && out.kind == Kind::read) sampled_variables(from, out);
   step.place[2] = source(child(from, 0), Type::u64);
   if (out.kind == Kind::read) {
     for (const std::string_view word : words())
@@ -37,7 +53,7 @@ void Compiler::texture() {
     out.integers = last_type() == Type::s32;
     for (std::size_t i = 0; i < std::size(kComponents); ++i)
       if (word(0) == kComponents[i]) out.kind = Kind::gather, out.component = static_cast<int>(i);
-    const Operand& at = child(from, 1);
+    const Operand& at = child(from, from.count - 1);
     for (int i = 0; i < shape.coordinates() + shape.is_array; ++i)
       step.place[static_cast<std::size_t>(3 + i)] = source(at.kind == Operand::Kind::vector ? child(at, i) : at,
                                                            i == 0 && shape.is_array ? Type::u32 : last_type());
@@ -74,9 +90,10 @@ texture::Texel result(const TextureOperation& operation, const ptx::Texture& of,
   return {};
 }
 
-/// The texture of a lane's handle. Errors: there is none, or it has another shape.
-Result<std::shared_ptr<const ptx::Texture>> found(std::uint64_t handle, const TextureOperation& operation) {
-  std::shared_ptr<const ptx::Texture> out = texture::find(handle);
+/// The texture of a lane's handle, or `sampled`. Errors: there is none, or it has another shape.
+Result<std::shared_ptr<const ptx::Texture>> found(std::uint64_t handle, const TextureOperation& operation,
+                                                  const std::shared_ptr<const ptx::Texture>& sampled) {
+  std::shared_ptr<const ptx::Texture> out = sampled != nullptr ? sampled : texture::find(handle);
   if (out == nullptr)
     return Error{
         Errc::address_out_of_bounds,
@@ -99,15 +116,17 @@ Next texture(Warp& warp, Path& path, const Step& step, Lanes lanes) {
   const TextureOperation& operation = warp.program().textures[static_cast<std::size_t>(step.target)];
   const texture::ShapeRow& shape = texture::shape_row(operation.shape);
   const std::vector<Place>& to = warp.program().places[static_cast<std::size_t>(step.extra)];
+  const References& references = *warp.block().grid().references;
+  const std::shared_ptr<const ptx::Texture> sampled = references.sampled(step.target);
   std::shared_ptr<const ptx::Texture> of;
   std::uint64_t last = 0;
   std::optional<Error> failed;
   int at_lane = 0;
   for_each_lane(lanes, [&](int lane) {
     if (failed) return;
-    const std::uint64_t handle = warp.read(path, step.place[2], lane);
+    const std::uint64_t handle = references.handle(warp.read(path, step.place[2], lane));
     if (of == nullptr || handle != last) {
-      Result<std::shared_ptr<const ptx::Texture>> now = found(handle, operation);
+      Result<std::shared_ptr<const ptx::Texture>> now = found(handle, operation, sampled);
       if (!now) {
         failed = now.error();
         at_lane = lane;

@@ -66,7 +66,8 @@ bool passes(const FunctionText& function, const Operand& item, const Variable& f
   switch (item.kind) {
     case Operand::Kind::symbol:
       return item.offset == 0 && item.variable->space == StateSpace::param &&
-             item.variable->bytes == formal.bytes && takes_register(formal.type, item.variable->type, false);
+             item.variable->opaque == Opaque::none && item.variable->bytes == formal.bytes &&
+             takes_register(formal.type, item.variable->type, false);
     case Operand::Kind::reg:
       return !item.negated && !is_array(formal) &&
              takes_register(formal.type, function.registers[static_cast<std::size_t>(item.index)].type, false);

@@ -36,8 +36,8 @@ namespace warpbit::ptx {
 ///     [t,c]     the address of a tensor map, and as many coordinates as .1d to .5d says, 5 with four rows;  [t,g,c]  with the
 ///               address of the tensor;  [t,g,z,c]  and the size of its one dimension;  [t,g,z,l,u,c]  sizes and strides
 ///     [e,o]     a fabric handle: an endpoint, an offset;  [e,o,n]  the offset of a counter, too
-///     [h,x]     the handle of a texture, and the coordinates that its shape has, of the last type; the first of an array is a
-///               layer;  [h,s]  of a surface, .s32
+///     [h,x]     the handle of a texture or the name of what stands for one, and the coordinates that its shape has, of the last
+///               type; the first of an array is a layer; with texmode_independent a sampler between them;  [h,s]  of a surface, .s32
 ///     {o}       offsets of .im2col, two for fewer than coordinates; two of .im2col::w
 ///     @label    of an instruction;  @table  of .branchtargets
 ///     #imm(0..15), b:u32(0..255)  a constant of these values;  (24..256/8)  that is a multiple of 8;  (1..0)  none

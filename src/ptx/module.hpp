@@ -3,6 +3,7 @@
 // Whether its instructions exist, and what they do, is decided elsewhere.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -51,6 +52,20 @@ struct Relocation {
   Position position;  ///< for a symbol that does not exist
 };
 
+/// What a variable stands for that has no bytes of its own (PTX manual, "Texture Sampler and Surface Types").
+enum class Opaque : std::uint8_t { none, texture, sampler, surface };
+/// Its type, without the dot: "texref".
+std::string_view name(Opaque opaque);
+/// That of such a name; none of others.
+Opaque find_opaque(std::string_view name);
+
+/// A member of the initial value of a reference: addr_mode_0 = wrap, width = 64.
+struct ReferenceMember {
+  std::string_view name;
+  std::string_view word = {};  ///< empty: `number`
+  std::int64_t number = 0;
+};
+
 /// A variable in memory, or a parameter.
 struct Variable {
   std::string_view name;
@@ -64,6 +79,14 @@ struct Variable {
   Position position = {};
   /// Of a parameter of a kernel (.ptr): the space to which it points.
   std::optional<StateSpace> pointee = {};
+  Opaque opaque = Opaque::none;  ///< of others than none `type` is u64
+  std::vector<ReferenceMember> members = {};
+
+  /// Of a reference; nullptr if its initial value does not have it.
+  const ReferenceMember* member(std::string_view named) const {
+    const auto found = std::ranges::find(members, named, &ReferenceMember::name);
+    return found == members.end() ? nullptr : &*found;
+  }
 };
 
 /// A register of a function. A vector register is as many.
@@ -138,6 +161,7 @@ struct FunctionText {
   Extent max_threads = {}, required_threads = {}, required_cluster = {};
   std::int64_t max_registers = 0;  ///< .maxnreg; 0 without
   bool explicit_cluster = false, no_return = false;
+  bool has_samplers = false;    ///< see ModuleText
   std::string_view alias = {};  ///< the function that it is (.alias)
   Position position = {};
 
@@ -157,9 +181,10 @@ struct ModuleText {
   Version version = {};
   std::string_view target;
   int address_bits = 64;
-  std::vector<std::string> files = {};                                  ///< by .file's number
-  std::vector<Location> locations = {};                                 ///< of all functions
-  std::string debug_names = {};                                         ///< the bytes of .debug_str
+  bool has_samplers = false;             ///< of their own, beside textures (texmode_independent)
+  std::vector<std::string> files = {};   ///< by .file's number
+  std::vector<Location> locations = {};  ///< of all functions
+  std::string debug_names = {};          ///< the bytes of .debug_str
   std::unordered_map<std::string_view, std::size_t> debug_labels = {};  ///< where in them
   std::deque<Variable> variables = {};
   std::deque<FunctionText> functions = {};

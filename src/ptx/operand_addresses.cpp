@@ -23,9 +23,20 @@ std::optional<StateSpace> OperandCheck::space_of(const OperandForm& form) const 
   return space(form.role == "q" ? 1 : 0);
 }
 
+// What a variable stands for whose name may stand in place of a handle: of a query by what it asks (ptxas 13.0).
+Opaque OperandCheck::opaque_of(const OperandForm& form) const {
+  if (accesses_surface() || does(Does::surface_query)) return Opaque::surface;
+  if (!does(Does::texture) || (form.role != "h" && form.role != "w")) return Opaque::none;
+  if (has_word("force_unnormalized_coords")) return Opaque::sampler;
+  const bool asks_sampler = form.role == "w" && (has_word("filter_mode") || has_word("addr_mode_0") ||
+                                                 has_word("addr_mode_1") || has_word("addr_mode_2"));
+  return asks_sampler && function_.has_samplers ? Opaque::sampler : Opaque::texture;
+}
+
 // Without a space, the windows of .const and .param are out of reach.
 bool OperandCheck::takes_variable(const OperandForm& form, const Variable& variable) const {
-  if (form.role == "r" || form.role == "h") return false;
+  if (variable.opaque != Opaque::none) return variable.opaque == opaque_of(form);
+  if (form.role == "r" || form.role == "h" || opaque_of(form) != Opaque::none) return false;
   if (form.role == "x") return true;
   const std::optional<StateSpace> in = space_of(form);
   return in ? *in == variable.space
@@ -54,7 +65,9 @@ bool OperandCheck::takes_base(const OperandForm& form, const Operand& base) cons
           bits(is) == 64);
 }
 
+// Nothing is added to what stands for a texture or a surface.
 bool OperandCheck::takes_address(const OperandForm& form, const Operand& operand) const {
+  if (opaque_of(form) != Opaque::none && operand.offset != 0) return false;
   return operand.kind == Operand::Kind::address && operand.count == 1 && takes_base(form, child(operand, 0));
 }
 
@@ -99,12 +112,24 @@ bool OperandCheck::takes_handle(const OperandForm& form, const Operand& operand)
   return takes_integer(child(operand, 0), Type::u32);
 }
 
-// [handle, {coordinates}], one coordinate in a register without braces too. The first of an array is a layer: an integer of 32
+// A variable, or a register with its address.
+bool OperandCheck::takes_sampler(const Operand& operand) const {
+  if (operand.kind == Operand::Kind::symbol)
+    return operand.variable->opaque == Opaque::sampler && operand.offset == 0;
+  return operand.kind == Operand::Kind::reg && !operand.negated && operand.second == -1 &&
+         takes_register(Type::u64, declared(operand), false);
+}
+
+// [handle, {coordinates}], or [handle, sampler, {coordinates}]; one coordinate in a register without braces too. The first of an array is a layer: an integer of 32
 // bits.
 bool OperandCheck::takes_texture(const OperandForm& form, const Operand& operand) {
-  if (operand.kind != Operand::Kind::address || operand.count != 2 || operand.offset != 0) return false;
-  const Operand& at = child(operand, 1);
+  const int before = has_sampler() ? 2 : 1;
+  if (operand.kind != Operand::Kind::address || operand.count != before + 1 || operand.offset != 0)
+    return false;
+  if (has_sampler() && !takes_sampler(child(operand, 1))) return false;
+  const Operand& at = child(operand, before);
   const bool vector = at.kind == Operand::Kind::vector;
+  if (has_sampler() && !vector) return false;
   if (!takes_base(form, child(operand, 0)) || (vector ? at.count : 1) != form_.coordinates) return false;
   for (int i = 0; i < form_.coordinates; ++i) {
     const Operand& one = vector ? child(at, i) : at;

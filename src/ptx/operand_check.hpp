@@ -59,6 +59,8 @@ class OperandCheck {
   bool moves() const {
     return (does(Does::load) || does(Does::store) || accesses_surface()) && !has_word("async");
   }
+  /// A texture's address has a sampler behind it (texmode_independent).
+  bool has_sampler() const { return does(Does::texture) && function_.has_samplers; }
   bool accesses_surface() const {
     return does(Does::surface_load) || does(Does::surface_store) || does(Does::surface_reduction);
   }
@@ -80,6 +82,7 @@ class OperandCheck {
   bool has_bits(const Operand& vector, int size) const;
   std::optional<StateSpace> space(int nth) const;
   std::optional<StateSpace> space_of(const OperandForm& form) const;
+  Opaque opaque_of(const OperandForm& form) const;
   bool takes_variable(const OperandForm& form, const Variable& variable) const;
   bool takes_special_base(const OperandForm& form, const Operand& base) const;
   bool takes_base(const OperandForm& form, const Operand& base) const;
@@ -89,6 +92,7 @@ class OperandCheck {
   bool takes_overrides(const OperandForm& form, const Operand& operand);
   bool takes_tensor(const OperandForm& form, const Operand& operand);
   bool takes_handle(const OperandForm& form, const Operand& operand) const;
+  bool takes_sampler(const Operand& operand) const;
   bool takes_texture(const OperandForm& form, const Operand& operand);
   std::string describe_tensor(const OperandForm& form) const;
   std::string describe(const OperandForm& form) const;

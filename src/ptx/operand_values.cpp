@@ -85,6 +85,8 @@ bool OperandCheck::takes_special(const Operand& operand, Type type) const {
 // The address of a variable, or of a function: a source of mov; of cvta from the variable's space.
 bool OperandCheck::takes_symbol(const Operand& operand, Type type) const {
   if (is_floating(type) || bits(type) < 16) return false;
+  if (operand.kind == Operand::Kind::symbol && operand.variable->opaque != Opaque::none)
+    return does(Does::move) && type == Type::u64 && operand.offset == 0;
   if (does(Does::window))
     return operand.kind == Operand::Kind::symbol && !has_word("to") && space(0) == operand.variable->space;
   return does(Does::move) || does(Does::map_address) || does(Does::rank_of_address);

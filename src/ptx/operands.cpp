@@ -71,7 +71,8 @@ std::string OperandCheck::describe(const OperandForm& form) const {
     case OperandForm::Kind::handle:
       return form.count == 2 ? "[endpoint, offset]" : "[endpoint, offset, offset of a counter]";
     case OperandForm::Kind::texture:
-      return fmt::format("[.u64 register with a handle, {{{} coordinates}}]", form_.coordinates);
+      return fmt::format("[.{} or .u64 register with a handle, {}{{{} coordinates}}]", name(opaque_of(form)),
+                         has_sampler() ? ".samplerref, " : "", form_.coordinates);
     case OperandForm::Kind::offsets: return fmt::format("a vector of {} .b16 offsets", form_.offsets);
     case OperandForm::Kind::sink: return "'_'";
     case OperandForm::Kind::immediate:

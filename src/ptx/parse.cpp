@@ -119,7 +119,9 @@ void Parser::target() {
   while (take(',')) {
     const Position at = token_.position;
     const std::string_view property = name("a property of the target, such as debug");
-    if (!property.starts_with("sm_") && property != "debug" && !property.starts_with("texmode_"))
+    if (property.starts_with("texmode_"))
+      texture_mode(property, at);
+    else if (!property.starts_with("sm_") && property != "debug")
       refuse(Errc::statement_syntax, at, fmt::format("'{}'", property),
              "debug, texmode_unified or texmode_independent");
   }

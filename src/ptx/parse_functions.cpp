@@ -8,7 +8,7 @@
 
 namespace warpbit::ptx {
 
-Variable Parser::parameter() {
+Variable Parser::parameter(bool of_kernel) {
   const std::optional<StateSpace> in = space();
   if (in != StateSpace::param && in != StateSpace::reg) unexpected(".param or .reg");
   Variable out{{}, *in};
@@ -19,6 +19,7 @@ Variable Parser::parameter() {
   const int element = bits(out.type) / 8 * vector;
   out.alignment = std::max(out.alignment, element);
   out.bytes = element;
+  check_reference(out, of_kernel, token_.is('['), vector);
   if (take('[')) {
     out.bytes = token_.is(']') ? 0 : element * integer("a number of elements");
     if (out.bytes < 0 || out.bytes > 1 << 20)
@@ -31,11 +32,11 @@ Variable Parser::parameter() {
   return out;
 }
 
-std::deque<Variable> Parser::parameters() {
+std::deque<Variable> Parser::parameters(bool of_kernel) {
   std::deque<Variable> out;
   if (!take('(')) return out;
   if (take(')')) return out;
-  do out.push_back(parameter());
+  do out.push_back(parameter(of_kernel));
   while (take(','));
   expect(')');
   return out;
@@ -49,7 +50,8 @@ void Parser::function(Linkage linkage, bool is_entry) {
   if (!is_entry) made.returns = parameters();
   made.position = token_.position;
   made.name = name("the name of a function");
-  made.parameters = parameters();
+  made.parameters = parameters(is_entry);
+  made.has_samplers = out_.has_samplers;
   for (const Variable& one : made.parameters)
     if (is_entry && one.space == StateSpace::reg)
       refuse(Errc::statement_syntax, one.position, fmt::format("parameter '{}' of a kernel in .reg", one.name),

@@ -45,8 +45,9 @@ void Parser::attributes(Variable& variable, int& vector) {
       variable.type = *type;
       typed = true;
       advance();
-    } else if (token_.text == ".texref" || token_.text == ".samplerref" || token_.text == ".surfref") {
-      unexpected("a handle of a texture or a surface in a .u64: variables that stand for one are not modelled");
+    } else if (const Opaque opaque = find_opaque(token_.text.substr(1)); opaque != Opaque::none && !typed) {
+      begin_reference(variable, opaque);
+      typed = true;
     } else {
       unexpected("a type, .align, .v2 or .v4");
     }
@@ -92,6 +93,7 @@ void Parser::one_variable(Variable variable, int vector) {
   const int element = bits(variable.type) / 8 * vector;
   variable.alignment = std::max(variable.alignment, element);
   const std::vector<std::int64_t> sizes = extents();
+  check_reference(variable, false, !sizes.empty(), vector);
   variable.bytes = element;
   for (const std::int64_t size : sizes) variable.bytes *= size;
   auto& names = function_ != nullptr ? scope().variables : variables_;
@@ -115,6 +117,7 @@ void Parser::initialise(Variable& variable, std::span<const std::int64_t> sizes,
   if (variable.linkage == Linkage::external ||
       (variable.space != StateSpace::global && variable.space != StateSpace::constant))
     unexpected("';': only variables in .global and .const that are not external have initial values");
+  if (variable.opaque != Opaque::none) return initialise_reference(variable);
   if (variable.type == Type::f16 || variable.type == Type::f16x2 || variable.type == Type::b128)
     unexpected(fmt::format("';': no variable of .{} has an initial value", row(variable.type).name));
   expect('=');
@@ -194,7 +197,8 @@ bool Parser::symbol(Relocation& out) {
   const Variable* variable =
       function_ != nullptr ? find_variable(out.symbol) : find_module_variable(out.symbol);
   const bool addressed = variable != nullptr
-                             ? variable->space == StateSpace::global || variable->space == StateSpace::constant
+                             ? variable->opaque == Opaque::none && (variable->space == StateSpace::global ||
+                                                                    variable->space == StateSpace::constant)
                              : out_.find(out.symbol) != nullptr;
   if (!addressed)
     refuse(Errc::statement_syntax, out.position, fmt::format("'{}'", out.symbol),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Text of a module -> ModuleText: recursive descent over the grammar of the PTX manual ("Syntax", "State Spaces, Types, and
 // Variables", "Abstracting the ABI", "Directives"). What is read, by file: parse.cpp directives of the module,
-// parse_variables.cpp, parse_functions.cpp, and of their statements the names in operands parse_operands.cpp, and what calls
+// parse_variables.cpp, parse_references.cpp (what stands for a texture), parse_functions.cpp, and of their statements the names in operands parse_operands.cpp, and what calls
 // pass calls.cpp.
 #pragma once
 
@@ -52,6 +52,7 @@ class Parser : private Reader {
   // ---- Directives of the module and of functions
   void version();
   void target();
+  void texture_mode(std::string_view property, Position at);
   void file();
   Location location();
   void loc();
@@ -75,6 +76,10 @@ class Parser : private Reader {
   void attributes(Variable& variable, int& vector);
   void one_variable(Variable variable, int vector);
   std::vector<std::int64_t> extents();
+  void begin_reference(Variable& variable, Opaque opaque);
+  void check_reference(const Variable& variable, bool is_parameter, bool is_array, int vector) const;
+  void initialise_reference(Variable& variable);
+  void reference_member(Variable& variable);
   void initialise(Variable& variable, std::span<const std::int64_t> sizes, int vector);
   std::int64_t initial_values(Variable& variable, std::span<const std::int64_t> counts, bool vectors,
                               std::size_t& at);
@@ -83,8 +88,8 @@ class Parser : private Reader {
   void put(Variable& variable, std::size_t at, int bytes, const Literal& value);
   void register_declaration();
   void one_register(std::string_view name, Type type, int vector, Position at);
-  std::deque<Variable> parameters();
-  Variable parameter();
+  std::deque<Variable> parameters(bool of_kernel = false);
+  Variable parameter(bool of_kernel);
 
   // ---- Functions
   void function(Linkage linkage, bool is_entry);
@@ -158,6 +163,7 @@ class Parser : private Reader {
   std::vector<Moved> returned_;  // of the function: its results in registers
   std::size_t counted_ = 0;      // how far make_room has looked
   std::unordered_map<std::string_view, const Variable*> variables_;  // of the module
+  std::string_view texture_mode_ = {};                               // as .target has it
 };
 
 }  // namespace warpbit::ptx

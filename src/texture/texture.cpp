@@ -113,29 +113,28 @@ std::optional<Error> wrong_extents(const ptx::Texture& texture, std::string_view
   return std::nullopt;
 }
 
-}  // namespace texture
-
-namespace ptx {
-namespace {
-
-/// What is wrong with a texture; nothing if it can be.
-std::optional<Error> wrong(const Texture& texture) {
+std::optional<Error> wrong(const ptx::Texture& texture) {
   const ShapeRow& shape = shape_row(texture.shape);
-  if (std::optional<Error> error = texture::wrong_extents(texture, shape.said, shape.most)) return error;
-  if (texture.floats && !is_narrow(texture.format))
+  if (std::optional<Error> error = wrong_extents(texture, shape.said, shape.most)) return error;
+  if (texture.floats && !ptx::is_narrow(texture.format))
     return refused("floats", fmt::format("texels of {}", name(texture.format)), "u8, s8, u16 or s16");
-  if (texture.linear && !texture.floats && !format_row(texture.format).is_float)
+  if (texture.linear && !texture.floats && !ptx::format_row(texture.format).is_float)
     return refused("linear", fmt::format("texels of {} that are read as integers", name(texture.format)),
                    "f16, f32, or 8 or 16 bits with `floats`");
-  if (texture.shape == TextureShape::memory && (texture.linear || texture.normalized))
+  if (texture.shape == ptx::TextureShape::memory && (texture.linear || texture.normalized))
     return refused(texture.linear ? "linear" : "normalized", std::string(shape.said),
                    "another shape: linear memory is not filtered");
   for (const float one : texture.border)
-    if (!has_colour(texture, one))
+    if (!ptx::has_colour(texture, one))
       return refused("border", fmt::format("{}", one),
                      fmt::format("a number that {} has", name(texture.format)));
   return std::nullopt;
 }
+
+}  // namespace texture
+
+namespace ptx {
+namespace {
 
 // ---- Those of the process
 
@@ -186,7 +185,7 @@ Result<Texture> with_extents(Texture texture, std::span<const std::uint64_t> arr
 }
 
 Result<std::uint64_t> texture(const Texture& texture) {
-  if (std::optional<Error> error = wrong(texture)) return *std::move(error);
+  if (std::optional<Error> error = texture::wrong(texture)) return *std::move(error);
   All& of = all();
   const std::lock_guard lock(of.mutex);
   of.next += 32;

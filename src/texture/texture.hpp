@@ -30,6 +30,8 @@ std::shared_ptr<const ptx::Texture> find(std::uint64_t handle);
 /// False if there is none.
 bool forget(std::uint64_t handle);
 
+/// What is wrong with a texture; nothing if it can be.
+std::optional<Error> wrong(const ptx::Texture& texture);
 /// What is wrong with the extents, layers, channels or the number of texels of what is `said` so, with up to `most` texels along an
 /// axis; nothing if it can be.
 std::optional<Error> wrong_extents(const ptx::Texture& texture, std::string_view said, std::uint32_t most);

@@ -63,5 +63,18 @@ Result<Texture> with_extents(Texture texture, std::span<const std::uint64_t> arr
 /// (ptx::forget). Errors: usage, which says what is impossible.
 Result<std::uint64_t> texture(const Texture& texture);
 
+/// How textures are read, apart from them: what a variable or a parameter .samplerref stands for, in modules with .target ...,
+/// texmode_independent. There a texture's own addressing, filter and border do not count.
+struct Sampler {
+  /// As of a texture, by axis.
+  std::array<Addressing, 3> addressing = {Addressing::clamp, Addressing::clamp, Addressing::clamp};
+  bool linear = false;        ///< filtered
+  bool unnormalized = false;  ///< coordinates count texels, also of a texture with coordinates from 0 to 1
+  std::array<float, 4> border = {};
+};
+
+/// The handle of a sampler, until it is forgotten (ptx::forget).
+std::uint64_t sampler(const Sampler& sampler);
+
 }  // namespace warpbit::ptx
 #pragma GCC visibility pop
