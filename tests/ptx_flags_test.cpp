@@ -319,4 +319,37 @@ TEST_CASE("a store that a comparison with the value there decides may lose that 
         {.block = {64}});
 }
 
+// Block 0 stores, by `stores`, and releases a flag, in one of both orders; block 1 waits for it, and loads.
+std::string announced(const std::string& first, const std::string& then) {
+  return "@!%p2 bra END; setp.eq.u32 %p4, %r2, 0; @!%p4 bra WAIT;\n" + first + then +
+         "bra END;\nWAIT: ld.acquire.gpu.global.u32 %r7, [%rd1]; setp.eq.u32 %p5, %r7, 0; @%p5 bra WAIT;\n"
+         "ld.global.u32 %r8, [%rd1+128]; st.global.u32 [%rd1+256], %r8;\nEND:";
+}
+
+TEST_CASE("a flag that was released before what it is to hand over is named") {
+  const ptx::Launch how{.grid = {2}, .block = {32}};
+  const std::string kRelease = "st.release.gpu.global.u32 [%rd1], 1; ",
+                    kPlain = "st.global.u32 [%rd1+128], 7; ";
+  check(
+      {"blocks_not_ordered", announced(kRelease, kPlain),
+       "ld.global.u32 %r8, [%rd1+128]: bytes 128 to 131 of the array of 'out' were written by lane 0 of warp 0 of "
+       "block (0, 0, 0), and the flag acquired before this read was released before that write; that write must "
+       "come before the release of the flag, or another flag must be released after it\n"},
+      how);
+  check({"", announced(kPlain, kRelease)}, how);
+  const auto copy = [](const std::string& waits) {
+    return "st.shared.v4.u32 [tile], {%r1, %r1, %r1, %r1}; fence.proxy.async;\n"
+           "cp.async.bulk.global.shared::cta.bulk_group [%rd1+128], [tile], 16; cp.async.bulk.commit_group;\n"
+           "cp.async.bulk.wait_group" +
+           waits + " 0; ";
+  };
+  check(
+      {"blocks_not_ordered", announced(copy(".read"), kRelease + "cp.async.bulk.wait_group 0; "),
+       "ld.global.u32 %r8, [%rd1+128]: bytes 128 to 131 of the array of 'out' were written by lane 0 of warp 0 of "
+       "block (0, 0, 0), and the flag acquired before this read was released before that write; that copy must be "
+       "complete (cp.async.bulk.wait_group 0, without .read) before the release of the flag\n"},
+      how);
+  check({"", announced(copy(""), kRelease)}, how);
+}
+
 }  // namespace ptx_flags_test

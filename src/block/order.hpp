@@ -87,6 +87,11 @@ class Order {
   /// its write is .relaxed.
   std::optional<Flaw> nearly_before(int actor, std::uint32_t clock, int me) const;
   std::optional<Flaw> nearly_before(std::uint64_t cluster, int thread, std::uint32_t clock, int me) const;
+  /// A flag that the block of a thread, of this cluster or another one, had written before the thread's action, and that `me` has read.
+  std::optional<Flaw> written_early(int thread, std::uint32_t clock, int me) const {
+    return written_early(cluster_.value_or(0), thread, clock, me);
+  }
+  std::optional<Flaw> written_early(std::uint64_t cluster, int thread, std::uint32_t clock, int me) const;
   /// Whether it would be known behind a fence: `me` has read a flag by a relaxed load.
   bool is_open(int actor, std::uint32_t clock, int me) const;
   bool is_open(std::uint64_t cluster, int thread, std::uint32_t clock, int me) const;
@@ -169,6 +174,7 @@ class Order {
   std::optional<Flaw> flaw(int warp, std::uint64_t cluster, int actor, bool is_open, Knows knows) const;
   Far done_by_block(int warp) const;
   void hint(int warp, const Message& message, const Clocks& known, const Far& far, Flaw flaw);
+  void hint_of_blocks(int warp, const Message& message, const Strength& how, const FlagUse& read);
 
   int threads_;
   std::vector<std::uint32_t> clock_, barrier_;  // by actor

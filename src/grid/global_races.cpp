@@ -262,6 +262,13 @@ Fault fault_between(const Grid& grid, const GlobalConflict& found) {
   const KernelRule rule = rule_between(grid.program, found);
   const BetweenBlocks words = between_blocks(grid, found);
   Error error = error_of(grid, found, who, block::Scope::gpu, words.advice, words.cause);
+  if (found.flaw && found.flaw->kind == block::Flaw::Kind::early) {
+    const bool is_of_copy =
+        statement_of(origin_at(grid.program, Block::place(found.before.site))).is->does == ptx::Does::copy;
+    if (is_of_copy && found.before.writes)
+      error.accepted =
+          "that copy must be complete (cp.async.bulk.wait_group 0, without .read) before the release of the flag";
+  }
   Fault out = fault_of(grid, found, std::move(error), rule);
   out.block = block_of(grid, found.now);
   out.warp %= shape.stride() / block::kWarp;
