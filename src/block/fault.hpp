@@ -43,6 +43,8 @@ FaultSide side_of_warp(Who who, std::string what);
 void add_flag(Fault& fault, const std::optional<Flaw>& flaw);
 /// One of the two: "the release of the flag, with .cta scope".
 std::string flag_text(const Flaw& flaw, const FlagUse& use);
+/// The use of the flag that is at fault, if the other one is right; nullptr: both are, or none of them.
+const FlagUse* at_fault(const Flaw& flaw);
 /// The fault of a launch that cannot begin.
 Fault refused(Error error);
 /// "0x4126a741", little-endian; of more than 8 bytes the first ones.
@@ -103,6 +105,8 @@ struct Unordered {
   };
   Words words() const;
 };
+/// What is wrong with the use of a flag that is at fault. `own`: the scope that its statement has.
+Unordered::Words words_of(const Flaw& flaw, Scope reach, Scope own);
 /// Whether the flaw makes the race one of a rule of its own.
 inline bool is_of_flag(const std::optional<Flaw>& flaw) {
   return flaw && (flaw->kind == Flaw::Kind::fence || flaw->kind == Flaw::Kind::scope);

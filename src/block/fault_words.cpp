@@ -95,7 +95,10 @@ std::string arrivals_text(std::int64_t arrived, std::int64_t expected, bool are_
 
 namespace {
 
-constexpr std::array<std::string_view, kScopes> kScopeNames = {"cta", "cluster", "gpu"};
+constexpr std::array<std::string_view, kScopes> kScopeNames = {"cta", "cluster", "gpu"},
+                                                kFences = {"__threadfence_block (fence.acq_rel.cta)",
+                                                           "fence.acq_rel.cluster",
+                                                           "__threadfence (fence.acq_rel.gpu)"};
 
 }  // namespace
 
@@ -213,9 +216,45 @@ Unordered::Words of_atomics(const Unordered& of, std::string_view reach) {
 
 }  // namespace
 
+const FlagUse* at_fault(const Flaw& flaw) {
+  using enum Flaw::Kind;
+  const bool may_be = flaw.kind == fence || flaw.kind == scope || flaw.kind == relaxed;
+  if (!may_be || flaw.write.lacks == flaw.read.lacks) return nullptr;
+  const FlagUse& out = flaw.write.lacks ? flaw.write : flaw.read;
+  return out.thread < 0 ? nullptr : &out;
+}
+
+Unordered::Words words_of(const Flaw& flaw, Scope reach, Scope own) {
+  const bool writes = flaw.write.lacks;
+  const FlagUse& use = writes ? flaw.write : flaw.read;
+  const std::string_view scope = kScopeNames[static_cast<std::size_t>(reach)],
+                         fence = kFences[static_cast<std::size_t>(reach)];
+  if (flaw.kind == Flaw::Kind::scope)
+    return {fmt::format("{} of a flag has .{} scope{}, which does not reach {}",
+                        !writes           ? "this acquire"
+                        : own > use.scope ? "the fence before this write"
+                                          : "this release",
+                        kScopeNames[static_cast<std::size_t>(use.scope)], use.unsaid ? " by default" : "",
+                        use.scope == Scope::cta ? "another block" : "another cluster"),
+            fmt::format("it must have .{} scope", scope)};
+  const bool is_early = writes && use.fenced.has_value();
+  const std::string must =
+      is_early ? fmt::format("must stand right before it, behind the {}accesses that come before it",
+                             use.is_own ? "" : "barrier and the ")
+               : fmt::format("must come {} it", writes ? "before" : "after");
+  return {fmt::format("this {} of a flag is {}, and {}", writes ? "write" : "read",
+                      flaw.kind == Flaw::Kind::relaxed ? "relaxed" : "volatile or relaxed",
+                      is_early ? "its fence comes too early"
+                      : writes ? "no fence stands before it"
+                               : "no fence follows it"),
+          fmt::format("{}a {} {}",
+                      flaw.kind == Flaw::Kind::relaxed
+                          ? fmt::format("it must be .{}.{}, or ", writes ? "release" : "acquire", scope)
+                          : "",
+                      fence, must)};
+}
+
 Unordered::Words Unordered::words() const {
-  constexpr std::array<std::string_view, kScopes> kFences = {
-      "__threadfence_block (fence.acq_rel.cta)", "fence.acq_rel.cluster", "__threadfence (fence.acq_rel.gpu)"};
   const std::string_view fence = kFences[static_cast<std::size_t>(reach)],
                          scope = kScopeNames[static_cast<std::size_t>(reach)];
   const std::size_t middle = both.find(" and ");

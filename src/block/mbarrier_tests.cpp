@@ -137,8 +137,8 @@ std::optional<Who> Mbarriers::arrived_for(int warp, int first, int warps) const 
   const auto seen = found->second.seen.find(warp);
   std::optional<Who> out;
   for (const Arrived& one : found->second.arrived)
-    if (seen != found->second.seen.end() && one.phase == seen->second.phase && one.who.thread / kWarp >= first &&
-        one.who.thread / kWarp < first + warps)
+    if (seen != found->second.seen.end() && one.phase == seen->second.phase &&
+        one.who.thread / kWarp >= first && one.who.thread / kWarp < first + warps)
       out = one.who;
   return out;
 }

@@ -177,6 +177,18 @@ std::optional<Block::Between> Block::between(const FaultSide& first, const Fault
   return std::nullopt;
 }
 
+// `waited` has gone on by a phase of which `arrived` was to be a part.
+bool Block::explain_by_count(Fault& fault, const FaultSide& waited, const FaultSide& arrived) const {
+  if (arrived.lanes.empty()) return false;
+  std::string must = async_.mbarriers.miscounted(waited.warp, arrived.warp * kLanes + arrived.lanes.front());
+  if (must.empty()) return false;
+  std::string& seen = fault.error.seen;
+  seen = seen.substr(0, seen.find(", and ")) +
+         ", and a phase that its thread was to arrive in was complete without it";
+  fault.error.accepted = std::move(must);
+  return true;
+}
+
 // Whether a fault is of bytes whose copy an object of this block counts, or of another warp that arrives there.
 bool Block::is_of_object(const Fault& fault, std::int64_t object, int warp) const {
   const block::Shared& shared = async_.shared;

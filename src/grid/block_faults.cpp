@@ -207,7 +207,8 @@ void Block::explain_by_others(Fault& fault) const {
   if (!fault.other || fault.error.code != Errc::data_race) return;
   if (fault.other->warps > 1)
     if (const auto arrival = async_.mbarriers.arrived_for(fault.warp, fault.other->warp, fault.other->warps))
-      fault.related.push_back(block::side_of(*arrival, "arrives at the mbarrier that this thread has waited for"));
+      fault.related.push_back(
+          block::side_of(*arrival, "arrives at the mbarrier that this thread has waited for"));
   const int first = async_.shared.first_warp(), now = fault.warp - first, before = fault.other->warp - first;
   if (std::min(now, before) >= 0 && std::max(now, before) < static_cast<int>(warps_.size())) {
     const std::int32_t at =
@@ -226,18 +227,6 @@ void Block::explain_by_others(Fault& fault) const {
   if (!explain_by_count(fault, fault, *fault.other) && !explain_by_count(fault, *fault.other, fault) &&
       !explain_by_narrow(fault) && !explain_by_early_wait(fault))
     explain_by_barriers(fault);
-}
-
-// `waited` has gone on by a phase of which `arrived` was to be a part.
-bool Block::explain_by_count(Fault& fault, const FaultSide& waited, const FaultSide& arrived) const {
-  if (arrived.lanes.empty()) return false;
-  std::string must = async_.mbarriers.miscounted(waited.warp, arrived.warp * kLanes + arrived.lanes.front());
-  if (must.empty()) return false;
-  std::string& seen = fault.error.seen;
-  seen = seen.substr(0, seen.find(", and ")) +
-         ", and a phase that its thread was to arrive in was complete without it";
-  fault.error.accepted = std::move(must);
-  return true;
 }
 
 // The two warps of a race were at different statements when all warps met last.
