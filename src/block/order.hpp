@@ -118,8 +118,8 @@ class Order {
   void used(int warp);
   /// Whether the thread has met others since it had this clock, of whom one is `me` or has told `me` since.
   bool has_met(int thread, std::uint32_t clock, int me) const;
-  /// What a strong write by lanes of a warp leaves at its address.
-  Posting post(int warp, std::uint32_t lanes, const Strength& how);
+  /// What a strong write by lanes of a warp leaves at its address. An atomic without an order and a fence is no flag.
+  Posting post(int warp, std::uint32_t lanes, const Strength& how, bool is_atomic = false);
   /// A strong read by a warp, of the block of this rank, takes what has been left there.
   void take(int warp, int rank, const Message& message, const Strength& how, FlagUse read = {});
   /// Another lane, which executed instructions together with the thread when that had this clock and has told `me` since, as a

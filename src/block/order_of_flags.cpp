@@ -118,7 +118,7 @@ Far Order::done_by_block(int warp) const {
   return out;
 }
 
-Posting Order::post(int warp, std::uint32_t lanes, const Strength& how) {
+Posting Order::post(int warp, std::uint32_t lanes, const Strength& how, bool is_atomic) {
   Posting out;
   const Known all = released(warp, lanes);
   const auto fences = [&](std::size_t s) {
@@ -136,7 +136,8 @@ Posting Order::post(int warp, std::uint32_t lanes, const Strength& how) {
     if (fences(s)) out.fenced = static_cast<Scope>(s);
   if (!how.releases && !how.unsaid) out.relaxed = all;
   out.is_fenced = how.releases || out.fenced;
-  if (std::has_single_bit(lanes) && (how.releases || how.unsaid)) out.block = done_by_block(warp);
+  const bool may_be_flag = out.is_fenced ? how.releases || how.unsaid : how.unsaid && !is_atomic;
+  if (std::has_single_bit(lanes) && may_be_flag) out.block = done_by_block(warp);
   return out;
 }
 
