@@ -71,8 +71,8 @@ TEST_CASE("a read needs a barrier behind another thread's write", "[quick][devic
   const Fault fault = fault_of(kernel(false), 64);
   CHECK(
       fault.error.message() ==
-      "store to shared memory: bytes 0x4 to 0x7 were read by lane 0 of warp 0, and no barrier came between that "
-      "read and this write; a "
+      "store to shared memory: bytes 0x4 to 0x7 were read by lane 0 of warp 0 before they were written, and no "
+      "barrier came between this write and that read; a "
       "__syncwarp must come between them, or a __syncthreads if other warps use these bytes, too");
   CHECK(fault.lanes == Lanes{1});
   CHECK(fault.at.line == marked("written"));

@@ -229,14 +229,14 @@ TEST_CASE("refusals: one address and a stride") {
   CHECK_THAT(
       message(Errc::address_out_of_bounds),
       Equals(
-          "line 1 of the tile: 4 bytes from 0x3e of the shared space are out of bounds; there is shared memory at "
-          "0x0 to 0x3f"));
+          "line 1 of the tile, 6 elements from line to line: 4 bytes from 0x3e of the shared space are out of bounds; "
+          "there is shared memory at 0x0 to 0x3f"));
   strides.assign(8, 0xFFFFFFFE);
   CHECK_THAT(
       message(Errc::address_out_of_bounds),
       Equals(
-          "line 1 of the tile: 4 bytes from 0x100000036 of the shared space are out of bounds; there is shared "
-          "memory at 0x0 to 0x3f"));
+          "line 1 of the tile, 4294967294 elements from line to line: 4 bytes from 0x100000036 of the shared space "
+          "are out of bounds; there is shared memory at 0x0 to 0x3f"));
   addresses.assign(8, std::numeric_limits<std::uint64_t>::max() - 3);
   CHECK_THAT(
       message(Errc::address_out_of_bounds, Space::generic),

@@ -120,6 +120,16 @@ const std::vector<Mistake> kMistakes = {
      {"bytes 0x0 to 0x3 of shared memory have never been written"},
      "ld.shared.u32 %r4, [%r2]; st.global.u32 [%rd1], %r4;",
      "st.shared.u32 [%r2], %r1; ld.shared.u32 %r4, [%r2]; and.b32 %r4, %r4, 0; st.global.u32 [%rd1], %r4;"},
+    {"another thread's local memory",
+     2,
+     Errc::never_written,
+     {"ld.u32 %r4, [%rd2]: bytes 0x", " of local memory have never been written, and %r4 at PTX line ",
+      " depends on them; they must be written before this ld, by the same thread (a local address is another place in "
+      "each thread)\n"},
+     ".local .b32 mine[4]; mov.u64 %rd2, mine; cvta.local.u64 %rd2, %rd2; setp.eq.u32 %p1, %r1, 0;"
+     " @%p1 st.u32 [%rd2], 7; bar.sync 0; ld.u32 %r4, [%rd2]; st.global.u32 [%rd1], %r4;",
+     ".local .b32 mine[4]; mov.u64 %rd2, mine; cvta.local.u64 %rd2, %rd2; setp.eq.u32 %p1, %r1, 0;"
+     " st.u32 [%rd2], 7; bar.sync 0; ld.u32 %r4, [%rd2]; st.global.u32 [%rd1], %r4;"},
     {"a race between warps",
      64,
      Errc::data_race,

@@ -163,12 +163,13 @@ TEST_CASE("a flag is named where barriers stand before its write and behind its 
                     relaxed = "red.relaxed.gpu.global.add.u32", polls = "ld.relaxed.gpu.global.u32";
   check({"", arrived("bar.sync 0;", release, acquire)}, how);
   check({"", arrived("bar.sync 0;", "membar.gl; red.global.add.u32", acquire)}, how);
-  check({"blocks_not_ordered", arrived("bar.sync 0;", relaxed, acquire),
-         "the write of the flag, which is relaxed"},
-        how);
   check(
-      {"blocks_not_ordered", arrived("bar.sync 0;", release, polls), "the read of the flag, which is relaxed"},
+      {"blocks_not_ordered", arrived("bar.sync 0;", relaxed, acquire),
+       "red.relaxed.gpu.global.add.u32 [%rd1], 1: this write of a flag is relaxed, and no fence stands before it"},
       how);
+  check({"blocks_not_ordered", arrived("bar.sync 0;", release, polls),
+         "ld.relaxed.gpu.global.u32 %r6, [%rd1]: this read of a flag is relaxed, and no fence follows it"},
+        how);
   check({"blocks_not_ordered", arrived("bar.sync 0;", relaxed, polls),
          "the flag between that write and this read is relaxed"},
         how);
@@ -317,6 +318,101 @@ TEST_CASE("a store that a comparison with the value there decides may lose that 
                              ";\nOUT: st.release.gpu.global.u32 [%rd1+64], 0; setp.eq.u32 %p4, %r7, 0",
                          "mov.u32 %r10, 0")},
         {.block = {64}});
+}
+
+// Block 0 stores, by `stores`, and releases a flag, in one of both orders; block 1 waits for it, and loads.
+std::string announced(const std::string& first, const std::string& then,
+                      const std::string& load = "ld.acquire.gpu.global.u32", const std::string& behind = "") {
+  return "@!%p2 bra END; setp.eq.u32 %p4, %r2, 0; @!%p4 bra WAIT;\n" + first + then +
+         "bra END;\nWAIT: " + load + " %r7, [%rd1]; setp.eq.u32 %p5, %r7, 0; @%p5 bra WAIT;\n" + behind +
+         "ld.global.u32 %r8, [%rd1+128]; st.global.u32 [%rd1+256], %r8;\nEND:";
+}
+
+TEST_CASE("a flag that was released before what it is to hand over is named") {
+  const ptx::Launch how{.grid = {2}, .block = {32}};
+  const std::string kRelease = "st.release.gpu.global.u32 [%rd1], 1; ",
+                    kPlain = "st.global.u32 [%rd1+128], 7; ";
+  check(
+      {"blocks_not_ordered", announced(kRelease, kPlain),
+       "ld.global.u32 %r8, [%rd1+128]: bytes 128 to 131 of the array of 'out' were written by lane 0 of warp 0 of "
+       "block (0, 0, 0), and the flag acquired before this read was released before that write; that write must "
+       "come before the release of the flag, or another flag must be released after it\n"},
+      how);
+  check({"", announced(kPlain, kRelease)}, how);
+  const auto copy = [](const std::string& waits) {
+    return "st.shared.v4.u32 [tile], {%r1, %r1, %r1, %r1}; fence.proxy.async;\n"
+           "cp.async.bulk.global.shared::cta.bulk_group [%rd1+128], [tile], 16; cp.async.bulk.commit_group;\n"
+           "cp.async.bulk.wait_group" +
+           waits + " 0; ";
+  };
+  check(
+      {"blocks_not_ordered", announced(copy(".read"), kRelease + "cp.async.bulk.wait_group 0; "),
+       "ld.global.u32 %r8, [%rd1+128]: bytes 128 to 131 of the array of 'out' were written by lane 0 of warp 0 of "
+       "block (0, 0, 0), and the flag acquired before this read was released before that write; that copy must be "
+       "complete (cp.async.bulk.wait_group 0, without .read) before the release of the flag\n"},
+      how);
+  check({"", announced(copy(""), kRelease)}, how);
+}
+
+// With what comes of it.
+TEST_CASE("a flag of which one side alone is wrong is told there") {
+  const ptx::Launch how{.grid = {2}, .block = {32}};
+  const std::string kPlain = "st.global.u32 [%rd1+128], 7; ", kFence = "membar.gl; ",
+                    kOf = "\n  k, block (0, 0, 0), global address 0x";
+  check(
+      {"blocks_not_ordered", announced(kPlain, "st.relaxed.gpu.global.u32 [%rd1], 1; "),
+       "st.relaxed.gpu.global.u32 [%rd1], 1: this write of a flag is relaxed, and no fence stands before it; it must "
+       "be .release.gpu, or a __threadfence (fence.acq_rel.gpu) must come before it" +
+           kOf},
+      how);
+  check({"", announced(kPlain + kFence, "st.relaxed.gpu.global.u32 [%rd1], 1; ")}, how);
+  check(
+      {"scope_too_narrow", announced(kPlain + "membar.cta; ", "st.relaxed.gpu.global.u32 [%rd1], 1; "),
+       "st.relaxed.gpu.global.u32 [%rd1], 1: the fence before this write of a flag has .cta scope, which does not reach "
+       "another block; it must have .gpu scope" +
+           kOf},
+      how);
+  check(
+      {"scope_too_narrow", announced(kPlain, "st.release.cta.global.u32 [%rd1], 1; "),
+       "st.release.cta.global.u32 [%rd1], 1: this release of a flag has .cta scope, which does not reach another "
+       "block; it must have .gpu scope" +
+           kOf},
+      how);
+  check(
+      {"flag_fence", announced(kPlain, "st.volatile.global.u32 [%rd1], 1; "),
+       "st.volatile.global.u32 [%rd1], 1: this write of a flag is volatile or relaxed, and no fence stands before "
+       "it; a __threadfence (fence.acq_rel.gpu) must come before it" +
+           kOf},
+      how);
+  check(
+      {"flag_fence", announced(kFence + kPlain, "st.volatile.global.u32 [%rd1], 1; "),
+       "st.volatile.global.u32 [%rd1], 1: this write of a flag is volatile or relaxed, and its fence comes too early; "
+       "a __threadfence (fence.acq_rel.gpu) must stand right before it, behind the accesses that come before it" +
+           kOf},
+      how);
+  check({"", announced(kPlain + kFence, "st.volatile.global.u32 [%rd1], 1; ")}, how);
+  const std::string kRelease = "st.release.gpu.global.u32 [%rd1], 1; ",
+                    kBehind = "\n  k, block (1, 0, 0), global address 0x";
+  check(
+      {"blocks_not_ordered", announced(kPlain, kRelease, "ld.relaxed.gpu.global.u32"),
+       "ld.relaxed.gpu.global.u32 %r7, [%rd1]: this read of a flag is relaxed, and no fence follows it; it must be "
+       ".acquire.gpu, or a __threadfence (fence.acq_rel.gpu) must come after it" +
+           kBehind},
+      how);
+  check({"", announced(kPlain, kRelease, "ld.relaxed.gpu.global.u32", kFence)}, how);
+  check(
+      {"flag_fence", announced(kPlain, kRelease, "ld.volatile.global.u32"),
+       "ld.volatile.global.u32 %r7, [%rd1]: this read of a flag is volatile or relaxed, and no fence follows it; a "
+       "__threadfence (fence.acq_rel.gpu) must come after it" +
+           kBehind},
+      how);
+  check({"", announced(kPlain, kRelease, "ld.volatile.global.u32", kFence)}, how);
+  check(
+      {"scope_too_narrow", announced(kPlain, kRelease, "ld.acquire.cta.global.u32"),
+       "what comes of it: ld.global.u32 %r8, [%rd1+128]: bytes 128 to 131 of the array of 'out' were written by lane 0 "
+       "of warp 0 of block (0, 0, 0), and the acquire between that write and this read has .cta scope, which does not "
+       "reach another block\n"},
+      how);
 }
 
 }  // namespace ptx_flags_test

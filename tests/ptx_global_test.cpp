@@ -107,7 +107,7 @@ TEST_CASE("two blocks") {
     }
 }
 
-// The statements that a finding names beside its two accesses, each behind what is said of it.
+// The statements that a finding names beside its two accesses, each behind what is said of it: that of the cause first.
 std::vector<std::pair<std::string, std::string>> flags(const std::string& body, const ptx::Launch& how) {
   const Outcome outcome = launch(body, how);
   CHECK(outcome.rules == std::set<std::string>{"flag_fence"});
@@ -116,8 +116,13 @@ std::vector<std::pair<std::string, std::string>> flags(const std::string& body, 
   std::vector<std::string> lines(1);
   for (std::string line; std::getline(text, line);) lines.push_back(line);
   std::vector<std::pair<std::string, std::string>> out;
-  for (const FaultSide& side : outcome.report.findings[0].fault.related)
-    out.emplace_back(side.what, lines.at(std::max(side.ptx_line, static_cast<int>(side.at.line))));
+  const Fault& fault = outcome.report.findings[0].fault;
+  const auto add = [&](const std::string& what, const FaultSide& side) {
+    out.emplace_back(what, lines.at(std::max(side.ptx_line, static_cast<int>(side.at.line))));
+  };
+  add(fault.error.seen, fault);
+  for (const FaultSide& side : fault.related)
+    if (side.what.find(" of the flag") != side.what.npos) add(side.what, side);
   return out;
 }
 
@@ -133,12 +138,12 @@ TEST_CASE("the flag that is named would have ordered the two blocks") {
       const auto behind =
           flags(clear + last_block(flag + fence + "bar.sync 0;\n", ticket, flag + "bar.sync 0;\n"), how);
       REQUIRE(behind.size() == 2);
-      CHECK(behind[0].first == "the write of the flag");
-      CHECK(behind[1].first == "the read of the flag, without a fence after it");
+      CHECK(behind[0].first == "this read of a flag is volatile or relaxed, and no fence follows it");
+      CHECK(behind[1].first == "the write of the flag");
       const auto before =
           flags(clear + last_block(flag + "bar.sync 0;\n", ticket, fence + flag + "bar.sync 0;\n"), how);
       REQUIRE(before.size() == 2);
-      CHECK(before[0].first == "the write of the flag, without a fence before it");
+      CHECK(before[0].first == "this write of a flag is volatile or relaxed, and no fence stands before it");
       CHECK(before[1].first == "the read of the flag");
       for (const auto& found : {behind, before})
         for (const auto& [what, line] : found) CHECK_THAT(line, Catch::StartsWith("atom.global.add.u32"));

@@ -245,7 +245,8 @@ const std::vector<Mistake> kMistakes = {
     {"the response is read too early",
      {{"WAIT:\n", "@%p4 ld.shared.b128 %q1, [%r2];\nWAIT:\n"}},
      Errc::copy_pending,
-     "wait for phase 0"},
+     "ld.shared.b128 %q1, [%r2]: bytes 0x0 to 0xf are written by a clusterlaunchcontrol.try_cancel of lane 0 of warp "
+     "0, which has not been waited for; wait for phase 0 (parity 0) of the mbarrier at 0x20 first\n"},
     {"and by a thread that knows of no request",
      {{"WAIT:\n", "ld.shared.b128 %q1, [%r2];\nWAIT:\n"}},
      Errc::copy_pending,

@@ -187,7 +187,8 @@ const std::vector<Mistake> kMistakes = {
      How::error,
      {{"%r45}, [%r21];", "%r45}, [%r21+32];"}},
      Errc::tensor_memory,
-     {"columns 32 to 47 of tensor memory are not all allocated"},
+     {"%r45}, [%r21+32]: columns 32 to 47 of tensor memory are not all allocated (columns 0 to 31 are); expected "
+      "columns that tcgen05.alloc has allocated before\n"},
      kLd1},
     {"columns beyond the last",
      "twice",
@@ -394,7 +395,7 @@ const std::vector<Mistake> kMistakes = {
      How::violation,
      {{"fence.proxy.async.shared::cta; // first", ""}},
      Errc::protocol_violation,
-     {"through the generic proxy, and no fence.proxy.async that orders that write"},
+     {"by lane 0 of warp 0 and others through the generic proxy, and no fence.proxy.async that orders those writes"},
      kMma1,
      Spot{"st.shared.v4.u32 [%r6], {"}},
     {"stores that tcgen05.cp reads, without fence.proxy.async",
@@ -402,7 +403,7 @@ const std::vector<Mistake> kMistakes = {
      How::violation,
      {{"fence.proxy.async.shared::cta;", ""}},
      Errc::protocol_violation,
-     {"through the generic proxy, and no fence.proxy.async that orders that write"},
+     {"by lane 0 of warp 0 and others through the generic proxy, and no fence.proxy.async that orders those writes"},
      {"tcgen05.cp"},
      Spot{"st.shared.v4.u32 [%r6], {"}},
     // ---- Pairs

@@ -251,8 +251,9 @@ TEST_CASE("wmma.load: addresses and strides that are refused") {
   w.set_all(Part::address, 64);
   CHECK_THAT(
       w.refusal(Errc::address_out_of_bounds),
-      Equals("line 15: 32 bytes from 0x400 of the shared space are out of bounds; there is shared memory at "
-             "0x0 to 0x3ff"));
+      Equals(
+          "line 15 of the tile, 32 elements from line to line: 32 bytes from 0x400 of the shared space are out of bounds; there is shared memory at "
+          "0x0 to 0x3ff"));
   w.set_all(Part::address, 0);
   w.set(Part::address, 13, 32);
   CHECK_THAT(w.refusal(Errc::addresses_disagree),
@@ -303,13 +304,14 @@ TEST_CASE("wmma: a generic address may point anywhere, one of a state space only
   generic.set_all(Part::address, 0x8);
   CHECK_THAT(
       generic.refusal(Errc::address_out_of_bounds),
-      Equals("line 0: 32 bytes from 0x8 of the generic space are out of bounds; there is shared memory at "
-             "0x50000000 to 0x500000ff, global memory at 0x100000 to 0x1000ff"));
+      Equals(
+          "line 0 of the tile: 32 bytes from 0x8 of the generic space are out of bounds; there is shared memory at "
+          "0x50000000 to 0x500000ff, global memory at 0x100000 to 0x1000ff"));
   Warp global(store_text(form + ".global.s32"), "sm_90a", memory_of(256));
   const Bytes before = image_of(global, Space::global);
   global.set_all(Part::address, kWindow);
   CHECK_THAT(global.refusal(Errc::address_out_of_bounds),
-             StartsWith("line 0: 32 bytes from 0x50000000 of the global"));
+             StartsWith("line 0 of the tile: 32 bytes from 0x50000000 of the global"));
   CHECK(image_of(global, Space::global) == before);
   const Result<Effects> none = execute_warp(global.lanes, global.binding, global.registers);
   REQUIRE_FALSE(none.ok());
@@ -333,8 +335,9 @@ TEST_CASE("wmma: strides are judged in elements of any size") {
   CHECK_THAT(load(single, 144).refusal(Errc::address_misaligned),
              Equals("stride: 144 elements of 1 bits is misaligned; it must be a multiple of 4 bytes"));
   // The longest stride.
-  CHECK_THAT(load(nibbles, 0xFFFFFFF8).refusal(Errc::address_out_of_bounds),
-             StartsWith("line 1: 16 bytes from 0x800ffffc "));
+  CHECK_THAT(
+      load(nibbles, 0xFFFFFFF8).refusal(Errc::address_out_of_bounds),
+      StartsWith("line 1 of the tile, 4294967288 elements from line to line: 16 bytes from 0x800ffffc "));
   // The manual's default strides of 8 f16 elements are shorter than the alignment of 32 bytes; they are legal.
   Warp odd(load_text("wmma.load.b.sync.aligned.row.m32n8k16.shared.f16", ", 8"), "sm_90a", memory_of(4096));
   odd.set_all(Part::address, 32);

@@ -46,7 +46,7 @@ Result<void> check_allocated(const Instruction& instruction, std::string_view ro
                              int columns, std::span<const TensorBlock> blocks) {
   for (const TensorBlock& block : blocks)
     if (!block.tensor->are_allocated(at.column, columns))
-      return not_allocated(fmt::format("{}, {}", instruction.canonical(), role), at.column,
+      return not_allocated(*block.tensor, fmt::format("{}, {}", instruction.canonical(), role), at.column,
                            at.column + columns - 1);
   return {};
 }

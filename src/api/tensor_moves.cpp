@@ -90,7 +90,7 @@ class Moved {
       return Error{Errc::usage, std::string(instruction.canonical()), fmt::format("{} registers", registers),
                    fmt::format("{}, {} of each thread", kTensorThreads * registers_, registers_)};
     if (memory.are_allocated(first_, last_ - first_ + 1)) return {};
-    return not_allocated(std::string(instruction.canonical()), first_, last_);
+    return not_allocated(memory, std::string(instruction.canonical()), first_, last_);
   }
 
   int registers() const { return registers_; }
@@ -219,7 +219,7 @@ Result<void> check_copy(const Instruction& instruction, const PlacedCopy& copy,
   if (Result<void> count = check_blocks(instruction, blocks.size()); !count) return count;
   for (const TensorBlock& block : blocks) {
     if (!block.tensor->are_allocated(copy.to.column, copy.columns()))
-      return not_allocated(std::string(instruction.canonical()), copy.to.column,
+      return not_allocated(*block.tensor, std::string(instruction.canonical()), copy.to.column,
                            copy.to.column + copy.columns() - 1);
     if (!is_described_within(copy.from, copy.matrix, block.shared.size()))
       return Error{Errc::address_out_of_bounds, std::string(instruction.canonical()),
@@ -385,7 +385,7 @@ Result<TensorTouches> touches_of_shift(const Instruction& instruction, std::uint
   TensorTouches out;
   for (int v = 0; v < static_cast<int>(blocks.size()); ++v) {
     if (!blocks[as_size(v)].tensor->are_allocated(place->column, kShiftedColumns))
-      return not_allocated(std::string(instruction.canonical()), place->column,
+      return not_allocated(*blocks[as_size(v)].tensor, std::string(instruction.canonical()), place->column,
                            place->column + kShiftedColumns - 1);
     for (const bool writes : {false, true})
       out.tensor.push_back({v, place->lane, kTensorWindow, place->column, kShiftedColumns, writes});

@@ -285,10 +285,16 @@ Result<void> check_blocks(const Instruction& instruction, std::size_t blocks) {
                group == 1 ? "one block" : "the two blocks of a pair"};
 }
 
-Error not_allocated(std::string where, int first, int last) {
+Error not_allocated(const TensorMemory& memory, std::string where, int first, int last) {
+  std::string all;
+  for (const TensorMemory::Columns& one : memory.allocations())
+    all += fmt::format("{}{} to {}", all.empty() ? "" : ", ", one.first, one.first + one.count - 1);
   return {Errc::tensor_memory, std::move(where),
-          first == last ? fmt::format("column {} of tensor memory is not allocated", first)
-                        : fmt::format("columns {} to {} of tensor memory are not all allocated", first, last),
+          fmt::format("{}{}",
+                      first == last
+                          ? fmt::format("column {} of tensor memory is not allocated", first)
+                          : fmt::format("columns {} to {} of tensor memory are not all allocated", first, last),
+                      all.empty() ? "" : fmt::format(" (columns {} are)", all)),
           std::string(kAllocatedColumns)};
 }
 

@@ -95,7 +95,7 @@ Result<void> check_blocks(const Instruction& instruction, std::size_t blocks);
 
 inline constexpr std::string_view kAllocatedColumns = "columns that tcgen05.alloc has allocated before";
 /// The error of columns [first, last] of tensor memory, some of which are not allocated.
-Error not_allocated(std::string where, int first, int last);
+Error not_allocated(const TensorMemory& memory, std::string where, int first, int last);
 
 }  // namespace warpbit
 #pragma GCC visibility pop

@@ -158,19 +158,11 @@ void Cluster::explain_by_phase(Fault& fault) const {
   if (!found && fault.rule == KernelRule::data_race) found = repeated_for(fault.warp);
   if (!found && fault.rule == KernelRule::data_race && fault.other) found = repeated_for(fault.other->warp);
   if (!found) return;
-  Error then = fault.error;
-  then.accepted.clear();
-  Fault out = block::fault_of(found->who, {Errc::phase_mistaken,
-                                           {},
-                                           found->what,
-                                           "the parity must follow from how often the object has been used"});
-  out.address = fault.address;
-  out.rule = fault.rule;
-  out.waiting = std::move(fault.waiting);
-  out.related = std::move(fault.related);
-  out.other = static_cast<FaultSide&>(fault);
-  out.other->what = "what comes of it: " + then.message();
-  fault = std::move(out);
+  fault = block::told_at_cause(std::move(fault), found->who,
+                               {Errc::phase_mistaken,
+                                {},
+                                found->what,
+                                "the parity must follow from how often the object has been used"});
 }
 
 const block::Mbarriers& Cluster::mbarriers_of(int warp) const {

@@ -116,14 +116,17 @@ bool Issue::begin(const Destination& to, std::uint32_t at, std::uint64_t bytes, 
   if (tensor != nullptr && tensor->map != nullptr)
     to.block->tiles.add(at, bytes, tensor->map->swizzle_mode, who_);
   agent.strong = reduces || strong_;
+  block::Shared& shared = to.block->shared;
   bool reads_unwritten = false;
   for (std::uint64_t i = 0; reduces && i < bytes; ++i)
-    reads_unwritten = reads_unwritten || to.block->shared.is_never_written(static_cast<std::int64_t>(at + i));
+    reads_unwritten = reads_unwritten || shared.is_never_written(static_cast<std::int64_t>(at + i));
   if (reads_unwritten &&
-      !here_.allows(to.block->shared.read_fenced_by({}, at, static_cast<std::int64_t>(bytes), who_, agent)))
+      !here_.allows(shared.read_fenced_by({}, at, static_cast<std::int64_t>(bytes), who_, agent)))
     return false;
-  return here_.allows(
-      to.block->shared.write_by({}, at, static_cast<std::int64_t>(bytes), who_, agent, !generic));
+  const bool goes_on =
+      here_.allows(shared.write_by({}, at, static_cast<std::int64_t>(bytes), who_, agent, !generic));
+  if (!work_.empty()) shared.cluster().issued(agent.number, who_, work_);
+  return goes_on;
 }
 
 void Issue::send(const std::optional<Side>& from, const Destination& to, std::uint32_t at, std::uint64_t bytes,
@@ -406,6 +409,7 @@ Result<bool> Issue::element(std::span<const std::byte> value, const Destination&
 }
 
 Result<bool> Issue::answer(std::span<const std::byte> response, std::span<const Destination> to) {
+  work_ = "a clusterlaunchcontrol.try_cancel";
   for (const Destination& one : to)
     if (Result<bool> done = write(response, one, std::nullopt, false); !done || !*done) return done;
   return true;

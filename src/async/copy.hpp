@@ -103,6 +103,7 @@ class Issue {
   block::Who who_;
   Global& global_;
   bool strong_;
+  std::string_view work_ = {};  ///< what it does, if that is no bulk copy
   std::vector<tensor_map::CopyRun> runs_;
   std::vector<std::byte*> data_;  // in global memory, of each run that is not outside
 };

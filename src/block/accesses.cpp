@@ -117,7 +117,8 @@ void Accesses::keep_worse(std::optional<Conflict>& out, std::optional<Conflict> 
   };
   const auto goes_on = [](const Conflict& last, const Conflict& next) {
     return next.byte == last.last + 1 && next.kind == last.kind && next.thread == last.thread &&
-           next.before == last.before && next.before_writes == last.before_writes && next.misfit == last.misfit;
+           next.before == last.before && next.before_writes == last.before_writes &&
+           next.misfit == last.misfit && next.was_unwritten == last.was_unwritten;
   };
   if (!found) return;
   if (out && goes_on(*out, *found))
@@ -211,6 +212,7 @@ std::optional<Accesses::Conflict> Accesses::check_write(const Cell& cell, std::i
     if (!is_before_write(read, false, now, order))
       keep_worse(out, conflict(race, now, byte, access(read), false, misfit(read, false, now, true, order)),
                  order);
+  if (out) out->was_unwritten = cell.written == Written::never;
   if (out) return out;
   if (cell.written == Written::pending && !(now.mark.strong() && cell.write.strong()))
     return conflict(pending, now, byte, access(cell.write), true);

@@ -52,6 +52,7 @@ class Accesses {
     std::optional<Access> before;
     bool before_writes = false;
     Misfit misfit = Misfit::none;  ///< of both, which are strong
+    bool was_unwritten = false;    ///< a race of a write, and nothing had written there before
   };
 
   /// Whether the other access is a strong read, whose lane has met others since (Order::has_met).
@@ -118,6 +119,7 @@ class Accesses {
   struct Unfenced {
     std::int64_t first, last;
     Access write;
+    bool has_others = false;  ///< other threads wrote some of them
   };
   std::optional<Unfenced> unfenced(std::int64_t first, std::int64_t bytes, int first_thread, int threads,
                                    const Order& order);

@@ -133,6 +133,7 @@ std::optional<Accesses::Unfenced> Accesses::unfenced(std::int64_t first, std::in
     if (fenced) continue;
     if (!out) out = Unfenced{byte, byte, access(write)};
     out->last = next - 1;
+    out->has_others = out->has_others || write.thread() != out->write.thread;
   }
   return out;
 }

@@ -70,6 +70,18 @@ void add_flag(Fault& fault, const std::optional<Flaw>& flaw) {
       fault.related.push_back(side_of({use->thread, use->at}, flag_text(*flaw, *use)));
 }
 
+Fault told_at_cause(Fault fault, Who who, Error cause) {
+  Error then = fault.error;
+  then.accepted.clear();
+  Fault out = fault_of(who, std::move(cause), fault.rule);
+  out.address = fault.address;
+  out.waiting = std::move(fault.waiting);
+  out.related = std::move(fault.related);
+  out.other = static_cast<FaultSide&>(fault);
+  out.other->what = "what comes of it: " + then.message();
+  return out;
+}
+
 bool is_worse(const Fault& one, const Fault& other) {
   const auto grade = [](const Fault& of) {
     const KernelRuleInfo* const found = find_info(of.rule);

@@ -43,6 +43,8 @@ FaultSide side_of_warp(Who who, std::string what);
 void add_flag(Fault& fault, const std::optional<Flaw>& flaw);
 /// One of the two: "the release of the flag, with .cta scope".
 std::string flag_text(const Flaw& flaw, const FlagUse& use);
+/// The use of the flag that is at fault, if the other one is right; nullptr: both are, or none of them.
+const FlagUse* at_fault(const Flaw& flaw);
 /// The fault of a launch that cannot begin.
 Fault refused(Error error);
 /// "0x4126a741", little-endian; of more than 8 bytes the first ones.
@@ -67,6 +69,8 @@ std::string arrivals_text(std::int64_t arrived, std::int64_t expected, bool are_
 /// How far the first elements that differ are apart: ", as f32 1 unit in the last place apart", or ", as f32 1 and 32" where
 /// that is far. Of types without numbers nothing; words of 32 and 64 bits are taken as f32 and f64 where they are near each other as such. `type`: "f32", "b32".
 std::string apart(std::span<const std::byte> x, std::span<const std::byte> y, std::string_view type);
+/// The same fault at the place of its cause, with what comes of it.
+Fault told_at_cause(Fault fault, Who who, Error cause);
 /// Whether one fault has a higher grade by default than another.
 bool is_worse(const Fault& one, const Fault& other);
 /// The same for all lanes of a warpgroup.
@@ -101,12 +105,18 @@ struct Unordered {
   };
   Words words() const;
 };
+/// What is wrong with the use of a flag that is at fault. `own`: the scope that its statement has.
+Unordered::Words words_of(const Flaw& flaw, Scope reach, Scope own);
 /// Whether the flaw makes the race one of a rule of its own.
 inline bool is_of_flag(const std::optional<Flaw>& flaw) {
   return flaw && (flaw->kind == Flaw::Kind::fence || flaw->kind == Flaw::Kind::scope);
 }
+/// Behind who has read bytes that nothing had ever written, in the words of a race with their write.
+inline constexpr std::string_view kBeforeWritten = " before they were written",
+                                  kBeforeWrittenOne = " before it was written";
 /// What is missing between an access through the generic proxy and one through the async proxy.
-std::string must_fence_proxy(int before, int now, std::string_view access);
+/// `has_others`: further threads have made such accesses.
+std::string must_fence_proxy(int before, int now, std::string_view access, bool has_others = false);
 /// The rule of two accesses that nothing orders.
 KernelRule rule_of_race(const std::optional<Flaw>& flaw, Misfit misfit = Misfit::none);
 /// The error of the second one. `first`: what the first one was, "byte 0x10 was written by lane 3 of warp 1".

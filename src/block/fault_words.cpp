@@ -95,7 +95,10 @@ std::string arrivals_text(std::int64_t arrived, std::int64_t expected, bool are_
 
 namespace {
 
-constexpr std::array<std::string_view, kScopes> kScopeNames = {"cta", "cluster", "gpu"};
+constexpr std::array<std::string_view, kScopes> kScopeNames = {"cta", "cluster", "gpu"},
+                                                kFences = {"__threadfence_block (fence.acq_rel.cta)",
+                                                           "fence.acq_rel.cluster",
+                                                           "__threadfence (fence.acq_rel.gpu)"};
 
 }  // namespace
 
@@ -103,6 +106,10 @@ std::string flag_text(const Flaw& flaw, const FlagUse& use) {
   const bool writes = &use == &flaw.write;
   if (flaw.kind == Flaw::Kind::arrival) return "the arrival, which is relaxed";
   if (flaw.kind == Flaw::Kind::unmet) return fmt::format("the {} of the flag", writes ? "write" : "read");
+  if (flaw.kind == Flaw::Kind::early)
+    return fmt::format("the {} of the flag", writes             ? flaw.write.lacks ? "write" : "release"
+                                             : flaw.write.lacks ? "read"
+                                                                : "acquire");
   if (flaw.kind == Flaw::Kind::relaxed)
     return fmt::format("the {} of the flag{}", writes ? "write" : "read",
                        use.lacks ? ", which is relaxed" : "");
@@ -119,7 +126,12 @@ std::string flag_text(const Flaw& flaw, const FlagUse& use) {
   return use.lacks ? "the read of the flag, without a fence after it" : "the read of the flag";
 }
 
-std::string must_fence_proxy(int before, int now, std::string_view access) {
+std::string must_fence_proxy(int before, int now, std::string_view access, bool has_others) {
+  if (has_others)
+    return fmt::format(
+        "each of these threads must execute fence.proxy.async after its {}, and before any barrier that comes "
+        "between them",
+        access);
   if (before == now) return "this thread must execute fence.proxy.async between them";
   return fmt::format(
       "the thread of that {} must execute fence.proxy.async after it, and before any barrier that comes "
@@ -171,6 +183,21 @@ Unordered::Words of_scope(const Flaw& flaw, std::string_view both, std::string_v
       fmt::format("the {} must have .{} scope", is_write || is_read ? "release and the acquire" : what, reach)};
 }
 
+// One that was written before what it is to hand over. `both`: the earlier access, and the later one.
+Unordered::Words of_early(const Flaw& flaw, const std::pair<std::string_view, std::string_view>& both,
+                          std::string_view fence, std::string_view advice) {
+  const bool is_bare = flaw.write.lacks;
+  const auto [earlier, later] = both;
+  const std::string_view write = is_bare ? "write" : "release";
+  return {fmt::format("the flag {} before {} was {} before {}", is_bare ? "read" : "acquired", later,
+                      is_bare ? "written" : "released", earlier),
+          fmt::format("{} must come before the {} of the flag{}, or {}", earlier, write,
+                      is_bare             ? fmt::format(", with a {} between them", fence)
+                      : flaw.write.is_own ? ""
+                                          : ", with a barrier between them",
+                      advice)};
+}
+
 // An atomic, and a write or a read, of which one does not reach the thread of the other.
 Unordered::Words of_atomics(const Unordered& of, std::string_view reach) {
   const Scope least = std::min(of.before.scope, of.now.scope);
@@ -189,11 +216,49 @@ Unordered::Words of_atomics(const Unordered& of, std::string_view reach) {
 
 }  // namespace
 
+const FlagUse* at_fault(const Flaw& flaw) {
+  using enum Flaw::Kind;
+  const bool may_be = flaw.kind == fence || flaw.kind == scope || flaw.kind == relaxed;
+  if (!may_be || flaw.write.lacks == flaw.read.lacks) return nullptr;
+  const FlagUse& out = flaw.write.lacks ? flaw.write : flaw.read;
+  return out.thread < 0 ? nullptr : &out;
+}
+
+Unordered::Words words_of(const Flaw& flaw, Scope reach, Scope own) {
+  const bool writes = flaw.write.lacks;
+  const FlagUse& use = writes ? flaw.write : flaw.read;
+  const std::string_view scope = kScopeNames[static_cast<std::size_t>(reach)],
+                         fence = kFences[static_cast<std::size_t>(reach)];
+  if (flaw.kind == Flaw::Kind::scope)
+    return {fmt::format("{} of a flag has .{} scope{}, which does not reach {}",
+                        !writes           ? "this acquire"
+                        : own > use.scope ? "the fence before this write"
+                                          : "this release",
+                        kScopeNames[static_cast<std::size_t>(use.scope)], use.unsaid ? " by default" : "",
+                        use.scope == Scope::cta ? "another block" : "another cluster"),
+            fmt::format("it must have .{} scope", scope)};
+  const bool is_early = writes && use.fenced.has_value();
+  const std::string must =
+      is_early ? fmt::format("must stand right before it, behind the {}accesses that come before it",
+                             use.is_own ? "" : "barrier and the ")
+               : fmt::format("must come {} it", writes ? "before" : "after");
+  return {fmt::format("this {} of a flag is {}, and {}", writes ? "write" : "read",
+                      flaw.kind == Flaw::Kind::relaxed ? "relaxed" : "volatile or relaxed",
+                      is_early ? "its fence comes too early"
+                      : writes ? "no fence stands before it"
+                               : "no fence follows it"),
+          fmt::format("{}a {} {}",
+                      flaw.kind == Flaw::Kind::relaxed
+                          ? fmt::format("it must be .{}.{}, or ", writes ? "release" : "acquire", scope)
+                          : "",
+                      fence, must)};
+}
+
 Unordered::Words Unordered::words() const {
-  constexpr std::array<std::string_view, kScopes> kFences = {
-      "__threadfence_block (fence.acq_rel.cta)", "fence.acq_rel.cluster", "__threadfence (fence.acq_rel.gpu)"};
   const std::string_view fence = kFences[static_cast<std::size_t>(reach)],
                          scope = kScopeNames[static_cast<std::size_t>(reach)];
+  const std::size_t middle = both.find(" and ");
+  const std::pair in_order(both.substr(0, middle), both.substr(middle + 5));
   if (misfit == Misfit::scope) return of_atomics(*this, scope);
   if (flaw && flaw->kind == Flaw::Kind::scope) return of_scope(*flaw, both, scope);
   if (flaw && flaw->kind == Flaw::Kind::arrival)
@@ -221,8 +286,10 @@ Unordered::Words Unordered::words() const {
   if (flaw && flaw->kind == Flaw::Kind::unmet)
     return {fmt::format("{}: another thread of its block has written the flag, and no barrier came before that",
                         why),
-            fmt::format("a __syncthreads must come between {} and the write of the flag",
-                        both.substr(0, both.find(" and ")))};
+            fmt::format("a __syncthreads must come between {} and the write of the flag", in_order.first)};
+  if (flaw && flaw->kind == Flaw::Kind::early)
+    return of_early(*flaw, in_order, fence,
+                    reach == Scope::gpu ? "another flag must be released after it" : advice);
   switch (misfit) {
     case Misfit::size: {
       const int read = std::max(before.bytes, now.bytes), write = std::min(before.bytes, now.bytes);

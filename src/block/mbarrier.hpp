@@ -157,18 +157,24 @@ class Mbarriers {
     Who who;
   };
   const Repeated* repeated(int warp) const;
-  /// The last test of a warp whose answer nothing reads.
-  std::optional<Who> unread(int warp) const;
-  /// The last test of a warp that has failed, if none at its object has been true since.
-  std::optional<Who> failed(int warp) const;
   struct AtObject {
     std::int64_t address;
     Who who;
   };
+  /// The last test of a warp whose answer nothing reads.
+  std::optional<AtObject> unread(int warp) const;
+  /// The last test of a warp that has failed, if none at its object has been true since.
+  std::optional<AtObject> failed(int warp) const;
   /// Where a warp has seen a phase complete last.
   std::optional<AtObject> waited(int warp) const;
   /// The warps that have arrived at the object at which a warp has seen a phase complete last.
   std::vector<int> arrived_for(int warp) const;
+  /// The last arrival of some warps in the phase that a warp has seen complete last.
+  std::optional<Who> arrived_for(int warp, int first, int warps) const;
+  /// Whether a warp has arrived at an object.
+  bool has_arrived(std::int64_t address, int warp) const;
+  /// The phase that a warp has seen complete last: "phase 0 (parity 0) of the mbarrier at 0x400 (bar)".
+  std::string waited_phase(int warp) const;
   /// What is wrong with the count of the object at which the warp has seen a phase complete last, if more threads arrive there
   /// by the statement of this one than it counts; or nothing.
   std::string miscounted(int warp, int thread) const;
@@ -300,7 +306,7 @@ class Mbarriers {
   Shared& shared_;
   std::map<std::int64_t, Object> objects_;
   std::map<int, Repeated> repeated_;  // by warp
-  std::map<int, Who> unread_;         // by warp
+  std::map<int, AtObject> unread_;    // by warp
   std::map<int, AtObject> waited_;    // by warp
   /// Lanes of a warp that wait.
   struct Waiter {

@@ -30,7 +30,7 @@ Found Mbarriers::test(std::int64_t address, const MbarrierTest& test, int warp, 
                      old_state(address, *object, test, {warp * kWarp + std::countr_zero(rest), at}));
   const std::uint64_t of = test.is_parity ? test.value & 1 : test.value >> 63;
   is_complete = of != static_cast<std::uint64_t>(object->phase & 1);
-  if (!test.is_read) unread_[warp] = {warp * kWarp + first, at};
+  if (!test.is_read) unread_[warp] = {address, {warp * kWarp + first, at}};
   if (!is_complete || !test.is_read || !shared_.records()) return found;
   object->awaited = object->phase;
   if (std::ranges::none_of(object->seen_by,
@@ -107,14 +107,14 @@ const Mbarriers::Repeated* Mbarriers::repeated(int warp) const {
   return found == repeated_.end() ? nullptr : &found->second;
 }
 
-std::optional<Who> Mbarriers::unread(int warp) const {
+std::optional<Mbarriers::AtObject> Mbarriers::unread(int warp) const {
   const auto found = unread_.find(warp);
   return found == unread_.end() ? std::nullopt : std::optional(found->second);
 }
 
-std::optional<Who> Mbarriers::failed(int warp) const {
+std::optional<Mbarriers::AtObject> Mbarriers::failed(int warp) const {
   const auto found = failed_.find(warp);
-  return found == failed_.end() ? std::nullopt : std::optional(found->second.who);
+  return found == failed_.end() ? std::nullopt : std::optional(found->second);
 }
 
 std::optional<Mbarriers::AtObject> Mbarriers::waited(int warp) const {
@@ -128,6 +128,36 @@ std::vector<int> Mbarriers::arrived_for(int warp) const {
   if (const auto found = last ? objects_.find(last->address) : objects_.end(); found != objects_.end())
     for (const Arrived& one : found->second.arrived) out.push_back(one.who.thread / kWarp);
   return out;
+}
+
+std::optional<Who> Mbarriers::arrived_for(int warp, int first, int warps) const {
+  const auto last = waited(warp);
+  const auto found = last ? objects_.find(last->address) : objects_.end();
+  if (found == objects_.end()) return std::nullopt;
+  const auto seen = found->second.seen.find(warp);
+  std::optional<Who> out;
+  for (const Arrived& one : found->second.arrived)
+    if (seen != found->second.seen.end() && one.phase == seen->second.phase &&
+        one.who.thread / kWarp >= first && one.who.thread / kWarp < first + warps)
+      out = one.who;
+  return out;
+}
+
+bool Mbarriers::has_arrived(std::int64_t address, int warp) const {
+  const auto found = objects_.find(address);
+  return found != objects_.end() && std::ranges::any_of(found->second.arrived, [&](const Arrived& one) {
+           return one.who.thread / kWarp == warp;
+         });
+}
+
+std::string Mbarriers::waited_phase(int warp) const {
+  const auto last = waited(warp);
+  const auto found = last ? objects_.find(last->address) : objects_.end();
+  if (found == objects_.end()) return {};
+  const auto seen = found->second.seen.find(warp);
+  return seen == found->second.seen.end() || seen->second.phase < 0
+             ? std::string()
+             : phase_text(last->address, seen->second.phase);
 }
 
 Actor Mbarriers::completed_by(std::int64_t address) const {

@@ -235,6 +235,7 @@ void Message::put(const Posting& posting, const Writer& by, bool keeps) {
   }
   if (posting.relaxed || posting.released[0]) add_writer(by);
   blocks_.join(posting.block);
+  is_fenced_ = posting.is_fenced;
   relaxed_ = keeps ? joined(relaxed_, posting.relaxed) : posting.relaxed;
   last_ = by;
   ++writes_;

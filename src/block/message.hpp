@@ -53,7 +53,8 @@ struct Flaw {
     scope,    ///< one is too narrow
     relaxed,  ///< the flag's write is .relaxed, which is no release, or its read, which is no acquire
     arrival,  ///< the same of an arrival
-    unmet     ///< another thread of the block has written the flag, and nothing orders that behind the access
+    unmet,    ///< another thread of the block has written the flag, and nothing orders that behind the access
+    early     ///< the flag was written before the access
   } kind = Kind::fence;
   Scope scope = Scope::cta;
   FlagUse write = {}, read = {};
@@ -119,6 +120,7 @@ struct Hint {
   Far far;
   Flaw flaw;
   std::vector<FlagUse> writes;  ///< by the clusters that have written it
+  Far blocks = {};              ///< what their blocks had done by then, ordered or not
 
   /// The flaw, with the write by this cluster.
   Flaw flaw_of(std::uint64_t cluster) const;
@@ -167,8 +169,9 @@ struct Posting {
   Known unfenced;                       ///< to nobody, since there is no fence: all that the lanes have done
   std::optional<Scope> fenced;          ///< of a fence of the lanes, which is not behind all of this
   Scope scope = Scope::gpu;             ///< of the write
-  Known relaxed;  ///< the same of a write that says .relaxed: it orders nothing, nearly or not
-  Far block;      ///< for other clusters: what all threads of the block have done, in whatever order
+  Known relaxed;          ///< the same of a write that says .relaxed: it orders nothing, nearly or not
+  Far block;              ///< of a flag: what all threads of the block have done, in whatever order
+  bool is_fenced = true;  ///< of a flag: it hands over something
 };
 
 /// Who writes: his cluster, its block and the thread, both numbered in the cluster.
@@ -205,6 +208,8 @@ class Message {
   FlagUse last() const { return {last_.at, last_.cluster, last_.thread}; }
   /// What the blocks of the writers have done by then, ordered or not.
   const Far& blocks() const { return blocks_; }
+  /// Whether the last write of a flag has handed over something.
+  bool is_fenced() const { return is_fenced_; }
   /// The last write of each cluster.
   const std::vector<FlagUse>& writers() const { return writers_; }
 
@@ -219,6 +224,7 @@ class Message {
   Known relaxed_;
   Writer last_;
   std::uint64_t writes_ = 0;
+  bool is_fenced_ = true;
 };
 
 /// The messages at all addresses. There are so many slots: addresses that share one share their messages, too, so that more

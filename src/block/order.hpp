@@ -87,6 +87,11 @@ class Order {
   /// its write is .relaxed.
   std::optional<Flaw> nearly_before(int actor, std::uint32_t clock, int me) const;
   std::optional<Flaw> nearly_before(std::uint64_t cluster, int thread, std::uint32_t clock, int me) const;
+  /// A flag that the block of a thread, of this cluster or another one, had written before the thread's action, and that `me` has read.
+  std::optional<Flaw> written_early(int thread, std::uint32_t clock, int me) const {
+    return written_early(cluster_.value_or(0), thread, clock, me);
+  }
+  std::optional<Flaw> written_early(std::uint64_t cluster, int thread, std::uint32_t clock, int me) const;
   /// Whether it would be known behind a fence: `me` has read a flag by a relaxed load.
   bool is_open(int actor, std::uint32_t clock, int me) const;
   bool is_open(std::uint64_t cluster, int thread, std::uint32_t clock, int me) const;
@@ -113,8 +118,8 @@ class Order {
   void used(int warp);
   /// Whether the thread has met others since it had this clock, of whom one is `me` or has told `me` since.
   bool has_met(int thread, std::uint32_t clock, int me) const;
-  /// What a strong write by lanes of a warp leaves at its address.
-  Posting post(int warp, std::uint32_t lanes, const Strength& how);
+  /// What a strong write by lanes of a warp leaves at its address. An atomic without an order and a fence is no flag.
+  Posting post(int warp, std::uint32_t lanes, const Strength& how, bool is_atomic = false);
   /// A strong read by a warp, of the block of this rank, takes what has been left there.
   void take(int warp, int rank, const Message& message, const Strength& how, FlagUse read = {});
   /// Another lane, which executed instructions together with the thread when that had this clock and has told `me` since, as a
@@ -169,6 +174,7 @@ class Order {
   std::optional<Flaw> flaw(int warp, std::uint64_t cluster, int actor, bool is_open, Knows knows) const;
   Far done_by_block(int warp) const;
   void hint(int warp, const Message& message, const Clocks& known, const Far& far, Flaw flaw);
+  void hint_of_blocks(int warp, const Message& message, const Strength& how, const FlagUse& read);
 
   int threads_;
   std::vector<std::uint32_t> clock_, barrier_;  // by actor

@@ -108,17 +108,17 @@ Misfit Order::misfit_of_clusters(const StrongSide& before, const StrongSide& now
 // By now, ordered or not. The warp has just released, so that its clock is beyond what it has done.
 Far Order::done_by_block(int warp) const {
   Far out;
-  if (!cluster_ || stride_ == 0) return out;
+  if (stride_ == 0) return out;
   const std::size_t first = index(warp * kWarp / stride_ * stride_),
                     end = std::min(first + index(stride_), clock_.size());
   Clocks clocks(index(threads_));
   for (std::size_t thread = first; thread < end; ++thread)
     clocks[thread] = clock_[thread] + (thread / index(kWarp) == index(warp) ? 0 : 1);
-  out.add(*cluster_, clocks);
+  out.add(cluster_.value_or(0), clocks);
   return out;
 }
 
-Posting Order::post(int warp, std::uint32_t lanes, const Strength& how) {
+Posting Order::post(int warp, std::uint32_t lanes, const Strength& how, bool is_atomic) {
   Posting out;
   const Known all = released(warp, lanes);
   const auto fences = [&](std::size_t s) {
@@ -135,8 +135,9 @@ Posting Order::post(int warp, std::uint32_t lanes, const Strength& how) {
   for (std::size_t s = 0; how.unsaid && s < kScopes; ++s)
     if (fences(s)) out.fenced = static_cast<Scope>(s);
   if (!how.releases && !how.unsaid) out.relaxed = all;
-  const bool is_flag = std::has_single_bit(lanes) && (how.releases || (how.unsaid && out.fenced));
-  if (is_flag) out.block = done_by_block(warp);
+  out.is_fenced = how.releases || out.fenced;
+  const bool may_be_flag = out.is_fenced ? how.releases || how.unsaid : how.unsaid && !is_atomic;
+  if (std::has_single_bit(lanes) && may_be_flag) out.block = done_by_block(warp);
   return out;
 }
 
@@ -144,6 +145,22 @@ Posting Order::post(int warp, std::uint32_t lanes, const Strength& how) {
 void Order::hint(int warp, const Message& message, const Clocks& known, const Far& far, Flaw flaw) {
   need_warps();
   of_warp(warp).hints.add(std::make_shared<const Hint>(Hint{known, far, flaw, message.writers()}));
+}
+
+// The same of one that was written before the access, or whose block had done the access by then. Without a fence a flag is
+// what a load waits for alone.
+void Order::hint_of_blocks(int warp, const Message& message, const Strength& how, const FlagUse& read) {
+  if (message.blocks().empty()) return;
+  const StrongUse use = use_at(read.at);
+  if (!message.is_fenced() && (use.bytes == 0 || use.is_atomic || use.is_data)) return;
+  Hint out{{}, {}, {Flaw::Kind::early, how.scope, message.last(), read}, message.writers(), message.blocks()};
+  out.flaw.write.lacks = !message.is_fenced();
+  if (message.is_fenced()) {
+    out.flaw.kind = Flaw::Kind::unmet;
+    out.far = out.blocks;
+  }
+  need_warps();
+  of_warp(warp).hints.add(std::make_shared<const Hint>(std::move(out)));
 }
 
 // By a read of which `reach` is the scope that reaches who has written it. `flaw`: what the write lacks, and who reads.
@@ -177,8 +194,7 @@ void Order::take(int warp, int rank, const Message& message, const Strength& how
   last.message = &message;
   last.writes = message.writes();
   last.acquires = how.acquires;
-  if (!message.blocks().empty())
-    hint(warp, message, {}, message.blocks(), {Flaw::Kind::unmet, how.scope, message.last(), read});
+  hint_of_blocks(warp, message, how, read);
   if (message.relaxed()) {
     Flaw flaw{Flaw::Kind::relaxed, how.scope, message.last(), read};
     flaw.write.lacks = true;
@@ -223,6 +239,10 @@ std::optional<Flaw> Order::flaw(int warp, std::uint64_t cluster, int actor, bool
         of_warp(warp).hints.find([&](const Hint& one) { return knows(one.known, one.far); });
     if (found != nullptr) out = found->flaw_of(cluster);
   }
+  // Of a relaxed barrier.cluster.arrive by warps of several blocks, that of his own.
+  if (out && out->kind == Flaw::Kind::arrival && stride_ > 0 && !is_agent(actor) &&
+      out->write.thread / stride_ != actor / stride_)
+    out->write.thread = actor / kWarp * kWarp;
   if (out) out->write.is_own = out->write.thread == actor && out->write.cluster == cluster;
   if (out && out->kind != Flaw::Kind::scope && out->read.lacks && is_open) out->write.lacks = false;
   return out;
@@ -243,6 +263,23 @@ int Order::told_to_block(std::uint64_t cluster, int thread, std::uint32_t clock,
   for (int warp = 0; warp < warps; ++warp)
     if (before(cluster, thread, clock, (me / stride_ * warps + warp) * kWarp)) return warp;
   return -1;
+}
+
+std::optional<Flaw> Order::written_early(std::uint64_t cluster, int thread, std::uint32_t clock, int me) const {
+  if (of_warps_.empty() || is_agent(thread)) return std::nullopt;
+  const bool is_near = cluster == cluster_.value_or(0);  // a flag before the last barrier has had its use
+  const auto since = [&](int writer) { return is_near ? barrier_[index(writer)] : 0; };
+  const Hint* const found = of_warp(me / kWarp).hints.find([&](const Hint& one) {
+    const FlagUse write = one.flaw_of(cluster).write;
+    return write.cluster == cluster && write.thread >= 0 && write.thread / stride_ == thread / stride_ &&
+           one.blocks.knows(cluster, write.thread, since(write.thread)) &&
+           !one.blocks.knows(cluster, thread, clock);
+  });
+  if (found == nullptr) return std::nullopt;
+  Flaw out = found->flaw_of(cluster);
+  out.kind = Flaw::Kind::early;
+  out.write.is_own = out.write.thread == thread;
+  return out;
 }
 
 bool Order::is_open(int actor, std::uint32_t clock, int me) const {

@@ -220,6 +220,7 @@ class Shared {
                            bool writes) const;
   bool has_waited(const Accesses::Conflict& conflict, int by) const;
   std::optional<Flaw> flaw_of(const Accesses::Conflict& conflict) const;
+  bool is_early_read(const Accesses::Conflict& conflict, const std::optional<Flaw>& flaw) const;
   bool is_weak_read(const Accesses::Conflict& conflict, Place at, bool writes) const;
   bool is_told_by_lane(const Accesses::Conflict& conflict) const;
   KernelRule rule_of(const Accesses::Conflict& conflict) const;

@@ -63,6 +63,8 @@ Error Shared::by_agent(std::string_view what, const Accesses::Conflict& conflict
 Error Shared::race(std::string_view what, const Accesses::Conflict& conflict, Place at, bool writes) const {
   const Accesses::Access& before = *conflict.before;
   const int by = cluster_->who(before.thread, before.at).thread, rank = cluster_->rank_of(conflict.thread);
+  const auto flaw = flaw_of(conflict);
+  const bool is_early = is_early_read(conflict, flaw), is_one = conflict.byte == conflict.last;
   const std::string first = fmt::format("{} {} by", bytes_text(conflict.byte, conflict.last, "was", "were"),
                                         conflict.before_writes ? "written" : "read");
   const bool is_own = cluster_->rank_of(by) == rank;
@@ -78,7 +80,7 @@ Error Shared::race(std::string_view what, const Accesses::Conflict& conflict, Pl
             is_own ? "barrier (bar.sync)" : "barrier.cluster")};
   const bool same_warp = by / kWarp == conflict.thread / kWarp;
   const int teller =
-      same_warp ? -1 : cluster_->order.told_by_lane(before.thread, before.clock, conflict.thread);
+      same_warp || is_early ? -1 : cluster_->order.told_by_lane(before.thread, before.clock, conflict.thread);
   const std::string told = teller < 0 ? ""
                                       : fmt::format(
                                             "lane {} of that warp has arrived, or set a flag, without a "
@@ -90,8 +92,8 @@ Error Shared::race(std::string_view what, const Accesses::Conflict& conflict, Pl
   // Where warps have parted, a barrier of all of them would never be complete.
   const bool have_parted = cluster_->flow && cluster_->flow(before.at, at) == Cluster::Flow::apart;
   const Unordered found{
-      both_accesses(conflict.before_writes, writes),
-      flaw_of(conflict),
+      is_early ? "this write and that read" : both_accesses(conflict.before_writes, writes),
+      is_early ? std::nullopt : flaw,
       cluster_->order.is_open(before.thread, before.clock, conflict.thread),
       is_own ? Scope::cta : Scope::cluster,
       same_warp ? "a __syncwarp must come between them, or a __syncthreads if other warps use these bytes, too"
@@ -102,17 +104,26 @@ Error Shared::race(std::string_view what, const Accesses::Conflict& conflict, Pl
             "warps, must come between them"
           : "a __syncthreads must come between them",
       told,
-      is_weak_read(conflict, at, writes),
+      !is_early && is_weak_read(conflict, at, writes),
       conflict.misfit,
       cluster_->order.use_at(before.at),
       cluster_->order.use_at(at)};
-  return unordered(what, fmt::format("{} {}", first, cluster_->name(by, rank)), found);
+  const std::string_view when = !is_early ? "" : is_one ? kBeforeWrittenOne : kBeforeWritten;
+  return unordered(what, fmt::format("{} {}{}", first, cluster_->name(by, rank), when), found);
+}
+
+// The write must come first, whatever nearly makes it wait for the read. A strong read may wait for the write by itself.
+bool Shared::is_early_read(const Accesses::Conflict& conflict, const std::optional<Flaw>& flaw) const {
+  return conflict.was_unwritten && !conflict.before->strong &&
+         !cluster_->order.is_agent(conflict.before->thread) && (!flaw || flaw->kind == Flaw::Kind::early);
 }
 
 // What nearly orders both; of atomics that do not reach each other, nothing.
 std::optional<Flaw> Shared::flaw_of(const Accesses::Conflict& conflict) const {
   const Accesses::Access& before = *conflict.before;
   auto out = cluster_->order.nearly_before(before.thread, before.clock, conflict.thread);
+  if (!out && conflict.misfit == Misfit::none)
+    return cluster_->order.written_early(before.thread, before.clock, conflict.thread);
   const bool is_none =
       conflict.misfit == Misfit::scope ||
       (may_be_flags(conflict.misfit) && out &&
@@ -189,7 +200,9 @@ Fault Shared::told(std::string_view what, const Accesses::Conflict& conflict, Pl
     case Kind::pending: tell_pending(out, what, conflict); break;
     case Kind::race:
       out.error = race(what, conflict, at, writes);
-      if (!cluster_->order.is_agent(conflict.before->thread)) add_flag(out, flaw_of(conflict));
+      if (const auto flaw = flaw_of(conflict);
+          !cluster_->order.is_agent(conflict.before->thread) && !is_early_read(conflict, flaw))
+        add_flag(out, flaw);
       break;
   }
   return out;
@@ -237,18 +250,21 @@ constexpr UnfencedWords kUnfencedWrite{"written", "write", "writes", KernelRule:
 Fault unfenced_fault(std::string_view what, Who who, const Accesses::Unfenced& found, const Cluster& cluster,
                      int rank, const UnfencedWords& words) {
   const Accesses::Access& before = found.write;
-  Fault out =
-      fault_of(who,
-               {Errc::protocol_violation, std::string(what),
-                fmt::format("{} {} by {} through the generic proxy, and no fence.proxy.async that orders "
-                            "that {} came before this statement",
-                            bytes_text(found.first, found.last, "was", "were"), words.done,
-                            cluster.name(before.thread, rank), words.noun),
-                must_fence_proxy(before.thread, who.thread, words.noun)},
-               words.rule);
+  const std::string bytes = bytes_text(found.first, found.last);
+  Fault out = fault_of(
+      who,
+      {Errc::protocol_violation, std::string(what),
+       fmt::format(
+           "{} {} by {}{} through the generic proxy, and no fence.proxy.async that orders {} came before "
+           "this statement",
+           bytes_text(found.first, found.last, "was", "were"), words.done, cluster.name(before.thread, rank),
+           found.has_others ? " and others" : "",
+           found.has_others ? fmt::format("those {}s", words.noun) : fmt::format("that {}", words.noun)),
+       must_fence_proxy(before.thread, who.thread, words.noun, found.has_others)},
+      words.rule);
   out.address = {Space::shared, found.first, {}, rank};
   out.other = side_of({before.thread, before.at},
-                      fmt::format("{} {}", words.does, bytes_text(found.first, found.last)));
+                      fmt::format("{} {}", words.does, found.has_others ? "some of these bytes" : bytes));
   return out;
 }
 

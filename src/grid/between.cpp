@@ -43,21 +43,20 @@ bool Block::has_met_at(int warp, std::int32_t statement) const {
   });
 }
 
-// Whether a thread comes from the first statement to this one, and from there to the second, in one function.
-bool Block::is_between(const FaultSide& first, const block::Place& at, const FaultSide& second) const {
+// Whether a thread comes from one statement to another one, in one function.
+bool Block::leads(const block::Place& first, const block::Place& second) const {
   const Program& program = grid_.program;
-  if (at.line == 0 || first.at.line == 0 || second.at.line == 0) return false;
-  const auto leads = [&](std::int32_t from, std::int32_t to) {
-    const auto function = [&](std::int32_t of) {
-      return program.origins[static_cast<std::size_t>(of)].function;
-    };
-    if (from == to || function(from) != function(to)) return false;
-    const auto [known, is_new] = leads_.try_emplace({from, to}, false);
-    if (is_new) known->second = leads_to(program, from, to, false);
-    return known->second;
-  };
-  const std::int32_t number = number_of(program, at);
-  return leads(number_of(program, first.at), number) && leads(number, number_of(program, second.at));
+  if (first.line == 0 || second.line == 0) return false;
+  const std::int32_t from = number_of(program, first), to = number_of(program, second);
+  const auto function = [&](std::int32_t of) { return program.origins[static_cast<std::size_t>(of)].function; };
+  if (from == to || function(from) != function(to)) return false;
+  const auto [known, is_new] = leads_.try_emplace({from, to}, false);
+  if (is_new) known->second = leads_to(program, from, to, false);
+  return known->second;
+}
+
+bool Block::is_between(const FaultSide& first, const block::Place& at, const FaultSide& second) const {
+  return leads(first.at, at) && leads(at, second.at);
 }
 
 // Lanes of the second one's warp wait at a barrier for its lane, which has gone past.
@@ -178,6 +177,59 @@ std::optional<Block::Between> Block::between(const FaultSide& first, const Fault
   return std::nullopt;
 }
 
+// `waited` has gone on by a phase of which `arrived` was to be a part.
+bool Block::explain_by_count(Fault& fault, const FaultSide& waited, const FaultSide& arrived) const {
+  if (arrived.lanes.empty()) return false;
+  std::string must = async_.mbarriers.miscounted(waited.warp, arrived.warp * kLanes + arrived.lanes.front());
+  if (must.empty()) return false;
+  std::string& seen = fault.error.seen;
+  seen = seen.substr(0, seen.find(", and ")) +
+         ", and a phase that its thread was to arrive in was complete without it";
+  fault.error.accepted = std::move(must);
+  return true;
+}
+
+// Whether a fault is of bytes whose copy an object of this block counts, or of another warp that arrives there.
+bool Block::is_of_object(const Fault& fault, std::int64_t object, int warp) const {
+  const block::Shared& shared = async_.shared;
+  if (fault.address && fault.address->space == Space::shared && fault.address->rank == rank_)
+    if (const auto write = shared.last_write(fault.address->byte))
+      if (const auto counts = async_.mbarriers.counted_by(write->thread)) return *counts == object;
+  const auto is_other = [&](const FaultSide& side) {
+    return side.warp != warp && async_.mbarriers.has_arrived(object, side.warp);
+  };
+  return is_other(fault) || (fault.other && is_other(*fault.other));
+}
+
+// The thread of a read before the write has waited for a phase, and that did not wait for the write. Where both are in a loop,
+// the wait may have come behind the read.
+bool Block::explain_by_early_wait(Fault& fault) const {
+  std::string& seen = fault.error.seen;
+  std::string_view when = block::kBeforeWritten;
+  std::size_t at = seen.find(when);
+  if (at == seen.npos) at = seen.find(when = block::kBeforeWrittenOne);
+  if (at == seen.npos) return false;
+  const FaultSide& read = *fault.other;
+  const Block& of =
+      *cluster_.blocks()[static_cast<std::size_t>(read.warp * kLanes / async_.shared.cluster().stride())];
+  const block::Mbarriers& objects = of.async_.mbarriers;
+  const auto waited = objects.waited(read.warp);
+  const std::string phase = objects.waited_phase(read.warp);
+  if (phase.empty() || !leads(waited->who.at, read.at) || leads(read.at, waited->who.at)) return false;
+  const auto write = of.async_.shared.last_write(fault.address->byte);
+  const auto counts = write ? objects.counted_by(write->thread) : std::nullopt;
+  seen = fmt::format("{}, and {}, for which that warp had waited, was complete without this write",
+                     seen.substr(0, at + when.size()), phase);
+  fault.error.accepted =
+      !counts ? "this thread must arrive there behind this write, or another wait must come before that read"
+      : *counts == waited->address
+          ? "mbarrier.expect_tx must count the bytes of this copy no later than the last arrival of that phase"
+          : fmt::format("that warp must wait for the mbarrier at {} before that read",
+                        of.async_.shared.at(*counts));
+  fault.related.push_back(block::side_of(waited->who, "the wait for that phase"));
+  return true;
+}
+
 bool Block::explain_by_narrow(Fault& fault) const {
   constexpr std::string_view kNone = "no barrier came between ";
   std::string& seen = fault.error.seen;
@@ -185,7 +237,8 @@ bool Block::explain_by_narrow(Fault& fault) const {
   if (at == seen.npos || fault.lanes.empty() || fault.other->lanes.empty()) return false;
   const std::size_t end = std::min(seen.find(" (", at), seen.size());
   const std::string both = seen.substr(at + kNone.size(), end - at - kNone.size());
-  std::optional<Between> found = between(*fault.other, fault, both);
+  std::optional<Between> found;
+  if (both.starts_with("that ")) found = between(*fault.other, fault, both);
   if (!found) found = between(fault, *fault.other, both);
   if (!found) return false;
   seen.replace(at, end - at, found->came);

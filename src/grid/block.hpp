@@ -234,7 +234,10 @@ class Block {
   bool complete(const Barrier& barrier) const;
   std::optional<Error> misused(const Arrival& arrival) const;
   void order(const Barrier& barrier, int number);
-  void explain_by_waits(Fault& fault) const;
+  bool explain_by_waits(Fault& fault) const;
+  bool is_of_object(const Fault& fault, std::int64_t object, int warp) const;
+  void explain_by_others(Fault& fault) const;
+  bool explain_by_early_wait(Fault& fault) const;
   void explain_by_barriers(Fault& fault) const;
   bool explain_by_count(Fault& fault, const FaultSide& waited, const FaultSide& arrived) const;
   // ---- What came between the sides of a race (grid/between.cpp)
@@ -250,6 +253,7 @@ class Block {
   std::optional<Between> waiting_between(const FaultSide& first, const FaultSide& second,
                                          std::string_view both) const;
   std::optional<Between> between(const FaultSide& first, const FaultSide& second, std::string_view both) const;
+  bool leads(const block::Place& from, const block::Place& to) const;
   bool is_between(const FaultSide& first, const block::Place& at, const FaultSide& second) const;
   std::uint64_t own_shared_bytes() const;
   Fault located(Fault found) const;

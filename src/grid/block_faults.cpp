@@ -112,7 +112,9 @@ void Block::explain_by_phase(Fault& fault) const {
     fault.error.accepted =
         "an mbarrier must be used by mbarrier instructions alone (mbarrier.test_wait tells whether a phase is complete)";
   }
-  if (fault.error.code == Errc::data_race || fault.error.code == Errc::copy_pending) explain_by_waits(fault);
+  if ((fault.error.code == Errc::data_race || fault.error.code == Errc::copy_pending) &&
+      explain_by_waits(fault))
+    return;
   async_.cluster.explain_by_phase(fault);
 }
 
@@ -157,21 +159,36 @@ bool is_behind(const Program& program, const Fault& fault) {
 
 }  // namespace
 
-// What the warps of a fault have waited for in vain.
-void Block::explain_by_waits(Fault& fault) const {
+// What the warps of a fault have waited for in vain. Whether that is the cause, and where it is told.
+bool Block::explain_by_waits(Fault& fault) const {
   std::vector<int> warps = {fault.warp};
   if (fault.other) warps.push_back(fault.other->warp);
   for (const int warp : warps) {
     const auto unread = async_.mbarriers.unread(warp), failed = async_.mbarriers.failed(warp);
     if (!unread && !failed) continue;
-    const ptx::Statement& test = statement_of(origin_at(grid_.program, (unread ? *unread : *failed).at));
+    const block::Mbarriers::AtObject& at = unread ? *unread : *failed;
+    if (is_of_object(fault, at.address, warp)) {
+      fault = block::told_at_cause(std::move(fault), at.who,
+                                   {fault.error.code,
+                                    {},
+                                    unread ? "nothing reads its answer, so this warp has not waited"
+                                           : "its answer was false, as it may be, and this warp has gone on",
+                                    "it must be executed again until its answer is true"});
+      return true;
+    }
+    const ptx::Statement& test = statement_of(origin_at(grid_.program, at.who.at));
     const int number = warp - async_.shared.first_warp();
     fault.error.accepted += fmt::format(
         fmt::runtime(unread ? " (nothing reads the answer of {} at PTX line {}, so warp {} has not waited)"
                             : " ({} at PTX line {} was false, as it may be, and warp {} has gone on)"),
         ptx::one_line(test.text), test.position.line, number);
-    return;
+    return false;
   }
+  explain_by_others(fault);
+  return false;
+}
+
+void Block::explain_by_others(Fault& fault) const {
   if (fault.error.code == Errc::copy_pending && async_.groups.has_waited_for_none(fault.warp) &&
       fault.error.accepted.find("wait_group") != std::string::npos)
     fault.error.accepted +=
@@ -188,6 +205,10 @@ void Block::explain_by_waits(Fault& fault) const {
       fault.related.push_back(block::side_of(cause->who, cause->label));
     }
   if (!fault.other || fault.error.code != Errc::data_race) return;
+  if (fault.other->warps > 1)
+    if (const auto arrival = async_.mbarriers.arrived_for(fault.warp, fault.other->warp, fault.other->warps))
+      fault.related.push_back(
+          block::side_of(*arrival, "arrives at the mbarrier that this thread has waited for"));
   const int first = async_.shared.first_warp(), now = fault.warp - first, before = fault.other->warp - first;
   if (std::min(now, before) >= 0 && std::max(now, before) < static_cast<int>(warps_.size())) {
     const std::int32_t at =
@@ -204,20 +225,8 @@ void Block::explain_by_waits(Fault& fault) const {
     fault.error.accepted =
         "a bar.sync that counts the threads of both warps must come between them (bar.arrive waits for nobody)";
   if (!explain_by_count(fault, fault, *fault.other) && !explain_by_count(fault, *fault.other, fault) &&
-      !explain_by_narrow(fault))
+      !explain_by_narrow(fault) && !explain_by_early_wait(fault))
     explain_by_barriers(fault);
-}
-
-// `waited` has gone on by a phase of which `arrived` was to be a part.
-bool Block::explain_by_count(Fault& fault, const FaultSide& waited, const FaultSide& arrived) const {
-  if (arrived.lanes.empty()) return false;
-  std::string must = async_.mbarriers.miscounted(waited.warp, arrived.warp * kLanes + arrived.lanes.front());
-  if (must.empty()) return false;
-  std::string& seen = fault.error.seen;
-  seen = seen.substr(0, seen.find(", and ")) +
-         ", and a phase that its thread was to arrive in was complete without it";
-  fault.error.accepted = std::move(must);
-  return true;
 }
 
 // The two warps of a race were at different statements when all warps met last.

@@ -194,6 +194,9 @@ void GlobalAccesses::Check::report(const Entry& old, const Entry& now, LineBits 
   if (out.flaw && may_be_flags(out.misfit) &&
       (is_near ? order.is_flag_itself(*out.flaw, before, old.clock, me) : out.flaw->write.at == before.at))
     out.flaw.reset();
+  if (!out.flaw && out.told_warp < 0 && out.misfit == block::Misfit::none)
+    out.flaw = is_near ? order.written_early(thread, old.clock, me)
+                       : order.written_early(old.cluster, thread, old.clock, me);
   const auto rank = [&](const GlobalConflict& of) {
     if (of.before.cluster != of.now.cluster) return is_minor(of.misfit) ? 3 : 4;
     if (block::is_of_flag(of.flaw) || is_minor(of.misfit) || of.before.non_coherent || of.now.non_coherent)

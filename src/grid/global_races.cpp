@@ -254,6 +254,31 @@ KernelRule rule_between(const Program& program, const GlobalConflict& found) {
   return is_taken_before_others(program, statement) ? KernelRule::flag_fence : KernelRule::blocks_not_ordered;
 }
 
+// A fault whose cause is one use of a flag, at that.
+Fault told_at_flag(const Grid& grid, Fault fault, const GlobalConflict& found, const block::FlagUse& use) {
+  const int stride = shape_of(grid).stride();
+  const device::Index3 at = block_of(grid, use);
+  const auto side = [&](FaultSide out, const device::Index3& of) {
+    out.elsewhere = of == at ? std::nullopt : std::optional(of);
+    return out;
+  };
+  const block::FlagUse& other = &use == &found.flaw->write ? found.flaw->read : found.flaw->write;
+  std::vector<FaultSide> related = {side(*fault.other, block_of(grid, found.before))};
+  if (other.thread >= 0)
+    related.push_back(
+        side(block::side_of({other.thread % stride, other.at}, block::flag_text(*found.flaw, other)),
+             block_of(grid, other)));
+  auto [seen, accepted] = block::words_of(*found.flaw, block::Scope::gpu, grid.program.use_at(use.at).scope);
+  const Errc code = fault.error.code;
+  Fault out = block::told_at_cause(std::move(fault), {use.thread % stride, use.at},
+                                   {code, {}, std::move(seen), std::move(accepted)});
+  out.block = at;
+  out.other = side(*out.other, block_of(grid, found.now));
+  out.related = std::move(related);
+  name_statement(grid.program, out);
+  return out;
+}
+
 }  // namespace
 
 Fault fault_between(const Grid& grid, const GlobalConflict& found) {
@@ -262,6 +287,13 @@ Fault fault_between(const Grid& grid, const GlobalConflict& found) {
   const KernelRule rule = rule_between(grid.program, found);
   const BetweenBlocks words = between_blocks(grid, found);
   Error error = error_of(grid, found, who, block::Scope::gpu, words.advice, words.cause);
+  if (found.flaw && found.flaw->kind == block::Flaw::Kind::early) {
+    const bool is_of_copy =
+        statement_of(origin_at(grid.program, Block::place(found.before.site))).is->does == ptx::Does::copy;
+    if (is_of_copy && found.before.writes)
+      error.accepted =
+          "that copy must be complete (cp.async.bulk.wait_group 0, without .read) before the release of the flag";
+  }
   Fault out = fault_of(grid, found, std::move(error), rule);
   out.block = block_of(grid, found.now);
   out.warp %= shape.stride() / block::kWarp;
@@ -275,6 +307,9 @@ Fault fault_between(const Grid& grid, const GlobalConflict& found) {
       if (const device::Index3 at = block_of(grid, *use); at != out.block) side.elsewhere = at;
     }
   name_statement(grid.program, out);
+  if (const block::FlagUse* const use =
+          found.flaw && shows_flag(found) ? block::at_fault(*found.flaw) : nullptr)
+    out = told_at_flag(grid, std::move(out), found, *use);
   locate(grid.program, out);
   return out;
 }

@@ -218,7 +218,7 @@ void Records::takes(const block::Messages::Held& held, int lane) {
 void Records::leaves(block::Messages::Held& held, int lane, Lanes lanes, bool is_atomic) {
   if (held.empty() || !is_ordered()) return;
   block::Order& order = block_.accesses().order();
-  if (!posting_) posting_ = order.post(warp_.number_in_cluster(), lanes, step_.access.order);
+  if (!posting_) posting_ = order.post(warp_.number_in_cluster(), lanes, step_.access.order, is_atomic);
   const bool is_part =
       step_.access.bytes * step_.access.count < 4;  // of a word, whose rest may be another flag
   const block::Who who = Block::who(warp_, step_, lane);

@@ -209,10 +209,13 @@ Error error_of(const Undefined::Cause& cause, const std::string& name, const ptx
             fmt::format("{} has never been written", name),
             "it must have a value before this statement"};
   const Missing what = missing(cause);
-  return {Errc::never_written,
-          {},
-          fmt::format("{}, and {} at PTX line {} depends on {}", what.seen, name, user.position.line, what.it),
-          fmt::format(fmt::runtime(what.accepted), loads.opcode)};
+  const bool may_be_anothers = cause.from == From::local && loads.text.find(".local") == loads.text.npos;
+  return {
+      Errc::never_written,
+      {},
+      fmt::format("{}, and {} at PTX line {} depends on {}", what.seen, name, user.position.line, what.it),
+      fmt::format(fmt::runtime(what.accepted), loads.opcode) +
+          (may_be_anothers ? ", by the same thread (a local address is another place in each thread)" : "")};
 }
 
 }  // namespace

@@ -108,6 +108,8 @@ Result<LinesRead> checked_lines(const Move& move, const MoveAddresses& at, const
         !done) {
       Error error = done.error();
       error.where = name_of(line, i);
+      if (i > 0 && !at.strides.empty())
+        error.where += fmt::format(", {} elements from line to line", at.strides[0]);
       return error;
     }
   }
