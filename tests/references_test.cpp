@@ -56,6 +56,7 @@ struct Bound {
 struct Done {
   std::string said = "-";
   float number = -1;
+  bool inferred = false;
 };
 
 Done done(const std::string& text, std::initializer_list<Bound> bound, std::vector<ptx::Argument> more = {}) {
@@ -71,6 +72,7 @@ Done done(const std::string& text, std::initializer_list<Bound> bound, std::vect
   const ptx::Report report = made->launch({}, more);
   if (report.fault) out.said = report.fault->message();
   out.number = words[0];
+  out.inferred = static_cast<bool>(report.inferred);
   return out;
 }
 
@@ -243,23 +245,25 @@ TEST_CASE("a launch without a binding, or with another one, says what would do",
              Contains("is no surface but a texture; expected what ptx::surface"));
   CHECK_THAT(done(module_of(".extern .global .texref tex;", read_at("tex", 1)), {}).said,
              Contains("'tex'; expected a variable that is defined in the module"));
-  const auto bound = [&](const std::string& members) {
+  const auto done_with = [&](const std::string& members) {
     return done(module_of(fmt::format(".global .texref tex = {{ {} }};", members), read_at("tex", 1)),
-                {{"tex", linear.handle}})
-        .said;
+                {{"tex", linear.handle}});
   };
+  const auto bound = [&](const std::string& members) { return done_with(members).said; };
+  const auto number_of = [&](const std::string& members) { return done_with(members).number; };
   CHECK(
       bound(
           "width = 99, filter_mode = linear, addr_mode_0 = mirror, addr_mode_2 = wrap, normalized_coords = 1") ==
       "-");
-  const std::string says = "what its initial value says, ";
-  CHECK_THAT(
-      bound("filter_mode = nearest"),
-      Contains("the .texref 'tex': texture bound to it is linear; expected " + says + "filter_mode = nearest"));
-  CHECK_THAT(bound("addr_mode_1 = clamp_to_edge"),
-             Contains("is mirror along axis 1; expected " + says + "addr_mode_1 = clamp_to_edge"));
-  CHECK_THAT(bound("normalized_coords = 0"),
-             Contains("is normalized; expected " + says + "normalized_coords = 0"));
+  CHECK_FALSE(done_with("").inferred);
+  CHECK(done(module_of("", read_at("t", 1), ", .param .texref t"), {}, {ptx::value(linear.handle)}).inferred);
+  // The driver looks at none of them.
+  const float number = number_of("");
+  for (const char* const members :
+       {"filter_mode = nearest", "addr_mode_1 = clamp_to_edge", "normalized_coords = 0"}) {
+    CHECK(bound(members) == "-");
+    CHECK(number_of(members) == number);
+  }
 }
 
 TEST_CASE("what the text of a reference may be", "[quick]") {

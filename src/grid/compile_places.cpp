@@ -143,13 +143,24 @@ std::uint64_t Compiler::address_of(const Operand& symbol) {
   refuse(fmt::format("'{}'", variable->name), "a variable that is defined in the module");
 }
 
+namespace {
+
+bool is_of_module(const ptx::ModuleText& module, const ptx::Variable& variable) {
+  return std::ranges::any_of(module.variables, [&](const ptx::Variable& one) { return &one == &variable; });
+}
+
+}  // namespace
+
 // Of what it stands for: the launch knows.
 Place Compiler::reference(const Operand& operand) {
   if (operand.variable->linkage == ptx::Linkage::external)
     refuse(fmt::format("'{}'", operand.variable->name), "a variable that is defined in the module");
   if (std::ranges::find(program_.references, operand.variable) == program_.references.end())
     program_.references.push_back(operand.variable);
-  note(Inference{-1, "what a name of a texture, sampler or surface stands for", "its handle"});
+  // An H200 reads by a variable what it reads by a handle; the driver loads neither samplers nor references as parameters
+  // (tools/capture/texture_references.py).
+  if (program_.module->has_samplers || !is_of_module(*program_.module, *operand.variable))
+    note(Inference{-1, "what a name of a texture, sampler or surface stands for", "its handle"});
   return constant(reference_address(*program_.module, *operand.variable), 64);
 }
 

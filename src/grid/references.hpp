@@ -26,7 +26,7 @@ std::optional<Error> wrong_handle(const ptx::Variable& reference, std::uint64_t 
 class References {
  public:
   /// Of a launch, whose parameters hold the handles of parameters that are references. Errors: argument_mismatch, if one that the
-  /// kernel names has no handle, or one that contradicts its initial value.
+  /// kernel names has no handle, or one that contradicts its initial value in independent mode.
   static Result<References> of(const Program& program, const Bound& bound,
                                std::span<const std::byte> parameters);
 

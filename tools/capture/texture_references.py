@@ -65,9 +65,9 @@ class References(Gpu):
         self.copy(of, array, memory, True)
         return array
 
-    def handle(self, array, addressing, linear, flags, border=(0, 0, 0, 0)):
+    def handle(self, array, addressing, linear, flags, border=None):
         words = (ctypes.c_uint * 64)(*[ADDRESSING.index(addressing)] * 3, int(linear), flags)
-        words[10:14] = [int(one) for one in np.array(border, 'f4').view('u4')]  # behind three floats of mipmaps and anisotropy
+        words[10:14] = [int(one) for one in np.array(border or [0] * 4, 'f4').view('u4')]  # behind three floats of mipmaps and anisotropy
         out = ctypes.c_uint64()
         self.call('cuTexObjectCreate', ctypes.byref(out), ctypes.byref(Resource(type=0, array=array)),
                   ctypes.byref(TextureDescriptor(words)), None)
