@@ -266,7 +266,9 @@ TEST_CASE(
       "the release between that write and this read has .cta scope, which does not reach another block";
   check({"scope_too_narrow", flag("membar.gl; red.cta.global.add.u32"), says}, how);
   check({"scope_too_narrow", flag("red.cta.global.add.u32"), says}, how);
-  check({"flag_fence", flag("red.global.add.u32"), "must come before the write of the flag"}, how);
+  check({"flag_fence", flag("red.global.add.u32"),
+         "this write of a flag is volatile or relaxed, and no fence stands before it"},
+        how);
   check({"", flag("membar.gl; red.global.add.u32")}, how);
 }
 
