@@ -217,15 +217,15 @@ bool Block::explain_by_early_wait(Fault& fault) const {
   const std::string phase = objects.waited_phase(read.warp);
   if (phase.empty() || !leads(waited->who.at, read.at) || leads(read.at, waited->who.at)) return false;
   const auto write = of.async_.shared.last_write(fault.address->byte);
-  const auto counts = write ? objects.counted_by(write->thread) : std::nullopt;
+  const std::int64_t counts = write ? objects.counted_by(write->thread).value_or(-1) : -1;
   seen = fmt::format("{}, and {}, for which that warp had waited, was complete without this write",
                      seen.substr(0, at + when.size()), phase);
   fault.error.accepted =
-      !counts ? "this thread must arrive there behind this write, or another wait must come before that read"
-      : *counts == waited->address
+      counts < 0 ? "this thread must arrive there behind this write, or another wait must come before that read"
+      : counts == waited->address
           ? "mbarrier.expect_tx must count the bytes of this copy no later than the last arrival of that phase"
           : fmt::format("that warp must wait for the mbarrier at {} before that read",
-                        of.async_.shared.at(*counts));
+                        of.async_.shared.at(counts));
   fault.related.push_back(block::side_of(waited->who, "the wait for that phase"));
   return true;
 }
