@@ -146,6 +146,12 @@ bool is_defined(const Buffer& undefined) {
 bool allows_undefined(Warp& warp, const Path& path, const Step& step, Lanes lanes,
                       const std::vector<Place>& from) {
   const std::uint64_t mask = ones(std::min(8 * step.access.bytes, 64));
+  const auto has_value = [&](int lane) {
+    return std::ranges::any_of(
+        from, [&](const Place& place) { return (~warp.undefined().read(path, place, lane) & mask) != 0; });
+  };
+  bool is_part = step.access.strong && step.access.bytes != 16;
+  for_each_lane(is_part ? lanes : 0, [&](int lane) { is_part = is_part && has_value(lane); });
   for (const Place& place : from) {
     Lanes without = 0;
     if (step.access.bytes == 16)
@@ -154,7 +160,8 @@ bool allows_undefined(Warp& warp, const Path& path, const Step& step, Lanes lane
       for_each_lane(lanes, [&](int lane) {
         without |= Lanes{(warp.undefined().read(path, place, lane) & mask) != 0} << lane;
       });
-    if (without != 0 && !warp.undefined().stores(path, step, place, without, step.access.bytes)) return false;
+    if (without != 0 && !warp.undefined().stores(path, step, place, without, step.access.bytes, is_part))
+      return false;
   }
   return true;
 }

@@ -119,7 +119,9 @@ class Undefined {
   bool fault(const Path& path, const Step& step, const Place& place, Lanes lanes);
   /// Of a register of which so many bytes are stored for all to read: a word that was loaded as it is, whose last bytes alone nothing
   /// has written, counts as one of a struct with padding, if whole words are stored to its variable, too. True if the launch goes on.
-  bool stores(const Path& path, const Step& step, const Place& place, Lanes lanes, std::size_t bytes);
+  /// `is_part`: the store is strong, and each lane's has values, too: one of them may be a flag.
+  bool stores(const Path& path, const Step& step, const Place& place, Lanes lanes, std::size_t bytes,
+              bool is_part);
 
  private:
   struct Result {

@@ -183,11 +183,16 @@ bool Undefined::is_padded(const Path& path, const Place& place, Lanes lanes, std
   return out && has_words(cause);
 }
 
-bool Undefined::stores(const Path& path, const Step& step, const Place& place, Lanes lanes, std::size_t bytes) {
-  if (!is_padded(path, place, lanes, bytes)) return fault(path, step, place, lanes);
+bool Undefined::stores(const Path& path, const Step& step, const Place& place, Lanes lanes, std::size_t bytes,
+                       bool is_part) {
+  const bool is_padding = is_padded(path, place, lanes, bytes);
   Fault found = fault_of(path, step, place, lanes);
-  found.rule = KernelRule::padding_stored;
-  found.error.accepted = "they may be padding of a struct; else " + found.error.accepted;
+  if (!is_padding && (!is_part || found.rule != KernelRule::never_written))
+    return fault(path, step, place, lanes);
+  found.rule = is_padding ? KernelRule::padding_stored : KernelRule::undefined_part_sent;
+  found.error.accepted = (is_padding ? "they may be padding of a struct; else "
+                                     : "a flag in the same store may tell who reads it to leave that; else ") +
+                         found.error.accepted;
   return warp_.block().allows(std::move(found));
 }
 
