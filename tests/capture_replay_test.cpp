@@ -513,15 +513,16 @@ TEST_CASE("addresses that do not fit the memory of a capture") {
   require_unreadable(generic, "case 1, lane 5: generic address 0x400 does not point into shared memory");
   Capture global = wmma_load();
   global.statement.replace(global.statement.find("shared"), 6, "global");
-  require_unreadable(global,
-                     "case 0, line 0: 16 bytes from 0x40 of the global space are out of bounds; there is none");
+  require_unreadable(
+      global,
+      "case 0, line 0 of the tile: 16 bytes from 0x40 of the global space are out of bounds; there is none");
   Capture empty = ldmatrix();
   empty["smem"] = Array::zeros("smem", 1, {kCases, 0});
   require_unreadable(empty,
                      "case 0, lane 0: 16 bytes from 0x10 of the shared space are out of bounds; there is none");
   Capture far = wmma_load();
   far["stride"].set(1, 0xFFFFFFF0);
-  require_unreadable(far, "case 1, line 1: ");
+  require_unreadable(far, "case 1, line 1 of the tile, 4294967280 elements from line to line: ");
   far["stride"].set(1, 20);
   require_unreadable(far, "case 1, stride: 20 elements of 8 bits is misaligned");
 

@@ -194,7 +194,7 @@ std::uint64_t digest_of_launch(const Row& row, const Way& way = kHandle) {
       {.grid = {kPlaces / 256}, .block = {256}}, {ptx::value(handle), ptx::buffer(in), ptx::buffer(out)});
   INFO((report.fault ? report.fault->message() : ""));
   REQUIRE(report.ok());
-  CHECK(report.inferred == (way.names != "%t" || way.before != kHandle.before));
+  CHECK(report.inferred == (!way.mode.empty() || way.parameter != kHandle.parameter));
   CHECK(ptx::forget(handle));
   CHECK(ptx::forget(sampler));
   std::uint64_t sum = 0;
