@@ -1,39 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "texture/sampler.hpp"
 
-#include <map>
-#include <mutex>
-#include <shared_mutex>
-
+#include "texture/handles.hpp"
 #include "texture/texture.hpp"
 
 namespace warpbit {
 namespace texture {
 namespace {
 
-struct AllSamplers {
-  std::shared_mutex mutex;
-  std::map<std::uint64_t, std::shared_ptr<const ptx::Sampler>> samplers;
-  std::uint64_t next = 0x0DC0'0000'0000;
-};
-AllSamplers& all_samplers() {
-  static AllSamplers out;
+Handles<ptx::Sampler>& samplers() {
+  static Handles<ptx::Sampler> out(0x0DC0'0000'0000);
   return out;
 }
 
 }  // namespace
 
 std::shared_ptr<const ptx::Sampler> find_sampler(std::uint64_t handle) {
-  AllSamplers& of = all_samplers();
-  const std::shared_lock lock(of.mutex);
-  const auto found = of.samplers.find(handle);
-  return found == of.samplers.end() ? nullptr : found->second;
+  return samplers().find(handle);
 }
 
 bool forget_sampler(std::uint64_t handle) {
-  AllSamplers& of = all_samplers();
-  const std::lock_guard lock(of.mutex);
-  return of.samplers.erase(handle) != 0;
+  return samplers().forget(handle);
 }
 
 Result<ptx::Texture> with_sampler(ptx::Texture texture, const ptx::Sampler& sampler) {
@@ -48,11 +35,7 @@ Result<ptx::Texture> with_sampler(ptx::Texture texture, const ptx::Sampler& samp
 }  // namespace texture
 
 std::uint64_t ptx::sampler(const Sampler& sampler) {
-  texture::AllSamplers& of = texture::all_samplers();
-  const std::lock_guard lock(of.mutex);
-  of.next += 32;
-  of.samplers.emplace(of.next, std::make_shared<Sampler>(sampler));
-  return of.next;
+  return texture::samplers().add(sampler);
 }
 
 }  // namespace warpbit

@@ -4,13 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
-#include <mutex>
-#include <shared_mutex>
 #include <utility>
 
 #include "numeric/conversion.hpp"
 #include "texture/filter.hpp"
+#include "texture/handles.hpp"
 #include "texture/texture.hpp"
 
 namespace warpbit {
@@ -49,36 +47,24 @@ Error no_surface(TextureShape shape) {
   return {Errc::usage, "shape", std::string(name(shape)), "1d, 2d, 3d, a1d or a2d of a surface"};
 }
 
-struct AllSurfaces {
-  std::shared_mutex mutex;
-  std::map<std::uint64_t, std::shared_ptr<const ptx::Surface>> surfaces;
-  std::uint64_t next = 0x0D80'0000'0000;
-};
-AllSurfaces& all_surfaces() {
-  static AllSurfaces out;
+Handles<ptx::Surface>& surfaces() {
+  static Handles<ptx::Surface> out(0x0D80'0000'0000);
   return out;
 }
 
 }  // namespace
 
 std::shared_ptr<const ptx::Surface> find_surface(std::uint64_t handle) {
-  AllSurfaces& of = all_surfaces();
-  const std::shared_lock lock(of.mutex);
-  const auto found = of.surfaces.find(handle);
-  return found == of.surfaces.end() ? nullptr : found->second;
+  return surfaces().find(handle);
 }
 
 bool forget_surface(std::uint64_t handle) {
-  AllSurfaces& of = all_surfaces();
-  const std::lock_guard lock(of.mutex);
-  return of.surfaces.erase(handle) != 0;
+  return surfaces().forget(handle);
 }
 
 std::vector<std::span<std::byte>> surface_memory() {
-  AllSurfaces& of = all_surfaces();
-  const std::shared_lock lock(of.mutex);
   std::vector<std::span<std::byte>> out;
-  for (const auto& [handle, one] : of.surfaces) out.push_back(one->texels);
+  surfaces().for_each([&](const ptx::Surface& one) { out.push_back(one.texels); });
   return out;
 }
 
@@ -166,11 +152,7 @@ Result<std::uint64_t> surface(const Surface& surface) {
   if (row == nullptr) return texture::no_surface(surface.shape);
   if (std::optional<Error> error = texture::wrong_extents(texture::as_texture(surface), row->said, row->most))
     return *std::move(error);
-  texture::AllSurfaces& of = texture::all_surfaces();
-  const std::lock_guard lock(of.mutex);
-  of.next += 32;
-  of.surfaces.emplace(of.next, std::make_shared<Surface>(surface));
-  return of.next;
+  return texture::surfaces().add(surface);
 }
 
 }  // namespace ptx

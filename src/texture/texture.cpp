@@ -7,13 +7,11 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <map>
-#include <mutex>
-#include <shared_mutex>
 #include <string>
 #include <utility>
 
 #include "texture/filter.hpp"
+#include "texture/handles.hpp"
 
 namespace warpbit {
 namespace texture {
@@ -138,13 +136,8 @@ namespace {
 
 // ---- Those of the process
 
-struct All {
-  std::shared_mutex mutex;
-  std::map<std::uint64_t, std::shared_ptr<const Texture>> textures;
-  std::uint64_t next = 0x0D00'0000'0000;
-};
-All& all() {
-  static All out;
+texture::Handles<Texture>& textures() {
+  static texture::Handles<Texture> out(0x0D00'0000'0000);
   return out;
 }
 
@@ -186,11 +179,7 @@ Result<Texture> with_extents(Texture texture, std::span<const std::uint64_t> arr
 
 Result<std::uint64_t> texture(const Texture& texture) {
   if (std::optional<Error> error = texture::wrong(texture)) return *std::move(error);
-  All& of = all();
-  const std::lock_guard lock(of.mutex);
-  of.next += 32;
-  of.textures.emplace(of.next, std::make_shared<Texture>(texture));
-  return of.next;
+  return textures().add(texture);
 }
 
 }  // namespace ptx
@@ -224,16 +213,11 @@ Result<ptx::Texture> with_extents(ptx::Texture texture, std::span<const std::uin
 }
 
 std::shared_ptr<const ptx::Texture> find(std::uint64_t handle) {
-  ptx::All& of = ptx::all();
-  const std::shared_lock lock(of.mutex);
-  const auto found = of.textures.find(handle);
-  return found == of.textures.end() ? nullptr : found->second;
+  return ptx::textures().find(handle);
 }
 
 bool forget(std::uint64_t handle) {
-  ptx::All& of = ptx::all();
-  const std::lock_guard lock(of.mutex);
-  return of.textures.erase(handle) != 0;
+  return ptx::textures().forget(handle);
 }
 
 std::string describe_extents(const ptx::Texture& texture) {
