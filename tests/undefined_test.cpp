@@ -264,6 +264,13 @@ TEST_CASE("discard takes whole lines of global memory") {
       Errc::address_out_of_bounds);
 }
 
+TEST_CASE("a part without a value beside one that has some is a fault in a store that is no message") {
+  const std::string sum = "mov.u32 %r8, 2; add.u32 %r9, %r9, 1;";  // nothing has written %r9
+  check_fault(sum + " st.global.v2.u32 [%rd2], {%r9, %r8};", "has never been written", false);
+  check_fault(sum + " st.relaxed.gpu.global.v2.u32 [%rd2], {%r9, %r9};", "has never been written", false);
+  check_fault(sum + " st.relaxed.gpu.global.u32 [%rd2], %r9;", "has never been written", false);
+}
+
 TEST_CASE("arguments carry undefined bits into functions and back") {
   const std::string call =
       "{ .param .align 8 .b8 a[8]; .param .b32 r; st.param.u32 [a+%d], %r1;"

@@ -14,12 +14,11 @@ constexpr int kFarthest = 2'000;  // steps behind the guard
 
 // Of its lanes, and of those alone.
 bool is_private(const Program& program, const Step& step) {
-  using enum ptx::Does;
-  constexpr ptx::Does kPrivate[] = {compute, convert, move, logic, load, branch, window, is_space, policy};
   const ptx::Does what = does(program, step);
-  if (what == load && (step.access.strong || steps::matrix_move(program, step) != nullptr)) return false;
-  if (what == store) return step.access.space == ptx::StateSpace::local && !step.access.generic;
-  return std::ranges::find(kPrivate, what) != std::end(kPrivate) && steps::what_runs(step) != steps::tensor;
+  if (what == ptx::Does::load && (step.access.strong || steps::matrix_move(program, step) != nullptr))
+    return false;
+  if (what == ptx::Does::store) return step.access.space == ptx::StateSpace::local && !step.access.generic;
+  return (what == ptx::Does::load || stays_in_lane(what)) && steps::what_runs(step) != steps::tensor;
 }
 
 // The steps on the ways from a step to another one, the first included and the last not.

@@ -76,17 +76,8 @@ class SpinSearch {
     return program_.operations[static_cast<std::size_t>(step.extra)];
   }
   bool is_harmless(int i) const {
-    switch (does(program_, at(i))) {
-      case Does::compute:
-      case Does::convert:
-      case Does::move:
-      case Does::logic:
-      case Does::load:
-      case Does::fence:
-      case Does::hint:
-      case Does::branch: return true;
-      default: return false;
-    }
+    const Does what = does(program_, at(i));
+    return what == Does::load || what == Does::fence || what == Does::hint || stays_in_lane(what);
   }
   bool writes(int i, const Place& place) const {
     bool out = false;

@@ -12,6 +12,12 @@
 
 namespace warpbit::grid {
 
+bool stays_in_lane(ptx::Does does) {
+  using enum ptx::Does;
+  constexpr ptx::Does kAll[] = {compute, convert, move, logic, branch, window, is_space, policy};
+  return std::ranges::find(kAll, does) != std::end(kAll);
+}
+
 void followers(const Program& program, int i, std::vector<int>& to) {
   const Step& step = program.steps[static_cast<std::size_t>(i)];
   const ptx::Does what = does(program, step);
@@ -100,20 +106,12 @@ namespace {
 // Whether nobody can know of a thread's step by this one.
 bool is_of_own(const Program& program, const Step& step) {
   switch (does(program, step)) {
-    case ptx::Does::compute:
-    case ptx::Does::convert:
-    case ptx::Does::move:
-    case ptx::Does::logic:
-    case ptx::Does::branch:
     case ptx::Does::branch_indexed:
-    case ptx::Does::window:
-    case ptx::Does::is_space:
-    case ptx::Does::policy:
     case ptx::Does::active_mask:
     case ptx::Does::hint: return true;
     case ptx::Does::load:
     case ptx::Does::store: return !step.access.strong;
-    default: return false;
+    default: return stays_in_lane(does(program, step)) && steps::what_runs(step) != steps::tensor;
   }
 }
 

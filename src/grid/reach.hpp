@@ -8,6 +8,9 @@
 
 namespace warpbit::grid {
 
+/// Whether a step sets registers of its lanes, or chooses what they do next, and does nothing that others can see.
+bool stays_in_lane(ptx::Does does);
+
 /// Adds the steps of a function that may follow one. Behind its last one is none of its own.
 void followers(const Program& program, int step, std::vector<int>& to);
 
