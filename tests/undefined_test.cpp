@@ -21,7 +21,7 @@ std::string kernel_text(const std::string& body) {
 .address_size 64
 .extern .func (.param .b64 r) malloc(.param .b64 n);
 .extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 a);
-.global .align 1 .b8 text[4] = {37, 100, 10, 0};
+.global .align 1 .b8 text[4] = {37, 100, 10, 0}; .global .align 128 .b8 line[256];
 .func (.param .b32 r) first_of(.param .align 8 .b8 a[8]) {
   .reg .b32 %x; ld.param.u32 %x, [a]; st.param.u32 [r], %x; ret;
 }
@@ -246,6 +246,21 @@ TEST_CASE("a line that is discarded has no values until it is written again") {
               false);
   check_silent(fill + drop + " st.global.u32 [%rd2], 8;" + read, false);
   check_silent(fill + drop + " ld.global.u32 %r9, [%rd2+128]; st.global.u32 [%rd2+256], %r9;", false);
+  // The same of arrays and variables that had values before.
+  const std::string dropped = "setp.eq.u32 %p1, %r1, 0; @%p1 discard.global.L2 [%rd1], 128; bar.warp.sync -1;",
+                    line = " have been discarded, and not written since";
+  check_fault(dropped + read, "bytes 0 to 3 of the array of 'out'" + line);
+  check_fault(dropped + " ld.global.u8 %r9, [%rd2]; st.global.u32 [%rd2+256], %r9;",
+              "byte 0 of the array of 'out' has been discarded, and not written since");
+  check_fault(dropped + " ld.global.v2.u32 {%r9, %r10}, [%rd1+120]; st.global.u32 [%rd1+256], %r9;",
+              "bytes 120 to 127 of the array of 'out'" + line);
+  check_silent(dropped + " ld.global.u32 %r9, [%rd2+128]; st.global.u32 [%rd2+256], %r9;");
+  check_silent(dropped + " st.global.u32 [%rd2], 8;" + read);
+  check_silent("ld.global.u32 %r9, [%rd2];" + dropped + kStore);
+  const std::string variable = "setp.eq.u32 %p1, %r1, 0; @%p1 discard.global.L2 [line], 128; bar.warp.sync -1;";
+  check_silent(variable + " ld.global.u32 %r9, [line+128]; st.global.u32 [%rd2], %r9;");
+  check_fault(variable + " ld.global.u32 %r9, [line+4]; st.global.u32 [%rd2], %r9;",
+              "bytes 4 to 7 of 'line'" + line);
 }
 
 TEST_CASE("discard takes whole lines of global memory") {

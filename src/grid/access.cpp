@@ -53,11 +53,7 @@ class Loaded {
     const auto first = std::ranges::find_if(bits, is_undefined),
                end = std::find_if_not(first, bits.end(), is_undefined);
     if (first == bits.end() || cause_.lanes != 0) return;
-    using From = Undefined::Cause::From;
-    cause_ = {from.space == StateSpace::shared  ? From::shared
-              : from.space == StateSpace::local ? From::local
-              : address - kHeap < Heap::kBytes  ? From::heap
-                                                : From::array,
+    cause_ = {undefined_memory(from.space, address, warp_.block().grid().memory),
               static_cast<std::int64_t>(address) + (first - bits.begin()),
               static_cast<std::int64_t>(address) + (end - bits.begin()) - 1,
               warp_.site(step_),
@@ -82,7 +78,7 @@ class Loaded {
     return in_frame < 0 ? nullptr : undefined_.local().find(in_frame);
   }
 
-  const Warp& warp_;
+  Warp& warp_;
   Undefined& undefined_;
   const Path& path_;
   const Step& step_;

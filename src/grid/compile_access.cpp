@@ -140,6 +140,7 @@ void Compiler::discard() {
   step.access.space = space(step.access.generic);
   step.place[2] = address(operand(0), step.access);
   step.access.bytes = static_cast<std::uint8_t>(operand(1).literal.bits);
+  program_.discards = true;
   add(step);
 }
 

@@ -289,6 +289,7 @@ Report Function::launch_once(const Launch& how, std::span<const Argument> argume
   if (heap)
     memory.memory().add({grid::kHeap, grid::Heap::kBytes, heap->data(), true, "the heap", heap.get(),
                          heap->defined(grid::kHeap)});
+  if (program.discards && how.check_shared && how.check_global) memory.memory().follow_values();
   grid::Workspace workspace = {};
   if (program.has_workspace)
     memory.memory().add({grid::kWorkspace, workspace.size(), workspace.data(), true, "the grid's workspace"});

@@ -115,7 +115,16 @@ std::uint64_t GlobalMemory::add_constant(std::string name, std::uint64_t bytes) 
   return insert(next_constant_, {0, bytes, nullptr, false, std::move(name)});
 }
 void GlobalMemory::begin_undefined(std::uint64_t address, std::byte* defined) {
-  std::ranges::find(ranges_, address, &Range::address)->defined = defined;
+  Range& range = *std::ranges::find(ranges_, address, &Range::address);
+  range.defined = defined;
+  range.began_with_values = false;
+}
+void GlobalMemory::follow_values() {
+  for (Range& range : ranges_) {
+    if (range.defined != nullptr || !range.writable || range.bytes == 0) continue;
+    range.defined = owned_.emplace_back(range.bytes).data();
+    std::fill_n(range.defined, range.bytes, std::byte{0xFF});
+  }
 }
 
 void GlobalMemory::allocate() {

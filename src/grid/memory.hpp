@@ -89,7 +89,8 @@ class GlobalMemory {
     bool writable;
     std::string name;
     const Heap* heap = nullptr;    ///< of which this is the memory
-    std::byte* defined = nullptr;  ///< of memory that begins without a value: the bits that have been written
+    std::byte* defined = nullptr;  ///< of memory that may be without a value: the bits that have been written
+    bool began_with_values = true;
 
     /// Whether bytes lie in it.
     bool has(std::uint64_t from, std::uint64_t count) const {
@@ -114,6 +115,8 @@ class GlobalMemory {
   void add(Range range);
   /// The memory of the range at an address begins without a value; `defined`: a zero for each byte.
   void begin_undefined(std::uint64_t address, std::byte* defined);
+  /// From now on memory that a kernel may write has a record of which bits have been written: all that have values now.
+  void follow_values();
   /// Adds the parameters of the kernel: read-only memory at kParameters.
   void add_parameters(std::span<std::byte> bytes) {
     add({kParameters, bytes.size(), bytes.data(), false, "the parameters"});

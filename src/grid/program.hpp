@@ -279,6 +279,7 @@ struct Program {
   bool uses_heap = false;          ///< it calls malloc or free
   bool has_workspace = false;      ///< it reads the address of the grid's workspace
   bool requests_clusters = false;  ///< it has clusterlaunchcontrol.try_cancel
+  bool discards = false;           ///< it has discard: memory with values may lose them
   bool orders_by_memory =
       false;  ///< it has fences, or accesses with an order: threads may wait for each other so
   std::vector<Inference> inferred;  ///< each form once

@@ -95,7 +95,7 @@ Target line_at(Warp& warp, Path& path, Space space, std::uint64_t address, std::
 }
 
 // Of a line that has been recorded. Unwritten bytes of its memory are found piece by piece.
-void take_undefined(const Warp& warp, const Step& step, const Target& line, const Effects::MemoryRead& read,
+void take_undefined(Warp& warp, const Step& step, const Target& line, const Effects::MemoryRead& read,
                     Records& records, UndefinedSource& out) {
   const bool is_shared = line.space == ptx::StateSpace::shared;
   if (!is_shared) (void)out.bits.add_global(read.address, read.bytes);  // lines do not overlap
@@ -110,11 +110,8 @@ void take_undefined(const Warp& warp, const Step& step, const Target& line, cons
     for (std::size_t i = 0; i < bytes; ++i) {
       if (found[i] == std::byte{0}) continue;
       const auto byte = static_cast<std::int64_t>(line.address + at + i);
-      using From = Undefined::Cause::From;
       if (out.cause.lanes == 0)
-        out.cause = {is_shared                             ? From::shared
-                     : line.address - kHeap < Heap::kBytes ? From::heap
-                                                           : From::array,
+        out.cause = {undefined_memory(line.space, line.address, warp.block().grid().memory),
                      byte,
                      byte,
                      warp.site(step),

@@ -37,7 +37,7 @@ struct Path;
 using LaneBits = std::array<std::uint64_t, kLanes>;
 
 /// Where an undefined value comes from: a register that nothing has written, and who has read it; consecutive bytes of memory that
-/// nothing has written, and who has loaded them; the lanes that shuffle from others without a value; those that have stored a
+/// nothing has written, or not since they were discarded, and who has loaded them; the lanes that shuffle from others without a value; those that have stored a
 /// register without one; columns of tensor memory that nothing has written; the response to a request that failed; an address that cvta.to has taken for one of a space; or a race that a
 /// load has met.
 struct UndefinedCause {
@@ -47,6 +47,7 @@ struct UndefinedCause {
     local,
     heap,
     array,
+    discarded,  ///< of an array that had values
     lane,
     stored,
     tensor,
@@ -63,6 +64,9 @@ struct UndefinedCause {
   std::uint8_t element = 0;                     ///< of memory: the bytes of one that is loaded
   std::int32_t variable = -1;                   ///< of memory: Access::variable
 };
+
+/// What memory at an address is whose bits have no value.
+UndefinedCause::From undefined_memory(ptx::StateSpace space, std::uint64_t address, const GlobalMemory& memory);
 
 /// Where undefined values come from that lie in memory, by byte.
 class StoredCauses {

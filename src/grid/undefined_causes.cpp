@@ -72,9 +72,17 @@ const UndefinedCause* StoredCauses::find(std::int64_t byte) const {
   return found == causes_.end() ? nullptr : &found->second;
 }
 
-namespace {
-
 using From = Undefined::Cause::From;
+
+From undefined_memory(ptx::StateSpace space, std::uint64_t address, const GlobalMemory& memory) {
+  if (space == ptx::StateSpace::shared) return From::shared;
+  if (space == ptx::StateSpace::local) return From::local;
+  if (address - kHeap < Heap::kBytes) return From::heap;
+  const GlobalMemory::Range* const range = memory.find(address, 1);
+  return range != nullptr && range->began_with_values ? From::discarded : From::array;
+}
+
+namespace {
 
 /// What is missing, what a value that depends on it depends on, and what would be right before a statement of this opcode, {}.
 struct Missing {
@@ -82,12 +90,22 @@ struct Missing {
   std::string_view it, accepted;
 };
 
-Missing missing(const Undefined::Cause& cause) {
-  constexpr std::array<std::string_view, 5> kSpaces = {
-      "", "shared memory", "local memory", "what malloc returns", "an array without initial values"};
+Missing missing(const Undefined::Cause& cause, const GlobalMemory& memory) {
+  constexpr std::array<std::string_view, 4> kSpaces = {"", "shared memory", "local memory",
+                                                       "what malloc returns"};
+  const auto bytes_of_array = [&] {
+    const auto first = static_cast<std::uint64_t>(cause.byte);
+    const GlobalMemory::Range& range = *memory.find(first, 1);
+    return range.part(first - range.address, static_cast<std::uint64_t>(cause.last - cause.byte) + 1);
+  };
+  const bool is_one = cause.byte == cause.last;
   switch (cause.from) {
     case From::reg:
       return {cause.name + " has never been written", "it", "it must have a value before this {}"};
+    case From::discarded:
+      return {
+          fmt::format("{} {} been discarded, and not written since", bytes_of_array(), is_one ? "has" : "have"),
+          is_one ? "it" : "them", "discard.L2 leaves bytes without a value: write them before this {}"};
     case From::lane:
       return {"a lane reads one that is not active, or that its mask does not name",
               "what it gets, which is undefined",
@@ -105,22 +123,23 @@ Missing missing(const Undefined::Cause& cause) {
               "a pointer to other memory takes ld, st and the like without a space"};
     default: break;
   }
-  const bool is_one = cause.byte == cause.last;
-  return {fmt::format("{} of {} {} never been written", block::bytes_text(cause.byte, cause.last),
-                      kSpaces[static_cast<std::size_t>(cause.from)], is_one ? "has" : "have"),
-          is_one ? "it" : "them",
+  const std::string bytes = cause.from == From::array
+                                ? bytes_of_array()
+                                : fmt::format("{} of {}", block::bytes_text(cause.byte, cause.last),
+                                              kSpaces[static_cast<std::size_t>(cause.from)]);
+  return {fmt::format("{} {} never been written", bytes, is_one ? "has" : "have"), is_one ? "it" : "them",
           is_one ? "it must be written before this {}" : "they must be written before this {}"};
 }
 
 // `user`: the statement for which the value matters; `loads`: the one that gets it.
-Error error_of(const Undefined::Cause& cause, const std::string& name, const ptx::Statement& user,
-               const ptx::Statement& loads) {
+Error error_of(const Undefined::Cause& cause, const GlobalMemory& memory, const std::string& name,
+               const ptx::Statement& user, const ptx::Statement& loads) {
   if (cause.statement < 0)
     return {Errc::never_written,
             {},
             fmt::format("{} has never been written", name),
             "it must have a value before this statement"};
-  const Missing what = missing(cause);
+  const Missing what = missing(cause, memory);
   const bool may_be_anothers = cause.from == From::local && loads.text.find(".local") == loads.text.npos;
   return {
       Errc::never_written,
@@ -140,7 +159,8 @@ Fault Undefined::fault_of(const Path& path, const Step& step, const Place& place
   const ptx::Statement& user = statement_of(program, step);
   const ptx::Statement& loads =
       cause.statement < 0 ? user : statement_of(origin_at(program, Block::place(cause.statement)));
-  Fault out = block::fault_of(Block::who(warp_, step, 0), error_of(cause, name, user, loads),
+  Fault out = block::fault_of(Block::who(warp_, step, 0),
+                              error_of(cause, warp_.block().grid().memory, name, user, loads),
                               KernelRule::never_written);
   out.lanes = block::lanes_of(lanes);
   if (cause.from == From::shared) out.address = {Space::shared, cause.byte};
