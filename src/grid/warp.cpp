@@ -18,7 +18,6 @@ namespace warpbit::grid {
 namespace {
 
 constexpr int kJumpsBack = 2000;  // before the others go first
-constexpr std::size_t kCallDepth = 1000;
 
 }  // namespace
 
@@ -141,71 +140,6 @@ void Warp::wake(std::uint64_t events) {
     path.waits_for = Waits::none;
     path.waits = false;
   }
-}
-
-Next Warp::call(Path& path, const Call& call, int function, Lanes lanes) {
-  if (path.calls.size() >= kCallDepth)
-    return fault(path, lanes,
-                 {Errc::stack_overflow,
-                  {},
-                  fmt::format("more than {} nested calls, the limit of a launch here", kCallDepth),
-                  "the recursion must end earlier"});
-  keep(path, lanes);
-  const FunctionCode& callee = program_.functions[static_cast<std::size_t>(function)];
-  const FunctionCode& caller = program_.functions[static_cast<std::size_t>(path.function)];
-  const std::int64_t local = path.local + (caller.local_bytes + 15) / 16 * 16;
-  undefined_.local().forget(local, callee.local_bytes);
-  for (int lane = 0; lane < kLanes; ++lane) {
-    if ((lanes >> lane & 1) == 0) continue;
-    if (callee.local_bytes > 0 && this->local(lane, local, callee.local_bytes) == nullptr)
-      return fault(path, Lanes{1} << lane, {Errc::stack_overflow, {}, "local memory of more than 512 KiB", {}});
-    if (callee.saved_stack >= 0)
-      std::memcpy(this->local(lane, local + callee.saved_stack, sizeof(std::int64_t)), &stack(lane),
-                  sizeof(std::int64_t));
-    if (std::byte* const bits = callee.local_bytes > 0 ? defined(lane, local, callee.local_bytes) : nullptr)
-      std::memset(bits, 0, static_cast<std::size_t>(callee.local_bytes));
-    for (std::size_t i = 0; i < call.arguments.size(); ++i)
-      copy_local(lane, local + callee.parameters[i], path.local + call.arguments[i].from,
-                 call.arguments[i].bytes);
-  }
-  path.calls.push_back(
-      {path.pc + 1, &call, path.frame, path.predicates, path.local, path.function, path.stack});
-  path.stack = program_.stacks->call(path.stack, program_.steps[static_cast<std::size_t>(path.pc)].statement,
-                                     program_.origins.size());
-  path.frame += static_cast<std::uint32_t>(caller.slots);
-  path.predicates += static_cast<std::uint32_t>(caller.predicates);
-  path.local = local;
-  path.function = function;
-  path.pc = callee.first_step;
-  registers_.reserve(path.frame + static_cast<std::uint32_t>(callee.slots),
-                     path.predicates + static_cast<std::uint32_t>(callee.predicates));
-  undefined_.enter(path, callee, lanes);
-  return Next::moved;
-}
-
-Next Warp::go_back(Path& path, Lanes lanes) {
-  if (path.calls.empty()) return end(path, lanes);
-  keep(path, lanes);
-  const Return to = path.calls.back();
-  const FunctionCode& callee = program_.functions[static_cast<std::size_t>(path.function)];
-  for (int lane = 0; lane < kLanes; ++lane) {
-    if ((lanes >> lane & 1) == 0) continue;
-    for (std::size_t i = 0; i < to.call->results.size(); ++i)
-      copy_local(lane, to.local + to.call->results[i].to, path.local + callee.returns[i],
-                 to.call->results[i].bytes);
-    if (callee.saved_stack >= 0)
-      std::memcpy(&stack(lane), local(lane, path.local + callee.saved_stack, sizeof(std::int64_t)),
-                  sizeof(std::int64_t));
-  }
-  path.calls.pop_back();
-  path.last_branch = -1;
-  path.pc = to.step;
-  path.frame = to.frame;
-  path.predicates = to.predicates;
-  path.local = to.local;
-  path.function = to.function;
-  path.stack = to.stack;
-  return Next::moved;
 }
 
 Next Warp::end(Path& path, Lanes lanes) {

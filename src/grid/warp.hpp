@@ -201,6 +201,8 @@ class Warp {
   Next run_path(Path& path);
   Next run_watched(Path& path, const Step& step, Lanes lanes);
   std::uint64_t digest() const;
+  /// Where the registers of a function begin that a path calls. Its list of calls has this one; all else is still the caller's.
+  std::uint32_t frame_of_callee(const Path& path, int function) const;
   void copy_local(int lane, std::int64_t to, std::int64_t from, std::int64_t bytes);
   bool does_again(const Path& path, Next next) const;
   Next run_followed(Path& path, const Step& step, Lanes lanes);
