@@ -44,12 +44,27 @@ TEST_CASE("two warps of a block") {
   for (const Case& one : kBlock) check(one, {.block = {64}});
 }
 
+// Lanes 0 to 15 read, each a word, which lanes 16 to 31 write.
+std::string lower_reads_upper_writes(const std::string& between) {
+  return "setp.lt.u32 %p4, %r1, 16; @!%p4 bra ON; ld.global.u32 %r5, [%rd2]; ON: " + between +
+         " @%p4 bra END; st.global.u32 [%rd2+-64], %r1; END:";
+}
+
 const std::vector<Case> kWarp = {
     {"lanes_store_differently", "st.global.u32 [%rd1], %r1;",
      "lanes 0 and 1 store different values to bytes 0 to 3 of the array of 'out'"},
     {"lanes_not_synchronised", kMine + "ld.global.u32 %r5, [%rd1+64]; st.global.u32 [%rd2+128], %r5;"},
     {"", kMine + "bar.warp.sync -1; ld.global.u32 %r5, [%rd1+64]; st.global.u32 [%rd2+128], %r5;"},
     {"", kMine + "ld.global.u32 %r5, [%rd2]; add.u32 %r5, %r5, 1; st.global.u32 [%rd2], %r5;"},
+    // Lanes that have parted: in turn if they have met since, be it where no memory is ordered.
+    {"data_race", lower_reads_upper_writes("")},
+    {"lanes_not_synchronised", lower_reads_upper_writes("shfl.sync.idx.b32 %r6, %r1, 0, 31, -1;")},
+    {"lanes_not_synchronised", lower_reads_upper_writes("vote.sync.any.pred %p5, %p1, -1;")},
+    {"data_race", lower_reads_upper_writes("@%p4 shfl.sync.idx.b32 %r6, %r1, 0, 31, 0xFFFF;")},
+    {"", lower_reads_upper_writes("bar.warp.sync -1;")},
+    {"lanes_not_synchronised",
+     "@%p1 st.shared.u32 [flag], 1; bar.warp.sync -1; @!%p1 bra ON; ld.shared.u32 %r5, [flag];"
+     " ON: vote.sync.any.pred %p4, %p1, -1; setp.ne.u32 %p5, %r1, 31; @%p5 bra END; st.shared.u32 [flag], 2; END:"},
     // Through the cache of what is never written.
     {"non_coherent_load", kMine + "ld.global.nc.u32 %r5, [%rd2];"},
     {"non_coherent_load", "ld.global.nc.u32 %r5, [%rd2]; st.global.u32 [%rd2], %r5;"},

@@ -111,7 +111,7 @@ void Accesses::keep_worse(std::optional<Conflict>& out, std::optional<Conflict> 
     if (is_read_before_meeting(of, order)) return 1;
     const bool is_minor = of.kind == Conflict::Kind::race &&
                           (block::is_minor(of.misfit) || of.misfit == Misfit::lanes ||
-                           order.were_together(of.before->thread, of.before->clock, of.thread) ||
+                           order.are_in_turn(of.before->thread, of.before->clock, of.thread) ||
                            order.nearly_before(of.before->thread, of.before->clock, of.thread));
     return is_minor ? 2 : 3;
   };

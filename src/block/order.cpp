@@ -191,6 +191,7 @@ void Order::sync_warp(int warp, std::uint32_t lanes) {
 
 void Order::path(int warp, std::uint32_t lanes) {
   if (paths_.empty()) paths_.resize(index(threads_));
+  if (lanes != kAllLanes) used(warp);
   const std::uint32_t now = tick(warp);
   for (std::uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
     const std::size_t thread = index(warp * kWarp + std::countr_zero(rest));

@@ -111,13 +111,18 @@ class Order {
   /// Whether two threads of a warp executed instructions together when one had that clock. False if that is too long ago.
   bool were_together(int thread, std::uint32_t clock, int other) const;
   /// Lanes of a warp meet at an instruction that orders no memory, as vote, match and shfl: each has executed by then what stands
-  /// before it. That is remembered of a warp that has `used` a barrier object since.
+  /// before it. That is remembered of a warp that has `used` a barrier object since, or whose lanes have parted.
   void meet(int warp, std::uint32_t lanes) {
     if (!used_.empty() && used_[index(warp)] != 0) remember_meeting(warp, lanes);
   }
   void used(int warp);
   /// Whether the thread has met others since it had this clock, of whom one is `me` or has told `me` since.
   bool has_met(int thread, std::uint32_t clock, int me) const;
+  /// Whether two lanes of a warp have come one after the other to what the first did at that clock and the other one does now: they
+  /// were together, or have met since. That orders no memory.
+  bool are_in_turn(int thread, std::uint32_t clock, int now) const {
+    return were_together(thread, clock, now) || (thread / kWarp == now / kWarp && has_met(thread, clock, now));
+  }
   /// What a strong write by lanes of a warp leaves at its address. An atomic without an order and a fence is no flag.
   Posting post(int warp, std::uint32_t lanes, const Strength& how, bool is_atomic = false);
   /// A strong read by a warp, of the block of this rank, takes what has been left there.

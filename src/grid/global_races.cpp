@@ -166,7 +166,7 @@ bool shows_flag(const GlobalConflict& found) {
 KernelRule rule_within(const block::Order& order, const GlobalConflict& found) {
   const GlobalSide &before = found.before, &now = found.now;
   if (is_stale(found) || found.misfit == block::Misfit::scope ||
-      !order.were_together(before.thread, before.clock, now.thread))
+      !order.are_in_turn(before.thread, before.clock, now.thread))
     return rule_of(found);
   const bool is_one = before.site == now.site && before.clock == now.clock && before.writes;
   return is_one ? KernelRule::lanes_store_differently : KernelRule::lanes_not_synchronised;
