@@ -164,8 +164,7 @@ KernelRule Shared::rule_of(const Accesses::Conflict& conflict) const {
                ? KernelRule::product_of_other_warps
                : KernelRule::data_race;
   if (conflict.misfit != Misfit::scope &&
-      (cluster_->order.are_in_turn(before.thread, before.clock, conflict.thread) ||
-       is_told_by_lane(conflict)))
+      (cluster_->order.are_in_turn(before.thread, before.clock, conflict.thread) || is_told_by_lane(conflict)))
     return KernelRule::lanes_not_synchronised;
   return rule_of_race(flaw_of(conflict), conflict.misfit);
 }
