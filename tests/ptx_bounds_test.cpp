@@ -159,6 +159,65 @@ TEST_CASE("an address of no known variable, and one in its variable, is right", 
   }
 }
 
+// `at` loads word %n of a pointer, `mine` returns a pointer to its own variable, `of_struct` a word of its parameter.
+std::string with_functions(const std::string& body) {
+  return R"(.version 8.7
+.target sm_90a
+.address_size 64
+.func (.param .b32 r) at(.param .b64 p, .param .b32 n)
+{ .reg .b32 %n, %v; .reg .b64 %p, %q; .local .align 4 .b8 own[8]; .param .b32 o;
+  st.local.u32 [own], 1; st.local.u32 [own+4], 2;
+  ld.param.b64 %p, [p]; ld.param.b32 %n, [n]; mul.wide.s32 %q, %n, 4; add.s64 %p, %p, %q;
+  ld.u32 %v, [%p]; st.param.b32 [r], %v; ret; }
+.func (.param .b64 r) mine(.param .b32 n)
+{ .reg .b32 %n; .reg .b64 %p; .local .align 4 .b8 gone[4];
+  ld.param.b32 %n, [n]; st.local.u32 [gone], %n; mov.b64 %p, gone; cvta.local.u64 %p, %p; st.param.b64 [r], %p; ret; }
+.func (.param .b32 r) of_struct(.param .align 4 .b8 s[16], .param .b32 n)
+{ .reg .b32 %n, %v; .reg .b64 %p, %q;
+  mov.b64 %p, s; ld.param.b32 %n, [n]; mul.wide.s32 %q, %n, 4; add.s64 %p, %p, %q;
+  ld.local.u32 %v, [%p]; st.param.b32 [r], %v; ret; }
+.visible .entry k(.param .u64 out)
+{ .reg .b32 %n, %v; .reg .b64 %p, %out; .local .align 16 .b8 four[16]; .param .b64 p; .param .b32 n, r; .param .b64 q;
+  .param .align 4 .b8 s[16];
+  ld.param.b64 %out, [out]; mov.u32 %v, 7;
+  st.local.v4.u32 [four], {%v, %v, %v, %v}; mov.b64 %p, four; cvta.local.u64 %p, %p;
+)" + body +
+         "\n  st.global.u32 [%out], %v; ret; }\n";
+}
+
+TEST_CASE("a pointer to a local variable stays in it, whatever function uses it", "[quick]") {
+  const auto told = [](const std::string& body) {
+    const Result<ptx::Module> module = ptx::Module::load(with_functions(body));
+    if (!module) FAIL(module.error().message());
+    const Result<ptx::Function> function = module->function("k");
+    if (!function) FAIL(function.error().message());
+    std::vector<std::uint32_t> out(64);
+    const ptx::Report report = function->launch({}, {ptx::buffer(out)});
+    CHECK((!report.fault || report.fault->rule == KernelRule::beyond_variable));
+    return report.fault ? report.fault->message() : "";
+  };
+  const auto word = [](int n) {
+    return fmt::format(
+        "st.param.b64 [p], %p; st.param.b32 [n], {}; call (r), at, (p, n); ld.param.b32 %v, [r];", n);
+  };
+  for (const int n : {0, 1, 3}) CHECK(told(word(n)) == "");
+  const std::string stays = "a pointer to 'four' must stay in it";
+  for (const auto& [n, bytes] : {std::pair(4, "bytes 16 to 19"), {9, "bytes 36 to 39"}})
+    CHECK_THAT(told(word(n)),
+               Contains(stays) && Contains(fmt::format("{} of 'four' (16 bytes of .local)", bytes)));
+  // By way of global memory.
+  const std::string away = "st.global.u64 [%out+8], %p; ld.global.u64 %p, [%out+8];";
+  CHECK(told(away + word(2)) == "");
+  CHECK_THAT(told(away + "ld.u32 %v, [%p+16];"), Contains(stays));
+  // Of a function that has returned.
+  CHECK_THAT(told("st.param.b32 [n], 5; call (q), mine, (n); ld.param.b64 %p, [q]; ld.u32 %v, [%p];"),
+             Contains("the variables of a function are gone when it has returned"));
+  for (const int n : {0, 3})
+    CHECK(told(fmt::format("st.param.b32 [s+{}], 9; st.param.b32 [s+{}], 9; st.param.b32 [n], {};"
+                           " call (r), of_struct, (s, n); ld.param.b32 %v, [r];",
+                           4 * n, 4 * (3 - n), n)) == "");
+}
+
 TEST_CASE("a shared address has the name of its variable", "[quick]") {
   ptx::Launch how;
   how.block = {64};

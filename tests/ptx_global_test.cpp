@@ -105,6 +105,10 @@ const std::vector<Case> kBlocks = {
     {"", last_block("membar.gl; bar.sync 0;", "atom.global.add.u32", "membar.gl;")},
     {"", last_block("bar.sync 0;", "atom.acq_rel.gpu.global.add.u32", "")},
     {"", last_block("bar.sync 0; membar.gl;", "atom.relaxed.gpu.global.add.u32", "fence.acq_rel.gpu;")},
+    // It has read what the others' atomics left, so it may change that, with a fence or without.
+    {"",
+     last_block("membar.gl; bar.sync 0;", "atom.global.add.u32", "membar.gl; @%p1 st.global.u32 [%rd1], 0;")},
+    {"blocks_not_ordered", "@%p1 st.relaxed.gpu.global.u32 [%rd2], 1; @%p1 st.global.u32 [%rd2], 2;"},
     {"flag_fence", last_block("membar.gl; bar.sync 0;", "atom.global.add.u32", "")},
     {"flag_fence", last_block("bar.sync 0;", "atom.global.add.u32", "membar.gl;")},
     {"blocks_not_ordered", last_block("bar.sync 0;", "atom.global.add.u32", "")},

@@ -81,6 +81,49 @@ bool lies_in_variable(Warp& warp, const Path& path, const Step& step, int lane, 
 
 namespace {
 
+// Calls f(variable, its first byte) for the local variables of the functions that a path is in.
+template <class F>
+void for_each_local(const Program& program, const Path& path, const F& f) {
+  const auto of = [&](int function, std::int64_t frame) {
+    for (const PlacedVariable& one : program.functions[static_cast<std::size_t>(function)].locals)
+      f(*one.variable, static_cast<std::uint64_t>(frame) + one.first);
+  };
+  for (const Return& to : path.calls) of(to.function, to.local);
+  of(path.function, path.local);
+}
+
+}  // namespace
+
+bool lies_in_local_variable(Warp& warp, const Path& path, const Step& step, int lane, std::uint64_t at,
+                            std::uint64_t bytes) {
+  if (!warp.block().checks() || at >= static_cast<std::uint64_t>(kStack)) return true;
+  const ptx::Variable* near = nullptr;  // the last one that begins before, or the first one
+  std::uint64_t first = 0;
+  bool lies = false;
+  for_each_local(warp.program(), path, [&](const ptx::Variable& one, std::uint64_t begin) {
+    lies = lies || Bounds{begin, static_cast<std::uint64_t>(one.bytes)}.hold(at, bytes);
+    if (near == nullptr || (begin <= at && begin > first)) near = &one, first = begin;
+  });
+  if (lies) return true;
+  const std::string name = near == nullptr ? std::string() : source_name(near->name);
+  const auto from = static_cast<std::int64_t>(at - first);
+  const std::string range = fmt::format("bytes {} to {} of", from, from + static_cast<std::int64_t>(bytes) - 1);
+  return warp.block().allows(block::fault_of(
+      Block::who(warp, step, lane),
+      {Errc::address_out_of_bounds,
+       {},
+       near == nullptr ? fmt::format("{} local memory, where no function that runs has a variable", range)
+                       : fmt::format("{} '{}' ({} bytes of .local)", range, name, near->bytes),
+       near == nullptr
+           ? std::string("the variables of a function are gone when it has returned")
+           : fmt::format("a pointer to '{}'{} must stay in it; the variables of a function are gone when it "
+                         "has returned",
+                         name, has_arrays(name))},
+      KernelRule::beyond_variable));
+}
+
+namespace {
+
 // Of the parameters that have an address's size, the only one that is 0.
 std::string null_parameter(const Grid& grid) {
   std::string out;

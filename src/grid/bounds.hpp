@@ -29,6 +29,11 @@ std::optional<Bounds> bounds_of(Warp& warp, const Path& path, const Access& acce
 bool lies_in_variable(Warp& warp, const Path& path, const Step& step, int lane, std::uint64_t at,
                       std::uint64_t bytes);
 
+/// Whether a lane's bytes of local memory lie in a variable of a function that it is in, or the block goes on all the same. False
+/// after a fault.
+bool lies_in_local_variable(Warp& warp, const Path& path, const Step& step, int lane, std::uint64_t at,
+                            std::uint64_t bytes);
+
 /// The variable of .shared that has a byte, by its name in the source.
 struct SharedVariable {
   std::string name;

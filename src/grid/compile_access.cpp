@@ -54,7 +54,7 @@ void Compiler::access(bool loads) {
       if (!loads && !(checks_ && !declared_->is_entry))
         refuse("an address in a register", "the name of a parameter, which st.param writes to");
       step.access.space = StateSpace::global;
-      step.access.generic = true;
+      step.access.generic = step.access.of_parameter = true;
     } else if (!is_kernel_parameter(base)) {
       step.access.space = StateSpace::local;
     }

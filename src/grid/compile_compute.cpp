@@ -72,8 +72,11 @@ void Compiler::move() {
     // The address of a parameter of the kernel is one of global memory; local ones lie in the frame of the call.
     if (is_kernel_parameter(a))
       step.place[2] = constant(kParameters + address_of(a), 64);
-    else if (a.kind == Operand::Kind::symbol && local_.contains(a.variable))
+    else if (a.kind == Operand::Kind::symbol && local_.contains(a.variable)) {
       step.run = steps::frame_address;
+      if (a.variable->space == ptx::StateSpace::param)  // it lies in local memory from now on
+        code_->locals.push_back({a.variable, static_cast<std::uint64_t>(local_.at(a.variable))});
+    }
   }
   if (step.run == steps::pack || step.run == steps::unpack)
     vectorise_halves(step, program_.places[static_cast<std::size_t>(step.extra)]);

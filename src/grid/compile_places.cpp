@@ -93,7 +93,10 @@ void Compiler::lay_out_variables() {
     at = 0;
   }
   for (const ptx::Variable& one : declared_->variables) {
-    if (one.space == StateSpace::local || one.space == StateSpace::param) place(one);
+    if (one.space == StateSpace::local)
+      code_->locals.push_back({&one, static_cast<std::uint64_t>(place(one))});
+    else if (one.space == StateSpace::param)
+      place(one);
   }
   if (std::ranges::any_of(function_->statements,
                           [](const Statement& one) { return one.is->does == Does::allocate; })) {

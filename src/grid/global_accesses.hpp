@@ -162,6 +162,7 @@ class GlobalAccesses {
   bool is_put(Check& check, Area& area, const Run& run);
   static bool is_after_all(const Check& check, Lists& line, const Mark& word);
   static bool is_known(const Check& check, const Entry& old, std::size_t byte, int lane);
+  static bool is_observed(const Check& check, const Entry& old, const Entry& now, std::size_t byte);
   static bool is_stale(const Entry& old, const Entry& now) {
     return (now.non_coherent && old.writes) || (old.non_coherent && now.writes);
   }

@@ -120,6 +120,22 @@ bool GlobalAccesses::is_known(const Check& check, const Entry& old, std::size_t 
              : order.before(old.cluster, thread, old.clock, me);
 }
 
+// A strong write comes before all that a thread does once it has read what that left, or what atomics made of it since: no fence is
+// needed for the write itself (PTX manual, "Causality Order"). So the last one of a ticket may reset it by a plain store.
+bool GlobalAccesses::is_observed(const Check& check, const Entry& old, const Entry& now, std::size_t byte) {
+  if (!old.strong || old.writes == 0 || now.strong) return false;
+  const block::Order& order = check.by.order;
+  const int me = check.by.warp * kLanes + now.lane_of(byte), thread = old.thread_of(byte);
+  const block::Place at = Block::place(static_cast<std::int32_t>(old.site) - 1);
+  const std::optional<block::Flaw> flag = old.cluster == now.cluster
+                                              ? order.nearly_before(thread, old.clock, me)
+                                              : order.nearly_before(old.cluster, thread, old.clock, me);
+  if (!flag || (flag->kind != block::Flaw::Kind::fence && flag->kind != block::Flaw::Kind::relaxed))
+    return false;
+  return flag->write.at == at &&
+         (order.use_at(at).is_atomic || (flag->write.thread == thread && flag->write.cluster == old.cluster));
+}
+
 // Whether that is seen without a look at lanes: by the last barrier, as a rule.
 bool GlobalAccesses::is_ordered(const Check& check, const Entry& old, const Entry& now) {
   if (is_stale(old, now)) return false;
@@ -152,8 +168,8 @@ bool GlobalAccesses::conflicts(Check& check, const Entry& old, const Entry& now,
     LineBits bytes = rest & low_bits(end);
     rest &= ~bytes;
     const int old_lane = old.lane_of(first), now_lane = now.lane_of(first);
-    if (!is_stale(old, now) &&
-        ((old.is_of_warp(now) && old_lane == now_lane) || is_known(check, old, first, now_lane)))
+    if (!is_stale(old, now) && ((old.is_of_warp(now) && old_lane == now_lane) ||
+                                is_known(check, old, first, now_lane) || is_observed(check, old, now, first)))
       continue;
     out = true;
     const LineBits both = bytes;

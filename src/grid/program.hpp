@@ -85,6 +85,7 @@ struct Access {
   bool non_coherent = false;  ///< ld.global.nc
   bool cluster = false;       ///< of shared memory: also of another block (.shared::cluster)
   bool in_frame = false;      ///< from the beginning of the call's local memory
+  bool of_parameter = false;  ///< of a parameter of a function, by an address in a register
   std::uint8_t bytes = 4;     ///< of an element
   std::uint8_t count = 1;     ///< elements
   std::int64_t offset = 0;
@@ -207,6 +208,12 @@ struct SurfaceOperation {
   scalar::Operation unsigned_reduction = {};  ///< of sured.p: of formats without a sign
 };
 
+/// Where a variable lies in its space: of local memory in the frame of a call, of a kernel's parameters among all of them.
+struct PlacedVariable {
+  const ptx::Variable* variable;
+  std::uint64_t first;
+};
+
 struct FunctionCode {
   const ptx::FunctionText* function = nullptr;
   std::vector<ptx::Register> registers = {};  ///< those of the function, and what the assembler adds
@@ -224,6 +231,7 @@ struct FunctionCode {
   std::int64_t local_bytes = 0;
   std::int64_t saved_stack = -1;  ///< where a function that has alloca keeps what its caller has of the stack
   std::vector<std::int64_t> parameters, returns;  ///< in its local memory
+  std::vector<PlacedVariable> locals = {};        ///< there, too: variables of .local, and parameters whose addresses are taken
 };
 
 /// A value that is the same for all warps (a constant) or is set when a warp starts (a special register).
@@ -234,12 +242,6 @@ struct ConstantSlot {
   std::uint64_t upper = 0;  ///< of 128 bits
   std::optional<ptx::Special> special = {};
   bool in_shared = false;  ///< the address of a shared variable, which carries the block's rank
-};
-
-/// Where a variable lies in its space: of local memory in the frame of a call, of a kernel's parameters among all of them.
-struct PlacedVariable {
-  const ptx::Variable* variable;
-  std::uint64_t first;
 };
 
 struct Program {

@@ -30,9 +30,10 @@ struct Target {
   ptx::StateSpace space = ptx::StateSpace::global;
   Block* block = nullptr;  ///< whose shared memory it is, where it may be another one's
   std::byte* defined =
-      nullptr;                ///< of local memory, if checked, and of the heap: the bits that have been written
+      nullptr;  ///< of local memory, if checked, of the heap, and of what may be without values: the bits that have been written
   std::uint64_t address = 0;  ///< in global memory
   bool was_written = true;    ///< in global memory, before this step writes there
+  bool is_of_heap = false;
 
   bool is_written(std::size_t bytes) const {
     return was_written && (defined == nullptr || has_values(defined, bytes));
@@ -76,9 +77,9 @@ class Records {
     race_ = nullptr;
     if (!block_.checks()) return true;
     count(from.space, 1);
+    if (from.defined != nullptr && !from.is_written(bytes) && !follows()) return false;
     if (is_global(from)) return loads({Lanes{1} << lane, one_lane(lane, from.data), bytes});
-    if (from.defined != nullptr) return from.is_written(bytes) || follows();
-    if (!is_checked(from)) return true;
+    if (from.defined != nullptr || !is_checked(from)) return true;
     if (!may_precede_cas(lane)) return false;
     return loaded(of(from).accesses().read({}, offset(from), static_cast<std::int64_t>(bytes),
                                            Block::who(warp_, step_, lane), strong_));
@@ -240,8 +241,7 @@ class Records {
   bool allowed_global(const GlobalConflicts& found) { return allows(block_, found); }
   bool meets_no_copy(const GlobalLanes& what, bool writes, bool strong);
   bool is_global(const Target& target) const {
-    return target.space == ptx::StateSpace::global && target.defined == nullptr &&  // not of the heap
-           block_.grid().accesses != nullptr;
+    return target.space == ptx::StateSpace::global && !target.is_of_heap && block_.grid().accesses != nullptr;
   }
   bool global(int lane, const Target& at, std::size_t bytes, const std::byte* value, bool writes) {
     return global({Lanes{1} << lane, one_lane(lane, at.data), bytes, value}, writes);

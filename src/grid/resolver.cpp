@@ -61,7 +61,13 @@ Target bytes_of(const GlobalMemory::Range& range, std::uint64_t address, std::ui
     std::fill_n(defined, bytes, std::byte{0xFF});
     defined = nullptr;
   }
-  return {range.data + (address - range.address), StateSpace::global, nullptr, defined, address, was_written};
+  return {range.data + (address - range.address),
+          StateSpace::global,
+          nullptr,
+          defined,
+          address,
+          was_written,
+          range.heap != nullptr};
 }
 
 Target Resolver::resolve(int lane, std::uint64_t address, std::uint64_t bytes, bool writes) {
@@ -109,6 +115,10 @@ Target Resolver::shared(int lane, std::uint64_t address, std::uint64_t bytes, bo
 }
 
 Target Resolver::local(int lane, std::uint64_t address, std::uint64_t bytes) {
+  const Access& access = step_.access;
+  if (!bounds_ && !access.in_frame && !access.of_parameter && address < kWindowBytes &&
+      !lies_in_local_variable(warp_, path_, step_, lane, address, bytes))
+    return {};
   const Target out = local_bytes(warp_, lane, address, bytes);
   if (out.data != nullptr) return out;
   if (address >= kWindowBytes)
