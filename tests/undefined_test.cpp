@@ -221,7 +221,9 @@ TEST_CASE("what changes an array needs values there") {
     check_silent(store + zeros + change, false);
     check_fault(store + change, "memory that it reads has never been written", false);
   }
-  check_silent(store + "atom.global.exch.b32 _, [%rd3], 1; ld.global.u32 %r9, [%rd3]; st.global.u32 [%rd2+2048], %r9;", false);
+  check_silent(
+      store + "atom.global.exch.b32 _, [%rd3], 1; ld.global.u32 %r9, [%rd3]; st.global.u32 [%rd2+2048], %r9;",
+      false);
   const std::string init =
       "mapa.shared::cluster.u32 %r5, %r2, 0; mov.u32 %r6, tile; add.u32 %r6, %r6, 2048; setp.ne.u32 %p1, %r1, 0;"
       " @%p1 bra END; mbarrier.init.shared.b64 [%r6], 1; mapa.shared::cluster.u32 %r7, %r6, 0;"

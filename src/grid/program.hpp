@@ -231,7 +231,8 @@ struct FunctionCode {
   std::int64_t local_bytes = 0;
   std::int64_t saved_stack = -1;  ///< where a function that has alloca keeps what its caller has of the stack
   std::vector<std::int64_t> parameters, returns;  ///< in its local memory
-  std::vector<PlacedVariable> locals = {};        ///< there, too: variables of .local, and parameters whose addresses are taken
+  std::vector<PlacedVariable> locals =
+      {};  ///< there, too: variables of .local, and parameters whose addresses are taken
 };
 
 /// A value that is the same for all warps (a constant) or is set when a warp starts (a special register).
