@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -263,6 +264,30 @@ TEST_CASE("a line that is discarded has no values until it is written again") {
   check_silent(variable + " ld.global.u32 %r9, [line+128]; st.global.u32 [%rd2], %r9;");
   check_fault(variable + " ld.global.u32 %r9, [line+4]; st.global.u32 [%rd2], %r9;",
               "bytes 4 to 7 of 'line'" + line);
+}
+
+TEST_CASE("races in arrays without values are told as in others") {
+  const std::string store = "st.global.u32 [%rd2], %r1;",
+                    next =
+                        "xor.b32 %r5, %r1, 33; mul.wide.u32 %rd3, %r5, 4; add.u64 %rd3, %rd1, %rd3;"
+                        " ld.global.u32 %r9, [%rd3]; st.global.u32 [%rd2+1024], %r9;";
+  const auto rules = [&](const std::string& body, std::uint32_t threads, bool has_values) {
+    std::vector<std::uint32_t> out;
+    const ptx::Report report = run(body, out, {.block = {threads}}, has_values);
+    std::set<KernelRule> all;
+    for (const auto& one : report.findings) all.insert(one.fault.rule);
+    if (report.fault) all.insert(report.fault->rule);
+    return all;
+  };
+  const std::set<KernelRule> none;
+  for (const bool has_values : {true, false}) {
+    CHECK(rules(store + "bar.sync 0;" + next, 64, has_values) == none);
+    CHECK(rules(store + "bar.warp.sync -1; xor.b32 %r1, %r1, 32;" + next, 64, has_values) == none);
+    CHECK(rules(store + "bar.warp.sync -1; setp.lt.u32 %p1, %r1, 32; @%p1 bra END;" + next + "END:", 64,
+                has_values) == std::set{KernelRule::data_race});
+    CHECK(rules(store + "xor.b32 %r1, %r1, 32;" + next, 64, has_values) ==
+          std::set{KernelRule::lanes_not_synchronised});
+  }
 }
 
 TEST_CASE("discard takes whole lines of global memory") {

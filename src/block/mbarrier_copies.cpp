@@ -32,8 +32,12 @@ Found Mbarriers::promise_copies(std::int64_t address, bool counted, Who who, Mba
     ++object.raised;
     object.raises = who;
   }
+  // More arrivals than the phase waits for count in the next one, or in one behind that.
+  const std::int64_t more = std::int64_t{object.promised} - object.pending,
+                     behind = more > 0 ? 1 + (more - 1) / std::max<std::int64_t>(object.expected, 1) : 0,
+                     phase = static_cast<std::int64_t>(object.phase) + behind;
   if (shared_.records())
-    shared_.deliver(who.thread, {agent_of(address, object), static_cast<std::uint32_t>(object.phase)});
+    shared_.deliver(who.thread, {agent_of(address, object), static_cast<std::uint32_t>(phase)});
   return found;
 }
 
