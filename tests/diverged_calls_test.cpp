@@ -24,7 +24,7 @@ const Meanwhile kLoop{"mov.u32 %t, 0; L: add.u32 %t, %t, 1; setp.lt.u32 %p, %t, 
 const Meanwhile kBarrier{"bar.warp.sync -1;", "bar.warp.sync -1;"};
 const Meanwhile kInner{"call (o), inner, (%t); ", ""};
 
-// `wide` has eight numbers of 64 bits, `narrow` sixteen of 32, of lane %n; each returns 64 bits of them. `both` calls either.
+// `wide` has eight numbers of 64 bits, `narrow` sixteen of 32, of lane %n; each returns 64 bits of them. The kernel calls either.
 std::string module_of(const Meanwhile& x, const std::string& condition) {
   std::string wide, wide_sum, narrow, narrow_sum;
   for (unsigned i = 0; i < kValues; ++i) {

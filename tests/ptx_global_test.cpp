@@ -108,6 +108,9 @@ const std::vector<Case> kBlocks = {
     // It has read what the others' atomics left, so it may change that, with a fence or without.
     {"",
      last_block("membar.gl; bar.sync 0;", "atom.global.add.u32", "membar.gl; @%p1 st.global.u32 [%rd1], 0;")},
+    {"",
+     "@!%p1 bra END; atom.global.add.u32 %r5, [%rd1], 1; setp.ne.u32 %p4, %r5, 1; @%p4 bra END;"
+     " st.global.u32 [%rd1], 0; END: membar.gl;"},
     {"blocks_not_ordered", "@%p1 st.relaxed.gpu.global.u32 [%rd2], 1; @%p1 st.global.u32 [%rd2], 2;"},
     {"flag_fence", last_block("membar.gl; bar.sync 0;", "atom.global.add.u32", "")},
     {"flag_fence", last_block("bar.sync 0;", "atom.global.add.u32", "membar.gl;")},
@@ -124,6 +127,18 @@ TEST_CASE("two blocks") {
       how.execute.threads = threads;
       check(one, how);
     }
+}
+
+// Block 0 adds to two words, block 1 to the second one alone, by the same statement; then it reads the first one.
+TEST_CASE("an atomic that a block has not read is no more than a flag without fences") {
+  const std::string body =
+      "@!%p1 bra END; mov.u32 %r5, %r2; L: mul.wide.u32 %rd3, %r5, 4; add.u64 %rd3, %rd1, %rd3;"
+      " atom.global.add.u32 %r6, [%rd3], 1; add.u32 %r5, %r5, 1; setp.lt.u32 %p4, %r5, 2; @%p4 bra L;"
+      " setp.eq.u32 %p5, %r2, 0; @%p5 bra END; ld.global.u32 %r7, [%rd1]; add.u32 %r7, %r7, %r6;"
+      " st.global.u32 [%rd2+2048], %r7; END: membar.gl;";
+  ptx::Launch how{.grid = {2}, .block = {32}};
+  how.execute.threads = 1;
+  check({"flag_fence", body}, how);
 }
 
 // The statements that a finding names beside its two accesses, each behind what is said of it: that of the cause first.

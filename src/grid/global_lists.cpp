@@ -29,7 +29,10 @@ void GlobalAccesses::add(Check& check, Lists& line, const Entry& now, std::byte*
     if (check.by.takes_data && old.strong && misfit(check, old, now) == block::Misfit::none)
       return take_data(check, old, now, data, latest & ~own);
     if (is_ordered(check, old, now)) return;
-    if (!conflicts(check, old, now, data, latest) || !now.writes || now.strong || count == kMost) return;
+    const bool may_be_seen = old.strong && !now.strong && old.cluster != now.cluster;
+    if (!conflicts(check, old, now, data, latest, may_be_seen ? written_by(line, now) : 0) || !now.writes ||
+        now.strong || count == kMost)
+      return;
     Entry& kept = superseded[count++] = old;
     kept.bytes &= now.bytes;
     kept.superseded = 1;
@@ -41,7 +44,7 @@ void GlobalAccesses::add(Check& check, Lists& line, const Entry& now, std::byte*
   for (const Entry& old : line.reads) {
     if ((old.bytes & now.bytes) == 0) continue;
     is_new = false;
-    if (!is_ordered(check, old, now)) conflicts(check, old, now, data, 0);
+    if (!is_ordered(check, old, now)) conflicts(check, old, now, data, 0, 0);
   }
   if (now.strong) {
     add_strong(check, line, now, data);
@@ -120,20 +123,17 @@ bool GlobalAccesses::is_known(const Check& check, const Entry& old, std::size_t 
              : order.before(old.cluster, thread, old.clock, me);
 }
 
-// A strong write comes before all that a thread does once it has read what that left, or what atomics made of it since: no fence is
-// needed for the write itself (PTX manual, "Causality Order"). So the last one of a ticket may reset it by a plain store.
-bool GlobalAccesses::is_observed(const Check& check, const Entry& old, const Entry& now, std::size_t byte) {
-  if (!old.strong || old.writes == 0 || now.strong) return false;
+// A strong write comes before all that is done behind a strong access to the same word that has found it: no fence is needed for the
+// write itself (PTX manual, "Causality Order"). So the last one of a ticket may reset it by a plain store. `own`: what the cluster
+// has written there.
+bool GlobalAccesses::is_observed(const Check& check, const Entry& old, const Entry& now, std::size_t byte,
+                                 LineBits own) {
+  if ((own >> byte & 1) == 0) return false;
   const block::Order& order = check.by.order;
   const int me = check.by.warp * kLanes + now.lane_of(byte), thread = old.thread_of(byte);
-  const block::Place at = Block::place(static_cast<std::int32_t>(old.site) - 1);
-  const std::optional<block::Flaw> flag = old.cluster == now.cluster
-                                              ? order.nearly_before(thread, old.clock, me)
-                                              : order.nearly_before(old.cluster, thread, old.clock, me);
-  if (!flag || (flag->kind != block::Flaw::Kind::fence && flag->kind != block::Flaw::Kind::relaxed))
-    return false;
-  return flag->write.at == at &&
-         (order.use_at(at).is_atomic || (flag->write.thread == thread && flag->write.cluster == old.cluster));
+  const std::optional<block::Flaw> flag = order.nearly_before(old.cluster, thread, old.clock, me);
+  return flag && (flag->kind == block::Flaw::Kind::fence || flag->kind == block::Flaw::Kind::relaxed) &&
+         flag->write.at == Block::place(static_cast<std::int32_t>(old.site) - 1);
 }
 
 // Whether that is seen without a look at lanes: by the last barrier, as a rule.
@@ -160,7 +160,7 @@ bool GlobalAccesses::precedes_barrier(const Check& check, const Entry& old) {
 // Whether two that are not may conflict: lane by lane, as each has all of its bytes at once. `latest`: those that have been
 // changed by nobody since.
 bool GlobalAccesses::conflicts(Check& check, const Entry& old, const Entry& now, std::byte* data,
-                               LineBits latest) {
+                               LineBits latest, LineBits own) {
   const bool may_be_equal = old.writes && now.writes && check.what.values != nullptr;
   bool out = false;
   for (LineBits rest = old.bytes & now.bytes; rest != 0;) {
@@ -168,8 +168,9 @@ bool GlobalAccesses::conflicts(Check& check, const Entry& old, const Entry& now,
     LineBits bytes = rest & low_bits(end);
     rest &= ~bytes;
     const int old_lane = old.lane_of(first), now_lane = now.lane_of(first);
-    if (!is_stale(old, now) && ((old.is_of_warp(now) && old_lane == now_lane) ||
-                                is_known(check, old, first, now_lane) || is_observed(check, old, now, first)))
+    if (!is_stale(old, now) &&
+        ((old.is_of_warp(now) && old_lane == now_lane) || is_known(check, old, first, now_lane) ||
+         is_observed(check, old, now, first, own)))
       continue;
     out = true;
     const LineBits both = bytes;
