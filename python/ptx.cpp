@@ -30,9 +30,9 @@ LaunchReport launch(const ptx::Function& function, const Extent& grid, const Ext
                     const LaunchArguments& args, std::uint64_t shared_mem, const OptionalExtent& cluster,
                     bool contract, bool as_written, const Names& without, bool check_shared, bool check_global,
                     bool lenient, bool strict, const Grades& rules, std::uint64_t step_limit,
-                    ptx::Cancel cancel, std::uint64_t cancel_seed, int threads, bool allow_inferred,
-                    Undefined undefined, bool profile, const device::Index3& observed_block,
-                    const Callback& progress) {
+                    ptx::Cancel cancel, std::uint64_t cancel_seed, std::uint64_t schedule, int threads,
+                    bool allow_inferred, Undefined undefined, bool profile,
+                    const device::Index3& observed_block, const Callback& progress) {
   std::vector<py::object> held;
   const std::vector<ptx::Argument> arguments = arguments_of(function, args, held);
   ptx::Launch how{.grid = dim3_of(grid, "grid"),
@@ -50,6 +50,7 @@ LaunchReport launch(const ptx::Function& function, const Extent& grid, const Ext
                   .step_limit = step_limit,
                   .cancel = cancel,
                   .cancel_seed = cancel_seed,
+                  .schedule = schedule,
                   .execute = {undefined, allow_inferred, threads, {}},
                   .profile = profile,
                   .timeline = profile,
@@ -162,8 +163,9 @@ shared_mem: dynamic shared memory of a block, in bytes. cluster: blocks of a clu
     findings, and the launch goes on. strict: also those without harm on hardware are faults. rules: the grades of single rules,
     {"data_race": "finding"}: silent, note, finding or fault. step_limit: the maximum number of steps of a block; 0: any number.
     cancel: which requests of clusterlaunchcontrol.try_cancel succeed: "first_come", as if clusters ran side by side, about
-    as many as each takes; "never"; "always", one cluster at a time; "random", by cancel_seed. threads, allow_inferred,
-    undefined: as in `execute`.
+    as many as each takes; "never"; "always", one cluster at a time; "random", by cancel_seed. schedule: in which order warps and
+    blocks take turns: another number than 0 decides on it, and on how long each goes on, the same each time; a kernel that is
+    right in one order only is caught by another. threads, allow_inferred, undefined: as in `execute`.
 
 The GIL is released; launches of a module take turns. After a fault the content of the arrays is unspecified.
 Errors, raised: argument_mismatch, launch_shape, no_such_rule and no_such_kernel_rule for what no kernel can be called with.)";
@@ -187,14 +189,14 @@ void add_ptx(py::module_& m) {
                  "cluster"_a = py::none(), "contract"_a = true, "as_written"_a = false,
                  "without"_a = py::tuple(), "check_shared"_a = true, "check_global"_a = true,
                  "lenient"_a = false, "strict"_a = false, "rules"_a = py::dict(), "step_limit"_a = 0,
-                 "cancel"_a = ptx::Cancel::first_come, "cancel_seed"_a = 0, "threads"_a = 0,
+                 "cancel"_a = ptx::Cancel::first_come, "cancel_seed"_a = 0, "schedule"_a = 0, "threads"_a = 0,
                  "allow_inferred"_a = true, "undefined"_a = Undefined::error, more..., doc.c_str());
   };
   add("launch", &launch, std::string(kLaunch) + kProfile, "profile"_a = false,
       "observed_block"_a = device::Index3{}, "progress"_a = py::none());
   add("__call__",
       &call<std::uint64_t, OptionalExtent, bool, bool, Names, bool, bool, bool, bool, Grades, std::uint64_t,
-            ptx::Cancel, std::uint64_t, int, bool, Undefined>,
+            ptx::Cancel, std::uint64_t, std::uint64_t, int, bool, Undefined>,
       kCall);
   function
       .def_property_readonly(

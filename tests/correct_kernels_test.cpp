@@ -12,8 +12,14 @@ using namespace warpbit;
 using namespace kernel_head;
 using Catch::Contains, Catch::EndsWith;
 
+/// How a kernel is launched.
+struct Way {
+  bool strict = false;
+  std::uint64_t schedule = 0;
+};
+
 /// What is wrong with a launch; empty: nothing.
-std::string wrong(const std::string& text, Case& test, bool strict) {
+std::string wrong(const std::string& text, Case& test, Way way) {
   const Result<ptx::Module> module = ptx::Module::load(text);
   if (!module) return module.error().message();
   const Result<ptx::Function> kernel = module->function(module->entries().at(0));
@@ -24,7 +30,8 @@ std::string wrong(const std::string& text, Case& test, bool strict) {
   if (!test.refused.empty()) return "it is modelled";
   for (const auto& array : test.arrays)
     std::copy(array->before.begin(), array->before.end(), array->bytes.begin());
-  test.how.strict = strict;
+  test.how.strict = way.strict;
+  test.how.schedule = way.schedule;
   test.how.step_limit = 2'000'000;
   const ptx::Report report = kernel->launch(test.how, test.arguments);
   if (!test.accused.empty())
@@ -48,10 +55,11 @@ TEST_CASE("correct kernels have no fault, no finding, and the bytes that they sh
   for (const File& kernel : kernels("tests/correct")) {
     Case test(kernel.text);
     ++turn;
-    for (const bool strict : {false, true}) {
-      if (!has_turn(turn, strict, 2)) continue;
-      INFO(kernel.name << (strict ? ", strict" : ""));
-      CHECK(wrong(kernel.text, test, strict) == "");
+    const Way ways[] = {{}, {.strict = true}, {.schedule = turn}};
+    for (std::size_t i = 0; i < std::size(ways); ++i) {
+      if (!has_turn(turn, i, std::size(ways))) continue;
+      INFO(kernel.name << (ways[i].strict ? ", strict" : "") << ", schedule " << ways[i].schedule);
+      CHECK(wrong(kernel.text, test, ways[i]) == "");
     }
   }
 }

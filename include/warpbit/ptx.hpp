@@ -311,6 +311,10 @@ struct Launch {
   /// Which clusters take others that have not begun.
   Cancel cancel = Cancel::first_come;
   std::uint64_t cancel_seed = 0;  ///< of Cancel::random
+  /// In which order threads run, which a GPU leaves open (PTX manual, "Independent Thread Scheduling"). 0: each warp goes on until
+  /// it waits, warps and blocks in the order of their numbers, and host threads share the blocks. Another number: clusters, blocks
+  /// and warps take turns of random lengths that it decides, on one host thread, so the launch does the same each time.
+  std::uint64_t schedule = 0;
   /// Memory beside that of the arguments. An address that the process uses itself (0x0e0000000000 to 0x3fffffffffff), and parts
   /// that overlap, are a fault: argument_mismatch.
   std::vector<PlacedMemory> memory = {};

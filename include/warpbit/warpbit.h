@@ -307,6 +307,8 @@ typedef struct warpbit_launch_options {
   uint64_t cancel_seed;     /**< of WARPBIT_CANCEL_RANDOM */
   int32_t cancel;           /**< warpbit_cancel: which clusters take others that have not begun */
   int32_t unchecked_global; /**< 1: races in global memory are not looked for */
+  /** In which order clusters, blocks and warps take turns, and for how long: 0 is the usual one, each other number another one */
+  uint64_t schedule;
 } warpbit_launch_options;
 
 /** What a launch did. Texts are valid until this thread's next launch. */

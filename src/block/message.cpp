@@ -230,7 +230,7 @@ void Message::put(const Posting& posting, const Writer& by, bool keeps) {
   if (!keeps && (by.cluster != last_.cluster || by.thread != last_.thread)) {
     letters_.clear();
     writers_.clear();
-    far_ = blocks_ = {};
+    far_ = far_by_fences_ = blocks_ = {};
     nearly_far_ = {};
   }
   if (posting.relaxed || posting.released[0]) add_writer(by);
@@ -247,6 +247,7 @@ void Message::put(const Posting& posting, const Writer& by, bool keeps) {
       add({by.cluster, by.rank, scope, false, of[s], write});
       if (scope == Scope::gpu) {
         far_.join(of[s]->far);
+        if (posting.by_fences) far_by_fences_.join(of[s]->far);
         add_far(nearly_far_, of[s]->nearly, false);
       } else {
         Flaw flaw{Flaw::Kind::scope, scope, write};

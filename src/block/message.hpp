@@ -169,9 +169,10 @@ struct Posting {
   Known unfenced;                       ///< to nobody, since there is no fence: all that the lanes have done
   std::optional<Scope> fenced;          ///< of a fence of the lanes, which is not behind all of this
   Scope scope = Scope::gpu;             ///< of the write
-  Known relaxed;          ///< the same of a write that says .relaxed: it orders nothing, nearly or not
-  Far block;              ///< of a flag: what all threads of the block have done, in whatever order
-  bool is_fenced = true;  ///< of a flag: it hands over something
+  Known relaxed;           ///< the same of a write that says .relaxed: it orders nothing, nearly or not
+  Far block;               ///< of a flag: what all threads of the block have done, in whatever order
+  bool is_fenced = true;   ///< of a flag: it hands over something
+  bool by_fences = false;  ///< `released` is what came before fences
 };
 
 /// Who writes: his cluster, its block and the thread, both numbered in the cluster.
@@ -202,6 +203,8 @@ class Message {
   std::uint64_t writes() const { return writes_; }
   /// To threads of other clusters: what reaches them, and what nearly does. Of writes here the flaws have no read.
   const Far& far() const { return far_; }
+  /// Of that what came before a fence.
+  const Far& far_by_fences() const { return far_by_fences_; }
   const NearlyKnown& nearly_far() const { return nearly_far_; }
   /// What would have been released by writes that are .relaxed; nullptr: there are none.
   const Known& relaxed() const { return relaxed_; }
@@ -219,7 +222,7 @@ class Message {
 
   std::vector<Letter> letters_;  // the latest last
   std::vector<FlagUse> writers_;
-  Far far_, blocks_;
+  Far far_, far_by_fences_, blocks_;
   NearlyKnown nearly_far_;
   Known relaxed_;
   Writer last_;

@@ -10,7 +10,8 @@
 namespace warpbit::block {
 namespace {
 
-// What fences of one of these warps have released, flags of all of them release behind a barrier: it has been performed.
+// What fences of one of these warps have released, flags of all of them release behind a barrier: it has been performed. What
+// flags have told one of them, it has told the others.
 template <class Fences>
 void share_fenced(Fences& fences, std::span<const int> warps) {
   if (fences.empty()) return;
@@ -29,6 +30,14 @@ void share_fenced(Fences& fences, std::span<const int> warps) {
     if (alike) continue;
     for (const int warp : warps) fences[static_cast<std::size_t>(warp)].before[s].fill(all);
   }
+  Far told;
+  for (const int warp : warps) {
+    const auto& one = fences[static_cast<std::size_t>(warp)];
+    told.join(one.behind_sc);
+    told.join(one.told_sc);
+  }
+  if (told.empty()) return;
+  for (const int warp : warps) fences[static_cast<std::size_t>(warp)].told_sc = told;
 }
 
 }  // namespace
@@ -321,6 +330,10 @@ void Order::fence_memory(int warp, std::uint32_t lanes, const Strength& how) {
   for (Nearly& one : fenced.unfenced.nearly)
     if (one.flaw.read.thread / kWarp == warp) one.flaw.read.lacks = false;
   if (how.acquires && !fenced.unfenced.empty()) acquire(warp, std::exchange(fenced.unfenced, {}));
+  if (fences_are_sc_ && how.scope >= Scope::gpu && !fenced.told_sc.empty()) {
+    need_warps();
+    of_warp(warp).far.join(fenced.told_sc);
+  }
   if (!how.releases) return;
   Knowledge out;
   release(warp, lanes, out);

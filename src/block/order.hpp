@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "block/fault.hpp"
@@ -28,8 +29,10 @@ class Order {
   int threads() const { return threads_; }
   /// The number of the cluster in its grid, of whose other clusters something is known, too.
   void number(std::uint64_t cluster) { cluster_ = cluster; }
-  /// The statements of the program, and how many threads the blocks are numbered by.
-  void judge_by(std::span<const StrongUse> uses, int stride) {
+  /// The statements of the program, and how many threads the blocks are numbered by. `fences_are_sc`: all of its fences are
+  /// fence.sc (membar is).
+  void judge_by(std::span<const StrongUse> uses, int stride, bool fences_are_sc) {
+    fences_are_sc_ = fences_are_sc;
     uses_ = uses;
     stride_ = stride;
   }
@@ -191,14 +194,22 @@ class Order {
     std::array<std::array<Known, kWarp>, kScopes> before;
     std::array<Knowledge, kScopes> open;
     Knowledge unfenced;
+    /// What flags behind fence.sc have told the warp of other clusters, and before a barrier those of the block: a fence.sc
+    /// behind that acquires it, whoever has read the flag. Any two of them have an order (PTX manual, "Fence-SC"), and one that
+    /// is behind a read of the flag is not before the one that is in front of its write.
+    Far behind_sc, told_sc;
   };
   std::vector<Fenced> fences_;           // by warp; empty until there is one
   std::vector<std::uint8_t> is_pair_;    // by agent: the first of two
   std::vector<std::uint8_t> by_fences_;  // by agent
-  /// What a warp has taken last: polling takes it once.
+  /// What a warp has taken: polling, of one flag or in turn of several, takes it once.
   struct Taken {
-    const Message* message = nullptr;
-    std::uint64_t writes = 0;
+    struct Last {
+      std::uint64_t writes = 0;
+      bool acquires = false;
+    };
+    static constexpr std::size_t kMost = 256;
+    std::unordered_map<const Message*, Last> of;  ///< that are polled
     bool acquires = false;
     std::array<Known, 2> latest = {};  ///< lanes at several addresses find there what one instruction has left
   };
@@ -206,6 +217,7 @@ class Order {
   std::optional<std::uint64_t> cluster_;  // in a grid of several
   std::span<const StrongUse> uses_;       // by statement; empty: nothing is known of them
   int stride_ = 0;
+  bool fences_are_sc_ = false;
   /// The lanes that a thread executes instructions with, from a clock of its own on.
   struct Path {
     std::uint32_t since = 0, lanes = kAllLanes;

@@ -131,6 +131,7 @@ Posting Order::post(int warp, std::uint32_t lanes, const Strength& how, bool is_
       out.released[s] = s > 0 && fences(s) == fences(s - 1) ? out.released[s - 1]
                                                             : before_fence(warp, lanes, static_cast<Scope>(s));
   if (how.unsaid) out.unfenced = all;
+  out.by_fences = !how.releases;
   out.scope = how.scope;
   for (std::size_t s = 0; how.unsaid && s < kScopes; ++s)
     if (fences(s)) out.fenced = static_cast<Scope>(s);
@@ -189,10 +190,11 @@ void Order::take(int warp, const Message& message, const Knowledge& from, const 
 void Order::take(int warp, int rank, const Message& message, const Strength& how, FlagUse read) {
   if (taken_.empty()) taken_.resize(index(threads_ / kWarp));
   Taken& last = taken_[index(warp)];
-  if (last.message == &message && last.writes == message.writes() && last.acquires >= how.acquires) return;
+  if (last.of.size() > Taken::kMost) last.of.clear();
+  const auto [own, is_first] = last.of.try_emplace(&message);
+  if (!is_first && own->second.writes == message.writes() && own->second.acquires >= how.acquires) return;
+  own->second = {message.writes(), how.acquires};
   if (last.acquires != how.acquires) last.latest = {};
-  last.message = &message;
-  last.writes = message.writes();
   last.acquires = how.acquires;
   hint_of_blocks(warp, message, how, read);
   if (message.relaxed()) {
@@ -211,6 +213,10 @@ void Order::take(int warp, int rank, const Message& message, const Strength& how
     take(warp, message, *one.what, how, flaw, reach);
   }
   if (!cluster_) return;
+  if (fences_are_sc_ && !message.far_by_fences().empty()) {
+    need_fences();
+    fences_[index(warp)].behind_sc.join(message.far_by_fences());
+  }
   Knowledge far;
   far.far = message.far();
   for (const Nearly& one : message.nearly_far())

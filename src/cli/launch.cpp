@@ -9,6 +9,7 @@
 #include "cli/arguments.hpp"
 #include "cli/json.hpp"
 #include "cli/launch_profile.hpp"
+#include "cli/launch_schedules.hpp"
 #include "cli/launch_setup.hpp"
 #include "cli/launch_watch.hpp"
 #include "cli/notes.hpp"
@@ -27,6 +28,7 @@ struct LaunchArguments {
   LaunchSetup setup;
   LaunchProfile profile;
   WatchArguments watch;
+  std::optional<std::uint64_t> schedules;
   ReviewOutput review;
   bool json = false;
 };
@@ -298,23 +300,27 @@ ptx::Report run_kernel(const LoadedLaunch& of, const LaunchArguments& o, LaunchW
 int launch(const LaunchArguments& o) {
   const LoadedLaunch loaded(o.setup);
   LaunchWatch watch(o.watch, loaded.kernel, o.setup.how, o.json);
-  const ptx::Report report = run_kernel(loaded, o, watch);
-  if (report.fault && report.fault->lanes.empty()) throw Refusal{report.fault->error};  // nothing has run
+  const ptx::Report usual = run_kernel(loaded, o, watch);
+  if (usual.fault && usual.fault->lanes.empty()) throw Refusal{usual.fault->error};  // nothing has run
+  const OtherSchedules others(o.schedules, o.setup, loaded, usual);
+  const ptx::Report& report = others.found() != nullptr ? *others.found() : usual;
   for (const LaunchArray& one : loaded.arrays)
     if (is_complete(report) && !one.out.empty()) required(write_array(one.out, one.array));
   if (o.json) {
     ordered_json answer = report_json(loaded, report);
-    o.profile.add_to(answer, report);
+    answer["schedules"] = others.json();
+    o.profile.add_to(answer, usual);
     watch.add_to(answer);
     print_json("launch", answer);
   } else {
     watch.print_break();
     print_report(loaded.kernel, loaded.module.target(), report, loaded.arrays);
-    o.profile.print(report);
+    others.print();
+    o.profile.print(usual);
   }
   o.profile.draw(
       profile_title(loaded.kernel.name(), loaded.module.target().name(), loaded.how.grid, loaded.how.block),
-      report);
+      usual);
   write_review(o.review, ptx::remarks(report, o.setup.file));
   const bool has_findings =
       o.setup.how.lenient && std::ranges::any_of(report.findings, [](const ptx::Finding& one) {
@@ -328,6 +334,10 @@ int launch(const LaunchArguments& o) {
 void add_launch(CLI::App& command, int& status) {
   LaunchArguments& o = add_arguments(command, status, launch);
   o.setup.add_to(command);
+  command.add_option(
+      "--schedules", o.schedules,
+      "in how many other orders of its threads to try a launch in which nothing was found: --schedule 1 and so on, up to the "
+      "first with a fault or a finding; unless given up to 50 that take little time, of a launch that depends on the order");
   o.profile.add_to(command);
   command
       .add_option(

@@ -49,6 +49,10 @@ void add_cancel(CLI::App& command, ptx::Launch& how) {
           "--cancel-seed")
       ->check(CLI::IsMember({"first_come", "never", "always", "random"}));
   command.add_option("--cancel-seed", how.cancel_seed, "of --cancel random; 0 unless given");
+  command.add_option(
+      "--schedule", how.schedule,
+      "the order in which warps and blocks take turns: a number decides on it, and on how long each goes on; 0 "
+      "(default): until it waits, in the order of their numbers");
 }
 
 ptx::Launch shape_of(const LaunchSetup& o) {

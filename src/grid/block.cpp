@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 
 namespace warpbit::grid {
@@ -16,6 +17,7 @@ Block::Block(const Grid& grid, Cluster& cluster, int rank, Extent index)
       cluster_(cluster),
       rank_(rank),
       index_(index),
+      stop_after_(grid.step_limit),
       async_(
           cluster.async(), rank, grid.shared_bytes,
           [this](block::Found found) { return allows(std::move(found)); }, kSharedWindow, grid.check_shared) {
@@ -34,6 +36,7 @@ Block::Block(const Grid& grid, Cluster& cluster, int rank, Extent index)
   }
   for (int w = 0; w < warps; ++w) {
     warps_.push_back(std::make_unique<Warp>(*this, grid.program, w, lanes_of(static_cast<std::size_t>(w))));
+    turns_.push_back(warps_.back().get());
   }
   for (Barrier& barrier : barriers_) barrier.warps.resize(static_cast<std::size_t>(warps));
   ended_.resize(static_cast<std::size_t>(warps));
@@ -178,23 +181,33 @@ void Block::end() {
     allows(async_.shared.ends(last_, [this](std::int64_t byte) { return async_.mbarriers.has(byte); }));
 }
 
-Outcome Block::run() {
+// How many steps its next turn may have is decided, too.
+std::uint64_t Block::turn_of(std::uint64_t longest) {
+  if (longest == Schedule::kUntilWait) return grid_.step_limit;
+  return std::min(grid_.step_limit, steps_ + grid_.schedule->pick(longest + 1));
+}
+
+Outcome Block::run(std::uint64_t longest) {
   if (async_.ended) return Outcome::ended;
   while (true) {
-    bool ended = true, yielded = false;
+    bool ended = true, yielded = false, paused = false;
     moved_ = false;
-    for (const std::unique_ptr<Warp>& warp : warps_) {
+    if (grid_.schedule != nullptr) grid_.schedule->shuffle(turns_);
+    for (Warp* const warp : turns_) {
+      stop_after_ = turn_of(longest);
       warp->wake(async_.cluster.events());
       const Outcome outcome = warp->run();
       if (has_fault()) return Outcome::fault;
       ended = ended && outcome == Outcome::ended;
       yielded = yielded || outcome == Outcome::yields;
+      paused = paused || outcome == Outcome::pauses;
     }
     async_.shared.cluster().actor = async_.shared.cluster().ended;
     check_barriers();
     if (ended) end();
     if (has_fault()) return Outcome::fault;
     if (ended) return Outcome::ended;
+    if (paused) return Outcome::pauses;
     if (moved_) continue;
     return yielded ? Outcome::yields : Outcome::waits;
   }

@@ -20,6 +20,7 @@
 #include "grid/printed.hpp"
 #include "grid/products.hpp"
 #include "grid/register_pool.hpp"
+#include "grid/schedule.hpp"
 #include "grid/warp.hpp"
 #include "grid/watch.hpp"
 #include "warpbit/execute.hpp"
@@ -68,6 +69,7 @@ struct Grid {
   std::function<std::optional<Extent>(std::uint64_t cluster)> take_cluster = {};
   const std::atomic<bool>* stop = nullptr;  ///< see Stoppable
   int extension = -1;                       ///< of VectorSet; -1: the specification alone
+  Schedule* schedule = nullptr;  ///< nullptr: all go on until they wait, in the order of their numbers
 };
 
 class Cluster;
@@ -90,8 +92,8 @@ class Block {
   Block(const Grid& grid, Cluster& cluster, int rank, Extent index);
 
   /// Runs until all warps have ended (ended), or none can go on alone (waits), or but by what other clusters do (yields), or
-  /// a fault.
-  Outcome run();
+  /// the turn of one is over (pauses), or a fault. `longest`: the most steps of a turn of each warp, see Schedule.
+  Outcome run(std::uint64_t longest);
   /// A thread has ended, behind this.
   void ends(const Warp& warp, block::Who who);
   Cluster& cluster() const { return cluster_; }
@@ -151,8 +153,12 @@ class Block {
   static std::int32_t site_of(block::Place place) { return static_cast<std::int32_t>(place.line) - 1; }
   /// The barrier objects for which its paths wait: where they were initialised and arrived at. Arrivals that nobody waits for.
   void add_awaited(std::vector<FaultSide>& to) const;
-  bool step_limit_reached() { return ++steps_ > grid_.step_limit; }
+  /// Counts a step. True: the warp must not do it now, as the launch has a limit or its turn has (pauses).
+  bool must_stop() { return ++steps_ > stop_after_; }
+  /// Whether that was its turn. It does the step in another one.
+  bool pauses() { return steps_ <= grid_.step_limit && steps_-- != 0; }
   std::uint64_t steps() const { return steps_; }
+  bool may_skip(std::uint64_t steps) const { return steps_ + steps <= stop_after_; }
   void skip(std::uint64_t steps) { steps_ += steps; }
   /// A step has changed what others may see.
   void changed() { ++changes_; }
@@ -315,6 +321,7 @@ class Block {
   std::unique_ptr<Products> products_;     // once there are some
   std::optional<Watch> watch_;
   std::vector<std::unique_ptr<Warp>> warps_;
+  std::vector<Warp*> turns_;  // the same, in the order of their turns
   std::array<Barrier, 16> barriers_ = {};
   static constexpr std::size_t kNarrow = 4;
   std::vector<std::array<Narrow, kNarrow>> narrow_;  // by warp, the latest first
@@ -343,7 +350,8 @@ class Block {
   std::uint64_t changes_ = 0;
   std::optional<Fault> stuck_;    // a read of bytes that were never written, if no write comes
   bool waits_for_write_ = false;  // there was such a read
-  std::uint64_t steps_ = 0, clock_ = 0;
+  std::uint64_t turn_of(std::uint64_t longest);
+  std::uint64_t steps_ = 0, stop_after_, clock_ = 0;
   bool stopped_ = false;
   bool moved_ = false;  // some path has gone on behind a barrier
   std::vector<Finding> findings_;

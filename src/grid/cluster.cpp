@@ -28,12 +28,14 @@ Cluster::Cluster(const Grid& grid, std::uint64_t number, Extent first)
     return flow(static_cast<int>((one.line - 1) % statements), static_cast<int>((other.line - 1) % statements));
   };
   const Extent& n = grid.cluster;
-  async_.state()->order.judge_by(grid.program.strong_uses, async_.state()->stride());
+  async_.state()->order.judge_by(grid.program.strong_uses, async_.state()->stride(),
+                                 !grid.program.has_weak_fences);
   if (grid.check_global && product(grid.blocks) > product(n)) async_.state()->order.number(number);
   for (std::uint64_t rank = 0; rank < product(n); ++rank) {
     const device::Index3 at = block::position(rank, {n[0], n[1], n[2]});
     blocks_.push_back(std::make_unique<Block>(grid, *this, static_cast<int>(rank),
                                               Extent{first[0] + at.x, first[1] + at.y, first[2] + at.z}));
+    turns_.push_back(blocks_.back().get());
   }
 }
 
@@ -178,23 +180,27 @@ void Cluster::report_endless() {
 }
 
 Outcome Cluster::run(bool alone) {
+  const std::uint64_t longest =
+      grid_.schedule == nullptr || alone ? Schedule::kUntilWait : grid_.schedule->longest();
   while (true) {
     const std::uint64_t before = async_.events();
-    bool ended = true, yielded = false;
-    for (const std::unique_ptr<Block>& block : blocks_) {
-      const Outcome outcome = block->run();
+    bool ended = true, yielded = false, paused = false;
+    if (grid_.schedule != nullptr) grid_.schedule->shuffle(turns_);
+    for (Block* const block : turns_) {
+      const Outcome outcome = block->run(longest);
       if (outcome == Outcome::fault) return outcome;
       ended = ended && outcome == Outcome::ended;
       yielded = yielded || outcome == Outcome::yields;
+      paused = paused || outcome == Outcome::pauses;
     }
     async_.state()->actor = async_.state()->ended;
     check_barrier();
-    if (!async_.deliver()) return Outcome::fault;
+    const bool delivers = !paused || grid_.schedule->pick(2) == 0;
+    if (delivers && !async_.deliver()) return Outcome::fault;
     if (ended) return Outcome::ended;
-    if (async_.events() != before) {
-      idle_ = 0;
-      continue;
-    }
+    if (async_.events() != before) idle_ = 0;
+    if (paused) return Outcome::pauses;
+    if (async_.events() != before) continue;
     if (yielded && !is_stuck()) return ++yields_, Outcome::yields;
     if (go_on_in_vain()) continue;
     if (yielded && !alone) return ++yields_, Outcome::yields;

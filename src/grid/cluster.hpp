@@ -22,8 +22,8 @@ class Cluster {
   Cluster(const Cluster&) = delete;
   Cluster& operator=(const Cluster&) = delete;
 
-  /// Runs until all blocks have ended, or none can go on but by what other clusters do (yields), or a fault. `alone`: no other
-  /// cluster will do anything any more.
+  /// Runs until all blocks have ended, or none can go on but by what other clusters do (yields), or its turn is over (pauses),
+  /// or a fault. `alone`: no other cluster will do anything any more.
   Outcome run(bool alone);
   /// Whether it has yielded, and will do the same for ever if no other cluster changes anything.
   bool is_stuck() const;
@@ -72,6 +72,7 @@ class Cluster {
   std::uint64_t number_;
   async::Cluster async_;
   std::vector<std::unique_ptr<Block>> blocks_;
+  std::vector<Block*> turns_;  // the same, in the order of their turns
   ChangedMaps changed_maps_;
   struct Failure {
     std::uint32_t clock;

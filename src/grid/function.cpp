@@ -307,6 +307,8 @@ Report Function::launch_once(const Launch& how, std::span<const Argument> argume
   all.grades = *grades;
   all.cancel = how.cancel;
   all.cancel_seed = how.cancel_seed;
+  std::optional<grid::Schedule> schedule;
+  if (how.schedule != 0) all.schedule = &schedule.emplace(how.schedule, program.steps.size());
   all.has_clusters = cluster->has_value();
   if (*cluster) all.cluster = extent(**cluster);
   all.heap = heap.get();
@@ -315,8 +317,8 @@ Report Function::launch_once(const Launch& how, std::span<const Argument> argume
   if (how.profile || how.timeline || how.observe) all.watched = &watched;
   all.stop = stop_flag();
   all.extension = static_cast<int>(*kernel_for(how.execute)) - static_cast<int>(Kernel::scalar);
-  grid::Report report =
-      grid::run(all, thread_count(how.execute.threads, block::product(how.grid)), watched.progress);
+  const int threads = schedule ? 1 : thread_count(how.execute.threads, block::product(how.grid));
+  grid::Report report = grid::run(all, threads, watched.progress);
   out.fault = std::move(report.fault);
   out.inferences = grid::inferences(program, report.inferred);
   out.inferred = !out.inferences.empty();

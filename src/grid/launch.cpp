@@ -135,6 +135,10 @@ std::uint64_t work_of(const Cluster& cluster) {
   return out;
 }
 
+bool goes_on(Outcome outcome) {
+  return outcome == Outcome::yields || outcome == Outcome::pauses;
+}
+
 /// Clusters that wait to be run, and what those that have ended leave. Its functions may be called by all host threads.
 class Queue {
  public:
@@ -153,7 +157,7 @@ class Queue {
     std::uint64_t changes = 0, work = 0, turns_that_changed = 0;
     bool alone = false;  ///< see Cluster::run
   };
-  /// New clusters first, for which those that have begun may wait. No cluster if none is left for this host thread.
+  /// New clusters first, for which those that have begun may wait, unless a schedule decides. No cluster if none is left for this host thread.
   Turn take();
   void put(Turn turn, Outcome outcome);
   /// For a request of a cluster, as Grid::take_cluster.
@@ -166,6 +170,7 @@ class Queue {
     return (std::uint64_t{at[2]} * n[1] + at[1]) * n[0] + at[0];
   }
   Extent first_of(std::uint64_t cluster) const { return first_block(grid_, cluster); }
+  bool may_begin() const;
   /// After a fault only the clusters before the faulty one go on: the first faulty block is reported.
   bool is_wanted(std::uint64_t cluster) const { return !exception_ && cluster < faulty_; }
   Turn turn_of(std::unique_ptr<Cluster> cluster);
@@ -191,9 +196,19 @@ class Queue {
   std::exception_ptr exception_;
 };
 
+// By a schedule only so many run side by side, as long as they do not wait for others.
+bool Queue::may_begin() const {
+  constexpr std::size_t kSideBySide = 64;
+  if (grid_.schedule == nullptr || waiting_.empty()) return true;
+  if (waiting_.size() >= kSideBySide) return waiting_.front()->has_waited_long();
+  return grid_.schedule->pick(2) == 0;
+}
+
 Queue::Turn Queue::take() {
   const std::lock_guard lock(mutex_);
-  while (const std::optional<std::uint64_t> number = lines_.begin())
+  if (grid_.schedule != nullptr && !waiting_.empty())
+    std::swap(waiting_.front(), waiting_[grid_.schedule->pick(waiting_.size())]);
+  while (const std::optional<std::uint64_t> number = may_begin() ? lines_.begin() : std::nullopt)
     if (is_wanted(*number)) {
       ++begun_;
       return turn_of(std::make_unique<Cluster>(grid_, *number, first_of(*number)));
@@ -227,7 +242,7 @@ void Queue::note_changes(const Turn& turn, Outcome outcome) {
     stuck_.insert(number);
     idle_work_ += work_of(*turn.cluster) - turn.work;
   }
-  if (outcome == Outcome::yields) return;
+  if (goes_on(outcome)) return;
   --begun_;
   stuck_.erase(number);
 }
@@ -268,8 +283,8 @@ void Queue::put(Turn turn, Outcome outcome) {
   note_changes(turn, outcome);
   std::unique_ptr<Cluster> cluster = std::move(turn.cluster);
   const std::uint64_t number = cluster->number();
-  if (outcome != Outcome::yields || cluster->has_waited_long()) lines_.pass(number);
-  if (outcome == Outcome::yields) {  // with a fault elsewhere it may wait for ever
+  if (!goes_on(outcome) || cluster->has_waited_long()) lines_.pass(number);
+  if (goes_on(outcome)) {  // with a fault elsewhere it may wait for ever
     if (faulty_ == std::numeric_limits<std::uint64_t>::max()) return waiting_.push_back(std::move(cluster));
     return record(*cluster, false);
   }

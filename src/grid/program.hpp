@@ -68,6 +68,7 @@ enum class Next : std::uint8_t {
   wait,   ///< the path cannot go on yet: the same step again, later
   end,    ///< lanes have ended, or a fault has
   again,  ///< the same step again, at once: from now on undefined bits are followed
+  pause,  ///< the turn of the warp is over: the same step in its next one
 };
 using Run = Next (*)(Warp& warp, Path& path, const Step& step, Lanes lanes);
 
@@ -283,6 +284,7 @@ struct Program {
   bool has_workspace = false;      ///< it reads the address of the grid's workspace
   bool requests_clusters = false;  ///< it has clusterlaunchcontrol.try_cancel
   bool discards = false;           ///< it has discard: memory with values may lose them
+  bool has_weak_fences = false;    ///< of memory, that are no fence.sc
   bool orders_by_memory =
       false;  ///< it has fences, or accesses with an order: threads may wait for each other so
   std::vector<Inference> inferred;  ///< each form once

@@ -17,7 +17,8 @@
 namespace warpbit::grid {
 namespace {
 
-constexpr int kJumpsBack = 2000;  // before the others go first
+/// Rounds of a loop before the others go first; few where they take turns anyway.
+constexpr int kJumpsBack = 2000, kJumpsBackInTurns = 64;
 
 }  // namespace
 
@@ -27,6 +28,7 @@ Warp::Warp(Block& block, const Program& program, int number, Lanes lanes)
       watch_(block.watch()),
       number_(number),
       first_(block.accesses().first_warp()),
+      jumps_back_(block.grid().schedule == nullptr ? kJumpsBack : kJumpsBackInTurns),
       local_(kLanes),
       allocated_(kLanes),
       local_defined_(kLanes),
@@ -95,7 +97,7 @@ void Warp::write(const Path& path, const Place& place, int lane, std::uint64_t v
 Next Warp::branch(Path& path, Lanes lanes, int step) {
   if (step <= path.pc) {
     path.last_jump_back = path.pc;
-    if (++path.jumps_back > kJumpsBack) {
+    if (++path.jumps_back > jumps_back_) {
       path.jumps_back = 0;
       path.rests = true;
     }
@@ -167,8 +169,7 @@ Next Warp::fault(const Path& path, Lanes lanes, Error error) {
 }
 
 bool Warp::can_skip(int steps) const {
-  return watch_ == nullptr && !undefined_.active() &&
-         block_.steps() + static_cast<std::uint64_t>(steps) <= block_.grid().step_limit;
+  return watch_ == nullptr && !undefined_.active() && block_.may_skip(static_cast<std::uint64_t>(steps));
 }
 void Warp::skip(Path& path, int steps) {
   path.pc += steps;
@@ -256,6 +257,18 @@ Next Warp::run_followed(Path& path, const Step& step, Lanes lanes) {
   return next;
 }
 
+// The turn of the warp is over, or the launch has taken too many steps.
+Next Warp::stop_before_step(const Path& path) {
+  if (block_.pauses()) return Next::pause;
+  return fault(
+      path, path.lanes,
+      {Errc::step_limit,
+       {},
+       fmt::format("the warps of the block have executed {} statements (steps), the limit of this launch",
+                   block_.grid().step_limit),
+       "end the loop, or raise the limit (--step-limit; in Python and C++ step_limit)"});
+}
+
 Next Warp::run_path(Path& path) {
   const int turn = turn_of_another(path);
   running_stack_ = path.stack;
@@ -263,14 +276,7 @@ Next Warp::run_path(Path& path) {
   while (true) {
     const Step& step = steps[path.pc];
     Lanes lanes = path.lanes;
-    if (block_.step_limit_reached())
-      return fault(
-          path, path.lanes,
-          {Errc::step_limit,
-           {},
-           fmt::format("the warps of the block have executed {} statements (steps), the limit of this launch",
-                       block_.grid().step_limit),
-           "end the loop, or raise the limit (--step-limit; in Python and C++ step_limit)"});
+    if (block_.must_stop()) return stop_before_step(path);
     if (step.guard >= 0) {
       const Lanes value = registers_.predicate(path.predicates + static_cast<std::uint32_t>(step.guard));
       lanes &= step.guard_negated ? ~value : value;
@@ -299,6 +305,7 @@ Outcome Warp::run() {
     }
     const Next next = run_path(*path);
     if (block_.has_fault()) return Outcome::fault;
+    if (next == Next::pause) return Outcome::pauses;
     if (next == Next::wait || (next == Next::end && path->lanes != 0)) path->waits = true;
   }
 }

@@ -86,7 +86,7 @@ struct Path {
 /// Bytes of local memory that a lane has for frames, and as many for alloca.
 inline constexpr std::int64_t kLocalBytes = 512 * 1024, kStack = kLocalBytes, kStackEnd = 2 * kLocalBytes;
 
-enum class Outcome : std::uint8_t { ended, waits, yields, fault };
+enum class Outcome : std::uint8_t { ended, waits, yields, pauses, fault };
 
 /// Whether what repeats itself does so for ever: it is where it was, and nothing has changed since. It is compared with one
 /// state of the past, as in Brent's algorithm, so a cycle may have any length.
@@ -198,6 +198,7 @@ class Warp {
   void are_together(Lanes lanes);
   int turn_of_another(const Path& path) const;
   void join();
+  Next stop_before_step(const Path& path);
   Next run_path(Path& path);
   Next run_watched(Path& path, const Step& step, Lanes lanes);
   std::uint64_t digest() const;
@@ -211,6 +212,7 @@ class Warp {
   const Program& program_;
   Watch* watch_;  // of the block, or nullptr
   int number_, first_;
+  int jumps_back_;         // rounds of a loop before the other paths go first
   int running_stack_ = 0;  // of the path that runs, or ran last
   RegisterFile registers_, constants_;
   std::array<std::int32_t, kLanes> ended_at_;  // of lanes that have ended, their sites

@@ -163,7 +163,8 @@ OFFSET(warpbit_launch_options, rules, 104);
 OFFSET(warpbit_launch_options, cancel_seed, 112);
 OFFSET(warpbit_launch_options, cancel, 120);
 OFFSET(warpbit_launch_options, unchecked_global, 124);
-SIZE(warpbit_launch_options, 128);
+OFFSET(warpbit_launch_options, schedule, 128);
+SIZE(warpbit_launch_options, 136);
 
 OFFSET(warpbit_launch_report, size, 0);
 OFFSET(warpbit_launch_report, blocks, 8);

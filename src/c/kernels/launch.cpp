@@ -59,6 +59,7 @@ Result<ptx::Launch> launch_of(const warpbit_launch_options* given) {
   ptx::Launch out;
   out.cancel = static_cast<ptx::Cancel>(all.cancel);
   out.cancel_seed = all.cancel_seed;
+  out.schedule = all.schedule;
   out.grid = dim3_of(all.grid);
   out.block = dim3_of(all.block);
   if (all.cluster[0] != 0 || all.cluster[1] != 0 || all.cluster[2] != 0) out.cluster = dim3_of(all.cluster);
