@@ -388,7 +388,7 @@ TEST_CASE("a flag of which one side alone is wrong is told there") {
       how);
   check(
       {"flag_fence", announced(kFence + kPlain, "st.volatile.global.u32 [%rd1], 1; "),
-       "st.volatile.global.u32 [%rd1], 1: this write of a flag is volatile or relaxed, and its fence comes too early; "
+       "st.volatile.global.u32 [%rd1], 1: this write of a flag is volatile or relaxed, and the last fence stands before the accesses that it hands over; "
        "a __threadfence (fence.acq_rel.gpu) must stand right before it, behind the accesses that come before it" +
            kOf},
       how);

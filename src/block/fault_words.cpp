@@ -120,8 +120,8 @@ std::string flag_text(const Flaw& flaw, const FlagUse& use) {
                            ? ", which says no scope"
                            : fmt::format(", with .{} scope", kScopeNames[static_cast<std::size_t>(use.scope)]));
   if (writes && use.lacks && use.fenced)
-    return fmt::format("the write of the flag, {}",
-                       use.is_own ? "without a fence right before it" : "whose fence comes too early");
+    return fmt::format("the write of the flag, {}", use.is_own ? "without a fence right before it"
+                                                               : "whose fence stands before these accesses");
   if (writes) return use.lacks ? "the write of the flag, without a fence before it" : "the write of the flag";
   return use.lacks ? "the read of the flag, without a fence after it" : "the read of the flag";
 }
@@ -162,8 +162,8 @@ std::string missing_fences(const Flaw& flaw, std::string_view both) {
       !flaw.write.fenced ? "must come before the write of the flag"
       : flaw.write.is_own
           ? fmt::format("must come between {} and the write of the flag", both.substr(0, both.find(" and ")))
-          : "must stand right before the write of the flag, behind the barrier and the accesses that come "
-            "before it";
+          : "must stand right before the write of the flag, behind a barrier (for lanes of one warp a __syncwarp) that "
+            "follows the accesses of the other threads";
   return fmt::format("{}{}", before, flaw.read.lacks ? ", and another one after its read" : "");
 }
 
@@ -239,12 +239,15 @@ Unordered::Words words_of(const Flaw& flaw, Scope reach, Scope own) {
             fmt::format("it must have .{} scope", scope)};
   const bool is_early = writes && use.fenced.has_value();
   const std::string must =
-      is_early ? fmt::format("must stand right before it, behind the {}accesses that come before it",
-                             use.is_own ? "" : "barrier and the ")
-               : fmt::format("must come {} it", writes ? "before" : "after");
+      is_early
+          ? fmt::format("must stand right before it, behind {}",
+                        use.is_own ? "the accesses that come before it"
+                                   : "a barrier (for lanes of one warp a __syncwarp) that follows the accesses "
+                                     "of the other threads")
+          : fmt::format("must come {} it", writes ? "before" : "after");
   return {fmt::format("this {} of a flag is {}, and {}", writes ? "write" : "read",
                       flaw.kind == Flaw::Kind::relaxed ? "relaxed" : "volatile or relaxed",
-                      is_early ? "its fence comes too early"
+                      is_early ? "the last fence stands before the accesses that it hands over"
                       : writes ? "no fence stands before it"
                                : "no fence follows it"),
           fmt::format("{}a {} {}",

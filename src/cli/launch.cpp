@@ -236,18 +236,36 @@ std::string line_text(const FaultSide& side) {
                             : own_lines(side.chain, static_cast<int>(side.at.line));
 }
 
+/// Findings with one cause, of one rule and at the same lines of the PTX: a function that is called by many ways has many.
+struct Also {
+  const Fault* first;
+  std::uint64_t times = 0, calls = 0;
+
+  bool has(const Fault& one) const {
+    const auto line = [](const Fault& of) { return of.other ? of.other->ptx_line : 0; };
+    return one.rule == first->rule && one.ptx_line == first->ptx_line && line(one) == line(*first);
+  }
+  std::string text() const {
+    return fmt::format("  also {}{}: {}, {} time{}{}", line_text(*first),
+                       first->other ? " and " + line_text(*first->other) : "", name(first->rule), times,
+                       times == 1 ? "" : "s", calls == 1 ? "" : fmt::format(", by {} ways of calls", calls));
+  }
+};
+
 // A finding, and in a line each those of which it is the cause.
 void print_finding(const ptx::Report& report, std::size_t number) {
   const ptx::Finding& one = report.findings[number];
   print_fault(one.fault, one.grade);
   if (one.times > 1) fmt::print("  and {}\n", one.more());
+  std::vector<Also> all;
   for (const ptx::Finding& other : report.findings) {
     if (other.cause != static_cast<int>(number)) continue;
-    const Fault& fault = other.fault;
-    print_fitted(fmt::format("  also {}{}: {}, {} time{}", line_text(fault),
-                             fault.other ? " and " + line_text(*fault.other) : "", name(fault.rule),
-                             other.times, other.times == 1 ? "" : "s"));
+    auto at = std::ranges::find_if(all, [&](const Also& also) { return also.has(other.fault); });
+    if (at == all.end()) at = all.insert(at, Also{&other.fault});
+    at->times += other.times;
+    ++at->calls;
   }
+  for (const Also& also : all) print_fitted(also.text());
 }
 
 // "checked 96 shared and 64 global accesses, 1 barrier: nothing found"

@@ -172,6 +172,14 @@ KernelRule rule_within(const block::Order& order, const GlobalConflict& found) {
   return is_one ? KernelRule::lanes_store_differently : KernelRule::lanes_not_synchronised;
 }
 
+// That a flag between two threads of a cluster should have. One that lacks a fence may be a lock of several blocks.
+block::Scope reach_within(const Grid& grid, const GlobalConflict& found, bool of_block) {
+  using Kind = block::Flaw::Kind;
+  const bool lacks = found.flaw && (found.flaw->kind == Kind::fence || found.flaw->kind == Kind::relaxed);
+  if (lacks && grid.blocks != grid.cluster) return block::Scope::gpu;
+  return of_block ? block::Scope::cta : block::Scope::cluster;
+}
+
 }  // namespace
 
 void place_elsewhere(const Grid& grid, std::uint64_t cluster, int thread, FaultSide& side) {
@@ -184,8 +192,7 @@ Fault fault_within(const Grid& grid, const block::Cluster& cluster, const Global
   const bool of_warp = found.before.thread / block::kWarp == found.now.thread / block::kWarp;
   const KernelRule rule = rule_within(cluster.order, found);
   Error error = error_of(
-      grid, found, cluster.name(found.before.thread, rank),
-      rank == other ? block::Scope::cta : block::Scope::cluster,
+      grid, found, cluster.name(found.before.thread, rank), reach_within(grid, found, rank == other),
       of_warp ? "a __syncwarp must come between them, or a __syncthreads if other warps use these bytes, too"
       : rank != other ? "a barrier.cluster, or a flag of .cluster scope, must come between them"
                       : "a __syncthreads must come between them");
