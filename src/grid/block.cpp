@@ -17,7 +17,6 @@ Block::Block(const Grid& grid, Cluster& cluster, int rank, Extent index)
       cluster_(cluster),
       rank_(rank),
       index_(index),
-      stop_after_(grid.step_limit),
       async_(
           cluster.async(), rank, grid.shared_bytes,
           [this](block::Found found) { return allows(std::move(found)); }, kSharedWindow, grid.check_shared) {

@@ -351,7 +351,7 @@ class Block {
   std::optional<Fault> stuck_;    // a read of bytes that were never written, if no write comes
   bool waits_for_write_ = false;  // there was such a read
   std::uint64_t turn_of(std::uint64_t longest);
-  std::uint64_t steps_ = 0, stop_after_, clock_ = 0;
+  std::uint64_t steps_ = 0, stop_after_ = grid_.step_limit, clock_ = 0;
   bool stopped_ = false;
   bool moved_ = false;  // some path has gone on behind a barrier
   std::vector<Finding> findings_;

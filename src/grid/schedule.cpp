@@ -7,7 +7,7 @@ namespace warpbit::grid {
 
 // A turn is at most about as long as the program.
 Schedule::Schedule(std::uint64_t seed, std::size_t steps)
-    : lengths_(std::bit_width(steps) + 1), random_(seed) {}
+    : lengths_(static_cast<int>(std::bit_width(steps)) + 1), random_(seed) {}
 
 // Short turns show what a few steps between two accesses do, long ones a warp that is far behind.
 std::uint64_t Schedule::longest() {
