@@ -97,7 +97,8 @@ void Compiler::fence() {
   if (words().size() > 1 && word(1).starts_with("async")) return add({.run = steps::fence_proxy});
   if (has("proxy")) return nothing();
   program_.orders_by_memory = true;
-  program_.has_weak_fences = program_.has_weak_fences || !(has("sc") || statement_->opcode == "membar");
+  const bool is_membar = form_ != nullptr && form_->words.contains("gl");
+  program_.has_weak_fences = program_.has_weak_fences || !(has("sc") || is_membar);
   Step step{.run = steps::fence_memory};
   step.access.order = strength();
   const bool one_sided = has("acquire") || has("release");
