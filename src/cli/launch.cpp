@@ -355,7 +355,7 @@ void add_launch(CLI::App& command, int& status) {
   command.add_option(
       "--schedules", o.schedules,
       "in how many other orders of its threads to try a launch in which nothing was found: --schedule 1 and so on, up to the "
-      "first with a fault or a finding; unless given up to 50 that take little time, of a launch that depends on the order");
+      "first with a fault or a finding; unless given up to 50 that take little time, of a launch that depends on the order, or has asynchronous copies or products");
   o.profile.add_to(command);
   command
       .add_option(

@@ -13,13 +13,16 @@ namespace warpbit::cli {
 namespace {
 
 /// Of those that are tried unless asked: at most so many, and so many steps in all. To read a byte of PTX takes about as long.
-constexpr std::uint64_t kTried = 50, kSteps = 1'000'000;
+constexpr std::uint64_t kTried = 50, kSteps = 1'000'000, kStepsOfOne = kSteps / 10;
 
-/// Whether any are: one warp has no other order, and a pipe is read once.
+/// Whether any are: where something depends on the order, or is done in the background. One warp has no other order, and a pipe
+/// is read once.
 bool are_tried(const std::string& file, const ptx::Launch& how, const ptx::Report& report) {
   constexpr unsigned kWarp = 32;
   const bool is_one_warp = report.blocks == 1 && how.block.x * how.block.y * how.block.z <= kWarp;
-  return !report.order_dependent.empty() && !is_one_warp && std::filesystem::is_regular_file(file);
+  const bool may_matter =
+      !report.order_dependent.empty() || report.checked.copies + report.checked.products != 0;
+  return may_matter && !is_one_warp && report.steps <= kStepsOfOne && std::filesystem::is_regular_file(file);
 }
 
 bool tells_something(const ptx::Report& report) {
