@@ -31,7 +31,8 @@ std::string text_of(const std::string& body) {
 .visible .entry k(.param .u64 out)
 {
   .reg .pred %p<4>; .reg .b32 %r<8>; .reg .b64 %rd<4>;
-  .shared .align 8 .b8 tile[512];
+  .shared .align 512 .b8 tile[512];
+  .shared .align 8 .b64 bar;
   ld.param.u64 %rd1, [out];
   cvta.to.global.u64 %rd1, %rd1;
   mov.u32 %r1, %tid.x;
@@ -45,7 +46,7 @@ Outcome run(const std::string& body, ptx::Launch how, std::uint64_t schedule) {
   const Result<ptx::Module> module = ptx::Module::load(text);
   if (!module) FAIL(module.error().message());
   Outcome outcome;
-  outcome.out.resize(64);
+  outcome.out.resize(128);
   how.schedule = schedule;
   outcome.report = module->function("k")->launch(how, {ptx::buffer(outcome.out)});
   return outcome;
@@ -95,6 +96,44 @@ TEST_CASE("a right kernel has no fault in any order, and leaves the same", "[qui
     CHECK(right.report.findings.empty());
     CHECK(right.out[3] == 1);
   }
+}
+
+// Each thread copies a word and arrives when it is there, and reads a word that another warp has copied.
+const std::string kCopies = R"(
+  mov.u32 %r3, tile;
+  setp.ne.u32 %p1, %r1, 0;
+  @%p1 bra begin;
+  mbarrier.init.shared::cta.b64 [bar], COUNT;
+begin:
+  bar.sync 0;
+  mul.wide.u32 %rd2, %r1, 4;
+  add.u64 %rd2, %rd1, %rd2;
+  mad.lo.u32 %r4, %r1, 4, %r3;
+  cp.async.ca.shared.global [%r4], [%rd2], 4;
+  cp.async.mbarrier.arrive.noinc.shared::cta.b64 [bar];
+wait:
+  mbarrier.try_wait.parity.shared::cta.b64 %p2, [bar], 0;
+  @!%p2 bra wait;
+  xor.b32 %r4, %r4, 256;
+  ld.shared.u32 %r5, [%r4];)";
+
+std::string copies(const std::string& count) {
+  std::string out = kCopies;
+  return out.replace(out.find("COUNT"), 5, count);
+}
+
+TEST_CASE("a phase that is complete without a warp is found where that comes last", "[quick]") {
+  const ptx::Launch how{.block = {128}};
+  CHECK_FALSE(run(copies("96"), how, 0).report.fault);
+  std::size_t found = 0;
+  for (std::uint64_t schedule = 1; schedule <= kSchedules; ++schedule) {
+    INFO("schedule " << schedule);
+    found += run(copies("96"), how, schedule).report.fault ? 1 : 0;
+    const Outcome right = run(copies("128"), how, schedule);
+    CHECK_FALSE(right.report.fault);
+    CHECK(right.report.findings.empty());
+  }
+  CHECK(found >= 5);
 }
 
 // Each warp writes down the ticket that it has drawn: the order in which they came.
