@@ -122,9 +122,8 @@ std::string copies(const std::string& count) {
   return out.replace(out.find("COUNT"), 5, count);
 }
 
-TEST_CASE("a phase that is complete without a warp is found where that comes last", "[quick]") {
+TEST_CASE("a phase that is complete without a warp is found in other orders, too", "[quick]") {
   const ptx::Launch how{.block = {128}};
-  CHECK_FALSE(run(copies("96"), how, 0).report.fault);
   std::size_t found = 0;
   for (std::uint64_t schedule = 1; schedule <= kSchedules; ++schedule) {
     INFO("schedule " << schedule);
