@@ -105,6 +105,7 @@ constexpr std::array<std::string_view, kScopes> kScopeNames = {"cta", "cluster",
 std::string flag_text(const Flaw& flaw, const FlagUse& use) {
   const bool writes = &use == &flaw.write;
   if (flaw.kind == Flaw::Kind::arrival) return "the arrival, which is relaxed";
+  if (flaw.kind == Flaw::Kind::lanes) return fmt::format("the {} of the flag", writes ? "release" : "acquire");
   if (flaw.kind == Flaw::Kind::unmet) return fmt::format("the {} of the flag", writes ? "write" : "read");
   if (flaw.kind == Flaw::Kind::early)
     return fmt::format("the {} of the flag", writes             ? flaw.write.lacks ? "write" : "release"
@@ -141,6 +142,7 @@ std::string must_fence_proxy(int before, int now, std::string_view access, bool 
 
 KernelRule rule_of_race(const std::optional<Flaw>& flaw, Misfit misfit) {
   if (misfit == Misfit::scope) return KernelRule::scope_too_narrow;
+  if (flaw && flaw->kind == Flaw::Kind::lanes) return KernelRule::lanes_not_synchronised;
   if (!is_of_flag(flaw)) switch (misfit) {
       case Misfit::lanes: return KernelRule::lanes_not_synchronised;
       case Misfit::overlap: return KernelRule::sizes_differ;
@@ -264,6 +266,14 @@ Unordered::Words Unordered::words() const {
   const std::pair in_order(both.substr(0, middle), both.substr(middle + 5));
   if (misfit == Misfit::scope) return of_atomics(*this, scope);
   if (flaw && flaw->kind == Flaw::Kind::scope) return of_scope(*flaw, both, scope);
+  if (flaw && flaw->kind == Flaw::Kind::lanes)
+    return {
+        fmt::format(
+            "the flag between {} was acquired by another lane of the warp alone, and no __syncwarp came since",
+            both),
+        fmt::format("a __syncwarp must come between the acquire and {}",
+                    in_order.second == "this write" || in_order.second == "this read" ? in_order.second
+                                                                                      : "this statement")};
   if (flaw && flaw->kind == Flaw::Kind::arrival)
     return {fmt::format("the arrival between {} is relaxed, so it does not order them", both),
             fmt::format("the arrival must not be .relaxed, or a {} must come before it", fence)};

@@ -54,7 +54,8 @@ struct Flaw {
     relaxed,  ///< the flag's write is .relaxed, which is no release, or its read, which is no acquire
     arrival,  ///< the same of an arrival
     unmet,    ///< another thread of the block has written the flag, and nothing orders that behind the access
-    early     ///< the flag was written before the access
+    early,    ///< the flag was written before the access
+    lanes     ///< other lanes of the warp have acquired the flag, and have not met this one since
   } kind = Kind::fence;
   Scope scope = Scope::cta;
   FlagUse write = {}, read = {};

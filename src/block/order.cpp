@@ -156,6 +156,7 @@ void Order::barrier() {
   for (const Knowledge& one : of_warps_) join(fenced_barrier_, one.fenced);
   share_agents();
   share_far();
+  apart_.clear();
   std::vector<int> warps(fences_.size());
   std::iota(warps.begin(), warps.end(), 0);
   share_fenced(fences_, warps);
@@ -184,6 +185,7 @@ void Order::share_rows(Clocks& rows, int warp, std::uint32_t lanes) {
 
 void Order::sync_warp(int warp, std::uint32_t lanes) {
   const std::uint32_t now = tick(warp);
+  join_apart(warp, lanes);
   const auto first = known_.begin() + std::ptrdiff_t{warp} * kWarp * kWarp;
   if (lanes == kAllLanes) {  // each knows all that the others have done
     std::fill_n(first, kWarp * kWarp, now);
@@ -282,6 +284,24 @@ void Order::release(int warp, std::uint32_t lanes, Knowledge& into) {
 void Order::acquire(int warp, const Knowledge& from) {
   need_warps();
   of_warp(warp).join(from);
+  if (!apart_.empty()) apart_[index(warp)] = {};
+}
+
+// By flags, which these lanes alone have read.
+void Order::acquire_by(int warp, std::uint32_t lanes, const Knowledge& from, const Flaw& flag) {
+  need_warps();
+  if (!from.far.empty()) {
+    if (apart_.empty()) apart_.resize(of_warps_.size());
+    Apart& apart = apart_[index(warp)];
+    if (apart.lanes == 0) {
+      apart.before = of_warp(warp).far;
+      apart.flag = flag;
+      apart.flag.kind = Flaw::Kind::lanes;
+      apart.flag.read.lacks = apart.flag.write.lacks = false;
+    }
+    apart.lanes |= lanes;
+  }
+  of_warp(warp).join(from);
 }
 
 Knowledge Order::nearly_release(int warp, std::uint32_t lanes, Knowledge& into, const Flaw& flaw) {
@@ -324,12 +344,13 @@ void Order::fence_memory(int warp, std::uint32_t lanes, const Strength& how) {
   Fenced& fenced = fences_[index(warp)];
   for (std::size_t s = 0; how.acquires && s < kScopes; ++s)
     if (static_cast<Scope>(s) <= how.scope)
-      acquire(warp, std::exchange(fenced.open[s], {}));
+      acquire_by(warp, lanes, std::exchange(fenced.open[s], {}), fenced.flag);
     else
       nearly_acquire(warp, fenced.open[s], {Flaw::Kind::scope, how.scope});
   for (Nearly& one : fenced.unfenced.nearly)
     if (one.flaw.read.thread / kWarp == warp) one.flaw.read.lacks = false;
-  if (how.acquires && !fenced.unfenced.empty()) acquire(warp, std::exchange(fenced.unfenced, {}));
+  if (how.acquires && !fenced.unfenced.empty())
+    acquire_by(warp, lanes, std::exchange(fenced.unfenced, {}), fenced.flag);
   if (fences_are_sc_ && how.scope >= Scope::gpu && !fenced.told_sc.empty()) {
     need_warps();
     of_warp(warp).far.join(fenced.told_sc);

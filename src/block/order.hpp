@@ -84,6 +84,14 @@ class Order {
   bool before(std::uint64_t cluster, int thread, std::uint32_t clock, int me) const {
     return !of_warps_.empty() && of_warp(me / kWarp).far.knows(cluster, thread, clock);
   }
+  /// The flag by which the warp of `me` knows of it, if other lanes of it have acquired that, and have not met `me` since.
+  std::optional<Flaw> told_apart(std::uint64_t cluster, int thread, std::uint32_t clock, int me) const {
+    if (apart_.empty()) return std::nullopt;
+    const Apart& one = apart_[index(me / kWarp)];
+    const bool is_known =
+        one.lanes == 0 || (one.lanes >> me % kWarp & 1) != 0 || one.before.knows(cluster, thread, clock);
+    return is_known ? std::nullopt : std::optional(one.flag);
+  }
   /// Another warp of the block of `me`, by its number in there, that knows of it; -1: there is none.
   int told_to_block(std::uint64_t cluster, int thread, std::uint32_t clock, int me) const;
   /// What is missing, if something nearly orders it before the current action of `me`, or a flag that `me` has read does not since
@@ -117,6 +125,7 @@ class Order {
   /// before it. That is remembered of a warp that has `used` a barrier object since, or whose lanes have parted.
   void meet(int warp, std::uint32_t lanes) {
     if (!used_.empty() && used_[index(warp)] != 0) remember_meeting(warp, lanes);
+    join_apart(warp, lanes);
   }
   void used(int warp);
   /// Whether the thread has met others since it had this clock, of whom one is `me` or has told `me` since.
@@ -175,6 +184,10 @@ class Order {
   Known before_fence(int warp, std::uint32_t lanes, Scope scope) const;
   void take(int warp, const Message& message, const Knowledge& from, const Strength& how, Flaw flaw,
             Scope reach);
+  void acquire_by(int warp, std::uint32_t lanes, const Knowledge& from, const Flaw& flag);
+  void join_apart(int warp, std::uint32_t lanes) {
+    if (!apart_.empty() && (apart_[index(warp)].lanes & lanes) != 0) apart_[index(warp)].lanes |= lanes;
+  }
   void share_agents();
   void share_far();
   void share_fences();
@@ -194,6 +207,7 @@ class Order {
     std::array<std::array<Known, kWarp>, kScopes> before;
     std::array<Knowledge, kScopes> open;
     Knowledge unfenced;
+    Flaw flag;  ///< the last flag of these, which has no flaw
     /// What flags behind fence.sc have told the warp of other clusters, and before a barrier those of the block: a fence.sc
     /// behind that acquires it, whoever has read the flag. Any two of them have an order (PTX manual, "Fence-SC"), and one that
     /// is behind a read of the flag is not before the one that is in front of its write.
@@ -213,7 +227,15 @@ class Order {
     bool acquires = false;
     std::array<Known, 2> latest = {};  ///< lanes at several addresses find there what one instruction has left
   };
-  std::vector<Taken> taken_;              // by warp; empty until there is something
+  std::vector<Taken> taken_;  // by warp; empty until there is something
+  /// Lanes of a warp that have acquired flags of other clusters, or have met such since, and what the others know. Where lanes have
+  /// acquired several, each counts as if it had all.
+  struct Apart {
+    std::uint32_t lanes = 0;
+    Far before = {};
+    Flaw flag = {};
+  };
+  std::vector<Apart> apart_;              // by warp; empty where all lanes know the same
   std::optional<std::uint64_t> cluster_;  // in a grid of several
   std::span<const StrongUse> uses_;       // by statement; empty: nothing is known of them
   int stride_ = 0;

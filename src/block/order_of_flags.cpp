@@ -14,6 +14,11 @@ bool is_known(const Clocks& clocks, int actor, std::uint32_t clock) {
   return at < clocks.size() && clock < clocks[at];
 }
 
+// All of them, if it is not known whose.
+std::uint32_t lane_bit(int thread) {
+  return thread < 0 ? kAllLanes : std::uint32_t{1} << thread % kWarp;
+}
+
 template <class Fenced>
 Known joined_fences(const Fenced& fenced, std::uint32_t lanes, Scope scope) {
   Known out;
@@ -173,7 +178,7 @@ void Order::take(int warp, const Message& message, const Knowledge& from, const 
   flaw.read.lacks = flaw.kind == Flaw::Kind::scope ? is_narrow : how.unsaid;
   flaw.read.scope = how.scope;
   if (flaw.write.fenced && *flaw.write.fenced < reach) flaw.write.fenced.reset();
-  if (is_good && how.acquires) return acquire(warp, from);
+  if (is_good && how.acquires) return acquire_by(warp, lane_bit(flaw.read.thread), from, flaw);
   if (how.acquires || how.unsaid) nearly_acquire(warp, from, flaw);
   if (how.acquires) return;
   need_fences();
@@ -183,6 +188,7 @@ void Order::take(int warp, const Message& message, const Knowledge& from, const 
     flaw.read.lacks = true;
     hint(warp, message, from.known, from.far, flaw);
   }
+  fenced.flag = flaw;
   if (is_good) return fenced.open[static_cast<std::size_t>(reach)].join(from);
   fenced.unfenced.join_nearly(from, flaw);
 }
@@ -192,7 +198,11 @@ void Order::take(int warp, int rank, const Message& message, const Strength& how
   Taken& last = taken_[index(warp)];
   if (last.of.size() > Taken::kMost) last.of.clear();
   const auto [own, is_first] = last.of.try_emplace(&message);
-  if (!is_first && own->second.writes == message.writes() && own->second.acquires >= how.acquires) return;
+  if (!is_first && own->second.writes == message.writes() && own->second.acquires >= how.acquires) {
+    if (how.acquires && !apart_.empty() && apart_[index(warp)].lanes != 0)
+      apart_[index(warp)].lanes |= lane_bit(read.thread);
+    return;
+  }
   own->second = {message.writes(), how.acquires};
   if (last.acquires != how.acquires) last.latest = {};
   last.acquires = how.acquires;

@@ -120,7 +120,8 @@ bool GlobalAccesses::is_known(const Check& check, const Entry& old, std::size_t 
   const int me = check.by.warp * kLanes + lane, thread = old.thread_of(byte);
   return old.cluster == static_cast<std::uint32_t>(check.by.cluster)
              ? order.before(thread, old.clock, me)
-             : order.before(old.cluster, thread, old.clock, me);
+             : order.before(old.cluster, thread, old.clock, me) &&
+                   !order.told_apart(old.cluster, thread, old.clock, me);
 }
 
 // A strong write comes before all that is done behind a strong access to the same word that has found it: no fence is needed for the
@@ -208,6 +209,8 @@ void GlobalAccesses::Check::report(const Entry& old, const Entry& now, LineBits 
       old.strong && now.strong ? misfit(*this, old, now) : block::Misfit::none,
       is_near ? -1 : order.told_to_block(old.cluster, thread, old.clock, me)};
   const block::Who before{thread, Block::place(out.before.site)};
+  if (!is_near && order.before(old.cluster, thread, old.clock, me))
+    out.flaw = order.told_apart(old.cluster, thread, old.clock, me);
   if (out.flaw && may_be_flags(out.misfit) &&
       (is_near ? order.is_flag_itself(*out.flaw, before, old.clock, me) : out.flaw->write.at == before.at))
     out.flaw.reset();
