@@ -39,16 +39,17 @@ void for_each_element(const Access& access, const std::vector<Place>& places, Vi
   }
 }
 
-// The undefined bits of what lanes have loaded.
+// What lanes have loaded, with its undefined bits. Registers are written when all lanes have: an address may stand in one of them,
+// and until then the step may be done again.
 class Loaded {
  public:
   Loaded(Warp& warp, const Path& path, const Step& step, Lanes lanes, const std::vector<Place>& to)
       : warp_(warp), undefined_(warp.undefined()), path_(path), step_(step), lanes_(lanes), to_(to) {}
 
+  /// Of a lane: room for the bytes.
+  std::byte* value(int lane) { return values_[static_cast<std::size_t>(lane)].data(); }
   void take(int lane, const Target& from, std::uint64_t address, const Buffer& bits, Records& records) {
-    for_each_element(step_.access, to_, [&](const Place& place, std::size_t at, std::size_t bytes) {
-      undefined_.write(path_, place, lane, extended(get(bits.data() + at, bytes), step_.access));
-    });
+    bits_[static_cast<std::size_t>(lane)] = bits;
     const auto is_undefined = [](std::byte one) { return one != std::byte{0}; };
     const auto first = std::ranges::find_if(bits, is_undefined),
                end = std::find_if_not(first, bits.end(), is_undefined);
@@ -66,7 +67,17 @@ class Loaded {
     else if (const auto* const stored = stored_cause(lane, from, first - bits.begin(), records))
       cause_ = *stored;
   }
-  void done() {
+  /// Each lane has its own value, or, if they are alike, that of the first one.
+  void write(bool alike) {
+    const auto first = static_cast<std::size_t>(std::countr_zero(lanes_));
+    for_each_element(step_.access, to_, [&](const Place& place, std::size_t at, std::size_t bytes) {
+      for_each_lane(lanes_, [&](int lane) {
+        const std::size_t of = alike ? first : static_cast<std::size_t>(lane);
+        warp_.write(path_, place, lane, extended(get(values_[of].data() + at, bytes), step_.access));
+        if (undefined_.active())
+          undefined_.write(path_, place, lane, extended(get(bits_[of].data() + at, bytes), step_.access));
+      });
+    });
     if (cause_.lanes != 0) undefined_.come_from(path_, to_, cause_);
   }
 
@@ -85,6 +96,7 @@ class Loaded {
   Lanes lanes_;
   const std::vector<Place>& to_;
   Undefined::Cause cause_ = {};
+  std::array<Buffer, kLanes> values_, bits_;
 };
 
 }  // namespace
@@ -95,28 +107,20 @@ Next load(Warp& warp, Path& path, const Step& step, Lanes lanes) {
   Resolver resolver(warp, path, step);
   Records records(warp, step);
   Loaded loaded(warp, path, step, lanes, to);
+  // A parameter of the kernel is the same for all lanes.
   const bool of_name = step.access.space == StateSpace::param && step.place[2].kind == Place::Kind::constant;
-  for (Lanes rest = lanes, alike; rest != 0; rest &= ~alike) {
+  for (Lanes rest = of_name ? lanes & -lanes : lanes; rest != 0; rest &= rest - 1) {
     const int lane = std::countr_zero(rest);
-    alike = of_name ? rest : Lanes{1} << lane;  // a parameter of the kernel is the same for all lanes
     const std::uint64_t address = address_of(warp, path, step, 2, lane);
     const Target from = resolver.resolve(lane, address, bytes, false);
     if (from.data == nullptr) return Next::end;
     if (!records.loads(lane, from, bytes)) return records.refused();
-    Buffer value;
     const auto held = records.hold(from, bytes);
-    std::memcpy(value.data(), from.data, bytes);
+    std::memcpy(loaded.value(lane), from.data, bytes);
     records.takes(held, lane);
-    for_each_element(step.access, to, [&](const Place& place, std::size_t at, std::size_t count) {
-      const std::uint64_t bits = extended(get(value.data() + at, count), step.access);
-      for_each_lane(alike, [&](int each) { warp.write(path, place, each, bits); });
-    });
-    if (warp.undefined().active()) {
-      const Buffer undefined = records.undefined(from, bytes);
-      for_each_lane(alike, [&](int each) { loaded.take(each, from, address, undefined, records); });
-    }
+    if (warp.undefined().active()) loaded.take(lane, from, address, records.undefined(from, bytes), records);
   }
-  loaded.done();
+  loaded.write(of_name);
   return Next::step;
 }
 
@@ -257,7 +261,7 @@ Next copy_async(Warp& warp, Path& path, const Step& step, Lanes lanes) {
     if (count > 0) {
       const std::uint64_t source =
           warp.read(path, step.place[3], lane) + static_cast<std::uint64_t>(step.target);
-      from = from_global.resolve(lane, source, step.access.bytes, false);
+      from = from_global.resolve(lane, source, count, false);
       if (from.data == nullptr) return Next::end;
       std::memcpy(bytes.data(), from.data, count);
     }
