@@ -20,9 +20,10 @@ constexpr std::uint64_t kTried = 50, kSteps = 1'000'000, kStepsOfOne = kSteps / 
 bool are_tried(const std::string& file, const ptx::Launch& how, const ptx::Report& report) {
   constexpr unsigned kWarp = 32;
   const bool is_one_warp = report.blocks == 1 && how.block.x * how.block.y * how.block.z <= kWarp;
+  const bool is_in_background = report.checked.copies + report.checked.products != 0;
   const bool may_matter =
-      !report.order_dependent.empty() || report.checked.copies + report.checked.products != 0;
-  return may_matter && !is_one_warp && report.steps <= kStepsOfOne && std::filesystem::is_regular_file(file);
+      !report.order_dependent.empty() || (is_in_background && report.steps <= kStepsOfCopies);
+  return may_matter && !is_one_warp && std::filesystem::is_regular_file(file);
 }
 
 bool tells_something(const ptx::Report& report) {

@@ -261,7 +261,7 @@ Next copy_async(Warp& warp, Path& path, const Step& step, Lanes lanes) {
     if (count > 0) {
       const std::uint64_t source =
           warp.read(path, step.place[3], lane) + static_cast<std::uint64_t>(step.target);
-      from = from_global.resolve(lane, source, count, false);
+      from = from_global.resolve(lane, source, count, false, step.access.bytes);
       if (from.data == nullptr) return Next::end;
       std::memcpy(bytes.data(), from.data, count);
     }

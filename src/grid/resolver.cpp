@@ -70,14 +70,16 @@ Target bytes_of(const GlobalMemory::Range& range, std::uint64_t address, std::ui
           range.heap != nullptr};
 }
 
-Target Resolver::resolve(int lane, std::uint64_t address, std::uint64_t bytes, bool writes) {
-  if (address % std::bit_floor(bytes) != 0)
+Target Resolver::resolve(int lane, std::uint64_t address, std::uint64_t bytes, bool writes,
+                         std::uint64_t unit) {
+  unit = std::bit_floor(std::max(bytes, unit));
+  if (address % unit != 0)
     return fault(
         lane, {Errc::address_misaligned,
                {},
                fmt::format("{}address {:#x}",
                            step_.access.generic ? "" : fmt::format("{} ", name(step_.access.space)), address),
-               fmt::format("it must be a multiple of {}", std::bit_floor(bytes))});
+               fmt::format("it must be a multiple of {}", unit)});
   StateSpace space = step_.access.space;
   if (const std::uint64_t at = place_in_space(step_.access, address); bounds_ && !bounds_->hold(at, bytes))
     if (!lies_in_variable(warp_, path_, step_, lane, at, bytes)) return {};

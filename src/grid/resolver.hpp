@@ -27,8 +27,8 @@ class Resolver {
   Resolver(Warp& warp, Path& path, const Step& step)
       : warp_(warp), path_(path), step_(step), bounds_(bounds_of(warp, path, step.access)) {}
 
-  /// data is nullptr after a fault.
-  Target resolve(int lane, std::uint64_t address, std::uint64_t bytes, bool writes);
+  /// data is nullptr after a fault. `unit`: the address is a multiple of it, if it is more than the bytes.
+  Target resolve(int lane, std::uint64_t address, std::uint64_t bytes, bool writes, std::uint64_t unit = 0);
 
  private:
   Target fault(int lane, Error error);
