@@ -13,7 +13,8 @@ namespace warpbit::cli {
 namespace {
 
 /// Of those that are tried unless asked: at most so many, and so many steps in all. To read a byte of PTX takes about as long.
-constexpr std::uint64_t kTried = 50, kSteps = 1'000'000, kStepsOfOne = kSteps / 10;
+/// For copies and products alone fewer are tried.
+constexpr std::uint64_t kTried = 50, kSteps = 1'000'000, kStepsOfCopies = kSteps / 10;
 
 /// Whether any are: where something depends on the order, or is done in the background. One warp has no other order, and a pipe
 /// is read once.
