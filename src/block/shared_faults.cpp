@@ -52,12 +52,21 @@ Error Shared::by_agent(std::string_view what, const Accesses::Conflict& conflict
   const Accesses::Access& before = *conflict.before;
   const Who by = cluster_->who(before.thread, before.at);
   const bool is_on_its_way = conflict.kind == Accesses::Conflict::Kind::pending;
+  std::string advice = cluster_->advice(before.thread, before.clock);
+  constexpr std::string_view kFirst = " first";
+  // Nobody waits for an object of another block: who may must tell.
+  if (const int rank = cluster_->rank_of(conflict.thread);
+      rank != rank_ && advice.starts_with("wait for phase") && advice.ends_with(kFirst))
+    advice = fmt::format(
+        "a thread there must {}, and then arrive at an mbarrier of block {} for which this thread waits, or both blocks "
+        "must meet at a barrier.cluster",
+        advice.substr(0, advice.size() - kFirst.size()), rank);
   return {Errc::copy_pending, std::string(what),
           fmt::format("{} {} by {} of {}, which {}", bytes_text(conflict.byte, conflict.last, "is", "are"),
                       conflict.before_writes ? "written" : "read", cluster_->work(before.thread, before.at),
                       cluster_->name(by.thread, rank_),
                       is_on_its_way ? "is not complete" : "has not been waited for"),
-          cluster_->advice(before.thread, before.clock)};
+          std::move(advice)};
 }
 
 Error Shared::race(std::string_view what, const Accesses::Conflict& conflict, Place at, bool writes) const {
