@@ -316,6 +316,36 @@ def test_a_report(saxpy):
     again(other)
 
 
+TICKETS = """.version 8.0
+.target sm_90a
+.address_size 64
+.visible .entry tickets(.param .u64 to)
+{
+  .reg .b32 %r<3>; .reg .b64 %rd<4>;
+  ld.param.u64 %rd1, [to];
+  atom.relaxed.gpu.global.add.u32 %r1, [%rd1], 1;
+  mov.u32 %r2, %ctaid.x;
+  mad.wide.u32 %rd2, %r2, 4, %rd1;
+  st.global.u32 [%rd2+4], %r1;
+  ret;
+}
+"""
+
+
+def test_other_orders_of_the_threads():
+    kernel = warpbit.RawModule(code=TICKETS).get_function("tickets")
+
+    def order(schedule):
+        to = np.zeros(9, np.uint32)
+        assert kernel.launch(8, 1, [to], schedule=schedule, threads=1).fault is None
+        assert to[0] == 8 and set(to[1:]) == set(range(8))
+        return tuple(to[1:])
+
+    assert order(0) == tuple(range(8))  # one block after the other
+    assert order(7) == order(7)
+    assert len({order(schedule) for schedule in range(1, 20)}) > 5
+
+
 def test_what_a_kernel_leaves_open(others):
     p = np.ones(1, np.uint32)  # so that it does not wait
     kernel = others.get_function("forever")
