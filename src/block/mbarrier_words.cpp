@@ -62,7 +62,7 @@ std::vector<Fault> Mbarriers::early_arrivals() const {
 Fault Mbarriers::too_late(std::int64_t address, const Object& object, std::uint32_t bytes, std::int64_t phase,
                           Who who) const {
   Fault out = *misused(
-      "cp.async.bulk", address,
+      {}, address,
       fmt::format("this copy was issued in {}, and the phase was complete without its {} bytes{}",
                   phase_text(address, phase), bytes,
                   phase + 1 == object.phase

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <optional>
 
 #include "grid/resolver.hpp"
 
@@ -107,8 +108,10 @@ Next load(Warp& warp, Path& path, const Step& step, Lanes lanes) {
   Resolver resolver(warp, path, step);
   Records records(warp, step);
   Loaded loaded(warp, path, step, lanes, to);
-  const std::byte* last = nullptr;
-  int last_lane = 0;
+  // Lanes that load from one place find one value there, with what was left there, whatever other blocks do meanwhile: a GPU
+  // reads it once for all.
+  const std::byte* place = nullptr;
+  std::optional<block::Messages::Held> held;
   // A parameter of the kernel is the same for all lanes.
   const bool of_name = step.access.space == StateSpace::param && step.place[2].kind == Place::Kind::constant;
   for (Lanes rest = of_name ? lanes & -lanes : lanes; rest != 0; rest &= rest - 1) {
@@ -117,12 +120,13 @@ Next load(Warp& warp, Path& path, const Step& step, Lanes lanes) {
     const Target from = resolver.resolve(lane, address, bytes, false);
     if (from.data == nullptr) return Next::end;
     if (!records.loads(lane, from, bytes)) return records.refused();
-    const auto held = records.hold(from, bytes);
-    // Lanes that load from one place find one value there, whatever other blocks do meanwhile: a GPU reads it once for all.
-    std::memcpy(loaded.value(lane), from.data == last ? loaded.value(last_lane) : from.data, bytes);
-    last = from.data;
-    last_lane = lane;
-    records.takes(held, lane);
+    if (from.data != place) {
+      held.reset();
+      held.emplace(records.hold(from, bytes));
+      place = from.data;
+    }
+    std::memcpy(loaded.value(lane), from.data, bytes);
+    records.takes(*held, lane);
     if (warp.undefined().active()) loaded.take(lane, from, address, records.undefined(from, bytes), records);
   }
   loaded.write(of_name);

@@ -52,8 +52,7 @@ void name_statement(const Program& program, Fault& fault) {
   if (fault.at.line == 0) return;
   const ptx::Statement& at = statement_of(origin_at(program, fault.at));
   std::string& where = fault.error.where;
-  const bool is_copy = where == "cp.async.bulk";  // st.async and red.async are such copies, too
-  const bool is_form = is_copy || (where.starts_with(at.opcode) && where.find_first_of(" (") == where.npos);
+  const bool is_form = where.starts_with(at.opcode) && where.find_first_of(" (") == where.npos;
   if (where.empty() || is_form) where = ptx::one_line(at.text);
 }
 
