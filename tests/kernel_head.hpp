@@ -250,6 +250,7 @@ struct Case {
       if (key == "block") how.block = extents(value);
       if (key == "cluster") how.cluster = extents(value);
       if (key == "shared") how.shared_bytes = std::stoull(value);
+      if (key == "schedule") how.schedule = std::stoull(value);
     }
   }
   void read_array(const std::string& text) {

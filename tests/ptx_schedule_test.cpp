@@ -165,6 +165,68 @@ TEST_CASE("a number always means the same order, on any number of host threads",
   CHECK(orders.size() >= kSchedules - 1);
 }
 
+// Each of two blocks sets its word and then looks at the other one's: what both have found.
+std::string flags(const std::string& store, const std::string& between, const std::string& load) {
+  return R"(
+  mul.wide.u32 %rd2, %r2, 4;
+  add.u64 %rd2, %rd1, %rd2;
+  xor.b32 %r3, %r2, 1;
+  mov.u32 %r7, 1;
+  )" + store +
+         " [%rd2], %r7;\n" + between + R"(
+  mul.wide.u32 %rd3, %r3, 4;
+  add.u64 %rd3, %rd1, %rd3;
+  )" + load +
+         R"( %r4, [%rd3];
+  add.u32 %r4, %r4, 10;
+  st.global.u32 [%rd2+8], %r4;)";
+}
+
+TEST_CASE("a load comes before a store of its thread, unless a fence.sc stands between", "[quick]") {
+  const auto found = [](const std::string& body) {
+    std::set<std::vector<std::uint32_t>> out;
+    for (std::uint64_t schedule = 1; schedule <= 10 * kSchedules; ++schedule) {
+      const Outcome one = run(body, {.grid = {2}}, schedule);
+      CHECK_FALSE(one.report.fault);
+      CHECK(one.out[0] == 1);
+      CHECK(one.out[1] == 1);
+      out.emplace(one.out.begin() + 2, one.out.begin() + 4);
+    }
+    return out;
+  };
+  const std::set<std::vector<std::uint32_t>> in_turn = {{10, 11}, {11, 10}, {11, 11}};
+  auto overtaken = in_turn;
+  overtaken.insert({10, 10});
+  const std::string kStore = "st.relaxed.gpu.global.u32", kLoad = "ld.relaxed.gpu.global.u32";
+  CHECK(found(flags(kStore, "", kLoad)) == overtaken);
+  CHECK(found(flags(kStore, "fence.acq_rel.gpu;", kLoad)) == overtaken);
+  CHECK(found(flags("st.release.gpu.global.u32", "", "ld.acquire.gpu.global.u32")) == overtaken);
+  CHECK(found(flags("st.volatile.global.u32", "", "ld.volatile.u32")) == overtaken);
+  // The store's register has another value when the load is done.
+  CHECK(found(flags(kStore, "mov.u32 %r7, 7;", kLoad)) == in_turn);
+  for (const std::string fence : {"fence.sc.gpu;", "membar.gl;", "bar.sync 0;", "bar.warp.sync -1;",
+                                  "atom.relaxed.gpu.global.or.b32 %r5, [%rd2+16], 1;"})
+    CHECK(found(flags(kStore, fence, kLoad)) == in_turn);
+  CHECK(found(flags("st.relaxed.cta.global.u32", "", "ld.relaxed.cta.global.u32")) == in_turn);
+}
+
+TEST_CASE("a load finds what its own thread has stored before", "[quick]") {
+  const std::string body = R"(
+  mad.wide.u32 %rd2, %r2, 4, %rd1;
+  st.relaxed.gpu.global.u32 [%rd2], 5;
+  ld.relaxed.gpu.global.u32 %r3, [%rd2];
+  st.relaxed.gpu.global.u32 [%rd2], 6;
+  ld.relaxed.gpu.global.u8 %r4, [%rd2];
+  add.u32 %r3, %r3, %r4;
+  st.global.u32 [%rd2+8], %r3;)";
+  for (std::uint64_t schedule = 0; schedule <= kSchedules; ++schedule) {
+    const Outcome one = run(body, {.grid = {2}}, schedule);
+    CHECK_FALSE(one.report.fault);
+    CHECK(one.report.findings.empty());
+    CHECK(std::vector(one.out.begin(), one.out.begin() + 4) == std::vector<std::uint32_t>{6, 6, 11, 11});
+  }
+}
+
 TEST_CASE("barriers of a block, of a warp and of a cluster hold in any order", "[quick]") {
   const std::string body = R"(
   mov.u32 %r3, tile;

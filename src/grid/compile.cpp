@@ -5,6 +5,7 @@
 #include "grid/compiler.hpp"
 #include "grid/freedom.hpp"
 #include "grid/locks.hpp"
+#include "grid/overtakes.hpp"
 #include "grid/polls.hpp"
 #include "grid/products.hpp"
 #include "grid/reach.hpp"
@@ -203,6 +204,7 @@ void Compiler::function(std::size_t index, std::vector<Error>* refused) {
   find_read_results(program_, code);
   find_polls(program_, code);
   find_spin_locks(program_, code);
+  find_overtakes(program_, code);
   find_states(program_, code);
   if (program_.shares_slots || (refused == nullptr && has_products(*code.function)))
     share_slots(program_, code, first_list, program_.shares_slots);

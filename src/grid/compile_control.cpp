@@ -98,8 +98,9 @@ void Compiler::fence() {
   if (has("proxy")) return nothing();
   program_.orders_by_memory = true;
   const bool is_membar = form_ != nullptr && form_->words.contains("gl");
-  program_.has_weak_fences = program_.has_weak_fences || !(has("sc") || is_membar);
-  Step step{.run = steps::fence_memory};
+  const bool is_sequential = has("sc") || is_membar;
+  program_.has_weak_fences = program_.has_weak_fences || !is_sequential;
+  Step step{.run = steps::fence_memory, .target = is_sequential ? steps::kSequential : -1};
   step.access.order = strength();
   const bool one_sided = has("acquire") || has("release");
   if (!one_sided) step.access.order.acquires = step.access.order.releases = true;

@@ -24,10 +24,6 @@ constexpr std::size_t kMostInner = 4096;   // locks of which nests are kept
 constexpr std::size_t kMostNests = 64;     // of each
 constexpr std::ptrdiff_t kMostLocks = 16;  // of a thread: what it takes for good is no lock
 
-bool is_same(const Place& a, const Place& b) {
-  return a.kind == b.kind && a.slot == b.slot;
-}
-
 /// Loops that a thread leaves with a lock alone.
 class SpinSearch {
  public:
@@ -82,7 +78,7 @@ class SpinSearch {
   bool writes(int i, const Place& place) const {
     bool out = false;
     for_each_use(program_, at(i),
-                 [&](const Place& one, Use use) { out = out || (use == Use::result && is_same(one, place)); });
+                 [&](const Place& one, Use use) { out = out || (use == Use::result && one.is_same_as(place)); });
     return out;
   }
   // The comparison of the old value with a constant, for equality, that alone decides a branch.
@@ -92,7 +88,7 @@ class SpinSearch {
     const scalar::Operation& of = operation(*sets[0]);
     const bool is_test = of.function == scalar::Function::setp && of.boolean == scalar::Boolean::none &&
                          (of.compare == scalar::Compare::eq || of.compare == scalar::Compare::ne);
-    return is_test && is_same(sets[0]->place[2], old) && sets[0]->place[3].kind == Place::Kind::constant
+    return is_test && sets[0]->place[2].is_same_as(old) && sets[0]->place[3].kind == Place::Kind::constant
                ? sets[0]
                : nullptr;
   }

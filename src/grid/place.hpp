@@ -14,6 +14,8 @@ struct Place {
   bool negated = false;    ///< of a predicate
   std::uint32_t slot = 0;  ///< of the frame, or of the constants; the number of a predicate
   bool exists() const { return kind != Kind::none; }
+  /// Whether it is the same register, or predicate.
+  bool is_same_as(const Place& other) const { return kind == other.kind && slot == other.slot; }
   friend bool operator==(const Place&, const Place&) = default;
 };
 

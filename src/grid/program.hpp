@@ -84,6 +84,7 @@ struct Access {
       false;  ///< a load that is no strong one, whose value an atom.cas is compared with (cas_loops.hpp)
   bool is_data = false;       ///< a strong load whose value is used, and decides nothing (polls.hpp)
   bool non_coherent = false;  ///< ld.global.nc
+  bool may_be_late = false;   ///< a strong store: a load may come before it (overtakes.hpp)
   bool cluster = false;       ///< of shared memory: also of another block (.shared::cluster)
   bool in_frame = false;      ///< from the beginning of the call's local memory
   bool of_parameter = false;  ///< of a parameter of a function, by an address in a register
@@ -98,7 +99,7 @@ struct Step {
   int guard = -1;  ///< a predicate
   bool guard_negated = false;
   std::array<Place, 7> place = {};  ///< the first is the result, if there is one
-  std::int32_t target = -1;         ///< of a branch or a call: a step
+  std::int32_t target = -1;         ///< of a branch or a call: a step; of a store that may be late, too
   std::int32_t extra = -1;          ///< of the table that belongs to `run`
   Access access = {};
   std::int32_t statement = -1;  ///< of Program::origins; -1: of the return behind the last statement

@@ -8,6 +8,7 @@
 #include <queue>
 #include <utility>
 
+#include "grid/overtakes.hpp"
 #include "grid/reach.hpp"
 #include "grid/written.hpp"
 
@@ -85,10 +86,23 @@ class Sharing {
       if (all[i].type != ptx::Type::pred) registers_[code_.slot[i]].of = static_cast<int>(i);
   }
 
+  // What a store, and the fences behind it, read, if a load comes before them (overtakes.hpp): behind that load.
+  void keep_for_late(int store) {
+    const int behind = step(store).target + 1;
+    for (int i = store; i < behind; ++i)
+      if (is_late(program_, step(i)))
+        for_each_use(program_, step(i), [&](const Place& place, Use) {
+          if (place.kind == Place::Kind::reg) late_[behind].push_back({place.slot, false});
+        });
+  }
+
   // Of each step, what it reads and then what it writes.
   void find_touches() {
     for (int i = code_.first_step; i < end(); ++i) {
       begin_.push_back(touches_.size());
+      if (const auto late = late_.find(i); late != late_.end())
+        touches_.insert(touches_.end(), late->second.begin(), late->second.end());
+      if (step(i).access.may_be_late) keep_for_late(i);
       for_each_use(program_, step(i), [&](const Place& place, Use use) {
         if (place.kind != Place::Kind::reg) return;
         touches_.push_back({place.slot, use == Use::result});
@@ -239,7 +253,8 @@ class Sharing {
   std::size_t first_list_;
   std::vector<Register> registers_;
   std::vector<Touch> touches_;
-  std::vector<std::size_t> begin_;  // of touches_, by step
+  std::vector<std::size_t> begin_;          // of touches_, by step
+  std::map<int, std::vector<Touch>> late_;  // by step, before which they are
   std::vector<Block> blocks_;
   std::vector<std::uint32_t> numbered_;  // by number
   int numbers_ = 0;

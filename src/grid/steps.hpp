@@ -128,7 +128,9 @@ Next cluster_arrive(Warp& warp, Path& path, const Step& step, Lanes lanes);  ///
 Next cluster_wait(Warp& warp, Path& path, const Step& step, Lanes lanes);    ///< likewise
 Next fence_mbarrier_init(Warp& warp, Path& path, const Step& step, Lanes lanes);
 Next fence_proxy(Warp& warp, Path& path, const Step& step, Lanes lanes);
-Next fence_memory(Warp& warp, Path& path, const Step& step, Lanes lanes);   ///< access.order
+inline constexpr std::int32_t kSequential = 1;
+Next fence_memory(Warp& warp, Path& path, const Step& step,
+                  Lanes lanes);  ///< access.order; target: kSequential of fence.sc
 Next set_registers(Warp& warp, Path& path, const Step& step, Lanes lanes);  ///< target: count; extra: 1 if more
 
 // ---- bulk.cpp

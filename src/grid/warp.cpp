@@ -269,23 +269,29 @@ Next Warp::stop_before_step(const Path& path) {
        "end the loop, or raise the limit (--step-limit; in Python and C++ step_limit)"});
 }
 
+Lanes Warp::guarded(const Path& path, const Step& step) {
+  if (step.guard < 0) return path.lanes;
+  const Lanes value = registers_.predicate(path.predicates + static_cast<std::uint32_t>(step.guard));
+  return path.lanes & (step.guard_negated ? ~value : value);
+}
+
+inline Next Warp::do_step(Path& path, const Step& step) {
+  const Lanes lanes = guarded(path, step);
+  if (step.changes && lanes != 0) block_.changed();
+  return undefined_.active() ? run_followed(path, step, lanes)
+         : watch_ != nullptr ? run_watched(path, step, lanes)
+         : lanes == 0        ? Next::step
+                             : step.run(*this, path, step, lanes);
+}
+
+template <bool kInTurns>
 Next Warp::run_path(Path& path) {
   const int turn = turn_of_another(path);
   running_stack_ = path.stack;
-  const Step* const steps = program_.steps.data();
   while (true) {
-    const Step& step = steps[path.pc];
-    Lanes lanes = path.lanes;
     if (block_.must_stop()) return stop_before_step(path);
-    if (step.guard >= 0) {
-      const Lanes value = registers_.predicate(path.predicates + static_cast<std::uint32_t>(step.guard));
-      lanes &= step.guard_negated ? ~value : value;
-    }
-    if (step.changes && lanes != 0) block_.changed();
-    const Next next = undefined_.active() ? run_followed(path, step, lanes)
-                      : watch_ != nullptr ? run_watched(path, step, lanes)
-                      : lanes == 0        ? Next::step
-                                          : step.run(*this, path, step, lanes);
+    const Step& step = step_at(path.pc);
+    const Next next = kInTurns && step.access.may_be_late ? overtake(path) : do_step(path, step);
     if (next != Next::step) return next;
     if (++path.pc >= turn) return Next::moved;
   }
@@ -303,7 +309,7 @@ Outcome Warp::run() {
       if (rested) repetition_.pass(digest(), block_.changes());
       return rested ? Outcome::yields : Outcome::waits;
     }
-    const Next next = run_path(*path);
+    const Next next = block_.grid().schedule == nullptr ? run_path<false>(*path) : run_path<true>(*path);
     if (block_.has_fault()) return Outcome::fault;
     if (next == Next::pause) return Outcome::pauses;
     if (next == Next::wait || (next == Next::end && path->lanes != 0)) path->waits = true;

@@ -77,9 +77,12 @@ struct Path {
   int jumps_back = 0;
   int last_jump_back = -1;  ///< the step of its last jump back
   int last_branch = -1;     ///< the same forwards
+  int overtaken_by =
+      -1;  ///< the step at `pc` and others come late: what else is there up to this one is done (overtakes.hpp)
 
   bool is_with(const Path& other) const {
-    return pc == other.pc && frame == other.frame && calls == other.calls && !met && !other.met;
+    return pc == other.pc && frame == other.frame && calls == other.calls && !met && !other.met &&
+           overtaken_by == other.overtaken_by;
   }
 };
 
@@ -199,7 +202,14 @@ class Warp {
   int turn_of_another(const Path& path) const;
   void join();
   Next stop_before_step(const Path& path);
+  const Step& step_at(int pc) const { return program_.steps[static_cast<std::size_t>(pc)]; }
+  Lanes guarded(const Path& path, const Step& step);
+  Next do_step(Path& path, const Step& step);
+  template <bool kInTurns>
   Next run_path(Path& path);
+  bool is_apart(const Path& path, const Step& load, Lanes lanes);
+  bool note_overtake(const Path& path, const Step& load, Lanes lanes);
+  Next overtake(Path& path);
   Next run_watched(Path& path, const Step& step, Lanes lanes);
   std::uint64_t digest() const;
   /// Where the registers of a function begin that a path calls. Its list of calls has this one; all else is still the caller's.
