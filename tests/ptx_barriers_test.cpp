@@ -252,10 +252,13 @@ TEST_CASE("a barrier orders what came before each arrival, before what follows t
   });
   const std::vector<const char*> race = {"were written by lane 0 of warp 0", "no barrier came between"};
   check(std::vector<Wrong>{
-      {"a store behind an arrival", 64,
+      {"a store behind an arrival",
+       64,
        R"(@%p1 bra ONE; bar.sync 1, 64; ld.shared.u32 %r5, [%r2+-128]; bra END;
      ONE: bar.arrive 1, 64; st.shared.u32 [%r2], %r1;)",
-       Errc::data_race, race},
+       Errc::data_race,
+       {"were written by lane 0 of warp 0, behind its arrival at barrier 1, for which this warp has waited; that arrival must "
+        "come after that write"}},
       {"a load behind an arrival", 64,
        R"(@%p1 bra ONE; bar.arrive 1, 64; ld.shared.u32 %r5, [%r2+-128]; bra END;
      ONE: st.shared.u32 [%r2], %r1; bar.sync 1, 64;)",
@@ -280,7 +283,8 @@ TEST_CASE("a barrier orders what came before each arrival, before what follows t
      ONE: add.u32 %r11, %r1, %r10; st.shared.u32 [%r2], %r11; bar.arrive 1, 64; bar.sync 2, 64;
           add.u32 %r10, %r10, 1; setp.lt.u32 %p4, %r10, 2; @%p4 bra ONE;)",
        Errc::data_race,
-       {"no barrier came between"}},
+       {"were read by lane 0 of warp 1, behind its arrival at barrier 2, for which this warp has waited; that arrival must come "
+        "after that read"}},
       {"a count that leaves the readers alone",
        128,
        R"(@%p3 bra ONE; bar.sync 1, 64; ld.shared.u32 %r5, [%r2+-256]; bra END;

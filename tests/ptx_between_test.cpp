@@ -104,6 +104,30 @@ const Pair kPairs[] = {
      "warp 0; its mbarrier.init must count all threads that arrive there (it counts 32), or a __syncthreads "
      "must come between them\n  k, block (0, 0, 0), shared address 0x0 (s)\n  PTX line 12: warp 0, lane 0\n  "
      "PTX line 15: warp 1, lane 0: reads bytes 0x0 to 0x3\n  PTX line 13: warp 1, lane 0: arrives"},
+    {"an arrival at an mbarrier before the read", 64, 32,
+     "@%p1 bra WAIT;\nmbarrier.arrive.shared::cta.b64 _, [%r9];\nld.shared.u32 %r7, [%r3];\nst.global.u32 [%rd1], %r7; bra END;\n"
+     "WAIT: mbarrier.try_wait.parity.shared::cta.b64 %p4, [%r9], 0; @!%p4 bra WAIT;\nst.shared.u32 [%r2], %r1;\nEND:",
+     "st.shared.u32 [%r2], %r1; bar.sync 0;\n@%p1 bra WAIT;\nld.shared.u32 %r7, [%r3];\n"
+     "mbarrier.arrive.shared::cta.b64 _, [%r9];\nst.global.u32 [%rd1], %r7; bra END;\n"
+     "WAIT: mbarrier.try_wait.parity.shared::cta.b64 %p4, [%r9], 0; @!%p4 bra WAIT;\nst.shared.u32 [%r2], %r1;\nEND:",
+     "st.shared.u32 [%r2], %r1: bytes 0x0 to 0x3 were read by lane 0 of warp 1 before they were written, behind its arrival in "
+     "phase 0 (parity 0) of the mbarrier at 0x400 (full), for which this warp has waited; that arrival must come after that read\n"
+     "  k, block (0, 0, 0), shared address 0x0 (s)\n  PTX line 17: warp 0, lane 0\n  PTX line 14: warp 1, lane 0: reads bytes "
+     "0x0 to 0x3\n  PTX line 13: warp 1, lane 0: arrives"},
+    {"an mbarrier that counts one of two warps that arrive", 96, 32,
+     "@%p1 bra WAIT;\nst.shared.u32 [%r2], %r1;\n"
+     "mbarrier.arrive.shared::cta.b64 _, [%r9];\nbra END;\n"
+     "WAIT: mbarrier.try_wait.parity.shared::cta.b64 %p5, [%r9], 0; @!%p5 bra WAIT;\nld.shared.u32 %r7, [%r2+128];\n"
+     "st.global.u32 [%rd1], %r7;\nEND:",
+     "@%p1 bra WAIT;\nst.shared.u32 [%r2], %r1;\n"
+     "bar.warp.sync -1; @%p3 mbarrier.arrive.shared::cta.b64 _, [%r9];\nbra END;\n"
+     "WAIT: mbarrier.try_wait.parity.shared::cta.b64 %p5, [%r9], 0; @!%p5 bra WAIT;\nld.shared.u32 %r7, [%r2+128];\n"
+     "st.global.u32 [%rd1], %r7;\nEND:",
+     "st.shared.u32 [%r2], %r1: bytes 0x80 to 0x83 were read by lane 0 of warp 0 before they were written, and phase 0 (parity 0) "
+     "of the mbarrier at 0x400 (full), for which that warp had waited, was complete before this warp had arrived there; its "
+     "mbarrier.init must count all threads that arrive there (it counts 32)\n  k, block (0, 0, 0), shared address 0x80 (s + "
+     "0x80)\n  PTX line 13: warp 1, lane 0\n  PTX line 17: warp 0, lane 0: reads bytes 0x80 to 0x83\n  PTX line 14: warp 2, "
+     "lane 0: arrives"},
 };
 
 TEST_CASE("what came between the sides of a race is told where it does not order them") {

@@ -114,6 +114,9 @@ inline bool is_of_flag(const std::optional<Flaw>& flaw) {
 /// Behind who has read bytes that nothing had ever written, in the words of a race with their write.
 inline constexpr std::string_view kBeforeWritten = " before they were written",
                                   kBeforeWrittenOne = " before it was written";
+/// Behind a lane that has told others of a race's first access, which another lane of its warp has done.
+inline constexpr std::string_view kToldByLane =
+    " of that warp has arrived, or set a flag, without a __syncwarp before it";
 /// What is missing between an access through the generic proxy and one through the async proxy.
 /// `has_others`: further threads have made such accesses.
 std::string must_fence_proxy(int before, int now, std::string_view access, bool has_others = false);

@@ -169,12 +169,16 @@ class Mbarriers {
   std::optional<AtObject> waited(int warp) const;
   /// The warps that have arrived at the object at which a warp has seen a phase complete last.
   std::vector<int> arrived_for(int warp) const;
-  /// The last arrival of some warps in the phase that a warp has seen complete last.
-  std::optional<Who> arrived_for(int warp, int first, int warps) const;
   /// Whether a warp has arrived at an object.
   bool has_arrived(std::int64_t address, int warp) const;
-  /// The phase that a warp has seen complete last: "phase 0 (parity 0) of the mbarrier at 0x400 (bar)".
-  std::string waited_phase(int warp) const;
+  /// The phase that a warp has seen complete last.
+  struct SeenPhase {
+    std::string name;          ///< "phase 0 (parity 0) of the mbarrier at 0x400 (bar)"
+    std::uint32_t count;       ///< of arrivals
+    std::vector<Who> arrived;  ///< the last ones in it, by warp and place
+    std::vector<Who> later;    ///< in phases behind it
+  };
+  std::optional<SeenPhase> seen_phase(int warp) const;
   /// What is wrong with the count of the object at which the warp has seen a phase complete last, if more threads arrive there
   /// by the statement of this one than it counts; or nothing.
   std::string miscounted(int warp, int thread) const;

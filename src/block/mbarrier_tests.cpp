@@ -130,19 +130,6 @@ std::vector<int> Mbarriers::arrived_for(int warp) const {
   return out;
 }
 
-std::optional<Who> Mbarriers::arrived_for(int warp, int first, int warps) const {
-  const auto last = waited(warp);
-  const auto found = last ? objects_.find(last->address) : objects_.end();
-  if (found == objects_.end()) return std::nullopt;
-  const auto seen = found->second.seen.find(warp);
-  std::optional<Who> out;
-  for (const Arrived& one : found->second.arrived)
-    if (seen != found->second.seen.end() && one.phase == seen->second.phase &&
-        one.who.thread / kWarp >= first && one.who.thread / kWarp < first + warps)
-      out = one.who;
-  return out;
-}
-
 bool Mbarriers::has_arrived(std::int64_t address, int warp) const {
   const auto found = objects_.find(address);
   return found != objects_.end() && std::ranges::any_of(found->second.arrived, [&](const Arrived& one) {
@@ -150,14 +137,18 @@ bool Mbarriers::has_arrived(std::int64_t address, int warp) const {
          });
 }
 
-std::string Mbarriers::waited_phase(int warp) const {
+std::optional<Mbarriers::SeenPhase> Mbarriers::seen_phase(int warp) const {
   const auto last = waited(warp);
   const auto found = last ? objects_.find(last->address) : objects_.end();
-  if (found == objects_.end()) return {};
-  const auto seen = found->second.seen.find(warp);
-  return seen == found->second.seen.end() || seen->second.phase < 0
-             ? std::string()
-             : phase_text(last->address, seen->second.phase);
+  if (found == objects_.end()) return std::nullopt;
+  const Object& object = found->second;
+  const auto seen = object.seen.find(warp);
+  if (seen == object.seen.end() || seen->second.phase < 0) return std::nullopt;
+  const std::int64_t phase = seen->second.phase;
+  SeenPhase out{phase_text(last->address, phase), object.expected, {}, {}};
+  for (const Arrived& one : object.arrived)
+    if (one.phase >= phase) (one.phase == phase ? out.arrived : out.later).push_back(one.who);
+  return out;
 }
 
 Actor Mbarriers::completed_by(std::int64_t address) const {

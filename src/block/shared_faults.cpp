@@ -90,11 +90,7 @@ Error Shared::race(std::string_view what, const Accesses::Conflict& conflict, Pl
   const bool same_warp = by / kWarp == conflict.thread / kWarp;
   const int teller =
       same_warp || is_early ? -1 : cluster_->order.told_by_lane(before.thread, before.clock, conflict.thread);
-  const std::string told = teller < 0 ? ""
-                                      : fmt::format(
-                                            "lane {} of that warp has arrived, or set a flag, without a "
-                                            "__syncwarp before it",
-                                            teller % kWarp);
+  const std::string told = teller < 0 ? "" : fmt::format("lane {}{}", teller % kWarp, kToldByLane);
   const std::string must_meet = fmt::format(
       "a __syncwarp must come between that {} and the arrival, or the store of the flag, by the other lane",
       conflict.before_writes ? "write" : "read");

@@ -214,12 +214,12 @@ bool Block::explain_by_early_wait(Fault& fault) const {
       *cluster_.blocks()[static_cast<std::size_t>(read.warp * kLanes / async_.shared.cluster().stride())];
   const block::Mbarriers& objects = of.async_.mbarriers;
   const auto waited = objects.waited(read.warp);
-  const std::string phase = objects.waited_phase(read.warp);
-  if (phase.empty() || !leads(waited->who.at, read.at) || leads(read.at, waited->who.at)) return false;
+  const auto phase = objects.seen_phase(read.warp);
+  if (!phase || !leads(waited->who.at, read.at) || leads(read.at, waited->who.at)) return false;
   const auto write = of.async_.shared.last_write(fault.address->byte);
   const std::int64_t counts = write ? objects.counted_by(write->thread).value_or(-1) : -1;
   seen = fmt::format("{}, and {}, for which that warp had waited, was complete without this write",
-                     seen.substr(0, at + when.size()), phase);
+                     seen.substr(0, at + when.size()), phase->name);
   fault.error.accepted =
       counts < 0 ? "this thread must arrive there behind this write, or another wait must come before that read"
       : counts == waited->address
@@ -230,8 +230,75 @@ bool Block::explain_by_early_wait(Fault& fault) const {
   return true;
 }
 
+// Whether a thread comes from one statement to another one in the same function, and waits for nobody between.
+bool Block::leads_at_once(const block::Place& from, const block::Place& to) const {
+  const Program& program = grid_.program;
+  if (from.line == 0 || to.line == 0 || origin_at(program, from).function != origin_at(program, to).function)
+    return false;
+  return leads_to(program, number_of(program, from), number_of(program, to), true);
+}
+
+namespace {
+
+constexpr std::string_view kNoBarrier = ", and no barrier came between ";
+
+}  // namespace
+
+// The thread of the earlier access has arrived before it where the later one's warp has waited for it.
+bool Block::explain_by_early_arrival(Fault& fault) const {
+  const FaultSide& first = *fault.other;
+  std::string& seen = fault.error.seen;
+  const std::size_t at = seen.find(kNoBarrier);
+  const int here = async_.shared.first_warp(), own = fault.warp - here, other = first.warp - here;
+  const bool are_here =
+      std::min(own, other) >= 0 && std::max(own, other) < std::min(static_cast<int>(warps_.size()), kLanes);
+  if (at == seen.npos || first.lanes.empty() || own == other || !are_here) return false;
+  const auto explained = [&](const block::Who& arrival, std::string_view where) {
+    seen = fmt::format("{}, behind its arrival {}, for which this warp has waited", seen.substr(0, at), where);
+    fault.error.accepted = fmt::format("that arrival must come after that {}",
+                                       first.what.starts_with("writes") ? "write" : "read");
+    fault.related.push_back(block::side_of(arrival, "arrives"));
+    return true;
+  };
+  if (const auto phase = async_.mbarriers.seen_phase(fault.warp))
+    for (const block::Who& one : phase->arrived)
+      if (one.thread == first.warp * kLanes + first.lanes.front() && leads_at_once(one.at, first.at))
+        return explained(one, "in " + phase->name);
+  for (const Narrow& one : narrow_[static_cast<std::size_t>(own)]) {
+    if (one.warps == 0 || (one.warps >> other & 1) == 0) continue;
+    const auto& all = arrived_[static_cast<std::size_t>(one.barrier)];
+    const auto arrival = all.find(other);
+    if (arrival == all.end() || !leads_at_once(arrival->second.last, first.at)) continue;
+    return explained({first.warp * kLanes + first.lanes.front(), arrival->second.last},
+                     fmt::format("at barrier {}", one.barrier));
+  }
+  return false;
+}
+
+// The warp of the earlier access has waited for a phase that was complete before the thread of the later one came to arrive there.
+bool Block::explain_by_missing_arrival(Fault& fault) const {
+  std::string& seen = fault.error.seen;
+  const std::size_t at = seen.find(kNoBarrier);
+  if (at == seen.npos || fault.lanes.empty() || fault.warp == fault.other->warp) return false;
+  const auto phase = async_.mbarriers.seen_phase(fault.other->warp);
+  if (!phase) return false;
+  const auto is_own = [&](const block::Who& one) { return one.thread / kLanes == fault.warp; };
+  const auto is_next = [&](const block::Who& one) { return leads_at_once(fault.at, one.at); };
+  const auto arrival = std::ranges::find_if(phase->arrived, is_next);
+  if (arrival == phase->arrived.end() || std::ranges::any_of(phase->arrived, is_own) ||
+      std::ranges::any_of(phase->later, is_own))
+    return false;
+  seen =
+      fmt::format("{}, and {}, for which that warp had waited, was complete before this warp had arrived there",
+                  seen.substr(0, at), phase->name);
+  fault.error.accepted =
+      fmt::format("its mbarrier.init must count all threads that arrive there (it counts {})", phase->count);
+  fault.related.push_back(block::side_of(*arrival, "arrives"));
+  return true;
+}
+
 bool Block::explain_by_narrow(Fault& fault) const {
-  constexpr std::string_view kNone = "no barrier came between ";
+  const std::string_view kNone = kNoBarrier.substr(kNoBarrier.find("no "));
   std::string& seen = fault.error.seen;
   const std::size_t at = seen.find(kNone);
   if (at == seen.npos || fault.lanes.empty() || fault.other->lanes.empty()) return false;

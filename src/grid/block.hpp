@@ -244,6 +244,9 @@ class Block {
   bool is_of_object(const Fault& fault, std::int64_t object, int warp) const;
   void explain_by_others(Fault& fault) const;
   bool explain_by_early_wait(Fault& fault) const;
+  bool explain_by_early_arrival(Fault& fault) const;
+  bool explain_by_missing_arrival(Fault& fault) const;
+  bool leads_at_once(const block::Place& from, const block::Place& to) const;
   void explain_by_barriers(Fault& fault) const;
   bool explain_by_count(Fault& fault, const FaultSide& waited, const FaultSide& arrived) const;
   // ---- What came between the sides of a race (grid/between.cpp)

@@ -205,10 +205,17 @@ void Block::explain_by_others(Fault& fault) const {
       fault.related.push_back(block::side_of(cause->who, cause->label));
     }
   if (!fault.other || fault.error.code != Errc::data_race) return;
-  if (fault.other->warps > 1)
-    if (const auto arrival = async_.mbarriers.arrived_for(fault.warp, fault.other->warp, fault.other->warps))
-      fault.related.push_back(
-          block::side_of(*arrival, "arrives at the mbarrier that this thread has waited for"));
+  if (fault.other->warps > 1 || fault.error.seen.find(block::kToldByLane) != std::string::npos)
+    if (const auto phase = async_.mbarriers.seen_phase(fault.warp)) {
+      const auto is_of_group = [&](const block::Who& one) {
+        const int warp = one.thread / kLanes - fault.other->warp;
+        return warp >= 0 && warp < fault.other->warps;
+      };
+      const auto arrival = std::find_if(phase->arrived.rbegin(), phase->arrived.rend(), is_of_group);
+      if (arrival != phase->arrived.rend())
+        fault.related.push_back(
+            block::side_of(*arrival, "arrives at the mbarrier that this thread has waited for"));
+    }
   const int first = async_.shared.first_warp(), now = fault.warp - first, before = fault.other->warp - first;
   if (std::min(now, before) >= 0 && std::max(now, before) < static_cast<int>(warps_.size())) {
     const std::int32_t at =
@@ -225,7 +232,8 @@ void Block::explain_by_others(Fault& fault) const {
     fault.error.accepted =
         "a bar.sync that counts the threads of both warps must come between them (bar.arrive waits for nobody)";
   if (!explain_by_count(fault, fault, *fault.other) && !explain_by_count(fault, *fault.other, fault) &&
-      !explain_by_narrow(fault) && !explain_by_early_wait(fault))
+      !explain_by_early_arrival(fault) && !explain_by_narrow(fault) && !explain_by_missing_arrival(fault) &&
+      !explain_by_early_wait(fault))
     explain_by_barriers(fault);
 }
 

@@ -77,8 +77,9 @@ class SpinSearch {
   }
   bool writes(int i, const Place& place) const {
     bool out = false;
-    for_each_use(program_, at(i),
-                 [&](const Place& one, Use use) { out = out || (use == Use::result && one.is_same_as(place)); });
+    for_each_use(program_, at(i), [&](const Place& one, Use use) {
+      out = out || (use == Use::result && one.is_same_as(place));
+    });
     return out;
   }
   // The comparison of the old value with a constant, for equality, that alone decides a branch.

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "grid/reach.hpp"
 #include "grid/steps.hpp"
 #include "grid/written.hpp"
 
@@ -184,6 +185,18 @@ void add_use(Program& program, const Step& step, bool updates) {
       bytes, step.access.order.scope, is_atomic, step.access.is_data, updates, step.access.bytes};
 }
 
+// Whether nothing happens between two steps but that a thread looks at what others leave.
+bool only_polls(const Program& program, std::span<const Step> loop) {
+  bool polls = false;
+  for (const Step& step : loop) {
+    const Does what = does(program, step);
+    const bool looks = (what == Does::load || what == Does::atomic) && step.access.strong;
+    polls = polls || (looks && is_of_others(step.access));
+    if (!looks && what != Does::fence && what != Does::hint && !stays_in_lane(what)) return false;
+  }
+  return polls;
+}
+
 }  // namespace
 
 void find_polls(Program& program, const FunctionCode& function) {
@@ -204,6 +217,13 @@ void find_polls(Program& program, const FunctionCode& function) {
             is_store && deciding && (deciding->updates(step) || deciding->improves(steps, step)));
   }
   if (!program.strong_uses.empty()) program.strong_uses.resize(program.origins.size());
+  for (int i = function.first_step; i < static_cast<int>(program.steps.size()); ++i) {
+    Step& step = program.steps[static_cast<std::size_t>(i)];
+    if (does(program, step) == Does::branch && step.target <= i)
+      step.access.polls = only_polls(program, std::span(program.steps)
+                                                  .subspan(static_cast<std::size_t>(step.target),
+                                                           static_cast<std::size_t>(i - step.target + 1)));
+  }
 }
 
 }  // namespace warpbit::grid

@@ -18,8 +18,8 @@
 
 namespace warpbit::grid {
 
-/// Sets Access::is_data in a function, each of whose registers has a slot of its own, and adds its strong accesses to
-/// Program::strong_uses; its steps are the last ones.
+/// Sets Access::is_data and Access::polls in a function, each of whose registers has a slot of its own, and adds its strong
+/// accesses to Program::strong_uses; its steps are the last ones.
 void find_polls(Program& program, const FunctionCode& function);
 
 }  // namespace warpbit::grid

@@ -17,8 +17,8 @@
 namespace warpbit::grid {
 namespace {
 
-/// Rounds of a loop before the others go first; few where they take turns anyway.
-constexpr int kJumpsBack = 2000, kJumpsBackInTurns = 64;
+/// Rounds of a loop before the others go first; few of one that waits for them, or where all take turns anyway.
+constexpr int kJumpsBack = 2000, kFewJumpsBack = 64;
 
 }  // namespace
 
@@ -28,7 +28,7 @@ Warp::Warp(Block& block, const Program& program, int number, Lanes lanes)
       watch_(block.watch()),
       number_(number),
       first_(block.accesses().first_warp()),
-      jumps_back_(block.grid().schedule == nullptr ? kJumpsBack : kJumpsBackInTurns),
+      jumps_back_(block.grid().schedule == nullptr ? kJumpsBack : kFewJumpsBack),
       local_(kLanes),
       allocated_(kLanes),
       local_defined_(kLanes),
@@ -97,7 +97,7 @@ void Warp::write(const Path& path, const Place& place, int lane, std::uint64_t v
 Next Warp::branch(Path& path, Lanes lanes, int step) {
   if (step <= path.pc) {
     path.last_jump_back = path.pc;
-    if (++path.jumps_back > jumps_back_) {
+    if (++path.jumps_back > (step_at(path.pc).access.polls ? kFewJumpsBack : jumps_back_)) {
       path.jumps_back = 0;
       path.rests = true;
     }
