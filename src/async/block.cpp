@@ -40,11 +40,12 @@ block::Accesses::Agent BulkGroups::begin(block::Who who) {
   auto found = groups_.find(who.thread);
   if (found == groups_.end()) {
     const std::string name = shared_.cluster().name(who.thread, shared_.rank());
-    const int agent = shared_.cluster().add_agent([name](std::uint32_t) {
+    const int agent = shared_.cluster().add_agent([this, name, thread = who.thread](std::uint32_t group) {
+      const auto behind = later(thread, group);
       return fmt::format(
-          "{} must execute cp.async.bulk.commit_group and cp.async.bulk.wait_group.read 0, and then, for other threads, a barrier, "
-          "before this statement",
-          name);
+          "{} must execute {}cp.async.bulk.wait_group.read {}, and then, for other threads, a barrier, before this "
+          "statement",
+          name, behind ? "" : "cp.async.bulk.commit_group and ", behind.value_or(0));
     });
     found = groups_.emplace(who.thread, Group{agent}).first;
   }
@@ -58,14 +59,14 @@ void BulkGroups::commit(int thread) {
   if (const auto found = groups_.find(thread); found != groups_.end()) ++found->second.committed;
 }
 
-void BulkGroups::wait(int thread, std::uint32_t pending, bool reads_only) {
-  waiting_.insert(thread / block::kWarp);
-  const auto found = groups_.find(thread);
+void BulkGroups::wait(block::Who who, std::uint32_t pending, bool reads_only) {
+  waits_.insert_or_assign(who.thread, Wait{who, pending});
+  const auto found = groups_.find(who.thread);
   if (found == groups_.end() || found->second.committed <= pending) return;
   Group& group = found->second;
   group.waited = std::max(group.waited, group.committed - pending);
   if (!reads_only) group.written = group.waited;
-  shared_.order().learn(thread / block::kWarp, group.agent, group.waited);
+  shared_.order().learn(who.thread / block::kWarp, group.agent, group.waited);
 }
 
 std::vector<WrittenRows> BulkGroups::take_written(int thread, bool all) {
@@ -80,8 +81,16 @@ std::vector<WrittenRows> BulkGroups::take_written(int thread, bool all) {
 }
 
 bool BulkGroups::has_waited_for_none(int warp) const {
-  const auto group = groups_.lower_bound(warp * block::kWarp);
-  return waiting_.contains(warp) && (group == groups_.end() || group->first / block::kWarp != warp);
+  const auto is_of_warp = [&](const auto& all) {
+    const auto first = all.lower_bound(warp * block::kWarp);
+    return first != all.end() && first->first / block::kWarp == warp;
+  };
+  return is_of_warp(waits_) && !is_of_warp(groups_);
+}
+
+std::optional<BulkGroups::Wait> BulkGroups::last_wait(int thread) const {
+  const auto found = waits_.find(thread);
+  return found == waits_.end() ? std::nullopt : std::optional(found->second);
 }
 
 std::vector<BulkGroups::Pending> BulkGroups::pending() const {

@@ -34,7 +34,7 @@ class BulkGroups {
   /// What groups of the thread write that it has waited for since, but not with .read; `all`: and all others.
   std::vector<WrittenRows> take_written(int thread, bool all = false);
   /// All but the `pending` latest have been waited for. `reads_only`: until they have read shared memory.
-  void wait(int thread, std::uint32_t pending, bool reads_only);
+  void wait(block::Who who, std::uint32_t pending, bool reads_only);
   /// Whether the thread has not waited until a group of its has written.
   bool is_writing(int thread, std::uint32_t group) const {
     const auto found = groups_.find(thread);
@@ -52,6 +52,12 @@ class BulkGroups {
     bool is_committed;  ///< to a group
   };
   std::vector<Pending> pending() const;
+  /// For all groups but so many.
+  struct Wait {
+    block::Who who;
+    std::uint32_t pending;
+  };
+  std::optional<Wait> last_wait(int thread) const;
   /// Whether a thread of the warp has waited for groups, and none of its threads has any.
   bool has_waited_for_none(int warp) const;
 
@@ -66,7 +72,7 @@ class BulkGroups {
   };
   block::Shared& shared_;
   std::map<int, Group> groups_;  // by thread
-  std::set<int> waiting_;        // warps
+  std::map<int, Wait> waits_;    // by thread, the last one
 };
 
 /// The tiles that tensor copies have written to a block's shared memory. A copy with a swizzle XORs the number of a 16-byte

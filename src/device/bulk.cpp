@@ -193,10 +193,10 @@ void bulk_wait_group(unsigned pending, Place at) {
   const std::optional<unsigned> most = planted_pending(kForm, pending, at);
   if (!most) return;
   Block& block = current_block();
-  const int thread = block.who(at).thread;
-  (void)block.async.cluster.deliver_groups(thread);  // what it finds ends the cluster's turns
+  const block::Who who = block.who(at);
+  (void)block.async.cluster.deliver_groups(who.thread);  // what it finds ends the cluster's turns
   block.fail_if_found(kForm);
-  block.async.groups.wait(thread, *most, false);
+  block.async.groups.wait(who, *most, false);
 }
 
 }  // namespace warpbit::device::calls

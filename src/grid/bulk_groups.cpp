@@ -23,10 +23,10 @@ void end_copies(Warp& warp, const Step& step, Lanes lanes) {
 Next bulk_wait(Warp& warp, Path&, const Step& step, Lanes lanes) {
   async::Block& block = warp.block().async();
   for (const int lane : block::lanes_of(lanes)) {
-    const int thread = Block::who(warp, step, lane).thread;
-    if (!block.cluster.deliver_groups(thread)) return Next::end;
-    block.groups.wait(thread, static_cast<std::uint32_t>(step.target), step.extra == kReadsOnly);
-    if (!Records(warp, step).written(block.groups.take_written(thread))) return Next::end;
+    const block::Who who = Block::who(warp, step, lane);
+    if (!block.cluster.deliver_groups(who.thread)) return Next::end;
+    block.groups.wait(who, static_cast<std::uint32_t>(step.target), step.extra == kReadsOnly);
+    if (!Records(warp, step).written(block.groups.take_written(who.thread))) return Next::end;
   }
   return Next::step;
 }
