@@ -98,12 +98,16 @@ class NearlyKnown {
   bool empty() const { return all_.empty(); }
   void add(const Nearly& one);
   void join(const NearlyKnown& other);
-  /// The flaw of what has `knows(one)`: of those to which the fewest others must be added, the latest one's.
+  /// The flaw of what has `knows(one)`: of those to which the fewest others must be added, and of which the fewest sides lack
+  /// something, the latest one's.
   template <class Knows>
   std::optional<Flaw> find(Knows knows) const {
+    const auto lacks = [](const Nearly& one) {
+      return std::pair(one.others, int{one.flaw.write.lacks} + int{one.flaw.read.lacks});
+    };
     const Nearly* out = nullptr;
     for (const Nearly& one : all_)
-      if ((out == nullptr || one.others <= out->others) && knows(one)) out = &one;
+      if ((out == nullptr || lacks(one) <= lacks(*out)) && knows(one)) out = &one;
     return out == nullptr ? std::nullopt : std::optional(out->flaw);
   }
   auto begin() const { return all_.begin(); }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <deque>
 #include <exception>
@@ -97,8 +98,10 @@ namespace {
 
 constexpr int kFlagBits = 12;  // of block::Messages
 
-/// Steps of an endless loop, and accesses of lanes, for which the host may still write to memory that it reads: a second or two.
+using Clock = std::chrono::steady_clock;
+/// While a loop is endless the host may still write to memory that it reads: for so many steps and accesses of lanes, or so long.
 constexpr std::uint64_t kPatience = 40'000'000;
+constexpr std::chrono::seconds kLongPatience{2};
 
 bool loads_global(const Program& program) {
   return std::ranges::any_of(program.steps, [&](const Step& step) {
@@ -190,6 +193,7 @@ class Queue {
   std::uint64_t turns_that_changed_ = 0;  // anything
   std::set<std::uint64_t> stuck_;  // clusters whose last turn changed nothing, nor has any other one since
   std::uint64_t patience_, idle_work_ = 0;  // that changes nothing: at most, since the last change
+  Clock::time_point changed_at_ = Clock::now();
   TotalsByCluster totals_;
   std::uint64_t ended_ = 0;  // blocks
   Report report_;
@@ -227,7 +231,8 @@ Queue::Turn Queue::turn_of(std::unique_ptr<Cluster> cluster) {
 
 // Whether all that have begun are stuck, and the host does nothing either; of them, the first one says so.
 bool Queue::is_alone(const Cluster& cluster) const {
-  return idle_work_ >= patience_ && stuck_.size() == begun_ && *stuck_.begin() == cluster.number();
+  return stuck_.size() == begun_ && *stuck_.begin() == cluster.number() &&
+         (idle_work_ >= patience_ || Clock::now() - changed_at_ >= kLongPatience);
 }
 
 void Queue::note_changes(const Turn& turn, Outcome outcome) {
@@ -236,6 +241,7 @@ void Queue::note_changes(const Turn& turn, Outcome outcome) {
   if (has_changed) {
     ++turns_that_changed_;
     idle_work_ = 0;
+    changed_at_ = Clock::now();
     stuck_.clear();
   } else if (turn.turns_that_changed == turns_that_changed_ && turn.cluster->has_waited_long() &&
              turn.cluster->is_stuck()) {

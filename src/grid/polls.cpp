@@ -185,17 +185,77 @@ void add_use(Program& program, const Step& step, bool updates) {
       bytes, step.access.order.scope, is_atomic, step.access.is_data, updates, step.access.bytes};
 }
 
-// Whether nothing happens between two steps but that a thread looks at what others leave.
-bool only_polls(const Program& program, std::span<const Step> loop) {
-  bool polls = false;
-  for (const Step& step : loop) {
-    const Does what = does(program, step);
-    const bool looks = (what == Does::load || what == Does::atomic) && step.access.strong;
-    polls = polls || (looks && is_of_others(step.access));
-    if (!looks && what != Does::fence && what != Does::hint && !stays_in_lane(what)) return false;
+/// A jump back, and the steps from where it goes.
+class Loop {
+ public:
+  Loop(const Program& program, int first, int last) : program_(program), first_(first), last_(last) {}
+
+  /// Whether nothing happens there but that a thread looks at what others leave.
+  bool only_polls() const {
+    bool polls = false;
+    for (int i = first_; i <= last_; ++i) {
+      const Does what = does(program_, at(i));
+      polls = polls || looks(at(i));
+      if (!looks(at(i)) && what != Does::fence && what != Does::hint && !stays_in_lane(what)) return false;
+    }
+    return polls;
   }
-  return polls;
-}
+
+  /// Whether what it finds there is all that ends it: no count of rounds, and no clock.
+  bool ends_by_looks() {
+    for (int i = first_; i <= last_; ++i) {
+      const Step& step = at(i);
+      const bool leaves = i == last_ || step.target < first_ || step.target > last_;
+      if (does(program_, step) == Does::branch && step.guard >= 0 && leaves && !is_fixed(predicate(step.guard)))
+        return false;
+    }
+    return true;
+  }
+
+ private:
+  const Step& at(int i) const { return program_.steps[static_cast<std::size_t>(i)]; }
+  static Place predicate(int number) {
+    return {Place::Kind::predicate, 1, false, static_cast<std::uint32_t>(number)};
+  }
+  bool looks(const Step& step) const {
+    const Does what = does(program_, step);
+    return (what == Does::load || what == Does::atomic) && step.access.strong && is_of_others(step.access);
+  }
+
+  // Whether a place has the same value in each round, as long as what is read has: no step there writes it, or one that each round
+  // executes, from such places.
+  bool is_fixed(const Place& place) {
+    if (place.kind != Place::Kind::reg && place.kind != Place::Kind::predicate) return true;
+    std::vector<int> writers;
+    for (int i = first_; i <= last_; ++i)
+      for_each_use(program_, at(i), [&](const Place& one, Use use) {
+        if (use == Use::result && one.is_same_as(place)) writers.push_back(i);
+      });
+    if (writers.empty()) return true;
+    const int writer = writers.front();
+    const Step& step = at(writer);
+    const bool is_open = writers.size() > 1 || step.guard >= 0 || may_be_left_out(writer) ||
+                         steps::what_runs(step) == steps::clock ||
+                         std::ranges::find(open_, writer) != open_.end();
+    if (is_open) return false;
+    open_.push_back(writer);
+    bool out = true;
+    for_each_use(program_, step, [&](const Place& one, Use use) {
+      if (use != Use::result && out) out = is_fixed(one);
+    });
+    open_.pop_back();
+    return out;
+  }
+  bool may_be_left_out(int step) const {
+    for (int i = first_; i < step; ++i)
+      if (does(program_, at(i)) == Does::branch && at(i).target > step && at(i).target <= last_) return true;
+    return false;
+  }
+
+  const Program& program_;
+  int first_, last_;
+  std::vector<int> open_;  // steps whose sources are looked at
+};
 
 }  // namespace
 
@@ -219,10 +279,13 @@ void find_polls(Program& program, const FunctionCode& function) {
   if (!program.strong_uses.empty()) program.strong_uses.resize(program.origins.size());
   for (int i = function.first_step; i < static_cast<int>(program.steps.size()); ++i) {
     Step& step = program.steps[static_cast<std::size_t>(i)];
-    if (does(program, step) == Does::branch && step.target <= i)
-      step.access.polls = only_polls(program, std::span(program.steps)
-                                                  .subspan(static_cast<std::size_t>(step.target),
-                                                           static_cast<std::size_t>(i - step.target + 1)));
+    if (does(program, step) != Does::branch || step.target > i) continue;
+    Loop loop(program, step.target, i);
+    step.access.polls = loop.only_polls();
+    step.access.ends_by_looks = step.access.polls && loop.ends_by_looks();
+    for (int at = step.target; step.access.ends_by_looks && at < i; ++at)  // a clock decides nothing there
+      if (Step& one = program.steps[static_cast<std::size_t>(at)]; steps::what_runs(one) == steps::clock)
+        one.changes = false;
   }
 }
 

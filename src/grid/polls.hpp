@@ -18,7 +18,7 @@
 
 namespace warpbit::grid {
 
-/// Sets Access::is_data and Access::polls in a function, each of whose registers has a slot of its own, and adds its strong
+/// Sets Access::is_data, polls and ends_by_looks in a function, each of whose registers has a slot of its own, and adds its strong
 /// accesses to Program::strong_uses; its steps are the last ones.
 void find_polls(Program& program, const FunctionCode& function);
 

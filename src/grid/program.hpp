@@ -82,8 +82,10 @@ struct Access {
   bool noftz = false;     ///< of an atomic addition of f32: global memory flushes nothing
   bool before_cas =
       false;  ///< a load that is no strong one, whose value an atom.cas is compared with (cas_loops.hpp)
-  bool polls = false;         ///< a jump back to strong loads and atomics, of a loop that has nothing else
-  bool is_data = false;       ///< a strong load whose value is used, and decides nothing (polls.hpp)
+  bool polls = false;  ///< a jump back to strong loads and atomics, of a loop that has nothing else
+  bool ends_by_looks =
+      false;             ///< of a jump that polls: nothing else ends the loop, no count of rounds and no clock
+  bool is_data = false;  ///< a strong load whose value is used, and decides nothing (polls.hpp)
   bool non_coherent = false;  ///< ld.global.nc
   bool may_be_late = false;   ///< a strong store: a load may come before it (overtakes.hpp)
   bool cluster = false;       ///< of shared memory: also of another block (.shared::cluster)

@@ -38,9 +38,14 @@ void Repetition::pass(std::uint64_t state, std::uint64_t changes) {
   }
 }
 
-// What decides all that the warp will do, but for memory and other warps.
+// What decides all that the warp will do, but for memory and other warps. Registers do not decide when a loop ends that looks at
+// memory alone, and may change for ever: a clock, a count of rounds.
 std::uint64_t Warp::digest() const {
-  std::uint64_t out = registers_.digest();
+  const auto looks = [&](const Path& path) {
+    return path.waits || (path.last_jump_back >= 0 && step_at(path.last_jump_back).access.ends_by_looks &&
+                          step_at(path.last_jump_back).target == path.pc);
+  };
+  std::uint64_t out = std::ranges::all_of(paths_, looks) ? 0 : registers_.digest();
   for (const Path& path : paths_)
     for (const std::uint64_t one : {std::uint64_t{path.lanes}, static_cast<std::uint64_t>(path.pc),
                                     std::uint64_t{path.frame}, std::uint64_t{path.waits}})
