@@ -245,6 +245,11 @@ const Case kEndless[] = {
      "mov.u32 %r3, dynamic; mbarrier.init.shared.b64 [%r3], 1; mbarrier.arrive.shared.b64 _, [%r3];"
      " L: mbarrier.try_wait.parity.shared.b64 %p1, [%r3], 0; @%p1 bra L;",
      "is true each time, for the phase is complete; a loop that waits goes on while it is false"},
+    {"a wait that reads the clock and counts its rounds",
+     "mov.u32 %r3, dynamic; st.shared.u32 [%r3], 0; mov.u32 %r4, 0; mov.u32 %r5, 0;"
+     " L: ld.relaxed.cta.shared.u32 %r2, [%r3]; setp.ne.u32 %p1, %r2, 0; @%p1 bra E; mov.u32 %r6, %clock;"
+     " add.u32 %r5, %r5, %r6; add.u32 %r4, %r4, 1; bra L; E: add.u32 %r4, %r4, %r5;",
+     "no thread changes anything any more; it reads the same each time"},
     {"a cycle of several rounds", "mov.u32 %r2, 0; L: add.u32 %r2, %r2, 1; and.b32 %r2, %r2, 7; bra L;",
      "has no end"},
 };

@@ -188,6 +188,7 @@ std::uint64_t Block::turn_of(std::uint64_t longest) {
 
 Outcome Block::run(std::uint64_t longest) {
   if (async_.ended) return Outcome::ended;
+  polls_ = false;
   while (true) {
     bool ended = true, yielded = false, paused = false;
     moved_ = false;
@@ -207,7 +208,7 @@ Outcome Block::run(std::uint64_t longest) {
     if (has_fault()) return Outcome::fault;
     if (ended) return Outcome::ended;
     if (paused) return Outcome::pauses;
-    if (moved_) continue;
+    if (moved_ && !polls_) continue;
     return yielded ? Outcome::yields : Outcome::waits;
   }
 }

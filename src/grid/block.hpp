@@ -160,6 +160,10 @@ class Block {
   std::uint64_t steps() const { return steps_; }
   bool may_skip(std::uint64_t steps) const { return steps_ + steps <= stop_after_; }
   void skip(std::uint64_t steps) { steps_ += steps; }
+  /// A warp has looked often at what others may change: they go first, though the block itself could go on.
+  void polls() { polls_ = true; }
+  /// Whether one has in its latest turn.
+  bool has_polled() const { return polls_; }
   /// A step has changed what others may see.
   void changed() { ++changes_; }
   /// How many have, in the block.
@@ -354,6 +358,7 @@ class Block {
   std::optional<Fault> stuck_;    // a read of bytes that were never written, if no write comes
   bool waits_for_write_ = false;  // there was such a read
   std::uint64_t turn_of(std::uint64_t longest);
+  bool polls_ = false;
   std::uint64_t steps_ = 0, stop_after_ = grid_.step_limit, clock_ = 0;
   bool stopped_ = false;
   bool moved_ = false;  // some path has gone on behind a barrier

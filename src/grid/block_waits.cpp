@@ -6,10 +6,12 @@
 
 #include <algorithm>
 #include <bit>
+#include <span>
 
 #include "api/checks.hpp"
 #include "async/tensor.hpp"
 #include "grid/cluster.hpp"
+#include "grid/written.hpp"
 #include "ptx/source.hpp"
 
 namespace warpbit::grid {
@@ -177,8 +179,21 @@ std::uint64_t Block::changes() const {
 
 namespace {
 
-// What a step has read in the last round of a loop; empty: it reads nothing that others write.
-std::string read_by(Warp& warp, const Path& path, const Step& step) {
+// Whether a register is written by one of some steps: in its slot another one may lie there.
+bool is_written(const Program& program, const Place& place, std::span<const Step> by) {
+  const auto end = [](const Place& of) { return of.slot + (of.bits <= 32 ? 1U : of.bits / 32U); };
+  return std::ranges::any_of(by, [&](const Step& step) {
+    bool out = false;
+    for_each_use(program, step, [&](const Place& one, Use use) {
+      out = out ||
+            (use == Use::result && one.kind == place.kind && one.slot < end(place) && place.slot < end(one));
+    });
+    return out;
+  });
+}
+
+// What a step has read in the last round of a loop, before the others of it; empty: it reads nothing that others write.
+std::string read_by(Warp& warp, const Path& path, const Step& step, std::span<const Step> others) {
   const ptx::Does what = does(warp.program(), step);
   const int lane = std::countr_zero(path.lanes);
   const Place& to = step.place[0];
@@ -191,6 +206,7 @@ std::string read_by(Warp& warp, const Path& path, const Step& step) {
   if (!loads && what != ptx::Does::atomic) return {};
   const Place& first = loads ? warp.program().places[static_cast<std::size_t>(step.extra)].front() : to;
   if (first.kind != Place::Kind::reg) return {};
+  if (is_written(warp.program(), first, others)) return "it reads the same each time";
   return fmt::format("it reads {:#x} each time", warp.read(path, first, lane));
 }
 
@@ -201,10 +217,14 @@ Fault Block::endless(Warp& warp, const Path& path, const std::vector<FaultWaiter
   const std::vector<Step>& steps = grid_.program.steps;
   const auto step = [&](int i) -> const Step& { return steps[static_cast<std::size_t>(i)]; };
   const auto line = [&](int i) { return statement_of(grid_.program, step(i)).position.line; };
+  const auto behind = [&](int i) {
+    return std::span(steps).subspan(static_cast<std::size_t>(i + 1),
+                                    static_cast<std::size_t>(path.last_jump_back - i));
+  };
   int at = path.pc;
   std::string reads;
   for (int i = path.pc; reads.empty() && i <= path.last_jump_back; ++i)
-    if (reads = read_by(warp, path, step(i)); !reads.empty()) at = i;
+    if (reads = read_by(warp, path, step(i), behind(i)); !reads.empty()) at = i;
   const int first = line(path.pc), last = line(path.last_jump_back);
   const std::string loop =
       fmt::format("the loop at PTX {} has no end",

@@ -200,8 +200,10 @@ Outcome Cluster::run(bool alone) {
     if (ended) return Outcome::ended;
     if (async_.events() != before) idle_ = 0;
     if (paused) return Outcome::pauses;
-    if (async_.events() != before) continue;
-    if (yielded && !is_stuck()) return ++yields_, Outcome::yields;
+    const auto polls = [](const auto& block) { return block->has_polled(); };
+    const bool has_happened = async_.events() != before;
+    if (has_happened && std::ranges::none_of(blocks_, polls)) continue;
+    if (yielded && (has_happened || !is_stuck())) return ++yields_, Outcome::yields;
     if (go_on_in_vain()) continue;
     if (yielded && !alone) return ++yields_, Outcome::yields;
     yielded ? report_endless() : report_deadlock();

@@ -190,13 +190,12 @@ class Loop {
  public:
   Loop(const Program& program, int first, int last) : program_(program), first_(first), last_(last) {}
 
-  /// Whether nothing happens there but that a thread looks at what others leave.
+  /// Whether nothing happens there but that threads look at what others leave, and tell their block of it.
   bool only_polls() const {
     bool polls = false;
     for (int i = first_; i <= last_; ++i) {
-      const Does what = does(program_, at(i));
       polls = polls || looks(at(i));
-      if (!looks(at(i)) && what != Does::fence && what != Does::hint && !stays_in_lane(what)) return false;
+      if (!looks(at(i)) && !is_idle(at(i)) && !tells_block(at(i))) return false;
     }
     return polls;
   }
@@ -205,6 +204,7 @@ class Loop {
   bool ends_by_looks() {
     for (int i = first_; i <= last_; ++i) {
       const Step& step = at(i);
+      if (tells_block(step)) return false;
       const bool leaves = i == last_ || step.target < first_ || step.target > last_;
       if (does(program_, step) == Does::branch && step.guard >= 0 && leaves && !is_fixed(predicate(step.guard)))
         return false;
@@ -220,6 +220,17 @@ class Loop {
   bool looks(const Step& step) const {
     const Does what = does(program_, step);
     return (what == Does::load || what == Does::atomic) && step.access.strong && is_of_others(step.access);
+  }
+
+  bool is_idle(const Step& step) const {
+    const Does what = does(program_, step);
+    return what == Does::fence || what == Does::hint || stays_in_lane(what);
+  }
+  bool tells_block(const Step& step) const {
+    const Does what = does(program_, step);
+    const bool is_shared = step.access.space == StateSpace::shared && !step.access.generic;
+    return what == Does::barrier ||
+           ((what == Does::load || what == Does::store) && is_shared && !step.access.strong);
   }
 
   // Whether a place has the same value in each round, as long as what is read has: no step there writes it, or one that each round

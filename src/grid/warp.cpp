@@ -305,7 +305,11 @@ Outcome Warp::run() {
     Path* path = choose();
     if (path == nullptr) {
       bool rested = false;
-      for (Path& one : paths_) rested = std::exchange(one.rests, false) || rested;
+      for (Path& one : paths_) {
+        if (!std::exchange(one.rests, false)) continue;
+        rested = true;
+        if (one.last_jump_back >= 0 && step_at(one.last_jump_back).access.polls) block_.polls();
+      }
       if (rested) repetition_.pass(digest(), block_.changes());
       return rested ? Outcome::yields : Outcome::waits;
     }
