@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -133,6 +134,11 @@ class Mbarriers {
   std::string awaited(std::int64_t address, int warp) const;
   /// "phase 2 (parity 0) of the mbarrier at 0x8 (bar)", of the phase at hand; nothing if there is no object.
   std::string phase_text(std::int64_t address) const;
+  /// How many arrivals its phase at hand lacks, of which some have come; 0: none, or bytes, too.
+  std::uint32_t lacks(std::int64_t address) const;
+  /// Whether a thread has not arrived in the phase at hand, and may still have to: it has arrived before, or the phase is the first
+  /// one, and it has not dropped out.
+  bool owes(std::int64_t address, int thread) const;
   /// Why a warp waits in vain, if that lies in the object: other bytes are expected than come, at who expects them or copies; in
   /// its first phase, arrivals of which some have come, at its mbarrier.init; ...
   std::optional<Cause> cause(std::int64_t address, int warp) const;
@@ -237,6 +243,7 @@ class Mbarriers {
     int acquired_by = -1;  ///< the warp that has learned `complete` last: lanes ask one by one
     std::int64_t acquired_in = -1;
     std::vector<Arrived> arrived = {};   ///< the last of each warp and place
+    std::set<int> dropped = {};          ///< threads
     std::map<int, Seen> seen = {};       ///< by warp
     std::int64_t came = 0, copies = 0;   ///< bytes of the phase at hand, copies on their way
     std::int64_t came_before = 0;        ///< bytes of the phase before

@@ -96,7 +96,10 @@ void Mbarriers::count(Object& object, const MbarrierArrival& arrival, Who who) {
   object.arrived.push_back({who, object.phase, shared_.order().clock(who.thread)});
   object.pending -= arrival.count;
   object.arrivals += arrival.count;
-  if (arrival.drops) object.expected -= arrival.count;
+  if (arrival.drops) {
+    object.expected -= arrival.count;
+    object.dropped.insert(who.thread);
+  }
   settle(object);
 }
 

@@ -168,6 +168,20 @@ std::uint64_t Mbarriers::missed(const Object& object, int warp) const {
   return has_missed ? object.arrivals - before.arrivals : 0;
 }
 
+std::uint32_t Mbarriers::lacks(std::int64_t address) const {
+  const auto found = objects_.find(address);
+  if (found == objects_.end() || found->second.bytes > 0 || arrived(found->second) == 0) return 0;
+  return found->second.pending;
+}
+
+bool Mbarriers::owes(std::int64_t address, int thread) const {
+  const Object& object = objects_.at(address);
+  const auto is_its = [&](const Arrived& one) { return one.who.thread == thread; };
+  const auto is_new = [&](const Arrived& one) { return is_its(one) && one.phase == object.phase; };
+  return !object.dropped.contains(thread) && std::ranges::none_of(object.arrived, is_new) &&
+         (object.phase == 0 || std::ranges::any_of(object.arrived, is_its));
+}
+
 // Other arrivals come than the object counts.
 std::optional<Cause> Mbarriers::cause_of_count(std::int64_t address, const Object& object, int warp) const {
   if (object.bytes > 0) return std::nullopt;

@@ -315,6 +315,7 @@ class Block {
   Told told_of(const Barrier& barrier, int number, block::Cause out) const;
   Told told_of_object(Warp& warp, const Path& path, block::Cause out) const;
   Told told_by(Warp& warp, const Path& path) const;
+  std::optional<block::Cause> ended_without(std::int64_t object) const;
   std::optional<Told> telling() const;
   int wanted_registers(const Path& path) const;
   FaultSide end_of(int warp) const;

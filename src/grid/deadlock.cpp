@@ -174,8 +174,34 @@ bool nobody_begins(const std::vector<std::unique_ptr<Warp>>& warps, const block:
 
 }  // namespace
 
+// Threads of the block that have ended without an arrival at an object, if it lacks as many.
+std::optional<block::Cause> Block::ended_without(std::int64_t object) const {
+  const block::Mbarriers& all = async_.mbarriers;
+  const std::uint32_t lacks = all.lacks(object);
+  std::vector<block::Who> ended;
+  for (std::size_t w = 0; w < warps_.size() && lacks != 0; ++w)
+    for_each_lane(lanes_of(w) & ~warps_[w]->alive(), [&](int lane) {
+      const int thread = warps_[w]->number_in_cluster() * kLanes + lane;
+      if (all.owes(object, thread)) ended.push_back({thread, place(warps_[w]->left_at(lane))});
+    });
+  if (ended.empty() || ended.size() != lacks) return std::nullopt;
+  block::Cause out{ended.front(), {}, {}, {}, 0};
+  for (const block::Who& one : ended)
+    if (one.at == out.who.at && one.thread / kLanes == out.who.thread / kLanes)
+      out.lanes |= Lanes{1} << one.thread % kLanes;
+  const bool is_one = ended.size() == 1;
+  out.what = fmt::format("{} lacks {} arrival{}, and {} thread{} ended without one", all.phase_text(object),
+                         lacks, is_one ? "" : "s", ended.size(), is_one ? " has" : "s have");
+  out.accepted =
+      "each of them must arrive there before it ends (by mbarrier.arrive_drop, if others go on), or mbarrier.init must "
+      "count fewer";
+  out.label = "ends";
+  return out;
+}
+
 Block::Told Block::told_of_object(Warp& warp, const Path& path, block::Cause out) const {
   const block::Mbarriers& all = async_.mbarriers;
+  if (auto ended = ended_without(path.awaited)) return {kLacks, *std::move(ended)};
   if (auto cause = all.cause(path.awaited, warp.number_in_cluster())) return {kLacks, *std::move(cause)};
   if (path.waits_for != Waits::test) return {};
   const Step& step = grid_.program.steps[static_cast<std::size_t>(path.pc)];

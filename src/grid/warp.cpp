@@ -35,6 +35,7 @@ Warp::Warp(Block& block, const Program& program, int number, Lanes lanes)
       allocated_defined_(kLanes),
       undefined_(*this) {
   stack_.fill(kStack);
+  left_by_.fill(kNever);
   const FunctionCode& entry = program.functions[static_cast<std::size_t>(program.entry)];
   registers_.reserve(static_cast<std::uint32_t>(entry.slots), static_cast<std::uint32_t>(entry.predicates));
   constants_.reserve(static_cast<std::uint32_t>(program.constant_slots), 0);
@@ -154,13 +155,20 @@ Next Warp::end(Path& path, Lanes lanes) {
   for_each_lane(lanes, [&](int lane) { ended_at_[static_cast<std::size_t>(lane)] = site(step); });
   const Step* const by =
       path.last_branch < 0 ? nullptr : &program_.steps[static_cast<std::size_t>(path.last_branch)];
-  const std::int32_t left_by =
-      by != nullptr && path.calls.empty() && by->target > path.last_branch && ends_from(by->target) ? site(*by)
-                                                                                                    : -1;
-  left_by_ = left_by_ == kNever || left_by_ == left_by ? left_by : -1;
+  const bool is_straight =
+      by != nullptr && path.calls.empty() && by->target > path.last_branch && ends_from(by->target);
+  for_each_lane(lanes,
+                [&](int lane) { left_by_[static_cast<std::size_t>(lane)] = is_straight ? site(*by) : -1; });
   block_.ends(*this, Block::who(*this, step, std::countr_zero(lanes)));
   steps::end_copies(*this, step, lanes);
   return Next::end;
+}
+
+std::int32_t Warp::left_by() const {
+  std::int32_t out = kNever;
+  for (const std::int32_t one : left_by_)
+    if (one != kNever) out = out == kNever || out == one ? one : -1;
+  return out;
 }
 
 Next Warp::fault(const Path& path, Lanes lanes, Error error) {

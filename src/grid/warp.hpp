@@ -119,7 +119,12 @@ class Warp {
   /// Whether nothing comes for a path but jumps and the end.
   bool is_about_to_end(const Path& path) const { return path.calls.empty() && ends_from(path.pc); }
   /// The site of the branch by which all of its lanes went straight to their end; -1: there is none, or not one alone.
-  std::int32_t left_by() const { return left_by_; }
+  std::int32_t left_by() const;
+  /// The site of the branch by which a lane that has ended went straight to its end, or else of its end.
+  std::int32_t left_at(int lane) const {
+    const auto at = static_cast<std::size_t>(lane);
+    return left_by_[at] >= 0 ? left_by_[at] : ended_at_[at];
+  }
   int number() const { return number_; }
   /// Its number among all warps of the cluster, as block::Order counts them.
   int number_in_cluster() const { return first_ + number_; }
@@ -226,7 +231,7 @@ class Warp {
   int running_stack_ = 0;  // of the path that runs, or ran last
   RegisterFile registers_, constants_;
   std::array<std::int32_t, kLanes> ended_at_;  // of lanes that have ended, their sites
-  std::int32_t left_by_ = kNever;
+  std::array<std::int32_t, kLanes> left_by_;   // likewise; -1: by no branch
   std::vector<Path> paths_, split_;
   std::vector<std::vector<std::byte>> local_, allocated_;  // by lane: frames, what alloca has made
   std::vector<std::vector<std::byte>> local_defined_,
