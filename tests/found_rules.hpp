@@ -47,7 +47,7 @@ inline Outcome launch(const std::string& body, ptx::Launch how) {
   const Result<ptx::Function> function = module->function("k");
   if (!function) FAIL(function.error().message());
   Outcome outcome;
-  how.step_limit = 100'000;
+  if (how.step_limit == 0) how.step_limit = 100'000;
   // One block behind the other: how long a warp spins, and so what its other lanes do before, is up to the host otherwise.
   how.execute.threads = 1;
   outcome.report = function->launch(how, {ptx::buffer(outcome.out)});

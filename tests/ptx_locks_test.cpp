@@ -144,4 +144,48 @@ TEST_CASE("locks that are taken in one order, however") {
   check({"", two(twice, twice)}, kWarps);
 }
 
+// Compilers put the first try before the loop.
+TEST_CASE("a lock that is taken at the first try is one, too") {
+  const auto peeled = [](const std::string& lock) {
+    return "{ .reg .pred q, f; .reg .b32 r;\natom.acquire.gpu.global.cas.b32 r, " + lock +
+           ", 0, 1;\nsetp.eq.s32 f, r, 0;\n@f bra IN;\n" +
+           "L: nanosleep.u32 10; atom.acquire.gpu.global.cas.b32 r, " + lock +
+           ", 0, 1;\nsetp.ne.s32 q, r, 0;\n@q bra L;\nIN: }\n";
+  };
+  const std::string frees = release(kA) + release(kB);
+  check({"lock_order", two(peeled(kA) + peeled(kB) + frees, peeled(kB) + peeled(kA) + frees)}, kWarps);
+  check({"", two(peeled(kA) + peeled(kB) + frees, peeled(kA) + peeled(kB) + frees)}, kWarps);
+}
+
+TEST_CASE("who waits for a lock for ever is told who holds it") {
+  const std::string kD = "[%rd1+76]";
+  const auto tells = [](const std::string& flag) { return "st.release.gpu.global.u32 " + flag + ", 1;\n"; };
+  const auto waits = [](const std::string& flag) {
+    return "{ .reg .pred q; .reg .b32 r;\nL: ld.acquire.gpu.global.u32 r, " + flag +
+           ";\nsetp.eq.u32 q, r, 0;\n@q bra L; }\n";
+  };
+  const auto says = [](const std::string& body) {
+    ptx::Launch how = kBlocks;
+    how.step_limit = std::uint64_t{1} << 40;
+    return launch(body, how).messages.at(0);
+  };
+  const std::string in_turn = ", and no thread changes anything any more; ";
+  CHECK(
+      says(two(take(kA) + tells(kC) + waits(kD) + take(kB), take(kB) + tells(kD) + waits(kC) + take(kA))) ==
+      "atom.acquire.gpu.global.cas.b32 r, [%rd1+68], 0, 1: it waits for the lock at byte 68 of the array of 'out', which "
+      "lane 0 of warp 0 of block (1, 0, 0) holds" +
+          in_turn +
+          "that thread waits for the lock at byte 64 of the array of 'out': all threads must take these locks in one order\n"
+          "  k, block (0, 0, 0)\n  PTX line 25: warp 0, lane 0\n  PTX line 31: block (1, 0, 0), warp 0, lane 0: takes the lock "
+          "at byte 68 of the array of 'out', holds it, and waits for the one at byte 64 of the array of 'out'\n  PTX line 16: "
+          "warp 0, lane 0: takes the lock at byte 64 of the array of 'out', holds it, and waits for the one at byte 68 of the "
+          "array of 'out'");
+  CHECK_THAT(says(two(take(kA) + take(kA), "")),
+             Catch::Contains("which lane 0 of warp 0 of block (0, 0, 0) holds" + in_turn +
+                             "a thread must not take a lock that it holds\n"));
+  CHECK_THAT(says(two(waits(kC) + take(kA) + tells(kD), take(kA) + tells(kC) + waits(kD))),
+             Catch::Contains("which lane 0 of warp 0 of block (1, 0, 0) holds" + in_turn +
+                             "that thread must release it, and may wait for nobody who needs it\n"));
+}
+
 }  // namespace ptx_locks_test

@@ -130,6 +130,10 @@ class Block {
   bool report_deadlock(const std::vector<FaultWaiters>& waiting);
   /// The fault of a thread that does the same for ever; false if none does.
   bool report_endless(const std::vector<FaultWaiters>& waiting);
+  /// The lock that a path waits for in a loop.
+  std::optional<Lock> awaited_lock(Warp& warp, const Path& path) const;
+  /// That of the fault of a thread that does the same for ever.
+  const std::optional<Lock>& wanted_lock() const { return wanted_lock_; }
   /// Every path that waits, its place and what it waits for. `alive`: of all warps of the cluster.
   std::vector<FaultWaiters> waiting(std::span<const Lanes> alive) const;
   /// The same for a debugger. `newest`: a warp whose paths at a step that waits do so, too; or nullptr.
@@ -360,6 +364,7 @@ class Block {
   bool waits_for_write_ = false;  // there was such a read
   std::uint64_t turn_of(std::uint64_t longest);
   bool polls_ = false;
+  std::optional<Lock> wanted_lock_;
   std::uint64_t steps_ = 0, stop_after_ = grid_.step_limit, clock_ = 0;
   bool stopped_ = false;
   bool moved_ = false;  // some path has gone on behind a barrier

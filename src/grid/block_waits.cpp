@@ -249,6 +249,7 @@ bool Block::report_endless(const std::vector<FaultWaiters>& waiting) {
   for (const std::unique_ptr<Warp>& warp : warps_)
     for (const Path& path : warp->paths()) {
       if (path.waits) continue;
+      wanted_lock_ = awaited_lock(*warp, path);
       fault_ = located(endless(*warp, path, waiting));
       return true;
     }

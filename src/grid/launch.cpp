@@ -308,6 +308,11 @@ void Queue::put(Turn turn, Outcome outcome) {
       if (!block->has_fault()) continue;
       report_.fault = block->found();
       report_.stopped = block->has_stopped();
+      if (report_.fault && block->wanted_lock()) {
+        std::vector<const Cluster*> all = {cluster.get()};
+        for (const std::unique_ptr<Cluster>& one : waiting_) all.push_back(one.get());
+        explain_by_locks(grid_, all, *block->wanted_lock(), *report_.fault);
+      }
       break;
     }
     waiting_.clear();

@@ -39,7 +39,8 @@ class SpinSearch {
       });
   }
 
-  /// What an atomic must have returned for its loop to end, if that is a loop of it alone.
+  /// What an atomic must have returned for its loop to end, if that is a loop of it alone, or of one at the same place that is
+  /// known: compilers put the first try before the loop.
   std::optional<Place> free_value(int atomic) const {
     const Place& old = at(atomic).place[0];
     if (old.kind != Place::Kind::reg) return std::nullopt;
@@ -49,7 +50,7 @@ class SpinSearch {
     while (!todo.empty()) {
       const int i = todo.back();
       todo.pop_back();
-      if (i == atomic) continue;
+      if (i == atomic || tries_again(atomic, i)) continue;
       if (i < first_ || i >= end_ || !is_harmless(i) || writes(i, at(atomic).place[2])) return std::nullopt;
       if (seen[static_cast<std::size_t>(i - first_)]) continue;
       seen[static_cast<std::size_t>(i - first_)] = true;
@@ -74,6 +75,11 @@ class SpinSearch {
   bool is_harmless(int i) const {
     const Does what = does(program_, at(i));
     return what == Does::load || what == Does::fence || what == Does::hint || stays_in_lane(what);
+  }
+  bool tries_again(int first, int i) const {
+    if (i < first_ || i >= end_ || does(program_, at(i)) != Does::atomic || !at(i).place[kFreeValue].exists())
+      return false;
+    return at(i).place[2].is_same_as(at(first).place[2]) && at(i).access.offset == at(first).access.offset;
   }
   bool writes(int i, const Place& place) const {
     bool out = false;
@@ -103,7 +109,8 @@ class SpinSearch {
 
 void find_spin_locks(Program& program, const FunctionCode& function) {
   std::optional<SpinSearch> search;
-  for (std::size_t i = static_cast<std::size_t>(function.first_step); i < program.steps.size(); ++i) {
+  for (std::size_t i = program.steps.size();
+       i-- > static_cast<std::size_t>(function.first_step);) {  // loops first
     Step& step = program.steps[i];
     if (does(program, step) != Does::atomic || steps::what_runs(step) != steps::atomic) continue;
     const auto kind = static_cast<steps::Atomic>(step.target);
@@ -177,16 +184,6 @@ std::vector<HeldLocks::Inversion> HeldLocks::release(const Lock& lock, int me) {
   return out;
 }
 
-namespace steps {
-
-namespace {
-
-Lock lock_at(const Block& block, const Target& at, Block& of) {
-  if (at.space != ptx::StateSpace::shared) return {0, at.address};
-  return {block.cluster().number() + 1, static_cast<std::uint64_t>(of.rank()) << kRankShift |
-                                            static_cast<std::uint64_t>(at.data - of.shared().data())};
-}
-
 std::string name_of(const Grid& grid, const Lock& lock) {
   if (lock.memory == 0) {
     const GlobalMemory::Range* const range = grid.memory.find(lock.address, 1);
@@ -196,6 +193,16 @@ std::string name_of(const Grid& grid, const Lock& lock) {
   const auto byte = static_cast<std::int64_t>(lock.address & ((std::uint64_t{1} << kRankShift) - 1));
   const std::string name = name_of_shared(grid.program, byte);
   return name.empty() ? fmt::format("{:#x}", byte) : fmt::format("{:#x} ({})", byte, name);
+}
+
+namespace steps {
+
+namespace {
+
+Lock lock_at(const Block& block, const Target& at, Block& of) {
+  if (at.space != ptx::StateSpace::shared) return {0, at.address};
+  return {block.cluster().number() + 1, static_cast<std::uint64_t>(of.rank()) << kRankShift |
+                                            static_cast<std::uint64_t>(at.data - of.shared().data())};
 }
 
 }  // namespace

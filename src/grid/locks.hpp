@@ -16,6 +16,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <vector>
 
 #include "block/order.hpp"
@@ -66,7 +67,14 @@ class HeldLocks {
   struct Inversion {
     std::shared_ptr<LockNest> before, now;
   };
+  struct Held {
+    Lock lock;
+    int thread;
+    std::int32_t site;
+    std::vector<std::shared_ptr<LockNest>> others;  ///< that end in it, and nothing orders before it
+  };
   bool empty() const { return held_.empty(); }
+  const std::vector<Held>& all() const { return held_; }
   /// A lane takes a lock. `order` does not yet know what that tells.
   void take(const Lock& lock, std::int32_t site, LockNests& nests, const block::Order& order,
             std::uint64_t cluster, int me);
@@ -82,12 +90,6 @@ class HeldLocks {
       return nest->thread == me && (nest->outer == lock || nest->inner == lock);
     }
   };
-  struct Held {
-    Lock lock;
-    int thread;
-    std::int32_t site;
-    std::vector<std::shared_ptr<LockNest>> others;  ///< that end in it, and nothing orders before it
-  };
   // Whether the thread held it.
   bool forget(const Lock& lock, int me) {
     return std::erase_if(held_, [&](const Held& one) { return one.thread == me && one.lock == lock; }) != 0;
@@ -95,5 +97,14 @@ class HeldLocks {
   std::vector<Held> held_;
   std::vector<Open> open_;
 };
+
+struct Grid;
+class Cluster;
+/// "byte 4 of the array of 'locks'"
+std::string name_of(const Grid& grid, const Lock& lock);
+/// Says of a fault in a loop that waits for a lock who holds it, and what that thread waits for. `all`: the clusters that have not
+/// ended, that of the fault first.
+void explain_by_locks(const Grid& grid, const std::vector<const Cluster*>& all, const Lock& wanted,
+                      Fault& fault);
 
 }  // namespace warpbit::grid
