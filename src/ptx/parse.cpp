@@ -336,6 +336,7 @@ const FunctionText* ModuleText::find(std::string_view name) const {
 }
 
 std::uint64_t literal_bits(const Literal& value, Type type) {
+  if (type == Type::pred) return value.bits != 0 ? 1 : 0;
   const int size = bits(type);
   const std::uint64_t mask = size >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << size) - 1;
   if (!value.is_float || size > 64) return value.bits & mask;

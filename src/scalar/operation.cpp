@@ -211,6 +211,10 @@ Type source_type(const Operation& o, int i) {
     case Function::bfe: return i > 0 ? Type::u32 : o.type;
     case Function::bfi: return i > 1 ? Type::u32 : o.type;
     case Function::slct: return i == 2 ? o.third : o.type;
+    case Function::lop3: return o.type;
+    case Function::selp:
+    case Function::set:
+    case Function::setp: return i == 2 ? Type::pred : o.from[static_cast<std::size_t>(i)];
     case Function::dp4a:
     case Function::dp2a:
     case Function::cvt_pack: return Type::b32;

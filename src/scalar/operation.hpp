@@ -105,6 +105,7 @@ struct Operation {
   bool shift_amount = false;
   Compare compare = Compare::eq;
   Boolean boolean = Boolean::none;
+  bool predicate = false;  ///< the predicate among the sources, where it is a constant
   TestOf test = TestOf::finite;
   Permutation permutation = Permutation::index;
   Secondary secondary = Secondary::none;
@@ -128,7 +129,7 @@ void select_part(Operation& operation, std::size_t operand, std::string_view par
 /// The bits of a video instruction's result that undefined bits of its sources reach.
 std::uint64_t undefined_parts(const Operation& operation, const Sources& undefined);
 
-/// The type of a source that is no predicate, by its number.
+/// The type of a source, by its number; of a predicate pred.
 Type source_type(const Operation& operation, int source);
 
 /// The result of one lane. A packed type is executed part by part.
