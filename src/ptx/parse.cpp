@@ -121,7 +121,9 @@ void Parser::target() {
     const std::string_view property = name("a property of the target, such as debug");
     if (property.starts_with("texmode_"))
       texture_mode(property, at);
-    else if (!property.starts_with("sm_") && property != "debug")
+    else if (property == "debug")
+      out_.is_debug = true;
+    else if (!property.starts_with("sm_"))
       refuse(Errc::statement_syntax, at, fmt::format("'{}'", property),
              "debug, texmode_unified or texmode_independent");
   }
