@@ -79,6 +79,12 @@ struct Results {
 
 using Execute = Results (*)(const Operation& operation, const Sources& sources);
 
+/// Numbers of 2 or 4 bits, which are no type.
+struct SmallNumbers {
+  int bits = 0;  ///< 0: none
+  bool is_signed = false;
+};
+
 /// An instruction without its registers. Made by `operation`.
 struct Operation {
   Function function = Function::none;
@@ -88,6 +94,7 @@ struct Operation {
   /// Sums and products: of each source, of which the first is `type`.
   std::array<Type, 3> from = {Type::b32, Type::b32, Type::b32};
   std::array<Narrow, 4> narrow = {};  ///< of the result and of each source
+  SmallNumbers packed = {};           ///< what cvt.pack makes, if it is not of type `to`
   Mode mode = Mode::none;
   Precision precision = Precision::exact;
   Rounding rounding = Rounding::nearest_even;
