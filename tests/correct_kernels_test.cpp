@@ -16,6 +16,7 @@ using Catch::Contains, Catch::EndsWith;
 struct Way {
   bool strict = false;
   std::uint64_t schedule = 0;
+  bool as_written = false;
 };
 
 /// What is wrong with a launch; empty: nothing.
@@ -32,6 +33,7 @@ std::string wrong(const std::string& text, Case& test, Way way) {
     std::copy(array->before.begin(), array->before.end(), array->bytes.begin());
   test.how.strict = way.strict;
   test.how.schedule = way.schedule;
+  test.how.as_written = way.as_written;
   test.how.step_limit = 2'000'000;
   const ptx::Report report = kernel->launch(test.how, test.arguments);
   if (!test.accused.empty())
@@ -60,11 +62,12 @@ TEST_CASE("correct kernels have no fault, no finding, and the bytes that they sh
   for (const File& kernel : kernels("tests/correct")) {
     Case test(kernel.text);
     ++turn;
-    const Way ways[] = {{}, {.strict = true}, {.schedule = turn}};
+    const Way ways[] = {{}, {.strict = true}, {.schedule = turn}, {.as_written = true}};
     for (std::size_t i = 0; i < std::size(ways); ++i) {
       if (!has_turn(turn, i, std::size(ways))) continue;
       if (ways[i].schedule != 0 && is_right_by_time(kernel.text)) continue;
-      INFO(kernel.name << (ways[i].strict ? ", strict" : "") << ", schedule " << ways[i].schedule);
+      INFO(kernel.name << (ways[i].strict ? ", strict" : "") << (ways[i].as_written ? ", as written" : "")
+                       << ", schedule " << ways[i].schedule);
       CHECK(wrong(kernel.text, test, ways[i]) == "");
     }
   }

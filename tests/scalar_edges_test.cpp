@@ -168,6 +168,11 @@ const std::vector<Edge>& edges() {
       {"cvt.rn.f16.f32", {0x477FEFFF}, 0x7BFF, "IEEE 754, 4.3.1"},
       {"cvt.rz.f16.f32", {0x477FF000}, 0x7BFF, "IEEE 754, 4.3.2"},
       {"cvt.pack.sat.s16.s32", {0x12345, 0xFFFF0000}, 0x7FFF8000, "cvt.pack"},
+      {"cvt.pack.sat.s4.s32.b32", {9, 0xFFFFFFF7, 0x89ABCDEF}, 0xABCDEF78, "cvt.pack"},
+      {"cvt.pack.sat.u4.s32.b32", {0xFFFFFFFF, 16, 0x89ABCDEF}, 0xABCDEF0F, "cvt.pack"},
+      {"cvt.pack.sat.s2.s32.b32", {5, 0xFFFFFFFF, 0x89ABCDEF}, 0x9ABCDEF7, "cvt.pack"},
+      {"cvt.pack.sat.s2.s32.b32", {0xFFFFFFFD, 1, 0}, 9, "cvt.pack"},
+      {"cvt.pack.sat.u2.s32.b32", {3, 0xFFFFFFF9, 0xFFFFFFFF}, 0xFFFFFFFC, "cvt.pack"},
   };
   return kEdges;
 }

@@ -290,7 +290,8 @@ struct Launch {
   std::uint64_t shared_bytes = 0;  ///< dynamic shared memory of a block
   /// Products and sums are fused as the assembler does by default (`ptxas --fmad=true`).
   bool contract = true;
-  /// Each statement by itself, as `ptxas -O0` has it: no rule of the assembler acts.
+  /// Each statement by itself, as `ptxas -O0` has it: no rule of the assembler acts. A module whose target says `debug`
+  /// (`nvcc -G`) runs so in any case.
   bool as_written = false;
   /// Names of rules that do not act (assembler_rules).
   std::vector<std::string> without = {};

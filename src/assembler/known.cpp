@@ -213,10 +213,9 @@ std::optional<std::uint64_t> Known::computed(const View& v) const {
   if (operation.execute == nullptr || v.operands() > 1 + static_cast<int>(sources.value.size())) return {};
   for (int n = 1; n < v.operands(); ++n) {
     const Operand& operand = v.operand(n);
-    const bool is_predicate = operand.kind == Operand::Kind::reg &&
-                              f_.registers[static_cast<std::size_t>(operand.index)].type == Type::pred;
-    const bool of_predicates = operation.type == Type::pred;
-    const auto bits = value(v, operand, is_predicate ? Type::pred : scalar::source_type(operation, n - 1));
+    const Type type = scalar::source_type(operation, n - 1);
+    const bool is_predicate = type == Type::pred, of_predicates = operation.type == Type::pred;
+    const auto bits = value(v, operand, type);
     if (!bits) return {};
     if (is_predicate && !of_predicates)
       sources.predicate = (*bits != 0) != operand.negated;

@@ -114,6 +114,7 @@ class Walk {
     if (run != steps::compute && run != steps::move && run != steps::logic_predicates && !votes)
       return std::nullopt;
     scalar::Sources sources;
+    if (run == steps::compute) sources.predicate = operation(step).predicate;
     std::vector<std::uint64_t> values;
     bool is_of_answer = false;
     for (std::size_t i = 2; i < (votes ? 3 : step.place.size()) && step.place[i].exists(); ++i) {
@@ -129,11 +130,13 @@ class Walk {
     if (votes && values[0] != 0) return std::nullopt;  // all lanes have the same answer, but not all are there
     if (run == steps::move || votes) return scalar::Results{.value = values[0]};
     if (run == steps::compute)
-      return step.target >= 0 ? std::nullopt
-                              : std::optional(scalar::execute(
-                                    program_.operations[static_cast<std::size_t>(step.extra)], sources));
+      return step.target >= 0 ? std::nullopt : std::optional(scalar::execute(operation(step), sources));
     const Lanes a = values[0] != 0 ? 1 : 0, b = values.size() > 1 && values[1] != 0 ? 1 : 0;
     return scalar::Results{.value = steps::combined(step, a, b) & 1};
+  }
+
+  const scalar::Operation& operation(const Step& step) const {
+    return program_.operations[static_cast<std::size_t>(step.extra)];
   }
 
   const Program& program_;

@@ -21,16 +21,16 @@ void Compiler::compute(const scalar::Operation& operation) {
   step.place[0] = destination(operand(0));
   step.place[1] = operation.carry ? Place{Place::Kind::predicate, 1, false, carry_} : second(operand(0));
   if (operation.takes_carry) step.target = static_cast<std::int32_t>(carry_);
-  for (int i = 1; i < count(); ++i) {
-    Type type = scalar::source_type(operation, i - 1);
-    const Operand& from = operand(i);
-    if (from.kind == Operand::Kind::reg &&
-        function_->registers[static_cast<std::size_t>(from.index)].type == Type::pred)
-      type = Type::pred;
-    step.place[static_cast<std::size_t>(i + 1)] = source(from, type);
-  }
   using scalar::Function;
   scalar::Operation as_assembled = operation;
+  for (int i = 1; i < count(); ++i) {
+    const Type type = scalar::source_type(operation, i - 1);
+    const Operand& from = operand(i);
+    if (type == Type::pred && from.kind == Operand::Kind::literal)  // of selp, set and setp the last source
+      as_assembled.predicate = ptx::literal_bits(from.literal, type) != 0;
+    else
+      step.place[static_cast<std::size_t>(i + 1)] = source(from, type);
+  }
   // Signs that the assembler has put there, or of the statement.
   if (operation.function == Function::fma || operation.function == Function::vmad) {
     as_assembled.negate_product = operand(1).negated != operand(2).negated;

@@ -186,10 +186,8 @@ Place Compiler::source(const Operand& operand, Type type) {
       out.negated = operand.negated;
       return out;
     }
-    case Operand::Kind::literal: {
-      const std::uint64_t value = ptx::literal_bits(operand.literal, type);
-      return constant(type == Type::pred ? operand.literal.bits != 0 : value, std::max(ptx::bits(type), 8));
-    }
+    case Operand::Kind::literal:
+      return constant(ptx::literal_bits(operand.literal, type), std::max(ptx::bits(type), 8));
     case Operand::Kind::special: {
       const auto special = static_cast<ptx::Special>(operand.index);
       const Type of = ptx::find_special(operand.text)->type;

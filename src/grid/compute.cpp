@@ -15,6 +15,7 @@ Next compute(Warp& warp, Path& path, const Step& step, Lanes lanes) {
   const Place carry{Place::Kind::predicate, 1, false, static_cast<std::uint32_t>(std::max(step.target, 0))};
   for_each_lane(lanes, [&](int lane) {
     scalar::Sources sources;
+    sources.predicate = operation.predicate;
     for (std::size_t i = 2; i < step.place.size() && step.place[i].exists(); ++i) {
       const std::uint64_t value = warp.read(path, step.place[i], lane);
       if (step.place[i].kind == Place::Kind::predicate)

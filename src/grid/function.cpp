@@ -96,8 +96,13 @@ std::span<const AssemblerRule> assembler_rules() {
 
 namespace {
 
-Result<assembler::Rules> rules_of(const Launch& how) {
-  if (how.as_written) return assembler::Rules::none();
+// ptxas refuses to optimise a debug module (nvcc -G).
+bool is_as_written(const ptx::ModuleText& module, const Launch& how) {
+  return how.as_written || module.is_debug;
+}
+
+Result<assembler::Rules> rules_of(const ptx::ModuleText& module, const Launch& how) {
+  if (is_as_written(module, how)) return assembler::Rules::none();
   assembler::Rules out = assembler::Rules::all();
   if (!how.contract) out = out.separate();
   for (const std::string& name : how.without) {
@@ -174,14 +179,14 @@ std::uint64_t Function::shared_bytes() const {
 }
 
 std::vector<CodeLine> Function::lines(const Launch& how) const {
-  const Result<assembler::Rules> rules = rules_of(how);
+  const Result<assembler::Rules> rules = rules_of(*state_->usual.module, how);
   if (!rules) return {};
   const Result<const grid::Program*> program = state_->program({*rules, true});
   return program ? grid::lines(**program) : std::vector<CodeLine>();
 }
 
 std::vector<SharedVariable> Function::shared_variables(const Launch& how) const {
-  const Result<assembler::Rules> rules = rules_of(how);
+  const Result<assembler::Rules> rules = rules_of(*state_->usual.module, how);
   if (!rules) return {};
   const Result<const grid::Program*> program = state_->program({*rules, true});
   return program ? grid::shared_variables(**program) : std::vector<SharedVariable>();
@@ -251,7 +256,7 @@ Report Function::launch_once(const Launch& how, std::span<const Argument> argume
     return std::move(out);
   };
   // Who observes a launch sees what each register had before.
-  const Result<assembler::Rules> rules = rules_of(how);
+  const Result<assembler::Rules> rules = rules_of(*state_->usual.module, how);
   if (!rules) return fail(rules.error());
   const Result<grid::Grades> grades = grid::grades_of(how);
   if (!grades) return fail(grades.error());
@@ -323,7 +328,7 @@ Report Function::launch_once(const Launch& how, std::span<const Argument> argume
   out.inferences = grid::inferences(program, report.inferred);
   out.inferred = !out.inferences.empty();
   out.assembled = assembled(program);
-  if (!how.as_written) out.notes = state_->notes;
+  if (!is_as_written(*program.module, how)) out.notes = state_->notes;
   out.contracted = std::ranges::any_of(program.uses, [](const grid::Program::Use& use) {
     return !assembler::Rules::all().separate().has(use.rule);
   });

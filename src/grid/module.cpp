@@ -99,8 +99,9 @@ std::vector<Error> Module::check() const {
 
 namespace {
 
-// Those that a function meets, behind the others.
+// Those that a function meets, behind the others; in a debug module none, which ptxas does not optimise.
 void add_notes(const ModuleText& module, const FunctionText& function, std::vector<AssemblerNote>& to) {
+  if (module.is_debug) return;
   for (const assembler::FoundDefect& one : assembler::find_defects(function)) {
     const Statement& statement = function.statements[static_cast<std::size_t>(one.statement)];
     const SourceLink at = source_of(module, function, statement);

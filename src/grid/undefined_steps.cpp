@@ -77,6 +77,7 @@ void Rules::scalar() {
   const Place carry{Place::Kind::predicate, 1, false, static_cast<std::uint32_t>(std::max(step_.target, 0))};
   for_each_lane(any_, [&](int lane) {
     scalar::Sources sources;
+    sources.predicate = operation.predicate;
     UndefinedSources undefined;
     std::array<std::size_t, 4> from = {};
     for (std::size_t i = 2; i < step_.place.size() && step_.place[i].exists(); ++i) {

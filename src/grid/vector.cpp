@@ -61,6 +61,7 @@ bool has_places(const Step& step, const Operation& o) {
   const std::span<const Place> sources = std::span(step.place).subspan(2);
   const Place& d = step.place[0];
   if (sources.back().exists()) return false;
+  if (o.function == Function::selp && !sources[2].exists()) return false;  // a constant
   if (!compares(o))
     return is_register(d) && d.bits == ptx::bits(o.to) && (!step.place[1].exists() || carries(o)) &&
            has_sources(sources, o);

@@ -140,7 +140,10 @@ Next vector_carry(Warp& warp, Path& path, const Step& step, Lanes lanes) {
   Vectors v = two_sources(warp, path, step);
   if (step.place[4].exists()) v.c = warp.at(path, step.place[4]);
   const Place carry{Place::Kind::predicate, 1, false, static_cast<std::uint32_t>(std::max(step.target, 0))};
-  if (step.target >= 0) v.mask = warp.holds(path, carry);
+  if (step.target >= 0)
+    v.mask = warp.holds(path, carry);
+  else if (warp.program().operations[static_cast<std::size_t>(step.extra)].function == scalar::Function::sub)
+    v.mask = kAllLanes;
   if (!compute_into(warp, path, step.place[0], lanes, function, v))
     return step.specification(warp, path, step, lanes);
   if (step.place[1].exists()) warp.set(path, step.place[1], lanes, v.second);

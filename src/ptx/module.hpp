@@ -182,6 +182,7 @@ struct ModuleText {
   std::string_view target;
   int address_bits = 64;
   bool has_samplers = false;             ///< of their own, beside textures (texmode_independent)
+  bool is_debug = false;                 ///< .target ..., debug
   std::vector<std::string> files = {};   ///< by .file's number
   std::vector<Location> locations = {};  ///< of all functions
   std::string debug_names = {};          ///< the bytes of .debug_str

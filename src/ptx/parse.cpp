@@ -121,7 +121,9 @@ void Parser::target() {
     const std::string_view property = name("a property of the target, such as debug");
     if (property.starts_with("texmode_"))
       texture_mode(property, at);
-    else if (!property.starts_with("sm_") && property != "debug")
+    else if (property == "debug")
+      out_.is_debug = true;
+    else if (!property.starts_with("sm_"))
       refuse(Errc::statement_syntax, at, fmt::format("'{}'", property),
              "debug, texmode_unified or texmode_independent");
   }
@@ -336,6 +338,7 @@ const FunctionText* ModuleText::find(std::string_view name) const {
 }
 
 std::uint64_t literal_bits(const Literal& value, Type type) {
+  if (type == Type::pred) return value.bits != 0 ? 1 : 0;
   const int size = bits(type);
   const std::uint64_t mask = size >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << size) - 1;
   if (!value.is_float || size > 64) return value.bits & mask;

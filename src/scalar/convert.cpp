@@ -92,15 +92,18 @@ Results cvt(const Operation& o, const Sources& s) {
   return {convert(conversion, s[0], 0)};
 }
 
-// cvt.pack.sat: two numbers saturated to 16 bits, or to 8 in the lower half, the lower 16 bits of c above them.
+// cvt.pack.sat: two numbers saturated to 16 bits, or to fewer, and above them the lower bits of c.
 Results pack(const Operation& o, const Sources& s) {
-  const int size = ptx::bits(o.to);
+  const auto [size, is_signed] =
+      o.packed.bits != 0 ? o.packed : SmallNumbers{ptx::bits(o.to), ptx::is_signed(o.to)};
+  const std::int64_t least = is_signed ? -(std::int64_t{1} << (size - 1)) : 0,
+                     most = (std::int64_t{1} << (is_signed ? size - 1 : size)) - 1;
   std::uint64_t out = 0;
   for (int i = 0; i < 2; ++i) {
-    const s128 value = std::clamp<s128>(extend(s[1 - i], 32), minimum(o.to), maximum(o.to));
-    out |= fit(value, o.to) << i * size;
+    const std::int64_t value = std::clamp(extend(s[1 - i], 32), least, most);
+    out |= cut(static_cast<std::uint64_t>(value), size) << i * size;
   }
-  return {size == 8 ? out | cut(s[2], 16) << 16 : out};
+  return {size == 16 ? out : out | cut(s[2], 32 - 2 * size) << 2 * size};
 }
 
 constexpr Row kRows[] = {

@@ -34,7 +34,8 @@ std::uint64_t clamped(s128 value, Type type) {
   return fit(std::clamp(value, minimum(type), maximum(type)), type);
 }
 
-// ---- Sums with carries. The carry is that of the unsigned sum, of sub and subc its complement: the borrow.
+// ---- Sums with carries. The flag is the carry of the unsigned sum; a difference is the sum a + ~b + 1, and its flag is set
+// where there is no borrow (NUMERICS.md).
 
 Results sum(const Operation& o, std::uint64_t a, std::uint64_t b, bool carry) {
   const int size = ptx::bits(o.type);
@@ -42,11 +43,9 @@ Results sum(const Operation& o, std::uint64_t a, std::uint64_t b, bool carry) {
   if (o.sat) return {clamped(number(a, o.type) + number(b, o.type) + (carry ? 1 : 0), o.type)};
   return {cut(static_cast<std::uint64_t>(total), size), false, (total >> size) != 0};
 }
-Results difference(const Operation& o, std::uint64_t a, std::uint64_t b, bool borrow) {
-  if (o.sat) return {clamped(number(a, o.type) - number(b, o.type) - (borrow ? 1 : 0), o.type)};
-  Results out = sum(o, a, ~b, !borrow);
-  out.carry = !out.carry;
-  return out;
+Results difference(const Operation& o, std::uint64_t a, std::uint64_t b, bool carry) {
+  if (o.sat) return {clamped(number(a, o.type) - number(b, o.type) - (carry ? 0 : 1), o.type)};
+  return sum(o, a, ~b, carry);
 }
 Results add(const Operation& o, const Sources& s) {
   return sum(o, s[0], s[1], false);
@@ -55,7 +54,7 @@ Results addc(const Operation& o, const Sources& s) {
   return sum(o, s[0], s[1], s.carry);
 }
 Results sub(const Operation& o, const Sources& s) {
-  return difference(o, s[0], s[1], false);
+  return difference(o, s[0], s[1], true);
 }
 Results subc(const Operation& o, const Sources& s) {
   return difference(o, s[0], s[1], s.carry);

@@ -63,6 +63,8 @@ constexpr Named<Permutation> kPermutations[] = {
     {"f4e", Permutation::f4e}, {"b4e", Permutation::b4e}, {"rc8", Permutation::rc8},
     {"ecl", Permutation::ecl}, {"ecr", Permutation::ecr}, {"rc16", Permutation::rc16},
 };
+constexpr Named<SmallNumbers> kSmallNumbers[] = {
+    {"u2", {2, false}}, {"s2", {2, true}}, {"u4", {4, false}}, {"s4", {4, true}}};
 constexpr Named<Rounding> kRoundings[] = {
     {"rn", Rounding::nearest_even}, {"rz", Rounding::toward_zero},   {"rm", Rounding::down},
     {"rp", Rounding::up},           {"rni", Rounding::nearest_even}, {"rzi", Rounding::toward_zero},
@@ -87,6 +89,8 @@ void apply(Operation& o, std::string_view word) {
     o.test = test->value;
   } else if (const auto* permutation = find_word(kPermutations, word)) {
     o.permutation = permutation->value;
+  } else if (const auto* small = find_word(kSmallNumbers, word)) {
+    o.packed = small->value;
   } else if (const auto* row = std::ranges::find(kWords, word, &Word::word); row != std::end(kWords)) {
     row->apply(o);
   }
@@ -211,6 +215,10 @@ Type source_type(const Operation& o, int i) {
     case Function::bfe: return i > 0 ? Type::u32 : o.type;
     case Function::bfi: return i > 1 ? Type::u32 : o.type;
     case Function::slct: return i == 2 ? o.third : o.type;
+    case Function::lop3: return o.type;
+    case Function::selp:
+    case Function::set:
+    case Function::setp: return i == 2 ? Type::pred : o.from[static_cast<std::size_t>(i)];
     case Function::dp4a:
     case Function::dp2a:
     case Function::cvt_pack: return Type::b32;

@@ -79,6 +79,12 @@ struct Results {
 
 using Execute = Results (*)(const Operation& operation, const Sources& sources);
 
+/// Numbers of 2 or 4 bits, which are no type.
+struct SmallNumbers {
+  int bits = 0;  ///< 0: none
+  bool is_signed = false;
+};
+
 /// An instruction without its registers. Made by `operation`.
 struct Operation {
   Function function = Function::none;
@@ -88,6 +94,7 @@ struct Operation {
   /// Sums and products: of each source, of which the first is `type`.
   std::array<Type, 3> from = {Type::b32, Type::b32, Type::b32};
   std::array<Narrow, 4> narrow = {};  ///< of the result and of each source
+  SmallNumbers packed = {};           ///< what cvt.pack makes, if it is not of type `to`
   Mode mode = Mode::none;
   Precision precision = Precision::exact;
   Rounding rounding = Rounding::nearest_even;
@@ -105,6 +112,7 @@ struct Operation {
   bool shift_amount = false;
   Compare compare = Compare::eq;
   Boolean boolean = Boolean::none;
+  bool predicate = false;  ///< the predicate among the sources, where it is a constant
   TestOf test = TestOf::finite;
   Permutation permutation = Permutation::index;
   Secondary secondary = Secondary::none;
@@ -128,7 +136,7 @@ void select_part(Operation& operation, std::size_t operand, std::string_view par
 /// The bits of a video instruction's result that undefined bits of its sources reach.
 std::uint64_t undefined_parts(const Operation& operation, const Sources& undefined);
 
-/// The type of a source that is no predicate, by its number.
+/// The type of a source, by its number; of a predicate pred.
 Type source_type(const Operation& operation, int source);
 
 /// The result of one lane. A packed type is executed part by part.

@@ -95,9 +95,15 @@ class Digests {
  private:
   void add(const scalar::Sources& sources, std::uint64_t& digest) {
     const scalar::Results got = scalar::execute(operation_, sources);
-    for (std::size_t i = 0; i < form_.results.size(); ++i) {
-      const bool is_carry = form_.results[i].role == scalar_cases::Role::carry;
-      digest += inputs::mix(position_++, i == 0 ? got.value : is_carry ? got.carry : got.second);
+    digest += inputs::mix(position_++, got.value);
+    if (form_.results.size() > 1) digest += inputs::mix(position_++, second(got) ? 1 : 0);
+  }
+
+  bool second(const scalar::Results& got) const {
+    switch (form_.results[1].role) {
+      case scalar_cases::Role::carry: return got.carry;
+      case scalar_cases::Role::borrow: return !got.carry;
+      default: return got.second;
     }
   }
 

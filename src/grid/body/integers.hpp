@@ -273,7 +273,7 @@ bool dp2a(Vectors& v) {
   return true;
 }
 
-// ---- Sums with carries: mask is the carry that comes in, second the one that goes out; of differences the borrow
+// ---- Sums with carries: mask is the carry that comes in, second the one that goes out
 
 // x + y + the carry.
 template <class T, class F>
@@ -303,14 +303,10 @@ bool add_carry(Vectors& v) {
 template <class T>
 bool sub_carry(Vectors& v) {
   using U = Unsigned<T>;
-  v.mask = ~v.mask;
-  sum_with_carry<U>(
+  return sum_with_carry<U>(
       v, [&v](int i) __attribute__((always_inline)) {
         return Addends<U>{get<U>(v.a, i), static_cast<U>(~get<U>(v.b, i))};
       });
-  v.mask = ~v.mask;
-  v.second = ~v.second;
-  return true;
 }
 template <class T, class W, bool High>
 bool mad_carry(Vectors& v) {

@@ -69,7 +69,8 @@ std::span<const FormRow> movement_rows() {
       {"cvt{$rnd}{,.ftz}.bf16.f32", "d:U a:T", sm_80, floats_to_floats},
       {"cvt{$rnd}.bf16.f64", "d:U a:T", sm_90, floats_to_floats},
       {"cvt.pack.sat{.u16,.s16}.s32", "d:u32 a:T b:T", sm_75, integers_to_integers, "6.5"},
-      {"cvt.pack.sat{.u8,.s8}.s32.b32", "d:u32 a:V b:V c:T", sm_75, integers_to_integers, "6.5"},
+      {"cvt.pack.sat{.u8,.s8,.u4,.s4,.u2,.s2}.s32.b32", "d:u32 a:V b:V c:T", sm_75, integers_to_integers,
+       "6.5"},
   };
   return kRows;
 }

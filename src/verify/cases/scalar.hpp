@@ -27,7 +27,8 @@ inline constexpr std::uint64_t kBlock = warpbit::inputs::kBlockCases, kLargeBloc
 
 // ---- Forms
 
-enum class Role : std::uint8_t { number, predicate, negated, carry };
+/// Of subtractions cases and results have the borrow, the complement of the carry flag.
+enum class Role : std::uint8_t { number, predicate, negated, carry, borrow };
 struct Place {
   Role role = Role::number;
   Type type = Type::b32;
@@ -129,8 +130,9 @@ inline std::optional<Form> form(const std::string& name, const std::string& nota
   for (const std::string_view operand : warpbit::words_between(notation, " "))
     if (!add_operand(out, operand, types)) return {};
   const std::string& opcode = out.words[0];
-  if (opcode == "addc" || opcode == "subc" || opcode == "madc") out.sources.push_back({Role::carry});
-  if (out.has("cc")) out.results.push_back({Role::carry});
+  const Role flag = opcode == "sub" || opcode == "subc" ? Role::borrow : Role::carry;
+  if (opcode == "addc" || opcode == "subc" || opcode == "madc") out.sources.push_back({flag});
+  if (out.has("cc")) out.results.push_back({flag});
   const auto numbers = static_cast<std::size_t>(std::ranges::count(out.sources, Role::number, &Place::role));
   const bool is_one = numbers > 0 && numbers + out.constants.size() <= 4 && out.results.size() <= 2;
   if (!is_one || !std::ranges::all_of(out.sources, has_inputs)) return {};
@@ -276,6 +278,7 @@ inline warpbit::scalar::Sources sources(const Form& form, const std::vector<Valu
       case Role::predicate: out.predicate = x != 0; break;
       case Role::negated: out.predicate = x == 0; break;
       case Role::carry: out.carry = x != 0; break;
+      case Role::borrow: out.carry = x == 0; break;
     }
   }
   for (const std::uint64_t constant : form.constants) add(constant);
