@@ -500,7 +500,7 @@ TEST_CASE("a tile that is swizzled from another line on") {
 constexpr const char* kBefore = R"(.version 9.0
 .target sm_90a
 .address_size 64
-.visible .entry k()
+.visible .entry k() .maxntid 64 .minnctapersm 1
 {
   .reg .pred %p<8>;
   .reg .b32 %r<16>;

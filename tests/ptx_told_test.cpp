@@ -126,7 +126,7 @@ TEST_CASE("warps that wait for registers are the cause of those that wait for th
   const ptx::Report report = launch(
       "setp.ge.u32 %p3, %r1, 128; @%p3 bra MORE;\nsetmaxnreg.dec.sync.aligned.u32 40;\nret;\n"
       "MORE: setmaxnreg.inc.sync.aligned.u32 240;\nwgmma.fence.sync.aligned;",
-      384, {}, ".maxntid 384, 1, 1");
+      384, {}, ".maxntid 384, 1, 1 .minnctapersm 1");
   REQUIRE(report.fault);
   CHECK(report.fault->error.code == Errc::deadlock);
   CHECK_THAT(

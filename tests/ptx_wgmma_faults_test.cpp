@@ -122,6 +122,12 @@ const std::string kIssue = kFill + kFence + kProduct + kOther, kIssued = kFill +
 const std::string kAdd = "add.f32 %f9, %f2, %f2;", kScale = "mul.f32 %f2, %f9, %f9;",
                   kZero = "mov.f32 %f2, 0f00000000;";
 
+const std::string kOfHalves =
+                      ".reg .b16 %rs<4>; mov.b32 %r20, 0; mov.b32 %r21, 0;" + kFill + kFence +
+                      "wgmma.mma_async.sync.aligned.m64n8k16.f16.f16.f16 {%r20, %r21}, %rd4, %rd5, %p7, "
+                      "1, 1, 0, 0;",
+                  kHalves = "mov.b32 {%rs1, %rs2}, %r20;";
+
 const std::vector<Mistake> kRegisters = {
     {"an accumulator is read before it is waited for",
      "%f2 is read, but it is an accumulator of " + kForm +
@@ -146,6 +152,13 @@ const std::vector<Mistake> kRegisters = {
      // As compilers do in loops: the register goes to another value, and that is read.
      {kIssued + kCommit + "mov.f32 %f8, %f2;" + kWait + "add.f32 %f9, %f8, %f8;",
       "mov.f32 %f7, %f1;" + kIssued + kCommit + "mov.f32 %f8, %f2; mov.f32 %f2, %f7;" + kAdd + kWait}},
+    {"a half of an accumulator is read before it is waited for",
+     "%rs2 is read, but it is an accumulator of wgmma.mma_async.sync.aligned.m64n8k16.f16.f16.f16",
+     kOfHalves + kOther + kCommit + kHalves + "add.f16 %rs3, %rs2, %rs2;" + kAt + kWait,
+     // As Triton does: ptxas puts no wait before the mov.
+     {kOfHalves + kCommit + kHalves + kWait + "add.f16 %rs3, %rs2, %rs2; mov.b32 %r20, {%rs3, %rs1};",
+      kOfHalves + kCommit + kHalves + "mov.b16 %rs3, %rs2;" + kWait + "st.global.b16 [%rd2], %rs3;",
+      kOfHalves + kCommit + kHalves + "mov.b32 {%rs1, %rs2}, %r5; add.f16 %rs3, %rs2, %rs2;" + kWait}},
     {"a product without commit_group",
      "wgmma.commit_group and wgmma.wait_group 0 must come before this statement",
      kIssue + kWait + kAdd + kAt,

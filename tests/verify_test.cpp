@@ -116,6 +116,18 @@ TEST_CASE("a launch without PTX, or with a reason, cannot be reproduced") {
   CHECK(verified.notes(1) == "it needs a printer");
 }
 
+TEST_CASE("a launch with the handle of a texture or a surface cannot be reproduced") {
+  for (const char* const access :
+       {"tex.1d.v4.u32.s32 {%r1, %r2, %r3, %r4}, [%rd1, {%r0}];", "suld.b.1d.b32.trap %r1, [%rd1, {%r0}];"}) {
+    const Verified verified({kOne},
+                            with(kOneData, "k.ptx", kernel(fmt::format("  mov.u32 %r0, 0;\n  {}\n", access))));
+    INFO(verified.notes());
+    CHECK(verified.only().status == FileStatus::not_reproducible);
+    CHECK_THAT(verified.notes(),
+               Contains("the recording has no textures and no surfaces: ") && Contains("0x1000 is no "));
+  }
+}
+
 TEST_CASE("what PTX leaves open, or a second run left otherwise, may differ") {
   json one = kOne;
   one["stable"] = false;

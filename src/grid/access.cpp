@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "grid/resolver.hpp"
+#include "grid/store_order.hpp"
 
 namespace warpbit::grid::steps {
 
@@ -135,20 +136,87 @@ Next load(Warp& warp, Path& path, const Step& step, Lanes lanes) {
 
 namespace {
 
-// What a lane stores, by registers of values or of undefined bits.
-template <class Read>
-Buffer stored(const Access& access, const std::vector<Place>& from, Read read) {
-  Buffer out = {};
-  for_each_element(access, from, [&](const Place& place, std::size_t at, std::size_t count) {
-    const std::uint64_t bits = read(place);
-    std::memcpy(out.data() + at, &bits, count);
-  });
-  return out;
-}
-
 bool is_defined(const Buffer& undefined) {
   return undefined == Buffer{};
 }
+
+// What lanes store, with its undefined bits.
+class Storing {
+ public:
+  Storing(Warp& warp, const Path& path, const Step& step, Lanes lanes, Records& records)
+      : warp_(warp), path_(path), step_(step), lanes_(lanes), records_(records), from_(places_of(warp, step)) {}
+
+  std::size_t bytes() const { return std::size_t{step_.access.bytes} * step_.access.count; }
+  Buffer value(int lane) const {
+    return bytes_of([&](const Place& place) { return warp_.read(path_, place, lane); });
+  }
+  Buffer undefined(int lane) const {
+    if (!warp_.undefined().active()) return {};
+    return bytes_of([&](const Place& place) { return warp_.undefined().read(path_, place, lane); });
+  }
+  const std::vector<Place>& from() const { return from_; }
+  void put(int lane, const Target& to, const Buffer& value, const Buffer& bits) {
+    std::memcpy(to.data, value.data(), bytes());
+    if (to.defined != nullptr || warp_.undefined().active()) records_.stored(to, bytes(), &bits);
+    if (!is_defined(bits)) put_causes(lane, to);
+    if (to.space != StateSpace::shared) return;
+    shared_ |= Lanes{1} << lane;
+    data_[static_cast<std::size_t>(lane)] = to.data;
+    block_[static_cast<std::size_t>(lane)] = to.block;
+  }
+  /// Where lanes have stored to one place of shared memory, what stays there.
+  void end() {
+    if (!some_share()) return;
+    in_store_order(shared_, bytes(), [&](int lane) {
+      const auto i = static_cast<std::size_t>(lane);
+      const Target to{data_[i], StateSpace::shared, block_[i]};
+      const Buffer value = this->value(lane);
+      records_.writes_again(lane, to, std::span(value).first(bytes()));
+      put(lane, to, value, undefined(lane));
+    });
+  }
+
+ private:
+  static const std::vector<Place>& places_of(const Warp& warp, const Step& step) {
+    return warp.program().places[static_cast<std::size_t>(step.extra)];
+  }
+  template <class Read>
+  Buffer bytes_of(Read read) const {
+    Buffer out = {};
+    for_each_element(step_.access, from_, [&](const Place& place, std::size_t at, std::size_t count) {
+      const std::uint64_t bits = read(place);
+      std::memcpy(out.data() + at, &bits, count);
+    });
+    return out;
+  }
+  void put_causes(int lane, const Target& to) {
+    Undefined& undefined = warp_.undefined();
+    for_each_element(step_.access, from_, [&](const Place& place, std::size_t at, std::size_t count) {
+      const UndefinedCause cause = undefined.cause_of_store(path_, place, step_, lanes_);
+      if (to.space == StateSpace::shared) return records_.store_cause(to, at, count, cause);
+      const std::int64_t in_frame =
+          to.space == StateSpace::local ? warp_.local_at(lane, to.data + at) : std::int64_t{-1};
+      if (in_frame >= 0) undefined.local().store(in_frame, static_cast<std::int64_t>(count), cause);
+    });
+  }
+  bool some_share() const {
+    for (Lanes rest = shared_; rest != 0; rest &= rest - 1)
+      for (Lanes other = rest & (rest - 1); other != 0; other &= other - 1)
+        if (data_[static_cast<std::size_t>(std::countr_zero(rest))] ==
+            data_[static_cast<std::size_t>(std::countr_zero(other))])
+          return true;
+    return false;
+  }
+
+  Warp& warp_;
+  const Path& path_;
+  const Step& step_;
+  Lanes lanes_, shared_ = 0;
+  Records& records_;
+  const std::vector<Place>& from_;
+  std::array<std::byte*, kLanes> data_;  // of lanes that store to shared memory
+  std::array<Block*, kLanes> block_;
+};
 
 }  // namespace
 
@@ -176,37 +244,25 @@ bool allows_undefined(Warp& warp, const Path& path, const Step& step, Lanes lane
 }
 
 Next store(Warp& warp, Path& path, const Step& step, Lanes lanes) {
-  const std::vector<Place>& from = warp.program().places[static_cast<std::size_t>(step.extra)];
-  const std::size_t bytes = std::size_t{step.access.bytes} * step.access.count;
   Resolver resolver(warp, path, step);
   Records records(warp, step);
-  Undefined& undefined = warp.undefined();
+  Storing storing(warp, path, step, lanes, records);
+  const std::size_t bytes = storing.bytes();
   for (int lane = 0; lane < kLanes; ++lane) {
     if ((lanes >> lane & 1) == 0) continue;
     const Target to = resolver.resolve(lane, address_of(warp, path, step, 2, lane), bytes, true);
     if (to.data == nullptr) return Next::end;
-    const Buffer value =
-        stored(step.access, from, [&](const Place& place) { return warp.read(path, place, lane); });
-    Buffer bits = {};
-    if (undefined.active())
-      bits = stored(step.access, from, [&](const Place& place) { return undefined.read(path, place, lane); });
+    const Buffer value = storing.value(lane), bits = storing.undefined(lane);
     const bool is_output = to.space == StateSpace::global && to.defined == nullptr;
-    if (is_output && !is_defined(bits) && !allows_undefined(warp, path, step, lanes, from)) return Next::end;
+    if (is_output && !is_defined(bits) && !allows_undefined(warp, path, step, lanes, storing.from()))
+      return Next::end;
     auto held = records.hold(to, bytes);  // who sees the bytes finds what has been left with them
     if (!records.writes(lane, to, std::span(value).first(bytes))) return Next::end;
-    std::memcpy(to.data, value.data(), bytes);
+    storing.put(lane, to, value, bits);
     records.leaves(held, lane, lanes, false);
     if (step.access.strong && !records.writes_lock(to, lane)) return Next::end;
-    if (to.defined != nullptr || undefined.active()) records.stored(to, bytes, &bits);
-    if (is_defined(bits)) continue;
-    for_each_element(step.access, from, [&](const Place& place, std::size_t at, std::size_t count) {
-      const UndefinedCause cause = undefined.cause_of_store(path, place, step, lanes);
-      if (to.space == StateSpace::shared) return records.store_cause(to, at, count, cause);
-      const std::int64_t in_frame =
-          to.space == StateSpace::local ? warp.local_at(lane, to.data + at) : std::int64_t{-1};
-      if (in_frame >= 0) undefined.local().store(in_frame, static_cast<std::int64_t>(count), cause);
-    });
   }
+  storing.end();
   return Next::step;
 }
 

@@ -144,9 +144,11 @@ void Block::executed(std::int32_t freedom, const Warp& warp, Lanes lanes) const 
 
 Next Block::set_registers(Warp& warp, Path& path, Lanes lanes, int count, bool more) {
   const Program& program = grid_.program;
-  if (!registers_)
-    registers_.emplace(static_cast<int>(warps_.size()),
-                       program.functions[static_cast<std::size_t>(program.entry)].function->max_registers);
+  const block::Who by = who(warp, program.steps[static_cast<std::size_t>(path.pc)], 0);
+  const ptx::FunctionText& kernel = *program.functions[static_cast<std::size_t>(program.entry)].function;
+  if (!RegisterPool::is_known(kernel))
+    return !checks() || allows(RegisterPool::ignored(by)) ? Next::step : Next::end;
+  if (!registers_) registers_.emplace(static_cast<int>(warps_.size()), kernel.max_registers);
   const int has = registers_->count(warp.number());
   if (more ? count < has : count > has)
     return warp.fault(path, lanes,
@@ -157,7 +159,6 @@ Next Block::set_registers(Warp& warp, Path& path, Lanes lanes, int count, bool m
   if (!registers_->set(warp.number(), count)) return warp.wait_for(path, lanes, Waits::registers);
   async_.cluster.happened();
   if (!checks()) return Next::step;
-  const block::Who by = who(warp, program.steps[static_cast<std::size_t>(path.pc)], 0);
   return allows(registers_->executed(warp.number(), by, async_.shared.order())) ? Next::step : Next::end;
 }
 

@@ -222,7 +222,7 @@ std::vector<std::int32_t> Compiler::statements(const assembler::Assembled& from,
                                            : std::vector<bool>(function_->statements.size(), true);
   definitions_.emplace(*function_);
   provenance_.emplace(*function_);
-  cas_loops_.emplace(*function_);
+  cas_loops_.emplace(*function_, *program_.module, cas_parameters_);
   pending_.clear();
   pending_tables_.clear();
   std::vector<std::int32_t> step_of;

@@ -222,8 +222,9 @@ class Compiler {
   std::optional<assembler::Definitions> definitions_;  // above it
   std::optional<Provenance> provenance_;               // of addresses, above it
   std::optional<CasLoops> cas_loops_;
-  bool changes_ = true;              // Step::changes of its steps
-  std::vector<std::uint32_t> slot_;  // by register
+  CasLoops::Parameters cas_parameters_;  // of functions that are called
+  bool changes_ = true;                  // Step::changes of its steps
+  std::vector<std::uint32_t> slot_;      // by register
   std::uint32_t carry_ = 0;
   int cta_group_ = 0;  // of the kernel's instructions; 0: there are none yet
   std::unordered_map<const ptx::Variable*, std::int64_t> local_;    // of the function at hand

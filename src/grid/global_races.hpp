@@ -7,7 +7,8 @@
 
 namespace warpbit::grid {
 
-/// What is told of lanes that store different values to one place by one instruction.
+/// What is told of lanes that store different values to one place by one instruction; which one stays, of global memory (that
+/// of shared memory: store_order).
 constexpr const char *kWhichStays = "which one stays is not defined, here the highest lane's",
                      *kOneLaneStores = "one lane must store, or all must store the same value";
 

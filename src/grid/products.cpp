@@ -24,10 +24,19 @@ const Instruction* product_of(const Program& program, const Step& step) {
   return instruction.lanes() == 4 * kLanes ? &instruction : nullptr;
 }
 
-// A mov between two registers of 32 bits, or of a constant to one. Of a vector it computes.
+// A mov between two registers of 32 bits or of 16, or of a constant to one. To a register from a vector it computes.
 bool is_copy(const Program& program, const Step& step) {
   return step.statement >= 0 && does(program, step) == ptx::Does::move && step.extra < 0 &&
-         step.place[0].kind == Place::Kind::reg && step.place[0].bits == 32;
+         step.place[0].kind == Place::Kind::reg && (step.place[0].bits == 32 || step.place[0].bits == 16);
+}
+
+// A mov of a register of 32 bits to its halves: each is a copy of it. ptxas 13.0 takes it so, too: it says of no wait that
+// it puts before one, as it does of what computes with an accumulator or stores it (C7517).
+const std::vector<Place>* copied_halves(const Program& program, const Step& step) {
+  const Place& from = step.place[2];
+  const bool is_one = step.statement >= 0 && does(program, step) == ptx::Does::move && step.extra >= 0 &&
+                      !step.place[0].exists() && from.kind == Place::Kind::reg && from.bits == 32;
+  return is_one ? &program.places[static_cast<std::size_t>(step.extra)] : nullptr;
 }
 
 /// The slots of one function that its products use, and those that are copies of them.
@@ -53,10 +62,15 @@ class Used {
         if (operand.kind == OperandKind::vector && (operand.part == Part::d || operand.part == Part::a))
           add(program_.places[static_cast<std::size_t>(step.target)][at]);
   }
-  // Both ways: a value comes from a copy, too.
+  // Both ways: a value comes from a copy, too. Halves come from what is used.
   bool add_copies(std::span<const Step> steps) {
     bool added = false;
     for (const Step& step : steps) {
+      if (const auto* const parts = copied_halves(program_, step); parts != nullptr && has(step.place[2]))
+        for (const Place& part : *parts) {
+          added = added || (part.kind == Place::Kind::reg && !has(part));
+          add(part);
+        }
       const Place &to = step.place[0], &from = step.place[2];
       if (!is_copy(program_, step) || from.kind != Place::Kind::reg || has(to) == has(from)) continue;
       add(to), add(from);
@@ -77,7 +91,9 @@ Touch touch_of(const Program& program, const Step& step, const Used& used) {
   });
   const ptx::Does what = does(program, step);
   if (what == ptx::Does::load || what == ptx::Does::store) out.kind = Touch::Kind::moves;
-  if (is_copy(program, step))
+  if (copied_halves(program, step) != nullptr)
+    out.kind = Touch::Kind::copies;
+  else if (is_copy(program, step))
     out.kind = step.place[2].kind == Place::Kind::reg ? Touch::Kind::copies : Touch::Kind::sets;
   return out;
 }
@@ -106,7 +122,7 @@ void find_touches(Program& program) {
 
 namespace {
 
-// Registers are numbered from 1; this one stands for values from local memory.
+// Registers are numbered from 1; this one stands for values from local memory, and from registers that no product uses.
 constexpr int kFirst = 1, kMemory = 0;
 
 bool is_local(Warp& warp, const Path& path, const Step& step, Lanes lanes) {
@@ -344,7 +360,8 @@ block::Found Products::touch(Warp& warp, const Path& path, const Step& step, Lan
   AsyncState& state = of(warp, path);
   const int first = kFirst + static_cast<int>(path.frame);
   if (touch.kind == Touch::Kind::copies) {
-    state.copy(first + touch.reads[0], first + touch.writes[0]);
+    const int from = touch.reads.empty() ? kMemory : first + touch.reads[0];
+    for (const int slot : touch.writes) state.copy(from, first + slot);
     return std::nullopt;
   }
   if (touch.kind == Touch::Kind::moves && is_local(warp, path, step, lanes)) {

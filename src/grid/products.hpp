@@ -3,9 +3,9 @@
 // of each warp they use until they are waited for. Here a product is computed when it is issued; who accesses its
 // registers before they are its own again, or its tile, finds a fault.
 //
-// Compilers move values between registers as they like: a mov between two is no access, but makes the one what the other
-// is, and a constant may be set behind a fence. Without optimisation all values live in local memory: accesses to it count
-// neither.
+// Compilers move values between registers as they like: a mov between two, or of one to its halves, is no access, but makes
+// the one what the other is, and a constant may be set behind a fence. Without optimisation all values live in local
+// memory: accesses to it count neither.
 #pragma once
 
 #include <map>

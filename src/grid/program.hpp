@@ -183,7 +183,7 @@ struct Inference {
 struct Touch {
   enum class Kind : std::uint8_t {
     computes,
-    copies,  ///< one to another
+    copies,  ///< one to another, or to its halves
     sets,    ///< to a value that is in no register
     moves,   ///< a load or a store
   };

@@ -7,6 +7,7 @@
 
 #include "grid/cluster.hpp"
 #include "grid/global_races.hpp"
+#include "grid/store_order.hpp"
 #include "ptx/type.hpp"
 
 namespace warpbit::grid::steps {
@@ -181,7 +182,8 @@ bool Records::stores(const block::LaneAccesses& to, const std::byte* values, std
   };
   const auto first = [&](int lane) { return to.first[static_cast<std::size_t>(lane)]; };
   if (!block_.checks()) {
-    for_each_lane(to.lanes, [&](int lane) { std::memcpy(memory + first(lane), value(lane).data(), bytes); });
+    in_store_order(to.lanes, bytes,
+                   [&](int lane) { std::memcpy(memory + first(lane), value(lane).data(), bytes); });
     return true;
   }
   const Lanes done = block_.accesses().store(to, values, stride);
@@ -193,6 +195,10 @@ bool Records::stores(const block::LaneAccesses& to, const std::byte* values, std
     if (!writes(lane, first(lane), value(lane))) return false;
     std::memcpy(memory + first(lane), value(lane).data(), bytes);
   }
+  in_store_order(to.lanes, bytes, [&](int lane) {
+    writes_again(lane, shared(first(lane)), value(lane));
+    std::memcpy(memory + first(lane), value(lane).data(), bytes);
+  });
   return true;
 }
 
@@ -255,7 +261,7 @@ void Records::explain(Fault& found, Block& of, int lane, std::int64_t first,
           ? "bits of them have never been written"
           : fmt::format("{} and {}{}", block::hex(one), block::hex(other), block::apart(one, other, type()));
   found.error.seen = fmt::format("lanes {} and {} store different values to {}: {} ({})", before, lane,
-                                 block::bytes_text(both, end - 1), values, kWhichStays);
+                                 block::bytes_text(both, end - 1), values, which_stays(value.size()));
   found.error.accepted = kOneLaneStores;
 }
 

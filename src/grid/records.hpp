@@ -167,6 +167,11 @@ class Records {
     keep_stored(lane, first, static_cast<std::int64_t>(value.size()));
     return allowed(std::move(found));
   }
+  /// The same, of what the lane has been allowed to write to shared memory, behind the stores of other lanes.
+  void writes_again(int lane, const Target& to, std::span<const std::byte> value) {
+    if (!is_checked(to)) return;
+    (void)of(to).accesses().write({}, offset(to), value, Block::who(warp_, step_, lane), strong_);
+  }
   /// Atomics that nobody waits for change bytes of global memory. The lanes up to the first whose change is not allowed.
   Lanes changes_each(const GlobalLanes& what);
   bool can_change_each(const Target& at) const { return is_global(at) && !is_ordered(); }

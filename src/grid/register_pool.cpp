@@ -32,6 +32,15 @@ RegisterPool::RegisterPool(int warps, std::int64_t most) : executed_(static_cast
   first_count_ = count_[0];
 }
 
+Fault RegisterPool::ignored(block::Who who) {
+  return of_group(who,
+                  "it does nothing: ptxas ignores it (C7508), as it does not know how many registers a thread "
+                  "has at the launch",
+                  "the kernel must have .maxnreg, or .minnctapersm beside .maxntid or .reqntid "
+                  "(__launch_bounds__ with its second argument)",
+                  KernelRule::setmaxnreg_ignored);
+}
+
 bool RegisterPool::set(int warp, int count) {
   int& has = count_[static_cast<std::size_t>(warp)];
   if (count - has > free_) return false;

@@ -9,6 +9,7 @@
 
 #include "block/fault.hpp"
 #include "block/order.hpp"
+#include "ptx/module.hpp"
 
 namespace warpbit::grid {
 
@@ -16,6 +17,14 @@ namespace warpbit::grid {
 /// shared by the threads, in eights. More than a thread has may come from warps that have given some back.
 class RegisterPool {
  public:
+  /// Whether the assembler knows how many registers a thread has at the launch: by .maxnreg, or by .minnctapersm beside
+  /// .maxntid or .reqntid. If not, it leaves out each setmaxnreg (ptxas 13.0, C7508).
+  static bool is_known(const ptx::FunctionText& kernel) {
+    return kernel.max_registers > 0 ||
+           (kernel.min_blocks > 0 && (kernel.max_threads.x > 0 || kernel.required_threads.x > 0));
+  }
+  /// The finding of one that is left out.
+  static Fault ignored(block::Who who);
   /// `most`: of .maxnreg; 0 if the kernel has none.
   RegisterPool(int warps, std::int64_t most);
 

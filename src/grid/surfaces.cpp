@@ -9,6 +9,7 @@
 #include "grid/compiler.hpp"
 #include "grid/references.hpp"
 #include "grid/resolver.hpp"
+#include "texture/handles.hpp"
 #include "texture/surface.hpp"
 #include "texture/texture.hpp"
 
@@ -112,7 +113,7 @@ Result<std::shared_ptr<const Surface>> surface_of(std::uint64_t handle) {
   return Error{
       Errc::address_out_of_bounds,
       {},
-      fmt::format("{:#x} is no surface{}: such handles", handle,
+      fmt::format("{:#x} {}{}: such handles", handle, texture::kNoSurface,
                   texture::find(handle) != nullptr ? " but a texture" : ""),
       "a handle is what ptx::surface has returned, until it is forgotten (in Python what warpbit.surface has "
       "returned, as long as its array is kept)"};

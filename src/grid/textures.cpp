@@ -7,6 +7,7 @@
 #include "grid/compiler.hpp"
 #include "grid/records.hpp"
 #include "grid/references.hpp"
+#include "texture/handles.hpp"
 #include "texture/sample.hpp"
 #include "texture/surface.hpp"
 #include "texture/texture.hpp"
@@ -98,7 +99,7 @@ Result<std::shared_ptr<const ptx::Texture>> found(std::uint64_t handle, const Te
     return Error{
         Errc::address_out_of_bounds,
         {},
-        fmt::format("{:#x} is no texture{}: such handles", handle,
+        fmt::format("{:#x} {}{}: such handles", handle, texture::kNoTexture,
                     texture::find_surface(handle) != nullptr ? " but a surface" : ""),
         "a handle is what ptx::texture has returned, until it is forgotten (in Python what warpbit.texture has "
         "returned, as long as its array is kept)"};

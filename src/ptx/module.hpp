@@ -159,7 +159,7 @@ struct FunctionText {
   Linkage linkage = Linkage::internal;
   std::deque<Variable> returns = {}, parameters = {};
   Extent max_threads = {}, required_threads = {}, required_cluster = {};
-  std::int64_t max_registers = 0;  ///< .maxnreg; 0 without
+  std::int64_t max_registers = 0, min_blocks = 0;  ///< .maxnreg and .minnctapersm; 0 without
   bool explicit_cluster = false, no_return = false;
   bool has_samplers = false;    ///< see ModuleText
   std::string_view alias = {};  ///< the function that it is (.alias)

@@ -255,8 +255,9 @@ bool Parser::performance_directive(FunctionText& function) {
     return true;
   else if (take(".maxnreg"))
     function.max_registers = integer("a number");
-  else if (take(".minnctapersm") || take(".maxclusterrank") || take(".abi_preserve") ||
-           take(".abi_preserve_control"))
+  else if (take(".minnctapersm"))
+    function.min_blocks = integer("a number");
+  else if (take(".maxclusterrank") || take(".abi_preserve") || take(".abi_preserve_control"))
     integer("a number");
   else if (take(".pragma"))
     pragma();

@@ -7,8 +7,12 @@
 #include <memory>
 #include <mutex>
 #include <shared_mutex>
+#include <string_view>
 
 namespace warpbit::texture {
+
+/// What a fault says of a number that is no handle of the process: by it others know the fault.
+inline constexpr std::string_view kNoTexture = "is no texture", kNoSurface = "is no surface";
 
 template <class T>
 class Handles {

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <span>
 
+#include "texture/handles.hpp"
 #include "verify/prepare.hpp"
 
 namespace warpbit::verification {
@@ -154,12 +155,16 @@ FileStatus status_of_fault(const Fault& fault, FileReport& report) {
                        (statement.starts_with('@') && statement.find(" call") != statement.npos);
   const bool is_code =
       is_call && fault.error.code == Errc::undefined_operand && !fault.error.seen.ends_with(" 0x0");
+  const auto says = [&](std::string_view what) { return fault.error.seen.find(what) != std::string::npos; };
+  const bool is_handle = fault.error.code == Errc::address_out_of_bounds &&
+                         (says(texture::kNoTexture) || says(texture::kNoSurface));
   say(is_memory
           ? "it reaches memory that the recording does not have, as that behind pointers in memory (record --follow)"
-      : is_code ? "it calls a function by an address of the GPU, where code lies elsewhere"
-                : "fault",
+      : is_code   ? "it calls a function by an address of the GPU, where code lies elsewhere"
+      : is_handle ? "it has a handle of the GPU, and the recording has no textures and no surfaces"
+                  : "fault",
       fault, report);
-  return is_memory || is_code ? FileStatus::not_reproducible : FileStatus::fault;
+  return is_memory || is_code || is_handle ? FileStatus::not_reproducible : FileStatus::fault;
 }
 
 // Who stores there first: the launch is run again, and may not. An access that reaches across the edge of the bytes is out of
