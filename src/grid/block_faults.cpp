@@ -197,7 +197,8 @@ void Block::explain_by_others(Fault& fault) const {
   if (fault.other && !fault.other->lanes.empty() && fault.error.code == Errc::copy_pending)
     if (const auto wait = async_.groups.last_wait(fault.other->warp * kLanes + fault.other->lanes.front());
         wait && wait->pending != 0)
-      fault.related.push_back(block::side_of(wait->who, fmt::format("waits for all groups but the last {}", wait->pending)));
+      fault.related.push_back(
+          block::side_of(wait->who, fmt::format("waits for all groups but the last {}", wait->pending)));
   if (fault.other && fault.error.code == Errc::copy_pending && is_behind(grid_.program, fault)) {
     fault.error.seen += ", and no barrier came between this statement and that copy";
     fault.error.accepted = "a __syncthreads must come between this statement and the copy";
