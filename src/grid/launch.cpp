@@ -99,8 +99,9 @@ namespace {
 constexpr int kFlagBits = 12;  // of block::Messages
 
 using Clock = std::chrono::steady_clock;
-/// While a loop is endless the host may still write to memory that it reads: for so many steps and accesses of lanes, or so long.
-constexpr std::uint64_t kPatience = 40'000'000;
+/// While a loop is endless the host may still write to memory that it reads: for so many steps and accesses of lanes, or so long
+/// and a few.
+constexpr std::uint64_t kPatience = 40'000'000, kLeastPatience = kPatience / 20;
 constexpr std::chrono::seconds kLongPatience{2};
 
 bool loads_global(const Program& program) {
@@ -232,7 +233,8 @@ Queue::Turn Queue::turn_of(std::unique_ptr<Cluster> cluster) {
 // Whether all that have begun are stuck, and the host does nothing either; of them, the first one says so.
 bool Queue::is_alone(const Cluster& cluster) const {
   return stuck_.size() == begun_ && *stuck_.begin() == cluster.number() &&
-         (idle_work_ >= patience_ || Clock::now() - changed_at_ >= kLongPatience);
+         (idle_work_ >= patience_ ||
+          (idle_work_ >= kLeastPatience && Clock::now() - changed_at_ >= kLongPatience));
 }
 
 void Queue::note_changes(const Turn& turn, Outcome outcome) {
