@@ -242,30 +242,6 @@ void Block::explain_by_others(Fault& fault) const {
     explain_by_barriers(fault);
 }
 
-// The two warps of a race were at different statements when all warps met last.
-void Block::explain_by_barriers(Fault& fault) const {
-  const auto met_at = [&](int warp) {
-    const auto in_block = static_cast<std::size_t>(warp - async_.shared.first_warp());
-    return in_block < met_at_.size() ? met_at_[in_block] : -1;
-  };
-  const std::int32_t mine = met_at(fault.warp), others = met_at(fault.other->warp);
-  if (mine < 0 || others < 0 || mine == others) return;
-  std::map<std::int32_t, std::vector<int>> warps;
-  for (std::size_t w = 0; w < met_at_.size(); ++w)
-    if (met_at_[w] >= 0) warps[met_at_[w]].push_back(static_cast<int>(w));
-  std::string all;
-  for (const auto& [statement, here] : warps) {
-    const Origin& origin = grid_.program.origins[static_cast<std::size_t>(statement)];
-    const ptx::Statement& at = statement_of(origin);
-    const std::string lines = own_lines(chain_of(*grid_.program.module, *origin.function, at));
-    all +=
-        fmt::format("{}{} {} {}at PTX line {}{}", all.empty() ? "" : ", ", here.size() == 1 ? "warp" : "warps",
-                    ranges(here), all.empty() ? "met the last barrier " : "", at.position.line,
-                    lines.empty() ? "" : fmt::format(" ({})", lines));
-  }
-  fault.error.accepted += fmt::format(" ({}, so their barriers are out of step)", all);
-}
-
 void Block::fault(Fault found) {
   if (fault_) return;
   // The write may come, and then be in a race with this read. Of what tensor memory has not, no address is known.
