@@ -99,8 +99,8 @@ namespace {
 constexpr int kFlagBits = 12;  // of block::Messages
 
 using Clock = std::chrono::steady_clock;
-/// While a loop is endless the host may still write to memory that it reads: for so many steps and accesses of lanes, or so long
-/// and a few.
+/// While a loop is endless the host may still write to memory that it reads: for so many steps and accesses of lanes, or for so
+/// long, if there have been a few of them.
 constexpr std::uint64_t kPatience = 40'000'000, kLeastPatience = kPatience / 20;
 constexpr std::chrono::seconds kLongPatience{2};
 

@@ -51,7 +51,8 @@ class SpinSearch {
       const int i = todo.back();
       todo.pop_back();
       if (i == atomic || tries_again(atomic, i)) continue;
-      if (i < first_ || i >= end_ || !is_harmless(i) || writes(i, at(atomic).place[2])) return std::nullopt;
+      if (i < first_ || i >= end_ || !is_harmless(i) || writes(program_, at(i), at(atomic).place[2]))
+        return std::nullopt;
       if (seen[static_cast<std::size_t>(i - first_)]) continue;
       seen[static_cast<std::size_t>(i - first_)] = true;
       const Step& step = at(i);
@@ -80,13 +81,6 @@ class SpinSearch {
     if (i < first_ || i >= end_ || does(program_, at(i)) != Does::atomic || !at(i).place[kFreeValue].exists())
       return false;
     return at(i).place[2].is_same_as(at(first).place[2]) && at(i).access.offset == at(first).access.offset;
-  }
-  bool writes(int i, const Place& place) const {
-    bool out = false;
-    for_each_use(program_, at(i), [&](const Place& one, Use use) {
-      out = out || (use == Use::result && one.is_same_as(place));
-    });
-    return out;
   }
   // The comparison of the old value with a constant, for equality, that alone decides a branch.
   const Step* tested(const Step& branch, const Place& old) const {

@@ -51,12 +51,7 @@ class Kept {
     for_each_use(program_, step, [&](const Place& place, Use) { places_.push_back(place); });
   }
   bool is_written_by(const Step& step) const {
-    bool out = false;
-    for_each_use(program_, step, [&](const Place& place, Use use) {
-      const auto is_it = [&](const Place& one) { return place.is_same_as(one); };
-      out = out || (use == Use::result && std::ranges::any_of(places_, is_it));
-    });
-    return out;
+    return std::ranges::any_of(places_, [&](const Place& one) { return writes(program_, step, one); });
   }
 
  private:

@@ -239,9 +239,7 @@ class Loop {
     if (place.kind != Place::Kind::reg && place.kind != Place::Kind::predicate) return true;
     std::vector<int> writers;
     for (int i = first_; i <= last_; ++i)
-      for_each_use(program_, at(i), [&](const Place& one, Use use) {
-        if (use == Use::result && one.is_same_as(place)) writers.push_back(i);
-      });
+      if (writes(program_, at(i), place)) writers.push_back(i);
     if (writers.empty()) return true;
     const int writer = writers.front();
     const Step& step = at(writer);

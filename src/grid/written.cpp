@@ -130,6 +130,13 @@ void for_each_use(const Program& program, const Step& step, const VisitLanes& vi
   visit_uses(program, step, visit);
 }
 
+bool writes(const Program& program, const Step& step, const Place& place) {
+  bool out = false;
+  for_each_use(program, step,
+               [&](const Place& one, Use use) { out = out || (use == Use::result && one.is_same_as(place)); });
+  return out;
+}
+
 bool is_descriptor(const Program& program, const Step& step, const Place& place) {
   if (!is_tensor(steps::what_runs(step))) return false;
   const std::vector<Place>& places = program.places[static_cast<std::size_t>(step.target)];

@@ -25,6 +25,9 @@ void for_each_use(const Program& program, const Step& step,
 using VisitLanes = std::function<void(const Place&, Use, Lanes)>;
 void for_each_use(const Program& program, const Step& step, const VisitLanes& visit);
 
+/// Whether a step writes a register or a predicate, where each register has a slot of its own.
+bool writes(const Program& program, const Step& step, const Place& place);
+
 /// Whether a place is that of a descriptor: of a matrix in shared memory, or of a tensor instruction.
 bool is_descriptor(const Program& program, const Step& step, const Place& place);
 
