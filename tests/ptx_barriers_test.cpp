@@ -142,7 +142,14 @@ TEST_CASE("barriers count each instruction that a warp executes") {
        64,
        "@%p1 bar.arrive 3, 96; @!%p1 bar.sync 3;",
        Errc::barrier_misused,
-       {"barrier 3 for all threads", "its first arrival was for 96 threads"}},
+       {"barrier 3 for all threads",
+        "its first arrival was for 96 threads, and all of a phase must count the same threads, or those who meet apart "
+        "must use another barrier"}},
+      {"a count where another warp meets all threads",
+       64,
+       "@%p1 bar.sync 0, 96; @!%p1 bar.sync 0;",
+       Errc::barrier_misused,
+       {"must use another barrier (__syncthreads is barrier 0)"}},
   });
 }
 

@@ -56,6 +56,15 @@ const Pair kPairs[] = {
      "or a __syncwarp must come between them, or a __syncthreads if other warps use these bytes, too\n  k, block (0, 0, 0), shared address 0x40 (s "
      "+ 0x40)\n  PTX line 15: warp 0, lane 0\n  PTX line 12: warp 0, lane 16: writes bytes 0x40 to 0x43\n  PTX "
      "line 14: warp 0, lanes 0-31: the bar.warp.sync"},
+    {"a bar.warp.sync of the other lane alone", 32, 64,
+     "@!%p2 st.shared.u32 [%r2], %r1; bar.warp.sync -1;\n@!%p2 bra NEXT;\nst.shared.u32 [s], 7;\nbar.warp.sync 1;\nNEXT:\n"
+     "ld.shared.u32 %r7, [s];\nst.global.u32 [%rd1], %r7;",
+     "@!%p2 st.shared.u32 [%r2], %r1; bar.warp.sync -1;\n@!%p2 bra NEXT;\nst.shared.u32 [s], 7;\nNEXT:\nbar.warp.sync -1;\n"
+     "ld.shared.u32 %r7, [s];\nst.global.u32 [%rd1], %r7;",
+     "ld.shared.u32 %r7, [s]: bytes 0x0 to 0x3 were written by lane 0 of warp 0, and the bar.warp.sync between that write and "
+     "this read had the mask 0x00000001, without lane 1; its mask must have lane 1, or a __syncwarp must come between them, or "
+     "a __syncthreads if other warps use these bytes, too\n  k, block (0, 0, 0), shared address 0x0 (s)\n  PTX line 17: warp "
+     "0, lane 1\n  PTX line 14: warp 0, lane 0: writes bytes 0x0 to 0x3\n  PTX line 15: warp 0, lanes 0-31: the bar.warp.sync"},
     {"a barrier by half of the lanes", 64, 64,
      "st.shared.u32 [%r2], %r1;\n@!%p3 bra BEHIND;\nbar.sync 0;\nBEHIND:\nld.shared.u32 %r7, [%r3];\nst.global.u32 [%rd1], %r7;",
      "st.shared.u32 [%r2], %r1;\nbar.sync 0;\nld.shared.u32 %r7, [%r3];\nst.global.u32 [%rd1], %r7;",

@@ -95,7 +95,7 @@ const Case kBeyond[] = {
      "mov.u32 %r3, _ZZ1kPjE2As; cp.async.bulk.global.shared::cta.bulk_group [%rd1], [%r3 + 48], 32;",
      "bytes 48 to 79 of 'As'"},
     {"behind what the launch gives", "mov.u32 %r3, dynamic; st.shared.u32 [%r3 + 64], 1;",
-     "bytes 64 to 67 of 'dynamic' (64 bytes of .shared) are out of bounds; an address that is computed from 'dynamic' must stay in it"},
+     "bytes 64 to 67 of 'dynamic' (64 bytes of dynamic .shared) are out of bounds; an address that is computed from 'dynamic' must stay in it"},
     {"before what the launch gives", "mov.u32 %r3, dynamic; st.shared.u32 [%r3 + -4], 1;",
      "bytes -4 to -1 of 'dynamic'"},
     {"local memory", "mov.u64 %rd3, la; add.u64 %rd3, %rd3, 64; st.local.u32 [%rd3], 1;",
@@ -234,9 +234,10 @@ TEST_CASE("a shared address has the name of its variable", "[quick]") {
 // ---- Loops without an end
 
 const Case kEndless[] = {
-    {"a jump to itself", "L: bra L;", "has no end; no branch leads out of the loop"},
+    {"a jump to itself", "L: bra L;",
+     "has no end; no branch leads out of it: the one back may lack its predicate, or the compiler has read"},
     {"a counter whose branch lacks its predicate", "mov.u32 %r2, 0; L: add.u32 %r2, %r2, 1; bra L;",
-     "has no end; no branch leads out of the loop"},
+     "has no end; no branch leads out of it: the one back may lack its predicate, or the compiler has read"},
     {"a lock in shared memory that nobody unlocks",
      "mov.u32 %r3, dynamic; st.shared.u32 [%r3], 1;"
      " L: atom.shared.cas.b32 %r2, [%r3], 0, 1; setp.ne.u32 %p1, %r2, 0; @%p1 bra L;",

@@ -157,6 +157,10 @@ KernelRule rule_of_race(const std::optional<Flaw>& flaw, Misfit misfit) {
 
 namespace {
 
+// Of a flag's write by another thread than that of the access.
+constexpr std::string_view kHowItKnows =
+    "the barrier (for lanes of one warp a __syncwarp) or the flag by which its thread knows of the accesses of others";
+
 // "must come before the write of the flag, and another one after its read", where each lacks one.
 std::string missing_fences(const Flaw& flaw, std::string_view both) {
   if (!flaw.write.lacks) return "must come after the read of the flag";
@@ -164,8 +168,7 @@ std::string missing_fences(const Flaw& flaw, std::string_view both) {
       !flaw.write.fenced ? "must come before the write of the flag"
       : flaw.write.is_own
           ? fmt::format("must come between {} and the write of the flag", both.substr(0, both.find(" and ")))
-          : "must stand right before the write of the flag, behind a barrier (for lanes of one warp a __syncwarp) that "
-            "follows the accesses of the other threads";
+          : fmt::format("must stand right before the write of the flag, behind {}", kHowItKnows);
   return fmt::format("{}{}", before, flaw.read.lacks ? ", and another one after its read" : "");
 }
 
@@ -238,15 +241,12 @@ Unordered::Words words_of(const Flaw& flaw, Scope reach, Scope own) {
                                           : "this release",
                         kScopeNames[static_cast<std::size_t>(use.scope)], use.unsaid ? " by default" : "",
                         use.scope == Scope::cta ? "another block" : "another cluster"),
-            fmt::format("it must have .{} scope", scope)};
+            writes && own > use.scope ? fmt::format("it must be a {}", fence)
+                                      : fmt::format("it must have .{} scope", scope)};
   const bool is_early = writes && use.fenced.has_value();
-  const std::string must =
-      is_early
-          ? fmt::format("must stand right before it, behind {}",
-                        use.is_own ? "the accesses that come before it"
-                                   : "a barrier (for lanes of one warp a __syncwarp) that follows the accesses "
-                                     "of the other threads")
-          : fmt::format("must come {} it", writes ? "before" : "after");
+  const std::string must = is_early ? fmt::format("must stand right before it, behind {}",
+                                                  use.is_own ? "the accesses that come before it" : kHowItKnows)
+                                    : fmt::format("must come {} it", writes ? "before" : "after");
   return {fmt::format("this {} of a flag is {}, and {}", writes ? "write" : "read",
                       flaw.kind == Flaw::Kind::relaxed ? "relaxed" : "volatile or relaxed",
                       is_early ? "the last fence stands before the accesses that it hands over"
@@ -257,6 +257,14 @@ Unordered::Words words_of(const Flaw& flaw, Scope reach, Scope own) {
                           ? fmt::format("it must be .{}.{}, or ", writes ? "release" : "acquire", scope)
                           : "",
                       fence, must)};
+}
+
+Unordered::Words words_of_early(const Flaw& flaw, bool writes) {
+  const std::string_view flag = flaw.write.lacks ? "write" : "release";
+  return {fmt::format("this {} comes behind the {} of the flag that hands its bytes over",
+                      writes ? "write" : "read", flag),
+          fmt::format("it must come before that {}{}, or another flag must be released after it", flag,
+                      flaw.write.lacks ? fmt::format(", with a {} between them", kFences.back()) : "")};
 }
 
 Unordered::Words Unordered::words() const {
@@ -271,9 +279,10 @@ Unordered::Words Unordered::words() const {
         fmt::format(
             "the flag between {} was acquired by another lane of the warp alone, and no __syncwarp came since",
             both),
-        fmt::format("a __syncwarp must come between the acquire and {}",
-                    in_order.second == "this write" || in_order.second == "this read" ? in_order.second
-                                                                                      : "this statement")};
+        fmt::format(
+            "a __syncwarp must come between the acquire and {}, or a __syncthreads if other warps need the flag, too",
+            in_order.second == "this write" || in_order.second == "this read" ? in_order.second
+                                                                              : "this statement")};
   if (flaw && flaw->kind == Flaw::Kind::arrival)
     return {fmt::format("the arrival between {} is relaxed, so it does not order them", both),
             fmt::format("the arrival must not be .relaxed, or a {} must come before it", fence)};

@@ -94,6 +94,10 @@ Fault Mbarriers::too_many(std::int64_t address, const Object& object, const Mbar
                           std::string_view what, Who who) const {
   const Who* const last = object.arrived.empty() ? nullptr : &object.arrived.back().who;
   const bool by_one_statement = last != nullptr && last->at == who.at && last->thread != who.thread;
+  const auto is_own = [&](const Arrived& one) {
+    return one.phase == object.phase && one.who.thread == who.thread;
+  };
+  const bool again = std::ranges::any_of(object.arrived, is_own);
   const std::int64_t awaited = object.bytes - std::int64_t{arrival.expected};
   const std::uint32_t more = arrival.count - object.pending;
   const std::string brings = more == 1 && arrival.count == 1
@@ -106,7 +110,10 @@ Fault Mbarriers::too_many(std::int64_t address, const Object& object, const Mbar
           : fmt::format("{} and {} bytes more than were expected, so", all_arrivals(object.expected), -awaited);
   Fault out = *misused(
       what, address, fmt::format("phase {} of {} has had {} {}", object.phase, name(address, who), had, brings),
-      !by_one_statement ? "fewer arrivals must come, or mbarrier.init must count all arrivals of a phase"
+      !by_one_statement
+          ? fmt::format("{}, or mbarrier.init must count all arrivals of a phase",
+                        again ? "this thread must wait for the end of the phase before it arrives again"
+                              : "fewer arrivals must come")
       : arrival.expected != 0
           ? "one thread must execute this statement and expect the bytes of all copies of the phase, or "
             "mbarrier.init must count all threads that execute it"

@@ -10,6 +10,7 @@
 #include <mutex>
 #include <optional>
 #include <span>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -99,11 +100,12 @@ class NearlyKnown {
   void add(const Nearly& one);
   void join(const NearlyKnown& other);
   /// The flaw of what has `knows(one)`: of those to which the fewest others must be added, and of which the fewest sides lack
-  /// something, the latest one's.
+  /// something, the latest one's. A fence that is too narrow is one that stands there.
   template <class Knows>
   std::optional<Flaw> find(Knows knows) const {
     const auto lacks = [](const Nearly& one) {
-      return std::pair(one.others, int{one.flaw.write.lacks} + int{one.flaw.read.lacks});
+      return std::tuple(one.others, int{one.flaw.write.lacks} + int{one.flaw.read.lacks},
+                        one.flaw.kind != Flaw::Kind::scope);
     };
     const Nearly* out = nullptr;
     for (const Nearly& one : all_)

@@ -107,6 +107,23 @@ std::optional<Block::Between> Block::apart_between(const FaultSide& first, const
       std::move(side), "the masks must be those of the lanes that come to the same statement"};
 }
 
+// A barrier of the warp whose mask has one of the two lanes alone: better that of the second one.
+std::optional<Block::Between> Block::masked_between(const FaultSide& first, const FaultSide& second,
+                                                    std::string_view both) const {
+  const auto in = [](const Narrow& one, int lane) { return (one.lanes >> lane & 1) != 0; };
+  const int a = first.lanes.front(), b = second.lanes.front();
+  for (const auto& [here, absent] : {std::pair(b, a), std::pair(a, b)})
+    for (const Narrow& one : narrow_[static_cast<std::size_t>(second.warp - async_.shared.first_warp())]) {
+      if (one.warps != 0 || !in(one, here) || in(one, absent) || !is_between(first, one.at, second)) continue;
+      const std::string what = opcode_at(grid_.program, one.at);
+      return Between{
+          fmt::format("the {} between {} had the mask {:#010x}, without lane {}", what, both, one.lanes, absent),
+          block::side_of_warp({second.warp * kLanes, one.at}, "the " + what),
+          fmt::format("its mask must have lane {}", absent)};
+    }
+  return std::nullopt;
+}
+
 // What the warp of the second one has executed. `both`: "that write and this read".
 std::optional<Block::Between> Block::between(const FaultSide& first, const FaultSide& second,
                                              std::string_view both) const {
@@ -114,22 +131,17 @@ std::optional<Block::Between> Block::between(const FaultSide& first, const Fault
   if (std::min(own, other) < 0 || std::max(own, other) >= std::min(static_cast<int>(warps_.size()), kLanes))
     return std::nullopt;
   if (auto found = waiting_between(first, second, both)) return found;
-  if (own == other)
+  if (own == other) {
     if (auto found = apart_between(first, second, both)) return found;
+    return masked_between(first, second, both);
+  }
   const auto side = [&](const block::Place& at, std::string what) {
     return block::side_of_warp({second.warp * kLanes, at}, std::move(what));
   };
-  const Lanes lanes = Lanes{1} << second.lanes.front() | Lanes{1} << first.lanes.front();
   for (const Narrow& one : narrow_[static_cast<std::size_t>(own)]) {
     if (!is_between(first, one.at, second)) continue;
     const std::string what = opcode_at(grid_.program, one.at);
-    if (one.warps == 0 && own == other && (one.lanes >> second.lanes.front() & 1) != 0 &&
-        (lanes & ~one.lanes) != 0)
-      return Between{fmt::format("the {} between {} had the mask {:#010x}, without lane {}", what, both,
-                                 one.lanes, first.lanes.front()),
-                     side(one.at, "the " + what),
-                     fmt::format("its mask must have lane {}", first.lanes.front())};
-    if (one.warps != 0 && own != other && (one.warps >> other & 1) == 0) {
+    if (one.warps != 0 && (one.warps >> other & 1) == 0) {
       const Barrier& barrier = barriers_[static_cast<std::size_t>(one.barrier)];
       const bool comes = barrier.in_use && barrier.warps[static_cast<std::size_t>(other)].here != 0;
       return Between{
@@ -143,7 +155,6 @@ std::optional<Block::Between> Block::between(const FaultSide& first, const Fault
                 : ""};
     }
   }
-  if (own == other) return std::nullopt;
   for (std::size_t number = 0; number < arrived_.size(); ++number) {
     const auto found = arrived_[number].find(own);
     if (found != arrived_[number].end() && is_between(first, found->second.last, second))

@@ -124,6 +124,7 @@ class Block {
   const std::vector<Finding>& findings() const { return findings_; }
   /// Nothing goes on. The fault of an instruction that needs lanes or warps which are elsewhere; false if there is none.
   bool report_cause();
+  bool may_come(Warp& warp, const Path& path) const;
   /// How much its waits tell of the cause, where nothing goes on, to compare with other blocks; -1: nobody waits.
   int tells() const;
   /// The fault of a thread that waits; false if none does. `waiting`: all that wait.
@@ -264,6 +265,8 @@ class Block {
     std::string must = {};
   };
   bool explain_by_narrow(Fault& fault) const;
+  std::optional<Between> masked_between(const FaultSide& first, const FaultSide& second,
+                                        std::string_view both) const;
   bool has_met_at(int warp, std::int32_t statement) const;
   std::optional<Between> apart_between(const FaultSide& first, const FaultSide& second,
                                        std::string_view both) const;

@@ -296,8 +296,12 @@ std::optional<Error> Block::misused(const Arrival& arrival) const {
   };
   if (!barrier.in_use) return std::nullopt;
   if (expected(barrier.threads) != expected(arrival.threads))
-    return error(fmt::format("barrier {} for {}", arrival.barrier, threads(arrival.threads)),
-                 fmt::format("its first arrival was for {}", threads(barrier.threads)));
+    return error(
+        fmt::format("barrier {} for {}", arrival.barrier, threads(arrival.threads)),
+        fmt::format(
+            "its first arrival was for {}, and all of a phase must count the same threads, or those who "
+            "meet apart must use another barrier{}",
+            threads(barrier.threads), arrival.barrier == 0 ? " (__syncthreads is barrier 0)" : ""));
   if ((barrier.reduction == Reduction::none) != (arrival.reduction == Reduction::none))
     return error(fmt::format("barrier {} with and without .red", arrival.barrier),
                  "all warps that meet there must have it, or none");

@@ -135,16 +135,25 @@ Fault Block::missing_warp(Warp& warp, const Path& path) const {
 
 namespace {
 
-// Whether some of these lanes wait for a barrier object, for registers or columns: who waits for them has no better reason.
-bool any_waits(Warp& warp, Lanes lanes) {
-  return std::ranges::any_of(warp.paths(), [&](const Path& path) {
-    const bool waits =
-        path.waits_for == Waits::test || path.waits_for == Waits::registers || path.waits_for == Waits::columns;
-    return waits && (path.lanes & lanes) != 0;
-  });
+// For a barrier object, for registers or columns: who waits for such lanes has no better reason.
+bool waits_elsewhere(const Path& path) {
+  return path.waits_for == Waits::test || path.waits_for == Waits::registers ||
+         path.waits_for == Waits::columns;
 }
 
 }  // namespace
+
+// Whether lanes that a path waits for wait for something else on their way to it.
+bool Block::may_come(Warp& warp, const Path& path) const {
+  const auto is_on_its_way = [&](const Path& other) {
+    const block::Place from = who(warp, other).at, to = who(warp, path).at;
+    const auto function = [&](const block::Place& at) { return origin_at(grid_.program, at).function; };
+    return function(from) != function(to) || leads(from, to);
+  };
+  return std::ranges::any_of(warp.paths(), [&](const Path& other) {
+    return (other.lanes & path.needs & ~path.lanes) != 0 && waits_elsewhere(other) && is_on_its_way(other);
+  });
+}
 
 bool Block::report_cause() {
   if (stuck_) {
@@ -157,13 +166,13 @@ bool Block::report_cause() {
   for (const std::unique_ptr<Warp>& warp : warps_)
     for (const Path& path : warp->paths())
       if (path.waits_for == Waits::none && path.waits && (waits == nullptr || path.pc < waits->pc) &&
-          !any_waits(*warp, path.needs & ~path.lanes))
+          !may_come(*warp, path))
         who_waits = warp.get(), waits = &path;
   if (waits != nullptr) return report_missing(*who_waits, *waits), true;
   const auto group_waits = [&](const Warp& one) {
     return std::ranges::any_of(warps_, [&](const std::unique_ptr<Warp>& other) {
       return other->number() / block::kGroupWarps == one.number() / block::kGroupWarps &&
-             any_waits(*other, kAllLanes);
+             std::ranges::any_of(other->paths(), waits_elsewhere);
     });
   };
   for (const std::unique_ptr<Warp>& one : warps_)
@@ -229,17 +238,18 @@ Fault Block::endless(Warp& warp, const Path& path, const std::vector<FaultWaiter
   const std::string loop =
       fmt::format("the loop at PTX {} has no end",
                   first == last ? fmt::format("line {}", first) : fmt::format("lines {} to {}", first, last));
-  Fault out =
-      block::fault_of({warp.number_in_cluster() * kLanes, place(warp.site(step(at), path.stack))},
-                      grid_.program.leads_out[static_cast<std::size_t>(path.pc)]
-                          ? Error{Errc::threads_diverge,
-                                  {},
-                                  loop + ", and no thread changes anything any more",
-                                  reads.empty() ? "nothing ends the loop" : reads}
-                          : Error{Errc::threads_diverge,
-                                  {},
-                                  loop,
-                                  "no branch leads out of the loop; the one back may lack its predicate"});
+  Fault out = block::fault_of(
+      {warp.number_in_cluster() * kLanes, place(warp.site(step(at), path.stack))},
+      grid_.program.leads_out[static_cast<std::size_t>(path.pc)]
+          ? Error{Errc::threads_diverge,
+                  {},
+                  loop + ", and no thread changes anything any more",
+                  reads.empty() ? "nothing ends the loop" : reads}
+          : Error{Errc::threads_diverge,
+                  {},
+                  loop,
+                  "no branch leads out of it: the one back may lack its predicate, or the compiler has "
+                  "read what its condition names before it (volatile or an atomic keeps that within)"});
   out.lanes = block::lanes_of(path.lanes);
   out.waiting = waiting;
   return out;

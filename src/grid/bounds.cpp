@@ -70,8 +70,9 @@ bool lies_in_variable(Warp& warp, const Path& path, const Step& step, int lane, 
       Block::who(warp, step, lane),
       {Errc::address_out_of_bounds,
        {},
-       fmt::format("bytes {} to {} of '{}' ({} bytes of .{})", from,
-                   from + static_cast<std::int64_t>(bytes) - 1, name, bounds->bytes, ptx::name(variable.space)),
+       fmt::format("bytes {} to {} of '{}' ({} bytes of {}.{})", from,
+                   from + static_cast<std::int64_t>(bytes) - 1, name, bounds->bytes,
+                   variable.bytes == 0 ? "dynamic " : "", ptx::name(variable.space)),
        fmt::format("an address that is computed from '{}'{} must stay in it", name, has_arrays(name))},
       KernelRule::beyond_variable);
   if (in_shared && at < warp.block().shared().size())
