@@ -214,10 +214,10 @@ ptx::Launch one_after_another(ptx::Launch how) {
   return how;
 }
 
-// Lane 0 of the first warp of block 0 does one thing, all threads of block 1 another.
-std::string of_blocks(const std::string& first, const std::string& second) {
-  return "setp.ne.u32 %p4, %r2, 0; @%p4 bra SECOND; @!%p1 bra END;\n" + first + "bra END;\nSECOND:\n" + second +
-         "END:";
+// Lane 0 of the first warp of a block does one thing, all threads of the other block another.
+std::string of_blocks(const std::string& first, const std::string& second, int block = 0) {
+  return fmt::format("setp.ne.u32 %p4, %r2, {}; @%p4 bra SECOND; @!%p1 bra END;\n{}bra END;\nSECOND:\n{}END:",
+                     block, first, second);
 }
 
 TEST_CASE(
@@ -252,6 +252,26 @@ TEST_CASE(
        "read with .acquire.gpu before this statement"},
       how);
   check({"", of_blocks("st.global.u32 [%rd1], 7;\n", "ld.global.u32 %r6, [%rd2+64];\n")}, how);
+  // Block 0 reads before its own wait is over, by the other warp.
+  check({"blocks_not_ordered", of_blocks(sets, waits + reads, 1),
+         "nothing orders this write and that read, which stands behind the wait for a flag at PTX line"},
+        how);
+  check({"", of_blocks(sets, waits + "bar.sync 0;\n" + reads, 1)}, how);
+}
+
+TEST_CASE("an atom.cas that takes a place does not say that what is written there then is done") {
+  // Lane 0 takes the place, and the other lanes find it taken.
+  const auto insert = [](const std::string& meets) {
+    return "atom.global.cas.b32 %r5, [%rd1+256], 0, 9; setp.ne.u32 %p4, %r5, 0; @%p4 bra TAKEN;\n"
+           "st.global.u32 [%rd1+260], 7;\nTAKEN: " +
+           meets + "@!%p4 bra END; ld.global.u32 %r6, [%rd1+260]; st.global.u32 [%rd2], %r6;\nEND:";
+  };
+  check(
+      {"data_race", insert(""),
+       "one atom.cas must write these bytes, too, or the write must be followed by a flag with .release for which the "
+       "reader waits (the atom.cas at PTX line"},
+      {.block = {32}});
+  check({"", insert("bar.warp.sync -1; ")}, {.block = {32}});
 }
 
 TEST_CASE(
@@ -336,9 +356,14 @@ TEST_CASE("a flag that was released before what it is to hand over is named") {
                     kPlain = "st.global.u32 [%rd1+128], 7; ";
   check(
       {"blocks_not_ordered", announced(kRelease, kPlain),
-       "ld.global.u32 %r8, [%rd1+128]: bytes 128 to 131 of the array of 'out' were written by lane 0 of warp 0 of "
-       "block (0, 0, 0), and the flag acquired before this read was released before that write; that write must "
-       "come before the release of the flag, or another flag must be released after it\n"},
+       "st.global.u32 [%rd1+128], 7: this write comes behind the release of the flag that hands its bytes over; it must "
+       "come before that release, or another flag must be released after it\n  k, block (0, 0, 0), global address "},
+      how);
+  check(
+      {"blocks_not_ordered", announced(kRelease, kPlain),
+       "block (1, 0, 0), warp 0, lane 0: what comes of it: ld.global.u32 %r8, [%rd1+128]: bytes 128 to 131 of the array "
+       "of 'out' were written by lane 0 of warp 0 of block (0, 0, 0), and the flag acquired before this read was "
+       "released before that write\n"},
       how);
   check({"", announced(kPlain, kRelease)}, how);
   const auto copy = [](const std::string& waits) {
@@ -371,7 +396,7 @@ TEST_CASE("a flag of which one side alone is wrong is told there") {
   check(
       {"scope_too_narrow", announced(kPlain + "membar.cta; ", "st.relaxed.gpu.global.u32 [%rd1], 1; "),
        "st.relaxed.gpu.global.u32 [%rd1], 1: the fence before this write of a flag has .cta scope, which does not reach "
-       "another block; it must have .gpu scope" +
+       "another block; it must be a __threadfence (fence.acq_rel.gpu)" +
            kOf},
       how);
   check(

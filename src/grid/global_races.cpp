@@ -29,7 +29,7 @@ KernelRule rule_of(const GlobalConflict& found) {
 void GlobalRaces::add(const GlobalConflict& found) {
   GlobalConflict one = found;
   const bool is_read_behind = one.are_strong && one.misfit == block::Misfit::none;
-  if (!is_read_behind && !one.flaw && one.now.cluster < one.before.cluster) std::swap(one.now, one.before);
+  if (!is_read_behind && !one.flaw && one.told_warp < 0 && one.now.cluster < one.before.cluster) std::swap(one.now, one.before);
   const std::int32_t before = one.before.site % statements_, now = one.now.site % statements_;
   const Key key{std::min(before, now), std::max(before, now), rule_of(one)};
   const auto rank = [](const GlobalConflict& of) {
@@ -111,14 +111,34 @@ Error error_of(const Grid& grid, const GlobalConflict& found, std::string_view w
                            is_weak_read && before.cluster == now.cluster, found.misfit, use(before), use(now)});
 }
 
+int number_of(const Grid& grid, const GlobalSide& side) {
+  return side.site % static_cast<std::int32_t>(grid.program.origins.size());
+}
+int line_of(const Grid& grid, int number) {
+  return statement_of(grid.program.origins[static_cast<std::size_t>(number)]).position.line;
+}
+
 // Whether threads come from the second statement to the first, and not back: what reads there is meant to find what is written.
 bool reads_behind(const Grid& grid, const GlobalConflict& found) {
   const Program& program = grid.program;
-  const auto statements = static_cast<std::int32_t>(program.origins.size());
-  const std::int32_t read = found.before.site % statements, write = found.now.site % statements;
+  const int read = number_of(grid, found.before), write = number_of(grid, found.now);
   const auto function = [&](std::int32_t of) { return program.origins[static_cast<std::size_t>(of)].function; };
   return !found.before.writes && found.now.writes && read != write && function(read) == function(write) &&
          leads_to(program, write, read, false) && !leads_to(program, read, write, false);
+}
+
+// Of lanes of one warp.
+std::string must_meet(const Grid& grid, const GlobalConflict& found) {
+  const bool is_taken = found.before.writes && !found.now.writes && !found.flaw;
+  const int by =
+      is_taken ? claims(grid.program, number_of(grid, found.before), number_of(grid, found.now)) : -1;
+  if (by < 0)
+    return "a __syncwarp must come between them, or a __syncthreads if other warps use these bytes, too";
+  return fmt::format(
+      "one atom.cas must write these bytes, too, or the write must be followed by a flag with .release for which the "
+      "reader waits (the atom.cas at PTX line {} tells that a place is taken, and not that this write is done), or a "
+      "__syncwarp must come between them",
+      line_of(grid, by));
 }
 
 /// What is said of accesses of two blocks between which there is no flag.
@@ -136,6 +156,16 @@ BetweenBlocks between_blocks(const Grid& grid, const GlobalConflict& found) {
         fmt::format("a __syncthreads must come between the wait of warp {} for the flag and this {}",
                     found.told_warp, now)};
   }
+  const bool is_early = !found.before.writes && found.now.writes && !found.flaw;
+  const int wait =
+      is_early ? awaits_before(grid.program, number_of(grid, found.before), number_of(grid, found.now)) : -1;
+  if (wait >= 0)
+    return {
+        fmt::format(
+            "nothing orders this write and that read, which stands behind the wait for a flag at PTX line {}",
+            line_of(grid, wait)),
+        "all threads that read must come behind that wait (a __syncthreads must follow it, if one thread waits for "
+        "them), and its flag must be written with .release.gpu after this write"};
   const bool is_reversed = reads_behind(grid, found);
   const std::string advice = fmt::format(
       "a flag must be written with .release.gpu after {} and read with .acquire.gpu before {} (an atomic "
@@ -191,11 +221,11 @@ Fault fault_within(const Grid& grid, const block::Cluster& cluster, const Global
   const int rank = cluster.rank_of(found.now.thread), other = cluster.rank_of(found.before.thread);
   const bool of_warp = found.before.thread / block::kWarp == found.now.thread / block::kWarp;
   const KernelRule rule = rule_within(cluster.order, found);
-  Error error = error_of(
-      grid, found, cluster.name(found.before.thread, rank), reach_within(grid, found, rank == other),
-      of_warp ? "a __syncwarp must come between them, or a __syncthreads if other warps use these bytes, too"
-      : rank != other ? "a barrier.cluster, or a flag of .cluster scope, must come between them"
-                      : "a __syncthreads must come between them");
+  Error error =
+      error_of(grid, found, cluster.name(found.before.thread, rank), reach_within(grid, found, rank == other),
+               of_warp         ? must_meet(grid, found)
+               : rank != other ? "a barrier.cluster, or a flag of .cluster scope, must come between them"
+                               : "a __syncthreads must come between them");
   if (rule == KernelRule::lanes_store_differently) {
     error.seen =
         fmt::format("lanes {} and {} store different values to {} ({})", found.before.thread % block::kWarp,
@@ -261,26 +291,53 @@ KernelRule rule_between(const Program& program, const GlobalConflict& found) {
   return is_taken_before_others(program, statement) ? KernelRule::flag_fence : KernelRule::blocks_not_ordered;
 }
 
-// A fault whose cause is one use of a flag, at that.
-Fault told_at_flag(const Grid& grid, Fault fault, const GlobalConflict& found, const block::FlagUse& use) {
+bool is_early(const GlobalConflict& found) {
+  return found.flaw && found.flaw->kind == block::Flaw::Kind::early;
+}
+bool is_of_copy(const Grid& grid, const GlobalConflict& found) {
+  const ptx::Statement& before = statement_of(origin_at(grid.program, Block::place(found.before.site)));
+  return found.before.writes && before.is->does == ptx::Does::copy;
+}
+
+// Why a fault is told elsewhere than at the later access, and where.
+struct CauseOf {
+  device::Index3 block;
+  block::Who who;
+  block::Unordered::Words words;
+};
+// One use of a flag, if the other one is right; the earlier access, if its thread has released the flag before it.
+std::optional<CauseOf> cause_of(const Grid& grid, const GlobalConflict& found) {
+  if (!found.flaw || !shows_flag(found)) return std::nullopt;
   const int stride = shape_of(grid).stride();
-  const device::Index3 at = block_of(grid, use);
-  const auto side = [&](FaultSide out, const device::Index3& of) {
-    out.elsewhere = of == at ? std::nullopt : std::optional(of);
-    return out;
+  if (const block::FlagUse* const use = block::at_fault(*found.flaw))
+    return CauseOf{block_of(grid, *use),
+                   {use->thread % stride, use->at},
+                   block::words_of(*found.flaw, block::Scope::gpu, grid.program.use_at(use->at).scope)};
+  if (!is_early(found) || !found.flaw->write.is_own || is_of_copy(grid, found)) return std::nullopt;
+  return CauseOf{block_of(grid, found.before),
+                 {found.before.thread % stride, Block::place(found.before.site)},
+                 block::words_of_early(*found.flaw, found.before.writes)};
+}
+
+Fault told_at(const Grid& grid, Fault fault, const GlobalConflict& found, CauseOf cause) {
+  const int stride = shape_of(grid).stride();
+  std::vector<FaultSide> related;
+  const auto add = [&](FaultSide side, const device::Index3& of) {
+    if (side.at == cause.who.at && of == cause.block) return;
+    side.elsewhere = of == cause.block ? std::nullopt : std::optional(of);
+    related.push_back(std::move(side));
   };
-  const block::FlagUse& other = &use == &found.flaw->write ? found.flaw->read : found.flaw->write;
-  std::vector<FaultSide> related = {side(*fault.other, block_of(grid, found.before))};
-  if (other.thread >= 0)
-    related.push_back(
-        side(block::side_of({other.thread % stride, other.at}, block::flag_text(*found.flaw, other)),
-             block_of(grid, other)));
-  auto [seen, accepted] = block::words_of(*found.flaw, block::Scope::gpu, grid.program.use_at(use.at).scope);
+  add(*fault.other, block_of(grid, found.before));
+  for (const block::FlagUse* use : {&found.flaw->write, &found.flaw->read})
+    if (use->thread >= 0)
+      add(block::side_of({use->thread % stride, use->at}, block::flag_text(*found.flaw, *use)),
+          block_of(grid, *use));
   const Errc code = fault.error.code;
-  Fault out = block::told_at_cause(std::move(fault), {use.thread % stride, use.at},
-                                   {code, {}, std::move(seen), std::move(accepted)});
-  out.block = at;
-  out.other = side(*out.other, block_of(grid, found.now));
+  Fault out = block::told_at_cause(std::move(fault), cause.who,
+                                   {code, {}, std::move(cause.words.cause), std::move(cause.words.advice)});
+  out.block = cause.block;
+  const device::Index3 later = block_of(grid, found.now);
+  out.other->elsewhere = later == cause.block ? std::nullopt : std::optional(later);
   out.related = std::move(related);
   name_statement(grid.program, out);
   return out;
@@ -294,13 +351,9 @@ Fault fault_between(const Grid& grid, const GlobalConflict& found) {
   const KernelRule rule = rule_between(grid.program, found);
   const BetweenBlocks words = between_blocks(grid, found);
   Error error = error_of(grid, found, who, block::Scope::gpu, words.advice, words.cause);
-  if (found.flaw && found.flaw->kind == block::Flaw::Kind::early) {
-    const bool is_of_copy =
-        statement_of(origin_at(grid.program, Block::place(found.before.site))).is->does == ptx::Does::copy;
-    if (is_of_copy && found.before.writes)
-      error.accepted =
-          "that copy must be complete (cp.async.bulk.wait_group 0, without .read) before the release of the flag";
-  }
+  if (is_early(found) && is_of_copy(grid, found))
+    error.accepted =
+        "that copy must be complete (cp.async.bulk.wait_group 0, without .read) before the release of the flag";
   Fault out = fault_of(grid, found, std::move(error), rule);
   out.block = block_of(grid, found.now);
   out.warp %= shape.stride() / block::kWarp;
@@ -314,9 +367,8 @@ Fault fault_between(const Grid& grid, const GlobalConflict& found) {
       if (const device::Index3 at = block_of(grid, *use); at != out.block) side.elsewhere = at;
     }
   name_statement(grid.program, out);
-  if (const block::FlagUse* const use =
-          found.flaw && shows_flag(found) ? block::at_fault(*found.flaw) : nullptr)
-    out = told_at_flag(grid, std::move(out), found, *use);
+  if (std::optional<CauseOf> cause = cause_of(grid, found))
+    out = told_at(grid, std::move(out), found, *std::move(cause));
   locate(grid.program, out);
   return out;
 }

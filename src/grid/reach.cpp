@@ -62,6 +62,34 @@ bool leads_to(const Program& program, int from, int to, bool without_barrier) {
 
 namespace {
 
+template <class Is>
+int statement_that(const Program& program, Is is) {
+  const auto found = std::ranges::find_if(program.steps, is);
+  return found == program.steps.end() ? -1 : found->statement;
+}
+
+}  // namespace
+
+int awaits_before(const Program& program, int read, int write) {
+  return statement_that(program, [&](const Step& step) {
+    const int at = step.statement;
+    return step.access.polls && leads_to(program, at, read, false) && !leads_to(program, at, write, false) &&
+           !leads_to(program, write, at, false);
+  });
+}
+
+int claims(const Program& program, int one, int other) {
+  return statement_that(program, [&](const Step& step) {
+    if (does(program, step) != ptx::Does::atomic) return false;
+    const Origin& origin = program.origins[static_cast<std::size_t>(step.statement)];
+    const auto words = words_of(*origin.function, statement_of(origin));
+    return std::ranges::find(words, "cas") != words.end() && leads_to(program, step.statement, one, true) &&
+           leads_to(program, step.statement, other, true);
+  });
+}
+
+namespace {
+
 enum class Touches : std::uint8_t { nothing, reads, writes };
 
 Touches touches_shared(const Program& program, const Step& step) {

@@ -18,6 +18,12 @@ void followers(const Program& program, int step, std::vector<int>& to);
 /// numbers of Program::origins.
 bool leads_to(const Program& program, int from, int to, bool without_barrier);
 
+/// A statement by which threads wait for a flag before they come to `read`, and which is on no way to `write` or from it; -1: there is
+/// none. The numbers are those of Program::origins.
+int awaits_before(const Program& program, int read, int write);
+/// An atom.cas from which threads come to both statements without a barrier; -1: there is none.
+int claims(const Program& program, int one, int other);
+
 /// Whether threads write to shared memory behind a step, or have a copy write there, before they read any of it: then they have
 /// waited for a buffer to be free. Accesses by generic addresses are left out.
 bool fills_next(const Program& program, int step);
