@@ -7,6 +7,7 @@
 #include "assembler/contract.hpp"
 #include "assembler/fold.hpp"
 #include "assembler/scale.hpp"
+#include "assembler/sign.hpp"
 #include "assembler/sink.hpp"
 #include "assembler/unroll.hpp"
 
@@ -34,6 +35,15 @@ bool has(const ptx::FunctionText& function, std::initializer_list<std::string_vi
   });
 }
 
+void change_numbers(Assembled& out, Rules rules) {
+  if (rules.has(Rule::unroll)) unroll(out);
+  if (rules.has(Rule::fold) || rules.has(Rule::divide) || rules.has(Rule::identity)) fold(out, rules);
+  if (rules.has(Rule::pair) || rules.has(Rule::identity)) pair(out, rules);
+  if (rules.has(Rule::contract)) sink(out);
+  if (rules.has(Rule::contract) || rules.has(Rule::quotient)) contract(out, rules);
+  if (rules.has(Rule::scale)) scale(out, rules);
+}
+
 }  // namespace
 
 Assembled assemble(const ptx::FunctionText& function, Rules rules) {
@@ -45,13 +55,8 @@ Assembled assemble(const ptx::FunctionText& function, Rules rules) {
   std::iota(out.origins.begin(), out.origins.end(), 0);
   const bool approximates = has(function, {"rcp", "rsqrt", "sqrt", "ex2", "lg2", "sin", "cos", "div"});
   const bool multiplies = has(function, {"mul"});
-  if (!approximates && !multiplies) return out;
-  if (rules.has(Rule::unroll)) unroll(out);
-  if (rules.has(Rule::fold) || rules.has(Rule::divide) || rules.has(Rule::identity)) fold(out, rules);
-  if (rules.has(Rule::pair) || rules.has(Rule::identity)) pair(out, rules);
-  if (rules.has(Rule::contract)) sink(out);
-  if (rules.has(Rule::contract) || rules.has(Rule::quotient)) contract(out, rules);
-  if (rules.has(Rule::scale)) scale(out, rules);
+  if (approximates || multiplies) change_numbers(out, rules);
+  if (rules.has(Rule::sign) && has(out.function, {"neg", "abs"})) sign(out);
   out.flow.reset();  // of this place
   return out;
 }

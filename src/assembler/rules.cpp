@@ -43,6 +43,10 @@ constexpr std::array<RuleRow, kRules> kRuleRows = {{
      "mul.f32 by 2, 4, 8, 1/2, 1/4, 1/8 of a mul.f32 without a rounding, or of what rule quotient names, that "
      "nothing else uses",
      "one product, rounded once", kSince, kBodies},
+    {Rule::sign, "sign",
+     "neg.f32 or abs.f32 without .ftz, with a guard, or where selp.f32, slct of f32, or mov.f32 with a guard takes the "
+     "result",
+     "a sign of the source of the choice: a NaN keeps its other bits", "13.0", kRandom},
     {Rule::exchange, "exchange",
      "the two factors or addends of an f64 instruction, or sources of min or max, both NaNs",
      "the one that is defined later comes second: instruction, join, choice, constant", kSince,

@@ -12,8 +12,19 @@
 
 namespace warpbit::assembler {
 
-enum class Rule : std::uint8_t { unroll, fold, identity, pair, divide, contract, quotient, scale, exchange };
-inline constexpr int kRules = 9;
+enum class Rule : std::uint8_t {
+  unroll,
+  fold,
+  identity,
+  pair,
+  divide,
+  contract,
+  quotient,
+  scale,
+  sign,
+  exchange
+};
+inline constexpr int kRules = 10;
 
 struct RuleRow {
   Rule rule;
