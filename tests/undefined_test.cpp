@@ -136,6 +136,23 @@ TEST_CASE("bits of a register that was never written move as values do") {
        "setp.eq.u32 %p1, %r1, 0; @%p1 mov.u32 %r20, 5; setp.eq.u32 %p2, %r20, 5; vote.sync.ballot.b32 %r8, %p2, -1;"
        " and.b32 %r9, %r8, 3;"},
       {"mov.u32 %r20, 3; redux.sync.add.u32 %r9, %r20, -1;", "redux.sync.add.u32 %r9, %r20, -1;"},
+      // The first of two numbers becomes the upper half.
+      {"cvt.rn.satfinite.e4m3x2.f32 %h3, %f15, 0f3F800000; cvt.u32.u16 %r8, %h3; and.b32 %r9, %r8, 0xff;",
+       "cvt.rn.satfinite.e4m3x2.f32 %h3, %f15, 0f3F800000; cvt.u32.u16 %r8, %h3; and.b32 %r9, %r8, 0x1ff;"},
+      {"cvt.rn.bf16x2.f32 %r8, 0f3F800000, %f15; and.b32 %r9, %r8, 0xffff0000;",
+       "cvt.rn.bf16x2.f32 %r8, 0f3F800000, %f15; and.b32 %r9, %r8, 0xffff8000;"},
+      {"cvt.u16.u32 %h3, %r1; mov.b32 %r8, {%h3, %h4}; cvt.rn.satfinite.e5m2x2.f16x2 %h5, %r8; cvt.u32.u16 %r8, %h5;"
+       " and.b32 %r9, %r8, 0xff;",
+       "cvt.u16.u32 %h3, %r1; mov.b32 %r8, {%h3, %h4}; cvt.rn.satfinite.e5m2x2.f16x2 %h5, %r8; cvt.u32.u16 %r8, %h5;"
+       " and.b32 %r9, %r8, 0x100;"},
+      {"cvt.u16.u32 %h3, %r1; mov.b32 %r8, {%h3, %h4}; movmatrix.sync.aligned.m8n8.trans.b16 %r8, %r8;"
+       " setp.ge.u32 %p1, %r1, 32; selp.b32 %r9, %r8, 0, %p1;",
+       "cvt.u16.u32 %h3, %r1; mov.b32 %r8, {%h3, %h4}; movmatrix.sync.aligned.m8n8.trans.b16 %r9, %r8;"},
+      // Lane 4 i + j has elements 2 j and 2 j + 1 of row i, so that row 0 of the transposed ones is in lanes 0, 4, ... 28.
+      {"setp.lt.u32 %p1, %r1, 4; @%p1 mov.u32 %r20, 5; movmatrix.sync.aligned.m8n8.trans.b16 %r8, %r20;"
+       " and.b32 %r9, %r8, 0xffff; and.b32 %r10, %r1, 3; setp.ne.u32 %p1, %r10, 0; selp.b32 %r9, 0, %r9, %p1;",
+       "setp.lt.u32 %p1, %r1, 4; @%p1 mov.u32 %r20, 5; movmatrix.sync.aligned.m8n8.trans.b16 %r8, %r20;"
+       " and.b32 %r9, %r8, 0xffff; and.b32 %r10, %r1, 3; setp.eq.u32 %p1, %r10, 0; selp.b32 %r9, 0, %r9, %p1;"},
       {"cvt.u16.u32 %h3, %r1; mov.b32 %r8, {%h3, %h4}; add.f16x2 %r8, %r8, %r8; and.b32 %r9, %r8, 0xffff;",
        "cvt.u16.u32 %h3, %r1; mov.b32 %r8, {%h3, %h4}; add.f16x2 %r8, %r8, %r8; and.b32 %r9, %r8, 0x10000;"},
   };

@@ -38,6 +38,7 @@ class Rules {
   void logic();
   void decompress();
   void tensor();
+  void elements(const Instruction& of, const ElementwiseKernel& kernel);
   // Of lanes that have met, `any` being those whose first source has undefined bits.
   void shuffle(const Met& met);
   void vote(const Met& met);
@@ -216,6 +217,8 @@ void for_each_element(const warpbit::Operand& operand, int first_lane, Visit vis
 // A warp of a warpgroup has rows of its own.
 void Rules::tensor() {
   const Instruction& instruction = warp_.program().instructions[static_cast<std::size_t>(step_.extra)];
+  if (const auto* const kernel = std::get_if<ElementwiseKernel>(&instruction.decoded().kernel))
+    return elements(instruction, *kernel);
   if (!std::holds_alternative<Tile>(instruction.decoded().kernel)) {
     set_all(instruction.lanes() == 1 ? any_ : any_ != 0 ? lanes_ : 0);
     return;
@@ -252,6 +255,38 @@ void Rules::tensor() {
     if (reached.has(element)) out[static_cast<std::size_t>(r)][static_cast<std::size_t>(lane)] |= mask;
   });
   for (std::size_t r = 0; r < out.size(); ++r) set(places[r], out[r]);
+}
+
+// Each element comes from one of a source; random bits and scale factors count for all.
+void Rules::elements(const Instruction& of, const ElementwiseKernel& kernel) {
+  const std::vector<Place>& places = warp_.program().places[static_cast<std::size_t>(step_.target)];
+  std::vector<std::span<const Place>> sources;
+  std::span<const Place> d;
+  Lanes all = 0;
+  std::size_t at = 0;
+  for (const warpbit::Operand& operand : of.operands()) {
+    const std::span own(places.data() + at, static_cast<std::size_t>(operand.registers));
+    at += own.size();
+    if (operand.part == Part::d) {
+      d = own;
+    } else if (operand.part == Part::source) {
+      sources.push_back(own);
+    } else {
+      for (const Place& place : own) all |= undefined_.lanes_of(path_, place, lanes_);
+    }
+  }
+  std::vector<LaneBits> out(d.size());
+  const auto mask = [](const RegisterBits& one) { return ones(one.bits) << one.low_bit; };
+  for (std::size_t i = 0; i < kernel.elements.size(); ++i) {
+    const RegisterBits &from = kernel.elements[i].bits, &to = kernel.destination.places[i];
+    const Place& source = sources[kernel.elements[i].operand][static_cast<std::size_t>(from.reg)];
+    for_each_lane(kernel.lanes == 1 ? lanes_ : Lanes{1} << to.lane, [&](int lane) {
+      const bool is_open = (bits(source, kernel.lanes == 1 ? lane : from.lane) & mask(from)) != 0;
+      if (is_open || (all >> lane & 1) != 0)
+        out[static_cast<std::size_t>(to.reg)][static_cast<std::size_t>(lane)] |= mask(to);
+    });
+  }
+  for (std::size_t r = 0; r < d.size(); ++r) set(d[r], out[r]);
 }
 
 // Elements are moved; where they go, the metadata says.
