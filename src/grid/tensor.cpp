@@ -124,7 +124,15 @@ void take_undefined(Warp& warp, const Step& step, const Target& line, const Effe
   }
 }
 
-// Records what the lanes read and write, each in the variable of the step.
+// What began without a value has one now.
+void mark_written(Block& block, const Effects::MemoryWrite& write) {
+  const GlobalMemory::Range* const range = block.grid().memory.find(write.address, write.bytes.size());
+  if (write.space != Space::shared && range != nullptr && range->defined != nullptr)
+    std::fill_n(range->defined_at(write.address), write.bytes.size(), std::byte{0xFF});
+}
+
+// Records what the lanes read and write, each in the variable of the step, and stores it at once: equal bytes are stored by several
+// lanes without harm.
 Next record(Warp& warp, Path& path, const Step& step, const Effects& effects,
             std::optional<UndefinedSource>& undefined) {
   Records records(warp, step);
@@ -143,6 +151,9 @@ Next record(Warp& warp, Path& path, const Step& step, const Effects& effects,
   for (const Effects::MemoryWrite& write : effects.memory_writes) {
     const Target to = line(write, write.bytes.size(), true);
     if (to.data == nullptr || !records.writes(std::max(write.lane, 0), to, write.bytes)) return Next::end;
+    if (Result<void> written = warp.block().memory().write(write.space, write.address, write.bytes); !written)
+      return fault(warp, path, kAllLanes, written.error());
+    mark_written(warp.block(), write);
   }
   return Next::step;
 }
@@ -259,13 +270,6 @@ bool move_undefined(Warp& warp, Path& path, const Step& step, std::span<const In
   return true;
 }
 
-// What began without a value has one now.
-void mark_written(Block& block, const Effects::MemoryWrite& write) {
-  const GlobalMemory::Range* const range = block.grid().memory.find(write.address, write.bytes.size());
-  if (write.space != Space::shared && range != nullptr && range->defined != nullptr)
-    std::fill_n(range->defined_at(write.address), write.bytes.size(), std::byte{0xFF});
-}
-
 }  // namespace
 
 bool takes_tiles(Warp& warp, const Step& step, std::span<const std::int64_t> rows) {
@@ -310,11 +314,6 @@ Next tensor(Warp& warp, Path& path, const Step& step, Lanes lanes) {
   if (follows && !move_undefined(warp, path, step, who, binding, registers, *effects, *undefined))
     return Next::end;
   scatter({&warp, &path, &step}, 0, *effects, lanes);
-  for (const Effects::MemoryWrite& write : effects->memory_writes) {
-    if (Result<void> written = block.memory().write(write.space, write.address, write.bytes); !written)
-      return fault(warp, path, lanes, written.error());
-    mark_written(block, write);
-  }
   return Next::step;
 }
 

@@ -117,18 +117,26 @@ Result<LinesRead> checked_lines(const Move& move, const MoveAddresses& at, const
   return lines;
 }
 
-Result<void> check_overlap(const LinesRead& lines) {
+// `bytes`: those of the lines, one after the other. Lines that overlap have the same ones there: all have one length, so that those
+// beside each other tell.
+Result<void> check_overlap(const LinesRead& lines, std::span<const std::byte> bytes) {
   std::vector<std::size_t> order(lines.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
   std::ranges::stable_sort(order, {}, [&](std::size_t i) { return lines[i].address; });
   for (std::size_t n = 1; n < order.size(); ++n) {
     const std::size_t first = std::min(order[n - 1], order[n]), second = std::max(order[n - 1], order[n]);
     const Effects::MemoryRead &before = lines[order[n - 1]], &after = lines[order[n]];
-    if (after.address - before.address < before.bytes)
-      return Error{
-          Errc::stores_overlap, name_of(lines[second], second),
-          fmt::format("the byte at {:#x} is also stored by {}", after.address, name_of(lines[first], first)),
-          "the lines of a store must not overlap"};
+    const std::uint64_t apart = after.address - before.address;
+    if (apart >= before.bytes) continue;
+    const auto own = [&](std::size_t i) { return bytes.subspan(i * before.bytes, before.bytes); };
+    const auto earlier = own(order[n - 1]).subspan(apart), later = own(order[n]).first(earlier.size());
+    const auto [one, other] = std::ranges::mismatch(earlier, later);
+    if (one != earlier.end())
+      return Error{Errc::stores_overlap, name_of(lines[second], second),
+                   fmt::format("it stores another value to {:#x} than {}",
+                               after.address + static_cast<std::uint64_t>(one - earlier.begin()),
+                               name_of(lines[first], first)),
+                   "lines of a store may overlap where they have the same bytes"};
   }
   return {};
 }
@@ -178,11 +186,11 @@ Result<std::vector<Effects::MemoryWrite>> store_matrix(const Move& move, const M
   std::vector<std::byte> bytes;
   Result<LinesRead> lines = checked_lines(move, to, memory, bytes);
   if (!lines) return lines.error();
-  if (Result<void> apart = check_overlap(*lines); !apart) return apart.error();
   for (const MoveElement& e : move.elements) {
     const std::uint64_t code = registers[cell(move, e.bits)] >> e.bits.low_bit;
     std::memcpy(&bytes[bit_of(move, e) / 8], &code, static_cast<std::size_t>(move.element_bits / 8));
   }
+  if (Result<void> apart = check_overlap(*lines, bytes); !apart) return apart.error();
   std::vector<Effects::MemoryWrite> writes;
   for (std::size_t i = 0; i < lines->size(); ++i) {
     const auto begin = bytes.begin() + static_cast<std::ptrdiff_t>(i) * move.line_bytes;
