@@ -197,7 +197,7 @@ TEST_CASE("a fence may come before the barrier, or behind it") {
   check({"", counted("membar.gl;", "")}, how);
   check({"", counted("", "membar.gl;")}, how);
   check({"flag_fence", counted("", "")}, how);
-  check({"flag_fence", counted("membar.cta;", "")}, how);
+  check({"scope_too_narrow", counted("membar.cta;", "")}, how);
 }
 
 TEST_CASE("what is found between blocks does not depend on which comes first") {
@@ -287,6 +287,30 @@ void check_warps(const std::string& body, unsigned warps, bool is_race) {
           .rules;
   if (rules.erase("unused_race") != 0) rules.emplace("data_race");
   CHECK(rules == (is_race ? std::set<std::string>{"data_race"} : std::set<std::string>{}));
+}
+
+TEST_CASE("a scalar that all warps read and one replaces is in a race if another one uses it") {
+  // Warp 1 reads, and then warp 0 stores: a relaxed flag tells when, and orders nothing.
+  const auto scalar = [](const std::string& before, const std::string& behind) {
+    return "ld.global.u32 %r5, [%rd1]; add.u32 %r5, %r5, 1; setp.eq.u32 %p4, %r4, 0; @%p4 bra WAIT;\n" +
+           before +
+           "st.relaxed.gpu.global.u32 [%rd1+2048], 1;\n"
+           "DONE: ld.relaxed.gpu.global.u32 %r6, [%rd1+2052]; setp.eq.u32 %p5, %r6, 0; @%p5 bra DONE;\n" +
+           behind +
+           "bra END;\nWAIT: ld.relaxed.gpu.global.u32 %r6, [%rd1+2048]; setp.eq.u32 %p5, %r6, 0; @%p5 bra WAIT;\n"
+           "@%p1 st.global.u32 [%rd1], %r5;\nst.relaxed.gpu.global.u32 [%rd1+2052], 1;\nEND:";
+  };
+  const ptx::Launch how{.block = {64}};
+  const std::string uses = "@%p3 st.global.u32 [%rd1+8], %r5; ", unused = "@%p1 st.global.u32 [%rd1+8], %r5; ",
+                    decides = "setp.ne.u32 %p6, %r5, 7; @%p6 bra SKIP; @%p3 st.global.u32 [%rd1+8], 1; SKIP: ",
+                    meets = "setp.ne.u32 %p6, %r5, 7; @%p6 mov.u32 %r7, 1; ";
+  check({"", scalar("", "")}, how);
+  check({"", scalar(unused, unused)}, how);
+  check({"", scalar(meets, meets)}, how);
+  for (const std::string& one : {uses, decides}) {
+    check({"data_race", scalar(one, ""), "were read by lane"}, how);
+    check({"data_race", scalar("", one), "were read by lane"}, how);
+  }
 }
 
 TEST_CASE("an access of one's own hides no race, whoever comes first") {

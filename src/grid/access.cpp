@@ -66,6 +66,8 @@ class Loaded {
     cause_.variable = step_.access.variable;
     if (records.race() != nullptr)
       cause_.race = records.race();
+    else if (records.early() != nullptr)
+      cause_.early = records.early();
     else if (const auto* const stored = stored_cause(lane, from, first - bits.begin(), records))
       cause_ = *stored;
   }
@@ -101,6 +103,14 @@ class Loaded {
   std::array<Buffer, kLanes> values_, bits_;
 };
 
+// Whether several lanes have one address.
+bool are_alike(Warp& warp, const Path& path, const Step& step, Lanes lanes) {
+  const std::uint64_t first = address_of(warp, path, step, 2, std::countr_zero(lanes));
+  bool out = !std::has_single_bit(lanes);
+  for_each_lane(lanes, [&](int lane) { out = out && address_of(warp, path, step, 2, lane) == first; });
+  return out;
+}
+
 }  // namespace
 
 Next load(Warp& warp, Path& path, const Step& step, Lanes lanes) {
@@ -115,6 +125,7 @@ Next load(Warp& warp, Path& path, const Step& step, Lanes lanes) {
   std::optional<block::Messages::Held> held;
   // A parameter of the kernel is the same for all lanes.
   const bool of_name = step.access.space == StateSpace::param && step.place[2].kind == Place::Kind::constant;
+  if (step.access.is_replaced && are_alike(warp, path, step, lanes)) records.are_alike();
   for (Lanes rest = of_name ? lanes & -lanes : lanes; rest != 0; rest &= rest - 1) {
     const int lane = std::countr_zero(rest);
     const std::uint64_t address = address_of(warp, path, step, 2, lane);

@@ -116,10 +116,10 @@ std::optional<Block::Between> Block::masked_between(const FaultSide& first, cons
     for (const Narrow& one : narrow_[static_cast<std::size_t>(second.warp - async_.shared.first_warp())]) {
       if (one.warps != 0 || !in(one, here) || in(one, absent) || !is_between(first, one.at, second)) continue;
       const std::string what = opcode_at(grid_.program, one.at);
-      return Between{
-          fmt::format("the {} between {} had the mask {:#010x}, without lane {}", what, both, one.lanes, absent),
-          block::side_of_warp({second.warp * kLanes, one.at}, "the " + what),
-          fmt::format("its mask must have lane {}", absent)};
+      return Between{fmt::format("the {} between {} had the mask {:#010x}, without lane {}", what, both,
+                                 one.lanes, absent),
+                     block::side_of_warp({second.warp * kLanes, one.at}, "the " + what),
+                     fmt::format("its mask must have lane {}", absent)};
     }
   return std::nullopt;
 }

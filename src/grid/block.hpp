@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "async/block.hpp"
+#include "grid/early_reads.hpp"
 #include "grid/freedom.hpp"
 #include "grid/global_accesses.hpp"
 #include "grid/memory.hpp"
@@ -205,6 +206,7 @@ class Block {
   Printed printed;             ///< by vprintf
   ptx::Checked checked;
   StoredCauses stored_causes;  ///< of its shared memory
+  EarlyReads early_reads;      ///< of global memory
 
   // ---- Barriers (PTX manual, "bar", "barrier")
 

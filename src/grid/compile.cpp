@@ -223,6 +223,7 @@ std::vector<std::int32_t> Compiler::statements(const assembler::Assembled& from,
   definitions_.emplace(*function_);
   provenance_.emplace(*function_);
   cas_loops_.emplace(*function_, *program_.module, cas_parameters_);
+  find_stores();
   pending_.clear();
   pending_tables_.clear();
   std::vector<std::int32_t> step_of;

@@ -39,6 +39,22 @@ bool Compiler::is_strong(Access& access) {
   return ordered || has("relaxed") || has("mmio");
 }
 
+// The addresses of the function's stores, of which a load may have one.
+void Compiler::find_stores() {
+  stores_.clear();
+  for (const Statement& statement : function_->statements) {
+    if (statement.is->does != ptx::Does::store || statement.operands == 0) continue;
+    const Operand& where = function_->operands[static_cast<std::size_t>(statement.first_operand)];
+    if (where.kind == Operand::Kind::address && child(where, 0).kind == Operand::Kind::reg)
+      stores_.emplace(child(where, 0).index, where.offset);
+  }
+}
+
+bool Compiler::is_stored_to(const Operand& where) const {
+  return where.kind == Operand::Kind::address && child(where, 0).kind == Operand::Kind::reg &&
+         stores_.contains({child(where, 0).index, where.offset});
+}
+
 void Compiler::access(bool loads) {
   Step step;
   const Type type = last_type();
@@ -72,6 +88,7 @@ void Compiler::access(bool loads) {
   program_.orders_by_memory = program_.orders_by_memory || step.access.strong;
   step.access.non_coherent = has("nc") || has("proxy::readonly");
   step.access.before_cas = loads && !step.access.strong && cas_loops_->compares(where, values);
+  step.access.is_replaced = loads && !step.access.strong && is_stored_to(where);
   step.run = steps::access(step, places, loads);
   step.extra = keep(std::move(places));
   add(step);

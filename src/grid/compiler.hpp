@@ -144,6 +144,8 @@ class Compiler {
   void load() { access(true); }
   void store() { has("async") ? element_async() : has("bulk") ? fill() : access(false); }
   void access(bool loads);
+  void find_stores();
+  bool is_stored_to(const Operand& where) const;
   std::string_view named_operation() const;
   void atomic() { atomic_of(true); }
   void reduction() { has("async") ? element_async() : atomic_of(false); }
@@ -222,9 +224,10 @@ class Compiler {
   std::optional<assembler::Definitions> definitions_;  // above it
   std::optional<Provenance> provenance_;               // of addresses, above it
   std::optional<CasLoops> cas_loops_;
-  CasLoops::Parameters cas_parameters_;  // of functions that are called
-  bool changes_ = true;                  // Step::changes of its steps
-  std::vector<std::uint32_t> slot_;      // by register
+  CasLoops::Parameters cas_parameters_;            // of functions that are called
+  std::set<std::pair<int, std::int64_t>> stores_;  // the registers that they have as addresses, with offsets
+  bool changes_ = true;                            // Step::changes of its steps
+  std::vector<std::uint32_t> slot_;                // by register
   std::uint32_t carry_ = 0;
   int cta_group_ = 0;  // of the kernel's instructions; 0: there are none yet
   std::unordered_map<const ptx::Variable*, std::int64_t> local_;    // of the function at hand

@@ -29,7 +29,8 @@ KernelRule rule_of(const GlobalConflict& found) {
 void GlobalRaces::add(const GlobalConflict& found) {
   GlobalConflict one = found;
   const bool is_read_behind = one.are_strong && one.misfit == block::Misfit::none;
-  if (!is_read_behind && !one.flaw && one.told_warp < 0 && one.now.cluster < one.before.cluster) std::swap(one.now, one.before);
+  if (!is_read_behind && !one.flaw && one.told_warp < 0 && one.now.cluster < one.before.cluster)
+    std::swap(one.now, one.before);
   const std::int32_t before = one.before.site % statements_, now = one.now.site % statements_;
   const Key key{std::min(before, now), std::max(before, now), rule_of(one)};
   const auto rank = [](const GlobalConflict& of) {

@@ -82,6 +82,8 @@ struct Access {
   bool noftz = false;     ///< of an atomic addition of f32: global memory flushes nothing
   bool before_cas =
       false;  ///< a load that is no strong one, whose value an atom.cas is compared with (cas_loops.hpp)
+  bool is_replaced =
+      false;  ///< a load that is no strong one, to whose address a store of its function goes (early_reads.hpp)
   bool polls = false;  ///< a jump back to strong loads and atomics, of a loop that has nothing else
   bool ends_by_looks =
       false;             ///< of a jump that polls: nothing else ends the loop, no count of rounds and no clock

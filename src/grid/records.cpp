@@ -123,7 +123,8 @@ bool Records::loads(const GlobalLanes& from) {
   race_ = nullptr;
   if (!may_precede_cas(std::countr_zero(from.lanes)) || !meets_no_copy(from, false, strong_)) return false;
   const auto found = block_.grid().accesses->access(by(false, strong_), from);
-  if (found == nullptr || !found->within) return found == nullptr || allowed_global(*found);
+  if (found == nullptr || !found->within)
+    return (found == nullptr || allowed_global(*found)) && follows_early(from);
   Fault race = fault_within(block_.grid(), block_.accesses().cluster(), *found->within);
   if (race.rule != KernelRule::data_race || !block_.is_told(race.rule)) return allowed_global(*found);
   found->within.reset();
@@ -131,6 +132,23 @@ bool Records::loads(const GlobalLanes& from) {
   unused.rule = KernelRule::unused_race;
   if (!allowed_global(*found) || !allowed(std::move(unused)) || !follows()) return false;
   race_ = std::make_shared<const Fault>(std::move(race));
+  return true;
+}
+
+// Where several warps may load what one of them replaces.
+bool Records::follows_early(const GlobalLanes& from) {
+  early_ = nullptr;
+  if (!step_.access.is_replaced || block_.warps().size() == 1 || !block_.is_told(KernelRule::data_race))
+    return true;
+  const int first = std::countr_zero(from.lanes);
+  bool alike = are_alike_ || !std::has_single_bit(from.lanes);
+  for_each_lane(from.lanes, [&](int lane) { alike = alike && from.of(lane) == from.of(first); });
+  if (!alike) return true;
+  if (!follows()) return false;
+  const int thread = warp_.number_in_cluster() * kLanes + first;
+  const std::uint32_t clock = block_.accesses().cluster().order.clock(thread);
+  early_ =
+      block_.early_reads.add(warp_.site(step_), warp_.number(), {thread, clock, from.of(first), from.bytes});
   return true;
 }
 
@@ -154,8 +172,14 @@ GlobalAccess Records::by(bool writes, bool strong) const {
 
 bool Records::allows(Block& block, const GlobalConflicts& found) {
   const Grid& grid = block.grid();
+  const block::Cluster& cluster = block.accesses().cluster();
   if (found.between) grid.races->add(*found.between);
-  return !found.within || block.allows(fault_within(grid, block.accesses().cluster(), *found.within));
+  if (!found.within) return true;
+  Fault race = fault_within(grid, cluster, *found.within);
+  if (race.rule == KernelRule::data_race &&
+      block.early_reads.wait_for_use(*found.within, cluster.order, race))
+    race.rule = KernelRule::unused_race;
+  return block.allows(std::move(race));
 }
 
 Lanes Records::changes_each(const GlobalLanes& what) {

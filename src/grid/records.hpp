@@ -75,6 +75,7 @@ class Records {
   /// A load: bytes that nothing has written are undefined values. If they are the warp's first ones, the step is done again.
   bool loads(int lane, const Target& from, std::size_t bytes) {
     race_ = nullptr;
+    early_ = nullptr;
     if (!block_.checks()) return true;
     count(from.space, 1);
     if (from.defined != nullptr && !from.is_written(bytes) && !follows()) return false;
@@ -95,6 +96,10 @@ class Records {
   bool loads(const GlobalLanes& from);
   /// The race that the last load has met.
   const std::shared_ptr<const Fault>& race() const { return race_; }
+  /// The last load, if a store may yet make a race of it.
+  const std::shared_ptr<EarlyRead>& early() const { return early_; }
+  /// Lanes that load one by one have one address.
+  void are_alike() { are_alike_ = true; }
   /// Lanes store to shared memory, which is recorded and done. `values`: those of lane 0, `stride` bytes before the next one's.
   bool stores(const block::LaneAccesses& to, const std::byte* values, std::size_t stride);
   /// What follows where one of these functions is false.
@@ -103,7 +108,7 @@ class Records {
   Buffer undefined(const Target& from, std::size_t bytes) {
     Buffer out = {};
     for (std::size_t i = 0; i < bytes; ++i) {
-      if (race_)
+      if (race_ || early_)
         out[i] = std::byte{0xFF};
       else if (from.defined != nullptr)
         out[i] = ~from.defined[i];
@@ -265,6 +270,7 @@ class Records {
   }
   // A load that an atom.cas judges counts as relaxed, and says so where somebody asks.
   bool may_precede_cas(int lane);
+  bool follows_early(const GlobalLanes& from);
   // Whether undefined bits are followed already; from now on they are.
   bool follows() {
     again_ = !warp_.undefined().active();
@@ -291,7 +297,8 @@ class Records {
   std::array<Stored, kLanes> stored_;  // of these lanes, what each has stored last
   std::optional<block::Posting> posting_;
   std::shared_ptr<const Fault> race_;
-  bool again_ = false;
+  std::shared_ptr<EarlyRead> early_;
+  bool again_ = false, are_alike_ = false;
 };
 
 }  // namespace warpbit::grid::steps

@@ -108,7 +108,7 @@ bool Undefined::check_guard(Path& path, const Step& step, Lanes lanes) {
 // where the ways meet that it decides.
 bool Undefined::decides(const Path& path, const Place& place, Lanes lanes) {
   const std::uint32_t cause = cause_of(path, place);
-  if (!causes_[cause].race) return false;
+  if (!causes_[cause].is_of_race()) return false;
   auto found = decided_.find(path.pc);
   if (found == decided_.end()) found = decided_.emplace(path.pc, decided_by(warp_.program(), path.pc)).first;
   if (!found->second) return false;

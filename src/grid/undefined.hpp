@@ -31,6 +31,7 @@ class Registers;
 
 namespace warpbit::grid {
 
+struct EarlyRead;
 struct Met;
 struct Path;
 
@@ -60,9 +61,12 @@ struct UndefinedCause {
   Lanes lanes = 0;
   int warp = 0;                                 ///< whose lanes
   std::shared_ptr<const Fault> race = nullptr;  ///< what is told if the value matters
+  std::shared_ptr<EarlyRead> early = nullptr;   ///< a load that a store may yet make a race
   std::string name = {};                        ///< of a register; what is converted, and the space
   std::uint8_t element = 0;                     ///< of memory: the bytes of one that is loaded
   std::int32_t variable = -1;                   ///< of memory: Access::variable
+
+  bool is_of_race() const { return race != nullptr || early != nullptr; }
 };
 
 /// What memory at an address is whose bits have no value.

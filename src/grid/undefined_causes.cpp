@@ -17,7 +17,8 @@ std::uint32_t& Undefined::cause_of(const Path& path, const Place& place) {
 
 std::uint32_t Undefined::number_of(const Cause& cause) {
   const auto is_same = [&](const Cause& one) {
-    return one.statement == cause.statement && (one.race == nullptr) == (cause.race == nullptr);
+    return one.statement == cause.statement && (one.race == nullptr) == (cause.race == nullptr) &&
+           one.early == cause.early;
   };
   auto found = std::ranges::find_if(causes_, is_same);
   if (found == causes_.end()) found = causes_.insert(causes_.end(), cause);
@@ -155,7 +156,7 @@ Fault Undefined::fault_of(const Path& path, const Step& step, const Place& place
   const Program& program = warp_.program();
   const std::string name = name_of(path, place);
   const Cause& cause = causes_[cause_of(path, place)];
-  if (cause.race) return *cause.race;
+  if (cause.is_of_race()) return cause.race ? *cause.race : *cause.early->race;
   const ptx::Statement& user = statement_of(program, step);
   const ptx::Statement& loads =
       cause.statement < 0 ? user : statement_of(origin_at(program, Block::place(cause.statement)));
@@ -175,7 +176,10 @@ Fault Undefined::fault_of(const Path& path, const Step& step, const Place& place
 }
 
 bool Undefined::fault(const Path& path, const Step& step, const Place& place, Lanes lanes) {
-  if (!warp_.block().allows(fault_of(path, step, place, lanes))) return false;
+  EarlyRead* const early = causes_[cause_of(path, place)].early.get();
+  if (early != nullptr) early->used = true;
+  const bool is_no_race = early != nullptr && early->race == nullptr;
+  if (!is_no_race && !warp_.block().allows(fault_of(path, step, place, lanes))) return false;
   take(path, place, lanes, {});
   return true;
 }
@@ -193,7 +197,7 @@ bool Undefined::has_words(const Cause& cause) {
 
 bool Undefined::is_padded(const Path& path, const Place& place, Lanes lanes, std::size_t bytes) {
   const Cause& cause = causes_[cause_of(path, place)];
-  if (cause.race || cause.element != bytes || bytes > sizeof(std::uint64_t)) return false;
+  if (cause.is_of_race() || cause.element != bytes || bytes > sizeof(std::uint64_t)) return false;
   const std::uint64_t mask = ones(static_cast<int>(8 * bytes));
   bool out = true;
   for_each_lane(lanes, [&](int lane) {
@@ -206,9 +210,9 @@ bool Undefined::is_padded(const Path& path, const Place& place, Lanes lanes, std
 bool Undefined::stores(const Path& path, const Step& step, const Place& place, Lanes lanes, std::size_t bytes,
                        bool is_part) {
   const bool is_padding = is_padded(path, place, lanes, bytes);
-  Fault found = fault_of(path, step, place, lanes);
-  if (!is_padding && (!is_part || found.rule != KernelRule::never_written))
+  if (!is_padding && (!is_part || causes_[cause_of(path, place)].is_of_race()))
     return fault(path, step, place, lanes);
+  Fault found = fault_of(path, step, place, lanes);
   found.rule = is_padding ? KernelRule::padding_stored : KernelRule::undefined_part_sent;
   found.error.accepted = (is_padding ? "they may be padding of a struct; else "
                                      : "a flag in the same store may tell who reads it to leave that; else ") +
