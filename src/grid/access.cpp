@@ -125,13 +125,15 @@ Next load(Warp& warp, Path& path, const Step& step, Lanes lanes) {
   std::optional<block::Messages::Held> held;
   // A parameter of the kernel is the same for all lanes.
   const bool of_name = step.access.space == StateSpace::param && step.place[2].kind == Place::Kind::constant;
-  if (step.access.is_replaced && are_alike(warp, path, step, lanes)) records.are_alike();
+  const bool alike = !of_name && are_alike(warp, path, step, lanes);
   for (Lanes rest = of_name ? lanes & -lanes : lanes; rest != 0; rest &= rest - 1) {
     const int lane = std::countr_zero(rest);
     const std::uint64_t address = address_of(warp, path, step, 2, lane);
     const Target from = resolver.resolve(lane, address, bytes, false);
     if (from.data == nullptr) return Next::end;
-    if (!records.loads(lane, from, bytes)) return records.refused();
+    const bool as_one = alike && records.is_global(from);
+    if (!as_one && !records.loads(lane, from, bytes)) return records.refused();
+    if (as_one && rest == lanes && !records.loads_alike(lanes, from, bytes)) return records.refused();
     if (from.data != place) {
       held.reset();
       held.emplace(records.hold(from, bytes));

@@ -141,7 +141,7 @@ bool Records::follows_early(const GlobalLanes& from) {
   if (!step_.access.is_replaced || block_.warps().size() == 1 || !block_.is_told(KernelRule::data_race))
     return true;
   const int first = std::countr_zero(from.lanes);
-  bool alike = are_alike_ || !std::has_single_bit(from.lanes);
+  bool alike = !from.is_row && !std::has_single_bit(from.lanes);
   for_each_lane(from.lanes, [&](int lane) { alike = alike && from.of(lane) == from.of(first); });
   if (!alike) return true;
   if (!follows()) return false;
@@ -176,8 +176,7 @@ bool Records::allows(Block& block, const GlobalConflicts& found) {
   if (found.between) grid.races->add(*found.between);
   if (!found.within) return true;
   Fault race = fault_within(grid, cluster, *found.within);
-  if (race.rule == KernelRule::data_race &&
-      block.early_reads.wait_for_use(*found.within, cluster.order, race))
+  if (race.rule == KernelRule::data_race && block.early_reads.wait_for_use(*found.within, cluster.order, race))
     race.rule = KernelRule::unused_race;
   return block.allows(std::move(race));
 }

@@ -91,6 +91,18 @@ class Records {
     if (!may_precede_cas(std::countr_zero(of.lanes))) return false;
     return loaded(block_.accesses().read({}, of));
   }
+  /// Lanes load from one place of global memory.
+  bool loads_alike(Lanes lanes, const Target& from, std::size_t bytes) {
+    std::array<std::byte*, kLanes> data;
+    data.fill(from.data);
+    if (!block_.checks()) return true;
+    count(from.space, lanes_in(lanes));
+    if (from.defined != nullptr && !from.is_written(bytes) && !follows()) return false;
+    return loads(GlobalLanes{lanes, data, bytes});
+  }
+  bool is_global(const Target& target) const {
+    return target.space == ptx::StateSpace::global && !target.is_of_heap && block_.grid().accesses != nullptr;
+  }
   bool loads(int lane, std::int64_t first, std::size_t bytes) { return loads(lane, shared(first), bytes); }
   /// The same of global memory. A value that is read in a race is undefined: if it is not used, nothing depends on who came first.
   bool loads(const GlobalLanes& from);
@@ -98,8 +110,6 @@ class Records {
   const std::shared_ptr<const Fault>& race() const { return race_; }
   /// The last load, if a store may yet make a race of it.
   const std::shared_ptr<EarlyRead>& early() const { return early_; }
-  /// Lanes that load one by one have one address.
-  void are_alike() { are_alike_ = true; }
   /// Lanes store to shared memory, which is recorded and done. `values`: those of lane 0, `stride` bytes before the next one's.
   bool stores(const block::LaneAccesses& to, const std::byte* values, std::size_t stride);
   /// What follows where one of these functions is false.
@@ -250,9 +260,6 @@ class Records {
   static bool allows(Block& block, const GlobalConflicts& found);
   bool allowed_global(const GlobalConflicts& found) { return allows(block_, found); }
   bool meets_no_copy(const GlobalLanes& what, bool writes, bool strong);
-  bool is_global(const Target& target) const {
-    return target.space == ptx::StateSpace::global && !target.is_of_heap && block_.grid().accesses != nullptr;
-  }
   bool global(int lane, const Target& at, std::size_t bytes, const std::byte* value, bool writes) {
     return global({Lanes{1} << lane, one_lane(lane, at.data), bytes, value}, writes);
   }
@@ -298,7 +305,7 @@ class Records {
   std::optional<block::Posting> posting_;
   std::shared_ptr<const Fault> race_;
   std::shared_ptr<EarlyRead> early_;
-  bool again_ = false, are_alike_ = false;
+  bool again_ = false;
 };
 
 }  // namespace warpbit::grid::steps
