@@ -259,6 +259,22 @@ TEST_CASE(
   check({"", of_blocks(sets, waits + "bar.sync 0;\n" + reads, 1)}, how);
 }
 
+TEST_CASE("who has waited for a flag may reset it by a plain store, as what it has read comes before") {
+  const ptx::Launch how{.grid = {2}, .block = {32}};
+  const auto reset = [](const std::string& sets, const std::string& load, const std::string& waits_for) {
+    return of_blocks(sets, "@!%p1 bra END;\nWAIT: " + load + " %r5, [%rd1+" + waits_for +
+                               "]; setp.eq.u32 %p5, %r5, 0;\n@%p5 bra WAIT;\nst.global.u32 [%rd1], 0;\n");
+  };
+  const std::string adds = "red.relaxed.gpu.global.add.u32 [%rd1], 1;\n",
+                    tells = "st.relaxed.gpu.global.u32 [%rd1+64], 1;\n", acquires = "ld.acquire.gpu.global.u32";
+  check({"", reset("fence.acq_rel.gpu; " + adds, acquires, "0")}, how);
+  check({"", reset(adds, acquires, "0")}, how);
+  check({"", reset(adds, "ld.relaxed.gpu.global.u32", "0")}, how);
+  // Another word tells of it.
+  check({"blocks_not_ordered", reset(adds + tells, acquires, "64")}, how);
+  check({"", reset(adds + "fence.acq_rel.gpu; " + tells, acquires, "64")}, how);
+}
+
 TEST_CASE("an atom.cas that takes a place does not say that what is written there then is done") {
   // Lane 0 takes the place, and the other lanes find it taken.
   const auto insert = [](const std::string& meets) {

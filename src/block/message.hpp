@@ -44,7 +44,8 @@ struct FlagUse {
   bool unsaid = false;       ///< by default: the statement says none
   /// Of a write that lacks a fence: the scope of one that stands before it, and before what it must release.
   std::optional<Scope> fenced = {};
-  bool is_own = false;  ///< by the thread whose access is not ordered
+  bool is_own = false;              ///< by the thread whose access is not ordered
+  const std::byte* word = nullptr;  ///< of a read: what it has read
 };
 
 /// Why something does not order two accesses, although it nearly does.

@@ -140,7 +140,7 @@ Next load(Warp& warp, Path& path, const Step& step, Lanes lanes) {
       place = from.data;
     }
     std::memcpy(loaded.value(lane), from.data, bytes);
-    records.takes(*held, lane);
+    records.takes(*held, from, lane);
     if (warp.undefined().active()) loaded.take(lane, from, address, records.undefined(from, bytes), records);
   }
   loaded.write(of_name);

@@ -138,7 +138,7 @@ Next atomic(Warp& warp, Path& path, const Step& step, Lanes lanes) {
         step.place[kFreeValue].exists() && writes &&
         old == (warp.read(path, step.place[kFreeValue], lane) & ones(static_cast<int>(8 * size)));
     if (takes_lock) records.takes_lock(of, lane);
-    if (step.place[0].exists()) records.takes(held, lane);
+    if (step.place[0].exists()) records.takes(held, of, lane);
     if (is_later && writes && !records.changes(lane, of, size)) return Next::end;
     if (writes) records.leaves(held, lane, lanes, true);
     if (writes && !takes_lock && !records.writes_lock(of, lane)) return Next::end;
@@ -166,7 +166,7 @@ Next atomic_vector(Warp& warp, Path& path, const Step& step, Lanes lanes) {
       old[i] = apply(warp.block(), to.data + i * size, size,
                      {Atomic::operation, &operation, adds, to.space, warp.read(path, places[count + i], lane),
                       0, step.access.noftz});
-    if (places[0].exists()) records.takes(held, lane);
+    if (places[0].exists()) records.takes(held, to, lane);
     records.leaves(held, lane, lanes, true);
     for (std::size_t i = 0; i < count; ++i) warp.write(path, places[i], lane, old[i]);
   }
@@ -208,7 +208,7 @@ Next atomic_128(Warp& warp, Path& path, const Step& step, Lanes lanes) {
     const bool writes = !compares || old == a;
     if (writes) std::memcpy(to.data, value.data(), sizeof value);
     if (writes && old != value) warp.block().changed();
-    records.takes(held, lane);
+    records.takes(held, to, lane);
     if (writes) records.leaves(held, lane, lanes, true);
     write_wide(warp, path, step.place[0], lane, old);
   }

@@ -163,15 +163,14 @@ class GlobalAccesses {
   static bool is_after_all(const Check& check, Lists& line, const Mark& word);
   static bool is_known(const Check& check, const Entry& old, std::size_t byte, int lane);
   static bool is_observed(const Check& check, const Entry& old, const Entry& now, std::size_t byte,
-                          LineBits own);
+                          const std::byte* place);
   static bool is_stale(const Entry& old, const Entry& now) {
     return (now.non_coherent && old.writes) || (old.non_coherent && now.writes);
   }
   static bool is_ordered(const Check& check, const Entry& old, const Entry& now);
   static block::Misfit misfit(const Check& check, const Entry& old, const Entry& now);
   static bool precedes_barrier(const Check& check, const Entry& old);
-  static bool conflicts(Check& check, const Entry& old, const Entry& now, std::byte* data, LineBits latest,
-                        LineBits own);
+  static bool conflicts(Check& check, const Entry& old, const Entry& now, std::byte* data, LineBits latest);
   static LineBits written_by(Lists& line, const Entry& now);
   static void take_data(Check& check, const Entry& old, const Entry& now, std::byte* data, LineBits latest);
   static void add_strong(const Check& check, Lists& line, const Entry& by, const std::byte* data);

@@ -29,10 +29,7 @@ void GlobalAccesses::add(Check& check, Lists& line, const Entry& now, std::byte*
     if (check.by.takes_data && old.strong && misfit(check, old, now) == block::Misfit::none)
       return take_data(check, old, now, data, latest & ~own);
     if (is_ordered(check, old, now)) return;
-    const bool may_be_seen = old.strong && !now.strong && old.cluster != now.cluster;
-    if (!conflicts(check, old, now, data, latest, may_be_seen ? written_by(line, now) : 0) || !now.writes ||
-        now.strong || count == kMost)
-      return;
+    if (!conflicts(check, old, now, data, latest) || !now.writes || now.strong || count == kMost) return;
     Entry& kept = superseded[count++] = old;
     kept.bytes &= now.bytes;
     kept.superseded = 1;
@@ -44,7 +41,7 @@ void GlobalAccesses::add(Check& check, Lists& line, const Entry& now, std::byte*
   for (const Entry& old : line.reads) {
     if ((old.bytes & now.bytes) == 0) continue;
     is_new = false;
-    if (!is_ordered(check, old, now)) conflicts(check, old, now, data, 0, 0);
+    if (!is_ordered(check, old, now)) conflicts(check, old, now, data, 0);
   }
   if (now.strong) {
     add_strong(check, line, now, data);
@@ -125,16 +122,19 @@ bool GlobalAccesses::is_known(const Check& check, const Entry& old, std::size_t 
 }
 
 // A strong write comes before all that is done behind a strong access to the same word that has found it: no fence is needed for the
-// write itself (PTX manual, "Causality Order"). So the last one of a ticket may reset it by a plain store. `own`: what the cluster
-// has written there.
+// write itself (PTX manual, "Causality Order"). So the last one of a ticket may reset it by a plain store, and who waits for a flag
+// may, too. `place`: of the byte.
 bool GlobalAccesses::is_observed(const Check& check, const Entry& old, const Entry& now, std::size_t byte,
-                                 LineBits own) {
-  if ((own >> byte & 1) == 0) return false;
+                                 const std::byte* place) {
+  if (!old.strong || now.strong || old.cluster == now.cluster) return false;
   const block::Order& order = check.by.order;
   const int me = check.by.warp * kLanes + now.lane_of(byte), thread = old.thread_of(byte);
   const std::optional<block::Flaw> flag = order.nearly_before(old.cluster, thread, old.clock, me);
-  return flag && (flag->kind == block::Flaw::Kind::fence || flag->kind == block::Flaw::Kind::relaxed) &&
-         flag->write.at == Block::place(static_cast<std::int32_t>(old.site) - 1);
+  if (!flag || (flag->kind != block::Flaw::Kind::fence && flag->kind != block::Flaw::Kind::relaxed))
+    return false;
+  const std::byte* const word = flag->read.word;
+  const bool is_same = word != nullptr && word <= place && place < word + order.use_at(flag->read.at).bytes;
+  return is_same && flag->write.at == Block::place(static_cast<std::int32_t>(old.site) - 1);
 }
 
 // Whether that is seen without a look at lanes: by the last barrier, as a rule.
@@ -161,7 +161,7 @@ bool GlobalAccesses::precedes_barrier(const Check& check, const Entry& old) {
 // Whether two that are not may conflict: lane by lane, as each has all of its bytes at once. `latest`: those that have been
 // changed by nobody since.
 bool GlobalAccesses::conflicts(Check& check, const Entry& old, const Entry& now, std::byte* data,
-                               LineBits latest, LineBits own) {
+                               LineBits latest) {
   const bool may_be_equal = old.writes && now.writes && check.what.values != nullptr;
   bool out = false;
   for (LineBits rest = old.bytes & now.bytes; rest != 0;) {
@@ -171,7 +171,7 @@ bool GlobalAccesses::conflicts(Check& check, const Entry& old, const Entry& now,
     const int old_lane = old.lane_of(first), now_lane = now.lane_of(first);
     if (!is_stale(old, now) &&
         ((old.is_of_warp(now) && old_lane == now_lane) || is_known(check, old, first, now_lane) ||
-         is_observed(check, old, now, first, own)))
+         is_observed(check, old, now, first, data + first)))
       continue;
     out = true;
     const LineBits both = bytes;

@@ -235,12 +235,13 @@ block::Messages::Held Records::hold(const Target& at, std::size_t bytes) {
   return {*block_.grid().messages, at.address, bytes};
 }
 
-void Records::takes(const block::Messages::Held& held, int lane) {
+void Records::takes(const block::Messages::Held& held, const Target& from, int lane) {
   if (!is_ordered()) return;
+  const block::Who who = Block::who(warp_, step_, lane);
+  block::FlagUse read{who.at, block_.cluster().number(), who.thread};
+  read.word = from.data;
   held.for_each([&](const block::Message& message) {
-    const block::Who who = Block::who(warp_, step_, lane);
-    block_.accesses().order().take(warp_.number_in_cluster(), block_.rank(), message, step_.access.order,
-                                   {who.at, block_.cluster().number(), who.thread});
+    block_.accesses().order().take(warp_.number_in_cluster(), block_.rank(), message, step_.access.order, read);
   });
 }
 

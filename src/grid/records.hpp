@@ -238,7 +238,7 @@ class Records {
   /// The words of a strong access, which other warps may wait for. Nobody else changes them while they are held.
   block::Messages::Held hold(const Target& at, std::size_t bytes);
   /// What has been released there is known to the warp of the lane; and what `lanes`, which execute the step, release is there.
-  void takes(const block::Messages::Held& held, int lane);
+  void takes(const block::Messages::Held& held, const Target& from, int lane);
   /// A lane has taken a spin lock, before it learns what has been left there; or has written to a word, which may be a lock that it
   /// holds.
   void takes_lock(const Target& at, int lane);
