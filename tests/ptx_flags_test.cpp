@@ -372,8 +372,8 @@ TEST_CASE("a flag that was released before what it is to hand over is named") {
                     kPlain = "st.global.u32 [%rd1+128], 7; ";
   check(
       {"blocks_not_ordered", announced(kRelease, kPlain),
-       "st.global.u32 [%rd1+128], 7: this write comes behind the release of the flag that hands its bytes over; it must "
-       "come before that release, or another flag must be released after it\n  k, block (0, 0, 0), global address "},
+       "st.release.gpu.global.u32 [%rd1], 1: this release of a flag comes before a write of bytes that it hands over; it must "
+       "come behind that write, or another flag must be released after it\n  k, block (0, 0, 0), global address "},
       how);
   check(
       {"blocks_not_ordered", announced(kRelease, kPlain),

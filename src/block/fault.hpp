@@ -107,7 +107,7 @@ struct Unordered {
 };
 /// What is wrong with the use of a flag that is at fault. `own`: the scope that its statement has.
 Unordered::Words words_of(const Flaw& flaw, Scope reach, Scope own);
-/// What is wrong with an access whose thread has released the flag before it, for threads of other clusters.
+/// What is wrong with the release of a flag before an access of its thread, for threads of other clusters.
 Unordered::Words words_of_early(const Flaw& flaw, bool writes);
 /// Whether the flaw makes the race one of a rule of its own.
 inline bool is_of_flag(const std::optional<Flaw>& flaw) {

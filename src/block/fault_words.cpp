@@ -260,10 +260,10 @@ Unordered::Words words_of(const Flaw& flaw, Scope reach, Scope own) {
 }
 
 Unordered::Words words_of_early(const Flaw& flaw, bool writes) {
-  const std::string_view flag = flaw.write.lacks ? "write" : "release";
-  return {fmt::format("this {} comes behind the {} of the flag that hands its bytes over",
-                      writes ? "write" : "read", flag),
-          fmt::format("it must come before that {}{}, or another flag must be released after it", flag,
+  const std::string_view access = writes ? "write" : "read";
+  return {fmt::format("this {} of a flag comes before a {} of bytes that it hands over",
+                      flaw.write.lacks ? "write" : "release", access),
+          fmt::format("it must come behind that {}{}, or another flag must be released after it", access,
                       flaw.write.lacks ? fmt::format(", with a {} between them", kFences.back()) : "")};
 }
 

@@ -306,7 +306,8 @@ struct CauseOf {
   block::Who who;
   block::Unordered::Words words;
 };
-// One use of a flag, if the other one is right; the earlier access, if its thread has released the flag before it.
+// One use of a flag, if the other one is right; its release, if that stands before the access of its thread. In a loop it may be the
+// release of an earlier round.
 std::optional<CauseOf> cause_of(const Grid& grid, const GlobalConflict& found) {
   if (!found.flaw || !shows_flag(found)) return std::nullopt;
   const int stride = shape_of(grid).stride();
@@ -315,8 +316,13 @@ std::optional<CauseOf> cause_of(const Grid& grid, const GlobalConflict& found) {
                    {use->thread % stride, use->at},
                    block::words_of(*found.flaw, block::Scope::gpu, grid.program.use_at(use->at).scope)};
   if (!is_early(found) || !found.flaw->write.is_own || is_of_copy(grid, found)) return std::nullopt;
-  return CauseOf{block_of(grid, found.before),
-                 {found.before.thread % stride, Block::place(found.before.site)},
+  const block::FlagUse& release = found.flaw->write;
+  const auto statements = static_cast<unsigned>(grid.program.origins.size());
+  if (leads_to(grid.program, number_of(grid, found.before),
+               static_cast<int>((release.at.line - 1) % statements), false))
+    return std::nullopt;
+  return CauseOf{block_of(grid, release),
+                 {release.thread % stride, release.at},
                  block::words_of_early(*found.flaw, found.before.writes)};
 }
 
