@@ -56,6 +56,13 @@ const Pair kPairs[] = {
      "or a __syncwarp must come between them, or a __syncthreads if other warps use these bytes, too\n  k, block (0, 0, 0), shared address 0x40 (s "
      "+ 0x40)\n  PTX line 15: warp 0, lane 0\n  PTX line 12: warp 0, lane 16: writes bytes 0x40 to 0x43\n  PTX "
      "line 14: warp 0, lanes 0-31: the bar.warp.sync"},
+    {"a shfl.sync, which orders no memory", 32, 64,
+     "st.shared.u32 [%r2], %r1;\nshfl.sync.idx.b32 %r6, %r1, 0, 31, -1;\nld.shared.u32 %r7, [%r4];\nst.global.u32 [%rd1], %r7;",
+     "st.shared.u32 [%r2], %r1;\nbar.warp.sync -1;\nld.shared.u32 %r7, [%r4];\nst.global.u32 [%rd1], %r7;",
+     "ld.shared.u32 %r7, [%r4]: bytes 0x40 to 0x43 were written by lane 16 of warp 0, and the shfl.sync.idx.b32 between that "
+     "write and this read orders no memory; a __syncwarp must come between them, or a __syncthreads if other warps use these "
+     "bytes, too\n  k, block (0, 0, 0), shared address 0x40 (s + 0x40)\n  PTX line 14: warp 0, lane 0\n  PTX line 12: warp 0, "
+     "lane 16: writes bytes 0x40 to 0x43\n  PTX line 13: warp 0, lanes 0-31: the lanes meet"},
     {"a bar.warp.sync of the other lane alone", 32, 64,
      "@!%p2 st.shared.u32 [%r2], %r1; bar.warp.sync -1;\n@!%p2 bra NEXT;\nst.shared.u32 [s], 7;\nbar.warp.sync 1;\nNEXT:\n"
      "ld.shared.u32 %r7, [s];\nst.global.u32 [%rd1], %r7;",

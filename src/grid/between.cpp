@@ -124,6 +124,19 @@ std::optional<Block::Between> Block::masked_between(const FaultSide& first, cons
   return std::nullopt;
 }
 
+// Lanes meet at a shfl.sync, and it orders no memory (PTX manual, "shfl.sync": nothing is said of it).
+std::optional<Block::Between> Block::exchange_between(const FaultSide& first, const FaultSide& second,
+                                                      std::string_view both) const {
+  for (const Step& step : grid_.program.steps) {
+    if (does(grid_.program, step) != ptx::Does::shuffle) continue;
+    const block::Place at = place(step.statement);
+    if (!is_between(first, at, second)) continue;
+    return Between{fmt::format("the {} between {} orders no memory", opcode_at(grid_.program, at), both),
+                   block::side_of_warp({second.warp * kLanes, at}, "the lanes meet"), ""};
+  }
+  return std::nullopt;
+}
+
 // What the warp of the second one has executed. `both`: "that write and this read".
 std::optional<Block::Between> Block::between(const FaultSide& first, const FaultSide& second,
                                              std::string_view both) const {
@@ -133,7 +146,8 @@ std::optional<Block::Between> Block::between(const FaultSide& first, const Fault
   if (auto found = waiting_between(first, second, both)) return found;
   if (own == other) {
     if (auto found = apart_between(first, second, both)) return found;
-    return masked_between(first, second, both);
+    if (auto found = masked_between(first, second, both)) return found;
+    return exchange_between(first, second, both);
   }
   const auto side = [&](const block::Place& at, std::string what) {
     return block::side_of_warp({second.warp * kLanes, at}, std::move(what));

@@ -267,6 +267,8 @@ class Block {
     std::string must = {};
   };
   bool explain_by_narrow(Fault& fault) const;
+  std::optional<Between> exchange_between(const FaultSide& first, const FaultSide& second,
+                                          std::string_view both) const;
   std::optional<Between> masked_between(const FaultSide& first, const FaultSide& second,
                                         std::string_view both) const;
   bool has_met_at(int warp, std::int32_t statement) const;
