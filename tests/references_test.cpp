@@ -218,10 +218,8 @@ TEST_CASE("a sampler is bound as a texture is", "[quick]") {
   ptx::Texture of;
   of.texels = std::as_bytes(std::span(integers)), of.width = 4, of.format = ptx::TexelFormat::u32;
   const std::uint64_t whole = ptx::texture(of).value();
-  CHECK_THAT(
-      done(text, {{"tex", whole}, {"s", linear}}).said,
-      Contains(
-          "the .texref 'tex': read by the sampler 's', linear: texels of u32 that are read as integers; expected f16"));
+  CHECK_THAT(done(text, {{"tex", whole}, {"s", linear}}).said,
+             Contains("the .texref 'tex': read by the sampler 's', linear: texels of u32; expected f16"));
   for (const std::uint64_t one : {linear, forced, whole}) CHECK(ptx::forget(one));
   CHECK_FALSE(ptx::forget(linear));
 }

@@ -19,7 +19,8 @@ using texture::Place;
 using texture_cases::drawn, texture_cases::Drawn, texture_cases::kPlaces, texture_cases::place;
 
 const std::filesystem::path kRecording = "golden-digests/textures/sm_90.zip",
-                            kMore = "golden-digests/textures/sm_90_h200.zip";
+                            kMore = "golden-digests/textures/sm_90_h200.zip",
+                            kIntegers = "golden-digests/textures/sm_90_h200_filtered_integers.zip";
 
 struct Row {
   std::string form, text;
@@ -28,7 +29,7 @@ struct Row {
 
 std::vector<Row> recorded() {
   std::vector<Row> out;
-  for (const auto& path : {kRecording, kMore}) {
+  for (const auto& path : {kRecording, kMore, kIntegers}) {
     const Recording recording = recording_files::required(Recording::open(path));
     for (const Record& record : recording.records()) {
       const json one = json::parse(record.text);
@@ -40,7 +41,7 @@ std::vector<Row> recorded() {
 }
 
 TEST_CASE("every texture that a GPU has read is read so here", "[golden]") {
-  const std::filesystem::path all[] = {kRecording, kMore};
+  const std::filesystem::path all[] = {kRecording, kMore, kIntegers};
   const auto reports = verify_all(find_verifiable(all));
   CHECK(reports.size() >= 1500);
   for (const FileReport& report : reports) {
@@ -109,7 +110,20 @@ TEST_CASE("slices of a 3D texture of floats are added as a GPU adds them", "[qui
   };
   for (const Sum& sum : sums) {
     INFO(fmt::format("0x{:08X} of {} texels", sum.bits, sum.parts.size()));
-    CHECK(texture::filtered(sum.format, sum.parts) == sum.bits);
+    CHECK(texture::filtered(sum.format, true, sum.parts) == sum.bits);
+  }
+  // Read as integers: halves go up, below 0 too.
+  const std::vector<Sum> integers = {
+      {TexelFormat::u8, {{1, 128}, {2, 128}}, 2},
+      {TexelFormat::u8, {{255, 128}, {254, 127}, {254, 1}}, 255},
+      {TexelFormat::u16, {{0, 129}, {1, 127}}, 0},
+      {TexelFormat::s8, {{3, 128}, {0, 128}}, 2},
+      {TexelFormat::s8, {{0x86, 128}, {0x87, 128}}, 0xFFFF'FF87},
+      {TexelFormat::s16, {{0x8000, 256}}, 0xFFFF'8000},
+  };
+  for (const Sum& sum : integers) {
+    INFO(sum.bits);
+    CHECK(texture::filtered(sum.format, false, sum.parts) == sum.bits);
   }
 }
 
@@ -295,8 +309,11 @@ TEST_CASE("an impossible texture is refused", "[quick]") {
   CHECK(said([](ptx::Texture&) {}) == "-");
   CHECK_THAT(said([](ptx::Texture& x) { x.width = 9; }), Contains("texels: 64 bytes; expected 72"));
   CHECK_THAT(said([](ptx::Texture& x) { x.channels = 3; }), Contains("channels: 3; expected 1, 2 or 4"));
-  CHECK_THAT(said([](ptx::Texture& x) { x.linear = true; }),
-             Contains("texels of u8 that are read as integers"));
+  CHECK(said([](ptx::Texture& x) { x.linear = true; }) == "-");
+  CHECK_THAT(said([](ptx::Texture& x) {
+               x.linear = true, x.format = ptx::TexelFormat::u32, x.width = 4, x.height = 4;
+             }),
+             Contains("linear: texels of u32; expected f16, f32, or integers of 8 or 16 bits"));
   CHECK(said([](ptx::Texture& x) { x.linear = x.floats = true; }) == "-");
   CHECK(said([](ptx::Texture& x) { x.addressing[0] = ptx::Addressing::wrap; }) == "-");
   CHECK_THAT(said([](ptx::Texture& x) { x.floats = true, x.border[0] = 0.3F; }),

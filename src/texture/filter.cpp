@@ -111,14 +111,16 @@ std::uint32_t over(std::int32_t number, std::int32_t one) {
       static_cast<float>(static_cast<double>(std::max(number, -one)) / static_cast<double>(one)));
 }
 
-std::uint32_t filtered_integers(TexelFormat format, std::span<const Part> parts) {
+std::uint32_t filtered_integers(TexelFormat format, bool floats, std::span<const Part> parts) {
   std::int32_t sum = 0;
   for (const Part& one : parts) sum += one.weight * signed_code(format, one.code);
+  const std::int32_t whole = (sum + 128) >> 8;
+  if (!floats) return static_cast<std::uint32_t>(whole);
   switch (format) {
     case TexelFormat::u8: return over((257 * sum + 128) >> 8, 65535);
-    case TexelFormat::u16: return over((sum + 128) >> 8, 65535);
+    case TexelFormat::u16: return over(whole, 65535);
     case TexelFormat::s8: return over((129 * sum + 16 * (sum >> 12) + 64) >> 7, 32767);
-    default: return over((sum + 128) >> 8, 32767);
+    default: return over(whole, 32767);
   }
 }
 
@@ -137,10 +139,10 @@ Weights weights(int x, int y, int z) {
   return out;
 }
 
-std::uint32_t filtered(TexelFormat format, std::span<const Part> parts) {
+std::uint32_t filtered(TexelFormat format, bool floats, std::span<const Part> parts) {
   if (format == TexelFormat::f16) return filtered_floats(kHalf, parts);
   if (format == TexelFormat::f32) return filtered_floats(kSingle, parts);
-  return filtered_integers(format, parts);
+  return filtered_integers(format, floats, parts);
 }
 
 std::uint32_t as_read(TexelFormat format, bool floats, std::uint32_t code) {

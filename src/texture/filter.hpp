@@ -25,7 +25,8 @@ struct Part {
   int slice = 0;  ///< its z: 0 or 1
 };
 
-/// The sum of texels of a format as the bits of a float. Of integers as numbers from 0 or -1 to 1.
+/// The sum of texels of a format as the bits of a float: of integers, if `floats`, as numbers from 0 or -1 to 1. Else an integer, (sum of
+/// w c + 128) / 256, rounded down, c with its sign.
 ///
 ///     u8, u16     codes of 16 bits (a byte twice): (sum of w c + 128) / 256, over 65535
 ///     s16         the same, over 32767, at least -1
@@ -38,7 +39,7 @@ struct Part {
 /// -0 only of zeros with that sign.
 /// A NaN among floats, and infinities of both signs, make the NaN of all ones but its sign, of f16 extended by zeros. Subnormals of
 /// f32 are zeros, as sources and as results.
-std::uint32_t filtered(ptx::TexelFormat format, std::span<const Part> parts);
+std::uint32_t filtered(ptx::TexelFormat format, bool floats, std::span<const Part> parts);
 
 /// A texel as it is: the bits of a float for f16, f32 and, if `floats`, integers; else a code extended by its sign.
 std::uint32_t as_read(ptx::TexelFormat format, bool floats, std::uint32_t code);

@@ -182,7 +182,7 @@ Texel linear(const Texture& texture, const Located& where) {
           if (counts(near[0], x) && counts(near[1], y) && counts(near[2], z))
             parts[count++] = {layer.code({pick(near[0], x), pick(near[1], y), pick(near[2], z)}, c),
                               of[z][y][x], static_cast<int>(z)};
-    out[c] = filtered(texture.format, std::span(parts).first(count));
+    out[c] = filtered(texture.format, texture.floats, std::span(parts).first(count));
   }
   return out;
 }
@@ -205,7 +205,8 @@ Texel gather(const Texture& texture, const Place& place, int component) {
   const auto one = [&](const std::optional<std::uint32_t>& x, const std::optional<std::uint32_t>& y) {
     const std::uint32_t code = layer.code({x, y, 0U}, static_cast<std::size_t>(component));
     const Part whole{code, 256};
-    return filters ? filtered(texture.format, std::span(&whole, 1)) : as_read(texture.format, false, code);
+    return filters ? filtered(texture.format, texture.floats, std::span(&whole, 1))
+                   : as_read(texture.format, false, code);
   };
   const Neighbours &x = near[0], &y = near[1];
   return {one(x.first, y.second), one(x.second, y.second), one(x.second, y.first), one(x.first, y.first)};

@@ -116,9 +116,9 @@ std::optional<Error> wrong(const ptx::Texture& texture) {
   if (std::optional<Error> error = wrong_extents(texture, shape.said, shape.most)) return error;
   if (texture.floats && !ptx::is_narrow(texture.format))
     return refused("floats", fmt::format("texels of {}", name(texture.format)), "u8, s8, u16 or s16");
-  if (texture.linear && !texture.floats && !ptx::format_row(texture.format).is_float)
-    return refused("linear", fmt::format("texels of {} that are read as integers", name(texture.format)),
-                   "f16, f32, or 8 or 16 bits with `floats`");
+  if (texture.linear && !ptx::is_narrow(texture.format) && !ptx::format_row(texture.format).is_float)
+    return refused("linear", fmt::format("texels of {}", name(texture.format)),
+                   "f16, f32, or integers of 8 or 16 bits");
   if (texture.shape == ptx::TextureShape::memory && (texture.linear || texture.normalized))
     return refused(texture.linear ? "linear" : "normalized", std::string(shape.said),
                    "another shape: linear memory is not filtered");

@@ -24,6 +24,7 @@ twice, and nothing is written if the two differ. --words also writes inputs and 
 Results are words, four to a place. A digest is the sum of warpbit::inputs::mix(position, word), modulo 2^64.
 """
 import argparse
+import ctypes
 import os
 import re
 import sys
@@ -77,7 +78,7 @@ def texture_texts(shape, extents, points_alone=False):
 
 
 def further_rows():
-    """Cubes whose faces are not clamped, and sums of slices that are far apart."""
+    """Cubes whose faces are not clamped, sums of slices that are far apart, and integers that are filtered and read as such."""
     at = 0
     for shape in ('cube', 'acube'):
         for text in texture_texts(shape, (8, 8)):
@@ -89,6 +90,10 @@ def further_rows():
     for text in texture_texts('3d', (33, 17, 9)):
         if 'linear' in text and ' f' in text:
             yield 'tex.3d.v4.f32.f32', text
+    for shape in ('1d', '2d', '3d', 'a2d'):
+        for text in texture_texts(shape, EXTENTS[shape][0]):
+            if 'linear' in text and 'floats' in text:
+                yield f'tex.{shape}.v4.{text.split()[1][0]}32.f32', text.replace('floats', 'elements')
 
 
 def rows():
@@ -206,6 +211,8 @@ class Textures(Device):
             typed = elements.view('f2' if texture.format == 'f16' else texture.format[0].replace('s', 'i') + str(texture.bits // 8))
             array.copy_from(typed.reshape(shape[:-1] + [shape[-1] * texture.channels]))
             resource = made.ResourceDescriptor(runtime.cudaResourceTypeArray, cuArr=array)
+        if texture.linear and not texture.floats and texture.format[0] != 'f':
+            return Filtered(array.ptr, texture, edge), array
         how = made.TextureDescriptor(
             (ADDRESSING.index(texture.addressing),) * 3,
             runtime.cudaFilterModeLinear if texture.linear else runtime.cudaFilterModePoint,
@@ -229,6 +236,28 @@ class Textures(Device):
             np.savez_compressed(os.path.join(folder, name), results=runs[0])
         words = self.cupy.asarray(runs[0].ravel().astype('u8'))
         return int(self.mix(words, self.cupy.arange(words.size, dtype='u8')).sum(dtype='u8'))
+
+
+class Filtered:
+    """A texture of integers that are filtered and read as integers, which the driver makes, and the runtime refuses."""
+
+    def __init__(self, array, texture, edge):
+        class Resource(ctypes.Structure):  # CUDA_RESOURCE_DESC
+            _fields_ = [('kind', ctypes.c_int), ('array', ctypes.c_void_p), ('others', ctypes.c_int * 30), ('flags', ctypes.c_uint)]
+
+        class How(ctypes.Structure):  # CUDA_TEXTURE_DESC
+            _fields_ = [('addressing', ctypes.c_int * 3), ('filter', ctypes.c_int), ('flags', ctypes.c_uint),
+                        ('levels', ctypes.c_int * 5), ('border', ctypes.c_float * 4), ('reserved', ctypes.c_int * 12)]
+
+        as_integers, normalized = 1, 2
+        mode = ADDRESSING.index(texture.addressing)
+        how = How((mode,) * 3, 1, as_integers | (normalized if texture.normalized else 0), border=(*map(float, edge),))
+        handle = ctypes.c_uint64()
+        made = ctypes.CDLL('libcuda.so.1').cuTexObjectCreate(
+            ctypes.byref(handle), ctypes.byref(Resource(0, array)), ctypes.byref(how), None)
+        if made:
+            sys.exit(f'{texture.text}: cuTexObjectCreate answers {made}')
+        self.ptr = handle.value
 
 
 def record(form, text, digest):

@@ -46,7 +46,7 @@ struct Texture {
   std::uint32_t layers = 1;  ///< of arrays
   /// By axis, of a cube by those of its faces. Wrap and mirror are clamp where coordinates are not normalized (an H200).
   std::array<Addressing, 3> addressing = {Addressing::clamp, Addressing::clamp, Addressing::clamp};
-  bool linear = false;      ///< filtered (cudaFilterModeLinear): needs a format of floats, or `floats`
+  bool linear = false;      ///< filtered (cudaFilterModeLinear): not of integers of 32 bits
   bool normalized = false;  ///< coordinates from 0 to 1, as cubes have them
   bool floats =
       false;  ///< u8, s8, u16 and s16 are read as floats from 0 or -1 to 1 (cudaReadModeNormalizedFloat)
