@@ -52,6 +52,8 @@ struct Case {
 const std::string kAdd = "mov.b32 %r10, 0x50003; add.s16x2 %r11, %r1, %r10; ";
 const std::string kNoted = "|add.s16x2 %r11, %r1, %r10";
 
+const std::string kGuard = "setp.eq.u32 %p1, %r4, 0; ";
+
 const std::vector<Case> kCases = {
     {"half-addend",
      {kAdd + "mov.b32 {_, %h30}, %r11; st.global.u16 [%rd2], %h30;" + kNoted,
@@ -160,6 +162,23 @@ const std::vector<Case> kCases = {
       "abs.s32 %r10, %r1; slct.s32.s32 %r30, %r2, %r3, %r10; st.global.u32 [%rd2], %r30;",
       "neg.s32 %r10, %r1; slct.b32.s32 %r30, %r2, %r3, %r10; st.global.u32 [%rd2], %r30;",
       "abs.s32 %r10, %r1; shr.s32 %r30, %r10, 31; st.global.u32 [%rd2], %r30;"}},
+    {"set-guard",
+     {kGuard + "@%p1 set.lt.f32.f32 %r1, %r2, %r3; st.global.u32 [%rd2], %r1;|set.lt.f32.f32 %r1, %r2, %r3",
+      kGuard + "@!%p1 set.lt.and.f16.s64 %h1, %rd1, %rd2, %p1; st.global.u16 [%rd2], %h1;"
+               "|set.lt.and.f16.s64 %h1, %rd1, %rd2, %p1",
+      kGuard + "@%p1 set.lt.u32.s16 %r1, %h1, %h2; st.global.u32 [%rd2], %r1;|set.lt.u32.s16 %r1, %h1, %h2"},
+     {"set.lt.f32.f32 %r1, %r2, %r3; st.global.u32 [%rd2], %r1;",
+      kGuard + "@%p1 set.lt.u32.f32 %r1, %r2, %r3; st.global.u32 [%rd2], %r1;",
+      kGuard + "@%p1 set.lt.f16x2.f16x2 %r1, %r2, %r3; st.global.u32 [%rd2], %r1;",
+      kGuard + "@%p1 set.lt.u16.f16 %h1, %h1, %h2; st.global.u16 [%rd2], %h1;",
+      kGuard + "@%p1 set.lt.f32.f32 %r30, %r2, %r3; @%p1 st.global.u32 [%rd2], %r30;",
+      "setp.eq.u32 %p1, 1, 1; @%p1 set.lt.f32.f32 %r1, %r2, %r3; st.global.u32 [%rd2], %r1;"}},
+    {"testp-guard",
+     {kGuard + "setp.eq.u32 %p2, %r3, 1; @%p1 testp.finite.f32 %p2, %r4; selp.b32 %r30, 1, 2, %p2; "
+               "st.global.u32 [%rd2], %r30;|testp.finite.f32 %p2, %r4"},
+     {"testp.finite.f32 %p2, %r4; selp.b32 %r30, 1, 2, %p2; st.global.u32 [%rd2], %r30;",
+      kGuard +
+          "@%p1 testp.finite.f32 %p2, %r4; @%p1 selp.b32 %r30, 1, 2, %p2; @%p1 st.global.u32 [%rd2], %r30;"}},
 };
 
 TEST_CASE("a defect of the assembler is noted at its statement") {
@@ -194,6 +213,24 @@ TEST_CASE("each defect has cases, and says what it is") {
 // The statement that is not needed is not in the machine code.
 TEST_CASE("no defect is noted where nobody needs the result") {
   CHECK(notes_of("bfe.s32 %r30, %r1, 32, 8; st.global.u32 [%rd2], %r1;").empty());
+}
+
+// Asked of ptxas -O0 and of an H200, as at -O3.
+TEST_CASE("a launch as written has the notes of the defects that are there at -O0") {
+  const ptx::Module module = module_of(text_of(
+      kGuard + "@%p1 set.lt.f32.f32 %r1, %r2, %r3; bfe.s32 %r30, %r1, 32, 8; st.global.u32 [%rd2], %r30;"));
+  const Result<ptx::Function> kernel = module.function("k");
+  REQUIRE(kernel);
+  const std::vector<std::uint32_t> in = {1, 2, 3, 4};
+  std::vector<std::uint32_t> out(1);
+  const auto names = [&](const ptx::Launch& how) {
+    std::vector<std::string> all;
+    for (const ptx::AssemblerNote& one : kernel->launch(how, {ptx::buffer(in), ptx::buffer(out)}).notes)
+      all.push_back(one.defect);
+    return all;
+  };
+  CHECK(names({}) == std::vector<std::string>{"set-guard", "bfe-position"});
+  CHECK(names({.as_written = true}) == std::vector<std::string>{"set-guard"});
 }
 
 TEST_CASE("a launch has the notes of its kernel, and none as written") {
