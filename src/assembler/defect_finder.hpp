@@ -25,6 +25,10 @@ class DefectFinder {
   bool word_sign(const View& v) const;
   bool set_guard(const View& v) const;
   bool testp_guard(const View& v) const { return keeps_old(v); }
+  bool lop3_twice(const View& v) const;
+  bool high_chain(const View& v) const;
+  bool slct_literal(const View& v) const;
+  bool alternating(const View& v) const;
 
   bool is_needed(int statement) const { return flow_.is_needed(statement); }
 
@@ -41,6 +45,18 @@ class DefectFinder {
     return found && *found == number;
   }
   bool keeps_old(const View& v) const;
+  /// A register of a source, or of which that is a copy; -1: a literal and the like.
+  int origin(const View& v, int n) const { return v.is_register(n) ? flow_.origin(v.operand(n).index) : -1; }
+  /// Whether a register has before both statements the same value.
+  bool is_same(int reg, int above, int below) const {
+    return flow_.is_written_once(reg) || flow_.keeps(reg, above, below);
+  }
+  int definition(const View& v, int n) const;
+  bool loops(const View& v) const;
+  bool is_invariant(const View& v, int n) const;
+  bool alternates(const View& product, int reg) const;
+  bool makes_high(const View& first, const View& second) const;
+  bool repeats_high(const View& v) const;
   bool takes_sum(const View& v) const;
   unsigned used_word(const View& v) const;
   bool extends_sign(const View& v) const;

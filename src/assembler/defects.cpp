@@ -85,6 +85,33 @@ constexpr Row kRows[] = {
      {"testp"},
      {},
      &DefectFinder::testp_guard},
+    {{"lop3-twice",
+      "lop3 with twice the same register, whose result and one of whose sources are those of and.b32 and xor.b32 alone, "
+      "and whose table makes something else of 0 for one of the two",
+      "merges both, and takes 0 for it", "it is the same register", kLater, kH200},
+     {"lop3"},
+     {"b32"},
+     &DefectFinder::lop3_twice},
+    {{"high-chain",
+      "mad.hi.s32, mad.hi.u32 whose addend is that of the same factors, made for it alone, and whose result is the addend "
+      "of a third one; one that adds to its own result in a loop, with the same factors in each round",
+      "may leave one out", "each adds the product", kLater, kH200},
+     {"mad"},
+     {"s32", "u32"},
+     &DefectFinder::high_chain},
+    {{"slct-literal",
+      "slct.s32.s32 by a number that is known, and either the least one or the bits of a NaN of f32 without its sign",
+      "takes it for f32: -0 or a NaN", "it is an integer", kLater, kH200},
+     {"slct"},
+     {"s32"},
+     &DefectFinder::slct_literal},
+    {{"minus-itself",
+      "mul.f32 by c in a loop of one block, each of whose uses is an add or sub of a number that is the same in all "
+      "rounds, and whose other factor x becomes k - x in each round; none of them with a rounding",
+      "adds k c to the sum in each round", "x is k - x, not x + k", kLater, kH200},
+     {"mul"},
+     {"f32"},
+     &DefectFinder::alternating},
 };
 
 bool may_have(const View& v, const Row& row) {
