@@ -21,7 +21,7 @@ std::string text_of(const std::string& body) {
 .address_size 64
 .visible .entry k(.param .u64 in, .param .u64 out)
 {
-  .reg .pred %p<4>; .reg .b16 %h<40>; .reg .b32 %r<40>; .reg .b64 %rd<40>;
+  .reg .pred %p<4>; .reg .b16 %h<40>; .reg .b32 %r<40>; .reg .b64 %rd<40>; .reg .f32 %f<10>;
   ld.param.u64 %rd1, [in]; ld.param.u64 %rd2, [out];
   ld.global.u32 %r1, [%rd1]; ld.global.u32 %r2, [%rd1+4]; ld.global.u32 %r3, [%rd1+8]; ld.global.u32 %r4, [%rd1+12];
   add.u32 %r5, %r1, %r2; cvt.u16.u32 %h1, %r5; add.u32 %r6, %r3, %r4; cvt.u16.u32 %h2, %r6;
@@ -51,6 +51,18 @@ struct Case {
 
 const std::string kAdd = "mov.b32 %r10, 0x50003; add.s16x2 %r11, %r1, %r10; ";
 const std::string kNoted = "|add.s16x2 %r11, %r1, %r10";
+
+const std::string kGuard = "setp.eq.u32 %p1, %r4, 0; ";
+const std::string kTwice = "lop3.b32 %r11, %r1, %r2, %r2, 0x6A; ";
+const std::string kTwiceNoted = "|lop3.b32 %r11, %r1, %r2, %r2, 0x6A";
+const std::string kHigh = "mad.hi.s32 %r10, %r1, %r3, %r5; mad.hi.s32 %r11, %r1, %r3, %r10; ";
+const std::string kHighNoted = "|mad.hi.s32 %r11, %r1, %r3, %r10";
+
+// A loop; %f1, %f4, %f5 and %f6 are loaded, %f2 is stored.
+std::string looped(const std::string& body) {
+  return "ld.global.v4.f32 {%f1, %f4, %f5, %f6}, [%rd1+16]; mov.f32 %f2, %f4; mov.u32 %r10, 0; L: " + body +
+         " add.s32 %r10, %r10, 1; setp.lt.s32 %p1, %r10, %r4; @%p1 bra L; st.global.f32 [%rd2], %f2;";
+}
 
 const std::vector<Case> kCases = {
     {"half-addend",
@@ -160,6 +172,94 @@ const std::vector<Case> kCases = {
       "abs.s32 %r10, %r1; slct.s32.s32 %r30, %r2, %r3, %r10; st.global.u32 [%rd2], %r30;",
       "neg.s32 %r10, %r1; slct.b32.s32 %r30, %r2, %r3, %r10; st.global.u32 [%rd2], %r30;",
       "abs.s32 %r10, %r1; shr.s32 %r30, %r10, 31; st.global.u32 [%rd2], %r30;"}},
+    {"set-guard",
+     {kGuard + "@%p1 set.lt.f32.f32 %r1, %r2, %r3; st.global.u32 [%rd2], %r1;|set.lt.f32.f32 %r1, %r2, %r3",
+      kGuard + "@!%p1 set.lt.and.f16.s64 %h1, %rd1, %rd2, %p1; st.global.u16 [%rd2], %h1;"
+               "|set.lt.and.f16.s64 %h1, %rd1, %rd2, %p1",
+      kGuard + "@%p1 set.lt.u32.s16 %r1, %h1, %h2; st.global.u32 [%rd2], %r1;|set.lt.u32.s16 %r1, %h1, %h2"},
+     {"set.lt.f32.f32 %r1, %r2, %r3; st.global.u32 [%rd2], %r1;",
+      kGuard + "@%p1 set.lt.u32.f32 %r1, %r2, %r3; st.global.u32 [%rd2], %r1;",
+      kGuard + "@%p1 set.lt.f16x2.f16x2 %r1, %r2, %r3; st.global.u32 [%rd2], %r1;",
+      kGuard + "@%p1 set.lt.u16.f16 %h1, %h1, %h2; st.global.u16 [%rd2], %h1;",
+      kGuard + "@%p1 set.lt.f32.f32 %r30, %r2, %r3; @%p1 st.global.u32 [%rd2], %r30;",
+      "setp.eq.u32 %p1, 1, 1; @%p1 set.lt.f32.f32 %r1, %r2, %r3; st.global.u32 [%rd2], %r1;"}},
+    {"testp-guard",
+     {kGuard + "setp.eq.u32 %p2, %r3, 1; @%p1 testp.finite.f32 %p2, %r4; selp.b32 %r30, 1, 2, %p2; "
+               "st.global.u32 [%rd2], %r30;|testp.finite.f32 %p2, %r4"},
+     {"testp.finite.f32 %p2, %r4; selp.b32 %r30, 1, 2, %p2; st.global.u32 [%rd2], %r30;",
+      kGuard +
+          "@%p1 testp.finite.f32 %p2, %r4; @%p1 selp.b32 %r30, 1, 2, %p2; @%p1 st.global.u32 [%rd2], %r30;"}},
+    {"lop3-twice",
+     {kTwice + "xor.b32 %r30, %r11, %r2; st.global.u32 [%rd2], %r30;" + kTwiceNoted,
+      kTwice + "and.b32 %r30, %r1, %r11; st.global.u32 [%rd2], %r30;" + kTwiceNoted,
+      kTwice + "xor.b32 %r30, %r11, %r2; and.b32 %r31, %r11, %r1; st.global.v2.u32 [%rd2], {%r30, %r31};" +
+          kTwiceNoted,
+      "mov.b32 %r10, %r2; lop3.b32 %r11, %r1, %r2, %r10, 0x6A; xor.b32 %r30, %r11, %r2; st.global.u32 [%rd2], %r30;"
+      "|lop3.b32 %r11, %r1, %r2, %r10, 0x6A",
+      "lop3.b32 %r11, %r2, %r2, %r2, 0xCA; xor.b32 %r30, %r11, %r2; st.global.u32 [%rd2], %r30;"
+      "|lop3.b32 %r11, %r2, %r2, %r2, 0xCA",
+      "lop3.b32 %r11, %r2, %r2, 0x12345, 0x6A; xor.b32 %r30, %r11, %r2; st.global.u32 [%rd2], %r30;"
+      "|lop3.b32 %r11, %r2, %r2, 0x12345, 0x6A",
+      "lop3.b32 %r11, %r2, %r2, %r1, 0x0F; xor.b32 %r30, %r11, %r1; st.global.u32 [%rd2], %r30;"
+      "|lop3.b32 %r11, %r2, %r2, %r1, 0x0F",
+      kTwice +
+          "@%p1 bra L; st.global.u32 [%rd2+4], %r1; L: xor.b32 %r30, %r11, %r2; st.global.u32 [%rd2], %r30;" +
+          kTwiceNoted},
+     {"lop3.b32 %r11, %r1, %r2, %r2, 0xFE; xor.b32 %r30, %r11, %r2; st.global.u32 [%rd2], %r30;",
+      "lop3.b32 %r11, %r2, %r1, %r2, 0xCA; xor.b32 %r30, %r11, %r2; st.global.u32 [%rd2], %r30;",
+      "lop3.b32 %r11, %r2, %r2, %r1, 0x0F; xor.b32 %r30, %r11, %r2; st.global.u32 [%rd2], %r30;",
+      "lop3.b32 %r11, %r1, %r2, %r3, 0x6A; xor.b32 %r30, %r11, %r2; st.global.u32 [%rd2], %r30;",
+      kTwice + "or.b32 %r30, %r11, %r2; st.global.u32 [%rd2], %r30;",
+      kTwice + "xor.b32 %r30, %r11, %r3; st.global.u32 [%rd2], %r30;",
+      kTwice + "lop3.b32 %r30, %r11, %r2, %r3, 0xD2; st.global.u32 [%rd2], %r30;",
+      kTwice + "xor.b32 %r30, %r11, %r2; st.global.v2.u32 [%rd2], {%r30, %r11};",
+      kGuard + kTwice + "@%p1 xor.b32 %r1, %r11, %r2; st.global.u32 [%rd2], %r1;"}},
+    {"high-chain",
+     {kHigh + "mad.hi.s32 %r12, %r1, %r3, %r11; st.global.u32 [%rd2], %r12;" + kHighNoted,
+      kHigh + "mad.hi.s32 %r12, %r1, %r4, %r11; st.global.u32 [%rd2], %r12;" + kHighNoted,
+      kHigh + "st.global.u32 [%rd2+4], %r11; mad.hi.u32 %r12, %r4, %r4, %r11; st.global.u32 [%rd2], %r12;" +
+          kHighNoted,
+      "mad.hi.u32 %r2, %r1, 12345, %r2; mad.hi.u32 %r2, %r1, 12345, %r2; mad.hi.u32 %r2, %r1, 12345, %r2; "
+      "st.global.u32 [%rd2], %r2;|mad.hi.u32 %r2, %r1, 12345, %r2",
+      "mov.u32 %r10, 0; L: mad.hi.s32 %r2, %r1, %r3, %r2; add.u32 %r10, %r10, 1; setp.lt.u32 %p1, %r10, %r4; "
+      "@%p1 bra L; st.global.u32 [%rd2], %r2;|mad.hi.s32 %r2, %r1, %r3, %r2"},
+     {kHigh + "st.global.u32 [%rd2], %r11;",
+      kHigh + "add.u32 %r11, %r11, 5; mad.hi.s32 %r12, %r1, %r3, %r11; st.global.u32 [%rd2], %r12;",
+      kHigh + "mad.hi.s32 %r12, %r1, %r3, %r11; st.global.v2.u32 [%rd2], {%r10, %r12};",
+      kHigh + "mad.hi.s32 %r12, %r1, %r3, %r11; add.u32 %r13, %r12, %r5; st.global.u32 [%rd2], %r13;",
+      "mad.hi.s32 %r10, %r1, %r3, %r5; mad.hi.s32 %r11, %r1, %r4, %r10; mad.hi.s32 %r12, %r1, %r3, %r11; "
+      "st.global.u32 [%rd2], %r12;",
+      "mad.hi.s32 %r10, %r1, %r3, 5; mad.hi.s32 %r11, %r1, %r3, %r10; mad.hi.s32 %r12, %r1, %r3, %r11; "
+      "st.global.u32 [%rd2], %r12;",
+      "mov.u32 %r10, 0; L: mad.hi.s32 %r2, %r10, %r3, %r2; add.u32 %r10, %r10, 1; setp.lt.u32 %p1, %r10, %r4; "
+      "@%p1 bra L; st.global.u32 [%rd2], %r2;"}},
+    {"slct-literal",
+     {"slct.s32.s32 %r30, %r1, %r2, 0x80000000; st.global.u32 [%rd2], %r30;|slct.s32.s32 %r30, %r1, %r2, 0x80000000",
+      "mov.b32 %r10, 0x7FFFFFFF; slct.s32.s32 %r30, %r1, 5, %r10; st.global.u32 [%rd2], %r30;"
+      "|slct.s32.s32 %r30, %r1, 5, %r10",
+      "slct.s32.s32 %r30, %r1, %r2, 0x7F800001; st.global.u32 [%rd2], %r30;|slct.s32.s32 %r30, %r1, %r2, 0x7F800001"},
+     {"slct.s32.s32 %r30, %r1, %r2, 0x7F800000; st.global.u32 [%rd2], %r30;",
+      "slct.s32.s32 %r30, %r1, %r2, -1; st.global.u32 [%rd2], %r30;",
+      "slct.s32.s32 %r30, %r1, %r1, 0x80000000; st.global.u32 [%rd2], %r30;",
+      "slct.u32.s32 %r30, %r1, %r2, 0x80000000; st.global.u32 [%rd2], %r30;",
+      "slct.s32.s32 %r30, %r1, %r2, %r3; st.global.u32 [%rd2], %r30;"}},
+    {"minus-itself",
+     {looped("mul.f32 %f3, %f1, 0f3FC00000; sub.f32 %f2, %f4, %f3; sub.f32 %f1, %f5, %f1;") +
+          "|mul.f32 %f3, %f1, 0f3FC00000",
+      looped("mul.f32 %f3, %f6, %f1; add.f32 %f2, %f3, %f4; neg.f32 %f7, %f1; add.f32 %f1, %f5, %f7;") +
+          "|mul.f32 %f3, %f6, %f1",
+      looped("mul.f32 %f3, %f1, %f6; sub.f32 %f2, %f3, %f4; sub.f32 %f7, 0f3F800000, %f1; mov.f32 %f1, %f7;") +
+          "|mul.f32 %f3, %f1, %f6"},
+     {looped("mul.f32 %f3, %f1, 0f3FC00000; sub.f32 %f2, %f4, %f3; sub.f32 %f1, %f1, %f5;"),
+      looped("mul.rn.f32 %f3, %f1, 0f3FC00000; sub.f32 %f2, %f4, %f3; sub.f32 %f1, %f5, %f1;"),
+      looped("mul.f32 %f3, %f1, 0f3FC00000; sub.f32 %f2, %f4, %f3; sub.rn.f32 %f1, %f5, %f1;"),
+      looped("fma.rn.f32 %f2, %f1, 0f3FC00000, %f4; sub.f32 %f1, %f5, %f1;"),
+      looped("mul.f32 %f3, %f1, 0f3FC00000; sub.f32 %f2, %f2, %f3; sub.f32 %f1, %f5, %f1;"),
+      looped(
+          "mul.f32 %f3, %f1, %f6; sub.f32 %f2, %f4, %f3; sub.f32 %f1, %f5, %f1; add.f32 %f6, %f6, 0f3F800000;"),
+      looped(
+          "mul.f32 %f3, %f1, %f6; sub.f32 %f2, %f4, %f3; sub.f32 %f1, %f5, %f1; add.f32 %f5, %f5, 0f3F800000;"),
+      looped("mul.f32 %f3, %f1, %f6; sub.f32 %f2, %f4, %f3; sub.f32 %f7, %f5, %f1; add.f32 %f1, %f7, %f4;")}},
 };
 
 TEST_CASE("a defect of the assembler is noted at its statement") {
@@ -194,6 +294,24 @@ TEST_CASE("each defect has cases, and says what it is") {
 // The statement that is not needed is not in the machine code.
 TEST_CASE("no defect is noted where nobody needs the result") {
   CHECK(notes_of("bfe.s32 %r30, %r1, 32, 8; st.global.u32 [%rd2], %r1;").empty());
+}
+
+// Asked of ptxas -O0 and of an H200, as at -O3.
+TEST_CASE("a launch as written has the notes of the defects that are there at -O0") {
+  const ptx::Module module = module_of(text_of(
+      kGuard + "@%p1 set.lt.f32.f32 %r1, %r2, %r3; bfe.s32 %r30, %r1, 32, 8; st.global.u32 [%rd2], %r30;"));
+  const Result<ptx::Function> kernel = module.function("k");
+  REQUIRE(kernel);
+  const std::vector<std::uint32_t> in = {1, 2, 3, 4};
+  std::vector<std::uint32_t> out(1);
+  const auto names = [&](const ptx::Launch& how) {
+    std::vector<std::string> all;
+    for (const ptx::AssemblerNote& one : kernel->launch(how, {ptx::buffer(in), ptx::buffer(out)}).notes)
+      all.push_back(one.defect);
+    return all;
+  };
+  CHECK(names({}) == std::vector<std::string>{"set-guard", "bfe-position"});
+  CHECK(names({.as_written = true}) == std::vector<std::string>{"set-guard"});
 }
 
 TEST_CASE("a launch has the notes of its kernel, and none as written") {

@@ -224,8 +224,9 @@ struct KernelForm {
 /// nearer to a tensor instruction, those of Instruction::parse.
 Result<KernelForm> kernel_form(std::string_view text, Target target);
 
-/// What loading a module says that is no refusal. One with a defect is a statement that the assembler (ptxas) turns into machine code with other bits than the PTX manual says: a defect of it,
-/// which a launch does not imitate. At -O0 there is none.
+/// What loading a module says that is no refusal. One with a defect is a statement that the assembler (ptxas) turns into
+/// machine code with other bits than the PTX manual says: a defect of it, which a launch does not imitate. At -O0 few of
+/// them are there.
 struct AssemblerNote {
   std::string defect;     ///< its name: assembler_defects; empty: a remark
   int line;               ///< of the module's text

@@ -5,178 +5,19 @@
 #include <array>
 #include <optional>
 
-#include "assembler/halves.hpp"
-#include "assembler/known.hpp"
+#include "assembler/defect_finder.hpp"
 
 namespace warpbit::assembler {
 namespace {
 
-class DefectFinder {
- public:
-  explicit DefectFinder(const FunctionText& f) : f_(f), flow_(f), known_(f, flow_), halves_(f, flow_) {}
-
-  bool half_addend(const View& v) const;
-  bool upper_half(const View& v) const;
-  bool bfe_position(const View& v) const;
-  bool bfi_length(const View& v) const;
-  bool funnel_clamp(const View& v) const;
-  bool short_sign(const View& v) const;
-  bool sign_byte(const View& v) const;
-  bool word_sign(const View& v) const;
-
-  bool is_needed(int statement) const { return flow_.is_needed(statement); }
-
- private:
-  static bool is_among(std::string_view word, std::initializer_list<std::string_view> words) {
-    return std::ranges::find(words, word) != words.end();
-  }
-  Halves::Value result(const View& v) const { return {v.i, v.operand(0).index}; }
-  int result_bits(const View& v) const {
-    return ptx::bits(f_.registers[static_cast<std::size_t>(v.operand(0).index)].type);
-  }
-  bool is_known(const View& v, int n, std::uint64_t number) const {
-    const auto found = known_.source(v, n);
-    return found && *found == number;
-  }
-  bool takes_sum(const View& v) const;
-  unsigned used_word(const View& v) const;
-  bool extends_sign(const View& v) const;
-  bool extends_zero(const View& v) const;
-  int kept_bytes(const View& v, int reg) const;
-
-  const FunctionText& f_;
-  Flow flow_;
-  Known known_;
-  Halves halves_;
-};
-
-// add.s16x2 d, a, c; mov.b32 {_, h}, d
-bool DefectFinder::half_addend(const View& v) const {
-  if (v.is_guarded()) return false;
-  const Flow::Uses all = halves_.uses(v.i, v.operand(0).index);
-  unsigned half = all.elsewhere ? kAll : 0;
-  for (const int i : all.statements)
-    if (!takes_sum({f_, i})) half |= halves_.used_by({f_, i}, v.operand(0).index);
-  if (half != kLow && half != kHigh) return false;
-  const auto is_dropped = [&](int n) {
-    const auto addend = known_.source(v, n);
-    return addend && (*addend >> (half == kLow ? 0 : 16) & 0xFFFF) != 0;
-  };
-  return is_dropped(1) || is_dropped(2);
-}
-
-// min and max of both halves are one instruction with a sum.
-bool DefectFinder::takes_sum(const View& v) const {
-  return is_among(v.opcode(), {"min", "max"}) && is_among(v.type(), {"u16x2", "s16x2"}) && v.is_register(0) &&
-         (halves_.used(v.i, v.operand(0).index) & kWord) == kWord;
-}
-
-// ld.u16 d, [p]; mov.b32 {_, h}, d
-bool DefectFinder::upper_half(const View& v) const {
-  if (v.has("param")) return false;
-  if (result_bits(v) > 16) return used_word(v) == kHigh;
-  if (!is_among(v.type(), {"b16", "u16", "s16"})) return false;
-  const Flow::Uses all = halves_.uses(v.i, v.operand(0).index);
-  unsigned out = all.elsewhere ? kWord : 0;
-  for (const int i : all.statements) {
-    const View use{f_, i};
-    const bool widens = use.opcode() == "cvt" && use.words().size() == 2 && use.type() == "u16" &&
-                        (use.has("u32") || use.has("u64"));
-    out |= widens ? used_word(use) : kLow;
-  }
-  return out == kHigh;
-}
-unsigned DefectFinder::used_word(const View& v) const {
-  return halves_.used(v.i, v.operand(0).index) & kWord;
-}
-
-bool DefectFinder::bfe_position(const View& v) const {
-  const auto position = known_.source(v, 2), length = known_.source(v, 3);
-  return position && (*position & 0xFF) >= 32 && length && (*length & 0xFF) != 0 && !known_.source(v, 1);
-}
-
-bool DefectFinder::bfi_length(const View& v) const {
-  if (known_.source(v, 2)) return false;
-  const auto position = known_.source(v, 3), length = known_.source(v, 4);
-  return position && length && (*position & 0xFF) >= 1 && (*position & 0xFF) < 32 && (*length & 0xFF) >= 32;
-}
-
-bool DefectFinder::funnel_clamp(const View& v) const {
-  return v.has("clamp") && v.is_register(1) && v.is_register(2) && v.operand(1).index == v.operand(2).index &&
-         !known_.source(v, 3);
-}
-
-// neg.s16 d, a; mul.wide.s16 p, d, b
-bool DefectFinder::short_sign(const View& v) const {
-  if (v.is_guarded() || (v.opcode() == "sub" && !is_known(v, 1, 0))) return false;
-  const std::vector<View> all = halves_.readers(result(v));
-  return std::ranges::any_of(all, [&](const View& use) { return extends_sign(use); });
-}
-bool DefectFinder::extends_sign(const View& v) const {
-  if (v.type() != "s16") return false;
-  if (v.opcode() == "cvt") return v.has("s32") || v.has("s64") || v.has("sat");
-  if (v.opcode() == "mul" || v.opcode() == "mad") return v.has("wide") || v.has("hi");
-  return is_among(v.opcode(), {"div", "rem", "shr", "setp"});
-}
-
-// prmt.b32 d, a, b, 0x000B; cvt.u32.u8 e, d
-bool DefectFinder::sign_byte(const View& v) const {
-  if (v.words().size() != 1) return false;  // .f4e and the like
-  const auto selector = known_.source(v, 3);
-  if (!selector) return false;
-  int bytes = 0;
-  for (const Halves::Value& copy : halves_.copies(result(v)))
-    for (const int i : halves_.uses(copy.statement, copy.reg).statements)
-      bytes = std::max(bytes, kept_bytes({f_, i}, copy.reg));
-  for (const Halves::Value& low : halves_.low_halves(result(v)))
-    for (const View& use : halves_.readers(low))
-      bytes = std::max(bytes, use.opcode() == "cvt" && use.has("u8") ? 1 : extends_zero(use) ? 2 : 0);
-  bool takes_byte = false, takes_sign = false;  // of the first source
-  for (int n = 0; n < bytes; ++n) {
-    const std::uint64_t one = *selector >> 4 * n & 15;
-    takes_byte = takes_byte || one < 4;
-    takes_sign = takes_sign || (one >= 8 && one < 12);
-  }
-  return takes_sign && !takes_byte;
-}
-// Of a word: its lowest bytes that are left, by a mask; 0 if it is no such statement.
-int DefectFinder::kept_bytes(const View& v, int reg) const {
-  if (v.opcode() == "cvt" && !v.has("sat") && v.words().size() == 2)
-    return v.has("u8") ? 1 : v.type() == "u16" ? 2 : 0;
-  if (v.opcode() != "and" || v.type() != "b32") return 0;
-  const int other = v.is_register(1) && v.operand(1).index == reg ? 2 : 1;
-  return is_known(v, other, 0xFF) ? 1 : is_known(v, other, 0xFFFF) ? 2 : 0;
-}
-bool DefectFinder::extends_zero(const View& v) const {
-  return v.type() == "u16" && is_among(v.opcode(), {"mul", "mad", "div", "rem", "shr", "cvt"});
-}
-
-// abs.s32 d, a; setp.lt.s32 p, d, 0
-bool DefectFinder::word_sign(const View& v) const {
-  const bool is_absolute = v.opcode() == "abs";
-  if (v.opcode() == "sub" && !is_known(v, 1, 0)) return false;
-  for (const Halves::Value& copy : halves_.copies(result(v)))
-    for (const int i : halves_.uses(copy.statement, copy.reg).statements) {
-      const View use{f_, i};
-      const auto is = [&](int n) { return use.is_register(n) && use.operand(n).index == copy.reg; };
-      if (use.opcode() == "slct" && use.type() == "s32" && is(3)) {
-        const bool of_signed = use.words().front() == "s32";  // slct.s32.s32
-        if (is_absolute != of_signed) return true;
-      }
-      if (!is_absolute || !is_among(use.opcode(), {"setp", "set"}) || use.type() != v.type()) continue;
-      if ((use.has("lt") || use.has("ge")) && is(1) && is_known(use, 2, 0)) return true;
-      if ((use.has("gt") || use.has("le")) && is(2) && is_known(use, 1, 0)) return true;
-    }
-  return false;
-}
-
 constexpr std::string_view kBoth = "12.8 and 13.0", kLater = "13.0";
+constexpr std::string_view kH200 = "H200: random kernels; machine code of ptxas 13.0";
 constexpr std::string_view kH100 = "H100: random kernels; machine code of ptxas 13.0";
 
 struct Row {
   DefectRow row;
   std::array<std::string_view, 3> opcodes;  // with a register for the result
-  std::array<std::string_view, 6> types;
+  std::array<std::string_view, 6> types;    // none: any
   bool (DefectFinder::*finds)(const View&) const;
 };
 constexpr Row kRows[] = {
@@ -233,11 +74,49 @@ constexpr Row kRows[] = {
      {"abs", "neg", "sub"},
      {"s32", "s64"},
      &DefectFinder::word_sign},
+    {{"set-guard",
+      "a guard of set whose result is f32, f16 or bf16, or u32 or s32 of sources of 16 bits; at -O0, too",
+      "converts the register in each thread", "outside the guard it keeps its value", kLater, kH200, true},
+     {"set"},
+     {},
+     &DefectFinder::set_guard},
+    {{"testp-guard", "a guard of testp; at -O0, too", "executes it in each thread",
+      "outside the guard the predicate keeps its value", kLater, kH200, true},
+     {"testp"},
+     {},
+     &DefectFinder::testp_guard},
+    {{"lop3-twice",
+      "lop3 with twice the same register, whose result and one of whose sources are those of and.b32 and xor.b32 alone, "
+      "and whose table makes something else of 0 for one of the two",
+      "merges both, and takes 0 for it", "it is the same register", kLater, kH200},
+     {"lop3"},
+     {"b32"},
+     &DefectFinder::lop3_twice},
+    {{"high-chain",
+      "mad.hi.s32, mad.hi.u32 whose addend is that of the same factors, made for it alone, and whose result is the addend "
+      "of a third one; one that adds to its own result in a loop, with the same factors in each round",
+      "may leave one out", "each adds the product", kLater, kH200},
+     {"mad"},
+     {"s32", "u32"},
+     &DefectFinder::high_chain},
+    {{"slct-literal",
+      "slct.s32.s32 by a number that is known, and either the least one or the bits of a NaN of f32 without its sign",
+      "takes it for f32: -0 or a NaN", "it is an integer", kLater, kH200},
+     {"slct"},
+     {"s32"},
+     &DefectFinder::slct_literal},
+    {{"minus-itself",
+      "mul.f32 by c in a loop of one block, each of whose uses is an add or sub of a number that is the same in all "
+      "rounds, and whose other factor x becomes k - x in each round; none of them with a rounding",
+      "adds k c to the sum in each round", "x is k - x, not x + k", kLater, kH200},
+     {"mul"},
+     {"f32"},
+     &DefectFinder::alternating},
 };
 
 bool may_have(const View& v, const Row& row) {
   return v.is_register(0) && std::ranges::find(row.opcodes, v.opcode()) != row.opcodes.end() &&
-         std::ranges::find(row.types, v.type()) != row.types.end();
+         (row.types[0].empty() || std::ranges::find(row.types, v.type()) != row.types.end());
 }
 
 }  // namespace
@@ -249,6 +128,10 @@ std::span<const DefectRow> defects() {
     return out;
   }();
   return all;
+}
+
+bool acts_always(std::string_view name) {
+  return std::ranges::any_of(defects(), [&](const DefectRow& row) { return row.always && row.name == name; });
 }
 
 std::vector<FoundDefect> find_defects(const ptx::FunctionText& function) {

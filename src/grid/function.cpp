@@ -328,7 +328,9 @@ Report Function::launch_once(const Launch& how, std::span<const Argument> argume
   out.inferences = grid::inferences(program, report.inferred);
   out.inferred = !out.inferences.empty();
   out.assembled = assembled(program);
-  if (!is_as_written(*program.module, how)) out.notes = state_->notes;
+  out.notes = state_->notes;
+  if (is_as_written(*program.module, how))
+    std::erase_if(out.notes, [](const AssemblerNote& one) { return !assembler::acts_always(one.defect); });
   out.contracted = std::ranges::any_of(program.uses, [](const grid::Program::Use& use) {
     return !assembler::Rules::all().separate().has(use.rule);
   });

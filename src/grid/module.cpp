@@ -99,10 +99,10 @@ std::vector<Error> Module::check() const {
 
 namespace {
 
-// Those that a function meets, behind the others; in a debug module none, which ptxas does not optimise.
+// Those that a function meets, behind the others; in a debug module, which ptxas does not optimise, those of -O0.
 void add_notes(const ModuleText& module, const FunctionText& function, std::vector<AssemblerNote>& to) {
-  if (module.is_debug) return;
   for (const assembler::FoundDefect& one : assembler::find_defects(function)) {
+    if (module.is_debug && !one.defect->always) continue;
     const Statement& statement = function.statements[static_cast<std::size_t>(one.statement)];
     const SourceLink at = source_of(module, function, statement);
     const assembler::DefectRow& row = *one.defect;

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// Defects of halves and bytes, and of signs beside them.
+#include "assembler/defect_finder.hpp"
+
+namespace warpbit::assembler {
+
+// add.s16x2 d, a, c; mov.b32 {_, h}, d
+bool DefectFinder::half_addend(const View& v) const {
+  if (v.is_guarded()) return false;
+  const Flow::Uses all = halves_.uses(v.i, v.operand(0).index);
+  unsigned half = all.elsewhere ? kAll : 0;
+  for (const int i : all.statements)
+    if (!takes_sum({f_, i})) half |= halves_.used_by({f_, i}, v.operand(0).index);
+  if (half != kLow && half != kHigh) return false;
+  const auto is_dropped = [&](int n) {
+    const auto addend = known_.source(v, n);
+    return addend && (*addend >> (half == kLow ? 0 : 16) & 0xFFFF) != 0;
+  };
+  return is_dropped(1) || is_dropped(2);
+}
+
+// min and max of both halves are one instruction with a sum.
+bool DefectFinder::takes_sum(const View& v) const {
+  return is_among(v.opcode(), {"min", "max"}) && is_among(v.type(), {"u16x2", "s16x2"}) && v.is_register(0) &&
+         (halves_.used(v.i, v.operand(0).index) & kWord) == kWord;
+}
+
+// ld.u16 d, [p]; mov.b32 {_, h}, d
+bool DefectFinder::upper_half(const View& v) const {
+  if (v.has("param")) return false;
+  if (result_bits(v) > 16) return used_word(v) == kHigh;
+  if (!is_among(v.type(), {"b16", "u16", "s16"})) return false;
+  const Flow::Uses all = halves_.uses(v.i, v.operand(0).index);
+  unsigned out = all.elsewhere ? kWord : 0;
+  for (const int i : all.statements) {
+    const View use{f_, i};
+    const bool widens = use.opcode() == "cvt" && use.words().size() == 2 && use.type() == "u16" &&
+                        (use.has("u32") || use.has("u64"));
+    out |= widens ? used_word(use) : kLow;
+  }
+  return out == kHigh;
+}
+unsigned DefectFinder::used_word(const View& v) const {
+  return halves_.used(v.i, v.operand(0).index) & kWord;
+}
+
+// neg.s16 d, a; mul.wide.s16 p, d, b
+bool DefectFinder::short_sign(const View& v) const {
+  if (v.is_guarded() || (v.opcode() == "sub" && !is_known(v, 1, 0))) return false;
+  const std::vector<View> all = halves_.readers(result(v));
+  return std::ranges::any_of(all, [&](const View& use) { return extends_sign(use); });
+}
+bool DefectFinder::extends_sign(const View& v) const {
+  if (v.type() != "s16") return false;
+  if (v.opcode() == "cvt") return v.has("s32") || v.has("s64") || v.has("sat");
+  if (v.opcode() == "mul" || v.opcode() == "mad") return v.has("wide") || v.has("hi");
+  return is_among(v.opcode(), {"div", "rem", "shr", "setp"});
+}
+
+// prmt.b32 d, a, b, 0x000B; cvt.u32.u8 e, d
+bool DefectFinder::sign_byte(const View& v) const {
+  if (v.words().size() != 1) return false;  // .f4e and the like
+  const auto selector = known_.source(v, 3);
+  if (!selector) return false;
+  int bytes = 0;
+  for (const Halves::Value& copy : halves_.copies(result(v)))
+    for (const int i : halves_.uses(copy.statement, copy.reg).statements)
+      bytes = std::max(bytes, kept_bytes({f_, i}, copy.reg));
+  for (const Halves::Value& low : halves_.low_halves(result(v)))
+    for (const View& use : halves_.readers(low))
+      bytes = std::max(bytes, use.opcode() == "cvt" && use.has("u8") ? 1 : extends_zero(use) ? 2 : 0);
+  bool takes_byte = false, takes_sign = false;  // of the first source
+  for (int n = 0; n < bytes; ++n) {
+    const std::uint64_t one = *selector >> 4 * n & 15;
+    takes_byte = takes_byte || one < 4;
+    takes_sign = takes_sign || (one >= 8 && one < 12);
+  }
+  return takes_sign && !takes_byte;
+}
+// Of a word: its lowest bytes that are left, by a mask; 0 if it is no such statement.
+int DefectFinder::kept_bytes(const View& v, int reg) const {
+  if (v.opcode() == "cvt" && !v.has("sat") && v.words().size() == 2)
+    return v.has("u8") ? 1 : v.type() == "u16" ? 2 : 0;
+  if (v.opcode() != "and" || v.type() != "b32") return 0;
+  const int other = v.is_register(1) && v.operand(1).index == reg ? 2 : 1;
+  return is_known(v, other, 0xFF) ? 1 : is_known(v, other, 0xFFFF) ? 2 : 0;
+}
+bool DefectFinder::extends_zero(const View& v) const {
+  return v.type() == "u16" && is_among(v.opcode(), {"mul", "mad", "div", "rem", "shr", "cvt"});
+}
+
+// abs.s32 d, a; setp.lt.s32 p, d, 0
+bool DefectFinder::word_sign(const View& v) const {
+  const bool is_absolute = v.opcode() == "abs";
+  if (v.opcode() == "sub" && !is_known(v, 1, 0)) return false;
+  for (const Halves::Value& copy : halves_.copies(result(v)))
+    for (const int i : halves_.uses(copy.statement, copy.reg).statements) {
+      const View use{f_, i};
+      const auto is = [&](int n) { return use.is_register(n) && use.operand(n).index == copy.reg; };
+      if (use.opcode() == "slct" && use.type() == "s32" && is(3)) {
+        const bool of_signed = use.words().front() == "s32";  // slct.s32.s32
+        if (is_absolute != of_signed) return true;
+      }
+      if (!is_absolute || !is_among(use.opcode(), {"setp", "set"}) || use.type() != v.type()) continue;
+      if ((use.has("lt") || use.has("ge")) && is(1) && is_known(use, 2, 0)) return true;
+      if ((use.has("gt") || use.has("le")) && is(2) && is_known(use, 1, 0)) return true;
+    }
+  return false;
+}
+
+}  // namespace warpbit::assembler
