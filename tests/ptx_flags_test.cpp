@@ -259,6 +259,24 @@ TEST_CASE(
   check({"", of_blocks(sets, waits + "bar.sync 0;\n" + reads, 1)}, how);
 }
 
+TEST_CASE("a plain store to a flag is told there") {
+  const ptx::Launch how{.grid = {2}, .block = {32}};
+  const auto waits = [](const std::string& load) {
+    return "@!%p1 bra END;\nWAIT: " + load + " %r5, [%rd1]; setp.eq.u32 %p5, %r5, 0;\n@%p5 bra WAIT;\n";
+  };
+  const std::string plain = "membar.gl; st.global.u32 [%rd1], 1;\n";
+  check(
+      {"blocks_not_ordered", of_blocks(plain, waits("ld.volatile.global.u32")),
+       "st.global.u32 [%rd1], 1: this is a plain store to a flag, for which a load of another block waits; it must be an "
+       "atomic, st.volatile or st.relaxed, with a __threadfence before it if it hands over other bytes\n"},
+      how);
+  check({"blocks_not_ordered", of_blocks(plain, waits("ld.acquire.gpu.global.u32"), 1),
+         "this is a plain store to a flag"},
+        how);
+  check({"", of_blocks("membar.gl; st.volatile.global.u32 [%rd1], 1;\n", waits("ld.volatile.global.u32"))},
+        how);
+}
+
 TEST_CASE("who has waited for a flag may reset it by a plain store, as what it has read comes before") {
   const ptx::Launch how{.grid = {2}, .block = {32}};
   const auto reset = [](const std::string& sets, const std::string& load, const std::string& waits_for) {

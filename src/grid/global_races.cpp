@@ -7,15 +7,12 @@
 #include <utility>
 
 #include "block/shape.hpp"
+#include "grid/race_words.hpp"
 #include "grid/reach.hpp"
 
 namespace warpbit::grid {
 
 namespace {
-
-bool is_stale(const GlobalConflict& found) {
-  return found.before.non_coherent || found.now.non_coherent;
-}
 
 // Of lanes that were not together.
 KernelRule rule_of(const GlobalConflict& found) {
@@ -86,10 +83,6 @@ std::string conflict_bytes(const Grid& grid, const GlobalConflict& found) {
   return conflict_bytes(grid, found.byte, found.bytes);
 }
 
-std::string_view both_of(const GlobalConflict& found) {
-  return block::both_accesses(found.before.writes, found.now.writes);
-}
-
 Error error_of(const Grid& grid, const GlobalConflict& found, std::string_view who, block::Scope reach,
                std::string_view advice, std::string_view cause = {}) {
   const std::string first =
@@ -110,73 +103,6 @@ Error error_of(const Grid& grid, const GlobalConflict& found, std::string_view w
   return block::unordered({}, first,
                           {both_of(found), found.flaw, found.is_open, reach, advice, cause,
                            is_weak_read && before.cluster == now.cluster, found.misfit, use(before), use(now)});
-}
-
-int number_of(const Grid& grid, const GlobalSide& side) {
-  return side.site % static_cast<std::int32_t>(grid.program.origins.size());
-}
-int line_of(const Grid& grid, int number) {
-  return statement_of(grid.program.origins[static_cast<std::size_t>(number)]).position.line;
-}
-
-// Whether threads come from the second statement to the first, and not back: what reads there is meant to find what is written.
-bool reads_behind(const Grid& grid, const GlobalConflict& found) {
-  const Program& program = grid.program;
-  const int read = number_of(grid, found.before), write = number_of(grid, found.now);
-  const auto function = [&](std::int32_t of) { return program.origins[static_cast<std::size_t>(of)].function; };
-  return !found.before.writes && found.now.writes && read != write && function(read) == function(write) &&
-         leads_to(program, write, read, false) && !leads_to(program, read, write, false);
-}
-
-// Of lanes of one warp.
-std::string must_meet(const Grid& grid, const GlobalConflict& found) {
-  const bool is_taken = found.before.writes && !found.now.writes && !found.flaw;
-  const int by =
-      is_taken ? claims(grid.program, number_of(grid, found.before), number_of(grid, found.now)) : -1;
-  if (by < 0)
-    return "a __syncwarp must come between them, or a __syncthreads if other warps use these bytes, too";
-  return fmt::format(
-      "one atom.cas must write these bytes, too, or the write must be followed by a flag with .release for which the "
-      "reader waits (the atom.cas at PTX line {} tells that a place is taken, and not that this write is done), or a "
-      "__syncwarp must come between them",
-      line_of(grid, by));
-}
-
-/// What is said of accesses of two blocks between which there is no flag.
-struct BetweenBlocks {
-  std::string cause, advice;
-};
-BetweenBlocks between_blocks(const Grid& grid, const GlobalConflict& found) {
-  const std::string_view both = both_of(found), first = both.substr(0, both.find(" and "));
-  if (found.told_warp >= 0 && !found.flaw && found.misfit == block::Misfit::none) {
-    const std::string now = found.now.writes ? "write" : "read";
-    return {
-        fmt::format("nothing orders {}: warp {} of this block comes behind {}, by a flag, and no barrier came "
-                    "between that flag and this {}",
-                    both, found.told_warp, first, now),
-        fmt::format("a __syncthreads must come between the wait of warp {} for the flag and this {}",
-                    found.told_warp, now)};
-  }
-  const bool is_early = !found.before.writes && found.now.writes && !found.flaw;
-  const int wait =
-      is_early ? awaits_before(grid.program, number_of(grid, found.before), number_of(grid, found.now)) : -1;
-  if (wait >= 0)
-    return {
-        fmt::format(
-            "nothing orders this write and that read, which stands behind the wait for a flag at PTX line {}",
-            line_of(grid, wait)),
-        "all threads that read must come behind that wait (a __syncthreads must follow it, if one thread waits for "
-        "them), and its flag must be written with .release.gpu after this write"};
-  const bool is_reversed = reads_behind(grid, found);
-  const std::string advice = fmt::format(
-      "a flag must be written with .release.gpu after {} and read with .acquire.gpu before {} (an atomic "
-      "without an order needs a __threadfence before it, and one after it)",
-      is_reversed ? "this write" : first, is_reversed ? "that read" : "this statement");
-  return {is_reversed ? "nothing orders this write and that read, which stands behind it"
-                      : fmt::format("nothing orders {}", both),
-          advice + (found.misfit != block::Misfit::none
-                        ? ""
-                        : ", or both accesses must be atomic if either order is right")};
 }
 
 // Both sides, whose rule is known.
@@ -309,8 +235,13 @@ struct CauseOf {
 // One use of a flag, if the other one is right; its release, if that stands before the access of its thread. In a loop it may be the
 // release of an earlier round.
 std::optional<CauseOf> cause_of(const Grid& grid, const GlobalConflict& found) {
-  if (!found.flaw || !shows_flag(found)) return std::nullopt;
   const int stride = shape_of(grid).stride();
+  if (flag_store(grid, found) == &found.before)
+    return CauseOf{block_of(grid, found.before),
+                   {found.before.thread % stride, Block::place(found.before.site)},
+                   {"this is a plain store to a flag, for which a load of another block waits",
+                    fmt::format("it {}", kStrongStore)}};
+  if (!found.flaw || !shows_flag(found)) return std::nullopt;
   if (const block::FlagUse* const use = block::at_fault(*found.flaw))
     return CauseOf{block_of(grid, *use),
                    {use->thread % stride, use->at},
@@ -335,10 +266,10 @@ Fault told_at(const Grid& grid, Fault fault, const GlobalConflict& found, CauseO
     related.push_back(std::move(side));
   };
   add(*fault.other, block_of(grid, found.before));
-  for (const block::FlagUse* use : {&found.flaw->write, &found.flaw->read})
+  const block::Flaw flaw = found.flaw.value_or(block::Flaw());
+  for (const block::FlagUse* use : {&flaw.write, &flaw.read})
     if (use->thread >= 0)
-      add(block::side_of({use->thread % stride, use->at}, block::flag_text(*found.flaw, *use)),
-          block_of(grid, *use));
+      add(block::side_of({use->thread % stride, use->at}, block::flag_text(flaw, *use)), block_of(grid, *use));
   const Errc code = fault.error.code;
   Fault out = block::told_at_cause(std::move(fault), cause.who,
                                    {code, {}, std::move(cause.words.cause), std::move(cause.words.advice)});
