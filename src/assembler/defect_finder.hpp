@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <optional>
 #include <string_view>
 
 #include "assembler/halves.hpp"
@@ -29,6 +30,10 @@ class DefectFinder {
   bool high_chain(const View& v) const;
   bool slct_literal(const View& v) const;
   bool alternating(const View& v) const;
+  bool saturated_sum(const View& v) const;
+  bool signed_part(const View& v) const;
+  bool half_to_half(const View& v) const;
+  bool nan_range(const View& v) const;
 
   bool is_needed(int statement) const { return flow_.is_needed(statement); }
 
@@ -52,6 +57,13 @@ class DefectFinder {
     return flow_.is_written_once(reg) || flow_.keeps(reg, above, below);
   }
   int definition(const View& v, int n) const;
+  View maker(const View& v, int n) const;
+  bool is_same_source(const View& above, int m, const View& v, int n) const;
+  bool serves_alone(const View& made, const View& user) const;
+  bool undoes(const View& sum, const View& v, int n) const;
+  bool joins_numbers(const View& sum, const View& v) const;
+  bool makes_signed_part(const View& v) const;
+  std::optional<float> number(const View& v, int n) const;
   bool loops(const View& v) const;
   bool is_invariant(const View& v, int n) const;
   bool alternates(const View& product, int reg) const;

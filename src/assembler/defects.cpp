@@ -112,6 +112,34 @@ constexpr Row kRows[] = {
      {"mul"},
      {"f32"},
      &DefectFinder::alternating},
+    {{"saturated-sum",
+      "add.sat.s32, sub.sat.s32 of a sum or difference of s32, one of whose terms comes again with the other sign; "
+      "of a sum with a number that is known, made for it alone, and such a number",
+      "makes one sum of both",
+      "the first one is modulo 2^32, and what the second one makes of that is saturated", kLater, kH200},
+     {"add", "sub"},
+     {"s32"},
+     &DefectFinder::saturated_sum},
+    {{"signed-part",
+      "cvt to floating point or with .sat, without a guard, of u32 that bfe.s32 of a byte or half in its place, or "
+      "ld.v2.s8, ld.v4.s8 made; cvt.f32.u64 of such a word that cvt.u64.u32 made longer",
+      "takes it for a signed number", "it is a number without a sign", kLater, kH200},
+     {"cvt"},
+     {"u32", "u64"},
+     &DefectFinder::signed_part},
+    {{"half-to-half", "cvt.rzi to an integer of f16 that cvt of bf16 made, or of bf16 that cvt of f16 made",
+      "takes the bits before the first cvt", "the first cvt makes other bits", kLater, kH200},
+     {"cvt"},
+     {"f16", "bf16"},
+     &DefectFinder::half_to_half},
+    {{"nan-range",
+      "setp.f32 that is true of all numbers that abs.f32, ex2, x x, sin, cos or tanh gives, as ge 0 and lt 2; slct by "
+      "what abs.f32, ex2 or x x gives, of another type than f32",
+      "takes it for true, or the first source", "a NaN makes it false, and takes the second source", kLater,
+      kH200},
+     {"setp", "slct"},
+     {"f32"},
+     &DefectFinder::nan_range},
 };
 
 bool may_have(const View& v, const Row& row) {

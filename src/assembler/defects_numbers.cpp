@@ -1,26 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Defects of floating point.
+#include <bit>
+#include <limits>
+
 #include "assembler/defect_finder.hpp"
 
 namespace warpbit::assembler {
-
-// Where a source of a statement is written: above it in its block, or by the only statement that writes it; -1: elsewhere.
-int DefectFinder::definition(const View& v, int n) const {
-  const int reg = v.operand(n).index, above = flow_.definition_above(reg, v.i);
-  return above >= 0 ? above : flow_.only_definition(reg);
-}
-// Whether it stands in a loop of one block.
-bool DefectFinder::loops(const View& v) const {
-  const int block = flow_.block(v.i);
-  const std::vector<int>& next = flow_.blocks()[static_cast<std::size_t>(block)].next;
-  return std::ranges::find(next, block) != next.end();
-}
-// Of a statement in such a loop: whether a source has one value in all rounds.
-bool DefectFinder::is_invariant(const View& v, int n) const {
-  if (!v.is_register(n)) return true;
-  const int last = flow_.blocks()[static_cast<std::size_t>(flow_.block(v.i))].last - 1;
-  return flow_.definition_above(v.operand(n).index, last) < 0;
-}
 
 // L: mul.f32 p, x, c; sub.f32 s, d, p; sub.f32 x, k, x; @q bra L
 bool DefectFinder::alternating(const View& v) const {
@@ -57,6 +42,66 @@ bool DefectFinder::alternates(const View& product, int n) const {
     const View sign{f_, above};
     if (above >= 0 && sign.opcode() == "neg" && !sign.is_guarded() && is_x(sign, 1))
       return is_invariant(next, 3 - m);
+  }
+  return false;
+}
+
+// cvt.rn.f16.bf16 h, b; cvt.rzi.s32.f16 d, h
+bool DefectFinder::half_to_half(const View& v) const {
+  if (!v.has("rzi")) return false;
+  const View made = maker(v, 1);
+  return made.i >= 0 && made.opcode() == "cvt" && made.type() == (v.type() == "f16" ? "bf16" : "f16") &&
+         made.has(v.type());
+}
+
+namespace {
+
+struct Range {
+  float low, high;
+};
+constexpr float kEndless = std::numeric_limits<float>::infinity();
+
+// What a function of f32 gives for all numbers.
+std::optional<Range> range_of(std::string_view opcode) {
+  if (opcode == "abs" || opcode == "ex2" || opcode == "mul") return Range{0, kEndless};
+  if (opcode == "sin" || opcode == "cos" || opcode == "tanh") return Range{-1, 1};
+  return {};
+}
+
+// Whether a comparison is true of all numbers of a range.
+bool is_true(std::string_view compare, Range x, float c) {
+  if (c == -kEndless) return false;
+  return compare == "ge" ? c <= x.low : compare == "gt" ? c < x.low : compare == "lt" && c > x.high;
+}
+std::string_view mirrored(std::string_view compare) {
+  return compare == "le" ? "ge" : compare == "lt" ? "gt" : compare == "gt" ? "lt" : "";
+}
+
+}  // namespace
+
+std::optional<float> DefectFinder::number(const View& v, int n) const {
+  const auto bits = known_.source(v, n);
+  if (!bits) return {};
+  return std::bit_cast<float>(static_cast<std::uint32_t>(*bits));
+}
+
+// abs.f32 x, a; setp.ge.f32 p, x, 0f00000000
+bool DefectFinder::nan_range(const View& v) const {
+  const bool chooses = v.opcode() == "slct";
+  if (chooses ? v.words().size() != 2 || v.words().front() == "f32"
+              : v.has("and") || v.has("or") || v.has("xor"))
+    return false;
+  for (const int n : {1, 2}) {
+    const View made = maker(v, chooses ? 3 : n);
+    if (made.i < 0 || made.type() != "f32" || made.rounds() || made.has("sat")) continue;
+    const auto range = range_of(made.opcode());
+    if (!range || (made.opcode() == "abs" && made.has("ftz")) ||
+        (made.opcode() == "mul" && (origin(made, 1) < 0 || origin(made, 1) != origin(made, 2))))
+      continue;
+    if (chooses) return range->low == 0;
+    const auto with = number(v, 3 - n);
+    const std::string_view compare = v.words().front();
+    if (with && is_true(n == 1 ? compare : mirrored(compare), *range, *with)) return true;
   }
   return false;
 }

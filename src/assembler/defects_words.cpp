@@ -138,4 +138,52 @@ bool DefectFinder::slct_literal(const View& v) const {
   return bits == 0x80000000 || (bits > 0x7F800000 && bits < 0x80000000);
 }
 
+// add.s32 t, x, y; sub.sat.s32 d, t, y
+bool DefectFinder::saturated_sum(const View& v) const {
+  if (!v.has("sat")) return false;
+  for (const int n : {1, 2}) {
+    const View sum = maker(v, n);
+    if (sum.i < 0 || !is_among(sum.opcode(), {"add", "sub"}) || !is_among(sum.type(), {"s32", "u32"}) ||
+        sum.words().size() != 1)
+      continue;
+    if (n == 1 || v.opcode() == "add" ? joins_numbers(sum, v) || undoes(sum, v, n) : undoes(sum, v, n))
+      return true;
+  }
+  return false;
+}
+// Whether a term of the sum, which is source n, comes again with the other sign.
+bool DefectFinder::undoes(const View& sum, const View& v, int n) const {
+  const auto is_other = [&](int m) { return is_same_source(sum, m, v, 3 - n); };
+  const bool is_difference = sum.opcode() == "sub";
+  if (v.opcode() == "add") return is_difference && is_other(2);
+  return is_other(1) || (!is_difference && is_other(2));
+}
+// Whether both add a number that is known.
+bool DefectFinder::joins_numbers(const View& sum, const View& v) const {
+  const auto is_number = [&](const View& of, int n) { return known_.source(of, n).value_or(0) != 0; };
+  return is_number(sum, 1) != is_number(sum, 2) && (is_number(v, 1) || is_number(v, 2)) && serves_alone(sum, v);
+}
+
+// bfe.s32 r, x, 8, 8; cvt.rn.f32.u32 d, r
+bool DefectFinder::signed_part(const View& v) const {
+  if (v.is_guarded() || v.words().size() < 2) return false;
+  const std::string_view to = v.words()[v.words().size() - 2];
+  const View made = maker(v, 1);
+  if (made.i < 0) return false;
+  if (v.type() == "u64") {
+    const bool widens = made.opcode() == "cvt" && made.type() == "u32" && made.has("u64");
+    const View part = widens ? maker(made, 1) : made;
+    return widens && to == "f32" && part.i >= 0 && makes_signed_part(part);
+  }
+  return (v.has("sat") || is_among(to, {"f16", "bf16", "f32", "f64"})) && makes_signed_part(made);
+}
+// Whether it extends the sign of a byte or a half of a word, at a place of it.
+bool DefectFinder::makes_signed_part(const View& v) const {
+  if (v.opcode() == "ld")
+    return v.type() == "s8" && (v.has("v2") || v.has("v4")) && !v.has("param") && !v.has("const");
+  if (v.opcode() != "bfe" || v.type() != "s32" || known_.source(v, 1)) return false;
+  const auto position = known_.source(v, 2), length = known_.source(v, 3);
+  return position && length && (*length == 8 || *length == 16) && *position < 32 && *position % *length == 0;
+}
+
 }  // namespace warpbit::assembler
