@@ -212,6 +212,9 @@ void Flow::find_blocks() {
     for (const std::size_t next : to)
       if (next < f_.statements.size()) one.next.push_back(block_[next]);
   }
+  for (std::size_t b = 0; b < blocks_.size(); ++b)
+    for (const int next : blocks_[b].next)
+      blocks_[static_cast<std::size_t>(next)].before.push_back(static_cast<int>(b));
 }
 
 // Whether there are new ones. From the last on, so that a branch over nothing but idle ones is found with them.
@@ -293,81 +296,6 @@ void Flow::find_live() {
     Set live = one.live;
     for (int i = one.last; i-- > one.first;) needed_[static_cast<std::size_t>(i)] = pass(i, live);
   }
-}
-
-Flow::Uses Flow::uses(int from, int reg) const {
-  Uses out;
-  const Block& of = blocks_[static_cast<std::size_t>(block(from))];
-  const std::vector<Access>& all = accesses_[static_cast<std::size_t>(reg)];
-  for (auto at = std::ranges::upper_bound(all, from, {}, &Access::statement);
-       at != all.end() && at->statement < of.last; ++at) {
-    if (!needed_[static_cast<std::size_t>(at->statement)]) continue;
-    if (at->reads) out.statements.push_back(at->statement);
-    if (!at->writes) continue;
-    out.elsewhere = statement(f_, at->statement).guard >= 0;  // the value stays in some lanes
-    return out;
-  }
-  out.elsewhere = contains(of.live, reg);
-  return out;
-}
-
-Flow::Uses Flow::all_uses(int from, int reg) const {
-  if (!is_written_once(reg)) return uses(from, reg);
-  Uses out;
-  for (const Access& one : accesses_[static_cast<std::size_t>(reg)])
-    if (one.reads && is_needed(one.statement)) out.statements.push_back(one.statement);
-  return out;
-}
-
-std::vector<int> Flow::uses_below(int from, int reg) const {
-  std::vector<int> out;
-  const std::vector<Access>& all = accesses_[static_cast<std::size_t>(reg)];
-  for (auto at = std::ranges::upper_bound(all, from, {}, &Access::statement); at != all.end(); ++at) {
-    if (at->reads && is_needed(at->statement)) out.push_back(at->statement);
-    if (at->writes) break;
-  }
-  return out;
-}
-
-int Flow::only_use(int from, int reg) const {
-  const Uses all = all_uses(from, reg);
-  return all.elsewhere || all.statements.size() != 1 ? -1 : all.statements.front();
-}
-
-int Flow::origin(int reg) const {
-  for (int at = only_definition(reg); at >= 0;) {
-    const View v{f_, at};
-    if (v.does() != Does::move || v.is_guarded() || !v.is_register(1)) break;
-    const int before = only_definition(v.operand(1).index);
-    if (before < 0 || before >= at) break;
-    reg = v.operand(1).index;
-    at = before;
-  }
-  return reg;
-}
-
-bool Flow::is_constant(int reg) const {
-  const int at = only_definition(reg);
-  if (at < 0) return false;
-  const View v{f_, at};
-  if (v.does() != Does::load || v.is_guarded() || (!v.has("const") && !(v.has("param") && f_.is_entry)))
-    return false;
-  const Operand& address = v.operand(1);
-  return address.count == 1 &&
-         f_.operands[static_cast<std::size_t>(address.first)].kind == Operand::Kind::symbol;
-}
-
-bool Flow::keeps(int reg, int above, int statement) const {
-  return above < statement && block(above) == block(statement) && definition_above(reg, statement) < above;
-}
-
-int Flow::definition_above(int reg, int statement) const {
-  const int first = blocks_[static_cast<std::size_t>(block(statement))].first;
-  const std::vector<Access>& all = accesses_[static_cast<std::size_t>(reg)];
-  for (auto at = std::ranges::lower_bound(all, statement, {}, &Access::statement);
-       at != all.begin() && (--at)->statement >= first;)
-    if (at->writes) return at->statement;
-  return -1;
 }
 
 }  // namespace warpbit::assembler

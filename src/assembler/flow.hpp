@@ -67,7 +67,7 @@ class Flow {
   using Set = std::vector<std::uint64_t>;  // of registers, a bit each
   struct Block {
     int first = 0, last = 0;  ///< statements; last is behind
-    std::vector<int> next = {};
+    std::vector<int> next = {}, before = {};
     Set live = {};  ///< at its end
   };
   const std::vector<Block>& blocks() const { return blocks_; }
@@ -88,11 +88,14 @@ class Flow {
   bool is_written_once(int reg) const { return only_definition(reg) >= 0; }
   /// Whether a register is never anything but a value of constant memory: a parameter of the kernel, a variable in .const.
   bool is_constant(int reg) const;
+  /// The statement whose result a register is before another one, also by way of mov: above it in its block, or the only
+  /// one that writes to the register, above in the text; -1: there is none.
+  int definition(int reg, int statement) const;
   /// The register that one is a copy of, by mov, as long as both have one definition, in the order of the text; or itself.
   int origin(int reg) const;
   /// Whether a statement is there: it has an effect, or what it writes is used.
   bool is_needed(int statement) const { return needed_[static_cast<std::size_t>(statement)]; }
-  /// The same in all blocks, of a register that has no other value.
+  /// The same in all blocks. Elsewhere is where the register may have another value, too.
   Uses all_uses(int statement, int reg) const;
   /// The statements below in the text that use it, up to the next one that writes to the register.
   std::vector<int> uses_below(int statement, int reg) const;
@@ -101,6 +104,11 @@ class Flow {
   int only_use(int statement, int reg) const;
 
  private:
+  /// How a value leaves a block: in its register, or in some lanes alone.
+  enum class Leaves { not_at_all, alone, mixed };
+  Leaves add_uses(int block, int behind, int reg, std::vector<int>& to) const;
+  bool comes_alone(int from, int reg, int block) const;
+  int definition_above(int reg, int statement, int block) const;
   struct Access {
     int statement;
     bool reads, writes;
