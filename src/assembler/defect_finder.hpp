@@ -34,6 +34,11 @@ class DefectFinder {
   bool signed_part(const View& v) const;
   bool half_to_half(const View& v) const;
   bool nan_range(const View& v) const;
+  bool cnot_minus(const View& v) const;
+  bool half_square(const View& v) const;
+  bool carry_of_zero(const View& v) const;
+  bool xorsign_half(const View& v) const;
+  bool shift_sign(const View& v) const;
 
   bool is_needed(int statement) const { return flow_.is_needed(statement); }
 
@@ -63,6 +68,9 @@ class DefectFinder {
   bool undoes(const View& sum, const View& v, int n) const;
   bool joins_numbers(const View& sum, const View& v) const;
   bool makes_signed_part(const View& v) const;
+  std::optional<bool> is_signed_half(const View& v, const Operand& half) const;
+  bool is_short(const View& v, int n) const;
+  bool takes_least(const View& use, const View& made) const;
   std::optional<float> number(const View& v, int n) const;
   bool loops(const View& v) const;
   bool is_invariant(const View& v, int n) const;

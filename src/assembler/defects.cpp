@@ -54,7 +54,7 @@ constexpr Row kRows[] = {
      &DefectFinder::funnel_clamp},
     {{"short-sign",
       "neg.s16, abs.s16 or 0 minus x of 16 bits, whose result cvt.s32.s16, mul.wide.s16, mul.hi.s16, div.s16, rem.s16, "
-      "shr.s16 or setp.s16 takes",
+      "shr.s16, setp.s16, set.s16 or sad.s16 takes; abs.s16 for cvt.f32.u16",
       "takes 32768 for it if x is -32768", "a result of 16 bits is -32768 there", kLater, kH100},
      {"neg", "abs", "sub"},
      {"s16"},
@@ -68,7 +68,7 @@ constexpr Row kRows[] = {
      &DefectFinder::sign_byte},
     {{"word-sign",
       "abs.s32, abs.s64 of x that is compared with 0 by lt or ge, or decides a slct but slct.s32.s32; neg.s32 of x, "
-      "or 0 minus x, that decides a slct.s32.s32",
+      "or 0 minus x, that decides a slct.s32.s32; any of s32 for cvt.sat.s32, and abs.s32 for cvt.f32.u32",
       "takes it for no negative number if x is the least one", "it is the least number, negative", kLater,
       kH100},
      {"abs", "neg", "sub"},
@@ -140,6 +140,36 @@ constexpr Row kRows[] = {
      {"setp", "slct"},
      {"f32"},
      &DefectFinder::nan_range},
+    {{"half-square",
+      "fma.f16x2, fma.bf16x2 of twice the same word, also mul with add or sub, whose halves mov.b32 joins: one is neg of "
+      "a register or a negative number that is known, and of the other one nothing is known; -0 beside 0",
+      "changes the sign of one factor alone", "both factors have it", kLater, kH200},
+     {"fma", "mul"},
+     {"f16x2", "bf16x2"},
+     &DefectFinder::half_square},
+    {{"cnot-minus",
+      "cnot.b32 whose result cvt.sat.u8.u32, cvt.sat.u16.u32, or shl.b16 and shr.u16 as the number take",
+      "takes -1 for 1", "it is 1 where the source is 0", kLater, kH200},
+     {"cnot"},
+     {"b32"},
+     &DefectFinder::cnot_minus},
+    {{"shift-sign", "shl.b64 by 1 to 31 of what cvt.s64.u32 made of a word of which the assembler knows no bit",
+      "takes the word for a signed one", "cvt.s64.u32 has zeros above it", kLater, kH200},
+     {"shl"},
+     {"b64"},
+     &DefectFinder::shift_sign},
+    {{"carry-of-zero",
+      "sub.cc of 32 bits from what mul.hi made for it alone, by a number that is not known; sub.cc of 64 bits by what "
+      "abs.s64 made",
+      "adds the negative number: another carry if it is 0", "0 less leaves no borrow", kLater, kH200},
+     {"sub"},
+     {"u32", "s32", "u64", "s64"},
+     &DefectFinder::carry_of_zero},
+    {{"xorsign-half", "min, max.xorsign.abs.f16x2 of twice what abs.f16x2 or neg.f16x2 made",
+      "takes the sign of one of them as it was before", "it is that of the result", kLater, kH200},
+     {"min", "max"},
+     {"f16x2"},
+     &DefectFinder::xorsign_half},
 };
 
 bool may_have(const View& v, const Row& row) {
@@ -170,7 +200,8 @@ std::vector<FoundDefect> find_defects(const ptx::FunctionText& function) {
     for (std::size_t n = 0; n < std::size(kRows); ++n) {
       if (!may_have(v, kRows[n])) continue;
       if (!finder) finder.emplace(function);
-      if (finder->is_needed(i) && (*finder.*kRows[n].finds)(v)) out.push_back({&defects()[n], i});
+      const bool is_needed = finder->is_needed(i) || v.has("cc");  // whose carry is no register
+      if (is_needed && (*finder.*kRows[n].finds)(v)) out.push_back({&defects()[n], i});
     }
   }
   return out;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Defects of halves and bytes, and of signs beside them.
+#include <array>
+
 #include "assembler/defect_finder.hpp"
 
 namespace warpbit::assembler {
@@ -48,13 +50,16 @@ unsigned DefectFinder::used_word(const View& v) const {
 bool DefectFinder::short_sign(const View& v) const {
   if (v.is_guarded() || (v.opcode() == "sub" && !is_known(v, 1, 0))) return false;
   const std::vector<View> all = halves_.readers(result(v));
-  return std::ranges::any_of(all, [&](const View& use) { return extends_sign(use); });
+  return std::ranges::any_of(all, [&](const View& use) {
+    return extends_sign(use) ||
+           (v.opcode() == "abs" && use.opcode() == "cvt" && use.type() == "u16" && use.has("f32"));
+  });
 }
 bool DefectFinder::extends_sign(const View& v) const {
   if (v.type() != "s16") return false;
-  if (v.opcode() == "cvt") return v.has("s32") || v.has("s64") || v.has("sat");
+  if (v.opcode() == "cvt") return v.has("sat") || is_among(v.words().front(), {"u32", "s32", "u64", "s64"});
   if (v.opcode() == "mul" || v.opcode() == "mad") return v.has("wide") || v.has("hi");
-  return is_among(v.opcode(), {"div", "rem", "shr", "setp"});
+  return is_among(v.opcode(), {"div", "rem", "shr", "setp", "set", "sad"});
 }
 
 // prmt.b32 d, a, b, 0x000B; cvt.u32.u8 e, d
@@ -96,6 +101,7 @@ bool DefectFinder::word_sign(const View& v) const {
   for (const Halves::Value& copy : halves_.copies(result(v)))
     for (const int i : halves_.uses(copy.statement, copy.reg).statements) {
       const View use{f_, i};
+      if (takes_least(use, v)) return true;
       const auto is = [&](int n) { return use.is_register(n) && use.operand(n).index == copy.reg; };
       if (use.opcode() == "slct" && use.type() == "s32" && is(3)) {
         const bool of_signed = use.words().front() == "s32";  // slct.s32.s32
@@ -106,6 +112,54 @@ bool DefectFinder::word_sign(const View& v) const {
       if ((use.has("gt") || use.has("le")) && is(2) && is_known(use, 1, 0)) return true;
     }
   return false;
+}
+// neg.s32 d, a; cvt.sat.u8.s32 e, d
+bool DefectFinder::takes_least(const View& use, const View& made) const {
+  if (use.opcode() != "cvt" || use.has("pack") || made.type() != "s32") return false;
+  if (use.type() == "s32") return use.has("sat") && !made.is_guarded();
+  return use.type() == "u32" && use.has("f32") && made.opcode() == "abs" && !made.is_guarded();
+}
+
+// neg.f16 a, a; mov.b32 x, {a, b}; fma.rn.f16x2 d, x, x, c
+bool DefectFinder::half_square(const View& v) const {
+  if (v.rounds() && v.opcode() == "mul") return false;
+  if (!v.is_register(1) || !v.is_register(2) || v.operand(1).index != v.operand(2).index) return false;
+  if (v.opcode() == "mul") {
+    const Flow::Uses all = flow_.uses(v.i, v.operand(0).index);
+    const bool is_summed = std::ranges::all_of(all.statements, [&](int i) {
+      const View use{f_, i};
+      return is_among(use.opcode(), {"add", "sub"}) && !use.rounds() && use.type() == v.type();
+    });
+    if (!is_summed || all.elsewhere || v.is_guarded()) return false;
+  }
+  if (const auto word = known_.source(v, 1)) return *word == 0x80000000 || *word == 0x8000;
+  const View made = maker(v, 1);
+  if (made.i < 0 || made.opcode() != "mov" || made.operand(1).kind != Operand::Kind::vector) return false;
+  const Operand& halves = made.operand(1);
+  if (halves.count != 2) return false;
+  const auto half = [&](int n) {
+    return is_signed_half(made, f_.operands[static_cast<std::size_t>(halves.first + n)]);
+  };
+  return half(0) == true ? !half(1) : half(1) == true && !half(0);
+}
+// Whether a half that is packed has a sign that the assembler knows; nothing: it knows nothing of it.
+std::optional<bool> DefectFinder::is_signed_half(const View& v, const Operand& half) const {
+  if (half.kind != Operand::Kind::reg) return false;
+  const int above = flow_.definition_above(half.index, v.i);
+  const View made{f_, above >= 0 ? above : flow_.only_definition(half.index)};
+  if (made.i < 0 || made.is_guarded()) return {};
+  if (made.opcode() == "neg") return is_among(made.type(), {"f16", "bf16"});
+  if (const auto known = known_.result(made)) return (*known & 0x8000) != 0;
+  return {};
+}
+
+// abs.f16x2 a, a; neg.f16x2 b, b; max.NaN.xorsign.abs.f16x2 d, a, b
+bool DefectFinder::xorsign_half(const View& v) const {
+  if (!v.has("xorsign")) return false;
+  return std::ranges::all_of(std::array{1, 2}, [&](int n) {
+    const View made = maker(v, n);
+    return made.i >= 0 && is_among(made.opcode(), {"abs", "neg"}) && made.type() == "f16x2";
+  });
 }
 
 }  // namespace warpbit::assembler

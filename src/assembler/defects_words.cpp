@@ -186,4 +186,49 @@ bool DefectFinder::makes_signed_part(const View& v) const {
   return position && length && (*length == 8 || *length == 16) && *position < 32 && *position % *length == 0;
 }
 
+// cnot.b32 n, a; shl.b16 d, b, n
+bool DefectFinder::cnot_minus(const View& v) const {
+  if (v.is_guarded()) return false;
+  return std::ranges::any_of(halves_.readers(result(v)), [&](const View& use) {
+    if (use.opcode() == "cvt")
+      return use.has("sat") && use.type() == "u32" &&
+             is_among(use.words()[use.words().size() - 2], {"u8", "u16"});
+    return (use.opcode() == "shl" && use.type() == "b16") || (use.opcode() == "shr" && use.type() == "u16");
+  });
+}
+
+// mul.hi.u32 a, x, y; sub.cc.u32 d, a, b
+bool DefectFinder::carry_of_zero(const View& v) const {
+  if (!v.has("cc")) return false;
+  if (v.type() == "s64" || v.type() == "u64") {
+    const View made = maker(v, 2);
+    return made.i >= 0 && made.opcode() == "abs" && made.type() == "s64";
+  }
+  const View made = maker(v, 1);
+  return made.i >= 0 && made.opcode() == "mul" && made.has("hi") && is_among(made.type(), {"u32", "s32"}) &&
+         v.is_register(2) && !known_.source(v, 2) && serves_alone(made, v);
+}
+
+// cvt.s64.u32 a, x; shl.b64 d, a, 3
+bool DefectFinder::shift_sign(const View& v) const {
+  const auto by = known_.source(v, 2);
+  const View made = maker(v, 1);
+  return by && *by >= 1 && *by < 32 && made.i >= 0 && made.opcode() == "cvt" && made.words().size() == 2 &&
+         made.has("s64") && made.type() == "u32" && !known_.source(made, 1) && !is_short(made, 1);
+}
+// Whether a word is never 2^31 or more.
+bool DefectFinder::is_short(const View& v, int n) const {
+  const View made = maker(v, n);
+  if (made.i < 0) return false;
+  const auto below = [&](int m, std::uint64_t end) {
+    const auto known = known_.source(made, m);
+    return known && *known != 0 && *known < end;
+  };
+  if (made.opcode() == "and") return below(1, 0x80000000) || below(2, 0x80000000);
+  if (made.opcode() == "shr") return made.type() == "u32" && below(2, 32);
+  return is_among(made.opcode(), {"bfe", "popc", "clz", "bfind", "rem"}) ||
+         (made.opcode() == "mov" && made.operand(1).kind == Operand::Kind::special) ||
+         is_among(made.type(), {"u8", "u16", "b8", "b16"});
+}
+
 }  // namespace warpbit::assembler
