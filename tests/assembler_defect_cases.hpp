@@ -52,13 +52,19 @@ inline const std::vector<Case> kHalfCases = {
       "ld.global.u16 %h10, [%rd1]; cvt.u32.u16 %r11, %h10; mov.b32 {_, %h30}, %r11; st.global.u16 [%rd2], %h30;"
       "|ld.global.u16 %h10, [%rd1]",
       "ld.global.u16 %h10, [%rd1]; cvt.u64.u16 %rd11, %h10; mov.b64 {_, %h30, _, _}, %rd11; st.global.u16 [%rd2], %h30;"
-      "|ld.global.u16 %h10, [%rd1]"},
+      "|ld.global.u16 %h10, [%rd1]",
+      "ld.const.v2.u8 {%r10, %r11}, [table]; mov.b32 {_, %h30}, %r11; st.global.u16 [%rd2], %h30;"
+      "|ld.const.v2.u8 {%r10, %r11}, [table]"},
      {"ld.global.s16 %r11, [%rd1]; shr.u32 %r30, %r11, 16; st.global.u32 [%rd2], %r30;",
       "ld.global.s16 %r11, [%rd1]; mov.b32 {%h30, %h31}, %r11; st.global.u16 [%rd2], %h30; st.global.u16 [%rd2+2], "
       "%h31;",
       "ld.param.u16 %r11, [in]; mov.b32 {_, %h30}, %r11; st.global.u16 [%rd2], %h30;",
       "cvt.u32.u16 %r11, %h1; mov.b32 {_, %h30}, %r11; st.global.u16 [%rd2], %h30;",
-      "ld.global.u16 %h10, [%rd1]; cvt.s32.s16 %r11, %h10; mov.b32 {_, %h30}, %r11; st.global.u16 [%rd2], %h30;"}},
+      "ld.global.u16 %h10, [%rd1]; cvt.s32.s16 %r11, %h10; mov.b32 {_, %h30}, %r11; st.global.u16 [%rd2], %h30;",
+      "ld.const.u16 %r11, [table]; mov.b32 {_, %h30}, %r11; st.global.u16 [%rd2], %h30;",
+      "ld.const.v2.s8 {%r10, %r11}, [table]; mov.b32 {_, %h30}, %r11; st.global.u16 [%rd2], %h30;",
+      "ld.const.v2.u16 {%r10, %r11}, [table]; mov.b32 {_, %h30}, %r10; st.global.u16 [%rd2], %h30;",
+      "ld.global.v2.u8 {%r10, %r11}, [%rd1]; mov.b32 {_, %h30}, %r11; st.global.u16 [%rd2], %h30;"}},
     {"bfe-position",
      {"bfe.s32 %r30, %r1, 32, 8; st.global.u32 [%rd2], %r30;|bfe.s32 %r30, %r1, 32, 8",
       "add.u32 %r9, 30, 7; bfe.s32 %r30, %r1, %r9, 8; st.global.u32 [%rd2], %r30;|bfe.s32 %r30, %r1, %r9, 8"},

@@ -78,6 +78,8 @@ class DefectFinder {
   bool makes_high(const View& first, const View& second) const;
   bool repeats_high(const View& v) const;
   bool takes_sum(const View& v) const;
+  bool upper_half_of_constant(const View& v) const;
+  bool is_at_symbol(const View& v) const;
   unsigned used_word(const View& v) const;
   bool extends_sign(const View& v) const;
   bool extends_zero(const View& v) const;

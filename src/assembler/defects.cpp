@@ -16,7 +16,7 @@ constexpr std::string_view kH100 = "H100: random kernels; machine code of ptxas 
 
 struct Row {
   DefectRow row;
-  std::array<std::string_view, 3> opcodes;  // with a register for the result
+  std::array<std::string_view, 3> opcodes;  // with a register for the result, or a vector of ld
   std::array<std::string_view, 6> types;    // none: any
   bool (DefectFinder::*finds)(const View&) const;
 };
@@ -30,7 +30,7 @@ constexpr Row kRows[] = {
      &DefectFinder::half_addend},
     {{"upper-half",
       "a load of 8 or 16 bits into a register of 32 or 64, also by cvt.u32.u16 and cvt.u64.u16, of which bits 16 to 31 "
-      "alone are used, by mov.b32 {_, h}",
+      "alone are used, by mov.b32 {_, h}; of vectors ld.const without a sign alone, not its first register",
       "takes the low half for the high one", "the register has the sign or zeros there", kLater, kH100},
      {"ld"},
      {"b8", "u8", "s8", "b16", "u16", "s16"},
@@ -173,7 +173,8 @@ constexpr Row kRows[] = {
 };
 
 bool may_have(const View& v, const Row& row) {
-  return v.is_register(0) && std::ranges::find(row.opcodes, v.opcode()) != row.opcodes.end() &&
+  const bool is_vector = v.operands() > 0 && v.operand(0).kind == Operand::Kind::vector && v.opcode() == "ld";
+  return (v.is_register(0) || is_vector) && std::ranges::find(row.opcodes, v.opcode()) != row.opcodes.end() &&
          (row.types[0].empty() || std::ranges::find(row.types, v.type()) != row.types.end());
 }
 

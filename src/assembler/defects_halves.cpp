@@ -29,7 +29,8 @@ bool DefectFinder::takes_sum(const View& v) const {
 
 // ld.u16 d, [p]; mov.b32 {_, h}, d
 bool DefectFinder::upper_half(const View& v) const {
-  if (v.has("param")) return false;
+  if (v.operand(0).kind == Operand::Kind::vector) return upper_half_of_constant(v);
+  if (v.has("param") || (v.has("const") && is_at_symbol(v))) return false;
   if (result_bits(v) > 16) return used_word(v) == kHigh;
   if (!is_among(v.type(), {"b16", "u16", "s16"})) return false;
   const Flow::Uses all = halves_.uses(v.i, v.operand(0).index);
@@ -41,6 +42,22 @@ bool DefectFinder::upper_half(const View& v) const {
     out |= widens ? used_word(use) : kLow;
   }
   return out == kHigh;
+}
+// ld.const.v2.u8 {c, d}, [p]; mov.b32 {_, h}, d
+bool DefectFinder::upper_half_of_constant(const View& v) const {
+  if (!v.has("const") || !is_among(v.type(), {"b8", "u8", "b16", "u16"})) return false;
+  const Operand& to = v.operand(0);
+  for (int n = 1; n < to.count; ++n) {
+    const Operand& one = f_.operands[static_cast<std::size_t>(to.first + n)];
+    if (one.kind == Operand::Kind::reg && (halves_.used(v.i, one.index) & kWord) == kHigh &&
+        ptx::bits(f_.registers[static_cast<std::size_t>(one.index)].type) == 32)
+      return true;
+  }
+  return false;
+}
+bool DefectFinder::is_at_symbol(const View& v) const {
+  const Operand& from = v.operand(1);
+  return from.count > 0 && f_.operands[static_cast<std::size_t>(from.first)].kind == Operand::Kind::symbol;
 }
 unsigned DefectFinder::used_word(const View& v) const {
   return halves_.used(v.i, v.operand(0).index) & kWord;
