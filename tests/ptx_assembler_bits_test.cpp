@@ -60,6 +60,13 @@ void check(const Case& one, Kind kind, bool as_written) {
   CHECK(named == (!as_written && !one.rule.empty()));
 }
 
+void check_all(const std::vector<Case>& cases, Kind kind) {
+  for (const Case& one : cases) {
+    check(one, kind, false);
+    if (one.as_written) check(one, kind, true);
+  }
+}
+
 // Where another value of the register comes to the sum, machine code of ptxas 13.0 has FMUL and FADD.
 TEST_CASE("a product with a literal fuses in another block, whatever the register was before") {
   const std::vector<std::uint64_t> in = {0x3F07'8747, 0x3F80'0000, 0x3380'0000};
@@ -73,6 +80,25 @@ TEST_CASE("a product with a literal fuses in another block, whatever the registe
          "M: add.f32 %f9, %f1, %f3;",
          in, 0x3F4B'4AEB},
         f32, false);
+}
+
+TEST_CASE("neg and abs are signs of what a guard leaves, and of cvt.f64.f32") {
+  check_all({{"neg.f32 %f9, %f1; @%p2 mad.rm.sat.f32 %f9, %f9, %f2, %f3;",
+              {0x7F80'0001, 0x3FBC'A000, 0xBEE3'0340},
+              0xFF80'0001,
+              {},
+              "sign"},
+             {"abs.f32 %f9, %f1; @%p2 min.f32 %f9, %f2, %f1;", {0x7FC0'0000}, 0x7FC0'0000, {}, "sign"},
+             // machine code: FADD, and IADD with a guard
+             {"neg.f32 %f9, %f1; @%p2 add.s32 %f9, %r1, 1;", {0x7FC0'0000}, 0x7FFF'FFFF}},
+            f32);
+  const std::vector<std::uint64_t> in = {0xFFC1'2345'0000'0000};
+  check({"mov.b64 {%r2, %f5}, %d1; neg.f32 %f5, %f5; cvt.f64.f32 %d9, %f5;",
+         in,
+         0xFFF8'2468'A000'0000,
+         {},
+         "sign"},
+        f64, false);
 }
 
 }  // namespace ptx_assembler_bits_test

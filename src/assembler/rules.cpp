@@ -44,9 +44,10 @@ constexpr std::array<RuleRow, kRules> kRuleRows = {{
      "nothing else uses",
      "one product, rounded once", kSince, kBodies},
     {Rule::sign, "sign",
-     "neg.f32 or abs.f32 without .ftz, with a guard, or where selp.f32, slct of f32, or mov.f32 with a guard takes the "
-     "result",
-     "a sign of the source of the choice: a NaN keeps its other bits", "13.0", kRandom},
+     "neg.f32 or abs.f32 without .ftz, with a guard, or where selp.f32, slct of f32, mov.f32 with a guard or cvt.f64.f32 "
+     "takes the result, or a computation of f32 with a guard writes its register next",
+     "a sign of the source of the choice: a NaN keeps its other bits; of cvt.f64.f32 a sign that a NaN does not take",
+     "13.0", kRandom},
     {Rule::exchange, "exchange",
      "the two factors or addends of an f64 instruction, or sources of min or max, both NaNs",
      "the one that is defined later comes second: instruction, join, choice, constant", kSince,
