@@ -41,6 +41,7 @@ std::uint64_t run(const std::string& body) {
 
 // %d20, of %d1
 const std::string kSelp = "setp.gt.f64 %p1, %d1, %d3; selp.f64 %d20, %d3, %d1, %p1; ";
+const std::string kSlct = ".reg .b32 %r<2>; cvt.rzi.s32.f64 %r1, %d4; slct.f64.s32 %d20, %d1, %d3, %r1; ";
 const std::string kRsqrt = "rsqrt.approx.ftz.f64 %d20, %d1; ";
 const std::string kGuard = "setp.ne.f64 %p1, %d3, %d4; mov.f64 %d20, %d4; @%p1 add.rn.f64 %d20, %d1, %d3; ";
 const std::string kRcp = "rcp.approx.ftz.f64 %d20, %d1; ";
@@ -89,6 +90,10 @@ TEST_CASE("a value that is chosen is behind one that is computed, if few instruc
          {kSelp + kSum + kChosenNegated + kAdd + kProduct, 20},
          {kSelp + kSum + kRoot + kProduct, 20},
          {kSelp + kSum + kRootOfAbs + kProduct, 21},
+         {kSlct + kSum + kProduct, 20},
+         {kSlct + kSum + kTurned, 20},
+         {kSlct + kSum + kAdd + kProduct, 21},
+         {kSlct + kSum + kAdd + kChosen + kProduct, 20},
          {kRsqrt + kSum + kProduct, 20},
          {kRsqrt + kSum + kAdd + kProduct, 21},
          {kGuard + kSum + kProduct, 20},

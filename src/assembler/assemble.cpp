@@ -28,21 +28,16 @@ ptx::FunctionText body_of(const ptx::FunctionText& function) {
   return out;
 }
 
-/// Whether a function has a statement of f32 that rules look at.
-bool has(const ptx::FunctionText& function, std::initializer_list<std::string_view> opcodes) {
+/// Whether a function has a statement with one of these opcodes, and one of these types for its last word.
+bool has(const ptx::FunctionText& function, std::initializer_list<std::string_view> opcodes,
+         std::string_view types) {
   return std::ranges::any_of(function.statements, [&](const ptx::Statement& s) {
-    return std::ranges::find(opcodes, s.opcode) != opcodes.end();
+    const auto words = ptx::words_of(function, s);
+    return std::ranges::find(opcodes, s.opcode) != opcodes.end() && !words.empty() &&
+           has_word(types, words.back());
   });
 }
-
-void change_numbers(Assembled& out, Rules rules) {
-  if (rules.has(Rule::unroll)) unroll(out);
-  if (rules.has(Rule::fold) || rules.has(Rule::divide) || rules.has(Rule::identity)) fold(out, rules);
-  if (rules.has(Rule::pair) || rules.has(Rule::identity)) pair(out, rules);
-  if (rules.has(Rule::contract)) sink(out);
-  if (rules.has(Rule::contract) || rules.has(Rule::quotient)) contract(out, rules);
-  if (rules.has(Rule::scale)) scale(out, rules);
-}
+constexpr std::string_view kFloating = "f32 f64 f16 f16x2 bf16 bf16x2";
 
 }  // namespace
 
@@ -53,10 +48,17 @@ Assembled assemble(const ptx::FunctionText& function, Rules rules) {
                 {},
                 nullptr};
   std::iota(out.origins.begin(), out.origins.end(), 0);
-  const bool approximates = has(function, {"rcp", "rsqrt", "sqrt", "ex2", "lg2", "sin", "cos", "div"});
-  const bool multiplies = has(function, {"mul"});
-  if (approximates || multiplies) change_numbers(out, rules);
-  if (rules.has(Rule::sign) && has(out.function, {"neg", "abs"})) sign(out);
+  if (has(function, {"neg", "abs", "sub", "cvt"}, kFloating)) read(out, rules);
+  if (rules == Rules::none()) return out;
+  const bool computes =
+      has(function, {"mul", "rcp", "rsqrt", "sqrt", "ex2", "lg2", "sin", "cos", "div"}, kFloating);
+  if (computes && rules.has(Rule::unroll)) unroll(out);
+  if (computes || has(function, {"min", "max", "cvt", "neg", "abs"}, kFloating)) fold(out, rules);
+  if (computes || has(function, {"neg"}, kFloating)) pair(out, rules);
+  if (computes && rules.has(Rule::contract)) sink(out);
+  if (computes && (rules.has(Rule::contract) || rules.has(Rule::quotient))) contract(out, rules);
+  if (computes && rules.has(Rule::scale)) scale(out, rules);
+  if (rules.has(Rule::sign) && has(out.function, {"neg", "abs"}, "f32")) sign(out);
   out.flow.reset();  // of this place
   return out;
 }

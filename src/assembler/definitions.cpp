@@ -19,14 +19,21 @@ bool is_call(const View& v) {
   return v.type() == "f64" && becomes_branches(v) && (is_directed(v) || v.opcode() == "rsqrt");
 }
 
+bool chooses(const View& v) {
+  const auto words = v.words();
+  return (v.opcode() == "selp" && v.type() == "f64") ||
+         (v.opcode() == "slct" && words.size() >= 2 && words[words.size() - 2] == "f64");
+}
+
 // What a definition and a use of an f64 value add to its balance (definitions.hpp).
 constexpr int kOneNumber = -1, kChosen = 1, kHandedOn = 2;
 
 // Of the definition; nothing if it is one number from the beginning.
 std::optional<int> defined(const View& v) {
   const bool is_pair = v.type() == "b64" && v.opcode() == "mov" && v.operand(1).kind == Operand::Kind::vector;
+  if (chooses(v)) return kChosen;
   if (v.type() != "f64") return is_pair ? std::optional(kOneNumber) : std::nullopt;
-  if (v.is_guarded() || v.opcode() == "selp" || (v.opcode() == "rsqrt" && v.has("ftz"))) return kChosen;
+  if (v.is_guarded() || (v.opcode() == "rsqrt" && v.has("ftz"))) return kChosen;
   if (is_call(v) || v.opcode() == "copysign" || (v.opcode() == "rcp" && v.has("ftz"))) return kOneNumber;
   return {};
 }
@@ -39,7 +46,7 @@ struct Share {
 Share used(const View& v, int reg) {
   constexpr std::array<std::string_view, 7> kSums = {"add", "sub", "mul", "fma", "min", "max", "setp"};
   if (is_call(v)) return {kHandedOn, true};
-  if (v.opcode() == "selp" || v.opcode() == "testp" || v.opcode() == "rsqrt" ||
+  if (v.opcode() == "selp" || chooses(v) || v.opcode() == "testp" || v.opcode() == "rsqrt" ||
       (v.opcode() == "mov" && v.is_register(0)))
     return {kChosen, false};
   const bool is_dividend = v.opcode() == "div" && v.is_register(1) && v.operand(1).index == reg;

@@ -27,7 +27,7 @@ namespace warpbit::assembler {
 ///
 /// mov, neg and abs define nothing. A value is a choice if what these add is 0 or more:
 ///
-///      1   it comes from selp, from rsqrt.approx.ftz (unless rsqrt.approx has the same source), from behind a guard; it goes into selp, testp, rsqrt.approx.ftz, or
+///      1   it comes from selp or slct, from rsqrt.approx.ftz (unless rsqrt.approx has the same source), from behind a guard; it goes into selp, slct, testp, rsqrt.approx.ftz, or
 ///          is what a register has where a guard is false
 ///      2   it goes into a call, rsqrt.approx without .ftz too
 ///      0   it goes into sqrt, copysign, a mov of halves, or is a dividend

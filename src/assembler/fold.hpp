@@ -6,7 +6,10 @@
 
 namespace warpbit::assembler {
 
-/// Rules fold, divide, identity.
+/// Statements with literals that are NaNs, and conversions of a type to itself, as they are also at -O0: neg and abs of a literal
+/// is one, x - NaN is x + -NaN of f64, cvt.f32.f32 and cvt.f64.f64 without rule identity are sums with -0.
+void read(Assembled& function, Rules rules);
+/// Rules fold, divide, identity, clamp.
 void fold(Assembled& function, Rules rules);
 /// Rules pair, identity: of two functions, one after the other, of which nothing else uses the first.
 void pair(Assembled& function, Rules rules);

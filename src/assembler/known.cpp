@@ -18,16 +18,18 @@ using ptx::Type;
 struct Folding {
   std::string_view opcode, types;
 };
-constexpr std::string_view kNumbers = "f32 f64 u16 s16 u32 s32 u64 s64", kIntegers = "u16 s16 u32 s32 u64 s64",
-                           kBits = "pred b16 b32 b64", kSmall = "u8 s8 u16 s16 u32 s32 f32 f64 f16 bf16";
+constexpr std::string_view kNumbers = "f32 f64 u16 s16 u32 s32 u64 s64",
+                           kSigned = "f32 f64 f16x2 u16 s16 u32 s32 u64 s64",
+                           kIntegers = "u16 s16 u32 s32 u64 s64", kBits = "pred b16 b32 b64",
+                           kSmall = "u8 s8 u16 s16 u32 s32 f32 f64 f16 bf16";
 constexpr Folding kFoldings[] = {
     {"add", kNumbers},
     {"sub", kNumbers},
     {"mul", kNumbers},
     {"min", kNumbers},
     {"max", kNumbers},
-    {"neg", kNumbers},
-    {"abs", kNumbers},
+    {"neg", kSigned},
+    {"abs", kSigned},
     {"mad", kIntegers},
     {"and", kBits},
     {"or", kBits},
@@ -42,7 +44,8 @@ constexpr Folding kFoldings[] = {
     {"selp", "f32 b32 u32 s32 b16 u16 s16"},
     {"slct", "f32 s32 u32 b32"},
     {"set", "f32 u32 s32"},
-    {"setp", kNumbers},
+    {"setp", "f32 f64 u16 s16 u32 s32 u64 s64 b16 b32 b64"},
+    {"testp", "f32 f64"},
     {"cvt", kSmall},
 };
 
@@ -71,6 +74,20 @@ bool is_sum_with_zero(const View& v) {
 }
 
 }  // namespace
+
+std::optional<std::uint64_t> with_sign(const View& v, std::uint64_t bits) {
+  struct Row {
+    std::string_view type;
+    std::uint64_t sign, infinity, quiet;
+  };
+  constexpr Row kRows[] = {{"f32", 0x8000'0000, 0x7F80'0000, 0x0040'0000},
+                           {"f64", std::uint64_t{1} << 63, std::uint64_t{0x7FF} << 52, 0},
+                           {"f16x2", 0x8000'8000, 0, 0}};
+  const auto* const row = std::ranges::find(kRows, v.type(), &Row::type);
+  if (row == std::end(kRows) || v.words().size() != 1) return {};
+  const std::uint64_t out = v.opcode() == "neg" ? bits ^ row->sign : bits & ~row->sign;
+  return (bits & ~row->sign) > row->infinity ? out | row->quiet : out;
+}
 
 Known::Known(const FunctionText& function, const Flow& flow)
     : f_(function), flow_(flow), in_(flow.blocks().size()) {
@@ -132,7 +149,7 @@ void Known::pass(int i, Values& values) {
     sources_[i] = std::move(sources);
   std::optional<std::uint64_t> result = v.opcode() == "mov" ? moved(v) : computed(v);
   if (!is_local && is_sum_with_zero(v)) result.reset();
-  if (!result) result = of_twice(v);
+  if (!result) result = of_any(v);
   const Operand* const d = v.operands() > 0 ? &v.operand(0) : nullptr;
   const bool has_register = d != nullptr && d->kind == Operand::Kind::reg;
   if (result && has_register)
@@ -225,11 +242,18 @@ std::optional<std::uint64_t> Known::computed(const View& v) const {
   }
   if (is_division(v)) return {};  // becomes a product first
   if (approximate) return rounded(v.opcode(), static_cast<std::uint32_t>(sources[0]), operation.ftz);
+  if (v.opcode() == "neg" || v.opcode() == "abs")
+    if (const auto out = with_sign(v, sources[0])) return out;
   if (operation.type == Type::pred) {
     const std::uint64_t a = sources[0], b = sources[1];
     return v.opcode() == "and" ? a & b : v.opcode() == "or" ? a | b : v.opcode() == "xor" ? a ^ b : 1 - a;
   }
   const std::uint64_t out = scalar::execute(operation, sources).value;
+  // What makes a NaN stays.
+  const bool is_arithmetic = v.opcode() == "add" || v.opcode() == "sub" || v.opcode() == "mul";
+  if (is_arithmetic && has_word("f32 f64", v.type()) &&
+      decode(format(v.type() == "f32" ? FormatId::f32 : FormatId::f64), out).cls == Class::nan)
+    return {};
   return ptx::is_signed(operation.to) ? static_cast<std::uint64_t>(scalar::extend(out, ptx::bits(operation.to)))
                                       : out;
 }
@@ -247,8 +271,9 @@ std::pair<int, int> Known::origin(const View& v, int n) const {
   return {-1, reg};
 }
 
-// xor p, p; setp x, x.
-std::optional<std::uint64_t> Known::of_twice(const View& v) const {
+// xor p, p; setp x, x; and x, 0.
+std::optional<std::uint64_t> Known::of_any(const View& v) const {
+  if (v.opcode() == "and" && v.type() != "pred" && (source(v, 1) == 0 || source(v, 2) == 0)) return 0;
   const bool compares = v.opcode() == "setp", differs = v.opcode() == "xor";
   if ((!compares && !differs) || v.words().empty() || v.operands() != 3 || !v.is_register(1) ||
       !v.is_register(2) || origin(v, 1) != origin(v, 2))

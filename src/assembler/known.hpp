@@ -17,6 +17,9 @@
 
 namespace warpbit::assembler {
 
+/// The result of neg or abs of f32, f64, f16x2 that is known: a NaN keeps its bits but the sign; of f32 it becomes quiet.
+std::optional<std::uint64_t> with_sign(const View& statement, std::uint64_t bits);
+
 class Known {
  public:
   Known(const FunctionText& function, const Flow& flow);
@@ -39,7 +42,7 @@ class Known {
   std::optional<std::uint64_t> moved(const View& statement) const;
   std::vector<std::pair<int, std::uint64_t>> unpacked(const View& statement) const;
   std::optional<std::uint64_t> computed(const View& statement) const;
-  std::optional<std::uint64_t> of_twice(const View& statement) const;
+  std::optional<std::uint64_t> of_any(const View& statement) const;
   std::pair<int, int> origin(const View& statement, int operand) const;
 
   const FunctionText& f_;

@@ -24,8 +24,14 @@ constexpr std::array<RuleRow, kRules> kRuleRows = {{
      "no guard, no choice",
      kSince, kRandom},
     {Rule::identity, "identity",
-     "mul by 1 or -1; neg of neg x; selp of twice x; x 2 - x, if sums alone use the product", "x, -x; x; x; x",
-     kSince, kRandom},
+     "mul by 1 or -1; neg of neg x, not of bf16x2; min, max of f32, f64, f16 without a word, selp, slct, and, or of twice "
+     "x; or, xor, shl, shr by 0; cvt.f32.f32, cvt.f64.f64; x 2 - x and x - x 2, if sums alone use the product",
+     "x, -x; x; x, with the bits of a NaN; x; x; x and -x", kSince, kRandom},
+    {Rule::clamp, "clamp",
+     "max by 0 or -0 and min by 1, one after the other, of f32, f16 or f64, without .NaN; other uses of the first one do "
+     "not matter",
+     "the source with .sat: no -0, and of a NaN 0; of f64 max by 0, then min", "13.0",
+     "H200: random kernels; machine code of ptxas 13.0"},
     {Rule::pair, "pair",
      "rcp.approx.ftz, or div.approx.ftz by it, of rcp.approx.ftz x, and of ex2.approx.ftz x that nothing else uses",
      "x; ex2.approx.ftz of -x; div becomes a product", kSince, kRandom},
@@ -44,9 +50,10 @@ constexpr std::array<RuleRow, kRules> kRuleRows = {{
      "nothing else uses",
      "one product, rounded once", kSince, kBodies},
     {Rule::sign, "sign",
-     "neg.f32 or abs.f32 without .ftz, with a guard, or where selp.f32, slct of f32, or mov.f32 with a guard takes the "
-     "result",
-     "a sign of the source of the choice: a NaN keeps its other bits", "13.0", kRandom},
+     "neg.f32 or abs.f32 without .ftz, with a guard, or where selp.f32, slct of f32, mov.f32 with a guard or cvt.f64.f32 "
+     "takes the result, or a computation of f32 with a guard writes its register next",
+     "a sign of the source of the choice: a NaN keeps its other bits; of cvt.f64.f32 a sign that a NaN does not take",
+     "13.0", kRandom},
     {Rule::exchange, "exchange",
      "the two factors or addends of an f64 instruction, or sources of min or max, both NaNs",
      "the one that is defined later comes second: instruction, join, choice, constant", kSince,

@@ -16,6 +16,7 @@ enum class Rule : std::uint8_t {
   unroll,
   fold,
   identity,
+  clamp,
   pair,
   divide,
   contract,
@@ -24,7 +25,7 @@ enum class Rule : std::uint8_t {
   sign,
   exchange
 };
-inline constexpr int kRules = 10;
+inline constexpr int kRules = 11;
 
 struct RuleRow {
   Rule rule;

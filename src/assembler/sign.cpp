@@ -24,11 +24,12 @@ class Signs {
     return (v.opcode() == "neg" || v.opcode() == "abs") && v.words().size() == 1 && v.type() == "f32" &&
            v.is_register(0) && v.is_register(1);
   }
-  // A choice among numbers, or a sign that has become one of a choice.
+  // A choice among numbers, cvt.f64.f32, or a sign that has become one of these.
   bool takes_sign(const View& v) const {
     if (v.opcode() == "selp") return v.type() == "f32";
     if (v.opcode() == "mov") return v.is_guarded() && v.type() == "f32";
     if (v.opcode() == "slct") return v.words()[v.words().size() - 2] == "f32";
+    if (v.opcode() == "cvt") return v.words().size() == 2 && v.words()[0] == "f64" && v.type() == "f32";
     return (v.opcode() == "xor" || v.opcode() == "and") && v.is_register(0) && v.operand(0).index >= own_;
   }
 
@@ -42,11 +43,46 @@ class Signs {
     const Flow::Uses uses = flow_.all_uses(v.i, d);
     std::vector<int> choices = uses.statements;
     std::erase_if(choices, [&](int use) { return !takes_sign({f_, use}); });
-    if (choices.empty()) return;
-    const Operand bits = bits_of(v);
-    for (const int use : choices) choose(View{f_, use}, d, bits);
+    const int merge = merged_by(v.i, d);
+    if (choices.empty() && merge < 0) return;
+    const auto converts = [&](int use) { return View{f_, use}.opcode() == "cvt"; };
+    if (std::ranges::any_of(choices, converts)) {
+      const Operand x = register_operand(editor_.temporary(ptx::Type::f32));
+      editor_.insert_before(v.i, editor_.make(v.i, "mov", {"f32"}, {x, v.operand(1)}));
+      for (const int use : choices)
+        if (converts(use)) convert({f_, use}, v.opcode(), x);
+      std::erase_if(choices, converts);
+    }
+    if (!choices.empty() || merge >= 0) {
+      const Operand bits = bits_of(v);
+      for (const int use : choices) choose(View{f_, use}, d, bits);
+      if (merge >= 0) keep(View{f_, merge}, d, bits);
+    }
     editor_.acted(Rule::sign, v.i);
     editor_.drop(v.i);
+  }
+
+  // The computation of f32 with a guard that writes the register next, in the same block: where the guard is false, the
+  // value stays, and is chosen. -1: there is none.
+  int merged_by(int i, int reg) const {
+    for (int k = i + 1; k < static_cast<int>(f_.statements.size()) && flow_.block(k) == flow_.block(i); ++k) {
+      bool writes = false;
+      for_each_access(
+          f_, k, [](int) {}, [&](int one) { writes = writes || one == reg; });
+      if (writes) return flow_.is_needed(k) && is_merged({f_, k}) ? k : -1;
+    }
+    return -1;
+  }
+  static bool is_merged(const View& v) {
+    if (!v.is_guarded() || becomes_branches(v) || v.words().empty()) return false;
+    if (v.opcode() == "cvt" || v.opcode() == "slct")
+      return v.words().size() >= 2 && v.words()[v.words().size() - 2] == "f32";
+    return v.type() == "f32" && v.opcode() != "set" && v.opcode() != "copysign";
+  }
+  void keep(const View& v, int reg, const Operand& bits) {
+    ptx::Statement made = editor_.make(v.i, "mov", {"b32"}, {register_operand(reg), bits});
+    made.guard = -1;
+    editor_.insert_before(v.i, std::move(made));
   }
 
   // In a register of their own, before the statement.
@@ -59,6 +95,13 @@ class Signs {
     made.guard = -1;
     editor_.insert_before(v.i, std::move(made));
     return out;
+  }
+
+  // cvt.f64.f32 gives no sign to a NaN, and takes none, as neg and abs of f64.
+  void convert(const View& v, std::string_view by, const Operand& x) {
+    const Operand wide = register_operand(editor_.temporary(ptx::Type::f64));
+    editor_.insert_before(v.i, editor_.make(v.i, "cvt", {"f64", "f32"}, {wide, x}));
+    editor_.replace(v.i, editor_.make(v.i, by, {"f64"}, {v.operand(0), wide}));
   }
 
   // The choice takes these bits in the place of a register.

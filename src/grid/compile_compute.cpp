@@ -37,13 +37,15 @@ void Compiler::compute(const scalar::Operation& operation) {
     as_assembled.negate_addend = operand(3).negated;
     for (std::size_t i = 2; i < 5; ++i) step.place[i].negated = false;
   }
-  // A literal cannot be the first source of an instruction of the machine.
+  // A literal cannot be the first source of an instruction of the machine; that of min and max lies in registers.
   constexpr std::array kExchanged = {Function::add, Function::sub, Function::mul,
                                      Function::fma, Function::min, Function::max};
   if (operation.to == Type::f64 && std::ranges::find(kExchanged, operation.function) != kExchanged.end())
     as_assembled.exchanged = rules_.has(assembler::Rule::exchange)
                                  ? definitions_->is_later(operand(1), operand(2))
-                                 : operand(1).kind == Operand::Kind::literal;
+                                 : operand(1).kind == Operand::Kind::literal &&
+                                       operation.function != Function::min &&
+                                       operation.function != Function::max;
   vectorise(step, &as_assembled);
   step.extra = keep(std::move(as_assembled));
   add(step);
