@@ -26,7 +26,8 @@ TEST_CASE("what a lane acquires, others know behind a bar.warp.sync") {
   const std::string kSays =
       "ld.global.u32 %r8, [%rd3+512]: bytes 516 to 519 of the array of 'out' were written by lane 1 of warp 0 of block "
       "(0, 0, 0), and the flag between that write and this read was acquired by another lane of the warp alone, and no "
-      "__syncwarp came since; a __syncwarp must come between the acquire and this read\n";
+      "__syncwarp came since; a __syncwarp must come between the acquire and this read, or a "
+      "__syncthreads if other warps need the flag, too\n";
   check({"lanes_not_synchronised", told_by(kRelease, kAcquire, ""), kSays}, kOneWarp);
   check({"", told_by(kRelease, kAcquire, "bar.warp.sync -1;")}, kOneWarp);
   check({"", told_by(kRelease, kAcquire, "bar.sync 0;")}, kOneWarp);

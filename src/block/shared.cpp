@@ -265,8 +265,8 @@ Found Shared::apply(std::string_view what, const Effects& effects, int warp, Pla
                           {warp * kWarp + r.lane, at}))
       return fault;
   for (const Effects::MemoryWrite& w : effects.memory_writes) {
-    if (auto fault = write(what, static_cast<std::int64_t>(w.address),
-                           static_cast<std::int64_t>(w.bytes.size()), {warp * kWarp + w.lane, at}))
+    if (auto fault = write(what, static_cast<std::int64_t>(w.address), std::span(w.bytes),
+                           {warp * kWarp + w.lane, at}, false))
       return fault;
     (void)memory_.write(w.space, w.address, w.bytes);  // execute_warp has checked it
   }
