@@ -222,6 +222,17 @@ TEST_CASE("local memory and what malloc returns are undefined until they are wri
               "what malloc returns");
 }
 
+TEST_CASE("a scalar without a value is told, though all warps read it and one replaces it") {
+  const std::string changes =
+      "ld.global.u32 %r9, [%rd1]; add.u32 %r9, %r9, 1; setp.eq.u32 %p1, %r1, 0;"
+      " @%p1 st.global.u32 [%rd1], %r9; ret;";
+  std::vector<std::uint32_t> out;
+  CHECK(run(changes, out, {.block = {64}}).ok());
+  const ptx::Report report = run(changes, out, {.block = {64}}, false);
+  REQUIRE(report.fault);
+  CHECK(report.fault->error.code == Errc::never_written);
+}
+
 TEST_CASE("what changes an array needs values there") {
   const std::string store = "mul.wide.u32 %rd3, %r1, 16; add.u64 %rd3, %rd1, %rd3; ",
                     zeros = "st.global.v4.u32 [%rd3], {0, 0, 0, 0}; ",

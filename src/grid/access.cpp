@@ -125,7 +125,8 @@ Next load(Warp& warp, Path& path, const Step& step, Lanes lanes) {
   std::optional<block::Messages::Held> held;
   // A parameter of the kernel is the same for all lanes.
   const bool of_name = step.access.space == StateSpace::param && step.place[2].kind == Place::Kind::constant;
-  const bool alike = !of_name && are_alike(warp, path, step, lanes);
+  const bool may_be_global = step.access.generic || step.access.space == StateSpace::global;
+  const bool alike = may_be_global && warp.block().checks() && are_alike(warp, path, step, lanes);
   for (Lanes rest = of_name ? lanes & -lanes : lanes; rest != 0; rest &= rest - 1) {
     const int lane = std::countr_zero(rest);
     const std::uint64_t address = address_of(warp, path, step, 2, lane);

@@ -39,20 +39,23 @@ bool Compiler::is_strong(Access& access) {
   return ordered || has("relaxed") || has("mmio");
 }
 
+// A register and an offset; -1: another address.
+std::pair<int, std::int64_t> Compiler::in_register(const Operand& where) const {
+  const bool has = where.kind == Operand::Kind::address && child(where, 0).kind == Operand::Kind::reg;
+  return {has ? child(where, 0).index : -1, where.offset};
+}
+
 // The addresses of the function's stores, of which a load may have one.
 void Compiler::find_stores() {
   stores_.clear();
-  for (const Statement& statement : function_->statements) {
-    if (statement.is->does != ptx::Does::store || statement.operands == 0) continue;
-    const Operand& where = function_->operands[static_cast<std::size_t>(statement.first_operand)];
-    if (where.kind == Operand::Kind::address && child(where, 0).kind == Operand::Kind::reg)
-      stores_.emplace(child(where, 0).index, where.offset);
-  }
+  for (const Statement& statement : function_->statements)
+    if (statement.is->does == ptx::Does::store && statement.operands > 0)
+      stores_.insert(in_register(function_->operands[static_cast<std::size_t>(statement.first_operand)]));
 }
 
 bool Compiler::is_stored_to(const Operand& where) const {
-  return where.kind == Operand::Kind::address && child(where, 0).kind == Operand::Kind::reg &&
-         stores_.contains({child(where, 0).index, where.offset});
+  const auto address = in_register(where);
+  return address.first >= 0 && stores_.contains(address);
 }
 
 void Compiler::access(bool loads) {

@@ -144,6 +144,7 @@ class Compiler {
   void load() { access(true); }
   void store() { has("async") ? element_async() : has("bulk") ? fill() : access(false); }
   void access(bool loads);
+  std::pair<int, std::int64_t> in_register(const Operand& where) const;
   void find_stores();
   bool is_stored_to(const Operand& where) const;
   std::string_view named_operation() const;

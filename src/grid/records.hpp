@@ -77,9 +77,9 @@ class Records {
     race_ = nullptr;
     early_ = nullptr;
     if (!block_.checks()) return true;
+    if (is_global(from)) return loads_alike(Lanes{1} << lane, from, bytes);
     count(from.space, 1);
     if (from.defined != nullptr && !from.is_written(bytes) && !follows()) return false;
-    if (is_global(from)) return loads({Lanes{1} << lane, one_lane(lane, from.data), bytes});
     if (from.defined != nullptr || !is_checked(from)) return true;
     if (!may_precede_cas(lane)) return false;
     return loaded(of(from).accesses().read({}, offset(from), static_cast<std::int64_t>(bytes),
@@ -93,12 +93,14 @@ class Records {
   }
   /// Lanes load from one place of global memory.
   bool loads_alike(Lanes lanes, const Target& from, std::size_t bytes) {
+    count(from.space, lanes_in(lanes));
+    const bool is_written = from.defined == nullptr || from.is_written(bytes);
+    if (!is_written && !follows()) return false;
     std::array<std::byte*, kLanes> data;
     data.fill(from.data);
-    if (!block_.checks()) return true;
-    count(from.space, lanes_in(lanes));
-    if (from.defined != nullptr && !from.is_written(bytes) && !follows()) return false;
-    return loads(GlobalLanes{lanes, data, bytes});
+    const bool goes_on = loads(GlobalLanes{lanes, data, bytes});
+    if (!is_written) early_ = nullptr;  // it is told as what it is
+    return goes_on;
   }
   bool is_global(const Target& target) const {
     return target.space == ptx::StateSpace::global && !target.is_of_heap && block_.grid().accesses != nullptr;
