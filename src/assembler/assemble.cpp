@@ -6,6 +6,7 @@
 
 #include "assembler/contract.hpp"
 #include "assembler/fold.hpp"
+#include "assembler/pair.hpp"
 #include "assembler/scale.hpp"
 #include "assembler/sign.hpp"
 #include "assembler/sink.hpp"
@@ -32,9 +33,9 @@ ptx::FunctionText body_of(const ptx::FunctionText& function) {
 bool has(const ptx::FunctionText& function, std::initializer_list<std::string_view> opcodes,
          std::string_view types) {
   return std::ranges::any_of(function.statements, [&](const ptx::Statement& s) {
+    if (std::ranges::find(opcodes, s.opcode) == opcodes.end()) return false;
     const auto words = ptx::words_of(function, s);
-    return std::ranges::find(opcodes, s.opcode) != opcodes.end() && !words.empty() &&
-           has_word(types, words.back());
+    return !words.empty() && has_word(types, words.back());
   });
 }
 constexpr std::string_view kFloating = "f32 f64 f16 f16x2 bf16 bf16x2";

@@ -3,11 +3,6 @@
 
 namespace warpbit::assembler {
 
-// Where a source of a statement is written: above it in its block, or by the only statement that writes it; -1: elsewhere.
-int DefectFinder::definition(const View& v, int n) const {
-  const int reg = v.operand(n).index, above = flow_.definition_above(reg, v.i);
-  return above >= 0 ? above : flow_.only_definition(reg);
-}
 // Whether it stands in a loop of one block.
 bool DefectFinder::loops(const View& v) const {
   const int block = flow_.block(v.i);
@@ -20,16 +15,11 @@ bool DefectFinder::is_invariant(const View& v, int n) const {
   const int last = flow_.blocks()[static_cast<std::size_t>(flow_.block(v.i))].last - 1;
   return flow_.definition_above(v.operand(n).index, last) < 0;
 }
-// The statement that makes a source, behind copies of whole registers; i < 0: not one alone, or it has a guard.
-View DefectFinder::maker(const View& v, int n) const {
-  constexpr int kDeep = 12;
-  View out{f_, v.is_register(n) ? definition(v, n) : -1};
-  for (int deep = 0; out.i >= 0; ++deep) {
-    if (out.is_guarded() || deep > kDeep) return {f_, -1};
-    if (out.opcode() != "mov" || !out.is_register(0) || !out.is_register(1)) break;
-    out.i = definition(out, 1);
-  }
-  return out;
+// The statement that makes a register, behind copies of whole registers; i < 0: there is none, or it has a guard.
+View DefectFinder::maker_of(const Operand& of, int statement) const {
+  const int at = of.kind == Operand::Kind::reg ? flow_.definition(of.index, statement) : -1;
+  const View out{f_, at};
+  return at < 0 || out.is_guarded() ? View{f_, -1} : out;
 }
 // Whether sources of two statements are the same value in a register.
 bool DefectFinder::is_same_source(const View& above, int m, const View& v, int n) const {

@@ -61,8 +61,8 @@ class DefectFinder {
   bool is_same(int reg, int above, int below) const {
     return flow_.is_written_once(reg) || flow_.keeps(reg, above, below);
   }
-  int definition(const View& v, int n) const;
-  View maker(const View& v, int n) const;
+  View maker_of(const Operand& of, int statement) const;
+  View maker(const View& v, int n) const { return maker_of(v.operand(n), v.i); }
   bool is_same_source(const View& above, int m, const View& v, int n) const;
   bool serves_alone(const View& made, const View& user) const;
   bool undoes(const View& sum, const View& v, int n) const;

@@ -19,6 +19,7 @@ struct Row {
   std::array<std::string_view, 3> opcodes;  // with a register for the result, or a vector of ld
   std::array<std::string_view, 6> types;    // none: any
   bool (DefectFinder::*finds)(const View&) const;
+  std::string_view word = {};  // a qualifier that it has
 };
 constexpr Row kRows[] = {
     {{"half-addend",
@@ -51,7 +52,8 @@ constexpr Row kRows[] = {
       "rotates by the number modulo 32", "a number above 32 is 32", kLater, kH100},
      {"shf"},
      {"b32"},
-     &DefectFinder::funnel_clamp},
+     &DefectFinder::funnel_clamp,
+     "clamp"},
     {{"short-sign",
       "neg.s16, abs.s16 or 0 minus x of 16 bits, whose result cvt.s32.s16, mul.wide.s16, mul.hi.s16, div.s16, rem.s16, "
       "shr.s16, setp.s16, set.s16 or sad.s16 takes; abs.s16 for cvt.f32.u16",
@@ -98,7 +100,8 @@ constexpr Row kRows[] = {
       "may leave one out", "each adds the product", kLater, kH200},
      {"mad"},
      {"s32", "u32"},
-     &DefectFinder::high_chain},
+     &DefectFinder::high_chain,
+     "hi"},
     {{"slct-literal",
       "slct.s32.s32 by a number that is known, and either the least one or the bits of a NaN of f32 without its sign",
       "takes it for f32: -0 or a NaN", "it is an integer", kLater, kH200},
@@ -119,7 +122,8 @@ constexpr Row kRows[] = {
       "the first one is modulo 2^32, and what the second one makes of that is saturated", kLater, kH200},
      {"add", "sub"},
      {"s32"},
-     &DefectFinder::saturated_sum},
+     &DefectFinder::saturated_sum,
+     "sat"},
     {{"signed-part",
       "cvt to floating point or with .sat, without a guard, of u32 that bfe.s32 of a byte or half in its place, or "
       "ld.v2.s8, ld.v4.s8 made; cvt.f32.u64 of such a word that cvt.u64.u32 made longer",
@@ -131,7 +135,8 @@ constexpr Row kRows[] = {
       "takes the bits before the first cvt", "the first cvt makes other bits", kLater, kH200},
      {"cvt"},
      {"f16", "bf16"},
-     &DefectFinder::half_to_half},
+     &DefectFinder::half_to_half,
+     "rzi"},
     {{"nan-range",
       "setp.f32 that is true of all numbers that abs.f32, ex2, x x, sin, cos or tanh gives, as ge 0 and lt 2; slct by "
       "what abs.f32, ex2 or x x gives, of another type than f32",
@@ -164,17 +169,20 @@ constexpr Row kRows[] = {
       "adds the negative number: another carry if it is 0", "0 less leaves no borrow", kLater, kH200},
      {"sub"},
      {"u32", "s32", "u64", "s64"},
-     &DefectFinder::carry_of_zero},
+     &DefectFinder::carry_of_zero,
+     "cc"},
     {{"xorsign-half", "min, max.xorsign.abs.f16x2 of twice what abs.f16x2 or neg.f16x2 made",
       "takes the sign of one of them as it was before", "it is that of the result", kLater, kH200},
      {"min", "max"},
      {"f16x2"},
-     &DefectFinder::xorsign_half},
+     &DefectFinder::xorsign_half,
+     "xorsign"},
 };
 
 bool may_have(const View& v, const Row& row) {
+  if (std::ranges::find(row.opcodes, v.opcode()) == row.opcodes.end()) return false;
   const bool is_vector = v.operands() > 0 && v.operand(0).kind == Operand::Kind::vector && v.opcode() == "ld";
-  return (v.is_register(0) || is_vector) && std::ranges::find(row.opcodes, v.opcode()) != row.opcodes.end() &&
+  return (v.is_register(0) || is_vector) && (row.word.empty() || v.has(row.word)) &&
          (row.types[0].empty() || std::ranges::find(row.types, v.type()) != row.types.end());
 }
 

@@ -140,7 +140,7 @@ bool DefectFinder::takes_least(const View& use, const View& made) const {
 // neg.f16 a, a; mov.b32 x, {a, b}; fma.rn.f16x2 d, x, x, c
 bool DefectFinder::half_square(const View& v) const {
   if (v.rounds() && v.opcode() == "mul") return false;
-  if (!v.is_register(1) || !v.is_register(2) || v.operand(1).index != v.operand(2).index) return false;
+  if (!v.is_twice()) return false;
   if (v.opcode() == "mul") {
     const Flow::Uses all = flow_.uses(v.i, v.operand(0).index);
     const bool is_summed = std::ranges::all_of(all.statements, [&](int i) {
@@ -162,9 +162,8 @@ bool DefectFinder::half_square(const View& v) const {
 // Whether a half that is packed has a sign that the assembler knows; nothing: it knows nothing of it.
 std::optional<bool> DefectFinder::is_signed_half(const View& v, const Operand& half) const {
   if (half.kind != Operand::Kind::reg) return false;
-  const int above = flow_.definition_above(half.index, v.i);
-  const View made{f_, above >= 0 ? above : flow_.only_definition(half.index)};
-  if (made.i < 0 || made.is_guarded()) return {};
+  const View made = maker_of(half, v.i);
+  if (made.i < 0) return {};
   if (made.opcode() == "neg") return is_among(made.type(), {"f16", "bf16"});
   if (const auto known = known_.result(made)) return (*known & 0x8000) != 0;
   return {};
@@ -172,7 +171,6 @@ std::optional<bool> DefectFinder::is_signed_half(const View& v, const Operand& h
 
 // abs.f16x2 a, a; neg.f16x2 b, b; max.NaN.xorsign.abs.f16x2 d, a, b
 bool DefectFinder::xorsign_half(const View& v) const {
-  if (!v.has("xorsign")) return false;
   return std::ranges::all_of(std::array{1, 2}, [&](int n) {
     const View made = maker(v, n);
     return made.i >= 0 && is_among(made.opcode(), {"abs", "neg"}) && made.type() == "f16x2";

@@ -48,7 +48,6 @@ bool DefectFinder::alternates(const View& product, int n) const {
 
 // cvt.rn.f16.bf16 h, b; cvt.rzi.s32.f16 d, h
 bool DefectFinder::half_to_half(const View& v) const {
-  if (!v.has("rzi")) return false;
   const View made = maker(v, 1);
   return made.i >= 0 && made.opcode() == "cvt" && made.type() == (v.type() == "f16" ? "bf16" : "f16") &&
          made.has(v.type());

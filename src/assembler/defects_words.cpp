@@ -45,15 +45,13 @@ bool DefectFinder::bfi_length(const View& v) const {
 }
 
 bool DefectFinder::funnel_clamp(const View& v) const {
-  return v.has("clamp") && v.is_register(1) && v.is_register(2) && v.operand(1).index == v.operand(2).index &&
-         !known_.source(v, 3);
+  return v.is_twice() && !known_.source(v, 3);
 }
 
 // @p set.lt.f32.f32 d, a, b
 bool DefectFinder::set_guard(const View& v) const {
-  const auto words = v.words();
-  if (words.size() < 2 || !keeps_old(v)) return false;
-  const std::string_view to = words[words.size() - 2], from = words.back();
+  if (!keeps_old(v)) return false;
+  const std::string_view to = v.result_type(), from = v.type();
   return is_among(to, {"f32", "f16", "bf16"}) ||
          (is_among(to, {"u32", "s32"}) && is_among(from, {"b16", "u16", "s16", "f16", "bf16"}));
 }
@@ -92,10 +90,10 @@ bool DefectFinder::lop3_twice(const View& v) const {
 
 // mad.hi.s32 d, a, b, d, three times
 bool DefectFinder::high_chain(const View& v) const {
-  if (v.is_guarded() || !v.has("hi") || !v.is_register(3)) return false;
+  if (v.is_guarded() || !v.is_register(3)) return false;
   if (repeats_high(v)) return true;
-  const int above = definition(v, 3);
-  if (above < 0 || !makes_high({f_, above}, v)) return false;
+  const View above = maker(v, 3);
+  if (above.i < 0 || !makes_high(above, v)) return false;
   const Flow::Uses all = halves_.uses(v.i, v.operand(0).index);
   return std::ranges::any_of(all.statements, [&](int i) {
     const View use{f_, i};
@@ -105,21 +103,17 @@ bool DefectFinder::high_chain(const View& v) const {
 }
 // Whether the first one has the same factors, and is there for the second one alone, as its own addend is for it.
 bool DefectFinder::makes_high(const View& first, const View& second) const {
-  if (first.opcode() != "mad" || first.is_guarded() || !std::ranges::equal(first.words(), second.words()) ||
-      known_.source(first, 3))
+  if (first.opcode() != "mad" || !std::ranges::equal(first.words(), second.words()) || known_.source(first, 3))
     return false;
   for (const int n : {1, 2}) {
-    const int factor = origin(first, n);
-    const bool is_equal = factor >= 0
-                              ? factor == origin(second, n) && is_same(factor, first.i, second.i)
-                              : known_.source(first, n) && known_.source(first, n) == known_.source(second, n);
-    if (!is_equal) return false;
+    const auto known = known_.source(first, n);
+    if (!is_same_source(first, n, second, n) && !(known && known == known_.source(second, n))) return false;
   }
   const auto serves = [&](int from, int reg, int to) {
     const Flow::Uses all = halves_.uses(from, reg);
     return !all.elsewhere && all.statements == std::vector<int>{to};
   };
-  const int addend = definition(first, 3);
+  const int addend = first.is_register(3) ? flow_.definition(first.operand(3).index, first.i) : -1;
   return serves(first.i, first.operand(0).index, second.i) &&
          (addend < 0 || serves(addend, first.operand(3).index, first.i));
 }
@@ -140,7 +134,6 @@ bool DefectFinder::slct_literal(const View& v) const {
 
 // add.s32 t, x, y; sub.sat.s32 d, t, y
 bool DefectFinder::saturated_sum(const View& v) const {
-  if (!v.has("sat")) return false;
   for (const int n : {1, 2}) {
     const View sum = maker(v, n);
     if (sum.i < 0 || !is_among(sum.opcode(), {"add", "sub"}) || !is_among(sum.type(), {"s32", "u32"}) ||
@@ -166,8 +159,8 @@ bool DefectFinder::joins_numbers(const View& sum, const View& v) const {
 
 // bfe.s32 r, x, 8, 8; cvt.rn.f32.u32 d, r
 bool DefectFinder::signed_part(const View& v) const {
-  if (v.is_guarded() || v.words().size() < 2) return false;
-  const std::string_view to = v.words()[v.words().size() - 2];
+  if (v.is_guarded()) return false;
+  const std::string_view to = v.result_type();
   const View made = maker(v, 1);
   if (made.i < 0) return false;
   if (v.type() == "u64") {
@@ -191,15 +184,13 @@ bool DefectFinder::cnot_minus(const View& v) const {
   if (v.is_guarded()) return false;
   return std::ranges::any_of(halves_.readers(result(v)), [&](const View& use) {
     if (use.opcode() == "cvt")
-      return use.has("sat") && use.type() == "u32" &&
-             is_among(use.words()[use.words().size() - 2], {"u8", "u16"});
+      return use.has("sat") && use.type() == "u32" && is_among(use.result_type(), {"u8", "u16"});
     return (use.opcode() == "shl" && use.type() == "b16") || (use.opcode() == "shr" && use.type() == "u16");
   });
 }
 
 // mul.hi.u32 a, x, y; sub.cc.u32 d, a, b
 bool DefectFinder::carry_of_zero(const View& v) const {
-  if (!v.has("cc")) return false;
   if (v.type() == "s64" || v.type() == "u64") {
     const View made = maker(v, 2);
     return made.i >= 0 && made.opcode() == "abs" && made.type() == "s64";

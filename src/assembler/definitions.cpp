@@ -20,9 +20,7 @@ bool is_call(const View& v) {
 }
 
 bool chooses(const View& v) {
-  const auto words = v.words();
-  return (v.opcode() == "selp" && v.type() == "f64") ||
-         (v.opcode() == "slct" && words.size() >= 2 && words[words.size() - 2] == "f64");
+  return (v.opcode() == "selp" && v.type() == "f64") || (v.opcode() == "slct" && v.result_type() == "f64");
 }
 
 // What a definition and a use of an f64 value add to its balance (definitions.hpp).

@@ -83,6 +83,12 @@ struct View {
   std::span<const std::string_view> words() const { return ptx::words_of(f, statement()); }
   bool has(std::string_view word) const;
   std::string_view type() const { return words().empty() ? std::string_view() : words().back(); }
+  /// Of an instruction with two types that of the result; of others another word, or none.
+  std::string_view result_type() const {
+    return words().size() < 2 ? std::string_view() : words()[words().size() - 2];
+  }
+  /// Whether the first two sources are the same register.
+  bool is_twice() const { return is_register(1) && is_register(2) && operand(1).index == operand(2).index; }
   bool is_guarded() const { return statement().guard >= 0; }
   /// .rn and the like.
   bool rounds() const;

@@ -96,8 +96,7 @@ const Checked* find_checked(const View& view) {
 
 /// No branch after all: a known source in that range; x / x.
 bool is_straight(const View& view) {
-  if (view.opcode() == "div" && view.type() == "s32")
-    return view.is_register(1) && view.is_register(2) && view.operand(1).index == view.operand(2).index;
+  if (view.opcode() == "div" && view.type() == "s32") return view.is_twice();
   const Checked* const row = find_checked(view);
   const auto bits = row != nullptr ? view.literal(1) : std::nullopt;
   if (!bits) return false;

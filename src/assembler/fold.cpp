@@ -125,15 +125,12 @@ class Folder {
     }
   }
 
-  bool is_twice(const View& v) const {
-    return v.is_register(1) && v.is_register(2) && v.operand(1).index == v.operand(2).index;
-  }
   // What leaves the bits of its first source.
   bool is_copy(const View& v) const {
     if (v.opcode() == "cvt") return is_plain_cvt(v);
     const auto fits = [&](const Copy& row) {
       if (row.opcode != v.opcode() || v.words().size() != 1 || !has_word(row.types, v.type())) return false;
-      if (row.second == Copy::twice) return is_twice(v);
+      if (row.second == Copy::twice) return v.is_twice();
       const auto second = known_.source(v, 2);
       const int bits = row.opcode.starts_with("sh") ? 32 : ptx::bits(*ptx::find_type(v.type()));
       return second && scalar::cut(row.second == Copy::zero ? *second : ~*second, bits) == 0;
@@ -147,12 +144,12 @@ class Folder {
 
   // selp and slct of twice the same, and by what is known. (A literal of slct.s32.s32 is compared as f32: a defect.)
   void choose(const View& v) {
-    const bool by_sign = v.opcode() == "slct", same = is_twice(v);
+    const bool by_sign = v.opcode() == "slct", same = v.is_twice();
     const auto third = same ? std::nullopt : known_.source(v, 3);
     if (same ? !rules_.has(Rule::identity) : !third || !rules_.has(Rule::fold)) return;
     const bool is_first = same || (by_sign ? is_no_negative(v, *third) : (*third != 0) != v.operand(3).negated);
     editor_.acted(same ? Rule::identity : Rule::fold, v.i);
-    const std::string_view type = by_sign ? v.words()[v.words().size() - 2] : v.type();
+    const std::string_view type = by_sign ? v.result_type() : v.type();
     editor_.replace(v.i, editor_.make(v.i, "mov", {type}, {v.operand(0), v.operand(is_first ? 1 : 2)}));
   }
   // Of slct: -0 is none, a NaN is one.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the assembler makes of numbers and predicates that it knows, of products by 1, and of functions that undo each other.
+// What the assembler makes of numbers and predicates that it knows, and of products by 1.
 #pragma once
 
 #include "assembler/editor.hpp"
@@ -11,7 +11,5 @@ namespace warpbit::assembler {
 void read(Assembled& function, Rules rules);
 /// Rules fold, divide, identity, clamp.
 void fold(Assembled& function, Rules rules);
-/// Rules pair, identity: of two functions, one after the other, of which nothing else uses the first.
-void pair(Assembled& function, Rules rules);
 
 }  // namespace warpbit::assembler

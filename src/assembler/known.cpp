@@ -54,7 +54,7 @@ bool is_folded(const View& v) {
   if (found == std::end(kFoldings) || v.has("cc") || v.has("NaN") || v.has("rz") || v.has("rm") || v.has("rp"))
     return false;
   if (v.opcode() == "cvt" && v.words().size() >= 2 && has_word("u64 s64", v.type()))
-    return has_word(kIntegers, v.words()[v.words().size() - 2]);  // of 64 bits to an integer alone
+    return has_word(kIntegers, v.result_type());  // of 64 bits to an integer alone
   return std::ranges::all_of(
       v.words(), [&](std::string_view word) { return !ptx::find_type(word) || has_word(found->types, word); });
 }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "assembler/pair.hpp"
+
 #include <algorithm>
 #include <optional>
 
-#include "assembler/fold.hpp"
+#include "assembler/flow.hpp"
 
 namespace warpbit::assembler {
 namespace {

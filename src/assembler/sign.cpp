@@ -28,7 +28,7 @@ class Signs {
   bool takes_sign(const View& v) const {
     if (v.opcode() == "selp") return v.type() == "f32";
     if (v.opcode() == "mov") return v.is_guarded() && v.type() == "f32";
-    if (v.opcode() == "slct") return v.words()[v.words().size() - 2] == "f32";
+    if (v.opcode() == "slct") return v.result_type() == "f32";
     if (v.opcode() == "cvt") return v.words().size() == 2 && v.words()[0] == "f64" && v.type() == "f32";
     return (v.opcode() == "xor" || v.opcode() == "and") && v.is_register(0) && v.operand(0).index >= own_;
   }
@@ -75,8 +75,7 @@ class Signs {
   }
   static bool is_merged(const View& v) {
     if (!v.is_guarded() || becomes_branches(v) || v.words().empty()) return false;
-    if (v.opcode() == "cvt" || v.opcode() == "slct")
-      return v.words().size() >= 2 && v.words()[v.words().size() - 2] == "f32";
+    if (v.opcode() == "cvt" || v.opcode() == "slct") return v.result_type() == "f32";
     return v.type() == "f32" && v.opcode() != "set" && v.opcode() != "copysign";
   }
   void keep(const View& v, int reg, const Operand& bits) {
