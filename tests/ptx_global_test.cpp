@@ -307,7 +307,11 @@ TEST_CASE("a scalar that all warps read and one replaces is in a race if another
   check({"", scalar("", "")}, how);
   check({"", scalar(unused, unused)}, how);
   check({"", scalar(meets, meets)}, how);
+  // The latest read of a warp does not stand for one whose value is used.
+  const std::string again = "ld.global.u32 %r8, [%rd1]; ";
+  check({"", scalar(again, "")}, how);
   for (const std::string& one : {uses, decides}) {
+    check({"data_race", scalar(one + again, ""), "were read by lane"}, how);
     check({"data_race", scalar(one, ""), "were read by lane"}, how);
     check({"data_race", scalar("", one), "were read by lane"}, how);
   }

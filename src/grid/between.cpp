@@ -15,10 +15,6 @@
 namespace warpbit::grid {
 namespace {
 
-std::int32_t number_of(const Program& program, const block::Place& at) {
-  return static_cast<std::int32_t>((at.line - 1) % program.origins.size());
-}
-
 std::string opcode_at(const Program& program, const block::Place& at) {
   const std::string_view text = statement_of(origin_at(program, at)).text;
   return std::string(text.substr(0, text.find_first_of(" \t\n;")));
@@ -41,7 +37,7 @@ void Block::note_lanes(int warp, const block::Place& at, Lanes lanes, bool is_fi
 // Whether the warp has met some others at a barrier with a count of threads.
 bool Block::has_met_at(int warp, std::int32_t statement) const {
   return std::ranges::any_of(narrow_[static_cast<std::size_t>(warp)], [&](const Narrow& one) {
-    return one.warps != 0 && number_of(grid_.program, one.at) == statement;
+    return one.warps != 0 && number_at(grid_.program, one.at) == statement;
   });
 }
 
@@ -49,7 +45,7 @@ bool Block::has_met_at(int warp, std::int32_t statement) const {
 bool Block::leads(const block::Place& first, const block::Place& second) const {
   const Program& program = grid_.program;
   if (first.line == 0 || second.line == 0) return false;
-  const std::int32_t from = number_of(program, first), to = number_of(program, second);
+  const std::int32_t from = number_at(program, first), to = number_at(program, second);
   const auto function = [&](std::int32_t of) { return program.origins[static_cast<std::size_t>(of)].function; };
   if (from == to || function(from) != function(to)) return false;
   const auto [known, is_new] = leads_.try_emplace({from, to}, false);
@@ -262,7 +258,7 @@ bool Block::leads_at_once(const block::Place& from, const block::Place& to) cons
   const Program& program = grid_.program;
   if (from.line == 0 || to.line == 0 || origin_at(program, from).function != origin_at(program, to).function)
     return false;
-  return leads_to(program, number_of(program, from), number_of(program, to), true);
+  return leads_to(program, number_at(program, from), number_at(program, to), true);
 }
 
 namespace {

@@ -146,9 +146,7 @@ std::int32_t barrier_between(const Program& program, Warp& warp, const FaultSide
 // Whether a bulk copy of another warp stands behind the access, with no barrier between and in no loop: it begins too early.
 bool is_behind(const Program& program, const Fault& fault) {
   const FaultSide& copy = *fault.other;
-  const auto statement = [&](const FaultSide& side) {
-    return static_cast<int>((side.at.line - 1) % program.origins.size());
-  };
+  const auto statement = [&](const FaultSide& side) { return number_at(program, side.at); };
   if (copy.warp == fault.warp || copy.at.line == 0 || fault.at.line == 0 ||
       (copy.what.find("copy") == copy.what.npos && copy.what.find("cp.async") == copy.what.npos))
     return false;

@@ -24,8 +24,7 @@ Cluster::Cluster(const Grid& grid, std::uint64_t number, Extent first)
       async_(static_cast<int>(product(grid.cluster)), static_cast<int>(product(grid.threads)),
              grid.check_shared) {
   async_.state()->flow = [this](block::Place one, block::Place other) {
-    const auto statements = static_cast<unsigned>(grid_.program.origins.size());
-    return flow(static_cast<int>((one.line - 1) % statements), static_cast<int>((other.line - 1) % statements));
+    return flow(number_at(grid_.program, one), number_at(grid_.program, other));
   };
   const Extent& n = grid.cluster;
   async_.state()->order.judge_by(grid.program.strong_uses, async_.state()->stride(),

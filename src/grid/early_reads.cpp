@@ -22,11 +22,15 @@ bool EarlyReads::wait_for_use(const GlobalConflict& found, const block::Order& o
            !order.before(one.thread, one.clock, found.now.thread);
   };
   std::vector<EarlyRead*> all;
-  for (const auto& [key, one] : all_)
-    if (key.first == found.before.site && meets(*one)) all.push_back(one.get());
-  bool none_used = !all.empty();
-  for (const EarlyRead* one : all) none_used = none_used && !one->used;
-  if (!none_used) return false;
+  bool has_site = false,
+       any_used = false;  // the record keeps the latest read of a warp, and others are before it
+  for (const auto& [key, one] : all_) {
+    if (!meets(*one)) continue;
+    all.push_back(one.get());
+    has_site = has_site || key.first == found.before.site;
+    any_used = any_used || one->used;
+  }
+  if (!has_site || any_used) return false;
   const auto told = std::make_shared<const Fault>(race);
   for (EarlyRead* one : all)
     if (one->race == nullptr) one->race = told;

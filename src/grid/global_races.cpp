@@ -214,7 +214,7 @@ KernelRule rule_between(const Program& program, const GlobalConflict& found) {
   if (out != KernelRule::data_race) return out;
   const bool has_flag = found.flaw && found.flaw->kind == block::Flaw::Kind::relaxed;
   if (!has_flag || found.before.writes) return KernelRule::blocks_not_ordered;
-  const auto statement = static_cast<int>(found.before.site % std::ssize(program.origins));
+  const int statement = number_at(program, Block::place(found.before.site));
   return is_taken_before_others(program, statement) ? KernelRule::flag_fence : KernelRule::blocks_not_ordered;
 }
 
@@ -248,15 +248,15 @@ std::optional<CauseOf> cause_of(const Grid& grid, const GlobalConflict& found) {
                    block::words_of(*found.flaw, block::Scope::gpu, grid.program.use_at(use->at).scope)};
   if (!is_early(found) || !found.flaw->write.is_own || is_of_copy(grid, found)) return std::nullopt;
   const block::FlagUse& release = found.flaw->write;
-  const auto statements = static_cast<unsigned>(grid.program.origins.size());
-  if (leads_to(grid.program, number_of(grid, found.before),
-               static_cast<int>((release.at.line - 1) % statements), false))
+  if (leads_to(grid.program, number_at(grid.program, Block::place(found.before.site)),
+               number_at(grid.program, release.at), false))
     return std::nullopt;
   return CauseOf{block_of(grid, release),
                  {release.thread % stride, release.at},
                  block::words_of_early(*found.flaw, found.before.writes)};
 }
 
+// At its cause; the accesses and the uses of the flag that are elsewhere follow.
 Fault told_at(const Grid& grid, Fault fault, const GlobalConflict& found, CauseOf cause) {
   const int stride = shape_of(grid).stride();
   std::vector<FaultSide> related;

@@ -324,9 +324,12 @@ inline const ptx::Statement& statement_of(const Program& program, const Step& st
   return statement_of(program.origins[static_cast<std::size_t>(step.statement)]);
 }
 
-/// Of a place in faults, which is a site from 1 on. Precondition: it is known.
+/// Of a place in faults, which is a site from 1 on: a number of Program::origins, and what that is. Precondition: it is known.
+inline std::int32_t number_at(const Program& program, device::Place at) {
+  return static_cast<std::int32_t>((at.line - 1) % program.origins.size());
+}
 inline const Origin& origin_at(const Program& program, device::Place at) {
-  return program.origins[(at.line - 1) % program.origins.size()];
+  return program.origins[static_cast<std::size_t>(number_at(program, at))];
 }
 
 /// Opcode and qualifiers: "atom.global.add.f32".

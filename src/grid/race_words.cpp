@@ -12,11 +12,11 @@ std::string_view both_of(const GlobalConflict& found) {
   return block::both_accesses(found.before.writes, found.now.writes);
 }
 
-int number_of(const Grid& grid, const GlobalSide& side) {
-  return side.site % static_cast<std::int32_t>(grid.program.origins.size());
-}
-
 namespace {
+
+int number_of(const Grid& grid, const GlobalSide& side) {
+  return number_at(grid.program, Block::place(side.site));
+}
 
 int line_of(const Grid& grid, int number) {
   return statement_of(grid.program.origins[static_cast<std::size_t>(number)]).position.line;

@@ -18,8 +18,6 @@ inline bool is_stale(const GlobalConflict& found) {
 }
 /// "that write and this read"
 std::string_view both_of(const GlobalConflict& found);
-/// The number of a side's statement among Program::origins.
-int number_of(const Grid& grid, const GlobalSide& side);
 
 /// What must come between accesses by lanes of one warp.
 std::string must_meet(const Grid& grid, const GlobalConflict& found);
